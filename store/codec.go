@@ -1,0 +1,308 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A segment is a header of segmentHeader bytes and what it describes. All
+// numbers are little-endian.
+//
+//	 0  8  magic "mtapseg1"
+//	 8  4  CRC-32C of everything behind it
+//	12  1  compression: 0 none, 1 S2 block
+//	13  1  kind: 0 frames, 1 part
+//	14  2  zero
+//	16  8  number of the first frame, or of the part
+//	24  8  offset in nanoseconds that the first frame's At is relative to
+//	32  4  how many frames (0 in a part)
+//	36  4  length of the table, uncompressed
+//	40  4  length of body and table, uncompressed
+//	44  4  length of what follows the header
+//	48     body and table
+//
+// The body is the frames' bytes, joined. The table has a record a frame: a byte of flags (lane in the low two bits),
+// then uvarints: At less the previous frame's At, then where the flag is set
+// Took, Exchange, and the number of the first part, how many and their total
+// length; then the length of the frame's bytes in the body.
+const (
+	segmentMagic  = "mtapseg1"
+	segmentHeader = 48
+
+	compressNone = 0
+	compressS2   = 1
+
+	kindFrames = 0
+	kindPart   = 1
+
+	flagLane     = 0x03
+	flagTook     = 0x04
+	flagExchange = 0x08
+	flagParts    = 0x10
+	flagTorn     = 0x20
+	flagsKnown   = flagLane | flagTook | flagExchange | flagParts | flagTorn
+
+	// maxSegment bounds what one segment may claim to hold, so that a hostile
+	// file cannot make a reader allocate more than this at once.
+	maxSegment = 64 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errSegment is wrapped by every error about the bytes of a segment.
+var errSegment = errors.New("damaged segment")
+
+// A record is a frame as a segment holds it: Raw is only what comes after the
+// parts.
+type record struct {
+	tap.Frame
+	parts partRef
+}
+
+// A partRef names the consecutive parts that a frame begins with.
+type partRef struct {
+	First uint64 `json:"first,omitempty"`
+	Count uint64 `json:"count,omitempty"`
+	Bytes uint64 `json:"bytes,omitempty"`
+}
+
+// A segment gathers frames until it is encoded.
+type segment struct {
+	first uint64
+	base  time.Duration
+	last  time.Duration
+	count int
+	table []byte
+	body  []byte
+}
+
+// reset makes s empty, to begin with frame number first.
+func (s *segment) reset(first uint64, base time.Duration) {
+	s.first, s.base, s.last, s.count = first, base, base, 0
+	s.table, s.body = s.table[:0], s.body[:0]
+}
+
+// size is how many bytes the segment holds, uncompressed.
+func (s *segment) size() int { return len(s.table) + len(s.body) }
+
+// add appends the record of a frame whose bytes are the pieces, joined.
+func (s *segment) add(r *record, pieces ...[]byte) {
+	flags := byte(r.Lane) & flagLane
+	if r.Took != 0 {
+		flags |= flagTook
+	}
+	if r.Exchange != 0 {
+		flags |= flagExchange
+	}
+	if r.parts.Count != 0 {
+		flags |= flagParts
+	}
+	if r.Torn {
+		flags |= flagTorn
+	}
+	t := append(s.table, flags)
+	t = binary.AppendUvarint(t, uint64(r.At-s.last))
+	if flags&flagTook != 0 {
+		t = binary.AppendUvarint(t, uint64(r.Took))
+	}
+	if flags&flagExchange != 0 {
+		t = binary.AppendUvarint(t, r.Exchange)
+	}
+	if flags&flagParts != 0 {
+		t = binary.AppendUvarint(t, r.parts.First)
+		t = binary.AppendUvarint(t, r.parts.Count)
+		t = binary.AppendUvarint(t, r.parts.Bytes)
+	}
+	n := 0
+	for _, p := range pieces {
+		n += len(p)
+		s.body = append(s.body, p...)
+	}
+	s.table = binary.AppendUvarint(t, uint64(n))
+	s.last = r.At
+	s.count++
+}
+
+// encode appends the segment, encoded, to dst. More frames may be added after.
+func (s *segment) encode(dst []byte) []byte {
+	n := len(s.body)
+	s.body = append(s.body, s.table...)
+	dst = encodeSegment(dst, kindFrames, s.first, s.base, s.count, len(s.table), s.body)
+	s.body = s.body[:n] // more frames may follow
+	return dst
+}
+
+// encodePart appends a segment that holds one part of a frame to dst.
+func encodePart(dst []byte, part uint64, body []byte) []byte {
+	return encodeSegment(dst, kindPart, part, 0, 0, 0, body)
+}
+
+func encodeSegment(dst []byte, kind byte, first uint64, base time.Duration, count, table int, data []byte) []byte {
+	at := len(dst)
+	dst = append(dst, make([]byte, segmentHeader)...)
+	compression := byte(compressNone)
+	if len(data) >= 64 {
+		room := s2.MaxEncodedLen(len(data))
+		dst = append(dst, make([]byte, room)...)
+		out := s2.Encode(dst[at+segmentHeader:], data)
+		if len(out) < len(data)-len(data)/16 {
+			compression = compressS2
+			dst = dst[:at+segmentHeader+len(out)]
+		}
+	}
+	if compression == compressNone {
+		dst = append(dst[:at+segmentHeader], data...)
+	}
+	h := dst[at:]
+	copy(h, segmentMagic)
+	h[12], h[13] = compression, kind
+	binary.LittleEndian.PutUint64(h[16:], first)
+	binary.LittleEndian.PutUint64(h[24:], uint64(base))
+	binary.LittleEndian.PutUint32(h[32:], uint32(count))
+	binary.LittleEndian.PutUint32(h[36:], uint32(table))
+	binary.LittleEndian.PutUint32(h[40:], uint32(len(data)))
+	binary.LittleEndian.PutUint32(h[44:], uint32(len(h)-segmentHeader))
+	binary.LittleEndian.PutUint32(h[8:], crc32.Checksum(h[12:], castagnoli))
+	return dst
+}
+
+// A segmentHead is the decoded header of a segment.
+type segmentHead struct {
+	compression, kind     byte
+	first                 uint64
+	base                  time.Duration
+	count, table          int
+	uncompressed, payload int
+}
+
+// parseSegmentHead reads the header at the start of b, which may be longer than
+// the segment, and checks all of it but the checksum.
+func parseSegmentHead(b []byte) (segmentHead, error) {
+	var h segmentHead
+	if len(b) < segmentHeader || string(b[:8]) != segmentMagic {
+		return h, fmt.Errorf("%w: no segment begins here", errSegment)
+	}
+	h = segmentHead{
+		compression:  b[12],
+		kind:         b[13],
+		first:        binary.LittleEndian.Uint64(b[16:]),
+		base:         time.Duration(binary.LittleEndian.Uint64(b[24:])),
+		count:        int(binary.LittleEndian.Uint32(b[32:])),
+		table:        int(binary.LittleEndian.Uint32(b[36:])),
+		uncompressed: int(binary.LittleEndian.Uint32(b[40:])),
+		payload:      int(binary.LittleEndian.Uint32(b[44:])),
+	}
+	switch {
+	case h.compression > compressS2 || h.kind > kindPart:
+		return h, fmt.Errorf("%w: unknown compression %d or kind %d", errSegment, h.compression, h.kind)
+	case h.payload > len(b)-segmentHeader || h.uncompressed > maxSegment ||
+		h.table > h.uncompressed || h.count > h.table || h.base < 0:
+		return h, fmt.Errorf("%w: its lengths do not fit", errSegment)
+	}
+	return h, nil
+}
+
+// decodeSegment checks the segment at the start of b and returns its header and
+// its body and table. The result may share memory with b.
+func decodeSegment(b []byte) (segmentHead, []byte, error) {
+	h, err := parseSegmentHead(b)
+	if err != nil {
+		return h, nil, err
+	}
+	b = b[:segmentHeader+h.payload]
+	if crc32.Checksum(b[12:], castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
+		return h, nil, fmt.Errorf("%w: checksum mismatch", errSegment)
+	}
+	data := b[segmentHeader:]
+	if h.compression == compressS2 {
+		if n, err := s2.DecodedLen(data); err != nil || n != h.uncompressed {
+			return h, nil, fmt.Errorf("%w: compressed length does not fit", errSegment)
+		}
+		if data, err = s2.Decode(nil, data); err != nil {
+			return h, nil, fmt.Errorf("%w: %v", errSegment, err)
+		}
+	}
+	if len(data) != h.uncompressed {
+		return h, nil, fmt.Errorf("%w: length does not fit", errSegment)
+	}
+	return h, data, nil
+}
+
+// decodeFrames calls each for every record of a segment of frames, in order,
+// until it returns false. The records' Raw shares memory with b or is fresh.
+func decodeFrames(b []byte, each func(*record) bool) error {
+	h, data, err := decodeSegment(b)
+	if err != nil {
+		return err
+	}
+	if h.kind != kindFrames {
+		return fmt.Errorf("%w: a part where frames were expected", errSegment)
+	}
+	split := len(data) - h.table
+	d := tableDecoder{body: data[:split], table: data[split:], seq: h.first, at: h.base}
+	for range h.count {
+		r, ok := d.next()
+		if !ok {
+			return fmt.Errorf("%w: its table does not fit its body", errSegment)
+		}
+		if !each(&r) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// A tableDecoder walks the records of one decoded segment.
+type tableDecoder struct {
+	table, body []byte
+	seq         uint64
+	at          time.Duration
+	bad         bool
+}
+
+func (d *tableDecoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.table)
+	if n <= 0 {
+		d.bad = true
+		return 0
+	}
+	d.table = d.table[n:]
+	return v
+}
+
+func (d *tableDecoder) next() (r record, ok bool) {
+	if len(d.table) == 0 {
+		return r, false
+	}
+	flags := d.table[0]
+	d.table = d.table[1:]
+	if flags&^flagsKnown != 0 {
+		return r, false
+	}
+	r.Seq, r.Lane, r.Torn = d.seq, tap.Lane(flags&flagLane), flags&flagTorn != 0
+	d.at += time.Duration(d.uvarint())
+	r.At = d.at
+	if flags&flagTook != 0 {
+		r.Took = time.Duration(d.uvarint())
+	}
+	if flags&flagExchange != 0 {
+		r.Exchange = d.uvarint()
+	}
+	if flags&flagParts != 0 {
+		r.parts = partRef{First: d.uvarint(), Count: d.uvarint(), Bytes: d.uvarint()}
+	}
+	n := d.uvarint()
+	if d.bad || n > uint64(len(d.body)) || d.at < 0 || r.Took < 0 || r.parts.Bytes > 1<<50 {
+		return r, false
+	}
+	r.Raw, d.body = d.body[:n:n], d.body[n:]
+	r.Size = int64(n) + int64(r.parts.Bytes)
+	d.seq++
+	return r, true
+}

@@ -1,0 +1,52 @@
+// Package store keeps recordings on disk: one file per run of the tap.
+//
+// The law of the package: what the tap has handed over is never lost by
+// anything short of the machine losing power, and then only what was younger
+// than one commit; and whatever the bytes of a file are, reading it ends in
+// frames or in an error, never in a crash.
+//
+// # The file
+//
+// A recording is a bbolt database named <UTC time>-<label>-<id>.mcptap, mode
+// 0600. bbolt locks a file exclusively, so nobody holds it between batches: the
+// writer opens it, appends what has piled up in one transaction, and closes it;
+// a reader opens it, copies a bounded page out, and closes it.
+//
+//	meta                bucket
+//	  format            decimal text, FormatVersion
+//	  header            tap.Header, JSON
+//	  tally             tap.Tally, JSON, exact for the frames in the same transaction
+//	  state             State, JSON: where writing goes on
+//	  end               End, JSON, once nothing will be appended any more
+//	frames              bucket
+//	  <first seq>       bucket, one a commit, named by its first frame number
+//	    <first seq>     a segment of frames
+//	parts               bucket
+//	  <first part>      bucket, one a commit, named by its first part number
+//	    <part>          a segment that holds one part of a long frame
+//
+// Numbers in keys are eight bytes, big-endian. A bucket a commit keeps bbolt
+// from rewriting the last leaf, with all its values, at every commit (write
+// amplification 1.06 instead of 3). While a session idles, commits are small:
+// then the last segment is replaced by a longer one instead, until it reaches
+// tailLimit, so that an hour of pings stays a few hundred KiB.
+//
+// A segment carries its own checksum, because bbolt's pages have none, and its
+// own numbers, so that salvage can find it in a file whose pages are broken.
+//
+// Frames that do not end within a commit, or that exceed tap.PartSize, are
+// written as parts as they come; the frame's record, written with its last
+// byte, names them. So a commit leaves nothing behind in memory, and the memory
+// of the queue can be used again.
+//
+// # The queue
+//
+// Beside the file, <file>.queue is mapped into the memory of the tap while it
+// runs. The pumps read straight into it and forward straight out of it, and
+// each chunk gets a ticket there. A tap killed with SIGKILL leaves the queue;
+// whoever opens the recording next takes its lock, appends what the last commit
+// had not seen yet, and removes it. A queue from before the machine last booted
+// is not believed, because its pages may have reached the disk in any order.
+// Where the system has no shared mappings (Windows) the queue is plain memory:
+// a killed tap then loses what was younger than 50 ms.
+package store
