@@ -22,7 +22,7 @@
 //	  <first seq>       bucket, one a commit, named by its first frame number
 //	    <first seq>     a segment of frames
 //	parts               bucket
-//	  <first part>      bucket, one a commit, named by its first part number
+//	  <first part>      bucket, one a commit and lane, named by its first part
 //	    <part>          a segment that holds one part of a long frame
 //
 // Numbers in keys are eight bytes, big-endian. A bucket a commit keeps bbolt

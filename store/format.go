@@ -59,14 +59,31 @@ func key(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 type State struct {
 	// Ticket is the queue's next chunk that this file has not seen.
 	Ticket uint64 `json:"ticket"`
-	// NextSeq and NextPart are the next numbers to give.
-	NextSeq  uint64 `json:"next_seq"`
-	NextPart uint64 `json:"next_part"`
+	// NextSeq is the next frame number to give.
+	NextSeq uint64 `json:"next_seq"`
+	// NextPart is, per lane, the next part number to give. The lane is in the
+	// number's top byte, so that the parts of one frame are consecutive
+	// whatever the other lanes do: see partNumber.
+	NextPart [tap.Lanes]uint64 `json:"next_part"`
 	// Pending is, per lane, the frame that has begun and not ended.
 	Pending [tap.Lanes]Pending `json:"pending"`
+	// LastAt is the last frame's At.
+	LastAt time.Duration `json:"last_at,omitempty"`
 	// Gaps are the frame numbers that crossed unrecorded.
 	Gaps []tap.Range `json:"gaps,omitempty"`
 }
+
+// newState is the state of an empty recording.
+func newState() State {
+	s := State{NextSeq: 1}
+	for lane := range s.NextPart {
+		s.NextPart[lane] = partNumber(tap.Lane(lane), 0)
+	}
+	return s
+}
+
+// partNumber is the number of a lane's n-th part.
+func partNumber(lane tap.Lane, n uint64) uint64 { return uint64(lane)<<56 | n }
 
 // A Pending is a frame whose end has not arrived yet: the parts already in the
 // file.

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+	"unsafe"
+
+	"github.com/mcptap/mcptap/tap"
+	bolt "go.etcd.io/bbolt"
+)
+
+// drainDead finishes the recording at path when the tap that wrote it is gone
+// without having done so: what its queue still holds is appended, frames that
+// never ended are closed, and the recording is marked as cut. It does nothing
+// to a recording that is live or that ended, and is safe to call from several
+// processes at once.
+func drainDead(path string) error {
+	f, err := lockDead(path + QueueExt)
+	if f == nil || errors.Is(err, ErrLive) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d, err := readDead(f)
+	if err == nil {
+		if err = d.appendTo(path); err != nil {
+			return fmt.Errorf("recover %s: %w", path, err)
+		}
+	} else if _, statErr := os.Stat(path); statErr != nil {
+		return fmt.Errorf("recover %s: %w", path, err) // neither file nor queue can be read
+	}
+	return os.Remove(path + QueueExt)
+}
+
+// A deadQueue is a queue whose tap is gone.
+type deadQueue struct {
+	queueHeader
+	f    *os.File
+	ring []entry
+	live bool // its memory can be believed
+}
+
+func readDead(f *os.File) (*deadQueue, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, queueHead)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return nil, fmt.Errorf("read queue header: %w", err)
+	}
+	d := &deadQueue{f: f}
+	if d.queueHeader, err = decodeQueueHead(head, max(info.Size(), 0)); err != nil {
+		if d.queueHeader, err = decodeQueueHead(head, 1<<50); err != nil {
+			return nil, err
+		}
+		return d, nil // a lock without memory behind it, or cut short
+	}
+	d.live = d.boot != "" && d.boot == bootID()
+	return d, nil
+}
+
+// appendTo appends to the recording what it has not seen of the queue.
+func (d *deadQueue) appendTo(path string) error {
+	db := dbfile{path: path}
+	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		os.Remove(path)
+		if err := db.create(d.header); err != nil {
+			return err
+		}
+	} else if err := checkFile(path); err != nil {
+		return err
+	}
+	return retryBusy(func() error { return db.update(d.finish) })
+}
+
+// retryBusy waits for a file that somebody else holds.
+func retryBusy(try func() error) error {
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		err := try()
+		if !errors.Is(err, errBusy) || time.Since(began) > 10*time.Second {
+			return err
+		}
+	}
+}
+
+// finish appends everything in one transaction.
+func (d *deadQueue) finish(tx *bolt.Tx) error {
+	meta := tx.Bucket(bucketMeta)
+	if meta == nil {
+		return ErrNotRecording
+	}
+	if meta.Get(keyEnd) != nil {
+		return nil // all was written, only the queue was not removed
+	}
+	asm, err := resume(tx)
+	if err != nil {
+		return err
+	}
+	asm.begin()
+	next := asm.st.Ticket
+	if d.live {
+		if next, err = d.feed(asm); err != nil {
+			return err
+		}
+		if lost := d.lost; lost != [tap.Lanes]lostLane{} {
+			asm.gap(asm.seg.last, lost)
+		}
+	}
+	for lane := range tap.Lanes {
+		asm.end(lane)
+	}
+	if err := asm.commit(next).write(tx); err != nil {
+		return err
+	}
+	return writeEnd(tx, End{At: asm.seg.last, Cut: true})
+}
+
+// resume returns an assembler that goes on where the recording stops.
+func resume(tx *bolt.Tx) (*assembler, error) {
+	asm := newAssembler()
+	meta := tx.Bucket(bucketMeta)
+	if err := json.Unmarshal(meta.Get(keyState), &asm.st); err != nil {
+		return nil, fmt.Errorf("%w: state: %v", ErrDamaged, err)
+	}
+	if err := json.Unmarshal(meta.Get(keyTally), &asm.tally); err != nil {
+		return nil, fmt.Errorf("%w: tally: %v", ErrDamaged, err)
+	}
+	asm.seg.last = asm.st.LastAt
+	for lane := range asm.held {
+		p, h := &asm.st.Pending[lane].Parts, &asm.held[lane]
+		if p.Count == 0 {
+			continue
+		}
+		h.scan = new(tap.Scanner)
+		for n := range p.Count {
+			body, err := partIn(tx, p.First+n)
+			if err != nil {
+				return nil, err
+			}
+			h.scan.Write(body)
+			if room := headLimit - len(h.head); room > 0 {
+				h.head = append(h.head, body[:min(room, len(body))]...)
+			}
+		}
+	}
+	return asm, nil
+}
+
+// partIn returns one part of a long frame.
+func partIn(tx *bolt.Tx, part uint64) ([]byte, error) {
+	root := tx.Bucket(bucketParts)
+	if root == nil {
+		return nil, fmt.Errorf("%w: no parts", ErrDamaged)
+	}
+	c := root.Cursor()
+	name, _ := c.Seek(key(part))
+	if !bytes.Equal(name, key(part)) {
+		if name == nil {
+			name, _ = c.Last()
+		} else {
+			name, _ = c.Prev()
+		}
+	}
+	bucket := root.Bucket(name)
+	if bucket == nil {
+		return nil, fmt.Errorf("%w: part %x is missing", ErrDamaged, part)
+	}
+	h, body, err := decodeSegment(bucket.Get(key(part)))
+	if err != nil || h.kind != kindPart || h.first != part {
+		return nil, fmt.Errorf("%w: part %x is missing", ErrDamaged, part)
+	}
+	return body, nil
+}
+
+// feed gives the assembler the entries that the recording has not seen.
+func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
+	ring := make([]byte, ringEntries*entryBytes)
+	if _, err := d.f.ReadAt(ring, queueHead); err != nil {
+		return 0, fmt.Errorf("read queue: %w", err)
+	}
+	d.ring = unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(ring))), ringEntries)
+	size := uint64(d.blockSize) * uint64(d.blocks)
+	for next = asm.st.Ticket; ; next++ {
+		e := d.ring[next%ringEntries]
+		if e.Mark != next+1 || e.Lane >= uint8(tap.Lanes) || e.Kind > entryGap ||
+			uint64(e.N) > uint64(d.blockSize) || e.Pos > size-uint64(e.N) ||
+			e.At < int64(asm.seg.last) || next-asm.st.Ticket == ringEntries {
+			return next, nil
+		}
+		p := make([]byte, e.N)
+		if _, err := d.f.ReadAt(p, int64(queueHead+ringEntries*entryBytes)+int64(e.Pos)); err != nil {
+			return next, nil
+		}
+		feed(asm, []entry{e}, func(*entry) []byte { return p })
+	}
+}

@@ -1,0 +1,291 @@
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// The queue between the pumps and the writer: blocks that the pumps read into,
+// and a ring of entries that says which bytes crossed, when, in which order.
+// Both lie in one piece of memory, which is a mapped file where the system can,
+// so that they outlive the process.
+const (
+	queueMagic   = "mtapque1"
+	queueHead    = 64 << 10 // the header's room: geometry, boot, tap.Header
+	entryBytes   = 32
+	ringEntries  = 1 << 16
+	maxBlock     = 1 << 20
+	minBlocks    = 8
+	minRoom      = 64 << 10  // the least that room lends
+	maxRoom      = 256 << 10 // the most: larger reads would delay forwarding
+	ringReserve  = 64        // entries kept free for chunks already lent
+	minQueueSize = minBlocks * 2 * minRoom
+)
+
+// Kinds of entry.
+const (
+	entryData uint8 = iota // bytes of a lane
+	entryEnd               // the lane is over
+	entryNote              // a whole life frame
+	entryGap               // a lost account, JSON: bytes crossed unrecorded
+)
+
+// An entry is one chunk. The fields are written first and Mark last, so an
+// entry is there exactly when Mark equals its ticket plus one.
+type entry struct {
+	Mark uint64
+	At   int64  // nanoseconds since the start
+	Pos  uint64 // offset in the blocks
+	N    uint32
+	Lane uint8
+	Kind uint8
+	_    uint16
+}
+
+var _ [entryBytes - unsafe.Sizeof(entry{})]struct{} // the layout is a file format
+
+// A block is what the queue knows of one block of its memory.
+type block struct {
+	open bool // some lane still reads into it
+	used int  // bytes recorded in it
+	done int  // of those, bytes that the store has
+}
+
+// A laneRoom is the memory lent to one lane.
+type laneRoom struct {
+	block   int    // -1: none
+	off     int    // where the next byte goes
+	scratch []byte // lent instead of a block when nothing can be recorded
+	lost    bool   // scratch is what is lent now
+	ended   bool
+}
+
+// lostLane counts what crossed unrecorded on one lane.
+type lostLane struct {
+	Bytes  uint64 `json:"bytes,omitempty"`
+	Frames uint64 `json:"frames,omitempty"` // terminators among them
+	Mid    bool   `json:"mid,omitempty"`    // the last byte was no terminator
+}
+
+type queue struct {
+	mem       []byte
+	ring      []entry
+	blocks    []byte
+	blockSize int
+	file      *queueFile // nil: plain memory
+	epoch     time.Time
+
+	mu       sync.Mutex
+	space    sync.Cond // a block or entries became free, or failing began
+	next     uint64    // the next ticket
+	drained  uint64    // tickets below are in the store
+	state    []block
+	free     []int // LIFO, so that a quiet tap keeps touching the same pages
+	fresh    int   // blocks from here on were never used
+	usable   int   // blocks from here on cannot be had (disk full)
+	lanes    [tap.Lanes]laneRoom
+	lost     [tap.Lanes]lostLane
+	missed   bool // lost is not all zero
+	failing  bool // the store fails: lend scratch rather than wait
+	closed   bool
+	progress time.Time // when the store last took something, or the queue was empty
+	sleeping bool      // the writer waits for wake
+	wake     chan struct{}
+	stalled  func() // called once without the lock when the store has not moved for stallLimit
+}
+
+// stallLimit is how long a store may take nothing, with the queue full, before
+// the traffic goes on without it.
+var stallLimit = 30 * time.Second
+
+// queueGeometry returns the block size and count for a cap in bytes.
+func queueGeometry(limit int64) (blockSize, blocks int) {
+	limit = max(limit, minQueueSize)
+	blockSize = maxBlock
+	for int64(blockSize)*minBlocks > limit {
+		blockSize /= 2
+	}
+	return blockSize, int(limit / int64(blockSize))
+}
+
+func queueBytes(blockSize, blocks int) int {
+	return queueHead + ringEntries*entryBytes + blockSize*blocks
+}
+
+// newQueue lays a queue over mem, which is all zero. file may be nil.
+func newQueue(mem []byte, blockSize, blocks int, file *queueFile, epoch time.Time) *queue {
+	q := &queue{
+		mem: mem, blockSize: blockSize, file: file, epoch: epoch,
+		ring:   unsafe.Slice((*entry)(unsafe.Pointer(&mem[queueHead])), ringEntries),
+		blocks: mem[queueHead+ringEntries*entryBytes:],
+		state:  make([]block, blocks), usable: blocks, progress: epoch,
+		wake: make(chan struct{}, 1),
+	}
+	q.space.L = &q.mu
+	for i := range q.lanes {
+		q.lanes[i].block = -1
+	}
+	return q
+}
+
+// room lends memory for the next read of a lane: see tap.Recorder.
+func (q *queue) room(lane tap.Lane) []byte {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := &q.lanes[lane]
+	for {
+		if q.next-q.drained < ringEntries-ringReserve && q.place(l) {
+			l.lost = false
+			at := l.block*q.blockSize + l.off
+			return q.blocks[at : at+min(q.blockSize-l.off, maxRoom)]
+		}
+		if q.failing || q.closed {
+			if l.scratch == nil {
+				l.scratch = make([]byte, maxRoom)
+			}
+			l.lost = true
+			return l.scratch
+		}
+		q.waitSpace()
+	}
+}
+
+// place makes sure that the lane has a block with room, if one can be had.
+func (q *queue) place(l *laneRoom) bool {
+	if l.block >= 0 {
+		b := &q.state[l.block]
+		if b.done == b.used { // all of it is in the store: begin it anew
+			b.used, b.done, l.off = 0, 0, 0
+		}
+		if q.blockSize-l.off >= minRoom {
+			return true
+		}
+		b.open = false
+		q.release(l.block)
+		l.block = -1
+	}
+	i, ok := q.take()
+	if !ok {
+		return false
+	}
+	q.state[i] = block{open: true}
+	l.block, l.off = i, 0
+	return true
+}
+
+// take finds a free block: one used before, else the next fresh one.
+func (q *queue) take() (int, bool) {
+	if n := len(q.free); n > 0 {
+		i := q.free[n-1]
+		q.free = q.free[:n-1]
+		return i, true
+	}
+	if q.fresh >= q.usable {
+		return 0, false
+	}
+	i := q.fresh
+	if q.file != nil {
+		// Touching a page of a sparse mapping on a full disk would be fatal, so
+		// the file gets its space first.
+		if err := q.file.allocate(q.blockOffset(i), int64(q.blockSize)); err != nil {
+			q.usable = q.fresh
+			return 0, false
+		}
+	}
+	q.fresh++
+	return i, true
+}
+
+func (q *queue) blockOffset(i int) int64 {
+	return int64(queueHead + ringEntries*entryBytes + i*q.blockSize)
+}
+
+// release frees a block that no lane has open and the store has all of.
+func (q *queue) release(i int) {
+	if b := &q.state[i]; !b.open && b.done == b.used {
+		q.free = append(q.free, i)
+	}
+}
+
+// waitSpace waits for space.Broadcast, and notices a store that does not move.
+func (q *queue) waitSpace() {
+	if time.Since(q.progress) > stallLimit {
+		q.failing = true
+		if f := q.stalled; f != nil {
+			q.mu.Unlock()
+			f()
+			q.mu.Lock()
+		}
+		return
+	}
+	q.wakeWriter()
+	timer := time.AfterFunc(stallLimit/16, q.space.Broadcast)
+	q.space.Wait()
+	timer.Stop()
+}
+
+// record enters the next n bytes of the lane's room: see tap.Recorder.
+func (q *queue) record(lane tap.Lane, n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := &q.lanes[lane]
+	if l.lost {
+		p := l.scratch[:n]
+		if l.scratch = l.scratch[n:]; len(l.scratch) < minRoom {
+			l.scratch = nil // the next room is whole again
+		}
+		q.salvage(lane, p)
+		return
+	}
+	for q.next-q.drained >= ringEntries-ringReserve/2 && !q.failing {
+		q.waitSpace()
+	}
+	if q.next-q.drained >= ringEntries-ringReserve/2 || !q.settle() {
+		at := l.block*q.blockSize + l.off
+		q.lose(lane, q.blocks[at:at+n])
+		return
+	}
+	q.enter(lane, entryData, l.block, l.off, n)
+	l.off += n
+}
+
+// salvage copies a chunk that was read into scratch memory into the queue,
+// where that is possible by now.
+func (q *queue) salvage(lane tap.Lane, p []byte) {
+	l := &q.lanes[lane]
+	for len(p) > 0 && q.next-q.drained < ringEntries-ringReserve && q.settle() && q.place(l) {
+		n := copy(q.blocks[l.block*q.blockSize+l.off:(l.block+1)*q.blockSize], p)
+		q.enter(lane, entryData, l.block, l.off, n)
+		l.off += n
+		p = p[n:]
+	}
+	q.lose(lane, p)
+}
+
+// enter writes one entry. The bytes lie at off in block i.
+func (q *queue) enter(lane tap.Lane, kind uint8, i, off, n int) {
+	if q.next == q.drained {
+		q.progress = time.Now()
+	}
+	e := &q.ring[q.next%ringEntries]
+	e.At, e.Pos, e.N, e.Lane, e.Kind = int64(time.Since(q.epoch)), uint64(i*q.blockSize+off), uint32(n), uint8(lane), kind
+	q.next++
+	atomic.StoreUint64(&e.Mark, q.next)
+	q.state[i].used += n
+	if q.sleeping {
+		q.wakeWriter()
+	}
+}
+
+// wakeWriter makes sure that the writer looks at the queue soon.
+func (q *queue) wakeWriter() {
+	q.sleeping = false
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}

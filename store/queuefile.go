@@ -1,0 +1,23 @@
+package store
+
+import "os"
+
+// writeZeros fills a range that was never written, which takes its space on the
+// disk where the system cannot reserve it.
+func writeZeros(f *os.File, off, n int64) error {
+	zeros := make([]byte, 256<<10)
+	for n > 0 {
+		k := min(n, int64(len(zeros)))
+		if _, err := f.WriteAt(zeros[:k], off); err != nil {
+			return err
+		}
+		off, n = off+k, n-k
+	}
+	return nil
+}
+
+// sameFile reports whether info describes the open file.
+func sameFile(f *os.File, info os.FileInfo) bool {
+	mine, err := f.Stat()
+	return err == nil && os.SameFile(mine, info)
+}

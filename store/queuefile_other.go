@@ -1,0 +1,71 @@
+//go:build !unix
+
+package store
+
+import (
+	"errors"
+	"os"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A queueFile only says that the tap is alive, by being held open: while it is,
+// Windows refuses to remove it or to give it another name.
+type queueFile struct {
+	f    *os.File
+	path string
+}
+
+// createQueueFile makes the file. The queue itself is plain memory.
+func createQueueFile(path string, h tap.Header, blockSize, blocks int) (*queueFile, []byte, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := f.Write(encodeQueueHead(h, "", blockSize, blocks)); err != nil {
+		return nil, nil, errors.Join(err, f.Close(), os.Remove(path))
+	}
+	return &queueFile{f: f, path: path}, nil, nil
+}
+
+func (q *queueFile) allocate(int64, int64) error { return nil }
+
+// remove takes the file away. A nil q is no file.
+func (q *queueFile) remove() {
+	if q != nil {
+		q.f.Close()
+		os.Remove(q.path)
+	}
+}
+
+// lockDead opens the queue at path for draining. It returns nil and no error
+// when there is none, and ErrLive when a running tap has it.
+func lockDead(path string) (*os.File, error) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if held(path) {
+		return nil, ErrLive
+	}
+	return os.OpenFile(path, os.O_RDWR, 0)
+}
+
+// queueAlive reports whether a running tap holds the queue of the recording.
+func queueAlive(recording string) bool {
+	path := recording + QueueExt
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	return held(path)
+}
+
+// held reports whether a process has the file open: a file that is open cannot
+// get another name.
+func held(path string) bool {
+	probe := path + ".probe"
+	if err := os.Rename(path, probe); err != nil {
+		return true
+	}
+	os.Rename(probe, path)
+	return false
+}

@@ -1,0 +1,106 @@
+//go:build unix
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A queueFile is the file behind a running tap's queue. Its lock says that the
+// tap is alive: the system drops it with the process, however that ends.
+type queueFile struct {
+	f    *os.File
+	path string
+}
+
+// createQueueFile makes, locks and maps the queue's file. The name appears only
+// when all of that is done, so that nobody takes it for a dead one. mem is nil
+// where the queue cannot outlive a crash anyway, see bootID: then the file is
+// only a lock.
+func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queueFile, mem []byte, err error) {
+	tmp := path + ".new"
+	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(tmp)
+			q, mem = nil, nil
+		}
+	}()
+	q = &queueFile{f: f, path: path}
+	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return q, nil, fmt.Errorf("lock %s: %w", tmp, err)
+	}
+	boot, size := bootID(), queueBytes(blockSize, blocks)
+	if boot != "" {
+		if err = f.Truncate(int64(size)); err != nil {
+			return q, nil, err
+		}
+		// One block a lane is the least that the tap can work with.
+		if err = q.allocate(0, int64(queueHead+ringEntries*entryBytes+int(tap.Lanes)*blockSize)); err != nil {
+			return q, nil, fmt.Errorf("make room for %s: %w", tmp, err)
+		}
+	}
+	if _, err = f.WriteAt(encodeQueueHead(h, boot, blockSize, blocks), 0); err != nil {
+		return q, nil, err
+	}
+	if boot != "" {
+		mem, err = syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+		if err != nil {
+			return q, nil, fmt.Errorf("map %s: %w", tmp, err)
+		}
+	}
+	err = os.Rename(tmp, path)
+	return q, mem, err
+}
+
+// remove takes the file away. The memory stays mapped. A nil q is no file.
+func (q *queueFile) remove() {
+	if q != nil {
+		os.Remove(q.path)
+		q.f.Close()
+	}
+}
+
+// lockDead opens the queue at path for draining. It returns nil and no error
+// when there is none, and ErrLive when a running tap has it.
+func lockDead(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrLive
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	// Somebody may have drained and removed it between the open and the lock.
+	if now, err := os.Stat(path); err != nil || !sameFile(f, now) {
+		f.Close()
+		return nil, nil
+	}
+	return f, nil
+}
+
+// queueAlive reports whether a running tap holds the queue of the recording.
+func queueAlive(recording string) bool {
+	f, err := os.Open(recording + QueueExt)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// The header of a queue's file, little-endian:
+//
+//	   0   8  magic "mtapque1"
+//	   8   4  block size
+//	  12   4  blocks
+//	  16   4  length of the tap.Header, JSON
+//	  32  64  boot id of the machine, zero-padded
+//	 128  96  what crossed unrecorded, 24 bytes a lane: bytes, terminators, mid
+//	4096      the tap.Header
+const (
+	headBoot   = 32
+	bootBytes  = 64
+	headLost   = 128
+	lostBytes  = 24
+	headHeader = 4096
+)
+
+// A queueHeader is what the header of a queue's file says.
+type queueHeader struct {
+	blockSize, blocks int
+	boot              string
+	lost              [tap.Lanes]lostLane
+	header            tap.Header
+}
+
+// encodeQueueHead returns the header of a new queue.
+func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
+	doc := mustJSON(&h)
+	if len(doc) > queueHead-headHeader { // an argv of many pages: its first words will do
+		h.Command = h.Command[:min(1, len(h.Command))]
+		if doc = mustJSON(&h); len(doc) > queueHead-headHeader {
+			h.Command, h.Dir = nil, ""
+			doc = mustJSON(&h)
+		}
+	}
+	b := make([]byte, queueHead)
+	copy(b, queueMagic)
+	binary.LittleEndian.PutUint32(b[8:], uint32(blockSize))
+	binary.LittleEndian.PutUint32(b[12:], uint32(blocks))
+	binary.LittleEndian.PutUint32(b[16:], uint32(len(doc)))
+	copy(b[headBoot:headBoot+bootBytes], boot)
+	copy(b[headHeader:], doc)
+	return b
+}
+
+// decodeQueueHead reads the header of a queue's file of the given size, and
+// checks that the file can hold what it says.
+func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
+	var q queueHeader
+	if len(b) < queueHead || string(b[:8]) != queueMagic {
+		return q, fmt.Errorf("no queue header")
+	}
+	q.blockSize = int(binary.LittleEndian.Uint32(b[8:]))
+	q.blocks = int(binary.LittleEndian.Uint32(b[12:]))
+	doc := int(binary.LittleEndian.Uint32(b[16:]))
+	if q.blockSize <= 0 || q.blockSize > maxBlock || q.blocks <= 0 || q.blocks > 1<<20 ||
+		doc > queueHead-headHeader || int64(queueBytes(q.blockSize, q.blocks)) > size {
+		return q, fmt.Errorf("queue header does not fit its file")
+	}
+	boot := b[headBoot : headBoot+bootBytes]
+	for len(boot) > 0 && boot[len(boot)-1] == 0 {
+		boot = boot[:len(boot)-1]
+	}
+	q.boot = string(boot)
+	for lane := range q.lost {
+		l := b[headLost+lane*lostBytes:]
+		q.lost[lane] = lostLane{
+			Bytes: binary.LittleEndian.Uint64(l), Frames: binary.LittleEndian.Uint64(l[8:]), Mid: l[16] != 0,
+		}
+	}
+	if err := json.Unmarshal(b[headHeader:headHeader+doc], &q.header); err != nil {
+		return q, fmt.Errorf("queue header: %v", err)
+	}
+	return q, nil
+}
+
+// parseLost reads the payload of an entryGap.
+func parseLost(p []byte) (lost [tap.Lanes]lostLane) {
+	_ = json.Unmarshal(p, &lost) // written by settle; of a torn queue whatever could be read
+	for lane := range lost {
+		lost[lane].Frames = min(lost[lane].Frames, lost[lane].Bytes)
+	}
+	return lost
+}

@@ -1,0 +1,305 @@
+package store
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	bolt "go.etcd.io/bbolt"
+)
+
+// DefaultQueue is how many bytes may wait for the disk before the tap slows the
+// traffic down.
+const DefaultQueue = 64 << 20
+
+const (
+	// pace is how long what crosses piles up before it is committed.
+	pace = 15 * time.Millisecond
+	// commitBytes is how much one commit takes at most.
+	commitBytes = 8 << 20
+	// closeLimit is how long Close waits for the disk. What is not committed
+	// by then is left in the queue, for whoever opens the recording next.
+	closeLimit = time.Second
+)
+
+// Options are the settings of a [Recorder].
+type Options struct {
+	// Queue is the cap, in bytes, on what waits for the disk; 0 means
+	// DefaultQueue, and less than 1 MiB means that.
+	Queue int64
+	// Warn is told, once, that nothing can be recorded, and why. It may be
+	// called from any goroutine. nil means that nobody is told.
+	Warn func(error)
+}
+
+// A Recorder writes one recording. It implements [tap.Recorder]: it never fails
+// towards the tap. While the disk is slow it slows the tap down; when the disk
+// fails it lets the traffic pass, warns once, keeps trying, and marks what is
+// missing.
+type Recorder struct {
+	q       *queue
+	db      dbfile
+	asm     *assembler
+	header  tap.Header
+	opt     Options
+	warning sync.Once
+	closing chan struct{}
+	done    chan struct{}
+	scratch []entry
+	late    time.Time // when Close gives up; set before closing is closed
+}
+
+// Create begins a recording in dir, which it makes if need be. It fills in what
+// h lacks of ID, Start and Label, starts the clock, and returns at once: the
+// file itself is made while the traffic already flows.
+func Create(dir string, h tap.Header, opt Options) *Recorder {
+	epoch := time.Now()
+	if h.Start.IsZero() {
+		h.Start = epoch.UTC()
+	}
+	if h.ID == "" {
+		h.ID = NewID()
+	}
+	r := &Recorder{
+		header: h, opt: opt, asm: newAssembler(),
+		db:      dbfile{path: filepath.Join(dir, FileName(h))},
+		closing: make(chan struct{}), done: make(chan struct{}),
+	}
+	err := os.MkdirAll(dir, 0o700)
+	r.q, err = openQueue(r.db.path, h, opt.Queue, epoch, err)
+	if err != nil {
+		r.warn(err)
+	}
+	r.q.stalled = func() {
+		r.warn(fmt.Errorf("%s: nothing could be written for %v", r.db.path, stallLimit))
+	}
+	go r.run()
+	return r
+}
+
+// openQueue makes the mapped queue or, where that fails, one in plain memory.
+// prior is an error that makes trying pointless.
+func openQueue(path string, h tap.Header, limit int64, epoch time.Time, prior error) (*queue, error) {
+	if limit == 0 {
+		limit = DefaultQueue
+	}
+	size, count := queueGeometry(limit)
+	if prior == nil {
+		f, mem, err := createQueueFile(path+QueueExt, h, size, count)
+		if err == nil {
+			if mem == nil {
+				mem = make([]byte, queueBytes(size, count))
+			}
+			return newQueue(mem, size, count, f, epoch), nil
+		}
+		prior = err
+	}
+	return newQueue(make([]byte, queueBytes(size, count)), size, count, nil, epoch), prior
+}
+
+// NewID returns a new recording's id: eight lower-case hex digits.
+func NewID() string {
+	var b [4]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// FileName is the name of the file of a recording: its start in UTC, its label,
+// of which only letters, digits, dot and underscore are kept, and its id.
+func FileName(h tap.Header) string {
+	label := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_':
+			return r
+		}
+		return '-'
+	}, h.Label)
+	if label = strings.Trim(label, "-."); len(label) > 64 {
+		label = label[:64]
+	}
+	if label == "" {
+		label = "session"
+	}
+	return h.Start.UTC().Format("20060102T150405.000Z") + "-" + label + "-" + h.ID + Ext
+}
+
+// Path returns the recording's file.
+func (r *Recorder) Path() string { return r.db.path }
+
+// Header returns what the recording says of itself.
+func (r *Recorder) Header() tap.Header { return r.header }
+
+// Room implements [tap.Recorder].
+func (r *Recorder) Room(lane tap.Lane) []byte { return r.q.room(lane) }
+
+// Record implements [tap.Recorder].
+func (r *Recorder) Record(lane tap.Lane, n int) {
+	if n > 0 {
+		r.q.record(lane, n)
+	}
+}
+
+// End implements [tap.Recorder].
+func (r *Recorder) End(lane tap.Lane) { r.q.end(lane) }
+
+// Note implements [tap.Recorder].
+func (r *Recorder) Note(e tap.Event) { r.q.note(e.Encode()) }
+
+// Close ends all lanes, waits until everything is on disk, for a second at the
+// most, and finishes the recording. No other method may be called after it.
+func (r *Recorder) Close() {
+	for lane := range tap.Lanes {
+		if lane != tap.Life {
+			r.q.end(lane)
+		}
+	}
+	r.late = time.Now().Add(closeLimit)
+	close(r.closing)
+	r.q.mu.Lock()
+	r.q.closed = true
+	r.q.wakeWriter()
+	r.q.space.Broadcast()
+	r.q.mu.Unlock()
+	<-r.done
+}
+
+func (r *Recorder) warn(err error) {
+	r.warning.Do(func() {
+		if r.opt.Warn != nil {
+			r.opt.Warn(err)
+		}
+	})
+}
+
+// run is the writer: one goroutine that commits what has piled up.
+func (r *Recorder) run() {
+	defer close(r.done)
+	if !r.persist(func() error { return r.db.create(r.header) }) {
+		return // closed before the file could be made: the queue keeps it all
+	}
+	for {
+		began := time.Now()
+		entries, first, all := r.q.pending(r.scratch, commitBytes)
+		r.scratch = entries
+		if all == 0 {
+			if r.isClosing() {
+				if r.q.settleLast() {
+					continue
+				}
+				r.finish()
+				return
+			}
+			if r.q.sleep() {
+				<-r.q.wake
+			}
+			r.rest(pace)
+			continue
+		}
+		if !r.append(entries, first) {
+			return
+		}
+		if uint64(len(entries)) == all {
+			r.rest(pace - time.Since(began))
+		}
+	}
+}
+
+// append commits these entries, however often it must try. It reports false
+// when Close gave up.
+func (r *Recorder) append(entries []entry, first uint64) bool {
+	r.asm.begin()
+	feed(r.asm, entries, r.q.bytes)
+	batch := r.asm.commit(first + uint64(len(entries)))
+	if !r.persist(func() error { return r.db.update(batch.write) }) {
+		return false
+	}
+	r.q.commit(entries)
+	return true
+}
+
+// feed gives entries to an assembler. bytes returns the chunk of one.
+func feed(a *assembler, entries []entry, bytes func(*entry) []byte) {
+	for i := range entries {
+		e := &entries[i]
+		at := time.Duration(e.At)
+		switch e.Kind {
+		case entryData:
+			a.chunk(tap.Lane(e.Lane), at, bytes(e))
+		case entryEnd:
+			a.end(tap.Lane(e.Lane))
+		case entryNote:
+			a.note(at, bytes(e))
+		case entryGap:
+			a.gap(at, parseLost(bytes(e)))
+		}
+	}
+}
+
+// persist tries until try succeeds. A file that somebody else holds is waited
+// for; any other error lets the traffic pass unrecorded once the queue is full.
+// It reports false when Close gave up.
+func (r *Recorder) persist(try func() error) bool {
+	wait, began := time.Millisecond, time.Now()
+	for {
+		err := try()
+		if err == nil {
+			return true
+		}
+		if r.isClosing() && time.Now().After(r.late) {
+			r.warn(err)
+			if r.db.id != nil && errors.Is(err, fs.ErrNotExist) {
+				r.q.file.remove() // the recording was removed on purpose
+			}
+			return false
+		}
+		if !errors.Is(err, errBusy) || time.Since(began) > stallLimit {
+			r.q.fail()
+			r.warn(err)
+			wait = min(max(2*wait, 20*time.Millisecond), 500*time.Millisecond)
+		}
+		if !r.rest(wait) { // closing: do not sleep through the deadline
+			time.Sleep(min(wait, 5*time.Millisecond))
+		}
+	}
+}
+
+// finish marks the recording as ended and removes the queue.
+func (r *Recorder) finish() {
+	e := End{At: time.Since(r.q.epoch)}
+	if r.persist(func() error { return r.db.update(func(tx *bolt.Tx) error { return writeEnd(tx, e) }) }) {
+		r.db.trim()
+		r.q.file.remove()
+	}
+}
+
+func (r *Recorder) isClosing() bool {
+	select {
+	case <-r.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// rest sleeps, but not while closing. It reports whether it slept to the end.
+func (r *Recorder) rest(d time.Duration) bool {
+	if d <= 0 {
+		return !r.isClosing()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-r.closing:
+		return false
+	}
+}

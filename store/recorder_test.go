@@ -1,0 +1,376 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	bolt "go.etcd.io/bbolt"
+)
+
+// put plays a pump: it reads p into the recorder's rooms.
+func put(r *Recorder, lane tap.Lane, p []byte) {
+	for len(p) > 0 {
+		room := r.Room(lane)
+		n := copy(room, p)
+		r.Record(lane, n)
+		p = p[n:]
+	}
+}
+
+// frames reads a whole recording, and checks what holds for every one.
+func frames(t testing.TB, path string) []tap.Frame {
+	t.Helper()
+	rec, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []tap.Frame
+	var last tap.Frame
+	for f, err := range rec.Frames(0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Seq <= last.Seq || f.At < last.At || f.Took < 0 || f.Took > f.At {
+			t.Fatalf("frame %d at %v (took %v) follows frame %d at %v", f.Seq, f.At, f.Took, last.Seq, last.At)
+		}
+		last = f
+		out = append(out, f)
+	}
+	checkDB(t, path)
+	return out
+}
+
+// checkDB runs bbolt's own consistency check.
+func checkDB(t testing.TB, path string) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, PreLoadFreelist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.View(func(tx *bolt.Tx) error {
+		for err := range tx.Check() {
+			t.Error(err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lane joins the bytes of one lane.
+func lane(fs []tap.Frame, l tap.Lane) []byte {
+	var b []byte
+	for _, f := range fs {
+		if f.Lane == l {
+			b = append(b, f.Raw...)
+		}
+	}
+	return b
+}
+
+func gapless(t *testing.T, fs []tap.Frame) {
+	t.Helper()
+	for i, f := range fs {
+		if f.Seq != uint64(i)+1 {
+			t.Fatalf("frame %d has number %d", i+1, f.Seq)
+		}
+	}
+}
+
+// chatter makes lines of all sizes, some without an end, some of several parts.
+func chatter(rng *rand.Rand, n int) []byte {
+	var b []byte
+	for len(b) < n {
+		size := 1 << rng.IntN(14)
+		if rng.IntN(60) == 0 {
+			size = tap.PartSize + rng.IntN(3*tap.PartSize)
+		}
+		for range rng.IntN(size) {
+			c := byte(rng.Uint32())
+			if c == '\n' {
+				c = 0
+			}
+			b = append(b, c)
+		}
+		b = append(b, '\n')
+	}
+	return b[:n]
+}
+
+func TestRecorderKeepsEveryByteOfEveryLane(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := Create(t.TempDir(), tap.Header{Label: "x"}, Options{Queue: int64(1+seed) << 21, Warn: func(err error) { t.Error(err) }})
+			want := [tap.Lanes][]byte{}
+			var wg sync.WaitGroup
+			for l := tap.ToServer; l < tap.Lanes; l++ {
+				rng := rand.New(rand.NewPCG(seed, uint64(l)))
+				want[l] = chatter(rng, 12<<20)
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					for p := want[l]; len(p) > 0; {
+						n := min(len(p), 1+rng.IntN(1<<rng.IntN(20)))
+						put(r, l, p[:n])
+						p = p[n:]
+					}
+				}()
+			}
+			r.Note(tap.Event{Name: tap.EventStart})
+			wg.Wait()
+			r.Close()
+			fs := frames(t, r.Path())
+			gapless(t, fs)
+			for l := tap.ToServer; l < tap.Lanes; l++ {
+				if got := lane(fs, l); !bytes.Equal(got, want[l]) {
+					t.Errorf("%v: %d bytes recorded differ from the %d that crossed", l, len(got), len(want[l]))
+				}
+			}
+			if _, err := os.Stat(r.Path() + QueueExt); !errors.Is(err, iofs.ErrNotExist) {
+				t.Errorf("the queue is still there: %v", err)
+			}
+			if info := Stat(r.Path()); info.Status != Ended || info.Frames != uint64(len(fs)) {
+				t.Errorf("status %v, %d frames, want ended and %d", info.Status, info.Frames, len(fs))
+			}
+		})
+	}
+}
+
+
+// A long line is read back as one frame, and did not stay in memory before.
+func TestLongFrameComesInPartsAndIsReadAsOne(t *testing.T) {
+	r := Create(t.TempDir(), tap.Header{}, Options{Queue: 4 << 20})
+	long := bytes.Repeat([]byte("0123456789abcde\x00"), 40<<20/16)
+	long = append(long, '\n')
+	put(r, tap.ToServer, []byte("before\n"))
+	done := make(chan bool)
+	go func() {
+		put(r, tap.ToServer, long)
+		close(done)
+	}()
+	put(r, tap.ToClient, []byte("meanwhile\n"))
+	<-done
+	put(r, tap.ToServer, []byte("after"))
+	r.Close()
+	fs := frames(t, r.Path())
+	gapless(t, fs)
+	var seen []string
+	for _, f := range fs {
+		if f.Lane == tap.ToServer {
+			seen = append(seen, fmt.Sprint(len(f.Raw), f.Whole()))
+		}
+	}
+	want := fmt.Sprint([]string{"7 true", fmt.Sprint(len(long), true), "5 true"})
+	if fmt.Sprint(seen) != want {
+		t.Errorf("frames of %v, want %s", seen, want)
+	}
+	if !bytes.Equal(lane(fs, tap.ToServer), append(append([]byte("before\n"), long...), "after"...)) {
+		t.Error("the bytes differ")
+	}
+}
+
+// While somebody else holds the file, the tap is slowed down, and nothing is lost.
+func TestStalledStoreSlowsTheTraffic(t *testing.T) {
+	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize, Warn: func(err error) { t.Error(err) }})
+	put(r, tap.ToServer, []byte("first\n"))
+	waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 })
+	release := holdLock(t, r.Path())
+	want := bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz\n"), 4<<20/27)
+	through := make(chan struct{})
+	go func() {
+		put(r, tap.ToServer, want)
+		close(through)
+	}()
+	select {
+	case <-through:
+		t.Fatal("4 MiB went into a queue of 1 MiB")
+	case <-time.After(300 * time.Millisecond):
+	}
+	release()
+	<-through
+	r.Close()
+	fs := frames(t, r.Path())
+	gapless(t, fs)
+	if !bytes.Equal(lane(fs, tap.ToServer), append([]byte("first\n"), want...)) {
+		t.Error("the bytes differ")
+	}
+}
+
+// A store that does not come back after stallLimit does not hold the traffic.
+func TestStoreThatNeverMovesDoesNotStopTheTraffic(t *testing.T) {
+	defer func(d time.Duration) { stallLimit = d }(stallLimit)
+	stallLimit = 200 * time.Millisecond
+	var warnings []string
+	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize, Warn: func(err error) { warnings = append(warnings, err.Error()) }})
+	put(r, tap.ToServer, []byte("first\n"))
+	waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 })
+	release := holdLock(t, r.Path())
+	for range 100 {
+		put(r, tap.ToServer, bytes.Repeat([]byte("x\n"), 64<<10))
+	}
+	release()
+	waitFor(t, func() bool { return Stat(r.Path()).Frames > 100 })
+	put(r, tap.ToServer, []byte("last\n"))
+	r.Close()
+	checkGap(t, r.Path(), 100*64<<10+2)
+	if len(warnings) != 1 {
+		t.Errorf("warnings %q, want one", warnings)
+	}
+}
+
+// checkGap checks that a recording says exactly which frames it lacks of those
+// that crossed.
+func checkGap(t *testing.T, path string, crossed int) {
+	t.Helper()
+	fs := frames(t, path)
+	info := Stat(path)
+	if len(info.Gaps) == 0 {
+		t.Fatal("the recording does not say that it is incomplete")
+	}
+	missing, next, events, torn := 0, uint64(1), 0, 0
+	for _, g := range info.Gaps {
+		missing += int(g.To-g.From) + 1
+	}
+	for _, f := range fs {
+		if f.Seq != next {
+			if !inGaps(info.Gaps, next, f.Seq-1) {
+				t.Errorf("frames %d to %d are missing without a word", next, f.Seq-1)
+			}
+		}
+		next = f.Seq + 1
+		if f.Lane == tap.Life {
+			events++
+			if e, err := tap.ParseEvent(f.Raw); err != nil || e.Name != tap.EventGap {
+				t.Errorf("event %q, %v", f.Raw, err)
+			}
+		}
+		if f.Torn {
+			torn++
+		}
+	}
+	if events != len(info.Gaps) {
+		t.Errorf("%d gap events for %d gaps", events, len(info.Gaps))
+	}
+	// A line that the gap cuts in its middle is there as two torn frames.
+	if got := len(fs) - events + missing; got != crossed && got != crossed+1 || torn > 2*events {
+		t.Errorf("%d frames there and %d missing, want %d in all (%d torn)", len(fs)-events, missing, crossed, torn)
+	}
+	if last := fs[len(fs)-1]; !strings.HasPrefix(string(last.Raw), "last") {
+		t.Errorf("the last frame is %q", last.Raw)
+	}
+}
+
+func inGaps(gaps []tap.Range, from, to uint64) bool {
+	for _, g := range gaps {
+		if g.From == from && g.To == to {
+			return true
+		}
+	}
+	return false
+}
+
+// The directory goes away and comes back: the traffic never stops, one warning
+// is given, and the recording says what it lacks.
+func TestFailedStoreNeverStopsTheTraffic(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "recordings")
+	var mu sync.Mutex
+	var warnings []string
+	r := Create(dir, tap.Header{}, Options{Queue: minQueueSize, Warn: func(err error) {
+		mu.Lock()
+		warnings = append(warnings, err.Error())
+		mu.Unlock()
+	}})
+	put(r, tap.ToServer, []byte("first\n"))
+	waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 })
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		put(r, tap.ToServer, bytes.Repeat([]byte("x\n"), 64<<10))
+	}
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return Stat(r.Path()).Frames > 100 })
+	put(r, tap.ToServer, []byte("last\n"))
+	r.Close()
+	checkGap(t, r.Path(), 100*64<<10+2)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(warnings) != 1 || !strings.Contains(warnings[0], dir) {
+		t.Errorf("warnings %q, want one that names %s", warnings, dir)
+	}
+}
+
+// A chunk that was read while the store failed is recorded if the store is back
+// when the chunk is complete, however long that took.
+func TestScratchRoomIsSavedWhenTheStoreIsBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "recordings")
+	r := Create(dir, tap.Header{}, Options{Queue: minQueueSize})
+	put(r, tap.ToClient, []byte("first\n"))
+	waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 })
+	os.Rename(dir, dir+"-away")
+	for range 40 {
+		put(r, tap.ToClient, bytes.Repeat([]byte("x\n"), 64<<10))
+	}
+	room := r.Room(tap.ToServer) // a pump blocks in its read with this
+	os.Rename(dir+"-away", dir)
+	waitFor(t, func() bool { return Stat(r.Path()).Frames > 100 })
+	n := copy(room, "a request\n")
+	r.Record(tap.ToServer, n)
+	r.Close()
+	fs := frames(t, r.Path())
+	if got := string(lane(fs, tap.ToServer)); got != "a request\n" {
+		t.Errorf("recorded %q", got)
+	}
+}
+
+func TestNoDirectoryIsOneWarning(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	n := 0
+	r := Create(filepath.Join(file, "dir"), tap.Header{}, Options{Queue: minQueueSize, Warn: func(error) { mu.Lock(); n++; mu.Unlock() }})
+	for range 50 {
+		put(r, tap.ToServer, bytes.Repeat([]byte("x\n"), 64<<10))
+	}
+	r.Close()
+	if n != 1 {
+		t.Errorf("%d warnings, want one", n)
+	}
+}
+
+func TestFileModes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	r := Create(dir, tap.Header{}, Options{})
+	put(r, tap.ToServer, []byte("x\n"))
+	waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 })
+	for path, want := range map[string]iofs.FileMode{dir: iofs.ModeDir | 0o700, r.Path(): 0o600, r.Path() + QueueExt: 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != want {
+			t.Errorf("%s: mode %v, %v, want %v", path, info.Mode(), err, want)
+		}
+	}
+	r.Close()
+}
+
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it never happened")
+		}
+	}
+}

@@ -1,0 +1,212 @@
+//go:build unix
+
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// holdLock holds the file as a program that does not let go would.
+func holdLock(t *testing.T, path string) (release func()) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	return func() { f.Close() }
+}
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("MCPTAP_TEST_VICTIM"); dir != "" {
+		victim(dir)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// victim records without end and tells on stdout how much of each lane a peer
+// could have received by now. It waits to be killed.
+func victim(dir string) {
+	r := Create(dir, tap.Header{Label: "victim"}, Options{Queue: 8 << 20})
+	fmt.Println(r.Path())
+	told := [8]byte{}
+	total := [tap.Lanes]uint64{}
+	for i := uint64(0); ; i++ {
+		l := tap.ToServer + tap.Lane(i%2)
+		p := victimBytes(l, total[l], int(i*7919%5000)+1)
+		put(r, l, p)
+		total[l] += uint64(len(p))
+		// Only now would the bytes be forwarded.
+		binary.LittleEndian.PutUint64(told[:], total[l]<<8|uint64(l))
+		os.Stdout.Write(told[:])
+	}
+}
+
+// victimBytes is a stretch of the endless stream of one lane: 97-byte lines
+// that say where they stand.
+func victimBytes(l tap.Lane, from uint64, n int) []byte {
+	b := make([]byte, 0, n+97)
+	for at := from / 97; len(b) < n+int(from%97); at++ {
+		b = append(b, fmt.Sprintf("%-95d%d\n", at, l)...)
+	}
+	return b[from%97:][:n]
+}
+
+// kill -9 at random moments under load: every byte that a peer may have seen is
+// in the recording, numbered without a gap.
+func TestKilledRecorderLosesNothing(t *testing.T) {
+	n := 100
+	if testing.Short() {
+		n = 10
+	}
+	for i := range n {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { killOnce(t, time.Duration(rand.IntN(60_000))*time.Microsecond) })
+	}
+}
+
+func killOnce(t *testing.T, after time.Duration) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "MCPTAP_TEST_VICTIM="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReaderSize(out, 1<<16)
+	path, err := in.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = path[:len(path)-1]
+	kill := time.AfterFunc(after, func() { cmd.Process.Kill() })
+	defer kill.Stop()
+	var told [tap.Lanes]uint64
+	var b [8]byte
+	for {
+		if _, err := io.ReadFull(in, b[:]); err != nil {
+			break
+		}
+		v := binary.LittleEndian.Uint64(b[:])
+		told[v&0xff] = v >> 8
+	}
+	cmd.Wait()
+	if Stat(path).Status == Live {
+		t.Error("a dead recording counts as live")
+	}
+	fs := frames(t, path)
+	gapless(t, fs)
+	for l := tap.ToServer; l <= tap.ToClient; l++ {
+		got := lane(fs, l)
+		if uint64(len(got)) < told[l] {
+			t.Errorf("%v: %d bytes recorded, but %d were forwarded", l, len(got), told[l])
+		}
+		if !bytes.Equal(got, victimBytes(l, 0, len(got))) {
+			t.Errorf("%v: the bytes differ", l)
+		}
+	}
+	if info := Stat(path); info.Status != Cut {
+		t.Errorf("status %v, want cut", info.Status)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*"+QueueExt+"*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A tap killed before the file was made leaves only its queue.
+func TestQueueWithoutFile(t *testing.T) {
+	dir := t.TempDir()
+	path := deadQueueOf(t, dir, "one\ntwo\nthr")
+	if fs := frames(t, path); string(lane(fs, tap.ToServer)) != "one\ntwo\nthr" || len(fs) != 3 {
+		t.Errorf("frames %q", fs)
+	}
+	if infos, err := List(dir); err != nil || len(infos) != 1 || infos[0].Status != Cut || infos[0].Header.Label != "dead" {
+		t.Errorf("listed as %+v, %v", infos, err)
+	}
+}
+
+// deadQueueOf makes a queue that holds text, as of a tap that was killed before
+// its first commit.
+func deadQueueOf(t *testing.T, dir, text string) (path string) {
+	t.Helper()
+	h := tap.Header{ID: NewID(), Label: "dead", Start: time.Now().UTC()}
+	path = filepath.Join(dir, FileName(h))
+	q, err := openQueue(path, h, minQueueSize, time.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := copy(q.room(tap.ToServer), text)
+	q.record(tap.ToServer, n)
+	q.file.f.Close()
+	return path
+}
+
+// After the machine was restarted, the pages of a queue may be of any age: only
+// what was committed is believed.
+func TestQueueOfAnEarlierBootIsNotBelieved(t *testing.T) {
+	path := deadQueueOf(t, t.TempDir(), "one\n")
+	f, err := os.OpenFile(path+QueueExt, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteAt([]byte("another boot"), headBoot)
+	f.Close()
+	if fs := frames(t, path); len(fs) != 0 {
+		t.Errorf("frames %q", fs)
+	}
+	if info := Stat(path); info.Status != Cut {
+		t.Errorf("status %v, want cut", info.Status)
+	}
+}
+
+// Whatever the bytes of a queue are, draining it ends.
+func TestHostileQueue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		path := deadQueueOf(t, t.TempDir(), "one\ntwo\n")
+		f, err := os.OpenFile(path+QueueExt, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 1 + rng.IntN(4) {
+			var b [8]byte
+			binary.LittleEndian.PutUint64(b[:], rng.Uint64()>>rng.IntN(64))
+			at := int64(rng.IntN(256))
+			if rng.IntN(2) == 0 {
+				at = queueHead + int64(rng.IntN(4*entryBytes))
+			}
+			f.WriteAt(b[:1+rng.IntN(8)], at)
+		}
+		if rng.IntN(4) == 0 {
+			f.Truncate(int64(rng.IntN(3 << 20)))
+		}
+		f.Close()
+		rec, err := Open(path)
+		if err != nil {
+			continue
+		}
+		for _, err := range rec.Frames(0) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
