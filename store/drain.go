@@ -70,7 +70,7 @@ func readDead(f *os.File) (*deadQueue, error) {
 // appendTo appends to the recording what it has not seen of the queue.
 func (d *deadQueue) appendTo(path string) error {
 	db := dbfile{path: path}
-	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+	if unborn(path) {
 		os.Remove(path)
 		if err := db.create(d.header); err != nil {
 			return err
@@ -79,6 +79,23 @@ func (d *deadQueue) appendTo(path string) error {
 		return err
 	}
 	return retryBusy(func() error { return db.update(d.finish) })
+}
+
+// unborn reports whether the tap was killed before it had made its file: there
+// is none, or one that bbolt has laid out and nobody has written to.
+func unborn(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist)
+	}
+	defer f.Close()
+	p, err := openPages(f)
+	if err != nil {
+		info, statErr := f.Stat()
+		return errors.Is(err, errNoMeta) && statErr == nil && info.Size() <= 4*pageSize
+	}
+	n, err := p.top().rootNode()
+	return err == nil && len(n.elems) == 0
 }
 
 // retryBusy waits for a file that somebody else holds.

@@ -143,6 +143,8 @@ func parseMeta(b []byte) (meta, bool) {
 type node struct {
 	leaf  bool
 	elems []elem
+	id    uint64
+	pages uint64 // how many pages it takes
 }
 
 // An elem is one element of a node.
@@ -222,7 +224,7 @@ func (p *pages) parse(r *run) (*node, error) {
 	if r.flags != flagBranch && r.flags != flagLeaf {
 		return nil, fmt.Errorf("%w: page %d is neither branch nor leaf", errPage, r.id)
 	}
-	n := &node{leaf: r.flags == flagLeaf}
+	n := &node{leaf: r.flags == flagLeaf, id: r.id, pages: uint64(r.length / p.pageSize)}
 	table := int64(pageHeader + r.count*elemBytes)
 	if table > r.length {
 		return nil, fmt.Errorf("%w: page %d has %d elements, which do not fit", errPage, r.id, r.count)

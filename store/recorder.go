@@ -25,9 +25,12 @@ const (
 	pace = 15 * time.Millisecond
 	// commitBytes is how much one commit takes at most.
 	commitBytes = 8 << 20
-	// closeLimit is how long Close waits for the disk. What is not committed
-	// by then is left in the queue, for whoever opens the recording next.
+	// closeLimit is how long Close waits for a disk that is slow or a file that
+	// somebody else holds, and failLimit for one that fails. What is not
+	// committed by then is left in the queue, for whoever opens the recording
+	// next.
 	closeLimit = time.Second
+	failLimit  = 50 * time.Millisecond
 )
 
 // Options are the settings of a [Recorder].
@@ -54,7 +57,7 @@ type Recorder struct {
 	closing chan struct{}
 	done    chan struct{}
 	scratch []entry
-	late    time.Time // when Close gives up; set before closing is closed
+	ended   time.Time // when Close was called; set before closing is closed
 }
 
 // Create begins a recording in dir, which it makes if need be. It fills in what
@@ -161,7 +164,7 @@ func (r *Recorder) Close() {
 			r.q.end(lane)
 		}
 	}
-	r.late = time.Now().Add(closeLimit)
+	r.ended = time.Now()
 	close(r.closing)
 	r.q.mu.Lock()
 	r.q.closed = true
@@ -253,14 +256,19 @@ func (r *Recorder) persist(try func() error) bool {
 		if err == nil {
 			return true
 		}
-		if r.isClosing() && time.Now().After(r.late) {
+		busy := errors.Is(err, errBusy)
+		limit := failLimit
+		if busy {
+			limit = closeLimit
+		}
+		if r.isClosing() && time.Since(r.ended) > limit {
 			r.warn(err)
 			if r.db.id != nil && errors.Is(err, fs.ErrNotExist) {
 				r.q.file.remove() // the recording was removed on purpose
 			}
 			return false
 		}
-		if !errors.Is(err, errBusy) || time.Since(began) > stallLimit {
+		if !busy || time.Since(began) > stallLimit {
 			r.q.fail()
 			r.warn(err)
 			wait = min(max(2*wait, 20*time.Millisecond), 500*time.Millisecond)

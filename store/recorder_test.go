@@ -147,7 +147,6 @@ func TestRecorderKeepsEveryByteOfEveryLane(t *testing.T) {
 	}
 }
 
-
 // A long line is read back as one frame, and did not stay in memory before.
 func TestLongFrameComesInPartsAndIsReadAsOne(t *testing.T) {
 	r := Create(t.TempDir(), tap.Header{}, Options{Queue: 4 << 20})

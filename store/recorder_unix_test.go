@@ -136,7 +136,7 @@ func TestQueueWithoutFile(t *testing.T) {
 	dir := t.TempDir()
 	path := deadQueueOf(t, dir, "one\ntwo\nthr")
 	if fs := frames(t, path); string(lane(fs, tap.ToServer)) != "one\ntwo\nthr" || len(fs) != 3 {
-		t.Errorf("frames %q", fs)
+		t.Errorf("frames %v", fs)
 	}
 	if infos, err := List(dir); err != nil || len(infos) != 1 || infos[0].Status != Cut || infos[0].Header.Label != "dead" {
 		t.Errorf("listed as %+v, %v", infos, err)
@@ -155,6 +155,10 @@ func deadQueueOf(t *testing.T, dir, text string) (path string) {
 	}
 	n := copy(q.room(tap.ToServer), text)
 	q.record(tap.ToServer, n)
+	// The mapping would keep the lock for as long as this process lives.
+	if err := syscall.Flock(int(q.file.f.Fd()), syscall.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
 	q.file.f.Close()
 	return path
 }
@@ -170,7 +174,7 @@ func TestQueueOfAnEarlierBootIsNotBelieved(t *testing.T) {
 	f.WriteAt([]byte("another boot"), headBoot)
 	f.Close()
 	if fs := frames(t, path); len(fs) != 0 {
-		t.Errorf("frames %q", fs)
+		t.Errorf("frames %v", fs)
 	}
 	if info := Stat(path); info.Status != Cut {
 		t.Errorf("status %v, want cut", info.Status)

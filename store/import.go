@@ -1,0 +1,176 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/mcptap/mcptap/tap"
+	bolt "go.etcd.io/bbolt"
+)
+
+// importBytes is how much a [Writer] gathers for one commit.
+const importBytes = 8 << 20
+
+// A Writer makes a recording out of frames that exist already, as import does.
+// The file appears under its name only when Close has succeeded. After an error
+// nothing is left of it, and every further call returns that error.
+type Writer struct {
+	path  string
+	db    dbfile
+	asm   *assembler
+	parts int // the longest part, tap.PartSize but in tests
+	limit int // how much one commit takes, importBytes but in tests
+	err   error
+}
+
+// NewWriter begins a recording at path, where nothing may exist yet.
+func NewWriter(path string, h tap.Header) (*Writer, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return nil, fmt.Errorf("%s exists already; remove it or choose another name", path)
+	}
+	// A leading dot and another extension: neither ls nor List shows it.
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+NewID()+".part")
+	w := &Writer{path: path, db: dbfile{path: tmp}, asm: newAssembler(), parts: tap.PartSize, limit: importBytes}
+	if err := w.db.create(h); err != nil {
+		return nil, fmt.Errorf("make %s: %w", path, err)
+	}
+	w.asm.begin()
+	return w, nil
+}
+
+// Add appends a frame, whose Raw must be whole. Numbers ascend; those left out
+// are marked as having crossed unrecorded.
+func (w *Writer) Add(f tap.Frame) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := w.check(&f); err != nil {
+		return w.fail(err)
+	}
+	if st := &w.asm.st; f.Seq > st.NextSeq {
+		st.Gaps = append(st.Gaps, tap.Range{From: st.NextSeq, To: f.Seq - 1})
+		if w.asm.open { // numbers in a segment are consecutive
+			w.asm.closeSegment()
+		}
+		st.NextSeq = f.Seq
+	}
+	f.Size = int64(len(f.Raw))
+	w.asm.tally.Add(&f)
+	r, rest := record{Frame: f}, f.Raw
+	for len(rest) > w.parts {
+		w.part(&r, rest[:w.parts])
+		rest = rest[w.parts:]
+		if err := w.flush(w.limit); err != nil {
+			return err
+		}
+	}
+	w.asm.append(&r, rest)
+	return w.flush(w.limit)
+}
+
+// check refuses what the format cannot hold, or the tap never makes.
+func (w *Writer) check(f *tap.Frame) error {
+	switch {
+	case f.Seq < w.asm.st.NextSeq:
+		return fmt.Errorf("frame %d comes after frame %d; numbers must ascend from 1", f.Seq, w.asm.st.NextSeq-1)
+	case f.Lane >= tap.Lanes:
+		return fmt.Errorf("frame %d is of the unknown lane %d", f.Seq, f.Lane)
+	case f.At < w.asm.seg.last:
+		return fmt.Errorf("frame %d was at %v, before the frame that it follows, at %v", f.Seq, f.At, w.asm.seg.last)
+	case f.Took < 0 || f.Took > f.At:
+		return fmt.Errorf("frame %d took %v until %v, longer than the recording ran", f.Seq, f.Took, f.At)
+	case f.Size > int64(len(f.Raw)):
+		return fmt.Errorf("frame %d has %d of its %d bytes; it must be read whole first", f.Seq, len(f.Raw), f.Size)
+	}
+	return nil
+}
+
+// part puts one part of the record's frame into the batch.
+func (w *Writer) part(r *record, body []byte) {
+	out, next := &w.asm.out, &w.asm.st.NextPart[r.Lane]
+	n := *next
+	*next++
+	if r.parts.Count == 0 {
+		r.parts.First = n
+	}
+	r.parts.Count++
+	r.parts.Bytes += uint64(len(body))
+	bucket := n
+	for i := range out.values {
+		if v := &out.values[i]; v.part && v.bucket>>56 == uint64(r.Lane) {
+			bucket = v.bucket
+			break
+		}
+	}
+	from := len(out.buf)
+	out.buf = encodePart(out.buf, n, body)
+	out.values = append(out.values, value{part: true, bucket: bucket, key: n, from: from, to: len(out.buf)})
+}
+
+// flush commits when more than limit bytes have gathered.
+func (w *Writer) flush(limit int) error {
+	if len(w.asm.out.buf) <= limit {
+		return nil
+	}
+	err := w.db.update(w.asm.commit(0).write)
+	w.asm.begin()
+	if err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// Close finishes the recording and gives it its name. Its commits have been
+// synced, so that it is as durable as a recorded one.
+func (w *Writer) Close(end End) error {
+	if w.err != nil {
+		return w.err
+	}
+	batch := w.asm.commit(0)
+	err := w.db.update(func(tx *bolt.Tx) error {
+		if err := batch.write(tx); err != nil {
+			return err
+		}
+		return writeEnd(tx, end)
+	})
+	if err != nil {
+		return w.fail(err)
+	}
+	w.db.trim()
+	if err := publish(w.db.path, w.path); err != nil {
+		return w.fail(err)
+	}
+	w.err = errors.New("the recording is closed already")
+	return nil
+}
+
+// publish renames a file but never over another one.
+func publish(tmp, path string) error {
+	err := os.Link(tmp, path)
+	switch {
+	case err == nil:
+		return os.Remove(tmp)
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s exists already; remove it or choose another name", path)
+	}
+	if _, serr := os.Lstat(path); serr == nil { // no hard links here
+		return fmt.Errorf("%s exists already; remove it or choose another name", path)
+	}
+	return os.Rename(tmp, path)
+}
+
+// Abort gives the recording up. After Close it does nothing.
+func (w *Writer) Abort() {
+	if w.err == nil {
+		_ = w.fail(errors.New("the recording was given up"))
+	}
+}
+
+func (w *Writer) fail(err error) error {
+	w.err = fmt.Errorf("write %s: %w", w.path, err)
+	os.Remove(w.db.path)
+	return w.err
+}

@@ -1,0 +1,166 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// readInfo describes the recording at path.
+func readInfo(path string, up *upgrade) (Info, error) {
+	live := queueAlive(path) // before reading: what it wrote before it ended is then read
+	var sum summary
+	err := viewFile(path, func(s *snap) (err error) {
+		sum, err = s.summary(up)
+		return err
+	})
+	if err != nil {
+		return Info{Path: path, Header: headerFromName(path), Status: Damaged, Err: err, Size: diskSize(path)}, err
+	}
+	i := Info{
+		Path:     path,
+		Header:   sum.header,
+		Tally:    sum.tally,
+		Frames:   sum.state.NextSeq - 1,
+		Gaps:     sum.state.Gaps,
+		Duration: max(sum.state.LastAt, sum.tally.Last),
+		Size:     diskSize(path),
+	}
+	switch {
+	case sum.end != nil:
+		i.Duration = sum.end.At
+		if i.Status = Ended; sum.end.Cut {
+			i.Status = Cut
+		}
+	case live:
+		i.Status = Live
+	default:
+		i.Status = Cut
+	}
+	return i, nil
+}
+
+// diskSize is what a recording occupies with its queue, in bytes.
+func diskSize(path string) (n int64) {
+	for _, name := range []string{path, path + QueueExt} {
+		if info, err := os.Stat(name); err == nil {
+			n += occupied(info)
+		}
+	}
+	return n
+}
+
+// Stat describes the recording at path. It never fails: of a file that cannot
+// be read, the Info says so, with what its name tells.
+func Stat(path string) Info {
+	drainErr := drainIfDead(path)
+	up, err := openVersion(path)
+	if err == nil {
+		i, _ := readInfo(path, up)
+		return i
+	}
+	if errors.Is(err, fs.ErrNotExist) && drainErr != nil {
+		err = drainErr
+	}
+	return Info{Path: path, Header: headerFromName(path), Status: Damaged, Err: err, Size: diskSize(path)}
+}
+
+// IsLive reports whether a running tap writes the recording at path.
+func IsLive(path string) bool { return queueAlive(path) }
+
+// List describes the recordings in dir, the newest first. It reads no frames. A
+// dir that does not exist has none.
+func List(dir string) ([]Info, error) {
+	names, err := recordingsIn(dir)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]Info, 0, len(names))
+	for _, name := range names {
+		i := Stat(filepath.Join(dir, name))
+		if errors.Is(i.Err, fs.ErrNotExist) {
+			continue // removed meanwhile
+		}
+		infos = append(infos, i)
+	}
+	slices.SortStableFunc(infos, newestFirst)
+	return infos, nil
+}
+
+func newestFirst(a, b Info) int {
+	if c := b.Header.Start.Compare(a.Header.Start); c != 0 {
+		return c
+	}
+	return strings.Compare(b.Path, a.Path)
+}
+
+// recordingsIn returns the names of the recordings in dir, in the order of their
+// names. One that is only a queue yet, because its tap was killed before it
+// could make the file, counts too.
+func recordingsIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list recordings: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), QueueExt)
+		if filepath.Ext(name) == Ext && !e.IsDir() && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names) // a.mcptap and a.mcptap.queue need not be neighbours
+	return slices.Compact(names), nil
+}
+
+// Remove deletes the recording at path with its queue. A live one is refused
+// with [ErrLive], and so is a file that is no recording.
+func Remove(path string) error {
+	if queueAlive(path) {
+		return fmt.Errorf("remove %s: %w: stop its client first", path, ErrLive)
+	}
+	info, err := os.Stat(path)
+	if err == nil && (info.Size() > 0 || filepath.Ext(path) != Ext) {
+		if _, verr := readVersion(path); errors.Is(verr, ErrNotRecording) {
+			return fmt.Errorf("remove: %w; delete it by other means", verr)
+		}
+	}
+	queueErr := os.Remove(path + QueueExt)
+	if errors.Is(err, fs.ErrNotExist) && queueErr == nil {
+		return nil // it was only a queue
+	}
+	return os.Remove(path)
+}
+
+// nameTime is how a file's name tells when its recording began.
+const nameTime = "20060102T150405.000Z"
+
+// headerFromName is the inverse of [FileName], as far as it can be.
+func headerFromName(path string) (h tap.Header) {
+	name := strings.TrimSuffix(filepath.Base(path), Ext)
+	if first, rest, ok := strings.Cut(name, "-"); ok {
+		if t, err := time.Parse(nameTime, first); err == nil {
+			h.Start, name = t, rest
+		}
+	}
+	if i := strings.LastIndexByte(name, '-'); i >= 0 && isID(name[i+1:]) {
+		name, h.ID = name[:i], name[i+1:]
+	}
+	h.Label = name
+	return h
+}
+
+// isID reports whether s is a recording's id: eight lower-case hex digits.
+func isID(s string) bool {
+	return len(s) == 8 && strings.Trim(s, "0123456789abcdef") == ""
+}

@@ -1,0 +1,235 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+const (
+	// pageBytes is about how much a reader takes out of the file at once.
+	pageBytes = 4 << 20
+	// DefaultMaxRaw is the size above which a frame is not loaded whole.
+	DefaultMaxRaw = 64 << 20
+	// headRaw is how much of such a frame is loaded.
+	headRaw = 64 << 10
+)
+
+// A Recording reads one recording, finished or live. It holds nothing open
+// between calls, and never delays the tap that writes it. Its methods may be
+// called from several goroutines at once, but for SetMaxRaw.
+type Recording struct {
+	path   string
+	maxRaw int64
+	up     *upgrade
+
+	mu   sync.Mutex
+	last cached // what Frame decoded last
+}
+
+// Open checks that the file at path is a recording that this program can read.
+// What a killed tap left in its queue is appended first; where that cannot be
+// done, because the place is read-only, the recording opens without it.
+func Open(path string) (*Recording, error) {
+	drainErr := drainIfDead(path)
+	r := &Recording{path: path, maxRaw: DefaultMaxRaw}
+	var err error
+	r.up, err = openVersion(path)
+	if errors.Is(err, fs.ErrNotExist) && drainErr != nil {
+		return nil, drainErr // only a queue is there, and it is of no use
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// drainIfDead appends what a killed tap has left. Nearly always there is no
+// queue, and nothing to do.
+func drainIfDead(path string) error {
+	if _, err := os.Lstat(path + QueueExt); err != nil {
+		return nil
+	}
+	if queueAlive(path) {
+		return nil
+	}
+	return drainDead(path)
+}
+
+// beginLimit is how long a live recording may take to become one: its file is
+// made a moment after its queue.
+const beginLimit = 2 * time.Second
+
+// openVersion reads which version of the format the file has, and how to read
+// it. It waits for a file that is just being made.
+func openVersion(path string) (*upgrade, error) {
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		up, err := readVersion(path)
+		young := errors.Is(err, ErrNotRecording) || errors.Is(err, fs.ErrNotExist)
+		if !young || time.Since(began) > beginLimit || !queueAlive(path) {
+			return up, err
+		}
+	}
+}
+
+func readVersion(path string) (up *upgrade, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, notRecording(path, "it is a directory")
+	case !info.Mode().IsRegular():
+		return nil, notRecording(path, "it is no regular file") // reading a pipe would wait for ever
+	case info.Size() == 0:
+		return nil, notRecording(path, "it is empty")
+	}
+	err = viewFile(path, func(s *snap) error {
+		v, _, err := s.version()
+		if err != nil {
+			return err
+		}
+		up, err = upgradeFrom(v)
+		return err
+	})
+	if errors.Is(err, errForeign) {
+		err = notRecording(path, "it is "+errForeign.Error())
+	}
+	if errors.Is(err, ErrNewer) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return up, err
+}
+
+// Path returns the recording's file.
+func (r *Recording) Path() string { return r.path }
+
+// SetMaxRaw sets the size in bytes above which a frame is returned with only
+// the beginning of its Raw. The default is [DefaultMaxRaw].
+func (r *Recording) SetMaxRaw(n int64) { r.maxRaw = n }
+
+// Info describes the recording as it is now.
+func (r *Recording) Info() (Info, error) { return readInfo(r.path, r.up) }
+
+// Frame returns one frame.
+func (r *Recording) Frame(seq uint64) (tap.Frame, error) {
+	rec, err := r.record(seq)
+	if err != nil {
+		return tap.Frame{}, err
+	}
+	return r.assemble(&rec)
+}
+
+// WriteRaw writes all bytes of a frame that this recording returned, whatever
+// its size, in bounded memory.
+func (r *Recording) WriteRaw(w io.Writer, f tap.Frame) error {
+	if f.Whole() {
+		_, err := w.Write(f.Raw)
+		return err
+	}
+	rec, err := r.record(f.Seq)
+	if err != nil {
+		return err
+	}
+	err = r.eachPart(rec.parts, func(body []byte) error {
+		_, err := w.Write(body)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(rec.Raw)
+	return err
+}
+
+// OpenRaw returns a reader of all bytes of a frame that this recording
+// returned. It needs not be closed if it is read to the end.
+func (r *Recording) OpenRaw(f tap.Frame) io.ReadCloser {
+	pr, pw := io.Pipe()
+	go func() { pw.CloseWithError(r.WriteRaw(pw, f)) }()
+	return pr
+}
+
+// assemble returns the frame of a record: with its parts, if it has any.
+func (r *Recording) assemble(rec *record) (tap.Frame, error) {
+	f := rec.Frame
+	if rec.parts.Count == 0 {
+		return f, nil
+	}
+	limit := f.Size
+	if f.Size > r.maxRaw {
+		limit = headRaw
+	}
+	// The size is not believed before its bytes are there.
+	raw := make([]byte, 0, min(limit, pageBytes))
+	err := r.eachPart(rec.parts, func(body []byte) error {
+		raw = append(raw, body[:min(int64(len(body)), limit-int64(len(raw)))]...)
+		if int64(len(raw)) == limit && limit < f.Size {
+			return errStop
+		}
+		return nil
+	})
+	if err != nil && err != errStop {
+		return tap.Frame{}, fmt.Errorf("frame %d: %w", f.Seq, err)
+	}
+	raw = append(raw, rec.Raw[:min(int64(len(rec.Raw)), limit-int64(len(raw)))]...)
+	f.Raw = raw
+	return f, nil
+}
+
+// eachPart calls each for the parts of a frame, in order. No file is open
+// meanwhile. each may not keep the bytes.
+func (r *Recording) eachPart(ref partRef, each func(body []byte) error) error {
+	if ref.Count == 0 {
+		return nil
+	}
+	var total uint64
+	for next, end := ref.First, ref.First+ref.Count; next < end; {
+		var got batchOf
+		err := viewFile(r.path, func(s *snap) error {
+			got.reset()
+			return s.partSegments(&got, next, end, pageBytes)
+		})
+		if err != nil {
+			return err
+		}
+		if len(got.segs) == 0 {
+			return damaged(r.path, fmt.Errorf("%w: part %#x is missing", errPage, next))
+		}
+		for i := range got.segs {
+			h, body, err := r.decode(got.stored(i))
+			if err == nil && (h.kind != kindPart || h.first != next || got.segs[i].key != next) {
+				err = fmt.Errorf("%w: part %#x is missing", errPage, next)
+			}
+			if err != nil {
+				return damaged(r.path, err)
+			}
+			next++
+			if total += uint64(len(body)); total > ref.Bytes {
+				break
+			}
+			if err := each(body); err != nil {
+				return err
+			}
+		}
+	}
+	if total != ref.Bytes {
+		return damaged(r.path, fmt.Errorf("%w: parts of %d bytes where %d were expected", errPage, total, ref.Bytes))
+	}
+	return nil
+}
+
+// decode decodes a segment of any known version.
+func (r *Recording) decode(b []byte) (segmentHead, []byte, error) {
+	b, err := r.up.segment(b)
+	if err != nil {
+		return segmentHead{}, nil, err
+	}
+	return decodeSegment(b)
+}

@@ -1,0 +1,190 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The names that stand for a recording whatever it is called.
+const (
+	argLast = "@last"
+	argLive = "@live"
+)
+
+// Resolve finds the recording that a person means by arg: a path, an id, the
+// beginning of an id or of a file name in dir that fits only one, @last for the
+// newest, @live for the newest that is being written. A #2 at the end means its
+// second session; without it session is 0.
+func Resolve(dir, arg string) (path string, session int, err error) {
+	name, session, err := cutSession(arg)
+	if err != nil {
+		return "", 0, err
+	}
+	switch {
+	case name == "":
+		return "", 0, fmt.Errorf("%q names no recording; `mcptap ls` shows them", arg)
+	case name == argLast || name == argLive:
+		path, err = newest(dir, name == argLive)
+	case strings.HasPrefix(name, "@"):
+		err = fmt.Errorf("%q is not known; use %s, %s or an id that `mcptap ls` shows", name, argLast, argLive)
+	case isPath(name):
+		path, err = byPath(dir, name)
+	default:
+		path, err = byPrefix(dir, name)
+	}
+	return path, session, err
+}
+
+// cutSession splits the #2 off an argument. A file may have a # in its name.
+func cutSession(arg string) (name string, session int, err error) {
+	i := strings.LastIndexByte(arg, '#')
+	if i < 0 || isFile(arg) {
+		return arg, 0, nil
+	}
+	n, err := strconv.Atoi(arg[i+1:])
+	if err != nil || n < 1 {
+		return "", 0, fmt.Errorf("%q: what follows # must be the number of a session, from 1", arg)
+	}
+	return arg[:i], n, nil
+}
+
+func isPath(arg string) bool {
+	return filepath.Ext(arg) == Ext || strings.ContainsRune(arg, '/') || strings.ContainsRune(arg, filepath.Separator)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// byPath finds a file, in dir too if only its name is given.
+func byPath(dir, arg string) (string, error) {
+	candidates := []string{arg}
+	if filepath.Base(arg) == arg {
+		candidates = append(candidates, filepath.Join(dir, arg))
+	}
+	for _, path := range candidates {
+		if isFile(path) || isFile(path+QueueExt) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no recording at %s; `mcptap ls` shows those in %s", arg, dir)
+}
+
+// byPrefix finds the one recording whose id or file name begins so.
+func byPrefix(dir, arg string) (string, error) {
+	names, err := recordingsIn(dir)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, name := range names {
+		id := headerFromName(name).ID
+		if id == arg {
+			return filepath.Join(dir, name), nil
+		}
+		if id != "" && strings.HasPrefix(id, strings.ToLower(arg)) || strings.HasPrefix(name, arg) {
+			found = append(found, name)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return filepath.Join(dir, found[0]), nil
+	case len(found) > 1:
+		return "", ambiguous(arg, found)
+	case isFile(arg):
+		return arg, nil
+	case len(names) == 0:
+		return "", fmt.Errorf("no recording %q: there are none in %s", arg, dir)
+	}
+	return "", fmt.Errorf("no recording %q in %s: neither an id nor a file name begins so; `mcptap ls` shows them", arg, dir)
+}
+
+// ambiguous names the newest candidates and what to type for them.
+func ambiguous(arg string, names []string) error {
+	const most = 5
+	slices.Reverse(names)
+	var b strings.Builder
+	for i, name := range names {
+		if i == most {
+			fmt.Fprintf(&b, ", and %d more", len(names)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(describe(name))
+	}
+	return fmt.Errorf("%q fits %d recordings; give more of the id: %s", arg, len(names), &b)
+}
+
+// describe names a recording by what its file's name tells.
+func describe(name string) string {
+	h := headerFromName(name)
+	if h.ID == "" {
+		return name
+	}
+	if h.Start.IsZero() {
+		return fmt.Sprintf("%s (%s)", h.ID, h.Label)
+	}
+	return fmt.Sprintf("%s (%s, %s)", h.ID, h.Label, h.Start.Local().Format("2006-01-02 15:04:05"))
+}
+
+// newest finds the newest recording of dir by what the names tell; only files
+// that were renamed have to be opened.
+func newest(dir string, live bool) (string, error) {
+	names, err := recordingsIn(dir)
+	if err != nil {
+		return "", err
+	}
+	var best Info
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if live && !queueAlive(path) {
+			continue
+		}
+		i := Info{Path: path, Header: headerFromName(name)}
+		if i.Header.Start.IsZero() {
+			i = Stat(path)
+		}
+		if best.Path == "" || newestFirst(i, best) < 0 {
+			best = i
+		}
+	}
+	switch {
+	case best.Path != "":
+		return best.Path, nil
+	case live:
+		return "", fmt.Errorf("no recording in %s is live; %s is the newest of all", dir, argLast)
+	}
+	return "", fmt.Errorf("there are no recordings in %s yet; `mcptap stdio -- COMMAND` makes one", dir)
+}
+
+// Completions returns what arg could become, each with a tab and a description
+// behind it, the newest first. It opens no recording.
+func Completions(dir, prefix string) []string {
+	names, err := recordingsIn(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, v := range []string{argLast + "\tthe newest recording", argLive + "\tthe newest that is being written"} {
+		if strings.HasPrefix(v, prefix) {
+			out = append(out, v)
+		}
+	}
+	for _, name := range slices.Backward(names) {
+		h := headerFromName(name)
+		switch id := h.ID; {
+		case id != "" && strings.HasPrefix(id, prefix):
+			out = append(out, fmt.Sprintf("%s\t%s, %s", id, h.Label, h.Start.Local().Format("2006-01-02 15:04:05")))
+		case prefix != "" && strings.HasPrefix(name, prefix), id == "" && prefix == "":
+			out = append(out, name+"\t"+describe(name))
+		}
+	}
+	return out
+}
