@@ -1,0 +1,149 @@
+package mcptap_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/mcptap/mcptap"
+
+// A floor says what one package may import. A package that is not listed may
+// not exist.
+type floor struct {
+	ours  []string // packages of this module
+	third []string // third-party modules, each with one door
+	never map[string]string
+}
+
+var (
+	noClock = "it is pure: time is handed in, so that every view can be tested from text"
+	noIO    = "it is pure: no I/O, so that recorder, command line, mock and viewer can share it"
+	noLocks = "it is pure: one goroutine, whoever calls decides"
+	pure    = map[string]string{"os": noIO, "net": noIO, "net/http": noIO, "sync": noLocks, "time.Now": noClock, "time.Since": noClock, "time.Sleep": noClock}
+)
+
+var floors = map[string]floor{
+	"tap": {
+		third: []string{"github.com/tidwall/gjson"},
+		never: pure,
+	},
+	"tap/stdio": {
+		ours: []string{"tap"},
+		never: map[string]string{
+			"net/http": "this is the transport over pipes",
+			"net":      "this is the transport over pipes",
+			"os/exec":  "it copies between pipes by itself, and looks commands up other than execvp does",
+		},
+	},
+	"store": {
+		ours: []string{"tap"},
+		// S2 is the store's second door: segments are compressed, because the
+		// disk is what holds a recording tap back. Of zstd and S2 from the same
+		// module S2 was three times as fast on JSON-RPC, at twice the size.
+		third: []string{"go.etcd.io/bbolt", "github.com/klauspost/compress/s2"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
+	},
+	"demo": {
+		// The demo's server and client are what users have: the official SDK.
+		third: []string{"github.com/modelcontextprotocol/go-sdk"},
+	},
+	"cmd/mcptap": {
+		ours: []string{"tap", "tap/stdio", "store", "demo"},
+		third: []string{
+			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
+			"github.com/mattn/go-runewidth", "golang.org/x/tools/txtar",
+		},
+	},
+	"bench": {ours: []string{"tap", "store"}},
+}
+
+// stdioWindows is what Windows needs: there the standard library's way to start
+// a process is the only one that pipes can be given to.
+var stdioWindows = map[string]bool{"os/exec": true}
+
+func TestEveryPackageKeepsToItsFloor(t *testing.T) {
+	seen := map[string]bool{}
+	eachGoFile(t, func(dir, file string) {
+		fl, ok := floors[dir]
+		if !ok {
+			t.Errorf("%s: package %s has no floor: say in floors_test.go what it may import, and why", file, dir)
+			return
+		}
+		seen[dir] = true
+		checkFile(t, dir, file, fl)
+	})
+	for dir := range floors {
+		if !seen[dir] {
+			t.Errorf("floor for %s, which does not exist", dir)
+		}
+	}
+}
+
+// eachGoFile calls fn for each file of this module that is built into it.
+func eachGoFile(t *testing.T, fn func(dir, file string)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			nested, _ := filepath.Glob(filepath.Join(path, "go.mod"))
+			if path != "." && (len(nested) > 0 || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			fn(filepath.ToSlash(filepath.Dir(path)), filepath.ToSlash(path))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkFile(t *testing.T, dir, file string, fl floor) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range f.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value)
+		if why, banned := fl.never[path]; banned && !(dir == "tap/stdio" && stdioWindows[path] && portable(file)) {
+			t.Errorf("%s imports %s: %s", file, path, why)
+		}
+		ours, isOurs := strings.CutPrefix(path, module+"/")
+		first, _, _ := strings.Cut(path, "/")
+		switch {
+		case isOurs && !oneOf(ours, fl.ours, false):
+			t.Errorf("%s imports %s: package %s may import %v", file, path, dir, fl.ours)
+		case !isOurs && strings.Contains(first, ".") && !oneOf(path, fl.third, true):
+			t.Errorf("%s imports %s: the third-party doors of %s are %v", file, path, dir, fl.third)
+		}
+	}
+	checkCalls(t, file, f, fl)
+}
+
+// portable reports whether the file is built where there is no fork.
+func portable(file string) bool {
+	return strings.HasSuffix(file, "_windows.go") || strings.HasSuffix(file, "_portable.go")
+}
+
+func oneOf(path string, list []string, below bool) bool {
+	for _, p := range list {
+		if path == p || below && strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	return false
+}
