@@ -306,3 +306,16 @@ func (d *tableDecoder) next() (r record, ok bool) {
 	d.seq++
 	return r, true
 }
+
+// seal returns a value for the meta bucket: its checksum, then the value.
+func seal(v []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(v, castagnoli)), v...)
+}
+
+// unseal checks and returns the value of a key of the meta bucket.
+func unseal(k, v []byte) ([]byte, error) {
+	if len(v) < 4 || crc32.Checksum(v[4:], castagnoli) != binary.LittleEndian.Uint32(v) {
+		return nil, fmt.Errorf("%w: checksum mismatch in meta value %s", errPage, k)
+	}
+	return v[4:], nil
+}

@@ -42,9 +42,9 @@ func (d *dbfile) create(h tap.Header) error {
 		st := newState()
 		for _, kv := range []struct{ k, v []byte }{
 			{keyFormat, []byte(strconv.Itoa(FormatVersion))},
-			{keyHeader, mustJSON(&h)},
-			{keyTally, mustJSON(&tap.Tally{})},
-			{keyState, mustJSON(&st)},
+			{keyHeader, seal(mustJSON(&h))},
+			{keyTally, seal(mustJSON(&tap.Tally{}))},
+			{keyState, seal(mustJSON(&st))},
 		} {
 			if err := meta.Put(kv.k, kv.v); err != nil {
 				return err
@@ -80,8 +80,10 @@ func (d *dbfile) open(flags int, fn func(db *bolt.DB) error) (err error) {
 	// The file is mapped: where somebody cuts it short under us, reading it
 	// faults. That is a failed store, not the end of the tap.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var file *os.File
 	defer func() {
 		if p := recover(); p != nil {
+			file.Close() // bbolt does not, and its lock would stay
 			err = fmt.Errorf("%s: %w: %v", d.path, ErrDamaged, p)
 		}
 	}()
@@ -90,8 +92,9 @@ func (d *dbfile) open(flags int, fn func(db *bolt.DB) error) (err error) {
 		FreelistType: bolt.FreelistMapType,
 		PageSize:     pageSize,
 		NoStatistics: true,
-		OpenFile: func(name string, _ int, mode fs.FileMode) (*os.File, error) {
-			return d.openFile(name, flags, mode)
+		OpenFile: func(name string, _ int, mode fs.FileMode) (_ *os.File, err error) {
+			file, err = d.openFile(name, flags, mode)
+			return file, err
 		},
 	})
 	if errors.Is(err, berrors.ErrTimeout) {
@@ -151,15 +154,15 @@ func (b *batch) write(tx *bolt.Tx) error {
 		}
 	}
 	meta := tx.Bucket(bucketMeta)
-	if err := meta.Put(keyState, b.state); err != nil {
+	if err := meta.Put(keyState, seal(b.state)); err != nil {
 		return err
 	}
-	return meta.Put(keyTally, b.tally)
+	return meta.Put(keyTally, seal(b.tally))
 }
 
 // writeEnd marks the recording as finished.
 func writeEnd(tx *bolt.Tx, e End) error {
-	return tx.Bucket(bucketMeta).Put(keyEnd, mustJSON(&e))
+	return tx.Bucket(bucketMeta).Put(keyEnd, seal(mustJSON(&e)))
 }
 
 // trim gives back the space behind the last page that bbolt uses, which it

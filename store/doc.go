@@ -25,7 +25,8 @@
 //	  <first part>      bucket, one a commit and lane, named by its first part
 //	    <part>          a segment that holds one part of a long frame
 //
-// Numbers in keys are eight bytes, big-endian. A bucket a commit keeps bbolt
+// Numbers in keys are eight bytes, big-endian. Before each JSON value stands its
+// CRC-32C, in four bytes, little-endian. A bucket a commit keeps bbolt
 // from rewriting the last leaf, with all its values, at every commit (write
 // amplification 1.06 instead of 3). While a session idles, commits are small:
 // then the last segment is replaced by a longer one instead, until it reaches

@@ -144,11 +144,17 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 func resume(tx *bolt.Tx) (*assembler, error) {
 	asm := newAssembler()
 	meta := tx.Bucket(bucketMeta)
-	if err := json.Unmarshal(meta.Get(keyState), &asm.st); err != nil {
-		return nil, fmt.Errorf("%w: state: %v", ErrDamaged, err)
-	}
-	if err := json.Unmarshal(meta.Get(keyTally), &asm.tally); err != nil {
-		return nil, fmt.Errorf("%w: tally: %v", ErrDamaged, err)
+	for _, kv := range []struct {
+		k    []byte
+		into any
+	}{{keyState, &asm.st}, {keyTally, &asm.tally}} {
+		v, err := unseal(kv.k, meta.Get(kv.k))
+		if err == nil {
+			err = json.Unmarshal(v, kv.into)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %v", ErrDamaged, err)
+		}
 	}
 	asm.seg.last = asm.st.LastAt
 	for lane := range asm.held {

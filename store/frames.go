@@ -21,24 +21,28 @@ const followPause = 25 * time.Millisecond
 // with it, up to half a MiB: who keeps a few of many should clone Raw.
 func (r *Recording) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
-		w := walk{r: r, next: after + 1}
+		w := walk{r: r, next: after + 1, budget: pageBytes}
 		w.all(yield)
 	}
 }
 
 // A walk is a reader on its way through a recording.
 type walk struct {
-	r    *Recording
-	next uint64 // the number of the next frame
-	b    batchOf
+	r      *Recording
+	next   uint64 // the number of the next frame
+	budget int    // about how many bytes it takes at once
+	b      batchOf
 }
 
 // all yields what there is now. It reports whether the consumer wants more.
 func (w *walk) all(yield func(tap.Frame, error) bool) bool {
+	// The segment that would hold the next frame may end before it: after a
+	// gap, or while a recording grows. Then the next one is wanted.
+	w.b.least = 1
 	for {
 		err := viewFile(w.r.path, func(s *snap) error {
 			w.b.reset()
-			return s.frameSegments(&w.b, w.next, pageBytes, w.r.up)
+			return s.frameSegments(&w.b, w.next, w.budget, w.r.up)
 		})
 		more := true
 		from := w.next
@@ -165,7 +169,7 @@ func newTable(h segmentHead, data []byte, key uint64) (table, error) {
 // until the recording has ended, or ctx has. The end of ctx is no error.
 func (r *Recording) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
-		w := walk{r: r, next: after + 1}
+		w := walk{r: r, next: after + 1, budget: pageBytes}
 		tick := time.NewTicker(followPause)
 		defer tick.Stop()
 		wanted := func(f tap.Frame, err error) bool { return ctx.Err() == nil && yield(f, err) }

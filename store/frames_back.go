@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -123,15 +124,15 @@ func (w *backwalk) skip(to uint64) error {
 // A cached is the segment that Frame decoded last: a person who looks at one
 // frame looks at its neighbours next.
 type cached struct {
-	stored []byte
-	table  table
+	head  []byte // its header, with its checksum; nil: nothing is cached
+	table table
 }
 
 // record returns the record of one frame.
 func (r *Recording) record(seq uint64) (rec record, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var b batchOf
+	b := batchOf{known: r.last.head}
 	err = viewFile(r.path, func(s *snap) error {
 		b.reset()
 		return s.frameSegments(&b, seq, 1, r.up)
@@ -165,12 +166,12 @@ func noFrame(seq, next uint64) error {
 
 // find looks for a frame in the first segment of a batch.
 func (r *Recording) find(b *batchOf, seq uint64) (record, error) {
-	if string(r.last.stored) != string(b.stored(0)) {
+	if !b.hit {
 		d, err := r.table(b, 0)
 		if err != nil {
 			return record{}, damaged(r.path, err)
 		}
-		r.last = cached{stored: b.stored(0), table: d}
+		r.last = cached{head: bytes.Clone(b.stored(0)[:segmentHeader]), table: d}
 	}
 	for d := r.last.table; d.left > 0; {
 		rec, err := d.record()

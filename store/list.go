@@ -61,15 +61,19 @@ func diskSize(path string) (n int64) {
 // be read, the Info says so, with what its name tells.
 func Stat(path string) Info {
 	drainErr := drainIfDead(path)
-	up, err := openVersion(path)
+	up, err := readVersion(path)
 	if err == nil {
 		i, _ := readInfo(path, up)
 		return i
 	}
-	if errors.Is(err, fs.ErrNotExist) && drainErr != nil {
-		err = drainErr
+	i := Info{Path: path, Header: headerFromName(path), Status: Damaged, Err: err, Size: diskSize(path)}
+	switch young := errors.Is(err, ErrNotRecording) || errors.Is(err, fs.ErrNotExist); {
+	case young && queueAlive(path):
+		i.Status, i.Err = Live, nil // its tap has not got round to making the file
+	case errors.Is(err, fs.ErrNotExist) && drainErr != nil:
+		i.Err = drainErr
 	}
-	return Info{Path: path, Header: headerFromName(path), Status: Damaged, Err: err, Size: diskSize(path)}
+	return i
 }
 
 // IsLive reports whether a running tap writes the recording at path.

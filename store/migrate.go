@@ -41,6 +41,9 @@ func upgradeFrom(v int) (*upgrade, error) {
 	return up, nil
 }
 
+// none reports whether there is nothing to do.
+func (u *upgrade) none() bool { return u == nil || len(u.steps) == 0 }
+
 func (u *upgrade) meta(values map[string][]byte) error {
 	if u == nil {
 		return nil

@@ -44,7 +44,7 @@ func lockDead(path string) (*os.File, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	if held(path) {
+	if isOpen(path) {
 		return nil, ErrLive
 	}
 	return os.OpenFile(path, os.O_RDWR, 0)
@@ -56,12 +56,12 @@ func queueAlive(recording string) bool {
 	if _, err := os.Stat(path); err != nil {
 		return false
 	}
-	return held(path)
+	return isOpen(path)
 }
 
-// held reports whether a process has the file open: a file that is open cannot
+// isOpen reports whether a process has the file open: a file that is open cannot
 // get another name.
-func held(path string) bool {
+func isOpen(path string) bool {
 	probe := path + ".probe"
 	if err := os.Rename(path, probe); err != nil {
 		return true
@@ -69,3 +69,6 @@ func held(path string) bool {
 	os.Rename(probe, path)
 	return false
 }
+
+// bootID is empty: nothing is mapped, so nothing is to be believed after a crash.
+func bootID() string { return "" }

@@ -220,6 +220,7 @@ func TestStoreThatNeverMovesDoesNotStopTheTraffic(t *testing.T) {
 	}
 	release()
 	waitFor(t, func() bool { return Stat(r.Path()).Frames > 100 })
+	waitFor(t, func() bool { return drained(r) })
 	put(r, tap.ToServer, []byte("last\n"))
 	r.Close()
 	checkGap(t, r.Path(), 100*64<<10+2)
@@ -302,6 +303,7 @@ func TestFailedStoreNeverStopsTheTraffic(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, func() bool { return Stat(r.Path()).Frames > 100 })
+	waitFor(t, func() bool { return drained(r) })
 	put(r, tap.ToServer, []byte("last\n"))
 	r.Close()
 	checkGap(t, r.Path(), 100*64<<10+2)
@@ -363,6 +365,13 @@ func TestFileModes(t *testing.T) {
 		}
 	}
 	r.Close()
+}
+
+// drained reports whether the store has everything, so that there is room again.
+func drained(r *Recorder) bool {
+	r.q.mu.Lock()
+	defer r.q.mu.Unlock()
+	return r.q.drained == r.q.next
 }
 
 func waitFor(t *testing.T, ok func() bool) {

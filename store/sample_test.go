@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,14 +100,28 @@ func writeSample(t testing.TB, path string, frames []tap.Frame, commit, parts in
 	}
 }
 
-// sample makes a small recording that has everything in it.
+// sample returns a fresh copy of a small recording that has everything in it,
+// and branch pages too.
 func sample(t testing.TB) (path string, frames []tap.Frame) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), FileName(sampleHeader("0123abcd")))
+	name := FileName(sampleHeader("0123abcd"))
 	frames = sampleFrames(600)
-	writeSample(t, path, frames, 4, 4096)
+	sampleOnce.Do(func() {
+		first := filepath.Join(t.TempDir(), name)
+		writeSample(t, first, frames, 4, 4096)
+		sampleFile = readAll(t, first)
+	})
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, sampleFile, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return path, frames
 }
+
+var (
+	sampleOnce sync.Once
+	sampleFile []byte
+)
 
 func collect(seq iter.Seq2[tap.Frame, error]) (frames []tap.Frame, err error) {
 	for f, err := range seq {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -11,6 +12,12 @@ type batchOf struct {
 	segs []stored
 	last bool // there are no more in this direction
 	sum  summary
+	// least is how many segments there are, beside one, whatever the budget.
+	least int
+	// known is the header of a segment that is at hand already, so that it is
+	// not read again: then hit is set, and the segment left out.
+	known []byte
+	hit   bool
 }
 
 // A stored is one segment in a batch.
@@ -20,7 +27,7 @@ type stored struct {
 }
 
 func (b *batchOf) reset() {
-	b.buf, b.segs, b.last = b.buf[:0], b.segs[:0], false
+	b.buf, b.segs, b.last, b.hit = b.buf[:0], b.segs[:0], false, false
 }
 
 // stored returns segment i as it is in the file.
@@ -36,8 +43,18 @@ func (s *snap) add(b *batchOf, e *elem, budget int) error {
 		return fmt.Errorf("%w: segment %d has %d bytes", errPage, n, e.length)
 	}
 	from := len(b.buf)
-	if from > 0 && from+int(e.length) > budget {
+	if len(b.segs) > b.least && from+int(e.length) > budget {
 		return errStop
+	}
+	if b.known != nil {
+		head, err := s.p.read(e.val, segmentHeader)
+		if err != nil {
+			return err
+		}
+		if b.hit = bytes.Equal(head, b.known); b.hit {
+			b.segs = append(b.segs, stored{key: n})
+			return errStop
+		}
 	}
 	if need := from + int(e.length); need > cap(b.buf) {
 		b.buf = append(make([]byte, 0, max(need, min(2*cap(b.buf), budget))), b.buf...)
@@ -62,7 +79,7 @@ func number(e *elem) (uint64, error) {
 // from, or would, on.
 func (s *snap) frameSegments(b *batchOf, from uint64, budget int, up *upgrade) error {
 	var err error
-	if b.sum, err = s.summary(up); err != nil {
+	if b.sum, err = s.summary(up, keyState, keyEnd); err != nil {
 		return err
 	}
 	return s.segments(b, bucketFrames, from, ^uint64(0), budget)
@@ -124,7 +141,7 @@ func (s *snap) segments(b *batchOf, name []byte, from, end uint64, budget int) e
 func (s *snap) segmentsBefore(b *batchOf, before uint64, budget int, up *upgrade) error {
 	budget >>= min(s.tries, 16)
 	var err error
-	if b.sum, err = s.summary(up); err != nil {
+	if b.sum, err = s.summary(up, keyState, keyEnd); err != nil {
 		return err
 	}
 	outer, err := s.bucket(bucketFrames)

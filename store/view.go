@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -125,7 +126,11 @@ func (s *snap) metaValue(meta *tree, k []byte) ([]byte, error) {
 	if e.bucket || e.length > maxMetaValue {
 		return nil, fmt.Errorf("%w: meta value %s has %d bytes", errPage, k, e.length)
 	}
-	return s.p.read(e.val, e.length)
+	v, err := s.p.read(e.val, e.length)
+	if err != nil || bytes.Equal(k, keyFormat) {
+		return v, err
+	}
+	return unseal(k, v)
 }
 
 // errForeign means that the file is a database, but not ours.
@@ -145,7 +150,7 @@ func (s *snap) version() (int, *tree, error) {
 		return 0, nil, err
 	}
 	v, err := strconv.Atoi(string(text))
-	if err != nil || v < 1 {
+	if err != nil || v < 0 {
 		frames, err := s.bucket(bucketFrames)
 		if err == nil && frames == nil {
 			return 0, nil, errForeign
@@ -163,18 +168,26 @@ type summary struct {
 	end    *End
 }
 
-// summary reads the meta bucket.
-func (s *snap) summary(up *upgrade) (summary, error) {
+// summary reads the meta bucket, or of it only what is asked for. Whoever reads
+// frames needs two small values of it.
+func (s *snap) summary(up *upgrade, only ...[]byte) (summary, error) {
 	var sum summary
 	_, meta, err := s.version()
 	if err != nil {
 		return sum, err
 	}
+	keys := [][]byte{keyHeader, keyTally, keyState, keyEnd}
+	if len(only) > 0 && up.none() {
+		keys = only
+	}
 	values := make(map[string][]byte)
-	for _, k := range [][]byte{keyHeader, keyTally, keyState, keyEnd} {
+	for _, k := range keys {
 		v, err := s.metaValue(meta, k)
 		if err != nil {
 			return sum, err
+		}
+		if v == nil && !bytes.Equal(k, keyEnd) {
+			v = []byte{} // it is missing, which is an error
 		}
 		if v != nil {
 			values[string(k)] = v
@@ -188,6 +201,9 @@ func decodeSummary(values map[string][]byte, up *upgrade) (sum summary, err erro
 		return sum, fmt.Errorf("%w: %v", errPage, err)
 	}
 	parse := func(k []byte, into any) {
+		if values[string(k)] == nil {
+			return
+		}
 		if uerr := json.Unmarshal(values[string(k)], into); uerr != nil && err == nil {
 			err = fmt.Errorf("%w: meta value %s: %v", errPage, k, uerr)
 		}
@@ -197,8 +213,8 @@ func decodeSummary(values map[string][]byte, up *upgrade) (sum summary, err erro
 	parse(keyState, &sum.state)
 	if values[string(keyEnd)] != nil {
 		sum.end = new(End)
-		parse(keyEnd, sum.end)
 	}
+	parse(keyEnd, sum.end)
 	if err == nil && sum.state.NextSeq == 0 {
 		err = fmt.Errorf("%w: meta value state does not say what is next", errPage)
 	}

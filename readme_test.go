@@ -1,0 +1,143 @@
+package mcptap_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// fence finds the code blocks of a Markdown page.
+var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+
+// blocks returns the code blocks of one language.
+func blocks(t *testing.T, page, language string) []string {
+	t.Helper()
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range fence.FindAllStringSubmatch(string(b), -1) {
+		if m[1] == language {
+			out = append(out, m[2])
+		}
+	}
+	return out
+}
+
+// TestReadmeCommands runs every command of the README in the order in which a
+// reader would, with an empty home and an empty data directory.
+func TestReadmeCommands(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: the README's commands are for a POSIX shell")
+	}
+	home, bin := t.TempDir(), t.TempDir()
+	build(t, filepath.Join(bin, "mcptap"))
+	commands := 0
+	for _, block := range blocks(t, "README.md", "sh") {
+		for line := range strings.Lines(block) {
+			line = strings.TrimSpace(line)
+			switch {
+			case line == "go test ./...": // that is this very run
+			case strings.HasPrefix(line, "go install"):
+				line = strings.Replace(line, "install", "vet", 1) // it names a package
+				fallthrough
+			default:
+				commands++
+				runLine(t, line, home, bin)
+			}
+		}
+	}
+	if commands < 10 {
+		t.Errorf("only %d commands found: the README is not read right", commands)
+	}
+}
+
+func build(t *testing.T, to string) {
+	t.Helper()
+	if out, err := exec.Command("go", "build", "-o", to, "./cmd/mcptap").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+}
+
+// runLine runs a command that must succeed and print something, in the module's
+// root if it is one of Go's, else in home.
+func runLine(t *testing.T, line, home, bin string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", line)
+	if !strings.HasPrefix(line, "go ") {
+		cmd.Dir = home
+	}
+	cache, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := strings.Fields(string(cache))
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"), "MCPTAP_DIR=",
+		"GOCACHE="+dirs[0], "GOMODCACHE="+dirs[1], "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s\n%v\n%s", line, err, out)
+	}
+	if len(out) == 0 && !strings.Contains(line, "-o ") && !strings.HasPrefix(line, "go ") {
+		t.Errorf("%s printed nothing", line)
+	}
+}
+
+// TestReadmeConfiguration runs what the README tells readers to put into their
+// client's configuration, with the demo's server in the place of the example's.
+func TestReadmeConfiguration(t *testing.T) {
+	mcptap := filepath.Join(t.TempDir(), "mcptap")
+	build(t, mcptap)
+	found := 0
+	for _, block := range blocks(t, "README.md", "json") {
+		var config struct {
+			Servers map[string]struct {
+				Command string
+				Args    []string
+			} `json:"mcpServers"`
+		}
+		if err := json.Unmarshal([]byte(block), &config); err != nil {
+			t.Fatal(err)
+		}
+		for name, server := range config.Servers {
+			found++
+			before, _, ok := strings.Cut(strings.Join(server.Args, " "), " -- ")
+			if server.Command != "mcptap" || !ok {
+				t.Fatalf("%s: %s %v does not wrap a server", name, server.Command, server.Args)
+			}
+			args := append(strings.Fields(before), "--dir", t.TempDir(), "--", mcptap, "demo", "serve")
+			cmd := exec.Command(mcptap, args...)
+			cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}` + "\n")
+			out, err := cmd.Output()
+			if err != nil || !strings.Contains(string(out), `"id":7`) {
+				t.Errorf("%v: %v, %q", args, err, out)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("the README shows no configuration")
+	}
+}
+
+// links finds the relative links and pictures of a page.
+var links = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+
+func TestPagesLinkToWhatIsThere(t *testing.T) {
+	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/transparency.md"} {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, m := range links.FindAllStringSubmatch(string(b), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// shelf makes a directory of recordings: of each line an id and a label, each a
+// minute newer than the one before.
+func shelf(t testing.TB, lines ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for i, l := range lines {
+		h := sampleHeader("")
+		h.ID, h.Label, _ = strings.Cut(l, " ")
+		h.Start = h.Start.Add(time.Duration(i) * time.Minute)
+		w, err := NewWriter(filepath.Join(dir, FileName(h)), h)
+		if err == nil {
+			err = w.Add(tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: []byte("{}\n")})
+		}
+		if err == nil {
+			err = w.Close(End{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func ids(infos []Info) string {
+	var s []string
+	for _, i := range infos {
+		s = append(s, i.Header.ID+" "+i.Status.String())
+	}
+	return strings.Join(s, ", ")
+}
+
+func TestList(t *testing.T) {
+	dir := shelf(t, "aaaa0001 first", "bbbb0002 second", "cccc0003 third")
+	for _, name := range []string{"notes.txt", ".hidden" + Ext, "x.part"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := filepath.Join(dir, "20260301T123030.000Z-broken-file-dddd0004"+Ext)
+	if err := os.WriteFile(broken, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	infos, err := List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := ids(infos), "cccc0003 ended, bbbb0002 ended, dddd0004 damaged, aaaa0001 ended"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if i := infos[2]; i.Header.Label != "broken-file" || i.Err == nil {
+		t.Errorf("%+v", i)
+	}
+	if infos, err := List(filepath.Join(dir, "none")); len(infos) > 0 || err != nil {
+		t.Errorf("%v, %v", infos, err)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	dir := shelf(t, "abcd0001 files", "abff0002 github", "12340003 github")
+	at := func(id string) string {
+		names, _ := recordingsIn(dir)
+		for _, name := range names {
+			if strings.Contains(name, id) {
+				return filepath.Join(dir, name)
+			}
+		}
+		return id
+	}
+	for _, c := range []struct {
+		arg, path string
+		session   int
+	}{
+		{"abcd0001", at("abcd0001"), 0},
+		{"abc", at("abcd0001"), 0},
+		{"ABF", at("abff0002"), 0},
+		{"1", at("12340003"), 0},
+		{"20260301T1231", at("abff0002"), 0},
+		{"@last", at("12340003"), 0},
+		{"@last#2", at("12340003"), 2},
+		{"abc#12", at("abcd0001"), 12},
+		{at("abcd0001"), at("abcd0001"), 0},
+		{at("abcd0001") + "#3", at("abcd0001"), 3},
+		{filepath.Base(at("abcd0001")), at("abcd0001"), 0},
+	} {
+		path, session, err := Resolve(dir, c.arg)
+		if path != c.path || session != c.session || err != nil {
+			t.Errorf("Resolve(%q) = %q, %d, %v", c.arg, path, session, err)
+		}
+	}
+	for arg, want := range map[string]string{
+		"ab":        `"ab" fits 2 recordings; give more of the id: abff0002 (github, 2026-`,
+		"zz":        `no recording "zz" in ` + dir,
+		"@live":     "is live; @last is the newest",
+		"@first":    `"@first" is not known`,
+		"":          "names no recording",
+		"#2":        "names no recording",
+		"abc#x":     `"abc#x": what follows #`,
+		"abc#0":     `"abc#0": what follows #`,
+		"./none":    "no recording at ./none",
+		"x.mcptap":  "no recording at x.mcptap",
+		"2026":      "fits 3 recordings",
+		"abcd00012": "no recording",
+	} {
+		path, _, err := Resolve(dir, arg)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Resolve(%q) = %q, %v, want %s", arg, path, err, want)
+		}
+	}
+	none := t.TempDir()
+	if _, _, err := Resolve(none, "@last"); err == nil || !strings.Contains(err.Error(), "no recordings in") {
+		t.Error(err)
+	}
+	if _, _, err := Resolve(none, "a"); err == nil || !strings.Contains(err.Error(), "there are none") {
+		t.Error(err)
+	}
+}
+
+func TestCompletions(t *testing.T) {
+	dir := shelf(t, "abcd0001 files", "abff0002 github")
+	for prefix, want := range map[string][]string{
+		"":     {"@last", "@live", "abff0002", "abcd0001"},
+		"@":    {"@last", "@live"},
+		"abc":  {"abcd0001"},
+		"zz":   nil,
+		"2026": {"20260301T123100.000Z-github-abff0002.mcptap", "20260301T123000.000Z-files-abcd0001.mcptap"},
+	} {
+		var got []string
+		for _, c := range Completions(dir, prefix) {
+			v, about, ok := strings.Cut(c, "\t")
+			if !ok || about == "" {
+				t.Errorf("%q has no description", c)
+			}
+			got = append(got, v)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("Completions(%q) = %q, want %q", prefix, got, want)
+		}
+	}
+}
+
+func TestRemove(t *testing.T) {
+	dir := shelf(t, "abcd0001 files")
+	path, _, _ := Resolve(dir, "abcd0001")
+	if err := os.WriteFile(path+QueueExt, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("%v is left", entries)
+	}
+	if err := Remove(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	notes := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(notes, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove(notes); !errors.Is(err, ErrNotRecording) {
+		t.Error(err)
+	}
+}
+
+// TestQueueOnly lists a recording whose file its tap could not make yet.
+func TestQueueOnly(t *testing.T) {
+	h := sampleHeader("abcd0001")
+	path := filepath.Join(t.TempDir(), FileName(h))
+	size, count := queueGeometry(1 << 20)
+	q, _, err := createQueueFile(path+QueueExt, h, size, count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.remove()
+	infos, err := List(filepath.Dir(path))
+	if err != nil || ids(infos) != "abcd0001 live" {
+		t.Errorf("%s, %v", ids(infos), err)
+	}
+	if got, _, err := Resolve(filepath.Dir(path), "@live"); got != path || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// TestLive lists, follows and tries to remove a recording while it is made.
+func TestLive(t *testing.T) {
+	dir := t.TempDir()
+	rec := Create(dir, tap.Header{Label: "live", Transport: "stdio"}, Options{Queue: 1 << 20})
+	closed := false
+	defer func() {
+		if !closed {
+			rec.Close()
+		}
+	}()
+	say := func(s string) {
+		copy(rec.Room(tap.ToServer), s)
+		rec.Record(tap.ToServer, len(s))
+	}
+	say("first\n")
+	r := mustOpen(t, rec.Path())
+	if i, err := r.Info(); err != nil || i.Status != Live || i.Header.Label != "live" {
+		t.Errorf("%+v, %v", i, err)
+	}
+	if path, _, err := Resolve(dir, "@live"); path != rec.Path() || err != nil {
+		t.Errorf("%s, %v", path, err)
+	}
+	if err := Remove(rec.Path()); !errors.Is(err, ErrLive) {
+		t.Error(err)
+	}
+	const n = 50
+	var want, got strings.Builder
+	want.WriteString("first\n")
+	for f, err := range r.Follow(timeout(t, 30*time.Second), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Write(f.Raw)
+		if f.Seq < n {
+			l := fmt.Sprintf("line %d\n", f.Seq)
+			want.WriteString(l)
+			say(l)
+		} else if f.Seq == n {
+			rec.Close()
+			closed = true
+		}
+	}
+	if got.String() != want.String() {
+		t.Errorf("followed %d bytes of %d", got.Len(), want.Len())
+	}
+	if i := Stat(rec.Path()); i.Status != Ended || i.Frames != n {
+		t.Errorf("%+v", i)
+	}
+}
+
+// TestReadWhileWritten reads again and again while a tap commits as fast as it
+// can: no reader takes a lock, and none may see a state that never was.
+func TestReadWhileWritten(t *testing.T) {
+	rec := Create(t.TempDir(), tap.Header{Label: "busy"}, Options{Queue: 8 << 20})
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer rec.Close()
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			room := rec.Room(tap.ToServer)
+			b := fmt.Appendf(room[:0], "line %d %s\n", i, strings.Repeat("x", i*37%3000))
+			rec.Record(tap.ToServer, len(b))
+			if i%50 == 0 {
+				time.Sleep(100 * time.Microsecond)
+			}
+		}
+	}()
+	r := mustOpen(t, rec.Path())
+	var seen uint64
+	reads := 0
+	for began := time.Now(); time.Since(began) < 2*time.Second; reads++ {
+		n, prev := 0, seen
+		for f, err := range r.Frames(seen - min(seen, 500)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i := strings.Index(string(f.Raw), " x"); !strings.HasPrefix(string(f.Raw), fmt.Sprintf("line %d ", f.Seq-1)) || i < 0 && f.Size > 40 {
+				t.Fatalf("frame %d is %.40q", f.Seq, f.Raw)
+			}
+			seen = f.Seq
+			n++
+		}
+		if seen < prev {
+			t.Fatalf("after frame %d the last was %d", prev, seen)
+		}
+		if _, err := r.Frame(seen); err != nil && seen > 0 {
+			t.Fatal(err)
+		}
+		for f, err := range r.Backward(0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Seq+100 < seen {
+				break
+			}
+		}
+	}
+	close(stop)
+	<-done
+	t.Logf("%d reads, %d frames", reads, seen)
+	if err := checkFile(rec.Path()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,192 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	bolt "go.etcd.io/bbolt"
+)
+
+var update = flag.Bool("update", false, "write the golden files and the fixture of the current format anew")
+
+const formats = "../testdata/format"
+
+// TestFixtures reads one recording of every format version that ever shipped.
+// What they hold must read the same for ever: never run -update to make this
+// pass for a version that was released.
+func TestFixtures(t *testing.T) {
+	if *update {
+		writeFixture(t, fmt.Sprintf("%s/v%d%s", formats, FormatVersion, Ext))
+	}
+	for v := 1; v <= FormatVersion; v++ {
+		path := fmt.Sprintf("%s/v%d%s", formats, v, Ext)
+		r := mustOpen(t, path)
+		var out bytes.Buffer
+		i, err := r.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i.Path, i.Size = "", 0
+		i.Tally = tap.Tally{Frames: i.Tally.Frames, Bytes: i.Tally.Bytes} // how it counts errors may improve
+		fmt.Fprintf(&out, "%s\n", mustJSON(&i))
+		for f, err := range r.Frames(0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&out, "seq=%d at=%d took=%d lane=%v exchange=%d torn=%v size=%d raw=%q\n",
+				f.Seq, f.At, f.Took, f.Lane, f.Exchange, f.Torn, f.Size, f.Raw)
+		}
+		golden := strings.TrimSuffix(path, Ext) + ".txt"
+		if *update {
+			if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := readAll(t, golden); !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%s reads as\n%s\nwant\n%s", path, out.Bytes(), want)
+		}
+	}
+}
+
+// writeFixture makes a small recording with everything in it that the format
+// knows.
+func writeFixture(t *testing.T, path string) {
+	tmp := filepath.Join(t.TempDir(), "fixture"+Ext)
+	raw := func(s string) []byte { return []byte(s) }
+	frames := []tap.Frame{
+		{Seq: 1, At: 0, Lane: tap.Life, Raw: tap.Event{Name: tap.EventStart, Transport: "stdio", Command: []string{"server"}, PID: 42}.Encode()},
+		{Seq: 2, At: 1500, Lane: tap.ToServer, Raw: raw(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}` + "\n")},
+		{Seq: 3, At: 2500, Took: 700, Lane: tap.ToClient, Raw: raw(`{"jsonrpc":"2.0","id":0,"result":{}}` + "\r\n")},
+		{Seq: 4, At: 2500, Lane: tap.Stderr, Raw: raw("no terminator")},
+		{Seq: 5, At: 3000, Took: 2999, Lane: tap.ToClient, Raw: raw(strings.Repeat("a long line in parts, ", 20) + "\n")},
+		{Seq: 6, At: 1e9, Exchange: 7, Lane: tap.ToServer, Raw: raw("\x00\xff not JSON, not UTF-8\n")},
+		{Seq: 9, At: 2e9, Torn: true, Lane: tap.ToServer, Raw: raw(`the end of something"}` + "\n")},
+		{Seq: 10, At: 2e9, Lane: tap.ToClient, Raw: raw("\n")},
+		{Seq: 11, At: 5e9, Lane: tap.Life, Raw: tap.Event{Name: tap.EventExit, Code: ptr(0)}.Encode()},
+	}
+	writeSample(t, tmp, frames, 4, 128)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, readAll(t, tmp), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMigration reads a recording of a version that never was: its state has
+// another name for next_seq, and its segments another magic.
+func TestMigration(t *testing.T) {
+	path, want := sample(t)
+	rewrite(t, path, "0", func(meta *bolt.Bucket) error {
+		state, err := unseal(keyState, meta.Get(keyState))
+		if err != nil {
+			return err
+		}
+		return meta.Put(keyState, seal(bytes.Replace(state, []byte("next_seq"), []byte("upcoming"), 1)))
+	})
+	content := bytes.ReplaceAll(readAll(t, path), []byte(segmentMagic), []byte("mtapseg0"))
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrDamaged) {
+		t.Errorf("version 0 opened: %v", err)
+	}
+	migrations[0] = migration{
+		meta: func(values map[string][]byte) error {
+			var st map[string]json.RawMessage
+			if err := json.Unmarshal(values["state"], &st); err != nil {
+				return err
+			}
+			st["next_seq"] = st["upcoming"]
+			values["state"] = mustJSON(st)
+			return nil
+		},
+		segment: func(b []byte) ([]byte, error) {
+			if !bytes.HasPrefix(b, []byte("mtapseg0")) {
+				return nil, errors.New("its magic is another")
+			}
+			return append([]byte(segmentMagic), b[8:]...), nil
+		},
+	}
+	defer delete(migrations, 0)
+	r := mustOpen(t, path)
+	got, err := collect(r.Frames(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameFrames(t, got, want)
+	if i := Stat(path); i.Status != Ended || i.Frames != 610 {
+		t.Errorf("%+v", i)
+	}
+	if got := readAll(t, path); !bytes.Equal(got, content) {
+		t.Error("reading has changed the file")
+	}
+}
+
+func TestNewerVersion(t *testing.T) {
+	path, _ := sample(t)
+	rewrite(t, path, "999", nil)
+	_, err := Open(path)
+	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "format is 999") {
+		t.Error(err)
+	}
+	if i := Stat(path); !errors.Is(i.Err, ErrNewer) || i.Header.ID != "0123abcd" {
+		t.Errorf("%+v", i)
+	}
+}
+
+// rewrite gives a recording another version, and fn its meta bucket.
+func rewrite(t *testing.T, path, version string, fn func(*bolt.Bucket) error) {
+	t.Helper()
+	d := dbfile{path: path}
+	err := d.update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		if fn != nil {
+			if err := fn(meta); err != nil {
+				return err
+			}
+		}
+		return meta.Put(keyFormat, []byte(version))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestForeignDatabase opens databases of other programs, some like ours.
+func TestForeignDatabase(t *testing.T) {
+	for name, fill := range map[string]func(tx *bolt.Tx) error{
+		"empty": func(*bolt.Tx) error { return nil },
+		"other": func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("users")); return err },
+		"meta": func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucket(bucketMeta)
+			if err != nil {
+				return err
+			}
+			return b.Put([]byte("version"), []byte("1"))
+		},
+	} {
+		for _, size := range []int{1 << 10, 4 << 10, 64 << 10} {
+			path := filepath.Join(t.TempDir(), name+Ext)
+			db, err := bolt.Open(path, 0o600, &bolt.Options{PageSize: size, Timeout: time.Second})
+			if err == nil {
+				err = errors.Join(db.Update(fill), db.Close())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(path); !errors.Is(err, ErrNotRecording) {
+				t.Errorf("%s with pages of %d: %v", name, size, err)
+			}
+		}
+	}
+}

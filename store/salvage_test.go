@@ -1,0 +1,186 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+func mustSalvage(t testing.TB, path string) *Salvage {
+	t.Helper()
+	s, err := OpenSalvage(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestSalvageWholeFile(t *testing.T) {
+	path, want := sample(t)
+	s := mustSalvage(t, path)
+	got, err := collect(s.Frames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameFrames(t, got, want)
+	r := s.Report()
+	if s.Header().Program != "mcptap test" || r.Frames != uint64(len(want)) || len(r.Missing) > 0 || !r.EndKnown || len(r.Gaps) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestSalvageAfterDamage flips bytes all over a file, and wants every frame of
+// every segment that was not hit, and an account of the others.
+func TestSalvageAfterDamage(t *testing.T) {
+	path, want := sample(t)
+	good := readAll(t, path)
+	whole := mustSalvage(t, path)
+	byNumber := make(map[uint64]tap.Frame)
+	for _, f := range want {
+		byNumber[f.Seq] = f
+	}
+	step := 331
+	if testing.Short() {
+		step = 3001
+	}
+	for at := int64(0); at < int64(len(good)); at += int64(step) {
+		content := slices.Clone(good)
+		content[at] ^= 0x40
+		os.Remove(path)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := mustSalvage(t, path)
+		got := make(map[uint64]tap.Frame)
+		for f, err := range s.Frames() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[f.Seq] = f
+		}
+		untouched := make(map[uint64]bool)
+		for _, p := range whole.frames {
+			if at >= p.off && at < p.off+int64(p.len) {
+				continue
+			}
+			for n := range uint64(p.n) {
+				untouched[p.first+n] = true
+			}
+		}
+		partHit := slices.ContainsFunc(whole.parts, func(p place) bool { return at >= p.off && at < p.off+int64(p.len) })
+		var missing uint64
+		for _, r := range s.Report().Missing {
+			missing += r.To - r.From + 1
+		}
+		for n := range untouched {
+			f, w := got[n], byNumber[n]
+			if !equalFrame(&f, &w) && !(partHit && f.Torn && f.Size < w.Size) {
+				t.Fatalf("byte %d: frame %s, want %s", at, show(&f), show(&w))
+			}
+		}
+		if len(got)+int(missing) != len(want) {
+			t.Errorf("byte %d: %d frames and %d missing of %d", at, len(got), missing, len(want))
+		}
+		s.Close()
+	}
+}
+
+// TestSalvageWithoutPages destroys the header of every page, and both metas.
+func TestSalvageWithoutPages(t *testing.T) {
+	path, want := sample(t)
+	content := readAll(t, path)
+	whole := mustSalvage(t, path)
+	for at := 0; at < len(content); at += pageSize {
+		inside := slices.ContainsFunc(slices.Concat(whole.frames, whole.parts), func(p place) bool {
+			return int64(at)+pageHeader > p.off && int64(at) < p.off+int64(p.len)
+		})
+		if !inside {
+			clear(content[at : at+pageHeader])
+		}
+	}
+	clear(content[:2*pageSize])
+	path = filepath.Join(t.TempDir(), "x"+Ext)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Open: %v", err)
+	}
+	s := mustSalvage(t, path)
+	got, err := collect(s.Frames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameFrames(t, got, want)
+	if h := s.Header(); h.ID != "0123abcd" || h.Program != "mcptap test" {
+		t.Errorf("%+v", h)
+	}
+	if r := s.Report(); !r.EndKnown || len(r.Missing) > 0 || len(r.Gaps) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestSalvageLargeFrame loses one part of a frame that is too large to load.
+func TestSalvageLargeFrame(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large"+Ext)
+	raw := bytes.Repeat([]byte("0123456789abcdef"), 1<<20/4)
+	frames := []tap.Frame{{Seq: 1, Lane: tap.ToClient, Raw: raw}}
+	writeSample(t, path, frames, 100, tap.PartSize)
+	content := readAll(t, path)
+	whole := mustSalvage(t, path)
+	content[whole.parts[1].off+100] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := collect(mustOpen(t, path).Frames(0)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Frames: %v", err)
+	}
+	s := mustSalvage(t, path)
+	s.SetMaxRaw(1 << 20)
+	for f, err := range s.Frames() {
+		if err != nil || !f.Torn || f.Size != 3<<20 || f.Whole() {
+			t.Errorf("%s, %v", show(&f), err)
+		}
+		var out bytes.Buffer
+		if err := s.WriteRaw(&out, f); err != nil || !bytes.Equal(out.Bytes(), raw[:3<<20]) {
+			t.Errorf("%d bytes, %v", out.Len(), err)
+		}
+	}
+	if r := s.Report(); r.Frames != 1 || r.Torn != 1 || len(r.Missing) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestSalvageHostile searches files that are made to waste time.
+func TestSalvageHostile(t *testing.T) {
+	dir := t.TempDir()
+	var claim []byte // a segment that claims to reach to the end
+	claim = append(claim, make([]byte, segmentHeader)...)
+	copy(claim, segmentMagic)
+	claim[44], claim[45], claim[46] = 0, 0, 0x10
+	for name, content := range map[string][]byte{
+		"magic":  bytes.Repeat([]byte(segmentMagic), 1<<18),
+		"claims": bytes.Repeat(claim, 1<<16),
+		"header": bytes.Repeat([]byte(`{"id":"`), 1<<18),
+		"nested": bytes.Repeat([]byte(`{"id":"a","label":`), 1<<17),
+	} {
+		path := filepath.Join(dir, name+Ext)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := OpenSalvage(path)
+		if err != nil {
+			continue
+		}
+		if got, _ := collect(s.Frames()); len(got) > 0 {
+			t.Errorf("%s: %d frames", name, len(got))
+		}
+		s.Close()
+	}
+}
