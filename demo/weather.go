@@ -1,0 +1,124 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A station is what the service knows about a city. The tags are what a
+// resource shows.
+type station struct {
+	Key     string  `json:"key"`
+	City    string  `json:"city"`
+	Celsius float64 `json:"celsius"`
+	Sky     string  `json:"sky"`
+	At      string  `json:"at"`
+}
+
+// The clock of the service stands still; see the package comment.
+const (
+	readingAt = "2026-07-28T06:00:00Z"
+	updatedAt = "2026-07-28T06:10:00Z"
+)
+
+// weather is the service's memory. It is the only state there is: what a
+// client said earlier is kept by the SDK (2025-11-25) or by the client
+// (2026-07-28).
+type weather struct {
+	mu       sync.Mutex
+	stations []station // in the order of their keys
+}
+
+func newWeather() *weather {
+	return &weather{stations: []station{
+		{"lima", "Lima", 17.5, "fog", readingAt},
+		{"oslo", "Oslo", 14.5, "rain", readingAt},
+		{"saopaulo", "São Paulo", 16, "clear", readingAt},
+		{"tokyo", "東京", 29.5, "clear", readingAt},
+	}}
+}
+
+func (w *weather) all() []station {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.stations)
+}
+
+func (w *weather) keys() []string {
+	var keys []string
+	for _, s := range w.all() {
+		keys = append(keys, s.Key)
+	}
+	return keys
+}
+
+// find looks a station up. Its error is written for a model, which is who
+// reads the text of a tool that failed.
+func (w *weather) find(key string) (station, error) {
+	for _, s := range w.all() {
+		if s.Key == key {
+			return s, nil
+		}
+	}
+	return station{}, fmt.Errorf("no station in %q; there is one in %s",
+		key, strings.Join(w.keys(), ", "))
+}
+
+// set replaces or adds a station and says whether it is new.
+func (w *weather) set(s station) (added bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, found := slices.BinarySearchFunc(w.stations, s.Key, func(s station, key string) int {
+		return strings.Compare(s.Key, key)
+	})
+	if found {
+		w.stations[i] = s
+		return false
+	}
+	w.stations = slices.Insert(w.stations, i, s)
+	return true
+}
+
+func (w *weather) drop(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stations = slices.DeleteFunc(w.stations, func(s station) bool { return s.Key == key })
+}
+
+// A day is one day of a forecast.
+type day struct {
+	Date string  `json:"date"`
+	Low  float64 `json:"low" jsonschema:"lowest temperature in degrees Celsius"`
+	High float64 `json:"high" jsonschema:"highest temperature in degrees Celsius"`
+	Sky  string  `json:"sky"`
+}
+
+// maxDays keeps a forecast within the one month that the service knows.
+const maxDays = 3
+
+// forecast makes up n days from the latest reading, the same ones each time.
+func (s station) forecast(n int) []day {
+	skies := [...]string{s.Sky, "clear", "cloudy"}
+	days := make([]day, 0, n)
+	for i := range n {
+		days = append(days, day{
+			Date: fmt.Sprintf("2026-07-%02d", 28+i),
+			Low:  s.Celsius - 3 + float64(i)/2,
+			High: s.Celsius + 4 - float64(i)/2,
+			Sky:  skies[i%len(skies)],
+		})
+	}
+	return days
+}
+
+// text is the JSON of what a resource shows.
+func text(v any) string {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

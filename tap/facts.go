@@ -1,0 +1,210 @@
+package tap
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+)
+
+// A Party is what a client or a server says of itself (Implementation in the
+// schemas). Each text is at most MaxSubject bytes of it.
+type Party struct {
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+	Title   string `json:"title,omitempty"`
+}
+
+// MaxCapabilities is the most bytes of a side's capabilities that are kept;
+// longer ones are left out, since cut JSON would be none.
+const MaxCapabilities = 16 << 10
+
+// Facts are what a session says about itself: who talks to whom, in which
+// revision. Later frames may add to them or correct them, never remove.
+type Facts struct {
+	// Era is legacy or modern; "" as long as nothing but a probe was seen. An
+	// initialize that was answered makes it legacy for good.
+	Era Era `json:"era,omitempty"`
+	// Revision is the version agreed on: the one in the initialize result, or
+	// the one of the requests that the server answers (2026-07-28). The 002
+	// dialect's servers do not name one.
+	Revision Revision `json:"revision,omitempty"`
+	// Requested is the version that the client asked for last before that.
+	Requested Revision `json:"requested,omitempty"`
+	// Client and Server are what the two sides call themselves.
+	Client Party `json:"client,omitzero"`
+	Server Party `json:"server,omitzero"`
+	// ClientCapabilities and ServerCapabilities are what the sides declared, as
+	// compact JSON.
+	ClientCapabilities json.RawMessage `json:"client_capabilities,omitempty"`
+	ServerCapabilities json.RawMessage `json:"server_capabilities,omitempty"`
+	// Dialect is [Dialect002] in a session of that dialect.
+	Dialect string `json:"dialect,omitempty"`
+	// Probe says that the client sent nothing but server/discover and got no
+	// answer or a refusal: the throw-away process that dual-era clients start
+	// to find out what a server speaks.
+	Probe bool `json:"probe,omitempty"`
+}
+
+// A Finding is what has to be kept between frames to go on learning [Facts].
+type Finding struct {
+	// Initialize and Discover are the ids of such requests that are open, in a
+	// form of the package's own.
+	Initialize []byte `json:"initialize,omitempty"`
+	Discover   []byte `json:"discover,omitempty"`
+	// Asked says that the client sent a request other than server/discover,
+	// Discovered that a server/discover succeeded.
+	Asked      bool `json:"asked,omitempty"`
+	Discovered bool `json:"discovered,omitempty"`
+	// Modern says that a request carried its own version.
+	Modern bool `json:"modern,omitempty"`
+	// Settled says that era and revision are agreed on.
+	Settled bool `json:"settled,omitempty"`
+}
+
+// Learn takes the message of the next frame of a session. State is the zero
+// Finding before the first, and goes with the facts from then on.
+func (x *Facts) Learn(state *Finding, lane Lane, m *Message) {
+	switch {
+	case m.Kind == Batch:
+		for i := range m.Batch {
+			x.Learn(state, lane, &m.Batch[i])
+		}
+	case m.Kind == Request && lane == ToServer:
+		x.request(state, m)
+	case (m.Kind == Response || m.Kind == ErrorResponse) && lane == ToClient:
+		x.answer(state, m)
+	}
+}
+
+func (x *Facts) request(state *Finding, m *Message) {
+	params := gjson.ParseBytes(m.Params)
+	switch m.Method {
+	case "initialize":
+		state.Initialize = appendIDKey(nil, m.ID)
+		state.Asked, x.Probe = true, false
+		x.initialize(state, params)
+		return
+	case "server/discover":
+		state.Discover = appendIDKey(nil, m.ID)
+		x.Probe = !state.Asked && !state.Discovered
+	default:
+		state.Asked, x.Probe = true, false
+	}
+	if state.Settled {
+		return
+	}
+	meta := member(params, "_meta")
+	version := text(member(meta, metaPrefix+"protocolVersion"))
+	if version == "" {
+		return
+	}
+	x.Requested = Revision(sane(version))
+	x.Client.refine(member(meta, metaPrefix+"clientInfo"))
+	capabilities(&x.ClientCapabilities, member(meta, metaPrefix+"clientCapabilities"))
+	if m.Method != "server/discover" {
+		x.Era, state.Modern = Modern, true
+	}
+}
+
+// initialize reads the params of an initialize (basic/lifecycle), or of the
+// dialect's.
+func (x *Facts) initialize(state *Finding, params gjson.Result) {
+	if !state.Settled {
+		x.Era = Legacy
+	}
+	if !member(params, "protocolVersion").Exists() &&
+		(member(params, "mcpVersion").Exists() || member(params, "clientCapabilities").Exists()) {
+		x.Dialect = Dialect002
+	}
+	if v := firstOf(params, "protocolVersion", "mcpVersion"); v != "" {
+		x.Requested = Revision(sane(v))
+	}
+	x.Client.refine(member(params, "clientInfo"))
+	x.Client.refine(member(params, "client"))
+	capabilities(&x.ClientCapabilities, member(params, "clientCapabilities"))
+	capabilities(&x.ClientCapabilities, member(params, "capabilities"))
+}
+
+func (x *Facts) answer(state *Finding, m *Message) {
+	key := appendIDKey(nil, m.ID)
+	result := gjson.ParseBytes(m.Result)
+	switch {
+	case state.Initialize != nil && string(key) == string(state.Initialize):
+		state.Initialize = nil
+		if m.Kind == Response {
+			x.initialized(state, result)
+		}
+	case state.Discover != nil && string(key) == string(state.Discover):
+		state.Discover = nil
+		if m.Kind == Response {
+			x.discovered(state, result)
+		}
+	case m.Kind == Response && x.Era == Modern:
+		if x.Server == (Party{}) {
+			x.Server.refine(at(result, "_meta", metaPrefix+"serverInfo"))
+		}
+		if state.Modern && !state.Settled {
+			state.Settled, state.Discover = true, nil
+			x.Revision = x.Requested
+		}
+	}
+}
+
+// initialized reads the result of an initialize, which ends all doubt about
+// the era.
+func (x *Facts) initialized(state *Finding, result gjson.Result) {
+	x.Era = Legacy
+	*state = Finding{Asked: true, Discovered: state.Discovered, Settled: true}
+	if !member(result, "protocolVersion").Exists() &&
+		(member(result, "server").Exists() || member(result, "serverCapabilities").Exists()) {
+		x.Dialect = Dialect002
+	}
+	if v := firstOf(result, "protocolVersion", "mcpVersion"); v != "" {
+		x.Revision = Revision(sane(v))
+	}
+	x.Server.refine(member(result, "server"))
+	x.Server.refine(member(result, "serverInfo"))
+	capabilities(&x.ServerCapabilities, member(result, "serverCapabilities"))
+	capabilities(&x.ServerCapabilities, member(result, "capabilities"))
+}
+
+// discovered reads a DiscoverResult (2026-07-28 server/discover).
+func (x *Facts) discovered(state *Finding, result gjson.Result) {
+	state.Discovered, x.Probe = true, false
+	if state.Settled {
+		return
+	}
+	x.Era = Modern
+	x.Server.refine(at(result, "_meta", metaPrefix+"serverInfo"))
+	capabilities(&x.ServerCapabilities, member(result, "capabilities"))
+	member(result, "supportedVersions").ForEach(func(_, v gjson.Result) bool {
+		if x.Requested != "" && v.Str == string(x.Requested) {
+			x.Revision = x.Requested
+		}
+		return true
+	})
+}
+
+// refine takes over what an Implementation says and leaves the rest.
+func (p *Party) refine(v gjson.Result) {
+	for name, to := range map[string]*string{"name": &p.Name, "version": &p.Version, "title": &p.Title} {
+		if s := sane(text(member(v, name))); s != "" {
+			*to = s
+		}
+	}
+}
+
+// sane bounds a text and makes it UTF-8, so that it is the same before and
+// after it was written as JSON.
+func sane(s string) string { return string([]rune(bound(s))) }
+
+// capabilities takes over an object of capabilities in the form in which
+// encoding/json would write it, which makes it stable for the same reason.
+func capabilities(to *json.RawMessage, v gjson.Result) {
+	if !v.IsObject() || len(v.Raw) > MaxCapabilities {
+		return
+	}
+	if b, err := json.Marshal(json.RawMessage(v.Raw)); err == nil {
+		*to = b
+	}
+}

@@ -1,0 +1,203 @@
+package tap
+
+import (
+	"fmt"
+	"sort"
+	"time"
+)
+
+// A Ref names one message of a recording.
+type Ref struct {
+	// Seq is the frame's number.
+	Seq uint64 `json:"seq"`
+	// Index is the message's place in a batch, from 0; 0 outside of one.
+	Index int `json:"index,omitempty"`
+}
+
+// A LinkKind says how a request or a response relates to those before it.
+type LinkKind uint8
+
+const (
+	// Opens is a request that waits for its response from now on.
+	Opens LinkKind = iota
+	// Clashes is one too, but a request of the same side with the same id is
+	// still open: Link.Request names the oldest of these.
+	Clashes
+	// Answers is the response to the open request that Link.Request names.
+	Answers
+	// Repeats is a response although the request that Link.Request names has
+	// been answered, and no other with that id is open.
+	Repeats
+	// Orphan is a response to no request that is known.
+	Orphan
+	linkKinds
+)
+
+var linkNames = [linkKinds]string{"opens", "clashes", "answers", "repeats", "orphan"}
+
+// String returns the kind's stable name: opens, clashes, answers, repeats or
+// orphan.
+func (k LinkKind) String() string {
+	if k < linkKinds {
+		return linkNames[k]
+	}
+	return fmt.Sprintf("link(%d)", uint8(k))
+}
+
+// A Link ties a request or a response to what it belongs to.
+type Link struct {
+	// Kind says what the link is.
+	Kind LinkKind
+	// Message is the message that made it.
+	Message Ref
+	// Request is the other request (Clashes, Answers, Repeats); for Opens it
+	// is Message itself, for Orphan it is zero.
+	Request Ref
+	// Latency is from the last byte of the request to the last byte of the
+	// response (Answers, Repeats).
+	Latency time.Duration
+}
+
+// An OpenRequest is a request without a response so far.
+type OpenRequest struct {
+	// Ref names the request.
+	Ref Ref
+	// Lane is the lane that it crossed on.
+	Lane Lane
+	// At is when its last byte reached the tap.
+	At time.Duration
+	// ID is its id as it stands, Method its method.
+	ID     []byte
+	Method string
+	// newer is the next request with the same id.
+	newer *OpenRequest
+}
+
+// PairerMemory is how many answered ids of each direction a [Pairer] remembers,
+// to tell a repeated response from an orphan.
+const PairerMemory = 1024
+
+// A Pairer ties responses to requests by occurrence. Each direction has ids of
+// its own, an id may be used again once it was answered, and of several open
+// requests with one id the oldest is answered first. Its memory grows with the
+// requests that are open and no further. The zero value is ready. Frames must
+// come in the order of their numbers.
+type Pairer struct {
+	sides [Lanes]pairSide
+	links []Link
+	key   []byte
+}
+
+// A pairSide holds the requests that crossed on one lane.
+type pairSide struct {
+	open     map[string]*OpenRequest
+	answered map[string]answeredRequest
+	// recent are the keys of answered, oldest at next.
+	recent []string
+	next   int
+}
+
+type answeredRequest struct {
+	ref  Ref
+	at   time.Duration
+	slot int // its place in recent
+}
+
+// Add takes the message of the next frame and returns a link for each request
+// and response in it: none for a notification, several for a batch. The slice
+// is valid until the next call; of f only Seq, At and Lane are read.
+func (p *Pairer) Add(f *Frame, m *Message) []Link {
+	p.links = p.links[:0]
+	if f.Lane != ToServer && f.Lane != ToClient {
+		return nil
+	}
+	if m.Kind == Batch {
+		for i := range m.Batch {
+			p.add(f, &m.Batch[i], i)
+		}
+		return p.links
+	}
+	p.add(f, m, 0)
+	return p.links
+}
+
+func (p *Pairer) add(f *Frame, m *Message, index int) {
+	ref := Ref{f.Seq, index}
+	switch m.Kind {
+	case Request:
+		p.links = append(p.links, p.request(f, m, ref))
+	case Response, ErrorResponse:
+		p.links = append(p.links, p.response(f, m, ref))
+	}
+}
+
+func (p *Pairer) request(f *Frame, m *Message, ref Ref) Link {
+	side := &p.sides[f.Lane]
+	p.key = appendIDKey(p.key[:0], m.ID)
+	r := &OpenRequest{Ref: ref, Lane: f.Lane, At: f.At, ID: append([]byte(nil), m.ID...), Method: m.Method}
+	if oldest := side.open[string(p.key)]; oldest != nil {
+		last := oldest
+		for last.newer != nil {
+			last = last.newer
+		}
+		last.newer = r
+		return Link{Kind: Clashes, Message: ref, Request: oldest.Ref}
+	}
+	if side.open == nil {
+		side.open = map[string]*OpenRequest{}
+	}
+	side.open[string(p.key)] = r
+	return Link{Kind: Opens, Message: ref, Request: ref}
+}
+
+func (p *Pairer) response(f *Frame, m *Message, ref Ref) Link {
+	side := &p.sides[ToServer+ToClient-f.Lane]
+	p.key = appendIDKey(p.key[:0], m.ID)
+	if r := side.open[string(p.key)]; r != nil {
+		if r.newer != nil {
+			side.open[string(p.key)] = r.newer
+		} else {
+			delete(side.open, string(p.key))
+		}
+		side.remember(string(p.key), r)
+		return Link{Kind: Answers, Message: ref, Request: r.Ref, Latency: f.At - r.At}
+	}
+	if a, ok := side.answered[string(p.key)]; ok {
+		return Link{Kind: Repeats, Message: ref, Request: a.ref, Latency: f.At - a.at}
+	}
+	return Link{Kind: Orphan, Message: ref}
+}
+
+// remember notes an answered request and forgets the oldest beyond the limit.
+func (s *pairSide) remember(key string, r *OpenRequest) {
+	if s.answered == nil {
+		s.answered = map[string]answeredRequest{}
+	}
+	if len(s.recent) < PairerMemory {
+		s.recent = append(s.recent, "")
+	}
+	if old := s.recent[s.next]; old != "" && s.answered[old].slot == s.next {
+		delete(s.answered, old)
+	}
+	s.recent[s.next] = key
+	s.answered[key] = answeredRequest{r.Ref, r.At, s.next}
+	s.next = (s.next + 1) % PairerMemory
+}
+
+// Open returns the requests without a response, of both directions, in the
+// order in which they crossed.
+func (p *Pairer) Open() []OpenRequest {
+	var all []OpenRequest
+	for i := range p.sides {
+		for _, r := range p.sides[i].open {
+			for ; r != nil; r = r.newer {
+				all = append(all, *r)
+			}
+		}
+	}
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i].Ref, all[j].Ref
+		return a.Seq < b.Seq || a.Seq == b.Seq && a.Index < b.Index
+	})
+	return all
+}

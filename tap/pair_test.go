@@ -1,0 +1,252 @@
+package tap
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// transcript turns lines of "> {json}" (to the server), "< {json}" (to the
+// client) and "! words" (stderr) into frames, ten milliseconds apart.
+func transcript(t testing.TB, text string) (frames []Frame) {
+	t.Helper()
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		lane, ok := map[byte]Lane{'>': ToServer, '<': ToClient, '!': Stderr, '*': Life}[line[0]]
+		if !ok {
+			t.Fatalf("bad line %q", line)
+		}
+		raw := []byte(strings.TrimSpace(line[1:]) + "\n")
+		n := len(frames) + 1
+		frames = append(frames, Frame{Seq: uint64(n), At: time.Duration(n) * 10 * time.Millisecond, Lane: lane, Raw: raw, Size: int64(len(raw))})
+	}
+	return frames
+}
+
+func links(t testing.TB, p *Pairer, frames []Frame) string {
+	var all []string
+	for _, f := range frames {
+		m := Peek(f.Raw)
+		for _, l := range p.Add(&f, &m) {
+			s := fmt.Sprintf("%d.%d %s", l.Message.Seq, l.Message.Index, l.Kind)
+			if l.Kind != Opens && l.Kind != Orphan {
+				s += fmt.Sprintf(" %d.%d", l.Request.Seq, l.Request.Index)
+			}
+			if l.Kind == Opens && l.Request != l.Message || l.Kind == Orphan && l.Request != (Ref{}) {
+				s += " with a wrong request"
+			}
+			if l.Latency != 0 {
+				s += " " + l.Latency.String()
+			}
+			all = append(all, s)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// pairCases are transcripts with the links they make and, by frame number, the
+// requests that are open at their end.
+var pairCases = []struct{ name, text, want, open string }{
+	{"request and response", `
+			> {"id":0,"method":"ping"}
+			! noise
+			< {"id":0,"result":{}}`, "1.0 opens; 3.0 answers 1.0 20ms", ""},
+	{"out of order", `
+			> {"id":1,"method":"a"}
+			> {"id":2,"method":"b"}
+			< {"id":2,"result":{}}
+			< {"id":1,"error":{"code":1,"message":""}}`, "1.0 opens; 2.0 opens; 3.0 answers 2.0 10ms; 4.0 answers 1.0 30ms", ""},
+	{"one id in both directions", `
+			> {"id":1,"method":"tools/call"}
+			< {"id":1,"method":"sampling/createMessage"}
+			> {"id":1,"result":{}}
+			< {"id":1,"result":{}}`, "1.0 opens; 2.0 opens; 3.0 answers 2.0 10ms; 4.0 answers 1.0 30ms", ""},
+	{"a response does not answer its own side", `
+			> {"id":1,"method":"a"}
+			> {"id":1,"result":{}}`, "1.0 opens; 2.0 orphan", "1"},
+	{"number and string", `
+			> {"id":1,"method":"a"}
+			< {"id":"1","result":{}}
+			< {"id":1,"result":{}}`, "1.0 opens; 2.0 orphan; 3.0 answers 1.0 20ms", ""},
+	{"escapes", `
+			> {"id":"a\/b","method":"a"}
+			< {"id":"\u0061/b","result":{}}`, "1.0 opens; 2.0 answers 1.0 10ms", ""},
+	{"spellings of a number", `
+			> {"id":1.0,"method":"a"}
+			> {"id":100,"method":"a"}
+			> {"id":-0,"method":"a"}
+			< {"id":1,"result":{}}
+			< {"id":1e2,"result":{}}
+			< {"id":0.0,"result":{}}`, "1.0 opens; 2.0 opens; 3.0 opens; 4.0 answers 1.0 30ms; 5.0 answers 2.0 30ms; 6.0 answers 3.0 30ms", ""},
+	{"numbers beyond a float", `
+			> {"id":9007199254740993,"method":"a"}
+			< {"id":9007199254740992,"result":{}}
+			< {"id":9007199254740993,"result":{}}`, "1.0 opens; 2.0 orphan; 3.0 answers 1.0 20ms", ""},
+	{"empty string", `
+			> {"id":"","method":"a"}
+			< {"id":"","result":{}}`, "1.0 opens; 2.0 answers 1.0 10ms", ""},
+	{"null and absent ids", `
+			> {"id":1,"method":"a"}
+			< {"id":null,"error":{"code":1,"message":""}}
+			< {"error":{"code":1,"message":""}}`, "1.0 opens; 2.0 orphan; 3.0 orphan", "1"},
+	{"repeated response", `
+			> {"id":1,"method":"a"}
+			< {"id":1,"result":{}}
+			< {"id":1,"result":{}}
+			< {"id":1,"result":{}}`, "1.0 opens; 2.0 answers 1.0 10ms; 3.0 repeats 1.0 20ms; 4.0 repeats 1.0 30ms", ""},
+	{"id used again after its response", `
+			> {"id":1,"method":"a"}
+			< {"id":1,"result":{}}
+			> {"id":1,"method":"a"}
+			< {"id":1,"result":{}}
+			< {"id":1,"result":{}}`, "1.0 opens; 2.0 answers 1.0 10ms; 3.0 opens; 4.0 answers 3.0 10ms; 5.0 repeats 3.0 20ms", ""},
+	{"id used again while open", `
+			> {"id":1,"method":"a"}
+			> {"id":1,"method":"b"}
+			> {"id":1,"method":"c"}
+			< {"id":1,"result":{}}
+			< {"id":1,"result":{}}`, "1.0 opens; 2.0 clashes 1.0; 3.0 clashes 1.0; 4.0 answers 1.0 30ms; 5.0 answers 2.0 30ms", "3"},
+	{"probe before the handshake", `
+			> {"id":1,"method":"server/discover"}
+			< {"id":1,"error":{"code":-32601,"message":""}}
+			> {"id":2,"method":"initialize"}
+			< {"id":2,"result":{}}`, "1.0 opens; 2.0 answers 1.0 10ms; 3.0 opens; 4.0 answers 3.0 10ms", ""},
+	{"batch", `
+			> [{"id":1,"method":"a"},{"method":"n"},{"id":2,"method":"b"}]
+			< [{"id":2,"result":{}},7,{"id":1,"result":{}}]`, "1.0 opens; 1.2 opens; 2.0 answers 1.2 10ms; 2.2 answers 1.0 10ms", ""},
+	{"open at the end, both sides", `
+			> {"id":1,"method":"a"}
+			< {"id":1,"method":"b"}
+			> [{"id":2,"method":"c"},{"id":2,"method":"d"}]`, "1.0 opens; 2.0 opens; 3.0 opens; 3.1 clashes 3.0", "1 2 3 3.1"},
+	{"nothing pairs", `
+			> {"method":"n"}
+			< {"id":null,"method":"a"}
+			! {"id":1,"method":"a"}
+			* {"event":"start"}
+			< banner`, "", ""},
+}
+
+func TestPairer(t *testing.T) {
+	for _, c := range pairCases {
+		var p Pairer
+		if got := links(t, &p, transcript(t, c.text)); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.name, got, c.want)
+		}
+		var open []string
+		for _, r := range p.Open() {
+			s := fmt.Sprint(r.Ref.Seq)
+			if r.Ref.Index > 0 {
+				s += fmt.Sprint(".", r.Ref.Index)
+			}
+			open = append(open, s)
+		}
+		if got := strings.Join(open, " "); got != c.open {
+			t.Errorf("%s: open %q, want %q", c.name, got, c.open)
+		}
+	}
+}
+
+func TestOpenRequest(t *testing.T) {
+	var p Pairer
+	frames := transcript(t, `< {"id":"x","method":"roots/list"}`)
+	links(t, &p, frames)
+	clear(frames[0].Raw) // what is open must not live in the frame's memory
+	open := p.Open()
+	if len(open) != 1 || open[0].Method != "roots/list" || string(open[0].ID) != `"x"` ||
+		open[0].Lane != ToClient || open[0].At != 10*time.Millisecond {
+		t.Errorf("%+v", open)
+	}
+}
+
+// TestPairerMemory holds that answered requests are forgotten but for a fixed
+// number, each id being used anew or always the same.
+func TestPairerMemory(t *testing.T) {
+	for name, id := range map[string]func(i int) []byte{
+		"new ids": func(i int) []byte { return fmt.Append(nil, i) },
+		"one id":  func(int) []byte { return []byte("1") },
+		"ten ids": func(i int) []byte { return fmt.Append(nil, i%10) },
+	} {
+		var p Pairer
+		const n = 10 * PairerMemory
+		for i := range n {
+			p.Add(&Frame{Seq: uint64(2*i + 1), Lane: ToServer}, &Message{Kind: Request, ID: id(i)})
+			l := p.Add(&Frame{Seq: uint64(2*i + 2), Lane: ToClient}, &Message{Kind: Response, ID: id(i)})
+			if len(l) != 1 || l[0].Kind != Answers || l[0].Request.Seq != uint64(2*i+1) {
+				t.Fatalf("%s: %+v", name, l)
+			}
+		}
+		s := &p.sides[ToServer]
+		if len(s.open) != 0 || len(s.answered) > PairerMemory || len(s.recent) > PairerMemory {
+			t.Errorf("%s: %d open, %d answered, %d recent", name, len(s.open), len(s.answered), len(s.recent))
+		}
+		last := p.Add(&Frame{Seq: 2*n + 1, Lane: ToClient}, &Message{Kind: Response, ID: id(n - 1)})
+		if last[0].Kind != Repeats || last[0].Request.Seq != 2*n-1 {
+			t.Errorf("%s: the last is %+v", name, last)
+		}
+		oldest := p.Add(&Frame{Seq: 2*n + 2, Lane: ToClient}, &Message{Kind: Response, ID: id(n - PairerMemory)})[0]
+		forgotten := p.Add(&Frame{Seq: 2*n + 3, Lane: ToClient}, &Message{Kind: Response, ID: id(n - PairerMemory - 1)})
+		if name == "new ids" && (oldest.Kind != Repeats || forgotten[0].Kind != Orphan) {
+			t.Errorf("%s: %+v %+v", name, oldest, forgotten)
+		}
+	}
+}
+
+// TestPairerMemoryOfReusedID holds that an id which was used again is as young
+// as its last use.
+func TestPairerMemoryOfReusedID(t *testing.T) {
+	var p Pairer
+	seq := uint64(0)
+	call := func(id string) {
+		p.Add(&Frame{Seq: seq + 1, Lane: ToServer}, &Message{Kind: Request, ID: []byte(id)})
+		p.Add(&Frame{Seq: seq + 2, Lane: ToClient}, &Message{Kind: Response, ID: []byte(id)})
+		seq += 2
+	}
+	call(`"x"`)
+	call(`"x"`)
+	for i := range PairerMemory - 1 { // now the first use is forgotten, the second is not
+		call(fmt.Sprint(i))
+	}
+	if l := p.Add(&Frame{Seq: seq + 1, Lane: ToClient}, &Message{Kind: Response, ID: []byte(`"x"`)}); l[0].Kind != Repeats || l[0].Request.Seq != 3 {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestIDKey(t *testing.T) {
+	same := [][]string{
+		{`1`, `1.0`, `1e0`, `10e-1`, `0.1E+1`, `1.000`},
+		{`0`, `-0`, `0.0`, `0e99`, `-0.0e-5`},
+		{`-1`, `-1.0`, `-10e-1`},
+		{`"1"`, `"\u0031"`},
+		{`""`}, {`"n1"`}, {`"s1"`},
+		{`120`, `1.2e2`, `12e1`},
+		{`1e40`, `1` + strings.Repeat("0", 40), `10e39`},
+		{`1e400`, `10e399`},
+		{`0.001`, `1e-3`},
+		{`9007199254740993`}, {`9007199254740992`, `9007199254740992.0`},
+		{`12345678901234567890123456789012345678901234567890`},
+		{`12345678901234567890123456789012345678901234567891`},
+		{`1e99999999999999999999`}, {`"` + strings.Repeat("x", MaxWord) + `"`},
+	}
+	seen := map[string]string{}
+	for _, group := range same {
+		key := string(appendIDKey(nil, []byte(group[0])))
+		if other, ok := seen[key]; ok || key == "" {
+			t.Errorf("%.20s and %.20s have one key %.20s", group[0], other, key)
+		}
+		seen[key] = group[0]
+		for _, id := range group[1:] {
+			if got := string(appendIDKey(nil, []byte(id))); got != key {
+				t.Errorf("%s has key %s, %s has %s", id, got, group[0], key)
+			}
+		}
+	}
+	for _, none := range []string{"", "null", "true", "false"} {
+		if got := appendIDKey(nil, []byte(none)); len(got) != 0 {
+			t.Errorf("%q has key %q", none, got)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package stdio
+
+import (
+	"errors"
+	"io"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// What a pump is doing, as the end of the run needs to know it.
+const (
+	stateRecording int32 = iota // inside the recorder, or between two states
+	stateReading                // waiting for its source
+	stateWriting                // waiting for its receiver
+	stateDone
+)
+
+// A pump carries one lane. It is one goroutine, and its reads and writes block
+// in the kernel.
+type pump struct {
+	lane tap.Lane
+	src  io.Reader
+	dst  io.Writer
+	rec  *guard
+	// over is set at the end of the run: from then on the recorder is not
+	// ours, so what a read still brings is neither recorded nor forwarded.
+	over *atomic.Bool
+	// atEOF passes the end of src on to dst. atBroken passes the loss of dst
+	// back to src. Each is called at most once, and only one of them.
+	atEOF, atBroken func()
+
+	state atomic.Int32
+	reads atomic.Int64  // chunks read, to see whether anything moves
+	done  chan struct{} // closed when the lane is over
+	spare []byte        // memory of our own, where the recorder's is unusable
+}
+
+// start runs the pump.
+func (p *pump) start() {
+	p.done = make(chan struct{})
+	go p.run()
+}
+
+func (p *pump) run() {
+	defer close(p.done)
+	defer p.state.Store(stateDone)
+	// The room may be mapped from a file. A page of it that cannot be had is a
+	// fault, which must end the recording and not the program.
+	debug.SetPanicOnFault(true)
+	for !p.over.Load() {
+		chunk, err := p.read()
+		if p.over.Load() {
+			return
+		}
+		if err != nil {
+			p.end(err)
+			return
+		}
+		p.state.Store(stateWriting)
+		n, err := p.dst.Write(chunk)
+		p.state.Store(stateRecording)
+		if p.over.Load() {
+			return
+		}
+		if err != nil {
+			p.broken(len(chunk)-n, err)
+			return
+		}
+	}
+}
+
+// finished reports whether the lane is over.
+func (p *pump) finished() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// read brings the next chunk and hands it to the recorder (law 3).
+func (p *pump) read() ([]byte, error) {
+	room := p.rec.Room(p.lane)
+	n, err := p.readInto(room)
+	if badMemory(err) {
+		// The recorder's memory went away under the read, which took nothing
+		// from the source.
+		return p.readSpare()
+	}
+	if err != nil || p.over.Load() {
+		return nil, err
+	}
+	p.rec.Record(p.lane, n)
+	return room[:n], nil
+}
+
+func (p *pump) readSpare() ([]byte, error) {
+	if p.spare == nil {
+		p.spare = make([]byte, 64<<10)
+	}
+	n, err := p.readInto(p.spare)
+	if err != nil || p.over.Load() {
+		return nil, err
+	}
+	p.rec.copyIn(p.lane, p.spare[:n])
+	return p.spare[:n], nil
+}
+
+func (p *pump) readInto(b []byte) (int, error) {
+	p.state.Store(stateReading)
+	n, err := p.src.Read(b)
+	p.state.Store(stateRecording)
+	p.reads.Add(1)
+	return n, err
+}
+
+// end passes on the end of the source. It is recorded first: what the peer
+// does about it comes later.
+func (p *pump) end(err error) {
+	e := tap.Event{Name: tap.EventEOF, Lane: p.lane.String()}
+	if !errors.Is(err, io.EOF) {
+		e.Error = err.Error()
+	}
+	p.rec.End(p.lane)
+	p.rec.Note(e)
+	p.atEOF()
+}
+
+// broken passes back that the receiver is gone.
+func (p *pump) broken(lost int, err error) {
+	p.rec.End(p.lane)
+	p.rec.Note(tap.Event{Name: tap.EventBroken, Lane: p.lane.String(),
+		Bytes: uint64(lost), Error: err.Error()})
+	p.atBroken()
+}

@@ -1,0 +1,119 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package stdio
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// Law 1: whatever happens to the recording.
+func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
+	for _, kind := range []string{"panic-room", "empty-room", "panic-record", "panic-note", "panic-end", "torn-room"} {
+		t.Run(kind, func(t *testing.T) {
+			var stderr bytes.Buffer
+			tp := tapping(t, self("echo"), "rec="+kind)
+			tp.Stderr = &stderr
+			in, out := tp.pipes()
+			for i := range 20 {
+				line := fmt.Sprintf("line %d", i)
+				_, err := io.WriteString(in, line+"\n")
+				must(t, err)
+				wantLine(t, out, line)
+			}
+			must(t, in.Close())
+			if rest, _ := io.ReadAll(out); len(rest) > 0 {
+				t.Errorf("more came: %q", rest)
+			}
+			if code := tp.code(); code != 0 {
+				t.Errorf("status %d", code)
+			}
+			if n := strings.Count(stderr.String(), "recording stopped"); n != 1 {
+				t.Errorf("%d warnings: %q", n, stderr.String())
+			}
+		})
+	}
+}
+
+// Memory that cannot be read into costs no byte if the recorder has other.
+func TestMemoryThatIsGoneOnce(t *testing.T) {
+	var stderr bytes.Buffer
+	tp := tapping(t, self("echo"), "rec=torn-once")
+	tp.Stderr = &stderr
+	tp.Stdin = strings.NewReader("one\n")
+	out, _ := tp.Output()
+	rec := tp.recorded()
+	if string(out) != "one\n" || string(rec.Lanes[tap.ToServer]) != "one\n" ||
+		string(rec.Lanes[tap.ToClient]) != "one\n" || stderr.Len() > 0 {
+		t.Errorf("output %q, stderr %q, recorded %q", out, stderr.String(), rec.Lanes)
+	}
+}
+
+// A recorder that waits slows the traffic and loses nothing.
+func TestSlowRecorder(t *testing.T) {
+	for _, kind := range []string{"slow-room", "slow-record"} {
+		t.Run(kind, func(t *testing.T) {
+			data := bytes.Repeat([]byte("0123456789\n"), 100_000)
+			tp := tapping(t, self("echo"), "rec="+kind)
+			tp.Stdin = bytes.NewReader(data)
+			out, err := tp.Output()
+			must(t, err)
+			wantBytes(t, "output", out, data)
+			rec := tp.recorded()
+			for _, lane := range []tap.Lane{tap.ToServer, tap.ToClient} {
+				if rec.Sums[lane] != sha256.Sum256(data) {
+					t.Errorf("what was recorded of %v is not what crossed", lane)
+				}
+			}
+		})
+	}
+}
+
+// Law 3: nothing that a peer can react to is recorded after the reaction.
+func TestRequestIsRecordedBeforeItsReply(t *testing.T) {
+	const n = 2000
+	tp := tapping(t, self("echo"))
+	in, out := tp.pipes()
+	for i := range n {
+		line := fmt.Sprintf("%d", i)
+		_, err := io.WriteString(in, line+"\n")
+		must(t, err)
+		wantLine(t, out, line)
+	}
+	must(t, in.Close())
+	if code := tp.code(); code != 0 {
+		t.Fatalf("status %d", code)
+	}
+	var order []string
+	for _, e := range tp.recorded().Order {
+		order = append(order, strings.TrimSpace(e.Lane.String()+" "+string(e.Data)+e.Note))
+	}
+	want := []string{"life start"}
+	for i := range n {
+		want = append(want, fmt.Sprintf("to_server %d", i), fmt.Sprintf("to_client %d", i))
+	}
+	want = append(want, "life eof", "life eof", "life eof", "life exit")
+	if got := strings.Join(order, "\n"); got != strings.Join(want, "\n") {
+		for i := range min(len(order), len(want)) {
+			if order[i] != want[i] {
+				t.Fatalf("entry %d is %q, want %q", i, order[i], want[i])
+			}
+		}
+		t.Fatalf("%d entries, want %d", len(order), len(want))
+	}
+}
+
+func TestOpenThatPanics(t *testing.T) {
+	var warned []string
+	cfg := Config{Open: func(int) tap.Recorder { panic("no disk") }, Warn: func(m string) { warned = append(warned, m) }}
+	g := newGuard(&cfg, 1)
+	if len(g.Room(tap.ToServer)) == 0 || len(warned) != 1 || !strings.Contains(warned[0], "no disk") {
+		t.Errorf("warned %q", warned)
+	}
+}

@@ -1,0 +1,219 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package stdio
+
+import (
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+const (
+	// procs is how many Ps Run wants. A goroutine that comes back from a
+	// blocking system call needs one; where there are fewer than pumps, each
+	// read waits for the runtime to notice (24 times slower with one).
+	procs = 8
+	// quiet is how long the output of a server that has ended must rest before
+	// the run is over, where somebody else still holds it open. See the package
+	// comment.
+	quiet = 100 * time.Millisecond
+	// tick is how often that is looked at.
+	tick = 10 * time.Millisecond
+)
+
+// Run starts the server, forwards until it is over and returns the status that
+// the tap must exit with. It prints nothing: err, where there is one, is for
+// the caller to print, and code is to be returned all the same.
+//
+// Call it from the main goroutine. On Linux the server dies with the thread
+// that started it, which Run keeps to itself until it returns. Signals stay
+// caught afterwards, so that one that comes late does not change the status.
+func Run(cfg Config) (code int, err error) {
+	if len(cfg.Command) == 0 {
+		return ExitOwnFailure, errNoCommand
+	}
+	return runWith(cfg, catchSignals())
+}
+
+func runWith(cfg Config, sigs <-chan os.Signal) (int, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	client := clientSide(&cfg)
+	srv, failure := spawn(cfg.Command, !mayStepOut(client[0]))
+	if failure != nil {
+		return spawnFailed(&cfg, failure)
+	}
+	if !srv.ownGroup {
+		// The server has the process group that it would have had. The tap
+		// leaves it, so that whoever signals the group reaches the server once.
+		stepOut()
+	}
+	if runtime.GOMAXPROCS(0) < procs {
+		runtime.GOMAXPROCS(procs)
+	}
+	rec := newGuard(&cfg, srv.pid)
+	dir, _ := os.Getwd()
+	rec.Note(tap.Event{Name: tap.EventStart, Transport: "stdio", Command: cfg.Command, Dir: dir, PID: srv.pid})
+	if cfg.Started != nil {
+		cfg.Started(srv.pid)
+	}
+	r := newRun(rec, client, srv)
+	go srv.relay(sigs, rec)
+	for _, p := range r.pumps {
+		p.start()
+	}
+	srv.awaitExit()
+	return r.finish(), nil
+}
+
+// clientSide returns the three descriptors of the client's side.
+func clientSide(cfg *Config) [3]fd {
+	side := [3]fd{fd(cfg.Stdin), fd(cfg.Stdout), fd(cfg.Stderr)}
+	for i, f := range side {
+		if f == 0 {
+			side[i] = fd(i)
+		}
+	}
+	return side
+}
+
+// spawnFailed records that there is no server.
+func spawnFailed(cfg *Config, err *spawnError) (int, error) {
+	code := err.code()
+	newGuard(cfg, 0).Note(tap.Event{Name: tap.EventSpawnFailed, Transport: "stdio",
+		Command: cfg.Command, Code: &code, Error: err.Err.Error()})
+	return code, err
+}
+
+// A run is one server with its three lanes.
+type run struct {
+	rec   *guard
+	srv   *server
+	over  atomic.Bool
+	pumps [3]*pump // in, out, err
+}
+
+func newRun(rec *guard, client [3]fd, srv *server) *run {
+	r := &run{rec: rec, srv: srv}
+	r.pumps = [3]*pump{
+		{lane: tap.ToServer, src: client[0], dst: srv.stdin,
+			atEOF: srv.stdin.close,
+			// The client must find nobody listening, as it would without us.
+			atBroken: func() { client[0].release(); srv.stdin.close() }},
+		{lane: tap.ToClient, src: srv.stdout, dst: client[1],
+			atEOF: client[1].release,
+			// The server's next write must fail, as it would without us.
+			atBroken: srv.stdout.close},
+		{lane: tap.Stderr, src: srv.stderr, dst: client[2],
+			// The tap's own stderr stays open: it may have a failure to report.
+			atEOF:    func() {},
+			atBroken: srv.stderr.close},
+	}
+	for _, p := range r.pumps {
+		p.rec, p.over = rec, &r.over
+	}
+	return r
+}
+
+// finish is called when the server has ended. It sees its output through,
+// takes the recorder away from the pumps, and returns the status.
+func (r *run) finish() int {
+	r.srv.ending.Store(true)
+	r.drain()
+	// What the client was sending fails at once, unless somebody else still
+	// holds the server's stdin: that write may block for ever.
+	in := r.pumps[0]
+	for wait := quiet; wait > 0 && in.state.Load() == stateWriting; wait -= tick {
+		time.Sleep(tick)
+	}
+	r.over.Store(true)
+	for _, p := range r.pumps {
+		for r.holdsUp(p) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	status := r.srv.reap()
+	code := status.ExitStatus()
+	e := tap.Event{Name: tap.EventExit, Code: &code}
+	if status.Signaled() {
+		code = 128 + int(status.Signal())
+		e.Signal = signalName(status.Signal())
+	}
+	r.rec.Note(e)
+	return code
+}
+
+// holdsUp reports whether the run cannot end yet because of p.
+func (r *run) holdsUp(p *pump) bool {
+	switch p.state.Load() {
+	case stateRecording:
+		// Room may be waiting for the store: that is the backpressure which
+		// loses nothing.
+		return true
+	case stateWriting:
+		return p.lane != tap.ToServer && !r.srv.hurry.Load()
+	}
+	return false
+}
+
+// drain waits until both output lanes have ended or, where somebody else holds
+// them open, have rested. A receiver that reads slowly is waited for, until
+// somebody signals the tap to end.
+func (r *run) drain() {
+	var seen [3]int64
+	rested := time.Now()
+	for {
+		moved, open := false, false
+		for i, p := range r.pumps {
+			if p.lane == tap.ToServer || p.finished() {
+				continue
+			}
+			open = true
+			if n := p.reads.Load(); n != seen[i] {
+				seen[i], moved = n, true
+			}
+			moved = moved || r.flowing(p)
+		}
+		if moved {
+			rested = time.Now()
+		}
+		if !open || time.Since(rested) >= quiet {
+			return
+		}
+		r.nap()
+	}
+}
+
+// flowing reports whether p still has something to forward.
+func (r *run) flowing(p *pump) bool {
+	if p.state.Load() != stateReading {
+		return !r.srv.hurry.Load()
+	}
+	src, _ := p.src.(fd)
+	waiting, err := poll(src, pollIn, 0)
+	return waiting && err == nil
+}
+
+// nap sleeps for a tick, or less if a lane ends.
+func (r *run) nap() {
+	// A channel that is closed already would not let it sleep.
+	var ends [2]<-chan struct{}
+	for i, p := range r.pumps[1:] {
+		if !p.finished() {
+			ends[i] = p.done
+		}
+	}
+	select {
+	case <-ends[0]:
+	case <-ends[1]:
+	case <-time.After(tick):
+	}
+}
+
+// ended is how a server ended.
+type ended = syscall.WaitStatus

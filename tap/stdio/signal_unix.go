@@ -1,0 +1,110 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package stdio
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// forwarded are the signals that somebody may send to what they take for the
+// server.
+var forwarded = []syscall.Signal{
+	syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGUSR1,
+	syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTERM, syscall.SIGTSTP, syscall.SIGCONT,
+}
+
+var signalNames = map[syscall.Signal]string{
+	syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT",
+	syscall.SIGILL: "SIGILL", syscall.SIGTRAP: "SIGTRAP", syscall.SIGABRT: "SIGABRT",
+	syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE", syscall.SIGKILL: "SIGKILL",
+	syscall.SIGUSR1: "SIGUSR1", syscall.SIGSEGV: "SIGSEGV", syscall.SIGUSR2: "SIGUSR2",
+	syscall.SIGPIPE: "SIGPIPE", syscall.SIGALRM: "SIGALRM", syscall.SIGTERM: "SIGTERM",
+	syscall.SIGCONT: "SIGCONT", syscall.SIGSTOP: "SIGSTOP", syscall.SIGTSTP: "SIGTSTP",
+	syscall.SIGTTIN: "SIGTTIN", syscall.SIGTTOU: "SIGTTOU", syscall.SIGXCPU: "SIGXCPU",
+	syscall.SIGXFSZ: "SIGXFSZ", syscall.SIGVTALRM: "SIGVTALRM", syscall.SIGPROF: "SIGPROF",
+	syscall.SIGSYS: "SIGSYS", syscall.SIGIO: "SIGIO", syscall.SIGWINCH: "SIGWINCH",
+}
+
+func signalName(s syscall.Signal) string {
+	if name := signalNames[s]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("SIG%d", int(s))
+}
+
+// catchSignals catches what is to be forwarded, before there is a server to
+// forward it to: what comes meanwhile waits in the channel. It is never undone,
+// see [Run].
+func catchSignals() <-chan os.Signal {
+	// A write to a client that has gone must fail, not kill.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	c := make(chan os.Signal, 256)
+	for _, s := range forwarded {
+		// One that whoever started us ignores (nohup) stays ignored here and
+		// in the server.
+		if !ignored(s) {
+			signal.Notify(c, s)
+		}
+	}
+	return c
+}
+
+// relay forwards each signal that is caught, once, for ever.
+func (s *server) relay(sigs <-chan os.Signal, rec *guard) {
+	for sig := range sigs {
+		if sig, ok := sig.(syscall.Signal); ok {
+			s.forward(sig, rec)
+		}
+	}
+}
+
+// forward sends one signal on. Where the tap leads a process group, the server
+// has one of its own to match, and the whole of it is told: the terminal and
+// those who start a leader (the Python SDK) signal groups.
+func (s *server) forward(sig syscall.Signal, rec *guard) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		return
+	}
+	if s.ending.Load() {
+		// Nobody to forward it to, so it is for us: without a tap there would
+		// be no process left.
+		switch sig {
+		case syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM:
+			s.hurry.Store(true)
+		}
+		return
+	}
+	switch sig {
+	case syscall.SIGTSTP:
+		s.stop = s.ownGroup
+	case syscall.SIGCONT:
+		s.stop = false
+	}
+	target := s.pid
+	if s.ownGroup {
+		target = -s.pid
+	}
+	// Noted first: what the server does about it comes later.
+	rec.Note(tap.Event{Name: tap.EventSignal, Signal: signalName(sig)})
+	_ = syscall.Kill(target, sig)
+}
+
+// stopped is called when the server has stopped. If that is because of a
+// SIGTSTP that came through us, the shell that sent it waits for us to stop
+// too. A server that ignores the signal keeps its tap.
+func (s *server) stopped() {
+	s.mu.Lock()
+	stop := s.stop
+	s.stop = false
+	s.mu.Unlock()
+	if stop {
+		_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+	}
+}

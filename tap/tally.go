@@ -1,0 +1,128 @@
+package tap
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// LaneCounts is a number for each lane. As JSON it is an object with the names
+// of the lanes whose number is not zero.
+type LaneCounts [Lanes]uint64
+
+// Total is the sum over the lanes.
+func (c LaneCounts) Total() (n uint64) {
+	for _, v := range c {
+		n += v
+	}
+	return n
+}
+
+// laneCounts is how LaneCounts looks as JSON.
+type laneCounts struct {
+	Life     uint64 `json:"life,omitempty"`
+	ToServer uint64 `json:"to_server,omitempty"`
+	ToClient uint64 `json:"to_client,omitempty"`
+	Stderr   uint64 `json:"stderr,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c LaneCounts) MarshalJSON() ([]byte, error) {
+	return json.Marshal(laneCounts{c[Life], c[ToServer], c[ToClient], c[Stderr]})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *LaneCounts) UnmarshalJSON(b []byte) error {
+	var l laneCounts
+	if err := json.Unmarshal(b, &l); err != nil {
+		return err
+	}
+	*c = LaneCounts{Life: l.Life, ToServer: l.ToServer, ToClient: l.ToClient, Stderr: l.Stderr}
+	return nil
+}
+
+// A Tally is the one view that is kept beside the frames and not computed on
+// read, so that a hundred recordings can be listed without a scan. It can be
+// written as JSON after any frame and continued by another process: it holds
+// all that it needs to go on. The zero value is ready.
+//
+// What it says of errors equals the sum of what [Peek] says of each frame, with
+// one exception that speed demands: see [Tally.Invalid].
+type Tally struct {
+	// Frames and Bytes count what crossed, terminators included.
+	Frames LaneCounts `json:"frames"`
+	Bytes  LaneCounts `json:"bytes"`
+	// Errors counts the messages that tell of a failure, both ways: error
+	// responses, results with isError, and what is no message at all. Each
+	// element of a batch counts.
+	Errors uint64 `json:"errors"`
+	// Invalid counts those of Errors that are no message, by a cheap rule: a
+	// frame is taken for a message if its beginning reads like an envelope up
+	// to its method, or to a result that is an object, and its last byte
+	// closes it. What comes between is searched for isError but not checked to
+	// be JSON, nor for an id or an error that contradicts the beginning. To
+	// check it in full (BenchmarkTallyExact) takes twenty times as long.
+	Invalid uint64 `json:"invalid,omitempty"`
+	// First and Last are when the first and the last frame reached the tap, in
+	// nanoseconds from the start of the recording.
+	First time.Duration `json:"first_ns"`
+	Last  time.Duration `json:"last_ns"`
+	// Facts are what the session says about itself.
+	Facts Facts `json:"facts,omitzero"`
+	// Finding is the state that Facts need to be continued.
+	Finding Finding `json:"finding,omitzero"`
+}
+
+// Add counts a frame whose Raw is whole.
+func (t *Tally) Add(f *Frame) {
+	if !t.count(f) || t.ordinary(f.Lane, f.Raw) {
+		return
+	}
+	m := Peek(f.Raw)
+	t.message(f.Lane, &m)
+}
+
+// AddLarge counts a frame that was too large to hold. The scanner has been
+// given all of it; Raw may be cut or empty, Size is the frame's length. Facts
+// are not read from the params or the result of such a frame.
+func (t *Tally) AddLarge(f *Frame, s *Scanner) {
+	if !t.count(f) {
+		return
+	}
+	m := s.Message()
+	failures, invalid := s.Failures()
+	t.Errors += uint64(failures)
+	t.Invalid += uint64(invalid)
+	t.Facts.Learn(&t.Finding, f.Lane, &m)
+}
+
+// count counts the frame itself and reports whether it is a message's.
+func (t *Tally) count(f *Frame) bool {
+	if t.Frames == (LaneCounts{}) {
+		t.First = f.At
+	}
+	t.Last = f.At
+	t.Frames[f.Lane]++
+	t.Bytes[f.Lane] += uint64(max(f.Size, int64(len(f.Raw))))
+	return f.Lane == ToServer || f.Lane == ToClient
+}
+
+// message counts what a peek found.
+func (t *Tally) message(lane Lane, m *Message) {
+	t.failures(m)
+	t.Facts.Learn(&t.Finding, lane, m)
+}
+
+func (t *Tally) failures(m *Message) {
+	if m.Kind == Batch {
+		for i := range m.Batch {
+			t.failures(&m.Batch[i])
+		}
+		return
+	}
+	if m.IsFailure() {
+		t.Errors++
+	}
+	if m.Kind == Invalid {
+		t.Invalid++
+	}
+}
