@@ -20,9 +20,10 @@ const (
 	ringEntries  = 1 << 16
 	maxBlock     = 1 << 20
 	minBlocks    = 8
-	minRoom      = 64 << 10  // the least that room lends
-	maxRoom      = 256 << 10 // the most: larger reads would delay forwarding
-	ringReserve  = 64        // entries kept free for chunks already lent
+	firstBlocks  = int(tap.Lanes) // that a new queue's file has room for
+	minRoom      = 64 << 10       // the least that room lends
+	maxRoom      = 256 << 10      // the most: larger reads would delay forwarding
+	ringReserve  = 64             // entries kept free for chunks already lent
 	minQueueSize = minBlocks * 2 * minRoom
 )
 
@@ -188,7 +189,7 @@ func (q *queue) take() (int, bool) {
 		return 0, false
 	}
 	i := q.fresh
-	if q.file != nil {
+	if q.file != nil && i >= firstBlocks {
 		// Touching a page of a sparse mapping on a full disk would be fatal, so
 		// the file gets its space first.
 		if err := q.file.allocate(q.blockOffset(i), int64(q.blockSize)); err != nil {

@@ -24,3 +24,5 @@ func (q *queueFile) allocate(off, n int64) error {
 	}
 	return err
 }
+
+func adviseRandom(mem []byte) { _ = syscall.Madvise(mem, syscall.MADV_RANDOM) }

@@ -46,7 +46,7 @@ func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queue
 			return q, nil, err
 		}
 		// One block a lane is the least that the tap can work with.
-		if err = q.allocate(0, int64(queueHead+ringEntries*entryBytes+int(tap.Lanes)*blockSize)); err != nil {
+		if err = q.allocate(0, int64(queueHead+ringEntries*entryBytes+firstBlocks*blockSize)); err != nil {
 			return q, nil, fmt.Errorf("make room for %s: %w", tmp, err)
 		}
 	}
@@ -58,6 +58,8 @@ func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queue
 		if err != nil {
 			return q, nil, fmt.Errorf("map %s: %w", tmp, err)
 		}
+		// Without this the first touch reads ahead, for 3 ms, what is all zero.
+		adviseRandom(mem)
 	}
 	err = os.Rename(tmp, path)
 	return q, mem, err

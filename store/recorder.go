@@ -23,6 +23,8 @@ const DefaultQueue = 64 << 20
 const (
 	// pace is how long what crosses piles up before it is committed.
 	pace = 15 * time.Millisecond
+	// birth is how long after its queue a recording's file is made.
+	birth = 30 * time.Millisecond
 	// commitBytes is how much one commit takes at most.
 	commitBytes = 8 << 20
 	// closeLimit is how long Close waits for a disk that is slow or a file that
@@ -185,6 +187,9 @@ func (r *Recorder) warn(err error) {
 // run is the writer: one goroutine that commits what has piled up.
 func (r *Recorder) run() {
 	defer close(r.done)
+	// The first bytes are on their way. Making the file now would delay them:
+	// while a file system syncs, it lets nobody touch a new page of the queue.
+	r.rest(birth)
 	if !r.persist(func() error { return r.db.create(r.header) }) {
 		return // closed before the file could be made: the queue keeps it all
 	}
