@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/demo"
+	"github.com/mcptap/mcptap/store"
+)
+
+const demoLong = `Records two sessions of a client and a server that are built in, one in a
+revision of the protocol with a handshake and one without, and shows what was
+caught. It takes a few seconds and needs no network.`
+
+// demoRows is how many rows of each recording the demo shows.
+const demoRows = 9
+
+func newDemo(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "demo [flags]",
+		Short: "Record two built-in sessions, to see what recordings are like",
+		Long:  demoLong,
+		Args:  takes(0, 0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a) },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:    "serve",
+		Short:  "Run the demo's server on stdin and stdout",
+		Args:   takes(0, 0, ""),
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return demo.Serve(cmd.Context(), os.Stdin, os.Stdout, a.stderr)
+		},
+	})
+	return cmd
+}
+
+// A demoSession is one of the two.
+type demoSession struct{ revision, about string }
+
+var demoSessions = []demoSession{
+	{demo.Handshake, "opens with a handshake, and the server may ask the client back"},
+	{demo.Stateless, "no handshake: every request says all there is to know"},
+}
+
+func runDemo(ctx context.Context, a *app) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find our own program: %w", err)
+	}
+	dir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	name := invocation(self, os.Args[0])
+	l := lines{w: a.stdout}
+	l.printf("A client and a server talk, and mcptap stands between them.\nRecordings go to %s\n", escape(dir))
+	var made []demoResult
+	for i, s := range demoSessions {
+		label := "demo-" + s.revision
+		command := []string{self, "stdio", "--dir", dir, "--label", label, "--", self, "demo", "serve"}
+		l.printf("\n%s\n  %s stdio --label %s -- %s demo serve\n\n",
+			a.palette().paint(fmt.Sprintf("%d. Revision %s: %s", i+1, s.revision, s.about), bold), name, label, name)
+		began := time.Now()
+		err := demo.Drive(ctx, s.revision, command, func(done string) { l.printf("  - %s\n", escape(done)) })
+		if err != nil {
+			return withHint(err, "what was recorded until then is there: `"+name+" show @last`")
+		}
+		res, err := demoShow(a, &l, dir, label, began)
+		if err != nil {
+			return err
+		}
+		made = append(made, res)
+	}
+	flag := ""
+	if a.dirFlag != "" {
+		flag = " --dir " + shellQuote(a.dirFlag)
+	}
+	l.printf("\n%s\n", a.palette().paint("Now look around:", bold))
+	for _, line := range [][2]string{
+		{"ls" + flag, "all recordings"},
+		{"show" + flag + " " + made[0].id, "the frames of the first one"},
+		{fmt.Sprintf("show%s %s %d", flag, made[0].id, made[0].call), "one frame in full"},
+		{"export" + flag + " " + made[1].id + " --format txtar", "the second one as a transcript"},
+		{"stdio -- YOUR SERVER…", "what to put before a server's command in a client's configuration"},
+	} {
+		l.printf("  %s  %s\n", pad(name+" "+line[0], len(name)+len(flag)+34, false), a.palette().paint(line[1], dim))
+	}
+	return l.err
+}
+
+// A demoResult is what the closing words refer to.
+type demoResult struct {
+	id   string
+	call uint64 // the number of a frame worth a look
+}
+
+// demoShow tells what was caught: the sums and the first rows.
+func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoResult, err error) {
+	info, err := newestNamed(dir, label, began)
+	if err != nil {
+		return res, err
+	}
+	rec, err := openRecording(info.Path)
+	if err != nil {
+		return res, err
+	}
+	res = demoResult{info.Header.ID, 2}
+	l.printf("\n  Caught as %s: %s, %s, %s made on purpose, in %s.\n\n", info.Header.ID,
+		plural(info.Tally.Frames.Total(), "frame", "frames"), formatSize(int64(info.Tally.Bytes.Total())),
+		plural(info.Tally.Errors, "error", "errors"), formatDuration(info.Duration))
+	w := bufio.NewWriter(&indenter{w: a.stdout})
+	width := a.width()
+	if width > 0 {
+		width = max(width-2, 20)
+	}
+	p := newTextRows(w, a.palette(), width, info)
+	v := newViewer(rec.WriteRaw)
+	for f, err := range rec.Frames(0) {
+		if err != nil {
+			return res, err
+		}
+		r, err := v.row(&f)
+		if err != nil {
+			return res, err
+		}
+		if r.method == "tools/call" && r.kind == "request" && res.call == 2 {
+			res.call = f.Seq
+		}
+		if f.Seq <= demoRows {
+			err = p.row(&r)
+		} else if res.call > 2 {
+			break
+		}
+		if err != nil {
+			return res, err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return res, err
+	}
+	if info.Frames > demoRows {
+		l.printf("  %s\n", a.palette().paint(fmt.Sprintf("… and %d more", info.Frames-demoRows), dim))
+	}
+	return res, l.err
+}
+
+// newestNamed finds the recording that was just made.
+func newestNamed(dir, label string, began time.Time) (store.Info, error) {
+	infos, err := store.List(dir)
+	if err != nil {
+		return store.Info{}, err
+	}
+	for _, i := range infos {
+		if i.Header.Label == label && !i.Header.Start.Before(began.Add(-time.Second)) {
+			return i, nil
+		}
+	}
+	return store.Info{}, errors.New("the session was not recorded")
+}
+
+// invocation is how the person can start this program again.
+func invocation(self, typed string) string {
+	if strings.Contains(filepath.ToSlash(self), "/go-build") {
+		return "go run ./cmd/mcptap" // self is gone when it ends
+	}
+	if found, err := exec.LookPath("mcptap"); err == nil {
+		a, errA := os.Stat(found)
+		b, errB := os.Stat(self)
+		if errA == nil && errB == nil && os.SameFile(a, b) {
+			return "mcptap"
+		}
+	}
+	return shellQuote(typed)
+}
+
+// shellQuote makes one word of s for a POSIX shell.
+func shellQuote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,@%") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(escape(s), "'", `'\''`) + "'"
+}
+
+// An indenter puts two spaces before each line.
+type indenter struct {
+	w   io.Writer
+	mid bool // within a line
+}
+
+func (i *indenter) Write(p []byte) (int, error) {
+	var out []byte
+	for _, c := range p {
+		if !i.mid {
+			out = append(out, "  "...)
+		}
+		out = append(out, c)
+		i.mid = c != '\n'
+	}
+	_, err := i.w.Write(out)
+	return len(p), err
+}

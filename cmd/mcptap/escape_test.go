@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestEscape(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"", ""},
+		{"plain words, ümläut, 天気 🌦", "plain words, ümläut, 天気 🌦"},
+		{`C:\dir`, `C:\dir`},
+		{"\x1b[2J\x1b]0;title\a", `\x1b[2J\x1b]0;title\x07`},
+		{"a\tb\r\nc\x00", `a\tb\r\nc\x00`},
+		{"del\x7f", `del\x7f`},
+		{"C1 \u009b2J \u0085", `C1 \u009b2J \u0085`},
+		{"bare \x9b2J", `bare \x9b2J`},
+		{"bidi \u202aa\u202bb\u202cc\u202dd\u202ee", `bidi \u202aa\u202bb\u202cc\u202dd\u202ee`},
+		{"isolates \u2066\u2067\u2068\u2069", `isolates \u2066\u2067\u2068\u2069`},
+		{"marks \u200e\u200f\u061c", `marks \u200e\u200f\u061c`},
+		{"lines \u2028\u2029", `lines \u2028\u2029`},
+		{"zero \u200b\u200c\u200d\u2060\ufeff", `zero \u200b\u200c\u200d\u2060\ufeff`},
+		{"soft\u00adhyphen", `soft\u00adhyphen`},
+		{"tags \U000e0041", `tags \U000e0041`},
+		{"filler \u3164", `filler \u3164`},
+		{"bad \xff\xc3(", `bad \xff\xc3(`},
+		{"half \xf0\x9f\x8c", `half \xf0\x9f\x8c`},
+		{"surrogate \xed\xa0\x80", `surrogate \xed\xa0\x80`},
+		{"replacement \ufffd", "replacement \ufffd"},
+	} {
+		if got := escape(c.in); got != c.want {
+			t.Errorf("escape(%q) = %q, want %q", c.in, got, c.want)
+		}
+		if !clean(escape(c.in)) {
+			t.Errorf("escape(%q) is not clean", c.in)
+		}
+	}
+}
+
+// Nothing that goes to a terminal may hold a hazard, whatever the bytes are and
+// wherever they are cut.
+func FuzzTerminal(f *testing.F) {
+	for _, s := range []string{"{\"a\":[1,{}],\"b\":\"\u202e\\\"\\u001b\"}", "\xff\x1b[0m\n\r", "[[[[\"", "\xf0\x9f", `{"a":1}{"b":2} x`} {
+		f.Add([]byte(s), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, step uint8) {
+		for _, cut := range []int{len(b) + 1, int(step)%7 + 1} {
+			var pretty, text, str bytes.Buffer
+			p, x, s := &prettyWriter{w: &pretty}, &textWriter{w: &text}, &stringWriter{w: &str}
+			var serr error
+			for rest := b; len(rest) > 0; {
+				n := min(cut, len(rest))
+				_, _ = p.Write(rest[:n])
+				_, _ = x.Write(rest[:n])
+				if serr == nil {
+					_, serr = s.Write(rest[:n])
+				}
+				rest = rest[n:]
+			}
+			_, _ = p.close(), x.close()
+			if serr == nil {
+				serr = s.close()
+			}
+			for name, out := range map[string]string{"pretty": pretty.String(), "text": text.String()} {
+				if !clean(strings.ReplaceAll(out, "\n", "")) {
+					t.Errorf("%s of %q has a hazard: %q", name, b, out)
+				}
+			}
+			if utf8.Valid(b) != (serr == nil) {
+				t.Fatalf("stringWriter of %q: %v", b, serr)
+			}
+			if serr == nil {
+				back, err := unquote([]byte(`"` + str.String() + `"`))
+				if err != nil || !bytes.Equal(back, b) {
+					t.Fatalf("unquote of %q = %q, %v", str.String(), back, err)
+				}
+				var std string
+				if err := json.Unmarshal([]byte(`"`+str.String()+`"`), &std); err != nil || std != string(b) {
+					t.Fatalf("encoding/json reads %q as %q, %v", str.String(), std, err)
+				}
+			}
+		}
+	})
+}
+
+func TestPretty(t *testing.T) {
+	deep := strings.Repeat("[", 1000) + strings.Repeat("]", 1000)
+	for _, c := range []struct{ in, want string }{
+		{`{}`, "{}\n"},
+		{`[ ]`, "[]\n"},
+		{`{"a":1.50e+3,"b":[true,null,"x\u00e9\/"],"c":{"d":{}}}`, "{\n  \"a\": 1.50e+3,\n  \"b\": [\n    true,\n    null,\n    \"x\\u00e9\\/\"\n  ],\n  \"c\": {\n    \"d\": {}\n  }\n}\n"},
+		{`12345678901234567890.1234567890`, "12345678901234567890.1234567890\n"},
+		{`{"k":"a,b:{}[]\"","k":2}`, "{\n  \"k\": \"a,b:{}[]\\\"\",\n  \"k\": 2\n}\n"},
+		{`"` + "\u202e" + `"`, `"\u202e"` + "\n"},
+		{`{"cut":"of`, "{\n  \"cut\": \"of\n"},
+	} {
+		for _, step := range []int{1, 2, 1000} {
+			var out bytes.Buffer
+			p := &prettyWriter{w: &out}
+			for rest := []byte(c.in); len(rest) > 0; {
+				n := min(step, len(rest))
+				_, _ = p.Write(rest[:n])
+				rest = rest[n:]
+			}
+			_ = p.close()
+			if out.String() != c.want {
+				t.Errorf("%s in steps of %d:\n%s\nwant:\n%s", c.in, step, out.String(), c.want)
+			}
+		}
+	}
+	var out bytes.Buffer
+	p := &prettyWriter{w: &out}
+	_, _ = p.Write([]byte(deep))
+	_ = p.close()
+	if out.Len() > 10*len(deep) {
+		t.Errorf("a thousand brackets become %d bytes", out.Len())
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, out.Bytes()); err != nil || compact.String() != deep {
+		t.Errorf("deep nesting was changed: %v", err)
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/store"
+)
+
+const exportLong = `Writes a recording as text.
+
+ndjson, the default, is one JSON object a line and loses nothing: a line that
+describes the recording, a line a frame with its bytes (raw, or raw_base64 where
+they are no UTF-8), and a line that ends it.
+
+txtar is a transcript to read and to edit: a paragraph a frame. Times are rounded
+to a microsecond, the bytes are exact.
+
+` + "`mcptap import`" + ` reads both.`
+
+type exportOptions struct {
+	format  string
+	out     string
+	salvage bool
+}
+
+func newExport(a *app) *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:               "export REC [flags]",
+		Short:             "Write a recording as text: NDJSON or a transcript",
+		Long:              exportLong,
+		Example:           "  mcptap export @last -o session.ndjson\n  mcptap export @last --format txtar | less",
+		Args:              takes(1, 1, "a recording"),
+		ValidArgsFunction: a.completeRecording,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), a, args[0])
+		},
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *exportOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.format, "format", "", "`ndjson` or txtar; by default what FILE's name says, else ndjson")
+	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
+	f.BoolVar(&o.salvage, "salvage", false, "get what can be read out of a damaged recording")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"ndjson", "txtar"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
+	format := o.format
+	if format == "" {
+		if format = "ndjson"; strings.EqualFold(filepath.Ext(o.out), ".txtar") {
+			format = "txtar"
+		}
+	}
+	if format != "ndjson" && format != "txtar" {
+		return withHint(fmt.Errorf("--format: there is no format %s", quote(format)), "ndjson or txtar")
+	}
+	path, err := a.find(arg)
+	if err != nil {
+		return err
+	}
+	write := func(src exportSource) error {
+		if o.out == "" || o.out == "-" {
+			return exportTo(ctx, a.stdout, format, src)
+		}
+		return writeFile(o.out, func(w io.Writer) error { return exportTo(ctx, w, format, src) })
+	}
+	if o.salvage {
+		return salvage(a, path, write)
+	}
+	src, err := openRecording(path)
+	if err != nil {
+		return err
+	}
+	return write(src)
+}
+
+// exportTo writes one recording. What was written before an error is no whole
+// file in either format: it lacks the end.
+func exportTo(ctx context.Context, to io.Writer, format string, src exportSource) error {
+	w := bufio.NewWriterSize(to, 64<<10)
+	var x exporter = &ndjsonWriter{w: w, raw: src.WriteRaw}
+	if format == "txtar" {
+		x = &transcriptWriter{w: w, view: newViewer(src.WriteRaw)}
+	}
+	info, err := src.Info()
+	if err != nil {
+		return err
+	}
+	if err := x.begin(info); err != nil {
+		return err
+	}
+	at := info.Duration
+	for f, err := range src.Frames(0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = x.frame(f)
+		}
+		if err != nil {
+			return errors.Join(err, w.Flush())
+		}
+		at = max(at, f.At) // of a live one there may be more by now
+	}
+	if err := x.end(at, info.Status); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// writeFile makes a file that is there in full or not at all.
+func writeFile(name string, write func(io.Writer) error) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0) // a pipe or a device
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	err = errors.Join(write(f), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// find turns what a person typed for a recording into its file.
+func (a *app) find(arg string) (string, error) {
+	dir, err := a.dataDir()
+	if err != nil {
+		return "", err
+	}
+	path, session, err := store.Resolve(dir, arg)
+	if err == nil && session > 1 {
+		err = fmt.Errorf("%s has one session, so there is no #%d", quote(filepath.Base(path)), session)
+	}
+	return path, err
+}
+
+// completeRecording offers the ids of recordings to the shell.
+func (a *app) completeRecording(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	dir, err := a.dataDir()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return store.Completions(dir, prefix), cobra.ShellCompDirectiveDefault
+}

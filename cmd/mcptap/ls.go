@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+const lsLong = `Lists the recordings in the data directory, the newest first.
+
+STATE is empty for a run that ended as it should. Otherwise it is live (being
+recorded now), cut off (mcptap was killed; all that crossed until then is there),
+gaps (some frames could not be recorded) or damaged (see mcptap export --salvage).
+A label with (probe) is a process that the client started only to ask the server
+what it speaks.`
+
+type lsOptions struct{ json bool }
+
+func newLs(a *app) *cobra.Command {
+	var o lsOptions
+	cmd := &cobra.Command{
+		Use:     "ls [flags]",
+		Aliases: []string{"list"},
+		Short:   "List the recordings",
+		Long:    lsLong,
+		Args:    takes(0, 0, ""),
+		RunE:    func(*cobra.Command, []string) error { return o.run(a) },
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *lsOptions) addFlags(cmd *cobra.Command) { addJSON(cmd, &o.json) }
+
+func (o *lsOptions) run(a *app) error {
+	dir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	infos, err := store.List(dir)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(a.stdout)
+	if o.json {
+		for i := range infos {
+			if err := writeJSON(w, newJSONInfo(&infos[i])); err != nil {
+				return err
+			}
+		}
+		return w.Flush()
+	}
+	if len(infos) == 0 {
+		a.say("no recordings in " + dir + " yet")
+		a.say("hint: put `mcptap stdio --` in front of a server's command to record it, or try `mcptap demo`")
+		return nil
+	}
+	return errors.Join(listTable(w, a.palette(), a.width(), a.now().In(a.zone), infos), w.Flush())
+}
+
+// listTable prints the recordings for a person.
+func listTable(w io.Writer, p palette, width int, now time.Time, infos []store.Info) error {
+	cols := []column{
+		{title: "ID"},
+		{title: "STARTED"},
+		{title: "LABEL", least: 12},
+		{title: "SERVER", least: 12, rank: 1},
+		{title: "CLIENT", least: 12, rank: 3},
+		{title: "REVISION", rank: 5},
+		{title: "VIA", rank: 7},
+		{title: "FRAMES", right: true},
+		{title: "ERRORS", right: true, rank: 2},
+		{title: "TIME", right: true, rank: 4},
+		{title: "SIZE", right: true, rank: 6},
+		{title: "STATE"},
+	}
+	var rows [][]cell
+	for i := range infos {
+		info := &infos[i]
+		h, facts := &info.Header, &info.Tally.Facts
+		id := cell{escape(h.ID), bold}
+		if h.ID == "" {
+			id = cell{"-", plain}
+		}
+		label := escape(h.Label)
+		if facts.Probe {
+			label += " (probe)"
+		}
+		row := []cell{
+			id, {formatStart(h.Start.In(now.Location()), now), plain}, {label, plain},
+			{party(facts.Server), plain}, {party(facts.Client), plain}, {revision(facts), plain},
+			{escape(h.Transport), dim}, {"", plain}, {"", plain}, {"", plain},
+			{formatSize(info.Size), dim}, {state(info), stateStyle(info)},
+		}
+		if info.Status != store.Damaged {
+			row[7].text = strconv.FormatUint(info.Tally.Frames.Total(), 10)
+			row[9].text = formatDuration(info.Duration)
+			if n := info.Tally.Errors; n > 0 {
+				row[8] = cell{strconv.FormatUint(n, 10), red}
+			}
+		}
+		rows = append(rows, row)
+	}
+	l := lines{w: w}
+	printTable(&l, p, width, cols, rows)
+	return l.err
+}
+
+// party is who a side says it is, escaped.
+func party(p tap.Party) string {
+	if p.Version == "" {
+		return escape(p.Name)
+	}
+	return escape(p.Name + " " + p.Version)
+}
+
+// revision is what the two speak, escaped.
+func revision(f *tap.Facts) string {
+	switch {
+	case f.Dialect != "":
+		return "dialect " + escape(f.Dialect)
+	case f.Revision == "" && f.Requested != "":
+		return escape(string(f.Requested)) + "?" // asked for and not agreed
+	}
+	return escape(string(f.Revision))
+}
+
+// state is what is not usual about a recording.
+func state(info *store.Info) string {
+	switch {
+	case info.Status == store.Live:
+		return "live"
+	case info.Status == store.Damaged:
+		return "damaged"
+	case info.Status == store.Cut && len(info.Gaps) > 0:
+		return "cut off, gaps"
+	case info.Status == store.Cut:
+		return "cut off"
+	case len(info.Gaps) > 0:
+		return "gaps"
+	}
+	return ""
+}
+
+func stateStyle(info *store.Info) style {
+	if info.Status == store.Live {
+		return green
+	}
+	return red
+}
+
+// jsonInfo is a recording in `ls --json`. The names are stable.
+type jsonInfo struct {
+	V           int            `json:"v"`
+	Type        string         `json:"type"` // "recording"
+	ID          string         `json:"id"`
+	Path        string         `json:"path"`
+	Label       string         `json:"label"`
+	Start       time.Time      `json:"start"`
+	Transport   string         `json:"transport,omitempty"`
+	Command     []string       `json:"command,omitempty"`
+	Dir         string         `json:"dir,omitempty"`
+	Program     string         `json:"program,omitempty"`
+	Platform    string         `json:"platform,omitempty"`
+	Status      string         `json:"status"` // ended, live, cut or damaged
+	Problem     string         `json:"problem,omitempty"`
+	Server      tap.Party      `json:"server,omitzero"`
+	Client      tap.Party      `json:"client,omitzero"`
+	Era         string         `json:"era,omitempty"`
+	Revision    string         `json:"revision,omitempty"`
+	Requested   string         `json:"requested,omitempty"`
+	Dialect     string         `json:"dialect,omitempty"`
+	Probe       bool           `json:"probe,omitempty"`
+	Frames      uint64         `json:"frames"`
+	FramesOf    tap.LaneCounts `json:"frames_by_lane"`
+	Bytes       uint64         `json:"bytes"`
+	BytesOf     tap.LaneCounts `json:"bytes_by_lane"`
+	Errors      uint64         `json:"errors"`
+	Gaps        []tap.Range    `json:"gaps,omitempty"`
+	Duration    int64          `json:"duration_ns"`
+	SizeOnDisk  int64          `json:"size_on_disk"`
+	LastFrameNo uint64         `json:"last_seq"`
+}
+
+func newJSONInfo(i *store.Info) jsonInfo {
+	h, t, f := &i.Header, &i.Tally, &i.Tally.Facts
+	j := jsonInfo{
+		V: jsonVersion, Type: "recording", ID: h.ID, Path: i.Path, Label: h.Label, Start: h.Start,
+		Transport: h.Transport, Command: h.Command, Dir: h.Dir, Program: h.Program, Platform: h.Platform,
+		Status: i.Status.String(), Server: f.Server, Client: f.Client, Era: string(f.Era),
+		Revision: string(f.Revision), Requested: string(f.Requested), Dialect: f.Dialect, Probe: f.Probe,
+		Frames: t.Frames.Total(), FramesOf: t.Frames, Bytes: t.Bytes.Total(), BytesOf: t.Bytes, Errors: t.Errors,
+		Gaps: i.Gaps, Duration: int64(i.Duration), SizeOnDisk: i.Size, LastFrameNo: i.Frames,
+	}
+	if i.Err != nil {
+		j.Problem = fmt.Sprint(i.Err)
+	}
+	return j
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// An app is what a command may touch of the world.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            func(string) string
+	now            func() time.Time
+	zone           *time.Location
+
+	// The persistent flags.
+	dirFlag   string
+	colorFlag string
+}
+
+func main() {
+	a := &app{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		env: os.Getenv, now: time.Now, zone: time.Local,
+	}
+	os.Exit(a.run(os.Args[1:]))
+}
+
+// run executes one command line and returns the exit code.
+func (a *app) run(args []string) int {
+	if len(args) > 0 && args[0] == "stdio" {
+		// A host waits for the server behind this: no signal handling but the
+		// tap's own, and none of the other commands is even built.
+		return a.finish(a.execute(context.Background(), newStdioRoot(a), args), exitTap)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // the second Ctrl-C ends us at once
+	defer stop()
+	err := a.execute(ctx, newRoot(a), args)
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return a.finish(err, exitFailure)
+}
+
+// The exit codes.
+const (
+	exitNo          = 1   // a negative answer
+	exitFailure     = 2   // usage or run-time error
+	exitTap         = 125 // mcptap stdio itself failed, before it started the server
+	exitInterrupted = 130 // Ctrl-C
+	exitPipe        = 141 // the reader of stdout went away, as the shell counts SIGPIPE
+)
+
+// finish says what went wrong and turns it into an exit code. It is the only
+// place that does either. failure is the code for an error without one.
+func (a *app) finish(err error, failure int) int {
+	var code exitCode
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
+		return exitPipe // `| head` has seen enough: nothing to say
+	}
+	a.say(err.Error())
+	a.hintFor(err)
+	var c coded
+	if errors.As(err, &c) {
+		return c.code
+	}
+	return failure
+}
+
+// say writes one line to stderr. The line may hold recorded text.
+func (a *app) say(line string) {
+	fmt.Fprintf(a.stderr, "mcptap: %s\n", escape(line))
+}
+
+// hintFor says what to do about an error, if anything is known to help.
+func (a *app) hintFor(err error) {
+	if hint := hintFor(err); hint != "" {
+		a.say("hint: " + hint)
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/store"
+)
+
+type rmOptions struct{ yes bool }
+
+func newRm(a *app) *cobra.Command {
+	var o rmOptions
+	cmd := &cobra.Command{
+		Use:     "rm REC… [flags]",
+		Short:   "Remove recordings",
+		Long:    "Removes recordings for good. It asks first; where nobody can be asked, it needs\n--yes. A recording that is live is never removed.",
+		Example: "  mcptap rm 3f2a 91bc\n  mcptap rm @last --yes",
+		Args:    takes(1, -1, "a recording"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			offers, directive := a.completeRecording(cmd, nil, prefix)
+			return slices.DeleteFunc(offers, func(offer string) bool {
+				word, _, _ := strings.Cut(offer, "\t")
+				return slices.Contains(args, word)
+			}), directive
+		},
+		RunE:                  func(_ *cobra.Command, args []string) error { return o.run(a, args) },
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *rmOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+}
+
+func (o *rmOptions) run(a *app, args []string) error {
+	var infos []store.Info
+	for _, arg := range args {
+		path, err := a.find(arg)
+		if err != nil {
+			return err // before anything is removed
+		}
+		if slices.ContainsFunc(infos, func(i store.Info) bool { return i.Path == path }) {
+			continue
+		}
+		info := store.Stat(path)
+		if info.Status == store.Live {
+			return fmt.Errorf("remove %s: %w", path, store.ErrLive)
+		}
+		infos = append(infos, info)
+	}
+	if !o.yes {
+		if err := a.confirm(infos); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, info := range infos {
+		errs = append(errs, store.Remove(info.Path))
+	}
+	return errors.Join(errs...)
+}
+
+// confirm shows what would be removed and asks.
+func (a *app) confirm(infos []store.Info) error {
+	if !isTerminal(a.stdin) || !isTerminal(a.stderr) {
+		return withHint(errors.New("removing recordings needs a yes, and there is nobody to ask"), "--yes")
+	}
+	for _, i := range infos {
+		h := i.Header
+		fmt.Fprintf(a.stderr, "%s  %s  %s, %s, %s\n", escape(h.ID), formatStart(h.Start.In(a.zone), a.now()),
+			escape(h.Label), plural(i.Frames, "frame", "frames"), formatSize(i.Size))
+	}
+	fmt.Fprintf(a.stderr, "Remove %s for good? [y/N] ", plural(len(infos), "recording", "recordings"))
+	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
+		return nil
+	}
+	a.say("nothing was removed")
+	return exitCode(exitNo)
+}

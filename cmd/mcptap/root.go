@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const rootLong = `mcptap records what an MCP client and an MCP server say to each other.
+
+Put it in front of the server's command, where the client is configured:
+
+    npx -y @modelcontextprotocol/server-everything
+    mcptap stdio -- npx -y @modelcontextprotocol/server-everything
+
+Client and server notice nothing: every byte passes as it is. Each run becomes
+one recording, a file in the data directory, that you can look at while it is
+still being made. Try it without any client or server:
+
+    mcptap demo
+
+The data directory is --dir, else $MCPTAP_DIR, else $XDG_STATE_HOME/mcptap, else
+~/.local/state/mcptap (macOS: ~/Library/Application Support/mcptap, Windows:
+%LocalAppData%\mcptap).
+
+Where a command takes a recording, REC is a file, an id as ` + "`mcptap ls`" + ` shows it, a
+unique beginning of one, @last (the newest) or @live (the newest still running).
+
+Exit codes: 0 yes or done, 1 no, 2 wrong usage or an error, 130 Ctrl-C; stdio
+exits as the server does.`
+
+const (
+	groupRecord = "record"
+	groupRead   = "read"
+	groupKeep   = "keep"
+)
+
+// The order of the commands in a help text is the one in which they are added.
+func init() { cobra.EnableCommandSorting = false }
+
+// usage is cobra's own template, with less noise.
+const usage = `Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
+{{- if .HasExample}}
+
+Examples:
+{{.Example}}
+{{- end}}
+{{- if .HasAvailableSubCommands}}{{$cmds := .Commands}}
+{{- range $group := .Groups}}
+
+{{.Title}}
+{{- range $cmds}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}}  {{.Short}}
+{{- end}}{{end}}{{end}}
+
+Other:
+{{- range $cmds}}{{if and (eq .GroupID "") (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding}}  {{.Short}}
+{{- end}}{{end}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+{{- end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Flags of every command:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
+{{- end}}
+{{- if .HasAvailableSubCommands}}
+
+"{{.CommandPath}} COMMAND --help" says more about a command.
+{{- end}}
+`
+
+// newRoot builds the whole tree of commands.
+func newRoot(a *app) *cobra.Command {
+	root := bareRoot(a)
+	root.AddGroup(
+		&cobra.Group{ID: groupRecord, Title: "Record:"},
+		&cobra.Group{ID: groupRead, Title: "Look:"},
+		&cobra.Group{ID: groupKeep, Title: "Keep and remove:"},
+	)
+	for _, g := range []struct {
+		id   string
+		cmds []*cobra.Command
+	}{
+		{groupRecord, []*cobra.Command{newStdio(a), newDemo(a)}},
+		{groupRead, []*cobra.Command{newLs(a), newShow(a)}},
+		{groupKeep, []*cobra.Command{newExport(a), newImport(a), newRm(a)}},
+	} {
+		for _, c := range g.cmds {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(newVersion(a))
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// newStdioRoot builds as much of the tree as `mcptap stdio` needs.
+func newStdioRoot(a *app) *cobra.Command {
+	root := bareRoot(a)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newStdio(a))
+	return root
+}
+
+func bareRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "mcptap",
+		Short:         "Record, look at and keep MCP sessions",
+		Long:          rootLong,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.PersistentFlags().StringVar(&a.dirFlag, "dir", "", "data `directory`, where the recordings are (MCPTAP_DIR)")
+	root.PersistentFlags().StringVar(&a.colorFlag, "color", "auto", "use colours `when`: auto, always or never")
+	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = root.MarkPersistentFlagDirname("dir")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return withHint(err, "`"+cmd.CommandPath()+" --help` lists the flags")
+	})
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkColor() }
+	root.SetUsageTemplate(usage)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	return root
+}
+
+func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) error {
+	if args == nil {
+		args = []string{} // cobra would take those of the process
+	}
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	err := fmt.Errorf("there is no command %s", quote(name))
+	root.SuggestionsMinimumDistance = 2
+	if s := root.SuggestionsFor(name); len(s) > 0 {
+		return withHint(err, "did you mean `mcptap "+strings.Join(s, "` or `mcptap ")+"`?")
+	}
+	return withHint(err, "`mcptap --help` lists the commands; to record a server: `mcptap stdio -- "+name+" …`")
+}
+
+// takes checks the number of arguments and names the one that is missing.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		hint := "usage: `" + cmd.UseLine() + "`"
+		if len(args) < least {
+			return withHint(errors.New(cmd.CommandPath()+" needs "+what), hint)
+		}
+		if most >= 0 && len(args) > most {
+			return withHint(fmt.Errorf("%s takes no argument %s", cmd.CommandPath(), quote(args[most])), hint)
+		}
+		return nil
+	}
+}

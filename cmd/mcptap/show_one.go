@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// maxScreen is how much of a frame is shown on a terminal.
+const maxScreen = 1 << 20
+
+// oneFrame is what can be known of a frame when the whole recording is there.
+type oneFrame struct {
+	row row
+	// time is the wall clock at the frame.
+	time time.Time
+	// answers are the links of the responses to it, by place in a batch.
+	answers map[int]tap.Link
+	info    store.Info
+}
+
+// findOne reads a recording up to a frame, and on to its answer.
+func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFrame, error) {
+	if _, err := rec.Frame(number); err != nil {
+		return nil, err // before reading all the rest
+	}
+	info, err := rec.Info()
+	if err != nil {
+		return nil, err
+	}
+	one := &oneFrame{answers: map[int]tap.Link{}, info: info}
+	v := newViewer(rec.WriteRaw)
+	waiting := 0
+	for f, err := range rec.Frames(0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		r, err := v.row(&f)
+		if err != nil {
+			return nil, err
+		}
+		if f.Seq == number {
+			one.row = r
+			one.row.links = append([]tap.Link(nil), r.links...)
+			one.time = info.Header.Start.Add(f.At)
+			for _, l := range r.links {
+				if l.Kind == tap.Opens || l.Kind == tap.Clashes {
+					waiting++
+				}
+			}
+		}
+		if f.Seq < number {
+			continue
+		}
+		for _, l := range r.links {
+			if l.Kind == tap.Answers && l.Request.Seq == number {
+				one.answers[l.Request.Index] = l
+				waiting--
+			}
+		}
+		if waiting <= 0 {
+			break
+		}
+	}
+	return one, nil
+}
+
+func showOne(ctx context.Context, a *app, rec *store.Recording, number uint64, asJSON bool) error {
+	one, err := findOne(ctx, rec, number)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(a.stdout, 32<<10)
+	if asJSON {
+		return errors.Join(writeJSONFrame(w, one, rec.WriteRaw), w.Flush())
+	}
+	if err := one.head(w, a); err != nil {
+		return err
+	}
+	if err := one.body(w, a, rec.WriteRaw); err != nil {
+		return errors.Join(w.Flush(), err)
+	}
+	return w.Flush()
+}
+
+// head prints what is known of the frame.
+func (one *oneFrame) head(w io.Writer, a *app) error {
+	r, f, p := &one.row, one.row.frame, a.palette()
+	l := lines{w: w}
+	field := func(name, value string) {
+		if value != "" {
+			l.printf("%s  %s\n", p.paint(pad(name, 6, false), dim), value)
+		}
+	}
+	field("frame", fmt.Sprintf("%s of %d", p.paint(fmt.Sprint(f.Seq), bold), one.info.Frames))
+	field("time", fmt.Sprintf("+%s, %s", formatOffset(f.At), one.time.In(a.zone).Format("2006-01-02 15:04:05.000 -0700")))
+	field("lane", arrows[f.Lane]+" "+laneWords[f.Lane])
+	kind := p.paint(escape(r.kind), map[bool]style{true: boldRed}[r.failed])
+	if r.kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Life { // else it is what stands below
+		kind = strings.TrimSpace(kind + " " + about(r))
+	}
+	field("kind", kind)
+	field("fault", p.paint(fault(r), red))
+	field("id", escape(string(r.id)))
+	size := formatSize(f.Size)
+	if f.Size >= 1024 {
+		size += fmt.Sprintf(" (%d B)", f.Size)
+	}
+	if f.Took > 0 {
+		size += ", took " + formatDuration(f.Took) + " to arrive"
+	}
+	field("size", size)
+	for i, link := range r.links {
+		if i == 20 {
+			field("", fmt.Sprintf("and %d more", len(r.links)-i))
+			break
+		}
+		one.link(field, link)
+	}
+	if reason := r.msg.Reason; reason != "" && reason != r.fault {
+		field("odd", escape(reason))
+	}
+	if keys := r.msg.DuplicateKeys; len(keys) > 0 {
+		field("odd", "two members named "+escape(strings.Join(keys[:min(len(keys), 8)], ", ")))
+	} else if r.msg.Duplicates {
+		field("odd", "an object has two members of one name")
+	}
+	l.printf("\n")
+	return l.err
+}
+
+var laneWords = [tap.Lanes]string{
+	tap.Life: "about the run", tap.ToServer: "to the server", tap.ToClient: "to the client", tap.Stderr: "the server's stderr",
+}
+
+// link says what a request or response in the frame has to do with others.
+func (one *oneFrame) link(field func(name, value string), l tap.Link) {
+	at := ""
+	if one.row.kind == "batch" {
+		at = fmt.Sprintf("[%d] ", l.Message.Index)
+	}
+	switch l.Kind {
+	case tap.Opens, tap.Clashes:
+		answer, ok := one.answers[l.Message.Index]
+		switch {
+		case ok:
+			field("answer", fmt.Sprintf("%s#%d after %s", at, answer.Message.Seq, formatDuration(answer.Latency)))
+		case one.info.Status == store.Live:
+			field("answer", at+"none yet")
+		default:
+			field("answer", at+"none")
+		}
+	case tap.Answers:
+		field("to", fmt.Sprintf("%s#%d after %s", at, l.Request.Seq, formatDuration(l.Latency)))
+	case tap.Repeats:
+		field("to", fmt.Sprintf("%s#%d again, after %s", at, l.Request.Seq, formatDuration(l.Latency)))
+	case tap.Orphan:
+		field("to", at+"no request that was seen")
+	}
+}
+
+// body prints the frame itself: JSON laid out, anything else as text.
+func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) error) error {
+	f := *one.row.frame
+	var to interface {
+		io.Writer
+		close() error
+	} = &textWriter{w: w}
+	if f.Lane == tap.Life || one.row.msg.Kind != tap.Invalid {
+		to = &prettyWriter{w: w, paint: a.palette()}
+	}
+	most := int64(-1)
+	if isTerminal(a.stdout) {
+		most = maxScreen
+	}
+	limit := &limitWriter{w: to, left: most}
+	if err := raw(limit, f); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if err := to.close(); err != nil {
+		return err
+	}
+	if limit.cut {
+		_, err := fmt.Fprintf(w, "… the first %s of %s; --raw writes all of it\n", formatSize(most), formatSize(f.Size))
+		return err
+	}
+	return nil
+}
+
+var errEnough = errors.New("enough")
+
+// A limitWriter passes on so many bytes and then stops its source.
+type limitWriter struct {
+	w    io.Writer
+	left int64 // negative: no limit
+	cut  bool
+}
+
+func (l *limitWriter) Write(p []byte) (int, error) {
+	if l.left < 0 {
+		return l.w.Write(p)
+	}
+	if int64(len(p)) > l.left {
+		p, l.cut = p[:l.left], true
+	}
+	n, err := l.w.Write(p)
+	l.left -= int64(n)
+	if err == nil && l.cut {
+		err = errEnough
+	}
+	return n, err
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// An exportSource is what can be exported: a recording, or what is left of one.
+type exportSource interface {
+	Info() (store.Info, error)
+	Frames(after uint64) iter.Seq2[tap.Frame, error]
+	WriteRaw(w io.Writer, f tap.Frame) error
+}
+
+// openRecording opens a recording for reading in bounded memory.
+func openRecording(path string) (*store.Recording, error) {
+	rec, err := store.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	rec.SetMaxRaw(maxLoad)
+	return rec, nil
+}
+
+// A salvaged is an exportSource made of what is left of a damaged file.
+type salvaged struct{ *store.Salvage }
+
+func (s salvaged) Info() (store.Info, error) {
+	r := s.Report()
+	gaps := append(slices.Clone(r.Gaps), r.Missing...)
+	slices.SortFunc(gaps, func(a, b tap.Range) int { return cmp.Compare(a.From, b.From) })
+	return store.Info{Header: s.Header(), Status: store.Damaged, Gaps: gaps}, nil
+}
+
+func (s salvaged) Frames(uint64) iter.Seq2[tap.Frame, error] { return s.Salvage.Frames() }
+
+// salvage exports what can be read and says what cannot.
+func salvage(a *app, path string, write func(exportSource) error) error {
+	s, err := store.OpenSalvage(path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	s.SetMaxRaw(maxLoad)
+	if err := write(salvaged{s}); err != nil {
+		return err
+	}
+	r := s.Report()
+	if r.Frames == 0 {
+		return fmt.Errorf("%s: no frame could be read", path)
+	}
+	var lost []string
+	for i, m := range r.Missing {
+		if i == 10 {
+			lost = append(lost, fmt.Sprintf("and %d more times", len(r.Missing)-i))
+			break
+		}
+		lost = append(lost, fmt.Sprintf("%d-%d", m.From, m.To))
+	}
+	if len(lost) > 0 {
+		a.say("lost: frames " + strings.Join(lost, ", "))
+	}
+	if r.Torn > 0 {
+		a.say(plural(r.Torn, "frame is", "frames are") + " torn: bytes are missing")
+	}
+	if !r.EndKnown {
+		a.say("whether there were frames after the last one is not known")
+	}
+	if r.GaveUp > 0 {
+		a.say("gave up before the last " + formatSize(r.GaveUp) + " of the file")
+	}
+	if len(lost) > 0 || r.Torn > 0 || !r.EndKnown || r.GaveUp > 0 {
+		a.say(plural(r.Frames, "frame was", "frames were") + " saved")
+		return exitCode(exitNo)
+	}
+	return nil
+}

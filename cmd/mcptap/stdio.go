@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/stdio"
+)
+
+const stdioLong = `Starts the server CMD, stands between it and the client, and records every frame
+that crosses. stdin, stdout, stderr, signals and the exit code are the server's
+own: put "mcptap stdio --" in front of the command in the client's configuration
+and leave the rest as it is. For example
+
+    "command": "npx", "args": ["-y", "@modelcontextprotocol/server-everything"]
+
+becomes
+
+    "command": "mcptap",
+    "args": ["stdio", "--", "npx", "-y", "@modelcontextprotocol/server-everything"]
+
+The first word that is no flag begins the server's command. When nothing can be
+recorded (a full disk, say), mcptap says so once on stderr and forwards on.
+
+It exits with the server's code, 128+n when signal n ended the server, 127 when
+the command was not found, 126 when it could not be run, and 125 when mcptap
+itself was called wrongly.`
+
+type stdioOptions struct {
+	label string
+	off   bool
+	queue string
+}
+
+func newStdio(a *app) *cobra.Command {
+	var o stdioOptions
+	cmd := &cobra.Command{
+		Use:     "stdio [flags] [--] CMD [ARG…]",
+		Short:   "Run a server and record what it says on stdin, stdout and stderr",
+		Long:    stdioLong,
+		Example: "  mcptap stdio -- npx -y @modelcontextprotocol/server-everything\n  mcptap stdio --label notes -- python -m notes_server",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(a, cmd, args)
+		},
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *stdioOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	f.StringVar(&o.label, "label", "", "`name` of the recording; made from the command otherwise (MCPTAP_LABEL)")
+	f.BoolVar(&o.off, "off", false, "forward and record nothing (MCPTAP_OFF=1)")
+	f.StringVar(&o.queue, "queue", "64MiB", "how much may wait for the disk before traffic is slowed down, a `size` (MCPTAP_QUEUE)")
+}
+
+func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
+	if len(command) == 0 {
+		return o.fail(withHint(errors.New("mcptap stdio needs the command of a server"),
+			"`mcptap stdio -- npx -y @modelcontextprotocol/server-everything`"))
+	}
+	if err := o.fromEnv(a, cmd); err != nil {
+		return o.fail(err)
+	}
+	queue, err := parseSize(o.queue)
+	if err != nil {
+		return o.fail(fmt.Errorf("--queue: %w", err))
+	}
+	var once sync.Once // one word on stderr, whatever else fails
+	warn := func(msg string) {
+		once.Do(func() { a.say("not recording: " + msg) })
+	}
+	var rec *store.Recorder
+	cfg := stdio.Config{Command: command, Warn: warn}
+	if !o.off {
+		header := make(chan tap.Header, 1)
+		go func() { header <- o.header(command) }() // while the server is being started
+		// Called once the server has been started, so that opening the
+		// recording costs the client nothing.
+		cfg.Open = func(int) tap.Recorder {
+			dir, err := a.dataDir()
+			if err != nil {
+				warn(err.Error())
+				a.hintFor(err)
+				return new(tap.Discard)
+			}
+			rec = store.Create(dir, <-header, store.Options{
+				Queue: queue,
+				Warn:  func(err error) { warn(err.Error()) },
+			})
+			return rec
+		}
+	}
+	code, err := stdio.Run(cfg)
+	if rec != nil {
+		rec.Close()
+	}
+	if err != nil {
+		a.say(err.Error())
+	}
+	if code == 0 {
+		return nil
+	}
+	return exitCode(code)
+}
+
+// fail marks an error as mcptap's own: the client must not take the code for
+// one of the server, also where stdio is not the first word.
+func (o *stdioOptions) fail(err error) error { return coded{err, exitTap} }
+
+// fromEnv takes from the environment what no flag has set.
+func (o *stdioOptions) fromEnv(a *app, cmd *cobra.Command) error {
+	set := cmd.Flags().Changed
+	if v := a.env("MCPTAP_LABEL"); v != "" && !set("label") {
+		o.label = v
+	}
+	if v := a.env("MCPTAP_QUEUE"); v != "" && !set("queue") {
+		if _, err := parseSize(v); err != nil {
+			return fmt.Errorf("MCPTAP_QUEUE: %w", err)
+		}
+		o.queue = v
+	}
+	if v := a.env("MCPTAP_OFF"); v != "" && !set("off") {
+		off, err := strconv.ParseBool(v)
+		if err != nil {
+			return fmt.Errorf("MCPTAP_OFF: %s is neither 1 nor 0", quote(v))
+		}
+		o.off = off
+	}
+	return nil
+}
+
+func (o *stdioOptions) header(command []string) tap.Header {
+	label := o.label
+	if label == "" {
+		label = labelFor(command)
+	}
+	dir, _ := os.Getwd() // a server started in a removed directory runs all the same
+	return tap.Header{
+		Label: label, Transport: "stdio", Command: command, Dir: dir,
+		Program:  "mcptap " + programVersion(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}

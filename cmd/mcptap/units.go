@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// sizeUnits are the units of a size, as printed and as read.
+var sizeUnits = []struct {
+	name string
+	n    float64
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+
+// formatSize returns a number of bytes with a unit: 845 B, 1.2 KiB, 64 MiB.
+func formatSize(n int64) string {
+	for _, u := range sizeUnits {
+		// A value that would round to 1024 of a unit is one of the next.
+		if v := float64(n) / u.n; v >= 1 || v*1024 >= 1023.5 {
+			if v < 9.95 {
+				return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " " + u.name
+			}
+			return fmt.Sprintf("%.0f %s", v, u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// parseSize reads a size such as 64MiB, 1.5 GB, 500k or 4096. K, M and G alone
+// count in 1024s, as their users on a command line mean them.
+func parseSize(s string) (int64, error) {
+	text := strings.TrimSpace(s)
+	end := strings.LastIndexAny(text, "0123456789.") + 1
+	number, unit := text[:end], strings.ToLower(strings.TrimSpace(text[end:]))
+	factor := map[string]float64{
+		"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9,
+		"k": 1 << 10, "m": 1 << 20, "g": 1 << 30,
+		"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30,
+	}[unit]
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || factor == 0 || v < 0 || math.IsInf(v, 0) || v*factor > 1<<50 || strings.ContainsAny(number, "eExXpP_") {
+		return 0, fmt.Errorf("%s is no size (want a number with a unit, such as 64MiB)", quote(s))
+	}
+	return int64(v * factor), nil
+}
+
+// formatDuration returns how long something took, in three digits or so:
+// 85µs, 1.2ms, 123ms, 4.56s, 1m05s, 2h03m, 3d04h.
+func formatDuration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-" + formatDuration(-d)
+	case d < 999500*time.Nanosecond:
+		return fmt.Sprintf("%.0fµs", float64(d)/1e3)
+	case d < 99950*time.Microsecond:
+		return fmt.Sprintf("%.1fms", float64(d)/1e6)
+	case d < 999500*time.Microsecond:
+		return fmt.Sprintf("%.0fms", float64(d)/1e6)
+	case d < 9995*time.Millisecond:
+		return fmt.Sprintf("%.2fs", float64(d)/1e9)
+	case d < 59950*time.Millisecond:
+		return fmt.Sprintf("%.1fs", float64(d)/1e9)
+	}
+	s := int64(math.Round(d.Seconds()))
+	switch {
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	case s < 86400:
+		return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
+	}
+	return fmt.Sprintf("%dd%02dh", s/86400, s/3600%24)
+}
+
+// formatOffset returns a time since the start of a recording. All of them have
+// milliseconds, so that a column of them can be compared by eye.
+func formatOffset(d time.Duration) string {
+	ms := d.Milliseconds()
+	s := ms / 1000
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%d.%03ds", s, ms%1000)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02d.%03ds", s/60, s%60, ms%1000)
+	}
+	return fmt.Sprintf("%dh%02dm%02d.%03ds", s/3600, s/60%60, s%60, ms%1000)
+}
+
+// formatStart returns when a recording began, as a person near it would say
+// it. It is always 12 columns or fewer.
+func formatStart(t, now time.Time) string {
+	switch y, m, d := t.Date(); {
+	case t.IsZero():
+		return "-"
+	case y != now.Year():
+		return t.Format("2006-01-02")
+	case m != now.Month() || d != now.Day():
+		return t.Format("Jan _2 15:04")
+	}
+	return t.Format("15:04:05")
+}
+
+// plural returns a count with its noun.
+func plural[N int | uint64 | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
