@@ -31,8 +31,11 @@ type assembler struct {
 	open  bool   // seg is not empty, and not closed
 	put   int    // how many of seg's frames are in a batch already
 	name  uint64 // the bucket that seg goes to
-	out   batch
+	out   *batch
 	join  []byte
+	// fast says, when asked before a segment is encoded, that it had better be
+	// stored as it is. Nil means never.
+	fast func() bool
 }
 
 // held is the part of a lane's current frame that is still in the queue's
@@ -62,10 +65,11 @@ type value struct {
 	from, to int
 }
 
-func newAssembler() *assembler { return &assembler{st: newState()} }
+func newAssembler() *assembler { return &assembler{st: newState(), out: new(batch)} }
 
-// begin starts a batch. A short last segment is taken up again.
-func (a *assembler) begin() {
+// begin starts a batch in b. A short last segment is taken up again.
+func (a *assembler) begin(b *batch) {
+	a.out = b
 	a.out.buf, a.out.values = a.out.buf[:0], a.out.values[:0]
 	if a.open && a.seg.size() >= tailLimit {
 		a.open = false
@@ -178,7 +182,7 @@ func (a *assembler) closeSegment() {
 func (a *assembler) putSegment() {
 	a.put = a.seg.count
 	from := len(a.out.buf)
-	a.out.buf = a.seg.encode(a.out.buf)
+	a.out.buf = a.seg.encode(a.out.buf, a.plain())
 	a.out.values = append(a.out.values, value{bucket: a.name, key: a.seg.first, from: from, to: len(a.out.buf)})
 }
 
@@ -210,7 +214,7 @@ func (a *assembler) flushPart(lane tap.Lane) {
 		}
 	}
 	from := len(a.out.buf)
-	a.out.buf = encodePart(a.out.buf, part, body)
+	a.out.buf = encodePart(a.out.buf, part, body, a.plain())
 	a.out.values = append(a.out.values, value{part: true, bucket: bucket, key: part, from: from, to: len(a.out.buf)})
 	h.pieces, h.bytes = h.pieces[:0], 0
 }
@@ -286,8 +290,10 @@ func (a *assembler) commit(next uint64) *batch {
 	}
 	a.st.Ticket, a.st.LastAt = next, a.seg.last
 	a.out.state, a.out.tally = mustJSON(&a.st), mustJSON(&a.tally)
-	return &a.out
+	return a.out
 }
+
+func (a *assembler) plain() bool { return a.fast != nil && a.fast() }
 
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)

@@ -121,7 +121,7 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	asm.begin()
+	asm.begin(asm.out)
 	next := asm.st.Ticket
 	if d.live {
 		if next, err = d.feed(asm); err != nil {

@@ -37,7 +37,7 @@ func NewWriter(path string, h tap.Header) (*Writer, error) {
 	if err := w.db.create(h); err != nil {
 		return nil, fmt.Errorf("make %s: %w", path, err)
 	}
-	w.asm.begin()
+	w.asm.begin(w.asm.out)
 	return w, nil
 }
 
@@ -90,7 +90,7 @@ func (w *Writer) check(f *tap.Frame) error {
 
 // part puts one part of the record's frame into the batch.
 func (w *Writer) part(r *record, body []byte) {
-	out, next := &w.asm.out, &w.asm.st.NextPart[r.Lane]
+	out, next := w.asm.out, &w.asm.st.NextPart[r.Lane]
 	n := *next
 	*next++
 	if r.parts.Count == 0 {
@@ -106,7 +106,7 @@ func (w *Writer) part(r *record, body []byte) {
 		}
 	}
 	from := len(out.buf)
-	out.buf = encodePart(out.buf, n, body)
+	out.buf = encodePart(out.buf, n, body, false)
 	out.values = append(out.values, value{part: true, bucket: bucket, key: n, from: from, to: len(out.buf)})
 }
 
@@ -116,7 +116,7 @@ func (w *Writer) flush(limit int) error {
 		return nil
 	}
 	err := w.db.update(w.asm.commit(0).write)
-	w.asm.begin()
+	w.asm.begin(w.asm.out)
 	if err != nil {
 		return w.fail(err)
 	}

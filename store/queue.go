@@ -83,6 +83,7 @@ type queue struct {
 	mu       sync.Mutex
 	space    sync.Cond // a block or entries became free, or failing began
 	next     uint64    // the next ticket
+	taken    uint64    // tickets below are with the writer
 	drained  uint64    // tickets below are in the store
 	state    []block
 	free     []int // LIFO, so that a quiet tap keeps touching the same pages

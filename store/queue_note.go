@@ -99,18 +99,24 @@ func (q *queue) settleLast() bool {
 	return q.missed && q.settle()
 }
 
-// pending copies out the entries that the store has not seen, until their bytes
-// exceed limit. It returns how many there are in all.
-func (q *queue) pending(into []entry, limit int) (entries []entry, first, all uint64) {
+// pull hands the writer the next entries, until their bytes reach limit.
+func (q *queue) pull(into []entry, limit int) (entries []entry, next uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	entries = into[:0]
-	for t := q.drained; t < q.next && limit > 0; t++ {
-		e := q.ring[t%ringEntries]
+	for ; q.taken < q.next && limit > 0; q.taken++ {
+		e := q.ring[q.taken%ringEntries]
 		entries = append(entries, e)
 		limit -= int(e.N) + entryBytes
 	}
-	return entries, q.drained, q.next - q.drained
+	return entries, q.taken
+}
+
+// behind reports whether entries are left that the writer has not pulled.
+func (q *queue) behind() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.taken != q.next
 }
 
 // bytes returns the chunk of an entry.
@@ -148,10 +154,9 @@ func (q *queue) fail() {
 func (q *queue) sleep() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.drained != q.next || q.closed {
+	if q.taken != q.next || q.closed {
 		return false
 	}
-	q.progress = time.Now()
 	q.sleeping = true
 	return true
 }

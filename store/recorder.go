@@ -3,17 +3,15 @@ package store
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	bolt "go.etcd.io/bbolt"
 )
 
 // DefaultQueue is how many bytes may wait for the disk before the tap slows the
@@ -26,7 +24,7 @@ const (
 	// birth is how long after its queue a recording's file is made.
 	birth = 30 * time.Millisecond
 	// commitBytes is how much one commit takes at most.
-	commitBytes = 8 << 20
+	commitBytes = 4 << 20
 	// closeLimit is how long Close waits for a disk that is slow or a file that
 	// somebody else holds, and failLimit for one that fails. What is not
 	// committed by then is left in the queue, for whoever opens the recording
@@ -58,8 +56,8 @@ type Recorder struct {
 	warning sync.Once
 	closing chan struct{}
 	done    chan struct{}
-	scratch []entry
-	ended   time.Time // when Close was called; set before closing is closed
+	ended   time.Time   // when Close was called; set before closing is closed
+	writing atomic.Bool // the committer is at work
 }
 
 // Create begins a recording in dir, which it makes if need be. It fills in what
@@ -86,7 +84,7 @@ func Create(dir string, h tap.Header, opt Options) *Recorder {
 	r.q.stalled = func() {
 		r.warn(fmt.Errorf("%s: nothing could be written for %v", r.db.path, stallLimit))
 	}
-	go r.run()
+	go r.encode()
 	return r
 }
 
@@ -182,115 +180,6 @@ func (r *Recorder) warn(err error) {
 			r.opt.Warn(err)
 		}
 	})
-}
-
-// run is the writer: one goroutine that commits what has piled up.
-func (r *Recorder) run() {
-	defer close(r.done)
-	// The first bytes are on their way. Making the file now would delay them:
-	// while a file system syncs, it lets nobody touch a new page of the queue.
-	r.rest(birth)
-	if !r.persist(func() error { return r.db.create(r.header) }) {
-		return // closed before the file could be made: the queue keeps it all
-	}
-	for {
-		began := time.Now()
-		entries, first, all := r.q.pending(r.scratch, commitBytes)
-		r.scratch = entries
-		if all == 0 {
-			if r.isClosing() {
-				if r.q.settleLast() {
-					continue
-				}
-				r.finish()
-				return
-			}
-			if r.q.sleep() {
-				<-r.q.wake
-			}
-			r.rest(pace)
-			continue
-		}
-		if !r.append(entries, first) {
-			return
-		}
-		if uint64(len(entries)) == all {
-			r.rest(pace - time.Since(began))
-		}
-	}
-}
-
-// append commits these entries, however often it must try. It reports false
-// when Close gave up.
-func (r *Recorder) append(entries []entry, first uint64) bool {
-	r.asm.begin()
-	feed(r.asm, entries, r.q.bytes)
-	batch := r.asm.commit(first + uint64(len(entries)))
-	if !r.persist(func() error { return r.db.update(batch.write) }) {
-		return false
-	}
-	r.q.commit(entries)
-	return true
-}
-
-// feed gives entries to an assembler. bytes returns the chunk of one.
-func feed(a *assembler, entries []entry, bytes func(*entry) []byte) {
-	for i := range entries {
-		e := &entries[i]
-		at := time.Duration(e.At)
-		switch e.Kind {
-		case entryData:
-			a.chunk(tap.Lane(e.Lane), at, bytes(e))
-		case entryEnd:
-			a.end(tap.Lane(e.Lane))
-		case entryNote:
-			a.note(at, bytes(e))
-		case entryGap:
-			a.gap(at, parseLost(bytes(e)))
-		}
-	}
-}
-
-// persist tries until try succeeds. A file that somebody else holds is waited
-// for; any other error lets the traffic pass unrecorded once the queue is full.
-// It reports false when Close gave up.
-func (r *Recorder) persist(try func() error) bool {
-	wait, began := time.Millisecond, time.Now()
-	for {
-		err := try()
-		if err == nil {
-			return true
-		}
-		busy := errors.Is(err, errBusy)
-		limit := failLimit
-		if busy {
-			limit = closeLimit
-		}
-		if r.isClosing() && time.Since(r.ended) > limit {
-			r.warn(err)
-			if r.db.id != nil && errors.Is(err, fs.ErrNotExist) {
-				r.q.file.remove() // the recording was removed on purpose
-			}
-			return false
-		}
-		if !busy || time.Since(began) > stallLimit {
-			r.q.fail()
-			r.warn(err)
-			wait = min(max(2*wait, 20*time.Millisecond), 500*time.Millisecond)
-		}
-		if !r.rest(wait) { // closing: do not sleep through the deadline
-			time.Sleep(min(wait, 5*time.Millisecond))
-		}
-	}
-}
-
-// finish marks the recording as ended and removes the queue.
-func (r *Recorder) finish() {
-	e := End{At: time.Since(r.q.epoch)}
-	if r.persist(func() error { return r.db.update(func(tx *bolt.Tx) error { return writeEnd(tx, e) }) }) {
-		r.db.trim()
-		r.q.file.remove()
-	}
 }
 
 func (r *Recorder) isClosing() bool {

@@ -1,0 +1,381 @@
+package peertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A step of a scenario; the language is described in doc.go.
+type step struct {
+	Do       string                     `json:"do"`
+	Name     string                     `json:"name"`
+	Only     []string                   `json:"only"`
+	Fails    any                        `json:"fails"`
+	Tool     string                     `json:"tool"`
+	Args     any                        `json:"args"`
+	AfterMS  int                        `json:"after_ms"`
+	URI      string                     `json:"uri"`
+	Prompt   string                     `json:"prompt"`
+	Ref      *mcp.CompleteReference     `json:"ref"`
+	Argument mcp.CompleteParamsArgument `json:"argument"`
+	Context  *mcp.CompleteContext       `json:"context"`
+	Level    mcp.LoggingLevel           `json:"level"`
+	Method   string                     `json:"method"`
+	Count    int                        `json:"count"`
+	Steps    []step                     `json:"steps"`
+}
+
+// errScenario is a failure of the test, not of the step.
+var errScenario = errors.New("scenario")
+
+// goPlayer is the client of the Go SDK. It does what clients/run.mjs does.
+type goPlayer struct {
+	session *mcp.ClientSession
+	client  *mcp.Client
+	name    string // as in a step's "only"
+	token   int
+
+	mu       sync.Mutex
+	observed []map[string]any
+	progress map[string][]float64 // by token
+}
+
+func goClient(args []string) int {
+	flags := flag.NewFlagSet("goclient", flag.ContinueOnError)
+	mode := flags.String("mode", "auto", "")
+	scenario := flags.String("scenario", "", "")
+	out := flags.String("out", "", "")
+	vars := map[string]string{"big": strings.Repeat("aé€🙂\n\"\\", 65536)}
+	flags.Func("var", "", func(s string) error {
+		k, v, _ := strings.Cut(s, "=")
+		vars[k] = v
+		return nil
+	})
+	var env []string
+	flags.Func("env", "", func(s string) error { env = append(env, s); return nil })
+	if err := flags.Parse(args); err != nil {
+		return complain(err)
+	}
+	steps, err := loadScenario(*scenario, vars)
+	if err != nil {
+		return complain(err)
+	}
+	p := &goPlayer{name: "go-" + *mode, progress: map[string][]float64{}}
+	if err := p.run(*mode, flags.Args(), env, steps); err != nil {
+		p.note(map[string]any{"kind": "failed", "error": err.Error()})
+	}
+	f, err := os.Create(*out)
+	if err != nil {
+		return complain(err)
+	}
+	e := json.NewEncoder(f)
+	e.SetEscapeHTML(false)
+	for _, line := range p.observed {
+		if err := e.Encode(line); err != nil {
+			return complain(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		return complain(err)
+	}
+	return 0
+}
+
+// loadScenario reads the steps and puts the variables in.
+func loadScenario(file string, vars map[string]string) (steps []step, err error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var tree any
+	if err := json.Unmarshal(b, &tree); err != nil {
+		return nil, err
+	}
+	tree = eachString(tree, func(s string) string {
+		return os.Expand(s, func(k string) string { return vars[k] })
+	})
+	if b, err = json.Marshal(tree); err != nil {
+		return nil, err
+	}
+	return steps, json.Unmarshal(b, &steps)
+}
+
+func (p *goPlayer) note(line map[string]any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.observed = append(p.observed, line)
+}
+
+func (p *goPlayer) run(mode string, argv, env []string, steps []step) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	p.client = mcp.NewClient(&mcp.Implementation{Name: "peertest", Version: "1.0.0"}, &mcp.ClientOptions{
+		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Model: "peertest", Role: "assistant", StopReason: "endTurn",
+				Content: &mcp.TextContent{Text: "réponse 🙂"}}, nil
+		},
+		ElicitationHandler: answerElicitation,
+		Capabilities: &mcp.ClientCapabilities{
+			RootsV2: &mcp.RootCapabilities{ListChanged: true},
+			Elicitation: &mcp.ElicitationCapabilities{
+				Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+			},
+		},
+		// With a handler the client opens a subscription in 2026-07-28.
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {},
+	})
+	p.client.AddRoots(&mcp.Root{URI: "file:///srv/größe", Name: "größe"}, &mcp.Root{URI: "file:///srv/two"})
+	p.client.AddReceivingMiddleware(p.watch)
+
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	stderr := new(strings.Builder)
+	cmd.Stderr = stderr
+	opts := &mcp.ClientSessionOptions{}
+	if mode != "auto" {
+		opts.ProtocolVersion = mode
+	}
+	var err error
+	p.session, err = p.client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: 2 * time.Second}, opts)
+	if err != nil {
+		return err
+	}
+	p.note(map[string]any{"kind": "connected", "result": p.session.InitializeResult()})
+	err = p.play(ctx, steps)
+
+	closing := time.Now()
+	closeErr := p.session.Close()
+	after := "eof"
+	if d := time.Since(closing); d > 3900*time.Millisecond {
+		after = "sigkill"
+	} else if d > 1900*time.Millisecond {
+		after = "sigterm"
+	}
+	exit := map[string]any{"kind": "exit", "after": after, "code": cmd.ProcessState.ExitCode()}
+	if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
+		exit["code"], exit["signal"] = nil, signalName(ws.Signal())
+	}
+	var status *exec.ExitError
+	if closeErr != nil && !errors.As(closeErr, &status) {
+		exit["error"] = closeErr.Error()
+	}
+	p.note(exit)
+	p.note(map[string]any{"kind": "stderr", "text": stderr.String()})
+	return err
+}
+
+func signalName(s syscall.Signal) string {
+	return map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGKILL: "SIGKILL", syscall.SIGINT: "SIGINT"}[s]
+}
+
+func answerElicitation(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	if req.Params.Mode == "url" {
+		return &mcp.ElicitResult{Action: "accept"}, nil
+	}
+	var schema struct {
+		Properties map[string]struct {
+			Default any              `json:"default"`
+			Enum    []any            `json:"enum"`
+			OneOf   []map[string]any `json:"oneOf"`
+			Type    string           `json:"type"`
+			Format  string           `json:"format"`
+			Minimum float64          `json:"minimum"`
+			Items   struct {
+				Enum  []any            `json:"enum"`
+				AnyOf []map[string]any `json:"anyOf"`
+			} `json:"items"`
+		} `json:"properties"`
+	}
+	b, err := json.Marshal(req.Params.RequestedSchema)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &schema); err != nil {
+		return nil, err
+	}
+	content := map[string]any{}
+	for k, s := range schema.Properties {
+		switch {
+		case s.Default != nil:
+			content[k] = s.Default
+		case len(s.Enum) > 0:
+			content[k] = s.Enum[0]
+		case len(s.OneOf) > 0:
+			content[k] = s.OneOf[0]["const"]
+		case len(s.Items.Enum) > 0:
+			content[k] = s.Items.Enum[:1]
+		case len(s.Items.AnyOf) > 0:
+			content[k] = []any{s.Items.AnyOf[0]["const"]}
+		case s.Type == "boolean":
+			content[k] = true
+		case s.Type == "integer", s.Type == "number":
+			content[k] = s.Minimum
+		case s.Format == "email":
+			content[k] = "a@example.org"
+		case s.Format == "uri":
+			content[k] = "https://example.org/"
+		case s.Format == "date":
+			content[k] = "2026-07-28"
+		default:
+			content[k] = "Ünïcode ✓"
+		}
+	}
+	return &mcp.ElicitResult{Action: "accept", Content: content}, nil
+}
+
+// watch notes everything that the server says unasked.
+func (p *goPlayer) watch(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		params := req.GetParams()
+		p.note(map[string]any{"kind": "message", "method": method, "params": params})
+		if n, ok := params.(*mcp.ProgressNotificationParams); ok {
+			p.mu.Lock()
+			k := fmt.Sprint(n.ProgressToken)
+			p.progress[k] = append(p.progress[k], n.Progress)
+			p.mu.Unlock()
+		}
+		return next(ctx, method, req)
+	}
+}
+
+func (p *goPlayer) play(ctx context.Context, steps []step) error {
+	for _, s := range steps {
+		if len(s.Only) > 0 && !contains(s.Only, p.name) {
+			continue
+		}
+		batch := []step{s}
+		if s.Do == "parallel" {
+			batch = s.Steps
+		}
+		lines := make([]map[string]any, len(batch))
+		errs := make([]error, len(batch))
+		var all sync.WaitGroup
+		for i, s := range batch {
+			all.Go(func() { lines[i], errs[i] = p.one(ctx, s) })
+		}
+		all.Wait()
+		for i := range lines {
+			if errs[i] != nil {
+				return errs[i]
+			}
+			p.note(lines[i])
+		}
+	}
+	return nil
+}
+
+func (p *goPlayer) one(ctx context.Context, s step) (map[string]any, error) {
+	name := s.Name
+	if name == "" {
+		name = s.Do
+	}
+	line := map[string]any{"kind": "step", "step": name, "fails": s.Fails}
+	result, err := p.perform(ctx, s)
+	var wire *jsonrpc.Error
+	switch {
+	case errors.Is(err, errScenario):
+		return nil, err
+	case errors.As(err, &wire):
+		line["error"] = map[string]any{"code": wire.Code, "message": wire.Message, "data": wire.Data}
+	case err != nil:
+		line["error"] = map[string]any{"message": err.Error()}
+	default:
+		line["result"] = result
+	}
+	return line, nil
+}
+
+func (p *goPlayer) perform(ctx context.Context, s step) (any, error) {
+	c := p.session
+	call := &mcp.CallToolParams{Name: s.Tool, Arguments: s.Args}
+	switch s.Do {
+	case "ping":
+		return nil, c.Ping(ctx, nil)
+	case "tools":
+		return c.ListTools(ctx, nil)
+	case "call":
+		return c.CallTool(ctx, call)
+	case "progress":
+		p.mu.Lock()
+		p.token++
+		token := fmt.Sprint("token-", p.token)
+		p.mu.Unlock()
+		call.SetProgressToken(token)
+		result, err := c.CallTool(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		inOrder := true
+		for i, n := range p.progress[token] {
+			inOrder = inOrder && n == float64(i+1)
+		}
+		return map[string]any{"result": result, "inOrder": inOrder}, nil
+	case "cancel":
+		ctx, cancel := context.WithTimeout(ctx, time.Duration(s.AfterMS)*time.Millisecond)
+		defer cancel()
+		return c.CallTool(ctx, call)
+	case "resources":
+		return c.ListResources(ctx, nil)
+	case "templates":
+		return c.ListResourceTemplates(ctx, nil)
+	case "read":
+		return c.ReadResource(ctx, &mcp.ReadResourceParams{URI: s.URI})
+	case "subscribe":
+		return nil, c.Subscribe(ctx, &mcp.SubscribeParams{URI: s.URI})
+	case "unsubscribe":
+		return nil, c.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: s.URI})
+	case "prompts":
+		return c.ListPrompts(ctx, nil)
+	case "prompt":
+		args := map[string]string{}
+		if m, ok := s.Args.(map[string]any); ok {
+			for k, v := range m {
+				args[k] = v.(string)
+			}
+		}
+		return c.GetPrompt(ctx, &mcp.GetPromptParams{Name: s.Prompt, Arguments: args})
+	case "complete":
+		return c.Complete(ctx, &mcp.CompleteParams{Ref: s.Ref, Argument: s.Argument, Context: s.Context})
+	case "level":
+		return nil, c.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: s.Level})
+	case "roots_changed":
+		p.client.AddRoots(&mcp.Root{URI: "file:///srv/three"})
+		return nil, nil
+	case "await":
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			seen := p.seen(s.Method)
+			if seen >= s.Count {
+				return nil, nil
+			}
+			if time.Now().After(deadline) {
+				return nil, fmt.Errorf("%w: waited for %d %s, saw %d", errScenario, s.Count, s.Method, seen)
+			}
+		}
+	}
+	return nil, fmt.Errorf("%w: unknown step %s", errScenario, s.Do)
+}
+
+func (p *goPlayer) seen(method string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, line := range p.observed {
+		if line["kind"] == "message" && line["method"] == method {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,197 @@
+package peertest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+type clientUnderTest struct {
+	name string // as in a step's "only"
+	argv []string
+	// probes says that it starts the server once more, only to ask for its
+	// revision; against modern, and against older servers.
+	probes bool
+	// modernOnly says that it refuses servers that do not speak 2026-07-28.
+	modernOnly bool
+}
+
+type serverUnderTest struct {
+	name   string
+	modern bool
+	// argv and env are made from the pair's own directory.
+	argv func(tmp string) []string
+	env  func(tmp string) []string
+}
+
+func npm(name string, args ...string) []string {
+	return append([]string{"node", abs("node_modules/@modelcontextprotocol/" + name + "/dist/index.js")}, args...)
+}
+
+func abs(path string) string {
+	p, err := filepath.Abs(path)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func clients() []clientUnderTest {
+	js := func(sdk, mode string) []string {
+		return []string{"node", abs("clients/run.mjs"), "--sdk", sdk, "--mode", mode}
+	}
+	return []clientUnderTest{
+		{name: "v1-legacy", argv: js("v1", "legacy")},
+		{name: "v2-legacy", argv: js("v2", "legacy")},
+		{name: "v2-auto", argv: js("v2", "auto"), probes: true},
+		{name: "v2-2026-07-28", argv: js("v2", "2026-07-28"), probes: true, modernOnly: true},
+		{name: "go-auto", argv: self("goclient", "--mode", "auto")},
+		{name: "go-2025-06-18", argv: self("goclient", "--mode", "2025-06-18")},
+	}
+}
+
+func servers() []serverUnderTest {
+	return []serverUnderTest{
+		{name: "everything", argv: func(string) []string { return npm("server-everything") }},
+		{name: "filesystem", argv: func(tmp string) []string { return npm("server-filesystem", tmp) }},
+		{
+			name: "memory", argv: func(string) []string { return npm("server-memory") },
+			env: func(tmp string) []string { return []string{"MEMORY_FILE_PATH=" + tmp + "/memory.jsonl"} },
+		},
+		{name: "gosdk", modern: true, argv: func(string) []string { return self("goserver") }},
+	}
+}
+
+// needPeers skips the test, or fails it in CI, where the peers are missing.
+func needPeers(t *testing.T) {
+	t.Helper()
+	missing := ""
+	if out, err := exec.Command("node", "--version").CombinedOutput(); err != nil {
+		missing = "Node is not installed: " + err.Error() + string(out)
+	} else if _, err := os.Stat("node_modules/@modelcontextprotocol/client"); err != nil {
+		missing = "the npm packages are not installed (npm ci in peertest/): " + err.Error()
+	}
+	switch {
+	case missing == "":
+	case os.Getenv("CI") != "":
+		t.Fatal("NO REAL PEER WAS TESTED: " + missing)
+	default:
+		t.Skip("NO REAL PEER IS TESTED: " + missing)
+	}
+}
+
+func TestPairs(t *testing.T) {
+	needPeers(t)
+	tapBinary(t)
+	for _, c := range clients() {
+		for _, s := range servers() {
+			t.Run(c.name+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				testPair(t, c, s)
+			})
+		}
+	}
+}
+
+func testPair(t *testing.T, c clientUnderTest, s serverUnderTest) {
+	direct := play(t, c, s, func(argv []string) []string { return argv })
+
+	recs, logs := t.TempDir(), t.TempDir()
+	tapped := play(t, c, s, func(argv []string) []string {
+		inner := self("spy", append([]string{logs, "B"}, argv...)...)
+		tap := append([]string{tapBinary(t), "stdio", "--dir", recs, "--label", c.name + "-" + s.name, "--"}, inner...)
+		return self("spy", append([]string{logs, "A"}, tap...)...)
+	})
+	compare(t, direct, tapped)
+
+	refused := c.modernOnly && !s.modern
+	if got := len(direct["failed"]) > 0; got != refused {
+		t.Errorf("the client could not connect: %v, want %v", got, refused)
+	}
+	runs := 1
+	if c.probes && !refused {
+		runs = 2
+	}
+	checkBytes(t, recs, logs, runs)
+}
+
+// play runs the scenario of a pair once, with the server's command wrapped.
+func play(t *testing.T, c clientUnderTest, s serverUnderTest, wrap func([]string) []string) transcript {
+	t.Helper()
+	tmp := t.TempDir()
+	out := filepath.Join(t.TempDir(), "observed")
+	args := append(c.argv[1:len(c.argv):len(c.argv)],
+		"--scenario", abs("scenarios/"+s.name+".json"), "--out", out, "--var", "tmp="+tmp)
+	if s.env != nil {
+		for _, v := range s.env(tmp) {
+			args = append(args, "--env", v)
+		}
+	}
+	cmd := exec.Command(c.argv[0], append(append(args, "--"), wrap(s.argv(tmp))...)...)
+	cmd.WaitDelay = time.Second
+	// What a probing client discards of its sibling may end up here.
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, said.String())
+	}
+	if said.Len() > 0 {
+		t.Logf("the client said: %s", said.String())
+	}
+	return readTranscript(t, out, c, s, tmp)
+}
+
+// checkBytes holds the spies on both sides and the recording against each other.
+func checkBytes(t *testing.T, recs, logs string, runs int) {
+	t.Helper()
+	outer, inner := spies(t, logs, "A"), spies(t, logs, "B")
+	taken := recordings(t, recs)
+	if len(outer) != runs || len(inner) != runs || len(taken) != runs {
+		t.Fatalf("%d starts by the client, %d by the tap, %d recordings; want %d of each", len(outer), len(inner), len(taken), runs)
+	}
+	for _, a := range outer {
+		b := pick(t, inner, func(b spyMeta) bool { return b.Parent == a.Child })
+		r := pick(t, taken, func(r *recording) bool { return r.events["start"].PID == b.PID })
+		if a.killed || b.killed {
+			// Bytes were under way. Nobody has more than whom it came from.
+			t.Logf("the client killed the server's command (spies: %v, %v)", a.killed, b.killed)
+			prefix(t, "to_server behind the tap", b.lane(t, "to_server"), r.lanes["to_server"])
+			prefix(t, "to_server as recorded", r.lanes["to_server"], a.lane(t, "to_server"))
+			for _, lane := range []string{"to_client", "stderr"} {
+				prefix(t, lane+" before the tap", a.lane(t, lane), r.lanes[lane])
+				prefix(t, lane+" as recorded", r.lanes[lane], b.lane(t, lane))
+			}
+			continue
+		}
+		for _, lane := range []string{"to_server", "to_client", "stderr"} {
+			same(t, lane+" before and behind the tap", a.lane(t, lane), b.lane(t, lane))
+			same(t, lane+" as recorded", r.lanes[lane], b.lane(t, lane))
+		}
+		if r.said != "" {
+			t.Errorf("the export of %s said: %s", r.file, r.said)
+		}
+		if a.Code != b.Code || r.exitCode() != b.Code {
+			t.Errorf("the server returned %d, the tap %d, and recorded %d", b.Code, a.Code, r.exitCode())
+		}
+	}
+}
+
+func pick[T any](t *testing.T, list []T, is func(T) bool) (found T) {
+	t.Helper()
+	n := 0
+	for _, x := range list {
+		if is(x) {
+			found = x
+			n++
+		}
+	}
+	if n != 1 {
+		t.Fatalf("%d of %d %T belong together, want 1", n, len(list), found)
+	}
+	return found
+}
