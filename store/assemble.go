@@ -33,9 +33,7 @@ type assembler struct {
 	name  uint64 // the bucket that seg goes to
 	out   *batch
 	join  []byte
-	// fast says, when asked before a segment is encoded, that it had better be
-	// stored as it is. Nil means never.
-	fast func() bool
+	plain bool // segments are stored as they are, not compressed
 }
 
 // held is the part of a lane's current frame that is still in the queue's
@@ -182,7 +180,7 @@ func (a *assembler) closeSegment() {
 func (a *assembler) putSegment() {
 	a.put = a.seg.count
 	from := len(a.out.buf)
-	a.out.buf = a.seg.encode(a.out.buf, a.plain())
+	a.out.buf = a.seg.encode(a.out.buf, a.plain)
 	a.out.values = append(a.out.values, value{bucket: a.name, key: a.seg.first, from: from, to: len(a.out.buf)})
 }
 
@@ -214,7 +212,7 @@ func (a *assembler) flushPart(lane tap.Lane) {
 		}
 	}
 	from := len(a.out.buf)
-	a.out.buf = encodePart(a.out.buf, part, body, a.plain())
+	a.out.buf = encodePart(a.out.buf, part, body, a.plain)
 	a.out.values = append(a.out.values, value{part: true, bucket: bucket, key: part, from: from, to: len(a.out.buf)})
 	h.pieces, h.bytes = h.pieces[:0], 0
 }
@@ -292,8 +290,6 @@ func (a *assembler) commit(next uint64) *batch {
 	a.out.state, a.out.tally = mustJSON(&a.st), mustJSON(&a.tally)
 	return a.out
 }
-
-func (a *assembler) plain() bool { return a.fast != nil && a.fast() }
 
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -149,9 +150,8 @@ func encodeSegment(dst []byte, plain bool, kind byte, first uint64, base time.Du
 	dst = append(dst, make([]byte, segmentHeader)...)
 	compression := byte(compressNone)
 	if len(data) >= 64 && !plain {
-		room := s2.MaxEncodedLen(len(data))
-		dst = append(dst, make([]byte, room)...)
-		out := s2.Encode(dst[at+segmentHeader:], data)
+		dst = slices.Grow(dst, s2.MaxEncodedLen(len(data)))
+		out := s2.Encode(dst[len(dst):cap(dst)], data)
 		if len(out) < len(data)-len(data)/16 {
 			compression = compressS2
 			dst = dst[:at+segmentHeader+len(out)]
@@ -233,30 +233,6 @@ func decodeSegment(b []byte) (segmentHead, []byte, error) {
 		return h, nil, fmt.Errorf("%w: length does not fit", errSegment)
 	}
 	return h, data, nil
-}
-
-// decodeFrames calls each for every record of a segment of frames, in order,
-// until it returns false. The records' Raw shares memory with b or is fresh.
-func decodeFrames(b []byte, each func(*record) bool) error {
-	h, data, err := decodeSegment(b)
-	if err != nil {
-		return err
-	}
-	if h.kind != kindFrames {
-		return fmt.Errorf("%w: a part where frames were expected", errSegment)
-	}
-	split := len(data) - h.table
-	d := tableDecoder{body: data[:split], table: data[split:], seq: h.first, at: h.base}
-	for range h.count {
-		r, ok := d.next()
-		if !ok {
-			return fmt.Errorf("%w: its table does not fit its body", errSegment)
-		}
-		if !each(&r) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // A tableDecoder walks the records of one decoded segment.

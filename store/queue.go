@@ -104,14 +104,16 @@ type queue struct {
 // the traffic goes on without it.
 var stallLimit = 30 * time.Second
 
-// queueGeometry returns the block size and count for a cap in bytes.
+// queueGeometry returns the block size and count for a cap in bytes, which is
+// for the ring as well but where it is very small.
 func queueGeometry(limit int64) (blockSize, blocks int) {
 	limit = max(limit, minQueueSize)
 	blockSize = maxBlock
 	for int64(blockSize)*minBlocks > limit {
 		blockSize /= 2
 	}
-	return blockSize, int(limit / int64(blockSize))
+	blocks = int((limit - queueHead - ringEntries*entryBytes) / int64(blockSize))
+	return blockSize, max(blocks, minBlocks)
 }
 
 func queueBytes(blockSize, blocks int) int {

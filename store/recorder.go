@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -24,7 +23,7 @@ const (
 	// birth is how long after its queue a recording's file is made.
 	birth = 30 * time.Millisecond
 	// commitBytes is how much one commit takes at most.
-	commitBytes = 4 << 20
+	commitBytes = 2 << 20
 	// closeLimit is how long Close waits for a disk that is slow or a file that
 	// somebody else holds, and failLimit for one that fails. What is not
 	// committed by then is left in the queue, for whoever opens the recording
@@ -56,8 +55,7 @@ type Recorder struct {
 	warning sync.Once
 	closing chan struct{}
 	done    chan struct{}
-	ended   time.Time   // when Close was called; set before closing is closed
-	writing atomic.Bool // the committer is at work
+	ended   time.Time // when Close was called; set before closing is closed
 }
 
 // Create begins a recording in dir, which it makes if need be. It fills in what

@@ -19,40 +19,57 @@ type job struct {
 // batches, while the committer waits for the disk.
 func (r *Recorder) encode() {
 	jobs, free := make(chan *job), make(chan *job, 2)
-	free <- new(job)
-	free <- new(job)
+	for range 2 {
+		j := new(job)
+		j.out.buf = make([]byte, 0, commitBytes+commitBytes/4)
+		free <- j
+	}
 	go r.commits(jobs, free)
 	defer close(jobs)
-	// Compression is for a disk that is the bottleneck. When the committer
-	// waits while the queue fills, we are.
-	r.asm.fast = func() bool { return !r.writing.Load() && r.q.behind() }
+	var work, wait time.Duration // of the batch before
 	for {
+		asked := time.Now()
 		j := <-free
 		if j == nil {
 			return // the committer gave up
 		}
+		wait += time.Since(asked)
+		// Compression is for a disk that is the bottleneck. While more piles up
+		// and the committer was not waited for, the processor is.
+		r.asm.plain = r.q.behind() && wait < work/4
 		began := time.Now()
-		var next uint64
-		for {
-			if j.entries, next = r.q.pull(j.entries, commitBytes); len(j.entries) > 0 {
-				break
-			}
-			if r.isClosing() && !r.q.settleLast() {
-				return
-			}
-			if r.q.sleep() {
-				<-r.q.wake
-			}
-			r.rest(pace)
-			began = time.Now()
+		next, ok := r.await(j, &began)
+		if !ok {
+			return
 		}
 		r.asm.begin(&j.out)
 		feed(r.asm, j.entries, r.q.bytes)
 		r.asm.commit(next)
+		done := time.Now()
 		jobs <- j
+		work, wait = done.Sub(began), time.Since(done)
 		if !r.q.behind() {
 			r.rest(pace - time.Since(began))
 		}
+	}
+}
+
+// await pulls the next entries, when there are any. It reports false when the
+// recording is closed and none are left. began is set to when it stopped
+// waiting.
+func (r *Recorder) await(j *job, began *time.Time) (next uint64, ok bool) {
+	for {
+		if j.entries, next = r.q.pull(j.entries, commitBytes); len(j.entries) > 0 {
+			return next, true
+		}
+		if r.isClosing() && !r.q.settleLast() {
+			return 0, false
+		}
+		if r.q.sleep() {
+			<-r.q.wake
+		}
+		r.rest(pace)
+		*began = time.Now()
 	}
 }
 
@@ -89,13 +106,11 @@ func (r *Recorder) commits(jobs <-chan *job, free chan<- *job) {
 		if !alive {
 			continue // Close gave up: the queue keeps what is left
 		}
-		r.writing.Store(true)
 		if alive = r.persist(func() error { return r.db.update(j.out.write) }); !alive {
 			close(free)
 			continue
 		}
 		r.q.commit(j.entries)
-		r.writing.Store(false)
 		free <- j
 	}
 	if alive {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 
@@ -81,6 +82,9 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	warn := func(msg string) {
 		once.Do(func() { a.say("not recording: " + msg) })
 	}
+	// The writer's garbage is large, short-lived and free of pointers: to collect
+	// it early costs little, and keeps the tap small beside the queue.
+	debug.SetGCPercent(50)
 	var rec *store.Recorder
 	cfg := stdio.Config{Command: command, Warn: warn}
 	if !o.off {

@@ -12,8 +12,7 @@ type column struct {
 	least int
 	// rank orders the columns for leaving them out: the highest goes first, 0
 	// never goes.
-	rank  int
-	style style
+	rank int
 }
 
 // A cell is escaped text with a style of its own.
