@@ -22,7 +22,11 @@ func createQueueFile(path string, h tap.Header, blockSize, blocks int) (*queueFi
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := f.Write(encodeQueueHead(h, "", blockSize, blocks)); err != nil {
+	_, err = f.Write(encodeQueueHead(h, "", blockSize, blocks))
+	if err == nil {
+		err = f.Truncate(queueHead)
+	}
+	if err != nil {
 		return nil, nil, errors.Join(err, f.Close(), os.Remove(path))
 	}
 	return &queueFile{f: f, path: path}, nil, nil

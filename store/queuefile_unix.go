@@ -40,11 +40,14 @@ func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queue
 	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return q, nil, fmt.Errorf("lock %s: %w", tmp, err)
 	}
-	boot, size := bootID(), queueBytes(blockSize, blocks)
+	boot, size := bootID(), queueHead
 	if boot != "" {
-		if err = f.Truncate(int64(size)); err != nil {
-			return q, nil, err
-		}
+		size = queueBytes(blockSize, blocks)
+	}
+	if err = f.Truncate(int64(size)); err != nil {
+		return q, nil, err
+	}
+	if boot != "" {
 		// One block a lane is the least that the tap can work with.
 		if err = q.allocate(0, int64(queueHead+ringEntries*entryBytes+firstBlocks*blockSize)); err != nil {
 			return q, nil, fmt.Errorf("make room for %s: %w", tmp, err)

@@ -33,7 +33,7 @@ type queueHeader struct {
 	header            tap.Header
 }
 
-// encodeQueueHead returns the header of a new queue.
+// encodeQueueHead returns the header of a new queue, which zeros follow.
 func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
 	doc := mustJSON(&h)
 	if len(doc) > queueHead-headHeader { // an argv of many pages: its first words will do
@@ -43,7 +43,7 @@ func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
 			doc = mustJSON(&h)
 		}
 	}
-	b := make([]byte, queueHead)
+	b := make([]byte, headHeader+len(doc))
 	copy(b, queueMagic)
 	binary.LittleEndian.PutUint32(b[8:], uint32(blockSize))
 	binary.LittleEndian.PutUint32(b[12:], uint32(blocks))

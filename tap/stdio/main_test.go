@@ -11,8 +11,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +34,20 @@ func TestMain(m *testing.M) {
 			os.Exit(roles[name](os.Args[2:]))
 		}
 	}
+	catchInherited()
 	os.Exit(m.Run())
+}
+
+// catchInherited makes what whoever runs the tests ignores (nohup does) the
+// default again for the processes that the tests start.
+func catchInherited() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt) // Ctrl-C still ends the tests
+	go func() {
+		<-c
+		os.Exit(130)
+	}()
 }
 
 func init() { roles["tap"] = roleTap }
