@@ -1,7 +1,9 @@
 package mcptap_test
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,17 +114,42 @@ func TestReadmeConfiguration(t *testing.T) {
 				t.Fatalf("%s: %s %v does not wrap a server", name, server.Command, server.Args)
 			}
 			args := append(strings.Fields(before), "--dir", t.TempDir(), "--", mcptap, "demo", "serve")
-			cmd := exec.Command(mcptap, args...)
-			cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}` + "\n")
-			out, err := cmd.Output()
-			if err != nil || !strings.Contains(string(out), `"id":7`) {
-				t.Errorf("%v: %v, %q", args, err, out)
+			if line := firstAnswer(t, exec.Command(mcptap, args...)); !strings.Contains(line, `"id":7`) {
+				t.Errorf("%v: %q", args, line)
 			}
 		}
 	}
 	if found == 0 {
 		t.Error("the README shows no configuration")
 	}
+}
+
+// firstAnswer sends a server a ping, and returns the line that it answers.
+func firstAnswer(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":7,"method":"ping"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n') // a server may leave at the end of its input without answering
+	if err != nil {
+		t.Error(err)
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	return line
 }
 
 // links finds the relative links and pictures of a page.
