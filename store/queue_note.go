@@ -99,8 +99,9 @@ func (q *queue) settleLast() bool {
 	return q.missed && q.settle()
 }
 
-// pull hands the writer the next entries, until their bytes reach limit.
-func (q *queue) pull(into []entry, limit int) (entries []entry, next uint64) {
+// pull hands the writer the next entries, until their bytes reach limit. more
+// says that some were left.
+func (q *queue) pull(into []entry, limit int) (entries []entry, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	entries = into[:0]
@@ -109,14 +110,7 @@ func (q *queue) pull(into []entry, limit int) (entries []entry, next uint64) {
 		entries = append(entries, e)
 		limit -= int(e.N) + entryBytes
 	}
-	return entries, q.taken
-}
-
-// behind reports whether entries are left that the writer has not pulled.
-func (q *queue) behind() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.taken != q.next
+	return entries, q.taken != q.next
 }
 
 // bytes returns the chunk of an entry.

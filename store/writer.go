@@ -12,6 +12,7 @@ import (
 // A job is one commit on its way from the encoder to the committer.
 type job struct {
 	entries []entry
+	more    bool // entries were left behind
 	out     batch
 }
 
@@ -27,6 +28,7 @@ func (r *Recorder) encode() {
 	go r.commits(jobs, free)
 	defer close(jobs)
 	var work, wait time.Duration // of the batch before
+	var next uint64
 	for {
 		asked := time.Now()
 		j := <-free
@@ -34,42 +36,40 @@ func (r *Recorder) encode() {
 			return // the committer gave up
 		}
 		wait += time.Since(asked)
-		// Compression is for a disk that is the bottleneck. While more piles up
-		// and the committer was not waited for, the processor is.
-		r.asm.plain = r.q.behind() && wait < work/4
-		began := time.Now()
-		next, ok := r.await(j, &began)
-		if !ok {
+		if !r.await(j) {
 			return
 		}
+		began := time.Now()
+		// Compression is for a disk that is the bottleneck. While more piles up
+		// and the committer was not waited for, the processor is.
+		r.asm.plain = j.more && wait < work/4
+		next += uint64(len(j.entries))
 		r.asm.begin(&j.out)
 		feed(r.asm, j.entries, r.q.bytes)
 		r.asm.commit(next)
 		done := time.Now()
 		jobs <- j
 		work, wait = done.Sub(began), time.Since(done)
-		if !r.q.behind() {
+		if !j.more {
 			r.rest(pace - time.Since(began))
 		}
 	}
 }
 
 // await pulls the next entries, when there are any. It reports false when the
-// recording is closed and none are left. began is set to when it stopped
-// waiting.
-func (r *Recorder) await(j *job, began *time.Time) (next uint64, ok bool) {
+// recording is closed and none are left.
+func (r *Recorder) await(j *job) bool {
 	for {
-		if j.entries, next = r.q.pull(j.entries, commitBytes); len(j.entries) > 0 {
-			return next, true
+		if j.entries, j.more = r.q.pull(j.entries, commitBytes); len(j.entries) > 0 {
+			return true
 		}
 		if r.isClosing() && !r.q.settleLast() {
-			return 0, false
+			return false
 		}
 		if r.q.sleep() {
 			<-r.q.wake
 		}
 		r.rest(pace)
-		*began = time.Now()
 	}
 }
 
