@@ -211,11 +211,18 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 	}
 	d.ring = unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(ring))), ringEntries)
 	size := uint64(d.blockSize) * uint64(d.blocks)
-	for next = asm.st.Ticket; ; next++ {
+	begin := asm.st.Ticket
+	if d.drained > begin {
+		// The file that had these was removed. The ring still names them, but
+		// their memory holds something else by now.
+		begin = d.drained
+		asm.note(asm.seg.last, tap.Event{Name: tap.EventGap, Error: "the recording's file was removed, with what it held"}.Encode())
+	}
+	for next = begin; ; next++ {
 		e := d.ring[next%ringEntries]
 		if e.Mark != next+1 || e.Lane >= uint8(tap.Lanes) || e.Kind > entryGap ||
 			uint64(e.N) > uint64(d.blockSize) || e.Pos > size-uint64(e.N) ||
-			e.At < int64(asm.seg.last) || next-asm.st.Ticket == ringEntries {
+			e.At < int64(asm.seg.last) || next-begin == ringEntries {
 			return next, nil
 		}
 		p := make([]byte, e.N)

@@ -74,6 +74,8 @@ func (w *Writer) Add(f tap.Frame) error {
 // check refuses what the format cannot hold, or the tap never makes.
 func (w *Writer) check(f *tap.Frame) error {
 	switch {
+	case f.Seq >= 1<<63:
+		return fmt.Errorf("frame %d: no recording has that many frames", f.Seq)
 	case f.Seq < w.asm.st.NextSeq:
 		return fmt.Errorf("frame %d comes after frame %d; numbers must ascend from 1", f.Seq, w.asm.st.NextSeq-1)
 	case f.Lane >= tap.Lanes:

@@ -261,7 +261,7 @@ func (q *queue) record(lane tap.Lane, n int) {
 // where that is possible by now.
 func (q *queue) salvage(lane tap.Lane, p []byte) {
 	l := &q.lanes[lane]
-	for len(p) > 0 && q.next-q.drained < ringEntries-ringReserve && q.settle() && q.place(l) {
+	for len(p) > 0 && q.next-q.drained < ringEntries-ringReserve && q.place(l) && q.settle() {
 		n := copy(q.blocks[l.block*q.blockSize+l.off:(l.block+1)*q.blockSize], p)
 		q.enter(lane, entryData, l.block, l.off, n)
 		l.off += n

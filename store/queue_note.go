@@ -128,6 +128,7 @@ func (q *queue) commit(entries []entry) {
 		}
 	}
 	q.drained += uint64(len(entries))
+	binary.LittleEndian.PutUint64(q.mem[headDrained:], q.drained)
 	q.progress = time.Now()
 	if q.failing {
 		q.failing = false

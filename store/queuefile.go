@@ -21,3 +21,10 @@ func sameFile(f *os.File, info os.FileInfo) bool {
 	mine, err := f.Stat()
 	return err == nil && os.SameFile(mine, info)
 }
+
+// regular reports whether path is a file, and no link, pipe or device: to open
+// one of those could wait for ever, or lead elsewhere.
+func regular(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -79,6 +79,9 @@ func (q *queueFile) remove() {
 // lockDead opens the queue at path for draining. It returns nil and no error
 // when there is none, and ErrLive when a running tap has it.
 func lockDead(path string) (*os.File, error) {
+	if !regular(path) {
+		return nil, nil
+	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -109,6 +112,9 @@ func lockDead(path string) (*os.File, error) {
 
 // queueAlive reports whether a running tap holds the queue of the recording.
 func queueAlive(recording string) bool {
+	if !regular(recording + QueueExt) {
+		return false
+	}
 	f, err := os.Open(recording + QueueExt)
 	if err != nil {
 		return false

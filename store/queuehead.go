@@ -14,20 +14,23 @@ import (
 //	   8   4  block size
 //	  12   4  blocks
 //	  16   4  length of the tap.Header, JSON
+//	  24   8  tickets below are in the recording, and their memory may be reused
 //	  32  64  boot id of the machine, zero-padded
 //	 128  96  what crossed unrecorded, 24 bytes a lane: bytes, terminators, mid
 //	4096      the tap.Header
 const (
-	headBoot   = 32
-	bootBytes  = 64
-	headLost   = 128
-	lostBytes  = 24
-	headHeader = 4096
+	headDrained = 24
+	headBoot    = 32
+	bootBytes   = 64
+	headLost    = 128
+	lostBytes   = 24
+	headHeader  = 4096
 )
 
 // A queueHeader is what the header of a queue's file says.
 type queueHeader struct {
 	blockSize, blocks int
+	drained           uint64
 	boot              string
 	lost              [tap.Lanes]lostLane
 	header            tap.Header
@@ -67,6 +70,7 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 		doc > queueHead-headHeader || int64(queueBytes(q.blockSize, q.blocks)) > size {
 		return q, fmt.Errorf("queue header does not fit its file")
 	}
+	q.drained = binary.LittleEndian.Uint64(b[headDrained:])
 	boot := b[headBoot : headBoot+bootBytes]
 	for len(boot) > 0 && boot[len(boot)-1] == 0 {
 		boot = boot[:len(boot)-1]

@@ -75,10 +75,10 @@ func Create(dir string, h tap.Header, opt Options) *Recorder {
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	err := os.MkdirAll(dir, 0o700)
-	r.q, err = openQueue(r.db.path, h, opt.Queue, epoch, err)
-	if err != nil {
-		r.warn(err)
-	}
+	// Without its file the queue is plain memory: a killed tap then loses some
+	// milliseconds, which is no reason to say a word on the server's stderr. If
+	// nothing at all can be written, making the recording fails next.
+	r.q, _ = openQueue(r.db.path, h, opt.Queue, epoch, err)
 	r.q.stalled = func() {
 		r.warn(fmt.Errorf("%s: nothing could be written for %v", r.db.path, stallLimit))
 	}

@@ -259,6 +259,9 @@ func checkGap(t *testing.T, path string, crossed int) {
 			torn++
 		}
 	}
+	if events > 20 { // one for each time that there was room again, not for each chunk
+		t.Errorf("%d gap events", events)
+	}
 	if events != len(info.Gaps) {
 		t.Errorf("%d gap events for %d gaps", events, len(info.Gaps))
 	}

@@ -214,3 +214,32 @@ func TestHostileQueue(t *testing.T) {
 		}
 	}
 }
+
+// The file of a killed tap's recording was removed. Its ring still names what
+// was committed there, but the memory of that has been used again.
+func TestQueueWhoseFileWasRemoved(t *testing.T) {
+	path := deadQueueOf(t, t.TempDir(), "one\ntwo\n")
+	f, err := os.OpenFile(path+QueueExt, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteAt([]byte{1}, headDrained)
+	f.Close()
+	fs := frames(t, path)
+	if len(lane(fs, tap.ToServer)) != 0 || len(fs) != 1 || !bytes.Contains(fs[0].Raw, []byte("removed")) {
+		t.Errorf("frames %v", fs)
+	}
+}
+
+// A queue that is a pipe would never open.
+func TestQueueThatIsNoFile(t *testing.T) {
+	r := Create(t.TempDir(), tap.Header{}, Options{})
+	put(r, tap.ToServer, []byte("x\n"))
+	r.Close()
+	if err := syscall.Mkfifo(r.Path()+QueueExt, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if info := Stat(r.Path()); info.Status != Ended || info.Frames != 1 {
+		t.Errorf("%+v", info)
+	}
+}

@@ -124,6 +124,9 @@ func exportTo(ctx context.Context, to io.Writer, format string, src exportSource
 
 // writeFile makes a file that is there in full or not at all.
 func writeFile(name string, write func(io.Writer) error) error {
+	if strings.HasSuffix(name, store.Ext) {
+		return withHint(fmt.Errorf("%s: an export is text, and this is the name of a recording", quote(name)), "choose another name, such as session.ndjson")
+	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0) // a pipe or a device
 		if err != nil {
