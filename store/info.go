@@ -43,8 +43,8 @@ type Info struct {
 	Header tap.Header
 	// Tally summarises the frames; of a live recording those committed yet.
 	Tally tap.Tally
-	// Status says whether it is live, ended, cut or damaged; Err says why it
-	// is damaged.
+	// Status says whether it is live, ended, cut or damaged. Err says why it is
+	// damaged, or why what a cut one still has in its queue could not be added.
 	Status Status
 	Err    error
 	// Frames is the last frame number.
@@ -55,4 +55,12 @@ type Info struct {
 	Duration time.Duration
 	// Size is what file and queue occupy, in bytes.
 	Size int64
+}
+
+// lacking notes why a dead tap's queue could not be drained, if it could not.
+func (i Info) lacking(drainErr error) Info {
+	if i.Status == Cut && i.Err == nil {
+		i.Err = drainErr
+	}
+	return i
 }

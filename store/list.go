@@ -64,7 +64,7 @@ func Stat(path string) Info {
 	up, err := readVersion(path)
 	if err == nil {
 		i, _ := readInfo(path, up)
-		return i
+		return i.lacking(drainErr)
 	}
 	i := Info{Path: path, Header: headerFromName(path), Status: Damaged, Err: err, Size: diskSize(path)}
 	switch young := errors.Is(err, ErrNotRecording) || errors.Is(err, fs.ErrNotExist); {

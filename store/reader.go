@@ -28,6 +28,7 @@ type Recording struct {
 	path   string
 	maxRaw int64
 	up     *upgrade
+	left   error // why a dead tap's queue could not be drained
 
 	mu   sync.Mutex
 	last cached // what Frame decoded last
@@ -38,7 +39,7 @@ type Recording struct {
 // done, because the place is read-only, the recording opens without it.
 func Open(path string) (*Recording, error) {
 	drainErr := drainIfDead(path)
-	r := &Recording{path: path, maxRaw: DefaultMaxRaw}
+	r := &Recording{path: path, maxRaw: DefaultMaxRaw, left: drainErr}
 	var err error
 	r.up, err = openVersion(path)
 	if errors.Is(err, fs.ErrNotExist) && drainErr != nil {
@@ -115,7 +116,10 @@ func (r *Recording) Path() string { return r.path }
 func (r *Recording) SetMaxRaw(n int64) { r.maxRaw = n }
 
 // Info describes the recording as it is now.
-func (r *Recording) Info() (Info, error) { return readInfo(r.path, r.up) }
+func (r *Recording) Info() (Info, error) {
+	i, err := readInfo(r.path, r.up)
+	return i.lacking(r.left), err
+}
 
 // Frame returns one frame.
 func (r *Recording) Frame(seq uint64) (tap.Frame, error) {

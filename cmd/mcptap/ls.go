@@ -17,7 +17,7 @@ import (
 const lsLong = `Lists the recordings in the data directory, the newest first.
 
 STATE is empty for a run that ended as it should. Otherwise it is live (being
-recorded now), cut off (mcptap was killed; all that crossed until then is there),
+recorded now), cut off (mcptap was killed, or the disk was full at its end),
 gaps (some frames could not be recorded) or damaged (see mcptap export --salvage).
 A label with (probe) is a process that the client started only to ask the server
 what it speaks.`

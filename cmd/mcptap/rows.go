@@ -232,6 +232,9 @@ func statusWord(info store.Info) string {
 	case store.Live:
 		return "live"
 	case store.Cut:
+		if info.Err != nil {
+			return "cut off, and the rest waits in its queue: " + escape(info.Err.Error())
+		}
 		return "cut off: the tap was killed"
 	case store.Damaged:
 		return "damaged"
