@@ -42,6 +42,9 @@ type launcher struct {
 	values []string
 	// names are flags whose value is the server.
 	names []string
+	// code are flags whose value is a program's text: no name, and full of what
+	// must not be in a file's name.
+	code []string
 	// assigns says that NAME=VALUE may come first.
 	assigns bool
 	// words is how many plain words come first.
@@ -53,8 +56,8 @@ type launcher struct {
 // makeLaunchers builds the table when a name is needed, not at every start.
 func makeLaunchers() map[string]launcher {
 	npx := launcher{skip: []string{"exec", "dlx", "x", "run"}, values: []string{"--registry", "--prefix", "--node-options", "--cwd", "-C"}, names: []string{"-p", "--package"}}
-	node := launcher{skip: []string{"run"}, values: []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "-C", "--conditions"}}
-	python := launcher{values: []string{"-W", "-X"}, names: []string{"-m"}}
+	node := launcher{code: []string{"-e", "--eval", "-p", "--print", "-pe"}, skip: []string{"run"}, values: []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "-C", "--conditions"}}
+	python := launcher{code: []string{"-c"}, values: []string{"-W", "-X"}, names: []string{"-m"}}
 	uv := launcher{
 		skip:   []string{"tool", "run"},
 		values: []string{"--directory", "--project", "--python", "-p", "--with", "--with-editable", "--with-requirements", "--index-url", "--index", "--env-file", "--refresh-package", "--cache-dir"},
@@ -68,7 +71,7 @@ func makeLaunchers() map[string]launcher {
 	shell := launcher{names: []string{"-c", "-lc", "-ic", "-lic"}, shell: true}
 	return map[string]launcher{
 		"npx": npx, "npm": npx, "pnpm": npx, "pnpx": npx, "yarn": npx, "bunx": npx,
-		"node": node, "nodejs": node, "tsx": node, "ts-node": node, "bun": {skip: []string{"run", "x"}, values: node.values},
+		"node": node, "nodejs": node, "tsx": node, "ts-node": node, "bun": {code: node.code, skip: []string{"run", "x"}, values: node.values},
 		"deno":   {skip: []string{"run", "serve"}, values: []string{"-c", "--config", "--import-map", "--env-file"}},
 		"python": python, "python3": python, "pypy3": python, "py": python,
 		"uvx": uv, "uv": uv, "pipx": {skip: []string{"run"}, values: []string{"--python", "--pip-args"}, names: []string{"--spec"}},
@@ -77,7 +80,7 @@ func makeLaunchers() map[string]launcher {
 		"dotnet": {skip: []string{"run", "exec", "dnx"}, names: []string{"--project"}},
 		"go":     {skip: []string{"run", "tool"}, values: []string{"-C", "-tags", "-ldflags", "-mod", "-modfile"}},
 		"cargo":  {skip: []string{"run"}, values: []string{"--manifest-path", "-p", "--features"}, names: []string{"--bin"}},
-		"ruby":   {values: []string{"-r", "-I"}}, "bundle": {skip: []string{"exec"}}, "php": {values: []string{"-d"}}, "perl": {},
+		"ruby":   {code: []string{"-e"}, values: []string{"-r", "-I"}}, "bundle": {skip: []string{"exec"}}, "php": {code: []string{"-r"}, values: []string{"-d"}}, "perl": {code: []string{"-e", "-E"}},
 		"env":     {assigns: true, values: []string{"-u", "--unset", "-C", "--chdir"}},
 		"sudo":    {assigns: true, values: []string{"-u", "--user", "-g"}},
 		"nice":    {values: []string{"-n"}},
@@ -95,6 +98,8 @@ func (l launcher) server(words []string) []string {
 		flag, value, joined := strings.Cut(w, "=")
 		isFlag := strings.HasPrefix(w, "-") && len(w) > 1
 		switch {
+		case isFlag && slices.Contains(l.code, flag):
+			return nil
 		case isFlag && slices.Contains(l.names, flag):
 			if !joined && i+1 < len(words) {
 				value = words[i+1]
@@ -124,10 +129,19 @@ func shellWords(line string) []string {
 		}
 	}
 	words := strings.Fields(line)
+	for len(words) > 0 && assigns(words[0]) { // it may be a secret
+		words = words[1:]
+	}
 	for i, w := range words {
 		words[i] = strings.Trim(w, `"'`)
 	}
 	return words
+}
+
+// assigns reports whether a word sets a variable for one command.
+func assigns(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	return ok && name != "" && strings.Trim(strings.ToUpper(name), "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
 // programName is the name of a program without directory, extension and

@@ -58,6 +58,15 @@ func TestLabelFor(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
 		}
 	}
+	for want, command := range map[string][]string{
+		"true":   {"sh", "-c", "API_KEY=s3cret true server.js"},
+		"python": {"python", "-c", `key="s3cret";pass`},
+		"node":   {"node", "-e", `let k="s3cret"`},
+	} {
+		if got := labelFor(command); got != want {
+			t.Errorf("%q is named %q, want %q", command, got, want)
+		}
+	}
 	if got := labelFor([]string{"sh", "-c", `cd /srv && exec "npx" -y @acme/weather`}); got != "weather" {
 		t.Errorf("sh -c: %q", got)
 	}
