@@ -25,6 +25,9 @@ const (
 	maxRoom      = 256 << 10      // the most: larger reads would delay forwarding
 	ringReserve  = 64             // entries kept free for chunks already lent
 	minQueueSize = minBlocks * 2 * minRoom
+	// writerBytes is what the writer holds of the queue's content besides: two
+	// batches, and the pages that bbolt makes of them until they are collected.
+	writerBytes = 16 << 20
 )
 
 // Kinds of entry.
@@ -105,12 +108,15 @@ type queue struct {
 var stallLimit = 30 * time.Second
 
 // queueGeometry returns the block size and count for a cap in bytes, which is
-// for the ring as well but where it is very small.
+// for the ring and the writer's batches as well but where it is very small.
 func queueGeometry(limit int64) (blockSize, blocks int) {
 	limit = max(limit, minQueueSize)
 	blockSize = maxBlock
 	for int64(blockSize)*minBlocks > limit {
 		blockSize /= 2
+	}
+	if blockSize == maxBlock {
+		limit -= min(writerBytes, limit/4)
 	}
 	blocks = int((limit - queueHead - ringEntries*entryBytes) / int64(blockSize))
 	return blockSize, max(blocks, minBlocks)
@@ -199,6 +205,9 @@ func (q *queue) take() (int, bool) {
 			q.usable = q.fresh
 			return 0, false
 		}
+		// All of it is about to be written, so its pages may as well come at once.
+		at := i * q.blockSize
+		populate(q.blocks[at : at+q.blockSize])
 	}
 	q.fresh++
 	return i, true

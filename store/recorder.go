@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -53,6 +54,7 @@ type Recorder struct {
 	header  tap.Header
 	opt     Options
 	warning sync.Once
+	busy    atomic.Bool // the traffic is heavy: see run
 	closing chan struct{}
 	done    chan struct{}
 	ended   time.Time // when Close was called; set before closing is closed
@@ -163,6 +165,7 @@ func (r *Recorder) Close() {
 		}
 	}
 	r.ended = time.Now()
+	r.busy.Store(false)
 	close(r.closing)
 	r.q.mu.Lock()
 	r.q.closed = true

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"io/fs"
+	"runtime"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -16,44 +17,103 @@ type job struct {
 	out     batch
 }
 
-// encode is the first half of the writer: it turns what has piled up into
+// busyBatch is how many bytes a batch has while the traffic is heavy. The writer
+// then runs at a low priority: what piles up can wait in the queue, but on a
+// busy machine each burst of the writer's delays what is being forwarded.
+const busyBatch = 64 << 10
+
+// calm is how many smaller batches must follow until the writer takes its time
+// from the others again.
+const calm = 16
+
+// run calls step until it returns false, on a thread of low priority while the
+// traffic is heavy. A thread cannot raise its priority again, so each change is
+// to a new one.
+func (r *Recorder) run(step func() bool) {
+	for over := false; !over; {
+		low := r.busy.Load()
+		done := make(chan bool)
+		go func() {
+			if low {
+				runtime.LockOSThread() // and so it ends with this goroutine
+				lowerPriority()
+			}
+			for step() {
+				if r.busy.Load() != low {
+					done <- false
+					return
+				}
+			}
+			done <- true
+		}()
+		over = <-done
+	}
+}
+
+// An encoder is the first half of the writer: it turns what has piled up into
 // batches, while the committer waits for the disk.
+type encoder struct {
+	r          *Recorder
+	jobs, free chan *job
+	next       uint64        // the ticket after the last batch
+	work, wait time.Duration // of the batch before
+	quiet      int           // how many small batches came in a row
+}
+
 func (r *Recorder) encode() {
-	jobs, free := make(chan *job), make(chan *job, 2)
+	e := &encoder{r: r, jobs: make(chan *job), free: make(chan *job, 2), quiet: calm}
 	for range 2 {
 		j := new(job)
 		j.out.buf = make([]byte, 0, commitBytes+commitBytes/4)
-		free <- j
+		e.free <- j
 	}
-	go r.commits(jobs, free)
-	defer close(jobs)
-	var work, wait time.Duration // of the batch before
-	var next uint64
-	for {
-		asked := time.Now()
-		j := <-free
-		if j == nil {
-			return // the committer gave up
-		}
-		wait += time.Since(asked)
-		if !r.await(j) {
-			return
-		}
-		began := time.Now()
-		// Compression is for a disk that is the bottleneck. While more piles up
-		// and the committer was not waited for, the processor is.
-		r.asm.plain = j.more && wait < work/4
-		next += uint64(len(j.entries))
-		r.asm.begin(&j.out)
-		feed(r.asm, j.entries, r.q.bytes)
-		r.asm.commit(next)
-		done := time.Now()
-		jobs <- j
-		work, wait = done.Sub(began), time.Since(done)
-		if !j.more {
-			r.rest(pace - time.Since(began))
-		}
+	go r.commits(e.jobs, e.free)
+	r.run(e.step)
+	close(e.jobs)
+}
+
+// step makes one batch. It reports false at the end.
+func (e *encoder) step() bool {
+	r := e.r
+	asked := time.Now()
+	j := <-e.free
+	if j == nil {
+		return false // the committer gave up
 	}
+	e.wait += time.Since(asked)
+	if !r.await(j) {
+		return false
+	}
+	began := time.Now()
+	// Compression is for a disk that is the bottleneck. While more piles up and
+	// the committer was not waited for, the processor is.
+	r.asm.plain = j.more && e.wait < e.work/4
+	e.next += uint64(len(j.entries))
+	r.asm.begin(&j.out)
+	feed(r.asm, j.entries, r.q.bytes)
+	r.asm.commit(e.next)
+	e.pressure(j)
+	done := time.Now()
+	e.jobs <- j
+	e.work, e.wait = done.Sub(began), time.Since(done)
+	if !j.more {
+		r.rest(pace - time.Since(began))
+	}
+	return true
+}
+
+// pressure finds out whether the traffic is heavy.
+func (e *encoder) pressure(j *job) {
+	bytes := 0
+	for i := range j.entries {
+		bytes += int(j.entries[i].N)
+	}
+	if bytes >= busyBatch {
+		e.quiet = 0
+	} else if e.quiet < calm {
+		e.quiet++
+	}
+	e.r.busy.Store(e.quiet < calm && !e.r.isClosing())
 }
 
 // await pulls the next entries, when there are any. It reports false when the
@@ -102,17 +162,21 @@ func (r *Recorder) commits(jobs <-chan *job, free chan<- *job) {
 	if !alive {
 		close(free)
 	}
-	for j := range jobs {
-		if !alive {
-			continue // Close gave up: the queue keeps what is left
-		}
-		if alive = r.persist(func() error { return r.db.update(j.out.write) }); !alive {
+	r.run(func() bool {
+		j, more := <-jobs
+		switch {
+		case !more:
+			return false
+		case !alive: // Close gave up: the queue keeps what is left
+		case !r.persist(func() error { return r.db.update(j.out.write) }):
+			alive = false
 			close(free)
-			continue
+		default:
+			r.q.commit(j.entries)
+			free <- j
 		}
-		r.q.commit(j.entries)
-		free <- j
-	}
+		return true
+	})
 	if alive {
 		r.finish()
 	}

@@ -25,8 +25,21 @@ func (t *Tally) nothingIn(raw, method []byte) bool {
 	if string(method) == "initialize" || string(method) == "server/discover" || !t.Finding.Asked {
 		return false
 	}
-	return t.Finding.Settled || !mayHold(raw, "modelcontextprotocol")
+	if t.Finding.Settled {
+		return true
+	}
+	searched := t.Finding.Plain < enoughPlain || t.Finding.Plain%16 == 0
+	if searched && mayHold(raw, "modelcontextprotocol") {
+		return false
+	}
+	t.Finding.Plain++
+	return true
 }
+
+// enoughPlain is how many requests that carry no version there must be before
+// only every sixteenth is searched for one. Where there is no handshake, every
+// request carries its version, so one that is skipped tells nothing new.
+const enoughPlain = 128
 
 // nothingAnswered reports whether [Facts.Learn] would ignore a response.
 func (t *Tally) nothingAnswered(raw []byte) bool {

@@ -82,32 +82,30 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	warn := func(msg string) {
 		once.Do(func() { a.say("not recording: " + msg) })
 	}
-	// The writer's garbage is large, short-lived and free of pointers: to collect
-	// it early costs little, and keeps the tap small beside the queue.
-	debug.SetGCPercent(50)
+	// What the writer leaves behind is large, short-lived and free of pointers,
+	// so collecting it seldom saves a quarter of the tap's work. The limit keeps
+	// the tap small beside its queue all the same.
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(heapLimit)
 	var rec *store.Recorder
 	cfg := stdio.Config{Command: command, Warn: warn}
-	if !o.off {
-		header := make(chan tap.Header, 1)
-		go func() { header <- o.header(command) }() // while the server is being started
-		// Called once the server has been started, so that opening the
-		// recording costs the client nothing.
+	opened := make(chan struct{})
+	if o.off {
+		close(opened)
+	} else {
+		go func() { // while the server is being started
+			defer close(opened)
+			rec = o.record(a, command, queue, warn)
+		}()
 		cfg.Open = func(int) tap.Recorder {
-			dir, err := a.dataDir()
-			if err != nil {
-				warn(err.Error())
-				a.hintFor(err)
+			if <-opened; rec == nil {
 				return new(tap.Discard)
 			}
-			rec = store.Create(dir, <-header, store.Options{
-				Queue: queue,
-				Warn:  func(err error) { warn(err.Error()) },
-			})
 			return rec
 		}
 	}
 	code, err := stdio.Run(cfg)
-	if rec != nil {
+	if <-opened; rec != nil {
 		rec.Close()
 	}
 	if err != nil {
@@ -117,6 +115,24 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 		return nil
 	}
 	return exitCode(code)
+}
+
+// heapLimit is how many bytes the tap's own memory may take before it is
+// collected at once: beside the queue, which is not counted.
+const heapLimit = 36 << 20
+
+// record opens the recording; nil where there is no place for one.
+func (o *stdioOptions) record(a *app, command []string, queue int64, warn func(string)) *store.Recorder {
+	dir, err := a.dataDir()
+	if err != nil {
+		warn(err.Error())
+		a.hintFor(err)
+		return nil
+	}
+	return store.Create(dir, o.header(command), store.Options{
+		Queue: queue,
+		Warn:  func(err error) { warn(err.Error()) },
+	})
 }
 
 // fail marks an error as mcptap's own: the client must not take the code for

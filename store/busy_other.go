@@ -1,0 +1,7 @@
+//go:build !linux
+
+package store
+
+func lowerPriority() {}
+
+func populate([]byte) {}
