@@ -32,6 +32,18 @@ var floors = map[string]floor{
 		third: []string{"github.com/tidwall/gjson"},
 		never: pure,
 	},
+	// What makes strangers' text fit for a person to read, in one place, so that
+	// a terminal and a transcript agree about it.
+	"tap/printable": {never: pure},
+	"tap/transcript": {
+		ours:  []string{"tap", "tap/printable"},
+		third: []string{"golang.org/x/tools/txtar"},
+		never: pure,
+	},
+	"tap/filter": {
+		ours:  []string{"tap", "tap/printable"},
+		never: pure,
+	},
 	"tap/stdio": {
 		ours: []string{"tap"},
 		never: map[string]string{
@@ -56,10 +68,10 @@ var floors = map[string]floor{
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"cmd/mcptap": {
-		ours: []string{"tap", "tap/stdio", "store", "demo"},
+		ours: []string{"tap", "tap/printable", "tap/transcript", "tap/stdio", "store", "demo"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
-			"github.com/mattn/go-runewidth", "golang.org/x/tools/txtar",
+			"github.com/mattn/go-runewidth",
 		},
 	},
 	"bench": {ours: []string{"tap", "store"}},

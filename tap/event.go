@@ -10,7 +10,7 @@ import (
 type Event struct {
 	// Name says what happened; see the Event constants.
 	Name string `json:"event"`
-	// Transport is "stdio" (start).
+	// Transport is "stdio" or "http" (start).
 	Transport string `json:"transport,omitempty"`
 	// Command is the server's argv (start, spawn_failed).
 	Command []string `json:"command,omitempty"`
@@ -32,8 +32,55 @@ type Event struct {
 	// Code is the server's exit status, or the status that the tap itself
 	// returned (exit, spawn_failed).
 	Code *int `json:"code,omitempty"`
-	// Error is a failure in words (spawn_failed, gap, broken).
+	// Error is a failure in words (spawn_failed, gap, broken, end).
 	Error string `json:"error,omitempty"`
+
+	// Listen is the address that the tap listens on, Upstream the origin that
+	// it stands in front of (start of an HTTP recording).
+	Listen   string `json:"listen,omitempty"`
+	Upstream string `json:"upstream,omitempty"`
+	// Conn numbers the client's connections from 1 (connect, disconnect,
+	// request).
+	Conn uint64 `json:"conn,omitempty"`
+	// Remote is the client's address (connect).
+	Remote string `json:"remote,omitempty"`
+	// Proto is the version of HTTP, such as "HTTP/1.1" (request, response).
+	Proto string `json:"proto,omitempty"`
+	// Method and Target are the request line's: the target as it was sent, with
+	// its query (request).
+	Method string `json:"method,omitempty"`
+	Target string `json:"target,omitempty"`
+	// Status and Reason are the status line's (response). A status below 200
+	// is an interim response; more follow.
+	Status int    `json:"status,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Header has the fields in their order and spelling, each a name and a
+	// value (request, response). Values that are secret are masked.
+	Header [][2]string `json:"header,omitempty"`
+	// Masked names the header fields whose values were replaced by pseudonyms.
+	Masked []string `json:"masked,omitempty"`
+	// Trailer has the fields after a chunked body (end).
+	Trailer [][2]string `json:"trailer,omitempty"`
+	// By says who did it: client, server or tap. The tap answers by itself when
+	// the upstream cannot be reached (response, end, rewrite, disconnect).
+	By string `json:"by,omitempty"`
+	// Coding is the content coding that was decoded, or that could not be,
+	// which Error then says (end).
+	Coding string `json:"coding,omitempty"`
+	// What names the thing that was rewritten, such as "header Host" or "event
+	// endpoint"; Before is what it was, After what was forwarded (rewrite).
+	What   string `json:"what,omitempty"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	// FirstByte is the offset from the request's first byte to the response's,
+	// in nanoseconds (end).
+	FirstByte time.Duration `json:"first_byte_ns,omitempty"`
+	// BytesUp and BytesDown are the bytes of the bodies as they crossed, their
+	// codings included (end).
+	BytesUp   uint64 `json:"bytes_up,omitempty"`
+	BytesDown uint64 `json:"bytes_down,omitempty"`
+	// KeepsSecrets says that nothing is masked (start).
+	KeepsSecrets bool `json:"keeps_secrets,omitempty"`
 }
 
 // The names of events.
@@ -45,6 +92,13 @@ const (
 	EventSignal      = "signal"       // a signal was forwarded to the server
 	EventExit        = "exit"         // the server process ended
 	EventGap         = "gap"          // frames crossed while nothing could be recorded
+
+	EventConnect    = "connect"    // a client's connection was accepted
+	EventDisconnect = "disconnect" // it is over
+	EventRequest    = "request"    // the head of a request
+	EventResponse   = "response"   // the head of a response
+	EventRewrite    = "rewrite"    // the tap changed what it forwarded
+	EventEnd        = "end"        // an exchange is over
 )
 
 // Encode returns the event as one JSON object without a newline.
@@ -77,10 +131,12 @@ type Header struct {
 	Label string `json:"label"`
 	// Start is the wall clock at offset zero, in UTC.
 	Start time.Time `json:"start"`
-	// Transport is "stdio".
+	// Transport is "stdio" or "http".
 	Transport string `json:"transport"`
 	// Command is the argv of the server.
 	Command []string `json:"command,omitempty"`
+	// Upstream is the origin, or the URL, that an HTTP tap stands in front of.
+	Upstream string `json:"upstream,omitempty"`
 	// Dir is the working directory of the run.
 	Dir string `json:"dir,omitempty"`
 	// Program is the program that recorded it, with its version.

@@ -43,8 +43,8 @@ func ParseLane(s string) (Lane, error) {
 }
 
 // A Frame is one unit as it crossed the tap: a line on stdio with its
-// terminator (the last line of a lane may lack one), a piece of stderr, or an
-// event of the run.
+// terminator (the last line of a lane may lack one), a piece of stderr, an HTTP
+// body, a server-sent event, a WebSocket message, or an event of the run.
 type Frame struct {
 	// Seq numbers the frames of one recording from 1 without a gap, in the
 	// order in which their last byte reached the tap. Numbers are missing only
@@ -58,8 +58,11 @@ type Frame struct {
 	Took time.Duration
 	// Lane is the stream that the frame belongs to.
 	Lane Lane
-	// Exchange is the HTTP exchange that the frame belongs to, 0 on stdio.
+	// Exchange is the HTTP exchange that the frame belongs to, numbered from 1
+	// in the order in which the requests began; 0 on stdio.
 	Exchange uint64
+	// Form is the unit of the transport that the frame is.
+	Form Form
 	// Torn says that bytes of this frame are missing, because the recording
 	// was interrupted while it crossed.
 	Torn bool

@@ -20,14 +20,17 @@ const (
 	Notification
 	// Batch is a JSON array of messages (2025-03-26 only: basic/index).
 	Batch
+	// Other is no JSON-RPC and does not mean to be: an HTTP body such as a page
+	// or a token response, a WebSocket ping. It is not a failure.
+	Other
 	// Kinds is the number of kinds.
 	Kinds
 )
 
-var kindNames = [Kinds]string{"invalid", "request", "response", "error", "notification", "batch"}
+var kindNames = [Kinds]string{"invalid", "request", "response", "error", "notification", "batch", "other"}
 
 // String returns the kind's stable name: invalid, request, response, error,
-// notification or batch.
+// notification, batch or other.
 func (k Kind) String() string {
 	if k < Kinds {
 		return kindNames[k]
@@ -42,5 +45,5 @@ func ParseKind(s string) (Kind, error) {
 			return Kind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown kind %q (want invalid, request, response, error, notification or batch)", s)
+	return 0, fmt.Errorf("unknown kind %q (want invalid, request, response, error, notification, batch or other)", s)
 }

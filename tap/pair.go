@@ -69,8 +69,12 @@ type OpenRequest struct {
 	// ID is its id as it stands, Method its method.
 	ID     []byte
 	Method string
-	// newer is the next request with the same id.
-	newer *OpenRequest
+	// key is what its id has in common with others that are the same.
+	key string
+	// older and newer are its neighbours among the open requests of that key.
+	older, newer *OpenRequest
+	// asked is what a [Tracker] knows of it, nil without one.
+	asked *asked
 }
 
 // PairerMemory is how many answered ids of each direction a [Pairer] remembers,
@@ -90,17 +94,21 @@ type Pairer struct {
 
 // A pairSide holds the requests that crossed on one lane.
 type pairSide struct {
-	open     map[string]*OpenRequest
+	open     map[string]sameID
 	answered map[string]answeredRequest
 	// recent are the keys of answered, oldest at next.
 	recent []string
 	next   int
 }
 
+// sameID is the queue of the open requests with one id.
+type sameID struct{ oldest, newest *OpenRequest }
+
 type answeredRequest struct {
 	ref  Ref
 	at   time.Duration
 	slot int // its place in recent
+	tie  tie
 }
 
 // Add takes the message of the next frame and returns a link for each request
@@ -125,51 +133,76 @@ func (p *Pairer) add(f *Frame, m *Message, index int) {
 	ref := Ref{f.Seq, index}
 	switch m.Kind {
 	case Request:
-		p.links = append(p.links, p.request(f, m, ref))
+		link, _ := p.request(f, m, ref)
+		p.links = append(p.links, link)
 	case Response, ErrorResponse:
-		p.links = append(p.links, p.response(f, m, ref))
+		link, _ := p.response(f, m, ref, nil)
+		p.links = append(p.links, link)
 	}
 }
 
-func (p *Pairer) request(f *Frame, m *Message, ref Ref) Link {
+// request opens a request.
+func (p *Pairer) request(f *Frame, m *Message, ref Ref) (Link, *OpenRequest) {
 	side := &p.sides[f.Lane]
 	p.key = appendIDKey(p.key[:0], m.ID)
 	r := &OpenRequest{Ref: ref, Lane: f.Lane, At: f.At, ID: append([]byte(nil), m.ID...), Method: m.Method}
-	if oldest := side.open[string(p.key)]; oldest != nil {
-		last := oldest
-		for last.newer != nil {
-			last = last.newer
-		}
-		last.newer = r
-		return Link{Kind: Clashes, Message: ref, Request: oldest.Ref}
+	if q, ok := side.open[string(p.key)]; ok {
+		r.key, r.older = q.oldest.key, q.newest
+		q.newest.newer = r
+		side.open[r.key] = sameID{q.oldest, r}
+		return Link{Kind: Clashes, Message: ref, Request: q.oldest.Ref}, r
 	}
 	if side.open == nil {
-		side.open = map[string]*OpenRequest{}
+		side.open = map[string]sameID{}
 	}
-	side.open[string(p.key)] = r
-	return Link{Kind: Opens, Message: ref, Request: ref}
+	r.key = string(p.key)
+	side.open[r.key] = sameID{r, r}
+	return Link{Kind: Opens, Message: ref, Request: ref}, r
 }
 
-func (p *Pairer) response(f *Frame, m *Message, ref Ref) Link {
+// response closes the request that it answers, and returns it: the given one,
+// or with nil the oldest that has its id.
+func (p *Pairer) response(f *Frame, m *Message, ref Ref, r *OpenRequest) (Link, *OpenRequest) {
 	side := &p.sides[ToServer+ToClient-f.Lane]
 	p.key = appendIDKey(p.key[:0], m.ID)
-	if r := side.open[string(p.key)]; r != nil {
-		if r.newer != nil {
-			side.open[string(p.key)] = r.newer
-		} else {
-			delete(side.open, string(p.key))
-		}
-		side.remember(string(p.key), r)
-		return Link{Kind: Answers, Message: ref, Request: r.Ref, Latency: f.At - r.At}
+	if r == nil {
+		r = side.open[string(p.key)].oldest
+	}
+	if r != nil {
+		p.close(r)
+		return Link{Kind: Answers, Message: ref, Request: r.Ref, Latency: f.At - r.At}, r
 	}
 	if a, ok := side.answered[string(p.key)]; ok {
-		return Link{Kind: Repeats, Message: ref, Request: a.ref, Latency: f.At - a.at}
+		return Link{Kind: Repeats, Message: ref, Request: a.ref, Latency: f.At - a.at}, nil
 	}
-	return Link{Kind: Orphan, Message: ref}
+	return Link{Kind: Orphan, Message: ref}, nil
+}
+
+// close takes a request for answered.
+func (p *Pairer) close(r *OpenRequest) {
+	side := &p.sides[r.Lane]
+	q := side.open[r.key]
+	if r.older != nil {
+		r.older.newer = r.newer
+	} else {
+		q.oldest = r.newer
+	}
+	if r.newer != nil {
+		r.newer.older = r.older
+	} else {
+		q.newest = r.older
+	}
+	r.older, r.newer = nil, nil
+	if q.oldest == nil {
+		delete(side.open, r.key)
+	} else {
+		side.open[r.key] = q
+	}
+	side.remember(r)
 }
 
 // remember notes an answered request and forgets the oldest beyond the limit.
-func (s *pairSide) remember(key string, r *OpenRequest) {
+func (s *pairSide) remember(r *OpenRequest) {
 	if s.answered == nil {
 		s.answered = map[string]answeredRequest{}
 	}
@@ -179,8 +212,8 @@ func (s *pairSide) remember(key string, r *OpenRequest) {
 	if old := s.recent[s.next]; old != "" && s.answered[old].slot == s.next {
 		delete(s.answered, old)
 	}
-	s.recent[s.next] = key
-	s.answered[key] = answeredRequest{r.Ref, r.At, s.next}
+	s.recent[s.next] = r.key
+	s.answered[r.key] = answeredRequest{r.Ref, r.At, s.next, r.asked.tie()}
 	s.next = (s.next + 1) % PairerMemory
 }
 
@@ -189,15 +222,12 @@ func (s *pairSide) remember(key string, r *OpenRequest) {
 func (p *Pairer) Open() []OpenRequest {
 	var all []OpenRequest
 	for i := range p.sides {
-		for _, r := range p.sides[i].open {
-			for ; r != nil; r = r.newer {
+		for _, q := range p.sides[i].open {
+			for r := q.oldest; r != nil; r = r.newer {
 				all = append(all, *r)
 			}
 		}
 	}
-	sort.Slice(all, func(i, j int) bool {
-		a, b := all[i].Ref, all[j].Ref
-		return a.Seq < b.Seq || a.Seq == b.Seq && a.Index < b.Index
-	})
+	sort.Slice(all, func(i, j int) bool { return all[i].Ref.before(all[j].Ref) })
 	return all
 }

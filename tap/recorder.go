@@ -28,7 +28,29 @@ type Recorder interface {
 	Note(e Event)
 }
 
-// Discard is a [Recorder] that records nothing. The zero value is ready.
+// A StreamRecorder takes the frames of many streams at once, cut already: one
+// stream a lane of an HTTP exchange. It copies what it is given, since what is
+// recorded is not what is forwarded: transfer codings are gone, secrets masked.
+// A tap calls it before it forwards the bytes in question (law 3).
+//
+// The methods may be called from several goroutines at once, but the calls for
+// one lane of one exchange must come one after another. None of them fails, as
+// for [Recorder]; each may wait while the queue to the store is full and the
+// store is alive.
+type StreamRecorder interface {
+	// Piece adds bytes to the current frame of a lane of an exchange. The first
+	// piece decides on the frame's form. End says that they are its last; p may
+	// be empty then, and if it is all of the frame, the frame is. A frame that
+	// was begun and never ended is recorded as it is when the recording is
+	// closed.
+	Piece(exchange uint64, lane Lane, form Form, p []byte, end bool)
+	// Event records an event of an exchange, or of the run where exchange is 0.
+	// It may be called at any time.
+	Event(exchange uint64, e Event)
+}
+
+// Discard is a [Recorder] and a [StreamRecorder] that records nothing. The zero
+// value is ready.
 type Discard struct{ room [Lanes][]byte }
 
 // DiscardRoom is the size in bytes of the memory that [Discard] lends.
@@ -50,3 +72,9 @@ func (*Discard) End(Lane) {}
 
 // Note implements [Recorder].
 func (*Discard) Note(Event) {}
+
+// Piece implements [StreamRecorder].
+func (*Discard) Piece(uint64, Lane, Form, []byte, bool) {}
+
+// Event implements [StreamRecorder].
+func (*Discard) Event(uint64, Event) {}

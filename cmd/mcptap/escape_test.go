@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/tap/printable"
 )
 
 func TestEscape(t *testing.T) {
@@ -49,7 +51,7 @@ func FuzzTerminal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, step uint8) {
 		for _, cut := range []int{len(b) + 1, int(step)%7 + 1} {
 			var pretty, text, str bytes.Buffer
-			p, x, s := &prettyWriter{w: &pretty}, &textWriter{w: &text}, &stringWriter{w: &str}
+			p, x, s := &prettyWriter{w: &pretty}, &textWriter{w: &text}, &printable.StringWriter{W: &str}
 			var serr error
 			for rest := b; len(rest) > 0; {
 				n := min(cut, len(rest))
@@ -62,7 +64,7 @@ func FuzzTerminal(f *testing.F) {
 			}
 			_, _ = p.close(), x.close()
 			if serr == nil {
-				serr = s.close()
+				serr = s.Close()
 			}
 			for name, out := range map[string]string{"pretty": pretty.String(), "text": text.String()} {
 				if !clean(strings.ReplaceAll(out, "\n", "")) {
@@ -70,7 +72,7 @@ func FuzzTerminal(f *testing.F) {
 				}
 			}
 			if utf8.Valid(b) != (serr == nil) {
-				t.Fatalf("stringWriter of %q: %v", b, serr)
+				t.Fatalf("StringWriter of %q: %v", b, serr)
 			}
 			if serr == nil {
 				back, err := unquote([]byte(`"` + str.String() + `"`))

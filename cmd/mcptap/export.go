@@ -74,9 +74,9 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	write := func(src exportSource) error {
 		if o.out == "" || o.out == "-" {
-			return exportTo(ctx, a.stdout, format, src)
+			return unfinishedTo("", exportTo(ctx, a.stdout, format, src))
 		}
-		return writeFile(o.out, func(w io.Writer) error { return exportTo(ctx, w, format, src) })
+		return unfinishedTo(o.out, writeFile(o.out, func(w io.Writer) error { return exportTo(ctx, w, format, src) }))
 	}
 	if o.salvage {
 		return salvage(a, path, write)
@@ -85,16 +85,20 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 	if err != nil {
 		return err
 	}
-	return write(src)
+	if err = write(src); errors.Is(err, store.ErrDamaged) {
+		err = withHint(err, "`mcptap export "+arg+" --salvage` gets what can be read behind the damage too")
+	}
+	return err
 }
 
 // exportTo writes one recording. What was written before an error is no whole
-// file in either format: it lacks the end.
+// file in either format: it lacks the end. But it ends with a whole frame, which
+// an [unfinished] error names.
 func exportTo(ctx context.Context, to io.Writer, format string, src exportSource) error {
 	w := bufio.NewWriterSize(to, 64<<10)
 	var x exporter = &ndjsonWriter{w: w, raw: src.WriteRaw}
 	if format == "txtar" {
-		x = &transcriptWriter{w: w, view: newViewer(src.WriteRaw)}
+		x = newTranscriptWriter(w, src.WriteRaw)
 	}
 	info, err := src.Info()
 	if err != nil {
@@ -103,7 +107,7 @@ func exportTo(ctx context.Context, to io.Writer, format string, src exportSource
 	if err := x.begin(info); err != nil {
 		return err
 	}
-	at := info.Duration
+	at, last := info.Duration, uint64(0)
 	for f, err := range src.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -112,14 +116,34 @@ func exportTo(ctx context.Context, to io.Writer, format string, src exportSource
 			err = x.frame(f)
 		}
 		if err != nil {
-			return errors.Join(err, w.Flush())
+			return errors.Join(unfinished{err, last}, w.Flush())
 		}
-		at = max(at, f.At) // of a live one there may be more by now
+		at, last = max(at, f.At), f.Seq // of a live one there may be more by now
 	}
 	if err := x.end(at, info.Status); err != nil {
 		return err
 	}
 	return w.Flush()
+}
+
+// An unfinished error ended an export after a frame, 0 before the first.
+type unfinished struct {
+	error
+	last uint64
+}
+
+func (u unfinished) Unwrap() error { return u.error }
+
+// unfinishedTo says of an error how far the export to a file got, "" for stdout.
+func unfinishedTo(file string, err error) error {
+	var u unfinished
+	switch {
+	case !errors.As(err, &u):
+		return err
+	case file != "":
+		return fmt.Errorf("%s was not written: after frame %d: %w", file, u.last, err)
+	}
+	return fmt.Errorf("the export ends after frame %d: %w", u.last, err)
 }
 
 // writeFile makes a file that is there in full or not at all.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // The NDJSON form of a recording: a line that describes it, a line a frame, and
@@ -94,6 +95,10 @@ func (n *ndjsonWriter) begin(info store.Info) error {
 }
 
 func (n *ndjsonWriter) frame(f tap.Frame) error {
+	text, err := isText(f, n.raw) // before the line begins: half of one is of no use
+	if err != nil {
+		return err
+	}
 	n.frames++
 	b := fmt.Appendf(n.buf[:0], `{"v":%d,"type":"frame","seq":%d,"at_ns":%d`, jsonVersion, f.Seq, int64(f.At))
 	if f.Took != 0 {
@@ -110,10 +115,10 @@ func (n *ndjsonWriter) frame(f tap.Frame) error {
 	if _, err := n.w.Write(b); err != nil {
 		return err
 	}
-	if err := writeRawMember(n.w, f, n.raw); err != nil {
+	if err := writeRawMember(n.w, f, text, n.raw); err != nil {
 		return err
 	}
-	_, err := n.w.WriteString("}\n")
+	_, err = n.w.WriteString("}\n")
 	return err
 }
 
@@ -121,23 +126,39 @@ func (n *ndjsonWriter) end(at time.Duration, status store.Status) error {
 	return n.line(jsonEnd{jsonVersion, "end", int64(at), status.String(), n.frames})
 }
 
-// writeRawMember writes `,"raw":"…"` or `,"raw_base64":"…"`. A frame that is
-// not in memory is read twice: once to see which of the two it must be.
-func writeRawMember(w io.Writer, f tap.Frame, raw func(io.Writer, tap.Frame) error) error {
-	text := utf8.Valid(f.Raw)
-	if !f.Whole() {
-		probe := stringWriter{w: io.Discard}
-		err := raw(&probe, f)
-		if err == nil {
-			err = probe.close()
-		}
-		if err != nil && !errors.Is(err, errNotUTF8) {
-			return err
-		}
-		text = err == nil
+// isText reports whether a frame is UTF-8. One that is not in memory is read from
+// beginning to end for that, so damage in it shows here.
+func isText(f tap.Frame, raw func(io.Writer, tap.Frame) error) (bool, error) {
+	if f.Whole() {
+		return utf8.Valid(f.Raw), nil
 	}
+	probe := textProbe{StringWriter: printable.StringWriter{W: io.Discard}}
+	if err := raw(&probe, f); err != nil {
+		return false, err
+	}
+	return !probe.binary && probe.Close() == nil, nil
+}
+
+// A textProbe finds out whether bytes that come in pieces are UTF-8. It takes
+// all of them.
+type textProbe struct {
+	printable.StringWriter
+	binary bool
+}
+
+func (t *textProbe) Write(p []byte) (int, error) {
+	if !t.binary {
+		_, err := t.StringWriter.Write(p)
+		t.binary = err != nil
+	}
+	return len(p), nil
+}
+
+// writeRawMember writes `,"raw":"…"` or `,"raw_base64":"…"`. text is what isText
+// said.
+func writeRawMember(w io.Writer, f tap.Frame, text bool, raw func(io.Writer, tap.Frame) error) error {
 	name, closing := `,"raw":"`, `"`
-	var to io.WriteCloser = &stringCloser{stringWriter{w: w}}
+	var to io.WriteCloser = &printable.StringWriter{W: w}
 	if !text {
 		name, to = `,"raw_base64":"`, base64.NewEncoder(base64.StdEncoding, w)
 	}
@@ -153,10 +174,6 @@ func writeRawMember(w io.Writer, f tap.Frame, raw func(io.Writer, tap.Frame) err
 	_, err := io.WriteString(w, closing)
 	return err
 }
-
-type stringCloser struct{ stringWriter }
-
-func (s *stringCloser) Close() error { return s.close() }
 
 // ndjsonReader reads what ndjsonWriter writes.
 type ndjsonReader struct {

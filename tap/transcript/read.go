@@ -1,4 +1,4 @@
-package main
+package transcript
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,28 +15,47 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/printable"
 )
 
-// transcriptReader reads what transcriptWriter or a person has written.
-type transcriptReader struct {
-	files []txtar.File
-	next  int
-	gaps  []tap.Range
-	seq   uint64 // the number of the frame before, as it is written there
-	shift uint64 // how many numbers have been closed up
-	at    time.Duration
-	stop  sourceEnd
-	set   bool // stop.at was given
+// Parse reads a whole transcript.
+func Parse(data []byte) (Head, []tap.Frame, error) {
+	r, err := NewReader(data)
+	if err != nil {
+		return Head{}, nil, err
+	}
+	var frames []tap.Frame
+	for {
+		f, err := r.Next()
+		if err == io.EOF {
+			return r.Head(), frames, nil
+		}
+		if err != nil {
+			return r.Head(), frames, err
+		}
+		frames = append(frames, f)
+	}
 }
 
-// newTranscript parses a transcript and its comment.
-func newTranscript(data []byte) (*transcriptReader, source, error) {
+// A Reader reads what a [Writer] or a person has written, frame by frame.
+type Reader struct {
+	head  Head
+	files []txtar.File
+	next  int
+	seq   uint64 // the number of the frame before, as it is written there
+	shift uint64 // how many numbers have been closed up
+	gap   int    // the first gap that is not behind
+	at    time.Duration
+}
+
+// NewReader reads the comment of a transcript. The error is [ErrNoFrames] or an
+// [Error]. The Reader takes data as its own.
+func NewReader(data []byte) (*Reader, error) {
 	archive := txtar.Parse(data)
-	t := &transcriptReader{files: archive.Files}
-	var s source
 	if len(archive.Files) == 0 {
-		return nil, s, withHint(errors.New("neither NDJSON nor a transcript"), "it must come from `mcptap export`")
+		return nil, ErrNoFrames
 	}
+	t := &Reader{files: archive.Files}
 	for i, line := range strings.Split(string(archive.Comment), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
@@ -43,76 +63,82 @@ func newTranscript(data []byte) (*transcriptReader, source, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, s, fmt.Errorf("line %d: %s is no `name: value`, nor a comment with #", i+1, quote(line))
+			return nil, &Error{Problem: fmt.Sprintf("line %d: %s is no `name: value`, nor a comment with #", i+1, quote(line))}
 		}
-		if err := t.comment(&s, strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
-			return nil, s, fmt.Errorf("line %d: %s: %w", i+1, name, err)
+		if err := t.head.set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
+			return nil, &Error{Problem: fmt.Sprintf("line %d: %s: %v", i+1, name, err)}
 		}
 	}
-	t.gaps = s.gaps
-	return t, s, nil
+	return t, nil
 }
 
-// comment takes one line of the comment.
-func (t *transcriptReader) comment(s *source, name, value string) (err error) {
+// Head returns what the comment says.
+func (t *Reader) Head() Head { return t.head }
+
+// set takes one line of the comment.
+func (h *Head) set(name, value string) (err error) {
 	if strings.HasPrefix(value, `"`) {
-		b, err := unquote([]byte(value))
+		b, err := printable.Unquote([]byte(value))
 		if err != nil {
 			return err
 		}
 		value = string(b)
 	}
-	h := &s.header
 	switch name {
 	case "id":
-		h.ID = value
+		h.Header.ID = value
 	case "label":
-		h.Label = value
+		h.Header.Label = value
 	case "start":
-		h.Start, err = time.Parse(time.RFC3339Nano, value)
+		h.Header.Start, err = time.Parse(time.RFC3339Nano, value)
 	case "transport":
-		h.Transport = value
+		h.Header.Transport = value
 	case "command":
-		err = json.Unmarshal([]byte(value), &h.Command)
+		err = json.Unmarshal([]byte(value), &h.Header.Command)
+	case "upstream":
+		h.Header.Upstream = value
 	case "dir":
-		h.Dir = value
+		h.Header.Dir = value
 	case "program":
-		h.Program = value
+		h.Header.Program = value
 	case "platform":
-		h.Platform = value
+		h.Header.Platform = value
 	case "status":
-		if !slices.Contains([]string{"ended", "cut", "live", "damaged"}, value) {
+		if !slices.Contains(statuses, value) {
 			return errors.New("want ended or cut")
 		}
-		t.stop.cut = value != "ended"
+		h.Status = value
 	case "end":
-		t.stop.at, err = time.ParseDuration(strings.TrimPrefix(value, "+"))
-		t.set = true
+		h.End, err = time.ParseDuration(strings.TrimPrefix(value, "+"))
 	case "gap":
-		from, to, ok := strings.Cut(value, "-")
-		var r tap.Range
-		var errs [2]error
-		r.From, errs[0] = strconv.ParseUint(from, 10, 64)
-		r.To, errs[1] = strconv.ParseUint(to, 10, 64)
-		if !ok || errs[0] != nil || errs[1] != nil || r.From > r.To {
-			return errors.New("want two frame numbers, such as 5-7")
-		}
-		if n := len(s.gaps); r.From == 0 || n > 0 && r.From <= s.gaps[n-1].To {
-			return errors.New("gaps must ascend")
-		}
-		s.gaps = append(s.gaps, r)
+		err = h.gap(value)
 	default:
 		return errors.New("no such setting")
 	}
 	return err
 }
 
-func (t *transcriptReader) frame() (tap.Frame, *sourceEnd, error) {
+func (h *Head) gap(value string) error {
+	from, to, ok := strings.Cut(value, "-")
+	var r tap.Range
+	var errs [2]error
+	r.From, errs[0] = strconv.ParseUint(from, 10, 64)
+	r.To, errs[1] = strconv.ParseUint(to, 10, 64)
+	if !ok || errs[0] != nil || errs[1] != nil || r.From > r.To {
+		return errors.New("want two frame numbers, such as 5-7")
+	}
+	if n := len(h.Gaps); r.From == 0 || n > 0 && r.From <= h.Gaps[n-1].To {
+		return errors.New("gaps must ascend")
+	}
+	h.Gaps = append(h.Gaps, r)
+	return nil
+}
+
+// Next returns the next frame, and [io.EOF] after the last one. Any other error
+// is an [Error].
+func (t *Reader) Next() (tap.Frame, error) {
 	if t.next == len(t.files) {
-		if !t.set {
-			t.stop.at = t.at
-		}
-		return tap.Frame{}, &t.stop, nil
+		return tap.Frame{}, io.EOF
 	}
 	file := t.files[t.next]
 	t.next++
@@ -120,28 +146,36 @@ func (t *transcriptReader) frame() (tap.Frame, *sourceEnd, error) {
 	if err == nil {
 		f.Raw, err = payload(file.Data, f.Lane, words)
 	}
+	if err == nil {
+		f.Size = int64(len(f.Raw))
+		t.at = f.At
+		err = t.number(&f)
+	}
 	if err != nil {
-		return f, nil, fmt.Errorf("frame %s: %w", quote(file.Name), err)
+		wrong := &Error{Problem: fmt.Sprintf("frame %s: %v", quote(file.Name), err)}
+		if errors.Is(err, errLines) {
+			wrong.Hint = "anything else stands as a JSON string, with the word quoted after the time"
+		}
+		return f, wrong
 	}
-	f.Size = int64(len(f.Raw))
-	t.at = f.At
-	if err := t.number(&f); err != nil {
-		return f, nil, fmt.Errorf("frame %s: %w", quote(file.Name), err)
-	}
-	return f, nil, nil
+	return f, nil
 }
 
 // number gives a frame its number. Where numbers are missing that no gap line
 // explains, a paragraph was taken out by hand: the rest moves up.
-func (t *transcriptReader) number(f *tap.Frame) error {
+func (t *Reader) number(f *tap.Frame) error {
 	written := f.Seq
 	if written <= t.seq {
 		return fmt.Errorf("its number must be above %d", t.seq)
 	}
 	missing := written - t.seq - 1
-	for _, g := range t.gaps {
+	for ; t.gap < len(t.head.Gaps); t.gap++ {
+		g := t.head.Gaps[t.gap]
 		if from, to := max(g.From, t.seq+1), min(g.To, written-1); from <= to {
 			missing -= to - from + 1
+		}
+		if g.To >= written {
+			break
 		}
 	}
 	t.seq, t.shift = written, t.shift+missing
@@ -150,7 +184,7 @@ func (t *transcriptReader) number(f *tap.Frame) error {
 }
 
 // name reads a file's name. It returns the words after the time.
-func (t *transcriptReader) name(name string) (f tap.Frame, words []string, err error) {
+func (t *Reader) name(name string) (f tap.Frame, words []string, err error) {
 	f.Seq, f.At = t.seq+1, t.at
 	all := strings.Fields(name)
 	if n, err := strconv.ParseUint(all[0], 10, 64); err == nil {
@@ -189,11 +223,15 @@ func frameWord(f *tap.Frame, word string) (err error) {
 		f.Took, err = time.ParseDuration(value)
 	case key == "exchange":
 		f.Exchange, err = strconv.ParseUint(value, 10, 64)
+	case key == "form":
+		f.Form, err = tap.ParseForm(value)
 	default:
 		err = fmt.Errorf("unknown word %s after the time", quote(word))
 	}
 	return err
 }
+
+var errLines = errors.New("a frame is one line, or JSON")
 
 // payload returns the bytes that a file stands for.
 func payload(data []byte, lane tap.Lane, words []string) ([]byte, error) {
@@ -201,7 +239,7 @@ func payload(data []byte, lane tap.Lane, words []string) ([]byte, error) {
 		return base64.StdEncoding.AppendDecode(nil, bytes.Join(bytes.Fields(data), nil))
 	}
 	if slices.Contains(words, "quoted") {
-		return unquote(trimSpace(data))
+		return printable.Unquote(bytes.Trim(data, " \t\r\n"))
 	}
 	// The empty line that sets two frames apart in a file written by hand is
 	// no part of either.
@@ -213,15 +251,15 @@ func payload(data []byte, lane tap.Lane, words []string) ([]byte, error) {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, line); err != nil {
-			return nil, withHint(errors.New("a frame is one line, or JSON"), "anything else stands as a JSON string, with the word quoted after the time")
+			return nil, errLines
 		}
 		line = compact.Bytes()
 	}
 	switch {
-	case slices.Contains(words, "open"), lane == tap.Life && !slices.Contains(words, "line"):
-		return line, nil
 	case slices.Contains(words, "crlf"):
 		return append(line[:len(line):len(line)], "\r\n"...), nil
+	case slices.Contains(words, "open"), lane == tap.Life && !slices.Contains(words, "line"):
+		return line, nil
 	}
 	return append(line[:len(line):len(line)], '\n'), nil
 }

@@ -1,0 +1,291 @@
+package filter
+
+import (
+	"go/ast"
+	goparser "go/parser"
+	"go/token"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+func TestNeeds(t *testing.T) {
+	peeked := NeedPeek | NeedPairing
+	for q, want := range map[string]Needs{
+		"":                             0,
+		"seq:1 at:>1s size:>1 dir:c2s": 0,
+		"exchange:1 is:torn kind:life": NeedPeek,
+		"foo":                          NeedPayload,
+		"-/foo/":                       NeedPayload,
+		"id:1":                         NeedPeek,
+		"kind:error":                   NeedPeek,
+		"method:ping":                  peeked,
+		"tool:x":                       peeked,
+		"latency:>1s":                  peeked,
+		"is:slow":                      peeked,
+		"is:error,invalid,batch":       NeedPeek,
+		"is:pending":                   peeked | NeedFuture,
+		"is:cancelled":                 peeked | NeedFuture,
+		"is:late,orphan":               peeked,
+		"session:1":                    NeedSession,
+		"rev:x OR status:404":          NeedSession | NeedHTTP,
+		"foo (id:1 OR -is:pending)":    NeedPayload | peeked | NeedFuture,
+	} {
+		if got := mustParse(t, q).Needs(); got != want {
+			t.Errorf("%s needs %b, want %b", q, got, want)
+		}
+	}
+	if n := peeked; !n.Has(NeedPairing) || n.Has(NeedPairing|NeedFuture) {
+		t.Error("Has is wrong")
+	}
+}
+
+// TestReadsOnlyWhatItNeeds: what was not asked for may be missing.
+func TestReadsOnlyWhatItNeeds(t *testing.T) {
+	it := &Item{Frame: &tap.Frame{Seq: 1, Size: 1 << 40}, Raw: func(io.Writer) error {
+		t.Error("the payload was read")
+		return nil
+	}}
+	for _, q := range []string{"seq:1", "-method:*", "seq:2 text", "-(seq:1 OR text)", "text seq:2", "seq:1 OR text", "*"} {
+		f := mustParse(t, q)
+		if got := matches(t, f, it); got != (q == "seq:1" || q == "-method:*" || q == "seq:1 OR text" || q == "*") {
+			t.Errorf("%s: %v", q, got)
+		}
+	}
+}
+
+func TestSlow(t *testing.T) {
+	for _, c := range []struct {
+		opt  Options
+		took time.Duration
+		want bool
+	}{
+		{Options{}, time.Second, true},
+		{Options{}, time.Second - 1, false},
+		{Options{Slow: time.Millisecond}, time.Millisecond, true},
+		{Options{Slow: time.Minute}, time.Second, false},
+		{Options{Slow: -1}, 0, false},
+	} {
+		f, err := Parse("is:slow", c.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := &Item{Frame: &tap.Frame{}, Answered: true, Latency: c.took}
+		if got := matches(t, f, it); got != c.want {
+			t.Errorf("%v, %v: %v", c.opt, c.took, got)
+		}
+		if it.Answered = false; matches(t, f, it) {
+			t.Errorf("%v: slow without an answer", c.took)
+		}
+	}
+}
+
+// TestString has the one spelling of queries.
+func TestString(t *testing.T) {
+	for q, want := range map[string]string{
+		"":                              "",
+		"  a   b\t\n c ":                "a b c",
+		"METHOD:Tools/Call,\"x y\",/r/": "method:Tools/Call,\"x y\",/r/",
+		"a AND b":                       "a b",
+		"NOT a":                         "-a",
+		"NOT NOT a":                     "a",
+		"NOT -a":                        "a",
+		"-(a)":                          "-a",
+		"-((-a))":                       "a",
+		"((a) (b))":                     "a b",
+		"(a OR b) c":                    "(a OR b) c",
+		"a OR (b c)":                    "a OR b c",
+		"a OR (b OR c)":                 "a OR b OR c",
+		"-(a b)":                        "-(a b)",
+		"-(a OR b)OR(c)":                "-(a OR b) OR c",
+		"latency:>500ms,1s..":           "latency:>500ms,1s..",
+	} {
+		if got := mustParse(t, q).String(); got != want {
+			t.Errorf("%q became %q, want %q", q, got, want)
+		}
+	}
+}
+
+// TestNoAllocation: fields cost no memory.
+func TestNoAllocation(t *testing.T) {
+	all := items(t)
+	for _, q := range fieldQueries {
+		f := mustParse(t, q)
+		if n := testing.AllocsPerRun(10, func() {
+			for _, it := range all {
+				f.Match(it)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations", q, n)
+		}
+	}
+}
+
+// TestLongFields: hostile fields are read once.
+func TestLongFields(t *testing.T) {
+	long := strings.Repeat("a", 1<<18)
+	for q, want := range map[string]bool{
+		"uri:*" + strings.Repeat("a", 500) + "b*":          false,
+		"uri:" + strings.Repeat("*a", 500) + "*":           true,
+		"uri:" + strings.Repeat("a*", 500) + "b":           false,
+		"uri:" + strings.Repeat("*"+"aaaaaaab", 400) + "*": false,
+		"uri:/(a|aa)+$/":     true,
+		"id:" + "*aaab*":     false,
+		"uri:/^(a?){50}b/":   false,
+		"uri:A*a":            true,
+		"method:*,tool:*":    false,
+		"-(uri:* id:*)":      false,
+		"uri:*\u212a*,*A*A*": true,
+	} {
+		it := &Item{Frame: &tap.Frame{}, URI: long, ID: []byte(`"` + long)}
+		if got := matches(t, mustParse(t, q), it); got != want {
+			t.Errorf("%.40s: %v", q, got)
+		}
+	}
+}
+
+// TestEveryEventIsAKind reads the events of package tap from its source: one
+// that was added there has to be added to the words of kind:.
+func TestEveryEventIsAKind(t *testing.T) {
+	f, err := goparser.ParseFile(token.NewFileSet(), "../event.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for _, w := range kindWords {
+		known = append(known, w.name)
+	}
+	events := 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, "Event") {
+			return true
+		}
+		events++
+		name, _ := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if !slices.Contains(known, name) || (name == "request" || name == "response") && !slices.Contains(known, "http_"+name) {
+			t.Errorf("kind: does not know the event %s: add it to kindWords", name)
+		}
+		return true
+	})
+	if events < 13 {
+		t.Errorf("only %d events found", events)
+	}
+	for k := tap.Kind(0); k < tap.Kinds; k++ {
+		if !slices.Contains(known, k.String()) {
+			t.Errorf("kind: does not know %s", k)
+		}
+	}
+	for l := tap.Lane(0); l < tap.Lanes; l++ {
+		if !slices.ContainsFunc(dirWords, func(w word) bool { return w.name == l.String() }) {
+			t.Errorf("dir: does not know %s", l)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	explained := map[string]bool{}
+	for _, s := range Help() {
+		if s.Title == "" || len(s.Lines) == 0 {
+			t.Errorf("section %q is empty", s.Title)
+		}
+		for _, l := range s.Lines {
+			explained[l.Form] = true
+			if l.Means == "" || strings.Contains(l.Means, "\n") || len(l.Means) > 90 {
+				t.Errorf("%s: %q is not one line", l.Form, l.Means)
+			}
+			if len(l.Examples) == 0 {
+				t.Errorf("%s has no example", l.Form)
+			}
+			for _, e := range l.Examples {
+				if _, err := Parse(e, Options{}); err != nil {
+					t.Errorf("%s: %v", e, err)
+				}
+				if k := strings.TrimSuffix(l.Form, ":"); k != l.Form && k != "key" && !strings.Contains(e, l.Form) {
+					t.Errorf("%s: the example %s does without", l.Form, e)
+				}
+			}
+		}
+	}
+	for _, name := range keyNames() {
+		if !explained[name] {
+			t.Errorf("%s is not explained", name)
+		}
+	}
+	for other, k := range otherKeys {
+		if lookupKey(k) == nil || lookupKey(other) != nil {
+			t.Errorf("otherKeys has %s for %s", other, k)
+		}
+	}
+}
+
+// FuzzParse tries any query: nothing panics, errors are fit to be shown, and
+// what a filter writes means the same.
+func FuzzParse(f *testing.F) {
+	qs, _ := queries(f)
+	for _, q := range qs {
+		f.Add(q)
+	}
+	for _, line := range strings.Split(readFile(f, "testdata/errors.txt"), "\n") {
+		if q, ok := strings.CutPrefix(line, "> "); ok {
+			f.Add(q)
+		}
+	}
+	all := items(f)
+	f.Fuzz(func(t *testing.T, q string) {
+		for _, cursor := range []int{0, len(q) / 2, len(q)} {
+			for _, c := range Complete(q, cursor, seen) {
+				if c.From < 0 || c.From > cursor || c.To < cursor || c.To > len(q) {
+					t.Errorf("%q at %d: %+v", q, cursor, c)
+				}
+			}
+		}
+		one, err := Parse(q, Options{})
+		if err != nil {
+			checkError(t, err.(*Error))
+			return
+		}
+		other, err := Parse(one.String(), Options{})
+		if err != nil {
+			t.Fatalf("%q became %q: %v", q, one, err)
+		}
+		if other.String() != one.String() || other.Needs() != one.Needs() {
+			t.Errorf("%q became %q, then %q", q, one, other)
+		}
+		for _, it := range all {
+			if matches(t, one, it) != matches(t, other, it) {
+				t.Errorf("%q became %q, which is another query to frame %d", q, one, it.Frame.Seq)
+			}
+		}
+	})
+}
+
+// FuzzMatch tries a query on any payload, in memory and in pieces.
+func FuzzMatch(f *testing.F) {
+	qs, _ := queries(f)
+	for i, q := range qs {
+		f.Add(q, payloads[i%len(payloads)], payloads[i/2%len(payloads)])
+	}
+	f.Fuzz(func(t *testing.T, q, payload, field string) {
+		filter, err := Parse(q, Options{})
+		if err != nil {
+			t.Skip()
+		}
+		raw := []byte(payload)
+		it := &Item{Frame: &tap.Frame{Raw: raw, Size: int64(len(raw))}, Method: field, URI: field, ID: []byte(field)}
+		want := matches(t, filter, it)
+		if string(raw) != payload {
+			t.Error("the payload was changed")
+		}
+		it.Frame = &tap.Frame{Size: it.Frame.Size}
+		it.Raw = func(w io.Writer) error { return writeSlowly(w, raw) }
+		if len(raw) > 0 && !strings.Contains(q, "size:") && matches(t, filter, it) != want {
+			t.Errorf("%q on %q in pieces: not %v", q, payload, want)
+		}
+	})
+}

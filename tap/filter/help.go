@@ -1,0 +1,55 @@
+package filter
+
+// A HelpSection is a part of the help on the language.
+type HelpSection struct {
+	Title string
+	Lines []HelpLine
+}
+
+// A HelpLine explains one form, in one line.
+type HelpLine struct {
+	// Form is what is written: a term, or a key with its colon.
+	Form string
+	// Means says what it does.
+	Means string
+	// Examples are queries.
+	Examples []string
+}
+
+// Help explains the language: how terms are put together, the keys, and the
+// words that keys take. Command line, viewer and documents all show this.
+func Help() []HelpSection {
+	sections := []HelpSection{{"Terms", termHelp}}
+	all := HelpSection{Title: "Keys"}
+	for _, k := range keys {
+		all.Lines = append(all.Lines, HelpLine{k.name + ":", k.help, k.examples})
+	}
+	sections = append(sections, all)
+	for _, k := range keys {
+		if k.words == nil {
+			continue
+		}
+		s := HelpSection{Title: "Words of " + k.name + ":"}
+		for _, w := range k.words {
+			means := w.help
+			if w.alias != "" {
+				means += "; also " + w.alias
+			}
+			s.Lines = append(s.Lines, HelpLine{w.name, means, []string{k.name + ":" + w.name}})
+		}
+		sections = append(sections, s)
+	}
+	return sections
+}
+
+var termHelp = []HelpLine{
+	{"text", "the payload has it, in any case, escaped or as a person reads it", []string{"timeout", "naïve"}},
+	{`"text"`, `exactly that, spaces and commas too; \" is a quote in it, \\ a backslash`, []string{`"not found"`, `"say \"hi\""`}},
+	{"te*xt", "a star stands for anything", []string{"city*name"}},
+	{"/regexp/", "the payload matches it (RE2); case counts, unless it begins with (?i)", []string{`/id=\d+/`, "/(?i)not found/"}},
+	{"key:value", "what the frame is or has, see the keys", []string{"method:tools/call", `tool:"my tool"`}},
+	{"a b", "both", []string{"kind:request dir:to_client", "kind:request AND dir:to_client"}},
+	{"a,b", "one of them", []string{"method:tools/call,prompts/get", "timeout,refused"}},
+	{"-a", "not that", []string{"-method:ping", "-(is:error timeout)", "NOT method:ping"}},
+	{"a OR b", "one of them, whatever they are; ( and ) group", []string{"is:error OR latency:>1s", "(is:slow OR is:pending) tool:forecast"}},
+}

@@ -1,0 +1,198 @@
+package tap
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// created takes a CreateTaskResult (2025-11-25 basic/utilities/tasks, and the
+// tasks extension, where it is flat) and reports whether it is one.
+func (t *Tracker) created(x *arrival, a *asked) bool {
+	c := a.call
+	w := readResult(x.m.Result)
+	extension := x.m.ResultType == "task"
+	if !extension {
+		w = readResult([]byte(w.task))
+	}
+	key := t.word(keyTask, c.Lane, w.taskID)
+	if key == nil && !(extension && x.m.Result == nil) { // of a large frame nothing is known
+		return false
+	}
+	t.give(x, c, RoleInterim)
+	t.outlives(c)
+	more := c.extra()
+	more.holder, more.extension = a, extension
+	if key != nil {
+		t.words.add(string(key), &more.task, &c.first)
+	}
+	c.Status, c.TaskID = CallWorking, wordText(w.taskID)
+	if a.causing.listed {
+		t.pools[poolCausing].remove(&a.causing)
+		t.pools[poolTasks].add(&a.causing, a)
+	}
+	c.progressed(x, w.status, w.statusMessage)
+	return true
+}
+
+// progressed takes what a task's status is said to be.
+func (c *callState) progressed(x *arrival, status, message string) {
+	if status == "" {
+		return
+	}
+	c.TaskStatus = wordText(status)
+	switch c.TaskStatus {
+	case "working":
+		c.goesOn(CallWorking)
+	case "input_required":
+		c.goesOn(CallInputRequired)
+	case "completed":
+		if c.endsOn(x, CallDone) && c.CancelledBy != Life {
+			c.settleLate(x, CallDone)
+		}
+	case "failed":
+		if c.endsOn(x, CallToolError) {
+			c.ErrorText = wordText(message)
+		}
+	case "cancelled":
+		if c.Status == CallError && c.CancelledBy != Life {
+			c.Status = CallCancelled // the error was a way to say so
+		}
+		c.endsOn(x, CallCancelled)
+	}
+}
+
+// goesOn sets the status of a call that has not been settled.
+func (c *callState) goesOn(s CallStatus) {
+	if !c.Status.Settled() {
+		c.Status = s
+	}
+}
+
+// endsOn settles a call that has not been settled.
+func (c *callState) endsOn(x *arrival, s CallStatus) bool {
+	if c.Status.Settled() {
+		return false
+	}
+	c.settle(x, s)
+	return true
+}
+
+// taskEnded reports whether a task's status is one of those that it ends with.
+func taskEnded(status string) bool {
+	return status == "completed" || status == "failed" || status == "cancelled"
+}
+
+// taskAnswered takes the answer to a tasks request.
+func (t *Tracker) taskAnswered(x *arrival, a *asked) {
+	c := a.call
+	switch {
+	case a.cancelled:
+		x.part.Late = true
+		t.give(x, c, RoleLate)
+	case a.purpose == asksResult:
+		t.taskResult(x, c)
+	case a.purpose == asksCancel && x.m.Kind == ErrorResponse:
+		t.give(x, c, RoleInterim)
+		c.uncancel()
+	case x.m.Kind == ErrorResponse || a.purpose == asksUpdate:
+		t.give(x, c, RoleInterim)
+	default:
+		t.taskState(x, c)
+	}
+}
+
+// taskResult takes the answer to tasks/result, which is the one that the call
+// would have had without a task.
+func (t *Tracker) taskResult(x *arrival, c *callState) {
+	if c.CancelledBy != Life && x.m.Kind == Response {
+		x.part.Late = true
+		t.give(x, c, RoleLate)
+		c.Status = CallCancelled // as conclude wants it
+		t.conclude(x, c)
+		return
+	}
+	t.give(x, c, RoleResponse)
+	if c.Status == CallCancelled { // the error only says that
+		c.ErrorCode, c.ErrorText = x.m.ErrorCode, x.m.ErrorMessage
+		c.settle(x, CallCancelled)
+		c.final = true
+		return
+	}
+	t.conclude(x, c)
+}
+
+// taskState takes the answer to tasks/get or tasks/cancel: a task, in the
+// extension with its result.
+func (t *Tracker) taskState(x *arrival, c *callState) {
+	w := readResult(x.m.Result)
+	role := RoleInterim
+	if c.more.extension && x.m.Result == nil {
+		// Too large to be read, so most likely it brings the result.
+		x.part.Guess = true
+		t.give(x, c, RoleResponse)
+		c.endsOn(x, CallDone)
+		return
+	}
+	if status := wordText(w.status); c.more.extension && taskEnded(status) {
+		role = RoleResponse
+		if c.CancelledBy != Life && status != "cancelled" {
+			role, x.part.Late = RoleLate, true
+		}
+	}
+	t.give(x, c, role)
+	c.news(x, w.status, w.statusMessage, w.inputs, w.result, w.err)
+	if role != RoleInterim {
+		c.final = true
+	}
+}
+
+// news takes what is said of a task, in the extension with what it asks for or
+// ended with.
+func (c *callState) news(x *arrival, status, message, inputs, result, err string) {
+	c.progressed(x, status, message)
+	if c.more == nil || !c.more.extension {
+		return
+	}
+	c.embed(x, inputs)
+	switch {
+	case c.TaskStatus == "completed" && member(gjson.Parse(result), "isError").Type == gjson.True:
+		c.ErrorText = strings.Clone(bound(aboutResult(gjson.Parse(result))))
+		switch c.Status {
+		case CallDone:
+			c.Status = CallToolError
+		case CallCancelledLate:
+			c.instead = CallToolError
+		}
+	case c.TaskStatus == "failed" && err != "":
+		e := gjson.Parse(err)
+		c.ErrorCode, c.ErrorText = wordText(member(e, "code").Raw), wordText(member(e, "message").Raw)
+		if c.Status == CallToolError {
+			c.Status = CallError
+		}
+	}
+}
+
+// taskNews takes notifications/tasks/status and notifications/tasks.
+func (t *Tracker) taskNews(x *arrival, w *callWords) bool {
+	lane := opposite(x.f.Lane)
+	l := t.named(keyTask, lane, w.taskID)
+	if l.n == 0 {
+		past, ok := t.past[pastTasks].ties[string(t.word(keyTask, lane, w.taskID))]
+		if ok {
+			x.part.Late = true
+			t.recall(x, past.tie, RoleNotification)
+		}
+		return ok
+	}
+	c := l.newest.owner.call
+	x.part.Guess = l.n > 1
+	if s := t.named(keySubscription, ToServer, w.meta.subscription); s.n > 0 {
+		x.part.Via = s.newest.owner.call.Ref
+	}
+	t.give(x, c, RoleNotification)
+	c.news(x, w.status, w.statusMessage,
+		member(w.whole, "inputRequests").Raw, member(w.whole, "result").Raw, member(w.whole, "error").Raw)
+	t.rest(c)
+	return true
+}
