@@ -84,7 +84,8 @@ func (d *dbfile) open(flags int, fn func(db *bolt.DB) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			file.Close() // bbolt does not, and its lock would stay
-			err = fmt.Errorf("%s: %w: %v", d.path, ErrDamaged, p)
+			// What bbolt or the runtime say of it helps nobody.
+			err = fmt.Errorf("%s: %w: it was cut short or changed by another program", d.path, ErrDamaged)
 		}
 	}()
 	db, err := bolt.Open(d.path, 0o600, &bolt.Options{
@@ -99,6 +100,10 @@ func (d *dbfile) open(flags int, fn func(db *bolt.DB) error) (err error) {
 	})
 	if errors.Is(err, berrors.ErrTimeout) {
 		return errBusy
+	}
+	var named *fs.PathError
+	if err != nil && file != nil && !errors.As(err, &named) {
+		err = fmt.Errorf("%s: %w", d.path, err)
 	}
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // The names that stand for a recording whatever it is called.
@@ -18,7 +20,8 @@ const (
 // Resolve finds the recording that a person means by arg: a path, an id, the
 // beginning of an id or of a file name in dir that fits only one, @last for the
 // newest, @live for the newest that is being written. A #2 at the end means its
-// second session; without it session is 0.
+// second session; without it session is 0. An id is looked for in the files'
+// names, and if none has it, inside the files.
 func Resolve(dir, arg string) (path string, session int, err error) {
 	name, session, err := cutSession(arg)
 	if err != nil {
@@ -75,63 +78,149 @@ func byPath(dir, arg string) (string, error) {
 	return "", fmt.Errorf("no recording at %s; `mcptap ls` shows those in %s", arg, dir)
 }
 
-// byPrefix finds the one recording whose id or file name begins so.
+// A match is a recording that an argument may mean.
+type match struct {
+	name string     // of the file, in its directory
+	h    tap.Header // as far as it is known
+}
+
+// byPrefix finds the one recording whose id or file name begins so. Only where
+// no file's name tells the id are the files asked.
 func byPrefix(dir, arg string) (string, error) {
 	names, err := recordingsIn(dir)
 	if err != nil {
 		return "", err
 	}
-	var found []string
+	var exact, found []match
 	for _, name := range names {
-		id := headerFromName(name).ID
-		if id == arg {
-			return filepath.Join(dir, name), nil
+		m := match{name, headerFromName(name)}
+		if m.h.ID == arg {
+			exact = append(exact, m)
 		}
-		if id != "" && strings.HasPrefix(id, strings.ToLower(arg)) || strings.HasPrefix(name, arg) {
-			found = append(found, name)
+		if m.begins(arg) || strings.HasPrefix(name, arg) {
+			found = append(found, m)
 		}
 	}
 	switch {
-	case len(found) == 1:
-		return filepath.Join(dir, found[0]), nil
-	case len(found) > 1:
-		return "", ambiguous(arg, found)
+	case len(exact) > 0:
+		return oneOf(dir, arg, exact)
+	case len(found) > 0:
+		return oneOf(dir, arg, found)
 	case isFile(arg):
 		return arg, nil
 	case len(names) == 0:
 		return "", fmt.Errorf("no recording %q: there are none in %s", arg, dir)
 	}
+	return byHeader(dir, arg, names)
+}
+
+// begins reports whether the id begins so.
+func (m match) begins(arg string) bool {
+	return m.h.ID != "" && strings.HasPrefix(m.h.ID, strings.ToLower(arg))
+}
+
+// oneOf returns the path of the only match.
+func oneOf(dir, arg string, found []match) (string, error) {
+	if len(found) > 1 {
+		return "", ambiguous(arg, found)
+	}
+	return filepath.Join(dir, found[0].name), nil
+}
+
+// maxHeaders is how many files are opened to find one by the id in its header,
+// which takes less than a tenth of a second.
+const maxHeaders = 1000
+
+// byHeader finds the one recording that has the id inside, whatever its file is
+// called: one that was copied or renamed is listed with that id. Files whose
+// names tell no id come first, then the newest.
+func byHeader(dir, arg string, names []string) (string, error) {
+	var order []string
+	for _, name := range names {
+		if headerFromName(name).ID == "" {
+			order = append(order, name)
+		}
+	}
+	for _, name := range slices.Backward(names) {
+		if headerFromName(name).ID != "" {
+			order = append(order, name)
+		}
+	}
+	var exact, found []match
+	for _, name := range order[:min(len(order), maxHeaders)] {
+		m := match{name, headerIn(filepath.Join(dir, name))}
+		if m.h.ID == arg && arg != "" {
+			exact = append(exact, m)
+		}
+		if m.begins(arg) {
+			found = append(found, m)
+		}
+	}
+	switch {
+	case len(exact) > 0:
+		return oneOf(dir, arg, exact)
+	case len(found) > 0:
+		return oneOf(dir, arg, found)
+	case len(order) > maxHeaders:
+		return "", fmt.Errorf("no recording %q in %s: neither an id nor a file name begins so, and %d of the %d files were opened to look for it inside; name the file", arg, dir, maxHeaders, len(order))
+	}
 	return "", fmt.Errorf("no recording %q in %s: neither an id nor a file name begins so; `mcptap ls` shows them", arg, dir)
 }
 
-// ambiguous names the newest candidates and what to type for them.
-func ambiguous(arg string, names []string) error {
+// headerIn returns the header in a recording's file, as far as it can be read.
+func headerIn(path string) (h tap.Header) {
+	up, err := readVersion(path)
+	if err != nil {
+		return h
+	}
+	_ = viewFile(path, func(s *snap) error {
+		sum, err := s.summary(up, keyHeader, keyState)
+		h = sum.header
+		return err
+	})
+	return h
+}
+
+// ambiguous names the newest candidates and what to type for them: an id, or
+// the file where several have the same.
+func ambiguous(arg string, found []match) error {
 	const most = 5
-	slices.Reverse(names)
+	count := map[string]int{}
+	for _, m := range found {
+		count[m.h.ID]++
+	}
+	slices.SortFunc(found, func(a, b match) int { return strings.Compare(b.name, a.name) })
 	var b strings.Builder
-	for i, name := range names {
+	for i, m := range found {
 		if i == most {
-			fmt.Fprintf(&b, ", and %d more", len(names)-most)
+			fmt.Fprintf(&b, ", and %d more", len(found)-most)
 			break
 		}
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(describe(name))
+		if count[m.h.ID] > 1 {
+			b.WriteString(m.name)
+		} else {
+			b.WriteString(describe(m.name, m.h))
+		}
 	}
-	return fmt.Errorf("%q fits %d recordings; give more of the id: %s", arg, len(names), &b)
+	if id := found[0].h.ID; id != "" && count[id] == len(found) {
+		return fmt.Errorf("%d recordings have the id %.40s; name the file: %s", len(found), id, &b)
+	}
+	return fmt.Errorf("%q fits %d recordings; give more of the id: %s", arg, len(found), &b)
 }
 
-// describe names a recording by what its file's name tells.
-func describe(name string) string {
-	h := headerFromName(name)
+// describe names a recording by what its file's name or header tells. A header
+// may hold anything, of any length.
+func describe(name string, h tap.Header) string {
 	if h.ID == "" {
 		return name
 	}
 	if h.Start.IsZero() {
-		return fmt.Sprintf("%s (%s)", h.ID, h.Label)
+		return fmt.Sprintf("%.40s (%.80s)", h.ID, h.Label)
 	}
-	return fmt.Sprintf("%s (%s, %s)", h.ID, h.Label, h.Start.Local().Format("2006-01-02 15:04:05"))
+	return fmt.Sprintf("%.40s (%.80s, %s)", h.ID, h.Label, h.Start.Local().Format("2006-01-02 15:04:05"))
 }
 
 // newest finds the newest recording of dir by what the names tell; only files
@@ -183,7 +272,7 @@ func Completions(dir, prefix string) []string {
 		case id != "" && strings.HasPrefix(id, prefix):
 			out = append(out, fmt.Sprintf("%s\t%s, %s", id, h.Label, h.Start.Local().Format("2006-01-02 15:04:05")))
 		case prefix != "" && strings.HasPrefix(name, prefix), id == "" && prefix == "":
-			out = append(out, name+"\t"+describe(name))
+			out = append(out, name+"\t"+describe(name, h))
 		}
 	}
 	return out

@@ -11,14 +11,21 @@ import (
 // labelFor makes a recording's name from a server's command: the name of the
 // package or program that is the server, whatever launches it. It is a guess
 // for people's eyes; nothing depends on it.
+//
+// One thing is no guess. The name is seen in lists and file names, so nothing
+// that may be a secret gets into it: no variable's value, no code, no user part
+// of an address, no word that may be the value of a flag. Where it is not
+// certain which word is the server, the launcher gives the name.
 func labelFor(command []string) string {
-	words := slices.Clone(command)
-	launchers := makeLaunchers()
+	words := command
+	for len(words) > 0 && assigns(words[0]) { // somebody took us for a shell
+		words = words[1:]
+	}
 	for range 8 { // a launcher may launch a launcher
 		if len(words) == 0 {
 			break
 		}
-		l, ok := launchers[programName(words[0])]
+		l, ok := launcherFor(programName(words[0]))
 		if !ok {
 			break
 		}
@@ -34,85 +41,45 @@ func labelFor(command []string) string {
 	return tidyName(words[0])
 }
 
-// A launcher is a program whose argument, not itself, is the server.
-type launcher struct {
-	// skip are words of its own that come before the server's.
-	skip []string
-	// values are flags that are followed by a value.
-	values []string
-	// names are flags whose value is the server.
-	names []string
-	// code are flags whose value is a program's text: no name, and full of what
-	// must not be in a file's name.
-	code []string
-	// assigns says that NAME=VALUE may come first.
-	assigns bool
-	// words is how many plain words come first.
-	words int
-	// shell says that the server's command is one string.
-	shell bool
-}
-
-// makeLaunchers builds the table when a name is needed, not at every start.
-func makeLaunchers() map[string]launcher {
-	npx := launcher{skip: []string{"exec", "dlx", "x", "run"}, values: []string{"--registry", "--prefix", "--node-options", "--cwd", "-C"}, names: []string{"-p", "--package"}}
-	node := launcher{code: []string{"-e", "--eval", "-p", "--print", "-pe"}, skip: []string{"run"}, values: []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "-C", "--conditions"}}
-	python := launcher{code: []string{"-c"}, values: []string{"-W", "-X"}, names: []string{"-m"}}
-	uv := launcher{
-		skip:   []string{"tool", "run"},
-		values: []string{"--directory", "--project", "--python", "-p", "--with", "--with-editable", "--with-requirements", "--index-url", "--index", "--env-file", "--refresh-package", "--cache-dir"},
-		names:  []string{"--from", "-m", "--module"},
-	}
-	docker := launcher{
-		skip: []string{"run", "container"},
-		values: []string{"-e", "--env", "--env-file", "-v", "--volume", "--mount", "--name", "--network", "--net", "-p", "--publish", "-u", "--user",
-			"-w", "--workdir", "--entrypoint", "--platform", "--pull", "-l", "--label", "-m", "--memory", "--cpus", "--add-host", "-h", "--hostname"},
-	}
-	shell := launcher{names: []string{"-c", "-lc", "-ic", "-lic"}, shell: true}
-	return map[string]launcher{
-		"npx": npx, "npm": npx, "pnpm": npx, "pnpx": npx, "yarn": npx, "bunx": npx,
-		"node": node, "nodejs": node, "tsx": node, "ts-node": node, "bun": {code: node.code, skip: []string{"run", "x"}, values: node.values},
-		"deno":   {skip: []string{"run", "serve"}, values: []string{"-c", "--config", "--import-map", "--env-file"}},
-		"python": python, "python3": python, "pypy3": python, "py": python,
-		"uvx": uv, "uv": uv, "pipx": {skip: []string{"run"}, values: []string{"--python", "--pip-args"}, names: []string{"--spec"}},
-		"docker": docker, "podman": docker, "nerdctl": docker,
-		"java":   {values: []string{"-cp", "-classpath", "--class-path", "--module-path"}, names: []string{"-jar"}},
-		"dotnet": {skip: []string{"run", "exec", "dnx"}, names: []string{"--project"}},
-		"go":     {skip: []string{"run", "tool"}, values: []string{"-C", "-tags", "-ldflags", "-mod", "-modfile"}},
-		"cargo":  {skip: []string{"run"}, values: []string{"--manifest-path", "-p", "--features"}, names: []string{"--bin"}},
-		"ruby":   {code: []string{"-e"}, values: []string{"-r", "-I"}}, "bundle": {skip: []string{"exec"}}, "php": {code: []string{"-r"}, values: []string{"-d"}}, "perl": {code: []string{"-e", "-E"}},
-		"env":     {assigns: true, values: []string{"-u", "--unset", "-C", "--chdir"}},
-		"sudo":    {assigns: true, values: []string{"-u", "--user", "-g"}},
-		"nice":    {values: []string{"-n"}},
-		"timeout": {values: []string{"-s", "-k"}, words: 1},
-		"nohup":   {}, "stdbuf": {values: []string{"-i", "-o", "-e"}}, "exec": {}, "command": {}, "time": {}, "setsid": {},
-		"sh": shell, "bash": shell, "zsh": shell, "dash": shell,
-		"cmd": {skip: []string{"/c", "/C", "/d", "/s"}},
-	}
-}
-
-// server returns the words from the server on, of those behind the launcher.
-func (l launcher) server(words []string) []string {
+// server returns the words from the server on, of those behind the launcher,
+// nil where it is not certain.
+func (l *launcher) server(words []string) []string {
+	unsure := false // the word before may be a flag with a value
+	ended := false  // the flags have
+	plain := l.words
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		flag, value, joined := strings.Cut(w, "=")
-		isFlag := strings.HasPrefix(w, "-") && len(w) > 1
-		switch {
-		case isFlag && slices.Contains(l.code, flag):
-			return nil
-		case isFlag && slices.Contains(l.names, flag):
-			if !joined && i+1 < len(words) {
-				value = words[i+1]
-			}
-			if l.shell {
-				return shellWords(value)
-			}
-			return []string{value}
-		case isFlag && !joined && slices.Contains(l.values, w):
+		if w == "--" && !ended {
+			ended, unsure = true, false
+			continue
+		}
+		kind, value, joined := notAFlag, "", false
+		if !ended {
+			kind, value, joined = l.flag(w)
+		}
+		switch kind {
+		case flagSwitch:
+			unsure = false
+			continue
+		case flagUnknown:
+			unsure = true
+			continue
+		case flagValue:
+			unsure = false
 			i++
-		case isFlag, slices.Contains(l.skip, w), l.assigns && joined && !strings.Contains(flag, "/"):
-		case l.words > 0:
-			l.words--
+			continue
+		case flagCode:
+			return nil
+		case flagName:
+			return l.named(value, joined, words[i+1:])
+		}
+		switch {
+		case slices.Contains(l.skip, w), l.assigns && assigns(w):
+			unsure = false
+		case unsure:
+			return script(words[i:])
+		case plain > 0:
+			plain--
 		default:
 			return words[i:]
 		}
@@ -120,28 +87,36 @@ func (l launcher) server(words []string) []string {
 	return nil
 }
 
-// shellWords cuts a shell's command line roughly: as much as a name needs. Of
-// several commands the last counts, since the first ones prepare (cd, export).
-func shellWords(line string) []string {
-	for _, sep := range []string{"&&", ";", "||"} {
-		if i := strings.LastIndex(line, sep); i >= 0 && strings.TrimSpace(line[i+len(sep):]) != "" {
-			line = line[i+len(sep):]
+// named returns the server that a flag names: in its own word, or in the rest.
+func (l *launcher) named(value string, joined bool, rest []string) []string {
+	if joined {
+		rest = []string{value}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	if l.line != nil {
+		return l.line(rest)
+	}
+	return rest[:1]
+}
+
+// script returns the first of some words that certainly is a program's file, and
+// so no secret, wherever it stands.
+func script(words []string) []string {
+	re := regexp.MustCompile(`(?i)^[\w.~/\\][\w.~/\\:@+-]*\.(js|mjs|cjs|ts|mts|cts|tsx|jsx|py|pyz|rb|php|pl|jar|dll|exe|sh)$`)
+	for _, w := range words {
+		if re.MatchString(w) {
+			return []string{w}
 		}
 	}
-	words := strings.Fields(line)
-	for len(words) > 0 && assigns(words[0]) { // it may be a secret
-		words = words[1:]
-	}
-	for i, w := range words {
-		words[i] = strings.Trim(w, `"'`)
-	}
-	return words
+	return nil
 }
 
 // assigns reports whether a word sets a variable for one command.
 func assigns(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
-	return ok && name != "" && strings.Trim(strings.ToUpper(name), "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+	return ok && name != "" && !strings.ContainsAny(name, "-/\\ \t")
 }
 
 // programName is the name of a program without directory, extension and
@@ -168,19 +143,27 @@ var patterns = sync.OnceValue(func() (p struct{ extension, version, scheme, outs
 	p.extension = regexp.MustCompile(`(?i)\.(js|mjs|cjs|ts|mts|cts|tsx|jsx|py|pyz|rb|php|pl|jar|dll|exe|cmd|bat|sh|git|csproj)$`)
 	// What may follow a package's name: @1.2, ==1.2, [extra], :tag.
 	p.version = regexp.MustCompile(`(@[^/@]*|[=<>~!]=.*|\[.*|:[\w.-]+)$`)
-	p.scheme = regexp.MustCompile(`^(git\+)?(https?|ssh|file|npm|jsr):(//)?`)
+	p.scheme = regexp.MustCompile(`^(git\+)?(file|npm|jsr):(//)?`)
 	p.outside = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 	return p
 })
 
 const maxLabel = 40
 
-// tidyName makes a name of a path, a package or an image.
+// tidyName makes a name of a path, a package, an image or an address.
 func tidyName(word string) string {
 	re := patterns()
+	if strings.ContainsAny(word, " \t\r\n") && (strings.Contains(word, " -") || !isProgramPath(word)) {
+		// A whole command line in one word: what follows may be anything.
+		word, _, _ = strings.Cut(strings.Join(strings.Fields(word), " "), " ")
+	}
 	word = strings.ReplaceAll(word, `\`, "/")
 	word = re.scheme.ReplaceAllString(word, "")
 	word, _, _ = strings.Cut(word, "?")
+	deep := true // the directories above say what a vague name does not
+	if _, rest, ok := strings.Cut(word, "://"); ok {
+		word, deep = addressName(rest), false
+	}
 	if scoped := strings.HasPrefix(word, "@"); !scoped || strings.Count(word, "@") > 1 || !strings.Contains(word, "/") {
 		for range 2 { // name:tag@digest
 			if at := re.version.FindStringIndex(word); at != nil && at[0] > 0 {
@@ -189,6 +172,9 @@ func tidyName(word string) string {
 		}
 	}
 	parts := strings.Split(strings.TrimRight(word, "/"), "/")
+	if !deep {
+		parts = parts[len(parts)-1:]
+	}
 	name := ""
 	for i := len(parts) - 1; i >= 0; i-- {
 		part := strings.Trim(re.outside.ReplaceAllString(re.extension.ReplaceAllString(parts[i], ""), "-"), "-.")
@@ -207,4 +193,23 @@ func tidyName(word string) string {
 		return "server"
 	}
 	return name
+}
+
+// isProgramPath reports whether a word is the path of a program of Windows, which
+// may have blanks in it.
+func isProgramPath(word string) bool {
+	dir, _, _ := strings.Cut(word, " ")
+	return strings.ContainsAny(dir, `/\`) && slices.Contains([]string{".exe", ".cmd", ".bat"}, strings.ToLower(path.Ext(word)))
+}
+
+// addressName returns of an address without its scheme what may be shown: no
+// user or password, no fragment.
+func addressName(rest string) string {
+	rest, _, _ = strings.Cut(rest, "#")
+	host, path, _ := strings.Cut(rest, "/")
+	host = host[strings.LastIndex(host, "@")+1:]
+	if path = strings.Trim(path, "/"); path == "" {
+		return host
+	}
+	return host + "/" + path
 }

@@ -47,6 +47,34 @@ func TestLabelFor(t *testing.T) {
 		{"/opt/weather/bin/server", "weather"},
 		{"./server", "server"},
 		{"npx", "npx"},
+		{"uvx weather==1.0", "weather"},
+		{"uv run --with httpx weather.py --port 80", "weather"},
+		{"uvx --from git+https://s3cret@github.com/acme/server notes", "server"},
+		{"uvx --from git+https://me:s3cret@github.com/acme/notes-mcp?token=s3cret#s3cret notes", "notes-mcp"},
+		{"deno run -qA https://host/s3cret/main.ts", "main"},
+		{"docker run -itd -eTOKEN=s3cret -p8080:80 mcp/github", "github"},
+		{"docker run -ite TOKEN mcp/github", "github"},
+		{"python -um notes_mcp", "notes_mcp"},
+		{"python -Wignore -X utf8 notes_mcp.py", "notes_mcp"},
+		{"java -Xmx1g -Dkey=s3cret -cp /opt/a.jar com.acme.Weather", "com.acme.Weather"},
+		{"nice -5 stdbuf -oL timeout --foreground 60 weather-mcp", "weather-mcp"},
+		{"sudo -u me KEY=s3cret weather-mcp", "weather-mcp"},
+		{"KEY=s3cret weather-mcp", "weather-mcp"},
+		{"npm exec -- @acme/x --token s3cret", "x"},
+
+		// Behind an unknown flag only a program's file is certain.
+		{"node --inspect-port 9 server.js", "server"},
+		{"node --frob s3cret /srv/weather/index.js", "weather"},
+		{"node --frob=s3cret weather", "weather"},
+		{"node --frob --watch weather", "weather"},
+		{"python3 --token s3cret -m server", "python3"},
+		{"npx --frob s3cret weather", "npx"},
+		{"npx --frob weather s3cret", "npx"},
+		{"npx --no-frob weather", "weather"},
+		{"docker run --frob s3cret mcp/github", "docker"},
+		{"timeout --frob 5 60 s3cret", "timeout"},
+		{"env -S node", "env"},
+		{"npx --frob", "npx"},
 		{"node --version", "node"},
 		{"../../../x\x1b[2J", "x"},
 		{"", "server"},
@@ -59,16 +87,49 @@ func TestLabelFor(t *testing.T) {
 		}
 	}
 	for want, command := range map[string][]string{
-		"true":   {"sh", "-c", "API_KEY=s3cret true server.js"},
-		"python": {"python", "-c", `key="s3cret";pass`},
-		"node":   {"node", "-e", `let k="s3cret"`},
+		"true":     {"sh", "-c", "API_KEY=s3cret true server.js"},
+		"python":   {"python", "-c", `key="s3cret";pass`},
+		"node":     {"node", "-e", `let k="s3cret"`},
+		"weather":  {"sh", "-c", `cd /srv && exec "npx" -y @acme/weather`},
+		"a":        {"sh", "-c", `KEY="s3cret; s3cret" 'a' s3cret 2>&1 | tee s3cret # s3cret`},
+		"b":        {"bash", "-euo", "pipefail", "-lc", "export KEY=s3cret\nb \"${s3cret}\""},
+		"sh":       {"sh", "-c", "KEY=$(cat s3cret) node x.js"},
+		"bash":     {"bash", "-c", "KEY=`cat s3cret` s3cret"},
+		"dash":     {"dash", "-c", `KEY=$'a\' s3cret \'b' node`},
+		"zsh":      {"zsh", "-c", `KEY=${KEY:-a s3cret} node`},
+		"c":        {"sh", "-c", `(cd /srv; KEY=a\ s3cret c)`},
+		"d":        {"cmd", "/d", "/c", `set KEY=s3cret&& npx -y @acme/d`},
+		"e":        {"cmd.exe", "/C", "set", "KEY=s3cret&&", "npx", "e"},
+		"f":        {"cmd", "/c", `C:\Program Files\nodejs\npx.cmd`, "-y", "@acme/f"},
+		"g":        {`C:\Program Files\Acme\g.exe`, "s3cret"},
+		"h":        {"h --token s3cret --file a/s3cret"},
+		"i":        {"/usr/bin/i /srv/x.py s3cret"},
+		"server":   {"KEY=s3cret"},
+		"git":      {"git clone https://s3cret@host/x"},
+		"host.net": {"deno", "run", "wss://me:s3cret@host.net"},
 	} {
 		if got := labelFor(command); got != want {
 			t.Errorf("%q is named %q, want %q", command, got, want)
 		}
 	}
-	if got := labelFor([]string{"sh", "-c", `cd /srv && exec "npx" -y @acme/weather`}); got != "weather" {
-		t.Errorf("sh -c: %q", got)
+}
+
+// Whatever a flag means to a launcher, its value is no name.
+func TestLabelHoldsNoFlagsValue(t *testing.T) {
+	for _, launcher := range list(`npx pnpx bunx npm pnpm yarn uvx uv pipx docker podman node tsx bun python python3 dotnet cargo bundle deno
+		ruby php perl java go sh bash cmd env sudo nice timeout stdbuf time setsid exec command nohup`) {
+		if _, ok := launcherFor(launcher); !ok {
+			t.Errorf("%s is no launcher", launcher)
+		}
+		for _, words := range []string{
+			"--token s3cret", "--token=s3cret q", "--token s3cret q", "--token q s3cret", "-y --token s3cret -m s3cret q",
+			"run --token s3cret", "run --token s3cret s3cret", "--token s3cret -- s3cret", "-QZ s3cret", "q --token s3cret", "--token s3cret --q q.js",
+		} {
+			command := append([]string{launcher}, list(words)...)
+			if got := labelFor(command); strings.Contains(got, "s3cret") {
+				t.Errorf("%q is named %q", command, got)
+			}
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -15,65 +14,6 @@ import (
 
 // maxScreen is how much of a frame is shown on a terminal.
 const maxScreen = 1 << 20
-
-// oneFrame is what can be known of a frame when the whole recording is there.
-type oneFrame struct {
-	row row
-	// time is the wall clock at the frame.
-	time time.Time
-	// answers are the links of the responses to it, by place in a batch.
-	answers map[int]tap.Link
-	info    store.Info
-}
-
-// findOne reads a recording up to a frame, and on to its answer.
-func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFrame, error) {
-	if _, err := rec.Frame(number); err != nil {
-		return nil, err // before reading all the rest
-	}
-	info, err := rec.Info()
-	if err != nil {
-		return nil, err
-	}
-	one := &oneFrame{answers: map[int]tap.Link{}, info: info}
-	v := newViewer(rec.WriteRaw)
-	waiting := 0
-	for f, err := range rec.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
-		r, err := v.row(&f)
-		if err != nil {
-			return nil, err
-		}
-		if f.Seq == number {
-			one.row = r
-			one.row.links = append([]tap.Link(nil), r.links...)
-			one.time = info.Header.Start.Add(f.At)
-			for _, l := range r.links {
-				if l.Kind == tap.Opens || l.Kind == tap.Clashes {
-					waiting++
-				}
-			}
-		}
-		if f.Seq < number {
-			continue
-		}
-		for _, l := range r.links {
-			if l.Kind == tap.Answers && l.Request.Seq == number {
-				one.answers[l.Request.Index] = l
-				waiting--
-			}
-		}
-		if waiting <= 0 {
-			break
-		}
-	}
-	return one, nil
-}
 
 func showOne(ctx context.Context, a *app, rec *store.Recording, number uint64, asJSON bool) error {
 	one, err := findOne(ctx, rec, number)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -71,9 +72,7 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 		return o.fail(withHint(errors.New("mcptap stdio needs the command of a server"),
 			"`mcptap stdio -- npx -y @modelcontextprotocol/server-everything`"))
 	}
-	if err := o.fromEnv(a, cmd); err != nil {
-		return o.fail(err)
-	}
+	o.fromEnv(a, cmd)
 	queue, err := parseSize(o.queue)
 	if err != nil {
 		return o.fail(fmt.Errorf("--queue: %w", err))
@@ -139,26 +138,32 @@ func (o *stdioOptions) record(a *app, command []string, queue int64, warn func(s
 // one of the server, also where stdio is not the first word.
 func (o *stdioOptions) fail(err error) error { return coded{err, exitTap} }
 
-// fromEnv takes from the environment what no flag has set.
-func (o *stdioOptions) fromEnv(a *app, cmd *cobra.Command) error {
+// fromEnv takes from the environment what no flag has set. What makes no sense
+// there is left aside with one warning: unlike the flags, the environment need
+// not have been set by whoever set up this server, and must not break it.
+func (o *stdioOptions) fromEnv(a *app, cmd *cobra.Command) {
 	set := cmd.Flags().Changed
+	var wrong []string
 	if v := a.env("MCPTAP_LABEL"); v != "" && !set("label") {
 		o.label = v
 	}
 	if v := a.env("MCPTAP_QUEUE"); v != "" && !set("queue") {
 		if _, err := parseSize(v); err != nil {
-			return fmt.Errorf("MCPTAP_QUEUE: %w", err)
+			wrong = append(wrong, "MCPTAP_QUEUE: "+err.Error())
+		} else {
+			o.queue = v
 		}
-		o.queue = v
 	}
 	if v := a.env("MCPTAP_OFF"); v != "" && !set("off") {
-		off, err := strconv.ParseBool(v)
-		if err != nil {
-			return fmt.Errorf("MCPTAP_OFF: %s is neither 1 nor 0", quote(v))
+		if off, err := strconv.ParseBool(v); err != nil {
+			wrong = append(wrong, "MCPTAP_OFF: "+quote(v)+" is neither 1 nor 0")
+		} else {
+			o.off = off
 		}
-		o.off = off
 	}
-	return nil
+	if len(wrong) > 0 {
+		a.say("ignored " + strings.Join(wrong, ", and "))
+	}
 }
 
 func (o *stdioOptions) header(command []string) tap.Header {

@@ -36,6 +36,17 @@
 // the tap itself is told to end by a signal, as there is no server left to take
 // it.
 //
+// A client that does not read at all is waited for as well, with one exception.
+// When the server was asked to end (SIGHUP, SIGINT, SIGQUIT or SIGTERM was
+// forwarded in its last 10 seconds, or one of them or SIGKILL ended it), whoever
+// asked waits for a process that without a tap would be gone. Then the tap ends
+// once the client has taken nothing for a second. What it did not take would
+// without a tap not have been written: the server would have waited for the
+// client in its own write. What the tap has read of it stays recorded, and so
+// does that it was not delivered. To take something is to read any part of a
+// write that blocks, see trace; on a socket, and on systems other than Linux,
+// reads of a few KiB may not show.
+//
 // # Signals and process groups
 //
 // What is sent to the tap's pid is sent on once. What is sent to a process
@@ -57,6 +68,22 @@
 // children too, and a SIGKILL to the group reaches the server but not its
 // children. A signal to the group within the millisecond of the server's start
 // can be seen twice.
+//
+// A shell's background job whose stdin is the terminal is stopped by SIGTTIN as
+// soon as the tap reads, which is at once, and not when the server does; its
+// server runs on, but nobody forwards what it says until the job comes to the
+// foreground. To keep this right the tap would have to know whether somebody
+// waits at the other end of a pipe. To read only in the foreground would be
+// cheap and no closer: a server that reads would then never be stopped, and the
+// shell not told.
+//
+// Forwarded are the signals that one process sends to another: SIGHUP, SIGINT,
+// SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGTSTP, SIGCONT and
+// SIGWINCH. Not forwarded is SIGURG, which the Go runtime sends to itself all
+// the time to interrupt goroutines; a server that has use for it must be sent it
+// directly. Nor are those by which the kernel tells a process about itself or
+// its own doings (SIGCHLD, SIGPIPE, SIGTTIN, SIGTTOU, SIGXCPU, SIGPROF, faults),
+// and those that no client has been seen to send (SIGIO, SIGPWR, real-time).
 //
 // SIGHUP, SIGINT and (on Linux) SIGTSTP stay ignored where they were. For other
 // signals the Go runtime overwrites that before any of our code runs.

@@ -56,11 +56,15 @@ func init() { roles["tap"] = roleTap }
 //
 //	out=FILE   where to leave what was recorded
 //	rec=KIND   the recorder, see newFake
+//	patience=D instead of the usual
 func roleTap(args []string) int {
 	opts := map[string]string{}
 	for len(args) > 0 && args[0] != "--" {
 		k, v, _ := strings.Cut(args[0], "=")
 		opts[k], args = v, args[1:]
+	}
+	if d, err := time.ParseDuration(opts["patience"]); err == nil {
+		patience = d
 	}
 	rec := newFake(opts["rec"])
 	cfg := Config{Command: args[1:], Recorder: rec, Started: func(pid int) {

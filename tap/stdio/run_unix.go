@@ -96,6 +96,7 @@ type run struct {
 	srv   *server
 	over  atomic.Bool
 	pumps [3]*pump // in, out, err
+	wait  stall    // of the receivers of out and err, once the server has ended
 }
 
 func newRun(rec *guard, client [3]fd, srv *server) *run {
@@ -123,7 +124,8 @@ func newRun(rec *guard, client [3]fd, srv *server) *run {
 // finish is called when the server has ended. It sees its output through,
 // takes the recorder away from the pumps, and returns the status.
 func (r *run) finish() int {
-	r.srv.ending.Store(true)
+	status := r.srv.reap()
+	r.wait.limited = r.srv.wasAsked(time.Now())
 	r.drain()
 	// What the client was sending fails at once, unless somebody else still
 	// holds the server's stdin: that write may block for ever.
@@ -135,9 +137,10 @@ func (r *run) finish() int {
 	for _, p := range r.pumps {
 		for r.holdsUp(p) {
 			time.Sleep(time.Millisecond)
+			r.lookForStall()
 		}
 	}
-	status := r.srv.reap()
+	r.noteUnread()
 	code := status.ExitStatus()
 	e := tap.Event{Name: tap.EventExit, Code: &code}
 	if status.Signaled() {
@@ -163,7 +166,8 @@ func (r *run) holdsUp(p *pump) bool {
 
 // drain waits until both output lanes have ended or, where somebody else holds
 // them open, have rested. A receiver that reads slowly is waited for, until
-// somebody signals the tap to end.
+// somebody signals the tap to end; one that does not read at all may be given
+// up, see [run.lookForStall].
 func (r *run) drain() {
 	var seen [3]int64
 	rested := time.Now()
@@ -186,6 +190,7 @@ func (r *run) drain() {
 			return
 		}
 		r.nap()
+		r.lookForStall()
 	}
 }
 

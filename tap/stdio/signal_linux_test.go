@@ -84,8 +84,8 @@ func TestGroupSignalReachesTheServersChildren(t *testing.T) {
 	}
 }
 
-// Ctrl-C on the terminal reaches the server once, whether the tap is the
-// terminal's foreground group or was started by a member of it.
+// Ctrl-C on the terminal and a change of its size reach the server once, whether
+// the tap is the terminal's foreground group or was started by a member of it.
 func TestTerminalSignals(t *testing.T) {
 	keys := map[byte]string{3: "SIGINT", 28: "SIGQUIT"}
 	for _, hosted := range []bool{false, true} {
@@ -107,6 +107,8 @@ func TestTerminalSignals(t *testing.T) {
 				_, _ = io.WriteString(in, "next\n")
 				wantLine(t, out, "next")
 			}
+			resize(t, master)
+			wantLine(t, out, "SIGWINCH")
 			must(t, in.Close())
 			if rest, _ := io.ReadAll(out); len(rest) > 0 {
 				t.Errorf("more came: %q", rest)
@@ -115,6 +117,15 @@ func TestTerminalSignals(t *testing.T) {
 				t.Errorf("status %d", code)
 			}
 		})
+	}
+}
+
+// resize changes the size of a terminal.
+func resize(t *testing.T, master *os.File) {
+	t.Helper()
+	size := [4]uint16{50, 132} // struct winsize
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
+		t.Fatal(errno)
 	}
 }
 

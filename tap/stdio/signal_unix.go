@@ -7,15 +7,26 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
 
 // forwarded are the signals that somebody may send to what they take for the
-// server.
+// server. The package comment says why others are not.
 var forwarded = []syscall.Signal{
 	syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGUSR1,
 	syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTERM, syscall.SIGTSTP, syscall.SIGCONT,
+	syscall.SIGWINCH,
+}
+
+// asksToEnd reports whether whoever sends sig wants the receiver gone.
+func asksToEnd(sig syscall.Signal) bool {
+	switch sig {
+	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGKILL:
+		return true
+	}
+	return false
 }
 
 var signalNames = map[syscall.Signal]string{
@@ -70,16 +81,15 @@ func (s *server) forward(sig syscall.Signal, rec *guard) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
-		return
-	}
-	if s.ending.Load() {
 		// Nobody to forward it to, so it is for us: without a tap there would
 		// be no process left.
-		switch sig {
-		case syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM:
+		if asksToEnd(sig) {
 			s.hurry.Store(true)
 		}
 		return
+	}
+	if asksToEnd(sig) {
+		s.asked = time.Now()
 	}
 	switch sig {
 	case syscall.SIGTSTP:

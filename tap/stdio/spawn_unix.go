@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // A server is the process that was started, with our ends of its pipes.
@@ -21,12 +22,12 @@ type server struct {
 	stderr   fd
 
 	mu     sync.Mutex // held while a signal is sent, so that the pid is its own
-	gone   bool       // reaped, or about to be
+	gone   bool       // reaped, or about to be: its output is being seen through
 	stop   bool       // a stop that we forwarded must stop us too
+	asked  time.Time  // when a signal that asks it to end was forwarded last
 	status ended
 
-	ending atomic.Bool // it has ended, its output is being seen through
-	hurry  atomic.Bool // and somebody has asked the tap to end meanwhile
+	hurry atomic.Bool // it is gone, and the tap must not wait for the client
 }
 
 // A spawnError is a server that could not be started.

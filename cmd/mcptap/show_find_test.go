@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// record makes a recording of frames, which it numbers and times.
+func record(t testing.TB, frames []tap.Frame) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "made"+store.Ext)
+	w, err := store.NewWriter(path, tap.Header{ID: "00c0ffee", Label: "made", Start: time.Unix(1e9, 0).UTC(), Transport: "stdio"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range frames {
+		f.Seq, f.At, f.Size = uint64(i+1), time.Duration(i)*time.Millisecond, int64(len(f.Raw))
+		if err := w.Add(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(store.End{At: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// tangle makes frames whose ids meet in every way: in use twice, answered twice,
+// by nobody, in batches, spelled differently, on both sides, in large frames.
+func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
+	ids := []string{`1`, `1`, `1.0`, `1e0`, `10e-1`, `"1"`, `2`, `2`, `-3`, `-3.0`, `-0`, `0`, `"a"`, `"\u0061"`, `"b\n"`, `"\ud800"`, "\"\xff\"",
+		`null`, `true`, `{"id":1}`, `9007199254740993`, `9007199254740992`, `"` + strings.Repeat("long", 2000) + `"`}
+	names := []string{`"id":`, `"id":`, `"id":`, `"id" : `, "\"id\"\t:\r ", `"\u0069d":`, `"i\u0064":`, `"x":{"id":1},"id":`, `"id":7,"id":`}
+	message := func() string {
+		id := names[rng.IntN(len(names))] + ids[rng.IntN(len(ids))]
+		switch rng.IntN(10) {
+		case 0:
+			return `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"id":1}}`
+		case 1:
+			return `{"jsonrpc":"2.0",` + id + `,"error":{"code":-1,"message":"no"}}`
+		case 2:
+			return `{"jsonrpc":"2.0","result":{}}`
+		case 3:
+			return `{"jsonrpc":"2.0",` + id + `,"result":`
+		case 4, 5, 6:
+			return `{"jsonrpc":"2.0",` + id + fmt.Sprintf(`,"method":"tools/call","params":{"name":"tool %d"}}`, rng.IntN(1000))
+		}
+		return `{` + id + `,"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"{\"id\":1}"}]}}`
+	}
+	for range n {
+		f := tap.Frame{Lane: tap.ToServer + tap.Lane(rng.IntN(2))}
+		switch rng.IntN(20) {
+		case 0:
+			var all []string
+			for range 1 + rng.IntN(6) {
+				all = append(all, message())
+			}
+			f.Raw = []byte("[" + strings.Join(all, ",") + "]\n")
+		case 1:
+			f.Lane, f.Raw = tap.Stderr, []byte(message()+"\n")
+		case 2:
+			f.Lane, f.Raw = tap.Life, tap.Event{Name: tap.EventSignal, Signal: "SIGHUP"}.Encode()
+		default:
+			f.Raw = []byte(message() + "\n")
+		}
+		frames = append(frames, f)
+	}
+	large := `{"jsonrpc":"2.0","params":{"x":"` + strings.Repeat("x", maxLoad) + `"},"method":"large","id":1}` + "\n"
+	frames[n/2] = tap.Frame{Lane: tap.ToServer, Raw: []byte(large)}
+	// More answers than a pairer remembers, and then one that comes again.
+	for i := range tap.PairerMemory + 2 {
+		for k, what := range []string{`"method":"ping"`, `"result":{}`} {
+			frames = append(frames, tap.Frame{Lane: tap.ToServer + tap.Lane(k), Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"f%d",%s}`, i, what)})
+		}
+	}
+	for _, id := range []string{"f0", "f1", "f2", "f1000"} {
+		frames = append(frames, tap.Frame{Lane: tap.ToClient, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":{}}`, id)})
+	}
+	return frames
+}
+
+// What is found of one frame is what the list, which reads all, knows of it.
+func TestFindOneFindsWhatTheListDoes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	rec, err := openRecording(record(t, tangle(rng, 600)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []row
+	answers := map[uint64]map[int]tap.Link{}
+	kinds := map[tap.LinkKind]int{}
+	v := newViewer(rec.WriteRaw)
+	for f, err := range rec.Frames(0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := v.row(&f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.links = append([]tap.Link(nil), r.links...)
+		rows = append(rows, r)
+		for _, l := range r.links {
+			kinds[l.Kind]++
+			if l.Kind == tap.Answers {
+				if answers[l.Request.Seq] == nil {
+					answers[l.Request.Seq] = map[int]tap.Link{}
+				}
+				answers[l.Request.Seq][l.Request.Index] = l
+			}
+		}
+	}
+	for k := tap.Opens; k <= tap.Orphan; k++ {
+		if kinds[k] < 4 {
+			t.Errorf("only %d of kind %v: the test is too tame", kinds[k], k)
+		}
+	}
+	for i, want := range rows {
+		if i > 700 && i < len(rows)-10 && i%100 != 0 {
+			continue // these are all alike
+		}
+		got, err := findOne(context.Background(), rec, uint64(i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.row, want) {
+			t.Errorf("frame %d %.200s:\n%+v, want\n%+v", i+1, want.frame.Raw, got.row.links, want.links)
+		}
+		if a := answers[uint64(i+1)]; len(a)+len(got.answers) > 0 && !reflect.DeepEqual(got.answers, a) {
+			t.Errorf("frame %d %.200s: answers %+v, want %+v", i+1, want.frame.Raw, got.answers, a)
+		}
+	}
+}
+
+// A frame that pairs with nothing is found without the rest of the recording,
+// which need not even be readable.
+func TestFindOneReadsNoMoreThanItNeeds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var frames []tap.Frame
+	for range 100 { // several segments
+		noise := make([]byte, 50_000)
+		for i := range noise {
+			noise[i] = "0123456789abcdef"[rng.IntN(16)]
+		}
+		frames = append(frames, tap.Frame{Lane: tap.Stderr, Raw: append(noise, '\n')})
+	}
+	frames = append(frames,
+		tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/message"}` + "\n")},
+		tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")})
+	path := record(t, frames)
+	breakSegment(t, path, func(kind byte, first uint64) bool { return kind == 0 && first == 1 })
+	for number, code := range map[int]int{101: 0, 50: 0, 102: exitFailure, 1: exitFailure} {
+		a, out := testApp(nil)
+		if got := a.run([]string{"show", path, fmt.Sprint(number)}); got != code {
+			t.Errorf("frame %d: exit %d, want %d: %.300s", number, got, code, out)
+		}
+	}
+}
+
+// breakSegment changes a byte of each segment that is wanted. A kind is 0 for
+// frames, 1 for a part of a large frame.
+func breakSegment(t *testing.T, path string, wanted func(kind byte, first uint64) bool) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for at := 0; ; {
+		i := bytes.Index(b[at:], []byte("mtapseg1"))
+		if i < 0 {
+			break
+		}
+		at += i
+		first := uint64(0)
+		for k := range 8 {
+			first |= uint64(b[at+16+k]) << (8 * k)
+		}
+		if wanted(b[at+13], first) {
+			b[at+60] ^= 1
+			n++
+		}
+		at += 48
+	}
+	if n == 0 {
+		t.Fatal("no such segment")
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMayBeIn(t *testing.T) {
+	ids := idSet{`1`: true, `"a"`: true}
+	for raw, want := range map[string]bool{
+		`{"id":1}`:                            true,
+		`{"id": "a" }`:                        true,
+		"{\"id\"\r\n:\t1}":                    true,
+		`[{"id":2},{"id":1}]`:                 true,
+		`{"id":1.0}`:                          true, // may be 1
+		`{"id":10E-1}`:                        true,
+		`{"id":"\u0061"}`:                     true,
+		`{"\u0069d":1}`:                       true,
+		`{"i\u0064":1}`:                       true,
+		`{"id":11}`:                           false,
+		`{"id":"1"}`:                          false,
+		`{"id":2}`:                            false,
+		`{"id":null}`:                         false,
+		`{"id"}`:                              false,
+		`{"id":`:                              false,
+		`{"id":"a`:                            false,
+		`{"Id":1}`:                            false,
+		`{"text":"\"id\":1"}`:                 false,
+		``:                                    false,
+		strings.Repeat(`"id":"id":`, 300_000): false, // and at once
+	} {
+		f := tap.Frame{Lane: tap.ToClient, Raw: []byte(raw), Size: int64(len(raw))}
+		if got := ids.mayBeIn(&f); got != want {
+			t.Errorf("%.100s: %v", raw, got)
+		}
+	}
+}
+
+// What a pairer ties to a request with one of the ids must not be passed over.
+func FuzzMayBeIn(f *testing.F) {
+	for _, s := range []string{`{"id":1,"result":1}`, `{"result":1,"\u0069d":1e0}`, `[{"id":"\u0061","result":{}}]`, "\ufeff{\"id\" :\n1,\"error\":{}}",
+		`{"id":2,"id":1,"result":0}`, `{"id":-0,"result":0}`, `{"id":-0.0e1,"method":"x"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		ids, p := idSet{}, tap.Pairer{}
+		for i, id := range []string{`1`, `"a"`, `0`, `-12`} {
+			ids[id] = true
+			m := tap.Peek([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`))
+			p.Add(&tap.Frame{Seq: uint64(i + 1), Lane: tap.ToServer}, &m)
+		}
+		fr := tap.Frame{Seq: 9, Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}
+		m := tap.Peek(raw)
+		for _, lane := range []tap.Lane{tap.ToServer, tap.ToClient} {
+			fr.Lane = lane
+			for _, l := range p.Add(&fr, &m) {
+				if (l.Kind == tap.Clashes || l.Kind == tap.Answers) && l.Request.Seq < 9 && !ids.mayBeIn(&fr) {
+					t.Errorf("%q was passed over, but it %v #%d", raw, l.Kind, l.Request.Seq)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkShowOne(b *testing.B) {
+	var frames []tap.Frame
+	for i := range 50_000 {
+		frames = append(frames,
+			tap.Frame{Lane: tap.ToServer, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo"}}}`+"\n", i)},
+			tap.Frame{Lane: tap.ToClient, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"rain and more words"}]}}`+"\n", i)})
+	}
+	frames = append(frames, tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/message"}` + "\n")})
+	rec, err := openRecording(record(b, frames))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, number := range map[string]uint64{"response": 100_000, "notification": 100_001} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := findOne(context.Background(), rec, number); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// moved renames the recording of an id in dir to another file name.
+func moved(t *testing.T, dir, id, to string) {
+	t.Helper()
+	path, _, err := Resolve(dir, id)
+	if err == nil {
+		err = os.Rename(path, filepath.Join(dir, to))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copied copies a file of dir.
+func copied(t *testing.T, dir, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, from))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, to), b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A recording whose file was renamed is listed with the id in its header, so
+// that id must find it.
+func TestResolveRenamed(t *testing.T) {
+	dir := shelf(t, "abcd0001 files", "abff0002 github", "12340003 other", "12ff0004 more")
+	moved(t, dir, "abcd0001", "mine.mcptap")
+	moved(t, dir, "abff0002", "20260301T000000.000Z-x-77770000.mcptap") // a name that tells another id
+	if err := os.WriteFile(filepath.Join(dir, "broken.mcptap"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := func(arg, name string) {
+		t.Helper()
+		if path, _, err := Resolve(dir, arg); filepath.Base(path) != name || err != nil {
+			t.Errorf("Resolve(%q) = %q, %v", arg, path, err)
+		}
+	}
+	wantError := func(arg string, words ...string) {
+		t.Helper()
+		path, _, err := Resolve(dir, arg)
+		for _, w := range words {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("Resolve(%q) = %q, %v, want %s", arg, path, err, w)
+			}
+		}
+	}
+	want("abcd0001", "mine.mcptap")
+	want("ABC", "mine.mcptap")
+	want("abff0002", "20260301T000000.000Z-x-77770000.mcptap")
+	want("7777", "20260301T000000.000Z-x-77770000.mcptap")
+	want("mine", "mine.mcptap")
+	wantError("ab", `"ab" fits 2 recordings; give more of the id: `, "abcd0001 (files, 2026-", "abff0002 (github, 2026-")
+	wantError("abcd00012", "no recording")
+	wantError("zz", `no recording "zz"`)
+
+	// Two files with one id: the id cannot tell them apart.
+	copied(t, dir, "mine.mcptap", "yours.mcptap")
+	wantError("abcd0001", "2 recordings have the id abcd0001; name the file: yours.mcptap, mine.mcptap")
+	wantError("abc", "2 recordings have the id abcd0001")
+	wantError("ab", "fits 3 recordings", "mine.mcptap", "yours.mcptap", "abff0002 (github")
+	want("yours", "yours.mcptap")
+
+	// Also where the names tell it.
+	copied(t, dir, "mine.mcptap", "a-abcd0001.mcptap")
+	want("abcd0001", "a-abcd0001.mcptap") // one name has it: no file is opened
+	copied(t, dir, "mine.mcptap", "b-abcd0001.mcptap")
+	wantError("abcd0001", "2 recordings have the id abcd0001; name the file: b-abcd0001.mcptap, a-abcd0001.mcptap")
+}
+
+// However many files there are, a mistyped id opens no more than so many.
+func TestResolveOpensNotAllFiles(t *testing.T) {
+	dir := shelf(t, "abcd0001 files")
+	moved(t, dir, "abcd0001", "mine.mcptap")
+	for i := range maxHeaders {
+		name := fmt.Sprintf("20260301T000000.000Z-x-%08x.mcptap", i+1<<28)
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Names that tell no id come first.
+	if path, _, err := Resolve(dir, "abcd0001"); filepath.Base(path) != "mine.mcptap" || err != nil {
+		t.Errorf("%q, %v", path, err)
+	}
+	want := fmt.Sprintf("and %d of the %d files were opened", maxHeaders, maxHeaders+1)
+	if _, _, err := Resolve(dir, "eeee"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
