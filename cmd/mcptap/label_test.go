@@ -47,6 +47,22 @@ func TestLabelFor(t *testing.T) {
 		{"/opt/weather/bin/server", "weather"},
 		{"./server", "server"},
 		{"npx", "npx"},
+		{"node --version", "node"},
+		{"../../../x\x1b[2J", "x"},
+		{"", "server"},
+		{"///", "server"},
+		{"é", "server"},
+		{"very-" + strings.Repeat("long-", 30) + "name", "very-long-long-long-long-long-long-long"},
+	} {
+		if got := labelFor(strings.Fields(c.command)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.command, got, c.want)
+		}
+	}
+}
+
+// Nothing that may be a secret gets into a name.
+func TestLabelHoldsNoSecret(t *testing.T) {
+	for _, c := range []struct{ command, want string }{
 		{"uvx weather==1.0", "weather"},
 		{"uv run --with httpx weather.py --port 80", "weather"},
 		{"uvx --from git+https://s3cret@github.com/acme/server notes", "server"},
@@ -75,17 +91,14 @@ func TestLabelFor(t *testing.T) {
 		{"timeout --frob 5 60 s3cret", "timeout"},
 		{"env -S node", "env"},
 		{"npx --frob", "npx"},
-		{"node --version", "node"},
-		{"../../../x\x1b[2J", "x"},
-		{"", "server"},
-		{"///", "server"},
-		{"é", "server"},
-		{"very-" + strings.Repeat("long-", 30) + "name", "very-long-long-long-long-long-long-long"},
 	} {
 		if got := labelFor(strings.Fields(c.command)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
 		}
 	}
+}
+
+func TestLabelOfCommandLines(t *testing.T) {
 	for want, command := range map[string][]string{
 		"true":     {"sh", "-c", "API_KEY=s3cret true server.js"},
 		"python":   {"python", "-c", `key="s3cret";pass`},
