@@ -1,7 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -13,9 +16,6 @@ const (
 	// tailLimit is the size under which the last segment of a commit is kept
 	// open, to be replaced by a longer one at the next commit.
 	tailLimit = 32 << 10
-	// headLimit is how much of a frame that comes in parts is kept for the
-	// tally; beyond, the tally only gets what a tap.Scanner saw.
-	headLimit = 64 << 10
 )
 
 // An assembler turns the queue's chunks into segments and parts. Its whole
@@ -25,26 +25,21 @@ type assembler struct {
 	st    State
 	tally tap.Tally
 
-	split [tap.Lanes]tap.Splitter
-	held  [tap.Lanes]held
+	split   [tap.Lanes]tap.Splitter
+	lanes   [tap.Lanes]current  // of stdio
+	streams map[stream]*current // of HTTP: those in the middle of a frame
+	whole   current             // of a stream, when its frame comes at once
+	heads   int                 // bytes of all heads
+	most    uint64              // parts of one frame
+
 	seg   segment
 	open  bool   // seg is not empty, and not closed
 	put   int    // how many of seg's frames are in a batch already
 	name  uint64 // the bucket that seg goes to
 	out   *batch
+	batch uint64 // counts the batches
 	join  []byte
 	plain bool // segments are stored as they are, not compressed
-}
-
-// held is the part of a lane's current frame that is still in the queue's
-// memory, and what is known of its parts.
-type held struct {
-	pieces  [][]byte
-	bytes   int
-	firstAt time.Duration
-	lastAt  time.Duration
-	head    []byte       // the frame's parts, up to headLimit
-	scan    *tap.Scanner // all of the frame's parts
 }
 
 // A batch is what one commit writes.
@@ -63,12 +58,19 @@ type value struct {
 	from, to int
 }
 
-func newAssembler() *assembler { return &assembler{st: newState(), out: new(batch)} }
+func newAssembler() *assembler {
+	a := &assembler{st: newState(), out: new(batch), streams: make(map[stream]*current), most: 1 << partBits}
+	for lane := range a.lanes {
+		a.lanes[lane].lane = tap.Lane(lane)
+	}
+	return a
+}
 
 // begin starts a batch in b. A short last segment is taken up again.
 func (a *assembler) begin(b *batch) {
 	a.out = b
 	a.out.buf, a.out.values = a.out.buf[:0], a.out.values[:0]
+	a.batch++
 	if a.open && a.seg.size() >= tailLimit {
 		a.open = false
 	}
@@ -76,79 +78,46 @@ func (a *assembler) begin(b *batch) {
 
 // chunk takes the bytes of one lane that crossed at an offset.
 func (a *assembler) chunk(lane tap.Lane, at time.Duration, p []byte) {
+	c := &a.lanes[lane]
 	for len(p) > 0 {
 		n, cut := a.split[lane].Next(p)
-		a.hold(lane, at, p[:n])
+		c.hold(at, p[:n])
 		p = p[n:]
 		switch cut {
 		case tap.CutFrame:
-			a.finish(lane, at)
+			a.finish(c, at)
 		case tap.CutPart:
-			a.flushPart(lane)
+			a.flush(c)
 		}
 	}
 }
 
-func (a *assembler) hold(lane tap.Lane, at time.Duration, p []byte) {
-	h := &a.held[lane]
-	if len(h.pieces) == 0 {
-		h.firstAt = at
-	}
-	h.pieces = append(h.pieces, p)
-	h.bytes += len(p)
-	h.lastAt = at
-}
-
-// finish ends the lane's current frame.
-func (a *assembler) finish(lane tap.Lane, at time.Duration) {
-	h, p := &a.held[lane], &a.st.Pending[lane]
-	at = max(at, a.seg.last) // it is numbered now, and time does not run backwards
-	first := h.firstAt
-	if p.Parts.Count > 0 {
-		first = p.FirstAt
-	}
-	r := record{parts: p.Parts}
-	r.Lane, r.At, r.Took, r.Torn = lane, at, at-first, p.Torn
-	r.Size = int64(p.Parts.Bytes) + int64(h.bytes)
-	a.count(&r, h)
-	a.append(&r, h.pieces...)
-	*h = held{pieces: h.pieces[:0]}
-	*p = Pending{}
-	a.split[lane] = tap.Splitter{}
-}
-
-// count gives the frame to the tally.
-func (a *assembler) count(r *record, h *held) {
-	f := r.Frame
-	f.Seq = a.st.NextSeq
-	switch {
-	case r.parts.Count == 0 && len(h.pieces) == 1:
-		f.Raw = h.pieces[0]
-		a.tally.Add(&f)
-	case r.Size <= headLimit:
-		a.join = append(a.join[:0], h.head...)
-		for _, p := range h.pieces {
-			a.join = append(a.join, p...)
+// piece takes bytes of the current frame of a stream.
+func (a *assembler) piece(s stream, form tap.Form, flags uint8, at time.Duration, p []byte) {
+	c := a.streams[s]
+	if c == nil {
+		if c = &a.whole; flags&pieceEnd == 0 {
+			c = new(current)
+			a.streams[s] = c
 		}
-		f.Raw = a.join
-		a.tally.Add(&f)
-	case r.parts.Count == 0:
-		f.Raw = a.joined(h)
-		a.tally.Add(&f)
-	default:
-		for _, p := range h.pieces {
-			h.scan.Write(p)
+		c.stream, c.form = s, form
+	}
+	c.Torn = c.Torn || flags&pieceTorn != 0
+	if len(p) == 0 && !c.empty() {
+		at = c.LastAt // only now it is known that they were the last
+	}
+	for len(p) > 0 {
+		if c.bytes == tap.PartSize {
+			a.flush(c)
 		}
-		a.tally.AddLarge(&f, h.scan)
+		n := min(len(p), tap.PartSize-c.bytes)
+		c.hold(at, p[:n])
+		p = p[n:]
 	}
-}
-
-func (a *assembler) joined(h *held) []byte {
-	a.join = a.join[:0]
-	for _, p := range h.pieces {
-		a.join = append(a.join, p...)
+	if flags&pieceEnd != 0 {
+		delete(a.streams, s)
+		a.finish(c, at)
 	}
-	return a.join
 }
 
 // append numbers a record and puts it into the current segment.
@@ -184,56 +153,69 @@ func (a *assembler) putSegment() {
 	a.out.values = append(a.out.values, value{bucket: a.name, key: a.seg.first, from: from, to: len(a.out.buf)})
 }
 
-// flushPart writes what is held of the lane's current frame as a part.
-func (a *assembler) flushPart(lane tap.Lane) {
-	h, p := &a.held[lane], &a.st.Pending[lane]
-	if h.bytes == 0 {
-		return
+// part writes bytes of a frame that goes on as its next part.
+func (a *assembler) part(c *current, body []byte) {
+	if c.Parts.Count == 0 {
+		c.Parts.First = partNumber(a.st.NextLong)
+		a.st.NextLong++
 	}
-	body := a.joined(h)
-	part := a.st.NextPart[lane]
-	a.st.NextPart[lane]++
-	if p.Parts.Count == 0 {
-		p.Parts.First, p.FirstAt = part, h.firstAt
-		h.scan = new(tap.Scanner)
-	}
-	p.Parts.Count++
-	p.Parts.Bytes += uint64(len(body))
-	p.LastAt = h.lastAt
-	if n := headLimit - len(h.head); n > 0 {
-		h.head = append(h.head, body[:min(n, len(body))]...)
-	}
-	h.scan.Write(body)
-	bucket := part
-	for i := range a.out.values {
-		if v := &a.out.values[i]; v.part && v.bucket>>56 == uint64(lane) {
-			bucket = v.bucket
-			break
-		}
+	n := c.Parts.First + c.Parts.Count
+	c.Parts.Count++
+	c.Parts.Bytes += uint64(len(body))
+	if c.batch != a.batch {
+		c.batch, c.bucket = a.batch, n
 	}
 	from := len(a.out.buf)
-	a.out.buf = encodePart(a.out.buf, part, body, a.plain)
-	a.out.values = append(a.out.values, value{part: true, bucket: bucket, key: part, from: from, to: len(a.out.buf)})
-	h.pieces, h.bytes = h.pieces[:0], 0
+	a.out.buf = encodePart(a.out.buf, n, body, a.plain)
+	a.out.values = append(a.out.values, value{part: true, bucket: c.bucket, key: n, from: from, to: len(a.out.buf)})
 }
 
 // end finishes the lane's last frame, if it lacks its terminator.
 func (a *assembler) end(lane tap.Lane) {
-	h, p := &a.held[lane], &a.st.Pending[lane]
-	if h.bytes == 0 && p.Parts.Count == 0 {
-		return
+	if c := &a.lanes[lane]; !c.empty() {
+		a.cut(lane, c.LastAt)
 	}
-	at := p.LastAt
-	if h.bytes > 0 {
-		at = h.lastAt
-	}
-	a.finish(lane, at)
 }
 
-// note adds a life frame.
-func (a *assembler) note(at time.Duration, payload []byte) {
+// cut finishes a lane's current frame where it is.
+func (a *assembler) cut(lane tap.Lane, at time.Duration) {
+	a.finish(&a.lanes[lane], at)
+	a.split[lane] = tap.Splitter{}
+}
+
+// midFrame reports whether any frame has begun and not ended.
+func (a *assembler) midFrame() bool {
+	for lane := range a.lanes {
+		if !a.lanes[lane].empty() {
+			return true
+		}
+	}
+	return len(a.streams) > 0
+}
+
+// endAll finishes all frames that have begun as they are.
+func (a *assembler) endAll() {
+	for lane := range tap.Lanes {
+		a.end(lane)
+	}
+	for _, c := range a.unfinished() {
+		a.finish(c, c.LastAt)
+	}
+	clear(a.streams)
+}
+
+// unfinished returns the streams that are in the middle of a frame, in the order
+// in which they were heard of last.
+func (a *assembler) unfinished() []*current {
+	return slices.SortedFunc(maps.Values(a.streams), func(a, b *current) int {
+		return cmp.Or(cmp.Compare(a.LastAt, b.LastAt), cmp.Compare(a.exchange, b.exchange), cmp.Compare(a.lane, b.lane))
+	})
+}
+
+// note adds a life frame, of an exchange or of the run.
+func (a *assembler) note(exchange uint64, at time.Duration, payload []byte) {
 	r := record{}
-	r.Lane, r.At, r.Size = tap.Life, at, int64(len(payload))
+	r.Lane, r.Exchange, r.At, r.Size = tap.Life, exchange, at, int64(len(payload))
 	f := r.Frame
 	f.Seq, f.Raw = a.st.NextSeq, payload
 	a.tally.Add(&f)
@@ -241,26 +223,27 @@ func (a *assembler) note(at time.Duration, payload []byte) {
 }
 
 // gap accounts for bytes that crossed unrecorded: the frames that lie wholly in
-// it keep their numbers, so that what is missing can be named, and those that
-// it cuts are marked torn.
+// it keep their numbers, so that what is missing can be named, and those of
+// stdio that it cuts are marked torn. Which frames of streams it cuts is in
+// pieces before it, and what it lacks of them is counted on the lane life, which
+// has none to cut.
 func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane) {
 	var frames, bytes uint64
 	for lane := range lost {
-		l := &lost[lane]
-		if l.Bytes == 0 {
+		l, c := &lost[lane], &a.lanes[lane]
+		if *l == (lostLane{}) {
 			continue
 		}
 		bytes += l.Bytes
-		h, p := &a.held[lane], &a.st.Pending[lane]
-		if h.bytes > 0 || p.Parts.Count > 0 {
-			p.Torn = true
-			a.finish(tap.Lane(lane), at)
+		if !c.empty() {
+			c.Torn = true
+			a.cut(tap.Lane(lane), at)
 			if l.Frames > 0 {
 				l.Frames--
 			}
 		}
 		frames += l.Frames
-		p.Torn = l.Mid
+		c.Torn = l.Mid
 	}
 	e := tap.Event{Name: tap.EventGap, Bytes: bytes}
 	if frames > 0 {
@@ -271,17 +254,23 @@ func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane) {
 		}
 		a.st.NextSeq += frames
 	}
-	a.note(at, e.Encode())
+	a.note(0, at, e.Encode())
 }
 
 // commit ends the batch: what is unfinished becomes parts, so that the memory
 // of every chunk is free again.
 func (a *assembler) commit(next uint64) *batch {
-	if a.held[tap.Stderr].bytes > 0 { // a piece is all that stderr promises
-		a.finish(tap.Stderr, a.held[tap.Stderr].lastAt)
+	if c := &a.lanes[tap.Stderr]; c.bytes > 0 { // a piece is all that stderr promises
+		a.cut(tap.Stderr, c.LastAt)
 	}
-	for lane := range a.held {
-		a.flushPart(tap.Lane(lane))
+	for lane := range a.lanes {
+		a.flush(&a.lanes[lane])
+		a.st.Pending[lane] = a.lanes[lane].Pending
+	}
+	a.st.Open = a.st.Open[:0]
+	for _, c := range a.unfinished() {
+		a.flush(c)
+		a.st.Open = append(a.st.Open, OpenFrame{Exchange: c.exchange, Lane: c.lane, Form: c.form, Pending: c.Pending})
 	}
 	if a.open && a.put != a.seg.count {
 		a.putSegment()

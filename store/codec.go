@@ -28,10 +28,11 @@ import (
 //	44  4  length of what follows the header
 //	48     body and table
 //
-// The body is the frames' bytes, joined. The table has a record a frame: a byte of flags (lane in the low two bits),
-// then uvarints: At less the previous frame's At, then where the flag is set
-// Took, Exchange, and the number of the first part, how many and their total
-// length; then the length of the frame's bytes in the body.
+// The body is the frames' bytes, joined. The table has a record a frame: a byte
+// of flags (lane in the low two bits), then uvarints: At less the previous
+// frame's At, then where the flag is set Took, Exchange, Form (since format 2),
+// and the number of the first part, how many and their total length; then the
+// length of the frame's bytes in the body.
 const (
 	segmentMagic  = "mtapseg1"
 	segmentHeader = 48
@@ -47,7 +48,8 @@ const (
 	flagExchange = 0x08
 	flagParts    = 0x10
 	flagTorn     = 0x20
-	flagsKnown   = flagLane | flagTook | flagExchange | flagParts | flagTorn
+	flagForm     = 0x40
+	flagsKnown   = flagLane | flagTook | flagExchange | flagParts | flagTorn | flagForm
 
 	// maxSegment bounds what one segment may claim to hold, so that a hostile
 	// file cannot make a reader allocate more than this at once.
@@ -107,6 +109,9 @@ func (s *segment) add(r *record, pieces ...[]byte) {
 	if r.Torn {
 		flags |= flagTorn
 	}
+	if r.Form != tap.FormLine {
+		flags |= flagForm
+	}
 	t := append(s.table, flags)
 	t = binary.AppendUvarint(t, uint64(r.At-s.last))
 	if flags&flagTook != 0 {
@@ -114,6 +119,9 @@ func (s *segment) add(r *record, pieces ...[]byte) {
 	}
 	if flags&flagExchange != 0 {
 		t = binary.AppendUvarint(t, r.Exchange)
+	}
+	if flags&flagForm != 0 {
+		t = binary.AppendUvarint(t, uint64(r.Form))
 	}
 	if flags&flagParts != 0 {
 		t = binary.AppendUvarint(t, r.parts.First)
@@ -271,13 +279,18 @@ func (d *tableDecoder) next() (r record, ok bool) {
 	if flags&flagExchange != 0 {
 		r.Exchange = d.uvarint()
 	}
+	form := uint64(tap.FormLine)
+	if flags&flagForm != 0 {
+		form = d.uvarint()
+	}
 	if flags&flagParts != 0 {
 		r.parts = partRef{First: d.uvarint(), Count: d.uvarint(), Bytes: d.uvarint()}
 	}
 	n := d.uvarint()
-	if d.bad || n > uint64(len(d.body)) || d.at < 0 || r.Took < 0 || r.parts.Bytes > 1<<50 {
+	if d.bad || n > uint64(len(d.body)) || d.at < 0 || r.Took < 0 || r.parts.Bytes > 1<<50 || form >= uint64(tap.Forms) {
 		return r, false
 	}
+	r.Form = tap.Form(form)
 	r.Raw, d.body = d.body[:n:n], d.body[n:]
 	r.Size = int64(n) + int64(r.parts.Bytes)
 	d.seq++

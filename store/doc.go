@@ -22,7 +22,7 @@
 //	  <first seq>       bucket, one a commit, named by its first frame number
 //	    <first seq>     a segment of frames
 //	parts               bucket
-//	  <first part>      bucket, one a commit and lane, named by its first part
+//	  <first part>      bucket, one a commit and frame, named by its first part
 //	    <part>          a segment that holds one part of a long frame
 //
 // Numbers in keys are eight bytes, big-endian. Before each JSON value stands its
@@ -38,13 +38,19 @@
 // Frames that do not end within a commit, or that exceed tap.PartSize, are
 // written as parts as they come; the frame's record, written with its last
 // byte, names them. So a commit leaves nothing behind in memory, and the memory
-// of the queue can be used again.
+// of the queue can be used again. The frames of HTTP come on many streams at
+// once, one a lane of an exchange; of each that is in the middle of a frame, and
+// of no other, the state says which parts there are.
+//
+// Format 2 has the form of a frame in its record. Format 1, which had lines
+// only, reads the same otherwise.
 //
 // # The queue
 //
 // Beside the file, <file>.queue is mapped into the memory of the tap while it
-// runs. The pumps read straight into it and forward straight out of it, and
-// each chunk gets a ticket there. A tap killed with SIGKILL leaves the queue;
+// runs. The pumps of stdio read straight into it and forward straight out of it;
+// what crosses as HTTP is not what is recorded of it, and is copied. Each chunk
+// gets a ticket there. A tap killed with SIGKILL leaves the queue;
 // whoever opens the recording next takes its lock, appends what the last commit
 // had not seen yet, and removes it. A queue from before the machine last booted
 // is not believed, because its pages may have reached the disk in any order.

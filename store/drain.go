@@ -33,8 +33,8 @@ func drainDead(path string) error {
 		if err = d.appendTo(path); err != nil {
 			return fmt.Errorf("recover %s: %w", path, err)
 		}
-	} else if _, statErr := os.Stat(path); statErr != nil {
-		return fmt.Errorf("recover %s: %w", path, err) // neither file nor queue can be read
+	} else if _, statErr := os.Stat(path); statErr != nil || errors.Is(err, ErrNewer) {
+		return fmt.Errorf("recover %s: %w", path, err) // neither file nor queue can be read, or not by us
 	}
 	return os.Remove(path + QueueExt)
 }
@@ -127,13 +127,14 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 		if next, err = d.feed(asm); err != nil {
 			return err
 		}
+		for s, c := range asm.streams {
+			c.Torn = c.Torn || d.allTorn || d.torn[s]
+		}
 		if lost := d.lost; lost != [tap.Lanes]lostLane{} {
 			asm.gap(asm.seg.last, lost)
 		}
 	}
-	for lane := range tap.Lanes {
-		asm.end(lane)
-	}
+	asm.endAll()
 	if err := asm.commit(next).write(tx); err != nil {
 		return err
 	}
@@ -157,24 +158,37 @@ func resume(tx *bolt.Tx) (*assembler, error) {
 		}
 	}
 	asm.seg.last = asm.st.LastAt
-	for lane := range asm.held {
-		p, h := &asm.st.Pending[lane].Parts, &asm.held[lane]
-		if p.Count == 0 {
-			continue
-		}
-		h.scan = new(tap.Scanner)
-		for n := range p.Count {
-			body, err := partIn(tx, p.First+n)
-			if err != nil {
-				return nil, err
-			}
-			h.scan.Write(body)
-			if room := headLimit - len(h.head); room > 0 {
-				h.head = append(h.head, body[:min(room, len(body))]...)
-			}
+	for lane := range asm.lanes {
+		asm.lanes[lane].Pending = asm.st.Pending[lane]
+		if err := asm.reread(tx, &asm.lanes[lane]); err != nil {
+			return nil, err
 		}
 	}
+	for _, o := range asm.st.Open {
+		if o.Lane >= tap.Lanes || o.Form >= tap.Forms {
+			return nil, fmt.Errorf("%w: it goes on with a frame of lane %d and form %d", ErrDamaged, o.Lane, o.Form)
+		}
+		c := &current{stream: stream{o.Exchange, o.Lane}, form: o.Form, Pending: o.Pending}
+		if err := asm.reread(tx, c); err != nil {
+			return nil, err
+		}
+		asm.streams[c.stream] = c
+	}
 	return asm, nil
+}
+
+// reread takes up a frame that has begun, by the parts that the recording has.
+func (a *assembler) reread(tx *bolt.Tx, c *current) error {
+	var before uint64
+	for n := range c.Parts.Count {
+		body, err := partIn(tx, c.Parts.First+n)
+		if err != nil {
+			return err
+		}
+		a.remember(c, body, before)
+		before += uint64(len(body))
+	}
+	return nil
 }
 
 // partIn returns one part of a long frame.
@@ -216,13 +230,11 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 		// The file that had these was removed. The ring still names them, but
 		// their memory holds something else by now.
 		begin = d.drained
-		asm.note(asm.seg.last, tap.Event{Name: tap.EventGap, Error: "the recording's file was removed, with what it held"}.Encode())
+		asm.note(0, asm.seg.last, tap.Event{Name: tap.EventGap, Error: "the recording's file was removed, with what it held"}.Encode())
 	}
 	for next = begin; ; next++ {
 		e := d.ring[next%ringEntries]
-		if e.Mark != next+1 || e.Lane >= uint8(tap.Lanes) || e.Kind > entryGap ||
-			uint64(e.N) > uint64(d.blockSize) || e.Pos > size-uint64(e.N) ||
-			e.At < int64(asm.seg.last) || next-begin == ringEntries {
+		if e.Mark != next+1 || e.Pos > size-uint64(e.N) || e.At < int64(asm.seg.last) || next-begin == ringEntries || !d.sane(&e) {
 			return next, nil
 		}
 		p := make([]byte, e.N)
@@ -231,4 +243,11 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 		}
 		feed(asm, []entry{e}, func(*entry) []byte { return p })
 	}
+}
+
+// sane reports whether an entry can be what it says.
+func (d *deadQueue) sane(e *entry) bool {
+	isNumbered := e.Kind == entryPiece || e.Kind == entryEvent
+	return e.Kind < entryKinds && e.Lane < uint8(tap.Lanes) && e.Form < uint8(tap.Forms) &&
+		uint64(e.N) <= uint64(d.blockSize) && (!isNumbered || e.N >= streamBytes)
 }

@@ -11,7 +11,7 @@ import (
 // FormatVersion is the version of the file format that this program writes.
 // Every version that ever shipped has a fixture in testdata/format and, where
 // it is not this one, a migration.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // Ext is the extension of a recording's file; QueueExt is what the queue of a
 // running tap has after it.
@@ -61,29 +61,38 @@ type State struct {
 	Ticket uint64 `json:"ticket"`
 	// NextSeq is the next frame number to give.
 	NextSeq uint64 `json:"next_seq"`
-	// NextPart is, per lane, the next part number to give. The lane is in the
-	// number's top byte, so that the parts of one frame are consecutive
-	// whatever the other lanes do: see partNumber.
-	NextPart [tap.Lanes]uint64 `json:"next_part"`
-	// Pending is, per lane, the frame that has begun and not ended.
+	// NextLong is the number of the next frame that comes in parts: see
+	// partNumber.
+	NextLong uint64 `json:"next_long,omitempty"`
+	// Pending is, per lane of stdio, the frame that has begun and not ended.
 	Pending [tap.Lanes]Pending `json:"pending"`
+	// Open are those of the streams of HTTP: streams that are between two
+	// frames, or over, leave nothing here.
+	Open []OpenFrame `json:"open,omitempty"`
 	// LastAt is the last frame's At.
 	LastAt time.Duration `json:"last_at,omitempty"`
 	// Gaps are the frame numbers that crossed unrecorded.
 	Gaps []tap.Range `json:"gaps,omitempty"`
+	// NextPart is of format 1. Nobody asks for it, but salvage knows a state by
+	// its members.
+	NextPart *[tap.Lanes]uint64 `json:"next_part,omitempty"`
 }
 
 // newState is the state of an empty recording.
-func newState() State {
-	s := State{NextSeq: 1}
-	for lane := range s.NextPart {
-		s.NextPart[lane] = partNumber(tap.Lane(lane), 0)
-	}
-	return s
-}
+func newState() State { return State{NextSeq: 1} }
 
-// partNumber is the number of a lane's n-th part.
-func partNumber(lane tap.Lane, n uint64) uint64 { return uint64(lane)<<56 | n }
+// partBits is how many bits of a part's number count the parts of its frame.
+const partBits = 28
+
+// partNumber is the number of the first part of the n-th frame that comes in
+// parts. The others follow it, whatever else is written meanwhile, so that a
+// frame names its parts by the first and their count, and a reader finds them
+// side by side. A number says nothing of lane or exchange, and no stream keeps
+// one between two frames: that would have to be remembered for each exchange
+// that there ever was. There is room for 2^35 long frames of 2^28 parts, which
+// is 256 TiB, or 47 days of a frame that drips into every commit. The top bit
+// sets them apart from those of format 1, which has the lane there.
+func partNumber(n uint64) uint64 { return 1<<63 | n<<partBits }
 
 // A Pending is a frame whose end has not arrived yet: the parts already in the
 // file.
@@ -93,6 +102,14 @@ type Pending struct {
 	LastAt  time.Duration `json:"last_at,omitempty"`
 	// Torn says that bytes are missing in it.
 	Torn bool `json:"torn,omitempty"`
+}
+
+// An OpenFrame is a [Pending] of a stream: of one lane of one exchange.
+type OpenFrame struct {
+	Exchange uint64   `json:"exchange,omitempty"`
+	Lane     tap.Lane `json:"lane"`
+	Form     tap.Form `json:"form"`
+	Pending
 }
 
 // An End says how a recording was finished.

@@ -59,15 +59,15 @@ func (w *Writer) Add(f tap.Frame) error {
 	}
 	f.Size = int64(len(f.Raw))
 	w.asm.tally.Add(&f)
-	r, rest := record{Frame: f}, f.Raw
+	c, rest := current{stream: stream{f.Exchange, f.Lane}, form: f.Form}, f.Raw
 	for len(rest) > w.parts {
-		w.part(&r, rest[:w.parts])
+		w.asm.part(&c, rest[:w.parts])
 		rest = rest[w.parts:]
 		if err := w.flush(w.limit); err != nil {
 			return err
 		}
 	}
-	w.asm.append(&r, rest)
+	w.asm.append(&record{Frame: f, parts: c.Parts}, rest)
 	return w.flush(w.limit)
 }
 
@@ -80,6 +80,8 @@ func (w *Writer) check(f *tap.Frame) error {
 		return fmt.Errorf("frame %d comes after frame %d; numbers must ascend from 1", f.Seq, w.asm.st.NextSeq-1)
 	case f.Lane >= tap.Lanes:
 		return fmt.Errorf("frame %d is of the unknown lane %d", f.Seq, f.Lane)
+	case f.Form >= tap.Forms:
+		return fmt.Errorf("frame %d is of the unknown form %d", f.Seq, f.Form)
 	case f.At < w.asm.seg.last:
 		return fmt.Errorf("frame %d was at %v, before the frame that it follows, at %v", f.Seq, f.At, w.asm.seg.last)
 	case f.Took < 0 || f.Took > f.At:
@@ -88,28 +90,6 @@ func (w *Writer) check(f *tap.Frame) error {
 		return fmt.Errorf("frame %d has %d of its %d bytes; it must be read whole first", f.Seq, len(f.Raw), f.Size)
 	}
 	return nil
-}
-
-// part puts one part of the record's frame into the batch.
-func (w *Writer) part(r *record, body []byte) {
-	out, next := w.asm.out, &w.asm.st.NextPart[r.Lane]
-	n := *next
-	*next++
-	if r.parts.Count == 0 {
-		r.parts.First = n
-	}
-	r.parts.Count++
-	r.parts.Bytes += uint64(len(body))
-	bucket := n
-	for i := range out.values {
-		if v := &out.values[i]; v.part && v.bucket>>56 == uint64(r.Lane) {
-			bucket = v.bucket
-			break
-		}
-	}
-	from := len(out.buf)
-	out.buf = encodePart(out.buf, n, body, false)
-	out.values = append(out.values, value{part: true, bucket: bucket, key: n, from: from, to: len(out.buf)})
 }
 
 // flush commits when more than limit bytes have gathered.

@@ -32,10 +32,19 @@ const (
 
 // Kinds of entry.
 const (
-	entryData uint8 = iota // bytes of a lane
-	entryEnd               // the lane is over
-	entryNote              // a whole life frame
-	entryGap               // a lost account, JSON: bytes crossed unrecorded
+	entryData  uint8 = iota // bytes of a lane
+	entryEnd                // the lane is over
+	entryNote               // a whole life frame
+	entryGap                // a lost account, JSON: bytes crossed unrecorded
+	entryPiece              // bytes of a frame of a stream, behind the number of its exchange
+	entryEvent              // a whole life frame, behind the number of its exchange
+	entryKinds
+)
+
+// Flags of an entryPiece.
+const (
+	pieceEnd  uint8 = 1 << iota // it is the frame's last
+	pieceTorn                   // bytes of the frame are missing before it
 )
 
 // An entry is one chunk. The fields are written first and Mark last, so an
@@ -45,10 +54,11 @@ type entry struct {
 	At   int64  // nanoseconds since the start
 	Pos  uint64 // offset in the blocks
 	N    uint32
-	Lane uint8
-	Kind uint8
-	_    uint16
+	tag
 }
+
+// A tag says what the bytes of an entry are. Form and Flags are of an entryPiece.
+type tag struct{ Lane, Kind, Form, Flags uint8 }
 
 var _ [entryBytes - unsafe.Sizeof(entry{})]struct{} // the layout is a file format
 
@@ -94,13 +104,18 @@ type queue struct {
 	usable   int   // blocks from here on cannot be had (disk full)
 	lanes    [tap.Lanes]laneRoom
 	lost     [tap.Lanes]lostLane
-	missed   bool // lost is not all zero
+	missed   bool // something is in lost or torn
 	failing  bool // the store fails: lend scratch rather than wait
 	closed   bool
 	progress time.Time // when the store last took something, or the queue was empty
 	sleeping bool      // the writer waits for wake
 	wake     chan struct{}
-	stalled  func() // called once without the lock when the store has not moved for stallLimit
+
+	open     map[stream]struct{}   // those with a frame in the ring that has not ended
+	torn     map[stream]lostStream // those of which something was lost since the last account
+	tornKept int                   // how many of them the header names
+
+	stalled func() // called once without the lock when the store has not moved for stallLimit
 }
 
 // stallLimit is how long a store may take nothing, with the queue full, before
@@ -133,6 +148,7 @@ func newQueue(mem []byte, blockSize, blocks int, file *queueFile, epoch time.Tim
 		ring:   unsafe.Slice((*entry)(unsafe.Pointer(&mem[queueHead])), ringEntries),
 		blocks: mem[queueHead+ringEntries*entryBytes:],
 		state:  make([]block, blocks), usable: blocks, progress: epoch,
+		open: make(map[stream]struct{}), torn: make(map[stream]lostStream),
 		wake: make(chan struct{}, 1),
 	}
 	q.space.L = &q.mu
@@ -262,7 +278,7 @@ func (q *queue) record(lane tap.Lane, n int) {
 		q.lose(lane, q.blocks[at:at+n])
 		return
 	}
-	q.enter(lane, entryData, l.block, l.off, n)
+	q.enter(tag{Lane: uint8(lane), Kind: entryData}, l.block, l.off, n)
 	l.off += n
 }
 
@@ -272,7 +288,7 @@ func (q *queue) salvage(lane tap.Lane, p []byte) {
 	l := &q.lanes[lane]
 	for len(p) > 0 && q.next-q.drained < ringEntries-ringReserve && q.place(l) && q.settle() {
 		n := copy(q.blocks[l.block*q.blockSize+l.off:(l.block+1)*q.blockSize], p)
-		q.enter(lane, entryData, l.block, l.off, n)
+		q.enter(tag{Lane: uint8(lane), Kind: entryData}, l.block, l.off, n)
 		l.off += n
 		p = p[n:]
 	}
@@ -280,12 +296,12 @@ func (q *queue) salvage(lane tap.Lane, p []byte) {
 }
 
 // enter writes one entry. The bytes lie at off in block i.
-func (q *queue) enter(lane tap.Lane, kind uint8, i, off, n int) {
+func (q *queue) enter(t tag, i, off, n int) {
 	if q.next == q.drained {
 		q.progress = time.Now()
 	}
 	e := &q.ring[q.next%ringEntries]
-	e.At, e.Pos, e.N, e.Lane, e.Kind = int64(time.Since(q.epoch)), uint64(i*q.blockSize+off), uint32(n), uint8(lane), kind
+	e.At, e.Pos, e.N, e.tag = int64(time.Since(q.epoch)), uint64(i*q.blockSize+off), uint32(n), t
 	q.next++
 	atomic.StoreUint64(&e.Mark, q.next)
 	q.state[i].used += n

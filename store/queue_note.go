@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -15,36 +14,58 @@ func (q *queue) end(lane tap.Lane) {
 	defer q.mu.Unlock()
 	if l := &q.lanes[lane]; !l.ended {
 		l.ended = true
-		q.small(lane, entryEnd, nil)
+		if q.ready() {
+			q.put(tag{Lane: uint8(lane), Kind: entryEnd}, nil)
+		}
 	}
 }
 
-// note enters a life frame.
-func (q *queue) note(payload []byte) {
+// note enters a life frame of at most maxNote bytes, of an exchange or of the
+// run.
+func (q *queue) note(exchange uint64, payload []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(payload) > minRoom { // an argv of megabytes: what was run is in the header too
-		payload = payload[:minRoom]
-	}
-	if !q.settle() || !q.small(tap.Life, entryNote, payload) {
+	switch {
+	case !q.ready():
 		q.lose(tap.Life, append(payload, '\n'))
+	case exchange == 0:
+		q.put(tag{Kind: entryNote}, payload)
+	default:
+		q.putNumbered(tag{Kind: entryEvent}, exchange, payload)
 	}
 }
 
-// small enters a payload of at most minRoom bytes in the life lane's block. It
-// waits for room as a pump does, and reports false when there is none.
-func (q *queue) small(lane tap.Lane, kind uint8, payload []byte) bool {
-	l := &q.lanes[tap.Life]
-	for q.next-q.drained >= ringEntries-ringReserve/2 || !q.place(l) {
+// ready waits for room for one entry that is copied, and enters the account of
+// what was lost before it. It reports false when there is no room to be had.
+func (q *queue) ready() bool {
+	for q.spot() {
+		if !q.missed {
+			return true
+		}
+		q.account()
+	}
+	return false
+}
+
+// spot waits, as a pump does, for room for one entry of minRoom bytes: in the
+// life lane's block, which is that of all that is copied. It reports false when
+// there is none to be had.
+func (q *queue) spot() bool {
+	for q.next-q.drained >= ringEntries-ringReserve/2 || !q.place(&q.lanes[tap.Life]) {
 		if q.failing || q.closed {
 			return false
 		}
 		q.waitSpace()
 	}
-	copy(q.blocks[l.block*q.blockSize+l.off:], payload)
-	q.enter(lane, kind, l.block, l.off, len(payload))
-	l.off += len(payload)
 	return true
+}
+
+// put copies an entry to the spot that there is.
+func (q *queue) put(t tag, payload []byte) {
+	l := &q.lanes[tap.Life]
+	copy(q.blocks[l.block*q.blockSize+l.off:], payload)
+	q.enter(t, l.block, l.off, len(payload))
+	l.off += len(payload)
 }
 
 // lose accounts for bytes that cross unrecorded.
@@ -60,43 +81,35 @@ func (q *queue) lose(lane tap.Lane, p []byte) {
 	q.keepLost()
 }
 
-// keepLost writes the account of what was lost to the queue's header, so that
-// it survives the process.
-func (q *queue) keepLost() {
-	for lane := range q.lost {
-		l, b := &q.lost[lane], q.mem[headLost+lane*lostBytes:]
-		binary.LittleEndian.PutUint64(b, l.Bytes)
-		binary.LittleEndian.PutUint64(b[8:], l.Frames)
-		b[16] = 0
-		if l.Mid {
-			b[16] = 1
-		}
-	}
-}
-
 // settle enters the account of what was lost, before anything that comes after.
 // It reports false when there is no room for it yet.
-func (q *queue) settle() bool {
-	if !q.missed {
-		return true
+func (q *queue) settle() bool { return !q.missed || q.ready() }
+
+// account enters one entry of the account, for which there is a spot.
+func (q *queue) account() {
+	if q.accountStream() {
+		return
 	}
-	payload, err := json.Marshal(q.lost)
-	if err != nil {
-		panic(err) // numbers only
-	}
-	if !q.small(tap.Life, entryGap, payload) {
-		return false
+	if q.lost != [tap.Lanes]lostLane{} {
+		q.put(tag{Kind: entryGap}, mustJSON(q.lost))
 	}
 	q.lost, q.missed = [tap.Lanes]lostLane{}, false
 	q.keepLost()
-	return true
+	q.forgetTorn()
 }
 
-// settleLast settles before the end. It reports whether that made an entry.
-func (q *queue) settleLast() bool {
+// settleLast settles before the end, when the store has all else.
+func (q *queue) settleLast() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.missed && q.settle()
+	q.settle()
+}
+
+// unsettled reports whether there is an account that was not entered.
+func (q *queue) unsettled() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.missed
 }
 
 // pull hands the writer the next entries, until their bytes reach limit. more

@@ -17,6 +17,8 @@ import (
 //	  24   8  tickets below are in the recording, and their memory may be reused
 //	  32  64  boot id of the machine, zero-padded
 //	 128  96  what crossed unrecorded, 24 bytes a lane: bytes, terminators, mid
+//	 256   4  how many frames that have begun miss bytes that the ring does not tell of; above maxTorn: any
+//	 264      the streams of these, 8 bytes each: the exchange, shifted, and the lane
 //	4096      the tap.Header
 const (
 	headDrained = 24
@@ -24,7 +26,13 @@ const (
 	bootBytes   = 64
 	headLost    = 128
 	lostBytes   = 24
+	headTorn    = 256
+	headStreams = 264
 	headHeader  = 4096
+	maxTorn     = (headHeader - headStreams) / 8
+	// maxLost is more frames than any account has: one that says otherwise
+	// must not make frame numbers run over.
+	maxLost = 1 << 40
 )
 
 // A queueHeader is what the header of a queue's file says.
@@ -33,6 +41,8 @@ type queueHeader struct {
 	drained           uint64
 	boot              string
 	lost              [tap.Lanes]lostLane
+	torn              map[stream]bool
+	allTorn           bool // any frame that has begun may be
 	header            tap.Header
 }
 
@@ -60,7 +70,11 @@ func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
 // checks that the file can hold what it says.
 func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 	var q queueHeader
-	if len(b) < queueHead || string(b[:8]) != queueMagic {
+	switch {
+	case len(b) >= queueHead && string(b[:8]) == queueMagic:
+	case len(b) >= queueHead && string(b[:7]) == queueMagic[:7]:
+		return q, fmt.Errorf("its queue is %.8q: %w", b, ErrNewer)
+	default:
 		return q, fmt.Errorf("no queue header")
 	}
 	q.blockSize = int(binary.LittleEndian.Uint32(b[8:]))
@@ -79,8 +93,14 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 	for lane := range q.lost {
 		l := b[headLost+lane*lostBytes:]
 		q.lost[lane] = lostLane{
-			Bytes: binary.LittleEndian.Uint64(l), Frames: binary.LittleEndian.Uint64(l[8:]), Mid: l[16] != 0,
+			Bytes: binary.LittleEndian.Uint64(l), Frames: min(binary.LittleEndian.Uint64(l[8:]), maxLost), Mid: l[16] != 0,
 		}
+	}
+	count := binary.LittleEndian.Uint32(b[headTorn:])
+	q.allTorn, q.torn = count > maxTorn, make(map[stream]bool)
+	for i := range min(int(count), maxTorn) {
+		key := binary.LittleEndian.Uint64(b[headStreams+8*i:])
+		q.torn[stream{key / uint64(tap.Lanes), tap.Lane(key % uint64(tap.Lanes))}] = true
 	}
 	if err := json.Unmarshal(b[headHeader:headHeader+doc], &q.header); err != nil {
 		return q, fmt.Errorf("queue header: %v", err)
@@ -88,11 +108,41 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 	return q, nil
 }
 
+// keepLost writes the account of what was lost to the queue's header, so that
+// it survives the process.
+func (q *queue) keepLost() {
+	for lane := range q.lost {
+		l, b := &q.lost[lane], q.mem[headLost+lane*lostBytes:]
+		binary.LittleEndian.PutUint64(b, l.Bytes)
+		binary.LittleEndian.PutUint64(b[8:], l.Frames)
+		b[16] = 0
+		if l.Mid {
+			b[16] = 1
+		}
+	}
+}
+
+// keepTorn notes in the queue's header that bytes are missing in the frame that a
+// stream has begun, until the ring says so.
+func (q *queue) keepTorn(s stream) {
+	if q.tornKept < maxTorn {
+		binary.LittleEndian.PutUint64(q.mem[headStreams+8*q.tornKept:], s.exchange*uint64(tap.Lanes)+uint64(s.lane))
+	}
+	q.tornKept = min(q.tornKept+1, maxTorn+1)
+	binary.LittleEndian.PutUint32(q.mem[headTorn:], uint32(q.tornKept))
+}
+
+// forgetTorn takes back what keepTorn has noted.
+func (q *queue) forgetTorn() {
+	q.tornKept = 0
+	binary.LittleEndian.PutUint32(q.mem[headTorn:], 0)
+}
+
 // parseLost reads the payload of an entryGap.
 func parseLost(p []byte) (lost [tap.Lanes]lostLane) {
-	_ = json.Unmarshal(p, &lost) // written by settle; of a torn queue whatever could be read
+	_ = json.Unmarshal(p, &lost) // written by account; of a torn queue whatever could be read
 	for lane := range lost {
-		lost[lane].Frames = min(lost[lane].Frames, lost[lane].Bytes)
+		lost[lane].Frames = min(lost[lane].Frames, maxLost)
 	}
 	return lost
 }

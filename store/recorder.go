@@ -43,8 +43,8 @@ type Options struct {
 	Warn func(error)
 }
 
-// A Recorder writes one recording. It implements [tap.Recorder]: it never fails
-// towards the tap. While the disk is slow it slows the tap down; when the disk
+// A Recorder writes one recording. It implements [tap.Recorder] and
+// [tap.StreamRecorder]: it never fails towards the tap. While the disk is slow it slows the tap down; when the disk
 // fails it lets the traffic pass, warns once, keeps trying, and marks what is
 // missing.
 type Recorder struct {
@@ -57,8 +57,14 @@ type Recorder struct {
 	busy    atomic.Bool // the traffic is heavy: see run
 	closing chan struct{}
 	done    chan struct{}
-	ended   time.Time // when Close was called; set before closing is closed
+	ended   time.Time  // when Close was called; set before closing is closed
+	long    sync.Mutex // held over a life frame that is entered in pieces
 }
+
+var (
+	_ tap.Recorder       = (*Recorder)(nil)
+	_ tap.StreamRecorder = (*Recorder)(nil)
+)
 
 // Create begins a recording in dir, which it makes if need be. It fills in what
 // h lacks of ID, Start and Label, starts the clock, and returns at once: the
@@ -154,9 +160,29 @@ func (r *Recorder) Record(lane tap.Lane, n int) {
 func (r *Recorder) End(lane tap.Lane) { r.q.end(lane) }
 
 // Note implements [tap.Recorder].
-func (r *Recorder) Note(e tap.Event) { r.q.note(e.Encode()) }
+func (r *Recorder) Note(e tap.Event) { r.Event(0, e) }
 
-// Close ends all lanes, waits until everything is on disk, for a second at the
+// Piece implements [tap.StreamRecorder].
+func (r *Recorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, end bool) {
+	if len(p) > 0 || end {
+		r.q.piece(stream{exchange, lane}, form, p, end)
+	}
+}
+
+// Event implements [tap.StreamRecorder].
+func (r *Recorder) Event(exchange uint64, e tap.Event) {
+	payload := e.Encode()
+	if len(payload) <= maxNote {
+		r.q.note(exchange, payload)
+		return
+	}
+	// An argv or a header of many pages. Two at once must not mix.
+	r.long.Lock()
+	defer r.long.Unlock()
+	r.q.piece(stream{exchange, tap.Life}, tap.FormLine, payload, true)
+}
+
+// Close ends all lanes and streams, waits until everything is on disk, for a second at the
 // most, and finishes the recording. No other method may be called after it.
 func (r *Recorder) Close() {
 	for lane := range tap.Lanes {

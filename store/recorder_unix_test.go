@@ -34,6 +34,9 @@ func holdLock(t *testing.T, path string) (release func()) {
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("MCPTAP_TEST_VICTIM"); dir != "" {
+		if os.Getenv("MCPTAP_TEST_STREAMS") != "" {
+			victimOfStreams(dir)
+		}
 		victim(dir)
 		return
 	}
@@ -155,11 +158,7 @@ func deadQueueOf(t *testing.T, dir, text string) (path string) {
 	}
 	n := copy(q.room(tap.ToServer), text)
 	q.record(tap.ToServer, n)
-	// The mapping would keep the lock for as long as this process lives.
-	if err := syscall.Flock(int(q.file.f.Fd()), syscall.LOCK_UN); err != nil {
-		t.Fatal(err)
-	}
-	q.file.f.Close()
+	abandon(t, q)
 	return path
 }
 

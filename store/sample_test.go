@@ -62,6 +62,9 @@ func sampleFrames(n int) []tap.Frame {
 			f.Lane, f.Raw = tap.Stderr, []byte("a piece of stderr")
 		case i%29 == 5:
 			f.Torn, f.Exchange, f.Raw = true, uint64(i), []byte(`{"half`)
+		case i%13 == 4:
+			f.Exchange, f.Form = 1+uint64(i)<<32, tap.Form(i)%tap.Forms
+			f.Raw = append([]byte("data: "), line(rng, seq, 20+rng.IntN(400))...)
 		case i%31 == 8:
 			f.Raw = []byte{}
 		default:
@@ -144,7 +147,7 @@ func mustOpen(t testing.TB, path string) *Recording {
 
 func equalFrame(a, b *tap.Frame) bool {
 	return a.Seq == b.Seq && a.At == b.At && a.Took == b.Took && a.Lane == b.Lane && a.Exchange == b.Exchange &&
-		a.Torn == b.Torn && a.Size == b.Size && bytes.Equal(a.Raw, b.Raw)
+		a.Form == b.Form && a.Torn == b.Torn && a.Size == b.Size && bytes.Equal(a.Raw, b.Raw)
 }
 
 func sameFrames(t testing.TB, got, want []tap.Frame) {
@@ -160,8 +163,8 @@ func sameFrames(t testing.TB, got, want []tap.Frame) {
 }
 
 func show(f *tap.Frame) string {
-	return fmt.Sprintf("%d at=%d took=%d %v x%d torn=%v size=%d %.60q %x",
-		f.Seq, f.At, f.Took, f.Lane, f.Exchange, f.Torn, f.Size, f.Raw, sha256.Sum256(f.Raw))
+	return fmt.Sprintf("%d at=%d took=%d %v x%d %v torn=%v size=%d %.60q %x",
+		f.Seq, f.At, f.Took, f.Lane, f.Exchange, f.Form, f.Torn, f.Size, f.Raw, sha256.Sum256(f.Raw))
 }
 
 func readAll(t testing.TB, path string) []byte {

@@ -266,7 +266,9 @@ func TestGarbage(t *testing.T) {
 
 // FuzzRead feeds whole files.
 func FuzzRead(f *testing.F) {
-	f.Add(readAll(f, formats+"/v1"+Ext))
+	for v := 1; v <= FormatVersion; v++ {
+		f.Add(readAll(f, fmt.Sprintf("%s/v%d%s", formats, v, Ext)))
+	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(t.TempDir(), "fuzz"+Ext)
 		if err := os.WriteFile(path, content, 0o600); err != nil {

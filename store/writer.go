@@ -55,6 +55,7 @@ func (r *Recorder) run(step func() bool) {
 type encoder struct {
 	r          *Recorder
 	jobs, free chan *job
+	spare      *job          // what step had no use for at the end; nil: the committer gave up
 	next       uint64        // the ticket after the last batch
 	work, wait time.Duration // of the batch before
 	quiet      int           // how many small batches came in a row
@@ -69,6 +70,7 @@ func (r *Recorder) encode() {
 	}
 	go r.commits(e.jobs, e.free)
 	r.run(e.step)
+	e.last()
 	close(e.jobs)
 }
 
@@ -82,16 +84,14 @@ func (e *encoder) step() bool {
 	}
 	e.wait += time.Since(asked)
 	if !r.await(j) {
+		e.spare = j
 		return false
 	}
 	began := time.Now()
 	// Compression is for a disk that is the bottleneck. While more piles up and
 	// the committer was not waited for, the processor is.
 	r.asm.plain = j.more && e.wait < e.work/4
-	e.next += uint64(len(j.entries))
-	r.asm.begin(&j.out)
-	feed(r.asm, j.entries, r.q.bytes)
-	r.asm.commit(e.next)
+	e.fill(j, false)
 	e.pressure(j)
 	done := time.Now()
 	e.jobs <- j
@@ -100,6 +100,44 @@ func (e *encoder) step() bool {
 		r.rest(pace - time.Since(began))
 	}
 	return true
+}
+
+// fill makes a batch of a job's entries; the last one ends all frames.
+func (e *encoder) fill(j *job, last bool) {
+	e.next += uint64(len(j.entries))
+	e.r.asm.begin(&j.out)
+	feed(e.r.asm, j.entries, e.r.q.bytes)
+	if last {
+		e.r.asm.endAll()
+	}
+	e.r.asm.commit(e.next)
+}
+
+// last makes the batches that only the end makes: what was lost and is not
+// accounted for, and the frames that have begun and will not end.
+func (e *encoder) last() {
+	q := e.r.q
+	if e.spare == nil || !q.unsettled() && !e.r.asm.midFrame() {
+		return
+	}
+	other := <-e.free // the committer has all that it was given, so the queue has room
+	if other == nil {
+		return
+	}
+	q.settleLast()
+	jobs := []*job{e.spare, other}
+	for more := true; more; {
+		if len(jobs) == 0 {
+			jobs = append(jobs, <-e.free)
+		}
+		j := jobs[0]
+		if jobs = jobs[1:]; j == nil {
+			return
+		}
+		j.entries, more = q.pull(j.entries, commitBytes)
+		e.fill(j, !more)
+		e.jobs <- j
+	}
 }
 
 // pressure finds out whether the traffic is heavy.
@@ -123,7 +161,7 @@ func (r *Recorder) await(j *job) bool {
 		if j.entries, j.more = r.q.pull(j.entries, commitBytes); len(j.entries) > 0 {
 			return true
 		}
-		if r.isClosing() && !r.q.settleLast() {
+		if r.isClosing() {
 			return false
 		}
 		if r.q.sleep() {
@@ -144,9 +182,15 @@ func feed(a *assembler, entries []entry, bytes func(*entry) []byte) {
 		case entryEnd:
 			a.end(tap.Lane(e.Lane))
 		case entryNote:
-			a.note(at, bytes(e))
+			a.note(0, at, bytes(e))
 		case entryGap:
 			a.gap(at, parseLost(bytes(e)))
+		case entryPiece:
+			exchange, p := numbered(bytes(e))
+			a.piece(stream{exchange, tap.Lane(e.Lane)}, tap.Form(e.Form), e.Flags, at, p)
+		case entryEvent:
+			exchange, p := numbered(bytes(e))
+			a.note(exchange, at, p)
 		}
 	}
 }

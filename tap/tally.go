@@ -1,8 +1,12 @@
 package tap
 
 import (
+	"bytes"
 	"encoding/json"
+	"strconv"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // LaneCounts is a number for each lane. As JSON it is an object with the names
@@ -45,15 +49,16 @@ func (c *LaneCounts) UnmarshalJSON(b []byte) error {
 // written as JSON after any frame and continued by another process: it holds
 // all that it needs to go on. The zero value is ready.
 //
-// What it says of errors equals the sum of what [Peek] says of each frame, with
-// one exception that speed demands: see [Tally.Invalid].
+// What it says of messages that failed equals the sum of what [PeekFrame] says of
+// each frame, with one exception that speed demands: see [Tally.Invalid].
 type Tally struct {
 	// Frames and Bytes count what crossed, terminators included.
 	Frames LaneCounts `json:"frames"`
 	Bytes  LaneCounts `json:"bytes"`
 	// Errors counts the messages that tell of a failure, both ways: error
-	// responses, results with isError, and what is no message at all. Each
-	// element of a batch counts.
+	// responses, results with isError, and what is no message at all where one
+	// should be. Each element of a batch counts. So does each response of HTTP
+	// with a status that [FailedStatus] names, whatever its body says.
 	Errors uint64 `json:"errors"`
 	// Invalid counts those of Errors that are no message, by a cheap rule: a
 	// frame is taken for a message if its beginning reads like an envelope up
@@ -66,7 +71,8 @@ type Tally struct {
 	// nanoseconds from the start of the recording.
 	First time.Duration `json:"first_ns"`
 	Last  time.Duration `json:"last_ns"`
-	// Facts are what the session says about itself.
+	// Facts are what the session says about itself. A recording of HTTP may hold
+	// many: then they are those of the first that was agreed on.
 	Facts Facts `json:"facts,omitzero"`
 	// Finding is the state that Facts need to be continued.
 	Finding Finding `json:"finding,omitzero"`
@@ -74,17 +80,29 @@ type Tally struct {
 
 // Add counts a frame whose Raw is whole.
 func (t *Tally) Add(f *Frame) {
-	if !t.count(f) || t.ordinary(f.Lane, f.Raw) {
+	if !t.count(f) {
+		t.event(f)
 		return
 	}
-	m := Peek(f.Raw)
+	raw := f.Raw
+	if f.Form == FormEvent {
+		raw, _ = messageData(raw)
+	}
+	if t.ordinary(f.Lane, raw) {
+		return
+	}
+	m := PeekFrame(f)
+	if t.ofAnother(f, &m) {
+		t.failures(&m)
+		return
+	}
 	t.message(f.Lane, &m)
 }
 
 // AddLarge counts a frame that was too large to hold. The scanner has been
 // given all of it; Raw may be cut or empty, Size is the frame's length. Facts
 // are not read from the params or the result of such a frame.
-func (t *Tally) AddLarge(f *Frame, s *Scanner) {
+func (t *Tally) AddLarge(f *Frame, s *FrameScanner) {
 	if !t.count(f) {
 		return
 	}
@@ -92,7 +110,9 @@ func (t *Tally) AddLarge(f *Frame, s *Scanner) {
 	failures, invalid := s.Failures()
 	t.Errors += uint64(failures)
 	t.Invalid += uint64(invalid)
-	t.Facts.Learn(&t.Finding, f.Lane, &m)
+	if !t.ofAnother(f, &m) {
+		t.Facts.Learn(&t.Finding, f.Lane, &m)
+	}
 }
 
 // count counts the frame itself and reports whether it is a message's.
@@ -110,6 +130,34 @@ func (t *Tally) count(f *Frame) bool {
 func (t *Tally) message(lane Lane, m *Message) {
 	t.failures(m)
 	t.Facts.Learn(&t.Finding, lane, m)
+}
+
+// ofAnother reports whether the facts have nothing to learn from a message of an
+// exchange since they are agreed on, and it may be of another session. A server
+// that named itself in no answer yet may do so in any.
+func (t *Tally) ofAnother(f *Frame, m *Message) bool {
+	return f.Exchange != 0 && t.Finding.Settled && m.Kind != Response
+}
+
+// FailedStatus reports whether an HTTP status by itself tells of a failure: 500
+// and above. Those from 400 on do not, since conversations in which nothing is
+// wrong have them: a 401 begins an authorization, a 404 answers who looks for
+// metadata at a place where a server has none, and a 405 says that there is no
+// stream to GET or no session to DELETE (basic/transports, basic/authorization).
+// Where one of them refuses a message, its body is a JSON-RPC error as a rule,
+// and counts as that.
+func FailedStatus(status int) bool { return status >= 500 }
+
+// event counts the failure that the head of a response tells of.
+func (t *Tally) event(f *Frame) {
+	if f.Lane != Life || !bytes.Contains(f.Raw, []byte(`"status"`)) || !gjson.ValidBytes(f.Raw) {
+		return
+	}
+	e := gjson.ParseBytes(f.Raw)
+	status, err := strconv.Atoi(member(e, "status").Raw)
+	if err == nil && FailedStatus(status) && member(e, "event").Str == EventResponse {
+		t.Errors++
+	}
 }
 
 func (t *Tally) failures(m *Message) {

@@ -216,7 +216,7 @@ func TestAddLarge(t *testing.T) {
 	var large Tally
 	for i := range frames {
 		f := frames[i]
-		var s Scanner
+		var s FrameScanner
 		s.Write(f.Raw)
 		f.Raw = nil
 		large.AddLarge(&f, &s)

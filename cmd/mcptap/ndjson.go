@@ -30,6 +30,7 @@ type jsonHeader struct {
 	Start     time.Time   `json:"start"`
 	Transport string      `json:"transport"`
 	Command   []string    `json:"command,omitempty"`
+	Upstream  string      `json:"upstream,omitempty"`
 	Dir       string      `json:"dir,omitempty"`
 	Program   string      `json:"program,omitempty"`
 	Platform  string      `json:"platform,omitempty"`
@@ -47,6 +48,7 @@ type jsonFrame struct {
 	Took      int64           `json:"took_ns,omitempty"`
 	Lane      string          `json:"lane"`
 	Exchange  uint64          `json:"exchange,omitempty"`
+	Form      string          `json:"form,omitempty"` // "line" where it is missing
 	Torn      bool            `json:"torn,omitempty"`
 	Raw       json.RawMessage `json:"raw,omitempty"`
 	RawBase64 *string         `json:"raw_base64,omitempty"`
@@ -89,7 +91,7 @@ func (n *ndjsonWriter) begin(info store.Info) error {
 	h := info.Header
 	return n.line(jsonHeader{
 		V: jsonVersion, Type: "recording", ID: h.ID, Label: h.Label, Start: h.Start, Transport: h.Transport,
-		Command: h.Command, Dir: h.Dir, Program: h.Program, Platform: h.Platform,
+		Command: h.Command, Upstream: h.Upstream, Dir: h.Dir, Program: h.Program, Platform: h.Platform,
 		Status: info.Status.String(), Gaps: info.Gaps,
 	})
 }
@@ -107,6 +109,9 @@ func (n *ndjsonWriter) frame(f tap.Frame) error {
 	b = fmt.Appendf(b, `,"lane":%q`, f.Lane.String())
 	if f.Exchange != 0 {
 		b = fmt.Appendf(b, `,"exchange":%d`, f.Exchange)
+	}
+	if f.Form != tap.FormLine {
+		b = fmt.Appendf(b, `,"form":%q`, f.Form.String())
 	}
 	if f.Torn {
 		b = append(b, `,"torn":true`...)
@@ -227,7 +232,7 @@ func (n *ndjsonReader) header() (source, error) {
 	}
 	return source{
 		header: tap.Header{ID: h.ID, Label: h.Label, Start: h.Start, Transport: h.Transport,
-			Command: h.Command, Dir: h.Dir, Program: h.Program, Platform: h.Platform},
+			Command: h.Command, Upstream: h.Upstream, Dir: h.Dir, Program: h.Program, Platform: h.Platform},
 		gaps: h.Gaps,
 	}, nil
 }
@@ -284,6 +289,11 @@ func (j *jsonFrame) decode() (tap.Frame, error) {
 	}
 	f := tap.Frame{Seq: j.Seq, At: time.Duration(j.At), Took: time.Duration(j.Took),
 		Lane: lane, Exchange: j.Exchange, Torn: j.Torn}
+	if j.Form != "" {
+		if f.Form, err = tap.ParseForm(j.Form); err != nil {
+			return f, err
+		}
+	}
 	switch {
 	case (j.Raw == nil) == (j.RawBase64 == nil):
 		return f, errors.New("a frame must have raw or raw_base64")

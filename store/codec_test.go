@@ -1,0 +1,43 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A record comes back as it was, in every form; one of a form that there is not,
+// or with a flag that has no meaning, is refused.
+func TestRecordForms(t *testing.T) {
+	var s segment
+	s.reset(1, 0)
+	for form := range tap.Forms + 1 {
+		r := record{Frame: tap.Frame{Lane: tap.ToClient, At: 5, Took: 1, Exchange: 1 << 60, Form: form}, parts: partRef{partNumber(1<<35 - 1), 1 << 28, 1 << 48}}
+		s.add(&r, []byte("x"))
+	}
+	d := tableDecoder{table: s.table, body: s.body, seq: 1}
+	for form := range tap.Forms {
+		r, ok := d.next()
+		if !ok || r.Form != form || r.Exchange != 1<<60 || r.Took != 1 || r.parts.First != partNumber(1<<35-1) || r.Size != 1<<48+1 {
+			t.Errorf("%v: %+v, %v", form, r, ok)
+		}
+	}
+	if r, ok := d.next(); ok {
+		t.Errorf("%+v", r)
+	}
+	d = tableDecoder{table: []byte{0x80, 0, 0}}
+	if r, ok := d.next(); ok {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The numbers of parts neither meet those of another frame, nor those of format
+// 1, nor run over.
+func TestPartNumbers(t *testing.T) {
+	if last := partNumber(1<<35-1) + 1<<partBits - 1; last != 1<<64-1 {
+		t.Errorf("the last is %#x", last)
+	}
+	if partNumber(0) <= uint64(tap.Lanes)<<56 || partNumber(1)-partNumber(0) != 1<<partBits {
+		t.Errorf("%#x, %#x", partNumber(0), partNumber(1))
+	}
+}

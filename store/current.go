@@ -1,0 +1,118 @@
+package store
+
+import (
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+const (
+	// headLimit is up to which length the parts of a frame are kept for the
+	// tally, and headsLimit those of all frames together, of which there may be
+	// thousands. Of a longer frame the tally only gets what a
+	// [tap.FrameScanner] saw.
+	headLimit  = 64 << 10
+	headsLimit = 4 << 20
+)
+
+// A current is the frame that a lane of stdio or a stream is in the middle of:
+// what of it is still in the queue's memory, and what is known of its parts.
+type current struct {
+	stream // its exchange is 0 on stdio
+	form   tap.Form
+	Pending
+
+	pieces [][]byte
+	bytes  int
+	head   []byte            // all of its parts, or nothing
+	scan   *tap.FrameScanner // has seen its parts
+	// bucket is where its parts go in a batch.
+	batch, bucket uint64
+}
+
+// empty reports whether no byte of the frame has come.
+func (c *current) empty() bool { return c.bytes == 0 && c.Parts.Count == 0 }
+
+// hold takes bytes, which stay in the queue's memory.
+func (c *current) hold(at time.Duration, p []byte) {
+	if c.empty() {
+		c.FirstAt = at
+	}
+	c.LastAt = at
+	c.pieces = append(c.pieces, p)
+	c.bytes += len(p)
+}
+
+// finish ends the frame, and begins the next one of its stream.
+func (a *assembler) finish(c *current, at time.Duration) {
+	at = max(at, a.seg.last) // it is numbered now, and time does not run backwards
+	r := record{parts: c.Parts}
+	r.Lane, r.Exchange, r.Form, r.At, r.Torn = c.lane, c.exchange, c.form, at, c.Torn
+	r.Size = int64(c.Parts.Bytes) + int64(c.bytes)
+	if !c.empty() {
+		r.Took = max(at-c.FirstAt, 0) // what a damaged queue says may not fit
+	}
+	a.count(&r, c)
+	a.append(&r, c.pieces...)
+	a.heads -= len(c.head)
+	*c = current{stream: c.stream, form: c.form, pieces: c.pieces[:0]}
+}
+
+// count gives the frame to the tally.
+func (a *assembler) count(r *record, c *current) {
+	f := r.Frame
+	f.Seq = a.st.NextSeq
+	switch {
+	case c.Parts.Count == 0 && len(c.pieces) == 1:
+		f.Raw = c.pieces[0]
+		a.tally.Add(&f)
+	case uint64(len(c.head)) == c.Parts.Bytes:
+		a.join = append(a.join[:0], c.head...)
+		for _, p := range c.pieces {
+			a.join = append(a.join, p...)
+		}
+		f.Raw = a.join
+		a.tally.Add(&f)
+	default:
+		for _, p := range c.pieces {
+			c.scan.Write(p)
+		}
+		a.tally.AddLarge(&f, c.scan)
+	}
+}
+
+// flush writes what is held of a frame as a part. One of too many parts becomes
+// two frames instead.
+func (a *assembler) flush(c *current) {
+	if c.bytes == 0 {
+		return
+	}
+	if c.Parts.Count == a.most {
+		a.finish(c, c.LastAt)
+		return
+	}
+	a.join = a.join[:0]
+	for _, p := range c.pieces {
+		a.join = append(a.join, p...)
+	}
+	a.remember(c, a.join, c.Parts.Bytes)
+	a.part(c, a.join)
+	c.pieces, c.bytes = c.pieces[:0], 0
+}
+
+// remember keeps of a part what the tally will want, when so many bytes of the
+// frame came before it.
+func (a *assembler) remember(c *current, part []byte, before uint64) {
+	if c.scan == nil {
+		c.scan = tap.NewFrameScanner(c.form)
+	}
+	c.scan.Write(part)
+	n := len(part)
+	if uint64(len(c.head)) == before && len(c.head)+n <= headLimit && a.heads+n <= headsLimit {
+		c.head = append(c.head, part...)
+		a.heads += n
+		return
+	}
+	a.heads -= len(c.head)
+	c.head = nil
+}

@@ -1,0 +1,98 @@
+package tap
+
+import "strconv"
+
+// PeekFrame says what a frame is in JSON-RPC whatever its form. Its Raw must be
+// whole; of a longer one a [FrameScanner] tells. It does not look at the lane:
+// what stands on stderr or on life is no message's.
+//
+//   - A line, and the text of a WebSocket message, is read by [Peek].
+//   - So is the data of an event. One without data, as sent to keep a connection
+//     open or to give out an id, and one with another name than "message", such
+//     as "endpoint" (2024-11-05, basic/transports), is [Other].
+//   - A body is read if it means to be JSON-RPC. It does if it is an object with
+//     a member jsonrpc, or with an id beside a method, a result or an error, or
+//     with a method that is known; or if it is an array with a message in it. A
+//     body that breaks off or is broken is [Invalid] if what stands before that
+//     has one of jsonrpc, method and result, or an error that is an object. Any
+//     other body is Other: a page, a token response, nothing at all.
+//   - What a WebSocket's control frames carry, and bytes that could not be read,
+//     is Other.
+//
+// Byte slices of the message point into Raw, but for an event with several lines
+// of data: then they point into a copy.
+func PeekFrame(f *Frame) Message {
+	switch f.Form {
+	case FormLine, FormText, FormBinary:
+		return Peek(f.Raw)
+	case FormBody:
+		return peekBody(f.Raw)
+	case FormEvent:
+		if data, ok := messageData(f.Raw); ok {
+			return Peek(data)
+		}
+	}
+	return Message{Kind: Other}
+}
+
+// Payload returns what of a frame is for showing and searching: the data of an
+// event that has any, without a copy if it is one line; of any other frame, Raw.
+func Payload(f *Frame) []byte {
+	if f.Form == FormEvent {
+		if x := parseEventLines(f.Raw); len(x.data) > 0 {
+			return x.data
+		}
+	}
+	return f.Raw
+}
+
+// messageData returns the data of an event, and whether it should be a message.
+func messageData(raw []byte) (data []byte, ok bool) {
+	x := parseEventLines(raw)
+	return x.data, namesMessage(x.name) && len(trimSpace(x.data)) > 0
+}
+
+// namesMessage reports whether an event of that name carries a message.
+func namesMessage(name []byte) bool { return len(name) == 0 || string(name) == "message" }
+
+// peekBody is [Peek] for a body, which may be anything.
+func peekBody(raw []byte) Message {
+	var s scan
+	s.raw = raw
+	s.feed(raw)
+	s.close()
+	if !s.meant() {
+		return Message{Kind: Other}
+	}
+	m := s.message()
+	if i := invalidUTF8(raw); i >= 0 && m.Kind != Invalid {
+		m.Reason = remark(m.Reason, "not UTF-8 at byte "+strconv.Itoa(i))
+	}
+	return m
+}
+
+// meant reports whether a body that is over means to be JSON-RPC.
+func (s *scan) meant() bool {
+	broken := s.state == stBroken
+	switch {
+	case s.base == 2 && broken: // in its last element, or behind it
+		return min(s.elements, MaxBatch) > s.invalid+1 || s.looksMeant()
+	case s.base == 2:
+		return min(s.elements, MaxBatch) > s.invalid
+	case broken:
+		return s.looksMeant()
+	case s.class[fJSONRPC] != 0:
+		return true
+	case s.class[fMethod] == '"':
+		if _, known := methodIndex[methodName(s.text[fMethod])]; known {
+			return true
+		}
+	}
+	return s.class[fID] != 0 && (s.class[fMethod] != 0 || s.class[fResult] != 0 || s.class[fError] != 0)
+}
+
+// looksMeant reports whether what was read of a broken object reads like a
+// message.
+func (s *scan) looksMeant() bool {
+	return s.class[fJSONRPC] != 0 || s.class[fMethod] == '"' || s.class[fResult] != 0 || s.class[fError] == '{'
+}

@@ -1,0 +1,142 @@
+package tap
+
+import "bytes"
+
+// An SSESplitter cuts an event stream (WHATWG HTML, server-sent events,
+// "parsing an event stream") into units that end with a blank line: an event, or
+// a block of nothing but comments, or a blank line alone. The units, joined, are
+// the stream, so a byte order mark belongs to the first of them. It holds no
+// bytes, so its memory is constant whatever it is fed. The zero value is ready.
+//
+// A line may end in \n, \r or \r\n. A blank line that ends in \r may have a \n
+// behind it that is not there yet. In a stream that has ended its last line in a
+// lone \r none is waited for, and one that comes all the same is a blank line of
+// its own; in every other stream the unit is over when the next byte is seen,
+// which is at once where lines end in \r\n. So the same stream makes the same
+// units whatever the chunks are.
+type SSESplitter struct {
+	held int  // bytes of the current unit since the last cut
+	mark int  // bytes of a byte order mark at the stream's beginning; -1: behind it
+	line bool // the current line has bytes
+	lone bool // the line end before was a \r without \n
+	cr   crState
+}
+
+// A crState says what a \r has ended of which it is not known whether \n follows.
+type crState uint8
+
+const (
+	crNone  crState = iota
+	crLine          // a line
+	crBlank         // a blank line, and with it the unit
+)
+
+// Next returns how many leading bytes of chunk belong to the current unit and
+// what follows them, as [Splitter.Next] does. Call it again with the rest of the
+// chunk while that is not empty. n is 0 where a unit was over before the chunk,
+// which is only known now; then cut is [CutFrame].
+func (s *SSESplitter) Next(chunk []byte) (n int, cut Cut) {
+	if s.cr == crBlank && len(chunk) > 0 {
+		if chunk[0] == '\n' {
+			n = 1
+		}
+		return n, s.over(n == 0)
+	}
+	window := chunk[:min(len(chunk), PartSize-s.held)]
+	for n < len(window) {
+		if s.cr == crLine {
+			if s.line, s.cr, s.lone = false, crNone, window[n] != '\n'; !s.lone {
+				n++
+				continue
+			}
+		}
+		if !s.line && s.inMark(window[n]) {
+			n++
+			continue
+		}
+		if !s.line && (window[n] == '\n' || window[n] == '\r') {
+			return s.blank(window, n)
+		}
+		s.line = true
+		i := lineEnd(window[n:])
+		if n += i; n == len(window) {
+			break
+		}
+		if window[n] == '\n' {
+			s.line, s.lone = false, false
+		} else {
+			s.cr = crLine
+		}
+		n++
+	}
+	return n, s.part(n)
+}
+
+// blank ends the unit with the blank line whose end begins at window[n].
+func (s *SSESplitter) blank(window []byte, n int) (int, Cut) {
+	switch {
+	case window[n] == '\n':
+		return n + 1, s.over(false)
+	case s.lone:
+		return n + 1, s.over(true)
+	}
+	if n++; n == len(window) {
+		s.cr = crBlank
+		return n, s.part(n)
+	}
+	if window[n] == '\n' {
+		return n + 1, s.over(false)
+	}
+	return n, s.over(true)
+}
+
+// over begins a new unit. lone says that the last one ended in a lone \r.
+func (s *SSESplitter) over(lone bool) Cut {
+	s.held, s.line, s.cr, s.lone = 0, false, crNone, lone
+	return CutFrame
+}
+
+// part counts n bytes of the unit that goes on.
+func (s *SSESplitter) part(n int) Cut {
+	if s.held += n; s.held == PartSize {
+		s.held = 0
+		return CutPart
+	}
+	return CutNone
+}
+
+// inMark reports whether c belongs to a byte order mark at the stream's
+// beginning. The beginning of one alone makes a line that is not blank.
+func (s *SSESplitter) inMark(c byte) bool {
+	if s.mark < 0 {
+		return false
+	}
+	if s.mark < len(byteOrderMark) && c == byteOrderMark[s.mark] {
+		s.mark++
+		return true
+	}
+	s.line = s.mark > 0 && s.mark < len(byteOrderMark)
+	s.mark = -1
+	return false
+}
+
+// lineEnd returns where the first \n or \r stands in p, len(p) if none does. It
+// looks at a stretch at a time, so that neither is searched for far behind the
+// other.
+func lineEnd(p []byte) int {
+	const stretch = 256
+	for from := 0; from < len(p); from += stretch {
+		b := p[from:min(from+stretch, len(p))]
+		end := bytes.IndexByte(b, '\n')
+		if end >= 0 {
+			b = b[:end]
+		}
+		if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
+			return from + cr
+		}
+		if end >= 0 {
+			return from + end
+		}
+	}
+	return len(p)
+}

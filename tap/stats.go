@@ -1,0 +1,235 @@
+package tap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// MaxStatsGroups is how many groups a [Stats] has, beside those of what is
+	// too much: a recording may name a new tool in each call.
+	MaxStatsGroups = 2048
+	// MaxStatsWaiting is how many of the calls without an answer are kept.
+	MaxStatsWaiting = 1000
+)
+
+// Stats sums up the calls of one recording, or of several that were merged.
+// Its memory is bounded, whatever it is given. Make one with [NewStats].
+type Stats struct {
+	// Handshake and Useful have one duration for each recording: from its
+	// start to the answer that ended the handshake (initialize, or in
+	// 2026-07-28 server/discover), and to the first successful answer of the
+	// server to anything but these and ping. A recording without such an
+	// answer has none.
+	Handshake, Useful Latencies
+
+	recording         string
+	groups            map[string]*StatsGroup
+	others            map[StatsKey]*StatsGroup
+	slowest, waiting  topCalls
+	handshake, useful moment
+	key               []byte
+}
+
+// A moment is the earliest of some times, if there are any.
+type moment struct {
+	at    time.Duration
+	known bool
+}
+
+func (m *moment) note(at time.Duration) {
+	if !m.known || at < m.at {
+		*m = moment{at, true}
+	}
+}
+
+// NewStats makes the Stats of one recording, which keeps so many of its slowest
+// calls.
+func NewStats(recording string, slowest int) *Stats {
+	return &Stats{
+		recording: recording, groups: map[string]*StatsGroup{}, others: map[StatsKey]*StatsGroup{},
+		slowest: topCalls{most: max(slowest, 0)}, waiting: topCalls{most: MaxStatsWaiting},
+	}
+}
+
+// Add counts a call that a [Tracker] has handed over.
+func (s *Stats) Add(c *Call) {
+	end := c.End
+	if !c.Status.Settled() && len(c.Parts) > 0 { // let go: what came of it is not known
+		end = c.Parts[len(c.Parts)-1].At
+	}
+	s.count(c, end)
+}
+
+// Finish counts the calls that are still open at the end of the recording, or,
+// while it is live, now. Nothing may be added after that, but Stats be merged.
+func (s *Stats) Finish(open []*Call, end time.Duration) {
+	for _, c := range open {
+		at := c.End
+		if !c.Status.Settled() {
+			at = end
+		}
+		s.count(c, at)
+	}
+	if s.handshake.known {
+		s.Handshake.Add(s.handshake.at)
+	}
+	if s.useful.known {
+		s.Useful.Add(s.useful.at)
+	}
+	s.handshake, s.useful = moment{}, moment{}
+}
+
+// count counts a call of which nothing is known beyond end.
+func (s *Stats) count(c *Call, end time.Duration) {
+	status, took, answered := outcome(c, max(end-c.At, 0))
+	g := s.group(c)
+	g.Statuses[status]++
+	g.BytesToServer += c.BytesToServer
+	g.BytesToClient += c.BytesToClient
+	switch {
+	case answered:
+		g.Latency.Add(took)
+		if s.slowest.wants(took) {
+			s.slowest.add(newStatsCall(s.recording, c, status, took))
+		}
+	case status == CallCancelled:
+		g.Waited = addTime(g.Waited, took)
+	default:
+		g.Waited = addTime(g.Waited, took)
+		if s.waiting.wants(took) {
+			s.waiting.add(newStatsCall(s.recording, c, status, took))
+		}
+	}
+	if status == CallDone && c.Lane == ToServer {
+		s.succeeded(c.Method, c.End)
+	}
+}
+
+// outcome says how a call counts, how long that took, and whether there was an
+// answer.
+func outcome(c *Call, took time.Duration) (CallStatus, time.Duration, bool) {
+	if c.Method == "subscriptions/listen" {
+		for i := range c.Parts {
+			if p := &c.Parts[i]; p.Method == "notifications/subscriptions/acknowledged" {
+				status := c.Status
+				if c.Status == CallCancelled || c.Status == CallCancelledLate {
+					status = CallDone // to cancel it is how a client ends it
+				}
+				return status, max(p.At-c.At, 0), true
+			}
+		}
+	}
+	return c.Status, took, c.Status.Settled() && c.Status != CallCancelled
+}
+
+// succeeded notes when a request of the client had its result.
+func (s *Stats) succeeded(method string, at time.Duration) {
+	switch method {
+	case "initialize", "server/discover":
+		s.handshake.note(at)
+	case "ping", "subscriptions/listen":
+	default:
+		s.useful.note(at)
+	}
+}
+
+// group finds the group of a call.
+func (s *Stats) group(c *Call) *StatsGroup {
+	k := StatsKey{Lane: c.Lane, Nested: c.Parent != (Ref{}), Method: bound(c.Method)}
+	if isNamed(c.Method) {
+		k.Name = c.Subject
+	}
+	s.key = appendStatsKey(s.key[:0], k.Lane, k.Nested, k.Method, k.Name)
+	if g := s.groups[string(s.key)]; g != nil {
+		return g
+	}
+	return s.newGroup(k)
+}
+
+// plainGroup finds the group of a call of the client's that is in no other,
+// without a copy of the method or the name.
+func (s *Stats) plainGroup(method, name []byte) *StatsGroup {
+	s.key = appendStatsKey(s.key[:0], ToServer, false, method, name)
+	if g := s.groups[string(s.key)]; g != nil {
+		return g
+	}
+	return s.newGroup(StatsKey{Lane: ToServer, Method: string(method), Name: string(name)})
+}
+
+// newGroup makes the group whose key has just been written to s.key, or finds
+// the one of all others.
+func (s *Stats) newGroup(k StatsKey) *StatsGroup {
+	if len(s.groups) < MaxStatsGroups {
+		k.Method, k.Name = strings.Clone(k.Method), strings.Clone(k.Name)
+		g := &StatsGroup{StatsKey: k}
+		s.groups[string(s.key)] = g
+		return g
+	}
+	return s.other(StatsKey{Lane: k.Lane, Nested: k.Nested, Others: true})
+}
+
+func (s *Stats) other(k StatsKey) *StatsGroup {
+	if s.others[k] == nil {
+		s.others[k] = &StatsGroup{StatsKey: k}
+	}
+	return s.others[k]
+}
+
+// Merge counts what o has counted, which must be finished.
+func (s *Stats) Merge(o *Stats) {
+	for _, from := range o.Groups() {
+		k := from.StatsKey
+		s.key = appendStatsKey(s.key[:0], k.Lane, k.Nested, k.Method, k.Name)
+		to := s.groups[string(s.key)]
+		switch {
+		case k.Others:
+			to = s.other(k)
+		case to == nil:
+			to = s.newGroup(k)
+		}
+		to.merge(from)
+	}
+	s.Handshake.Merge(&o.Handshake)
+	s.Useful.Merge(&o.Useful)
+	s.slowest.merge(&o.slowest)
+	s.waiting.merge(&o.waiting)
+}
+
+// Groups returns the groups, those with the longest latencies together first.
+func (s *Stats) Groups() []*StatsGroup {
+	all := make([]*StatsGroup, 0, len(s.groups)+len(s.others))
+	for _, g := range s.groups {
+		all = append(all, g)
+	}
+	for _, g := range s.others {
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b *StatsGroup) int {
+		return cmp.Or(cmp.Compare(b.Latency.sum, a.Latency.sum), a.StatsKey.compare(&b.StatsKey))
+	})
+	return all
+}
+
+// Total sums up the calls that were asked within others, or all that were not.
+// Its key says only that. What was asked within a call is in the time of that,
+// so that only the latter times may be added up.
+func (s *Stats) Total(nested bool) StatsGroup {
+	total := StatsGroup{StatsKey: StatsKey{Nested: nested}}
+	for _, g := range s.Groups() {
+		if g.Nested == nested {
+			total.merge(g)
+		}
+	}
+	return total
+}
+
+// Slowest returns the calls that took longest to be answered, the slowest
+// first, both nested and not.
+func (s *Stats) Slowest() []StatsCall { return s.slowest.sort() }
+
+// Waiting returns the calls that have no answer and were not cancelled, those
+// that have waited longest first, at most [MaxStatsWaiting].
+func (s *Stats) Waiting() []StatsCall { return s.waiting.sort() }

@@ -1,0 +1,177 @@
+package tap
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// overHTTP plays a session of lines as one of HTTP: what the client sends as
+// bodies, what the server sends as events.
+func overHTTP(frames []Frame) []Frame {
+	var all []Frame
+	for _, f := range frames {
+		line := strings.TrimRight(string(f.Raw), "\n")
+		switch f.Lane {
+		case ToServer:
+			f.Form, f.Raw = FormBody, []byte(line)
+		case ToClient:
+			f.Form, f.Raw = FormEvent, []byte("event: message\ndata: "+line+"\n\n")
+		}
+		f.Size = int64(len(f.Raw))
+		all = append(all, f)
+	}
+	return all
+}
+
+// A session says the same of itself over HTTP as on stdio.
+func TestTallyOverHTTP(t *testing.T) {
+	for _, c := range factSessions {
+		lines := tallied(transcript(t, c.text))
+		http := tallied(overHTTP(transcript(t, c.text)))
+		if got := asJSON(t, http.Facts); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.name, got, c.want)
+		}
+		if http.Errors != lines.Errors || http.Invalid != lines.Invalid || http.Frames != lines.Frames {
+			t.Errorf("%s: got %+v, want %+v", c.name, http, lines)
+		}
+	}
+}
+
+// The short cuts agree with a full peek for each form.
+func TestTallyOfFormsAgreesWithPeek(t *testing.T) {
+	for _, c := range peekFrameCases {
+		for _, lane := range []Lane{ToServer, ToClient} {
+			f := Frame{Lane: lane, Form: c.form, Raw: []byte(c.raw), Size: int64(len(c.raw))}
+			quick, full, large := *legacyTally(), *legacyTally(), *legacyTally()
+			quick.Add(&f)
+			full.count(&f)
+			m := PeekFrame(&f)
+			full.message(lane, &m)
+			if overlooked(m) && quick.Errors == 0 {
+				full.Errors, full.Invalid = 0, 0
+			}
+			if asJSON(t, quick) != asJSON(t, full) {
+				t.Errorf("%v %.100q\n got %s\nwant %s", c.form, c.raw, asJSON(t, quick), asJSON(t, full))
+			}
+			s := NewFrameScanner(c.form)
+			s.Write(f.Raw)
+			large.AddLarge(&f, s)
+			if m.Kind != Invalid && asJSON(t, large) != asJSON(t, full) {
+				t.Errorf("%v %.100q, large\n got %s\nwant %s", c.form, c.raw, asJSON(t, large), asJSON(t, full))
+			}
+		}
+	}
+}
+
+// Ordinary bodies and events are not peeked at in full.
+func TestTallyOfFormsTakesNoMemory(t *testing.T) {
+	tally := legacyTally()
+	result := `{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":false}}`
+	for _, f := range []Frame{
+		{Lane: ToClient, Form: FormBody, Raw: []byte(result)},
+		{Lane: ToClient, Form: FormEvent, Exchange: 3, Raw: []byte("event: message\nid: 12_3\ndata: " + result + "\n\n")},
+		{Lane: ToClient, Form: FormEvent, Exchange: 3, Raw: []byte(": keepalive\n\n")},
+		{Lane: ToClient, Form: FormPong, Exchange: 3, Raw: []byte("x")},
+	} {
+		if n := testing.AllocsPerRun(100, func() { tally.Add(&f) }); n != 0 {
+			t.Errorf("%v: %v allocations", f.Form, n)
+		}
+	}
+	if tally.Errors != 0 {
+		t.Errorf("%d errors", tally.Errors)
+	}
+}
+
+// A response of HTTP that no healthy conversation has is an error, whether it
+// has a message or not.
+func TestTallyCountsStatuses(t *testing.T) {
+	for _, c := range []struct {
+		raw  string
+		want uint64
+	}{
+		{string(Event{Name: EventResponse, Proto: "HTTP/1.1", Status: 200, Reason: "OK"}.Encode()), 0},
+		{string(Event{Name: EventResponse, Status: 202}.Encode()), 0},
+		{string(Event{Name: EventResponse, Status: 401, Header: [][2]string{{"WWW-Authenticate", "Bearer"}}}.Encode()), 0},
+		{string(Event{Name: EventResponse, Status: 404}.Encode()), 0},
+		{string(Event{Name: EventResponse, Status: 405}.Encode()), 0},
+		{string(Event{Name: EventResponse, Status: 500}.Encode()), 1},
+		{string(Event{Name: EventResponse, Status: 502, By: "tap"}.Encode()), 1},
+		{"{ \"status\" : 503,\n\"event\":\"response\" }\n", 1},
+		{`{"event":"request","status":500}`, 0},
+		{`{"event":"request","header":[["x","\"event\":\"response\",\"status\":500"]]}`, 0},
+		{`{"event":"response","header":[["status","500"]],"x":{"status":500}}`, 0},
+		{`{"event":"response","status":5e2}`, 0},
+		{`{"event":"response","status":"500"}`, 0},
+		{`{"event":"response","status":500`, 0},
+		{`{"event":"response","status":99999999999999999999}`, 0},
+		{"\"status\"", 0},
+	} {
+		var tally Tally
+		tally.Add(&Frame{Lane: Life, Exchange: 1, Raw: []byte(c.raw)})
+		if tally.Errors != c.want || tally.Invalid != 0 || tally.Frames[Life] != 1 {
+			t.Errorf("%s: %+v", c.raw, tally)
+		}
+	}
+	var tally Tally
+	tally.Add(&Frame{Lane: Stderr, Raw: Event{Name: EventResponse, Status: 500}.Encode()})
+	if tally.Errors != 0 {
+		t.Error("stderr has no responses")
+	}
+}
+
+// The facts of a recording with several sessions are those of the first.
+func TestTallyOfSeveralSessions(t *testing.T) {
+	session := func(from uint64, text string) []Frame {
+		frames := overHTTP(transcript(t, text))
+		for i := range frames {
+			frames[i].Exchange = from + uint64(i)
+		}
+		return frames
+	}
+	other := `
+		> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"second"}}}
+		< {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"second"}}}
+		> {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+		< {"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}
+		> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+		< {"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"m"}}`
+	for name, first := range map[string]string{"legacy": legacySession, "modern": modernSession} {
+		frames := session(1, first)
+		alone := tallied(frames)
+		both := tallied(append(frames, session(100, other)...))
+		if got, want := asJSON(t, both.Facts), asJSON(t, alone.Facts); got != want {
+			t.Errorf("%s\n got %s\nwant %s", name, got, want)
+		}
+		if both.Errors != alone.Errors+1 {
+			t.Errorf("%s: %d errors, want %d", name, both.Errors, alone.Errors+1)
+		}
+	}
+	// On stdio the same frames go on with the one session that there is.
+	lines := tallied(append(transcript(t, legacySession), transcript(t, other)...))
+	if lines.Facts.Client.Name != "second" {
+		t.Errorf("%+v", lines.Facts)
+	}
+	// An initialize that was refused, for want of authorization, is no session.
+	refused := tallied(append(session(1, `
+		> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"first"}}}`),
+		session(2, other)...))
+	if refused.Facts.Client.Name != "second" || refused.Facts.Revision != "2024-11-05" {
+		t.Errorf("%+v", refused.Facts)
+	}
+}
+
+func BenchmarkTallyOfForms(b *testing.B) {
+	for _, f := range benchFrames()[:4] {
+		for _, frame := range overHTTP([]Frame{{Lane: f.lane, Raw: f.raw}}) {
+			b.Run(fmt.Sprint(frame.Form, "/", f.name), func(b *testing.B) {
+				b.SetBytes(frame.Size)
+				b.ReportAllocs()
+				t := legacyTally()
+				for b.Loop() {
+					t.Add(&frame)
+				}
+			})
+		}
+	}
+}
