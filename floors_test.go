@@ -44,12 +44,29 @@ var floors = map[string]floor{
 		ours:  []string{"tap", "tap/printable"},
 		never: pure,
 	},
+	"tap/view": {
+		ours:  []string{"tap", "tap/filter"},
+		never: pure,
+	},
 	"tap/stdio": {
 		ours: []string{"tap"},
 		never: map[string]string{
 			"net/http": "this is the transport over pipes",
 			"net":      "this is the transport over pipes",
 			"os/exec":  "it copies between pipes by itself, and looks commands up other than execvp does",
+		},
+	},
+	"tap/streamable": {
+		ours: []string{"tap"},
+		// One door for each content coding that is decoded for the recording.
+		third: []string{
+			"github.com/klauspost/compress/flate", "github.com/klauspost/compress/gzip",
+			"github.com/klauspost/compress/zlib", "github.com/klauspost/compress/zstd",
+			"github.com/andybalholm/brotli",
+		},
+		never: map[string]string{
+			"net/http": "it is a tap of connections: whatever reads HTTP and writes it again changes it",
+			"os/exec":  "it stands between connections",
 		},
 	},
 	"store": {
@@ -63,12 +80,30 @@ var floors = map[string]floor{
 			"os/exec":  "recordings are files",
 		},
 	},
+	"replay": {
+		ours:  []string{"tap"},
+		never: pure,
+	},
+	"mock": {
+		ours: []string{"tap", "replay"},
+		never: map[string]string{
+			"os/exec": "it is the server: whoever wants one starts it",
+		},
+	},
 	"demo": {
 		// The demo's server and client are what users have: the official SDK.
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
+	"web": {
+		ours:  []string{"tap", "tap/filter", "tap/printable", "tap/view"},
+		third: []string{"github.com/gorilla/websocket"},
+		never: map[string]string{
+			"os":      "recordings come from whoever provides a web.Source",
+			"os/exec": "the viewer only reads",
+		},
+	},
 	"cmd/mcptap": {
-		ours: []string{"tap", "tap/printable", "tap/transcript", "tap/stdio", "store", "demo"},
+		ours: []string{"tap", "tap/filter", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "mock", "demo", "web"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

@@ -24,7 +24,8 @@
 //
 // A scenario is a JSON list of steps, which clients/play.mjs and
 // goclient_test.go play alike. "do" is the verb; "name" tells two steps of the
-// same verb apart; "only" lists the clients that play the step; "fails" says
+// same verb apart; "only" lists the clients that play the step, "not" those that
+// do not; "fails" says
 // that the step must end in an error (true, or the clients for which it does).
 // "${tmp}" in a string becomes the pair's own directory, "${big}" a text of a
 // good mebibyte.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +23,7 @@ type step struct {
 	Do       string                     `json:"do"`
 	Name     string                     `json:"name"`
 	Only     []string                   `json:"only"`
+	Not      []string                   `json:"not"`
 	Fails    any                        `json:"fails"`
 	Tool     string                     `json:"tool"`
 	Args     any                        `json:"args"`
@@ -46,6 +48,8 @@ type goPlayer struct {
 	client  *mcp.Client
 	name    string // as in a step's "only"
 	token   int
+	// act plays one step.
+	act func(ctx context.Context, s step) (any, error)
 
 	mu       sync.Mutex
 	observed []map[string]any
@@ -57,6 +61,9 @@ func goClient(args []string) int {
 	mode := flags.String("mode", "auto", "")
 	scenario := flags.String("scenario", "", "")
 	out := flags.String("out", "", "")
+	url := flags.String("url", "", "")
+	transport := flags.String("transport", "", "")
+	sdk := flags.String("sdk", "go", "")
 	vars := map[string]string{"big": strings.Repeat("aé€🙂\n\"\\", 65536)}
 	flags.Func("var", "", func(s string) error {
 		k, v, _ := strings.Cut(s, "=")
@@ -72,8 +79,19 @@ func goClient(args []string) int {
 	if err != nil {
 		return complain(err)
 	}
-	p := &goPlayer{name: "go-" + *mode, progress: map[string][]float64{}}
-	if err := p.run(*mode, flags.Args(), env, steps); err != nil {
+	p := &goPlayer{name: *sdk + "-" + *mode, progress: map[string][]float64{}}
+	if *sdk == "mcpgo" && *transport == "sse" {
+		p.name = "mcpgo-sse" // it cannot answer a server there
+	}
+	switch {
+	case *url == "":
+		err = p.overStdio(*mode, flags.Args(), env, steps)
+	case *sdk == "mcpgo":
+		err = p.mcpGo(*mode, *url, *transport, steps)
+	default:
+		err = p.overHTTP(*mode, *url, *transport, steps)
+	}
+	if err != nil {
 		p.note(map[string]any{"kind": "failed", "error": err.Error()})
 	}
 	f, err := os.Create(*out)
@@ -118,9 +136,10 @@ func (p *goPlayer) note(line map[string]any) {
 	p.observed = append(p.observed, line)
 }
 
-func (p *goPlayer) run(mode string, argv, env []string, steps []step) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	defer cancel()
+// connect makes the client and its session. The server's revision is that of the
+// mode, or whatever the two agree on.
+func (p *goPlayer) connect(ctx context.Context, mode string, transport mcp.Transport) error {
+	p.act = p.perform
 	p.client = mcp.NewClient(&mcp.Implementation{Name: "peertest", Version: "1.0.0"}, &mcp.ClientOptions{
 		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			return &mcp.CreateMessageResult{Model: "peertest", Role: "assistant", StopReason: "endTurn",
@@ -138,22 +157,48 @@ func (p *goPlayer) run(mode string, argv, env []string, steps []step) error {
 	})
 	p.client.AddRoots(&mcp.Root{URI: "file:///srv/größe", Name: "größe"}, &mcp.Root{URI: "file:///srv/two"})
 	p.client.AddReceivingMiddleware(p.watch)
-
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), env...)
-	stderr := new(strings.Builder)
-	cmd.Stderr = stderr
 	opts := &mcp.ClientSessionOptions{}
 	if mode != "auto" {
 		opts.ProtocolVersion = mode
 	}
 	var err error
-	p.session, err = p.client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: 2 * time.Second}, opts)
-	if err != nil {
+	if p.session, err = p.client.Connect(ctx, transport, opts); err != nil {
 		return err
 	}
 	p.note(map[string]any{"kind": "connected", "result": p.session.InitializeResult()})
-	err = p.play(ctx, steps)
+	return nil
+}
+
+// overHTTP plays with a server that listens.
+func (p *goPlayer) overHTTP(mode, url, transport string, steps []step) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	var t mcp.Transport = &mcp.StreamableClientTransport{Endpoint: url}
+	if transport == "sse" {
+		t = &mcp.SSEClientTransport{Endpoint: url}
+	}
+	if err := p.connect(ctx, mode, t); err != nil {
+		return err
+	}
+	err := p.play(ctx, steps)
+	if closed := p.session.Close(); closed != nil {
+		p.note(map[string]any{"kind": "closed", "error": closed.Error()})
+	}
+	return err
+}
+
+// overStdio plays with a server that it starts.
+func (p *goPlayer) overStdio(mode string, argv, env []string, steps []step) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	stderr := new(strings.Builder)
+	cmd.Stderr = stderr
+	if err := p.connect(ctx, mode, &mcp.CommandTransport{Command: cmd, TerminateDuration: 2 * time.Second}); err != nil {
+		return err
+	}
+	err := p.play(ctx, steps)
 
 	closing := time.Now()
 	closeErr := p.session.Close()
@@ -252,12 +297,12 @@ func (p *goPlayer) watch(next mcp.MethodHandler) mcp.MethodHandler {
 
 func (p *goPlayer) play(ctx context.Context, steps []step) error {
 	for _, s := range steps {
-		if len(s.Only) > 0 && !contains(s.Only, p.name) {
+		if len(s.Only) > 0 && !contains(s.Only, p.name) || contains(s.Not, p.name) {
 			continue
 		}
 		batch := []step{s}
 		if s.Do == "parallel" {
-			batch = s.Steps
+			batch = slices.DeleteFunc(slices.Clone(s.Steps), func(s step) bool { return contains(s.Not, p.name) })
 		}
 		lines := make([]map[string]any, len(batch))
 		errs := make([]error, len(batch))
@@ -282,7 +327,7 @@ func (p *goPlayer) one(ctx context.Context, s step) (map[string]any, error) {
 		name = s.Do
 	}
 	line := map[string]any{"kind": "step", "step": name, "fails": s.Fails}
-	result, err := p.perform(ctx, s)
+	result, err := p.act(ctx, s)
 	var wire *jsonrpc.Error
 	switch {
 	case errors.Is(err, errScenario):
@@ -356,17 +401,21 @@ func (p *goPlayer) perform(ctx context.Context, s step) (any, error) {
 		p.client.AddRoots(&mcp.Root{URI: "file:///srv/three"})
 		return nil, nil
 	case "await":
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			seen := p.seen(s.Method)
-			if seen >= s.Count {
-				return nil, nil
-			}
-			if time.Now().After(deadline) {
-				return nil, fmt.Errorf("%w: waited for %d %s, saw %d", errScenario, s.Count, s.Method, seen)
-			}
-		}
+		return p.await(s)
 	}
 	return nil, fmt.Errorf("%w: unknown step %s", errScenario, s.Do)
+}
+
+func (p *goPlayer) await(s step) (any, error) {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		seen := p.seen(s.Method)
+		if seen >= s.Count {
+			return nil, nil
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("%w: waited for %d %s, saw %d", errScenario, s.Count, s.Method, seen)
+		}
+	}
 }
 
 func (p *goPlayer) seen(method string) (n int) {

@@ -20,6 +20,13 @@ func said(format string, args ...any) *mcp.CallToolResult {
 // goServer is a server of the Go SDK. On stdio it speaks the revisions up to
 // 2025-11-25 and 2026-07-28, whichever the client opens with.
 func goServer([]string) int {
+	if err := newGoServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		return complain(err)
+	}
+	return 0
+}
+
+func newGoServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "peertest-go", Version: "1.0.0"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again."},
 		func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, any, error) {
@@ -93,8 +100,5 @@ func goServer([]string) int {
 				{Role: "user", Content: &mcp.TextContent{Text: "Grüß " + req.Params.Arguments["who"]}},
 			}}, nil
 		})
-	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
-		return complain(err)
-	}
-	return 0
+	return s
 }

@@ -14,6 +14,8 @@ var parts = map[string]func(args []string) int{
 	"part=goclient": goClient,
 	"part=goserver": goServer,
 	"part=shout":    shout,
+	"part=listener": listener,
+	"part=wrap":     wrap,
 }
 
 func TestMain(m *testing.M) {

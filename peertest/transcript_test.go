@@ -29,6 +29,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "<task>"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)`), "<time>"},
 	{regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d{4} [\d:]+ GMT[+-]\d{4} \([^)]*\)`), "<time>"},
+	{regexp.MustCompile(`"PORT": "\d+"`), `"PORT": "<port>"`},
 	{regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d[\s\x{202f}]?([AP]M)?`), "<time>"},
 }
 

@@ -35,6 +35,7 @@ exits as the server does.`
 const (
 	groupRecord = "record"
 	groupRead   = "read"
+	groupPlay   = "play"
 	groupKeep   = "keep"
 )
 
@@ -83,22 +84,24 @@ func newRoot(a *app) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupRecord, Title: "Record:"},
 		&cobra.Group{ID: groupRead, Title: "Look:"},
+		&cobra.Group{ID: groupPlay, Title: "Play:"},
 		&cobra.Group{ID: groupKeep, Title: "Keep and remove:"},
 	)
 	for _, g := range []struct {
 		id   string
 		cmds []*cobra.Command
 	}{
-		{groupRecord, []*cobra.Command{newStdio(a), newDemo(a)}},
-		{groupRead, []*cobra.Command{newLs(a), newShow(a)}},
-		{groupKeep, []*cobra.Command{newExport(a), newImport(a), newRm(a)}},
+		{groupRecord, []*cobra.Command{newStdio(a), newHTTP(a), newDemo(a)}},
+		{groupRead, []*cobra.Command{newLs(a), newShow(a), newStats(a), newWeb(a)}},
+		{groupPlay, []*cobra.Command{newMock(a)}},
+		{groupKeep, []*cobra.Command{newExport(a), newImport(a), newRm(a), newPrune(a)}},
 	} {
 		for _, c := range g.cmds {
 			c.GroupID = g.id
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(newVersion(a))
+	root.AddCommand(newVersion(a), newFilterHelp(a))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root
@@ -146,7 +149,7 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) e
 	if args == nil {
 		args = []string{} // cobra would take those of the process
 	}
-	root.SetArgs(args)
+	root.SetArgs(markWords(root, args))
 	return root.ExecuteContext(ctx)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -14,34 +15,73 @@ import (
 // to.
 type rowPrinter interface {
 	row(r *row) error
-	end(v *viewer, info store.Info) error
+	end(s *summary) error
+	// untitled says that the titles of the columns have been printed.
+	untitled()
 }
 
 // textRows prints rows for a person. The columns have fixed widths, as nothing
-// is known of what comes, and the one that may be long stands last.
+// is known of what comes, and the one that may be long stands last. On a narrow
+// terminal columns are left out, in a fixed order.
 type textRows struct {
 	w       *bufio.Writer
 	paint   palette
-	width   int // of the line, 0 for any
-	digits  int // of the numbers
-	offset  int // width of the times
-	size    bool
+	width   int    // of the line, 0 for any
+	prefix  string // before each row: which recording it is of
+	digits  int    // of the numbers
+	offset  int    // width of the times
+	when    func(time.Duration) string
+	has     [frameColumns]bool
 	started bool
 }
+
+// The columns that may be left out, the first to go first.
+const (
+	columnSize = iota
+	columnTo
+	columnTime
+	columnTook
+	columnKind
+	frameColumns
+)
 
 const (
 	kindWidth    = 8
 	latencyWidth = 6
 	sizeWidth    = 7
+	// leastAbout is how much room the last column has before others go.
+	leastAbout = 16
+	// wideEnough is the width from which sizes are shown.
+	wideEnough = 72
 )
 
 func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *textRows {
-	return &textRows{
+	t := &textRows{
 		w: w, paint: paint, width: width,
 		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)),
-		offset: max(len("0.000s"), len(formatOffset(info.Duration))),
-		size:   width == 0 || width >= 72,
+		offset: max(len("0.000s"), len(formatOffset(info.Duration))), when: formatOffset,
 	}
+	t.choose()
+	return t
+}
+
+// choose decides on the columns.
+func (t *textRows) choose() {
+	t.has = [frameColumns]bool{columnSize: t.width == 0 || t.width >= wideEnough, columnTo: true, columnTime: true, columnTook: true, columnKind: true}
+	for i := 0; i < frameColumns && t.width > 0 && t.width-t.fixed() < leastAbout; i++ {
+		t.has[i] = false
+	}
+}
+
+// fixed is the width of all that stands before the last column.
+func (t *textRows) fixed() int {
+	n := columns.StringWidth(t.prefix) + t.digits + 3 // with the arrow
+	for i, width := range [frameColumns]int{sizeWidth + 1, t.digits + 2, t.offset + 1, latencyWidth + 1, kindWidth + 1} {
+		if t.has[i] {
+			n += width
+		}
+	}
+	return n + 2
 }
 
 func (t *textRows) row(r *row) error {
@@ -52,7 +92,7 @@ func (t *textRows) row(r *row) error {
 		}
 	}
 	f := r.frame
-	c := cells{number: strconv.FormatUint(f.Seq, 10), offset: formatOffset(f.At), arrow: arrows[f.Lane], kind: shortKind(r.kind), about: about(r)}
+	c := cells{number: strconv.FormatUint(f.Seq, 10), offset: t.when(f.At), arrow: arrows[f.Lane], kind: rowKind(r), about: about(r)}
 	if f.Lane != tap.Life {
 		c.size = formatSize(f.Size)
 	}
@@ -60,17 +100,79 @@ func (t *textRows) row(r *row) error {
 		c.to = "#" + strconv.FormatUint(l.Request.Seq, 10)
 		c.took = formatDuration(l.Latency)
 	}
-	c.fault = fault(r)
-	if odd := oddLinks(r); odd != "" {
-		c.fault = strings.TrimPrefix(c.fault+", "+odd, ", ")
+	c.fault = joinWords(", ", fault(r), odd(r))
+	if err := t.write(c, func(c *cells) { t.style(c, r) }); err != nil {
+		return err
 	}
-	return t.write(c, func(c *cells) { t.style(c, r) })
+	for _, d := range r.deltas {
+		room := 0
+		if t.width > 0 {
+			room = max(t.width-t.fixed()-2, 1)
+		}
+		for _, text := range deltaWords(d, room) {
+			if err := t.write(cells{arrow: " ", about: "  " + text}, func(*cells) {}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
+
+// labelWidth is how wide the column is that says which recording a row is of.
+const labelWidth = 14
+
+// labelColumn is that column, for a line of a width.
+func labelColumn(label string, width int) string {
+	if label == "" {
+		return ""
+	}
+	n := labelWidth
+	if width > 0 {
+		n = min(n, width/5)
+	}
+	return pad(fit(escape(label), n), n, false) + " "
+}
+
+// clock returns the time of the day at an offset.
+func clock(start time.Time, zone *time.Location) func(time.Duration) string {
+	return func(d time.Duration) string { return start.Add(d).In(zone).Format(clockLayout) }
+}
+
+const clockLayout = "15:04:05.000"
+
+// among says that the rows stand among those of other recordings: they begin
+// with a label, and have the time of the day.
+func (t *textRows) among(label string, when func(time.Duration) string) {
+	t.prefix, t.when = labelColumn(label, t.width), when
+	t.digits, t.offset = max(t.digits, amongDigits), len(clockLayout)
+	t.choose()
+}
+
+// amongDigits is how wide numbers are at least where recordings are mixed.
+const amongDigits = 5
+
+func (t *textRows) untitled() { t.started = true }
 
 // cells are the texts of one line.
 type cells struct{ number, offset, arrow, kind, to, took, size, about, fault string }
 
 var arrows = [tap.Lanes]string{tap.Life: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
+
+var laneStyles = [tap.Lanes]style{tap.Life: dim, tap.ToServer: cyan, tap.ToClient: magenta, tap.Stderr: dim}
+
+// rowKind is the kind of a row. The head of an HTTP request is no request as
+// others are.
+func rowKind(r *row) string {
+	if r.frame.Lane == tap.Life {
+		switch r.kind {
+		case tap.EventRequest:
+			return "http req"
+		case tap.EventResponse:
+			return "http res"
+		}
+	}
+	return shortKind(r.kind)
+}
 
 // shortKind is a kind that fits its column.
 func shortKind(kind string) string {
@@ -92,32 +194,44 @@ func about(r *row) string {
 // nobody needs the colour.
 func fault(r *row) string {
 	var words []string
+	if r.frame.Torn { // which explains the rest
+		words = append(words, "torn: bytes are missing")
+	}
 	if r.failed && r.fault != "" {
 		words = append(words, r.fault)
-	}
-	if r.frame.Torn {
-		words = append(words, "torn: bytes are missing")
 	}
 	return escape(strings.Join(words, ", "))
 }
 
-// oddLinks says what is odd about how a message relates to others.
-func oddLinks(r *row) string {
+// odd says what is odd about how a message relates to others.
+func odd(r *row) string {
 	var words []string
-	for _, l := range r.links {
-		switch l.Kind {
-		case tap.Clashes:
-			words = append(words, fmt.Sprintf("id in use by #%d", l.Request.Seq))
-		case tap.Repeats:
-			words = append(words, "answered before")
-		case tap.Orphan:
-			words = append(words, "answers nothing")
-		}
-		if len(words) == 3 {
-			break // of a batch
+	for i := range r.parts {
+		if w := oddPart(&r.parts[i]); w != "" && len(words) < 3 { // of a batch
+			words = append(words, w)
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+func oddPart(p *tap.Part) string {
+	switch {
+	case p.Clash != (tap.Ref{}):
+		return fmt.Sprintf("id in use by #%d", p.Clash.Seq)
+	case p.Role == tap.RoleRepeat:
+		return "answered before"
+	case p.Role == tap.RoleOrphan:
+		return "answers nothing"
+	case p.Role == tap.RoleStray:
+		return "no such call"
+	case p.Role == tap.RoleUnread:
+		return "too large to be read"
+	case p.Role == tap.RoleLate:
+		return "after its cancellation"
+	case p.Late && p.Call != (tap.Ref{}):
+		return fmt.Sprintf("after the end of #%d", p.Call.Seq)
+	}
+	return ""
 }
 
 func (t *textRows) header(c *cells) {
@@ -130,8 +244,7 @@ func (t *textRows) header(c *cells) {
 func (t *textRows) style(c *cells, r *row) {
 	p := t.paint
 	c.number, c.offset, c.to, c.size = p.paint(c.number, dim), p.paint(c.offset, dim), p.paint(c.to, dim), p.paint(c.size, dim)
-	lane := [tap.Lanes]style{tap.Life: dim, tap.ToServer: cyan, tap.ToClient: magenta, tap.Stderr: dim}[r.frame.Lane]
-	c.arrow = p.paint(c.arrow, lane)
+	c.arrow = p.paint(c.arrow, laneStyles[r.frame.Lane])
 	switch {
 	case r.failed:
 		c.kind = p.paint(c.kind, boldRed)
@@ -145,29 +258,35 @@ func (t *textRows) style(c *cells, r *row) {
 
 // write lays out one line: it cuts and pads, then paints, then writes.
 func (t *textRows) write(c cells, dress func(*cells)) error {
-	left := t.digits + 2 + t.offset + 1 + 1 + 1 + kindWidth + 1 + t.digits + 1 + 1 + latencyWidth + 2
 	c.number = pad(c.number, t.digits, true)
 	c.offset = pad(c.offset, t.offset, true)
 	c.kind = pad(fit(c.kind, kindWidth), kindWidth, false)
 	c.to = pad(c.to, t.digits+1, true)
 	c.took = pad(c.took, latencyWidth, true)
-	if t.size {
-		c.size = " " + pad(c.size, sizeWidth, true)
-		left += sizeWidth + 1
-	} else {
-		c.size = ""
-	}
+	c.size = pad(c.size, sizeWidth, true)
 	if t.width > 0 {
-		room := max(t.width-left, 8)
-		c.about, c.fault = share(c.about, c.fault, room)
-	}
-	gap := ""
-	if c.about != "" && c.fault != "" {
-		gap = "  "
+		c.about, c.fault = share(c.about, c.fault, max(t.width-t.fixed(), 1))
 	}
 	dress(&c)
-	line := c.number + "  " + c.offset + " " + c.arrow + " " + c.kind + " " + c.to + " " + c.took + c.size + "  " + c.about + gap + c.fault
-	_, err := t.w.WriteString(strings.TrimRight(line, " ") + "\n")
+	var b strings.Builder
+	b.WriteString(t.prefix + c.number + " ")
+	put := func(column int, text string) {
+		if t.has[column] {
+			b.WriteString(" " + text)
+		}
+	}
+	put(columnTime, c.offset)
+	b.WriteString(" " + c.arrow)
+	put(columnKind, c.kind)
+	put(columnTo, c.to)
+	put(columnTook, c.took)
+	put(columnSize, c.size)
+	b.WriteString("  " + c.about)
+	if c.about != "" && c.fault != "" {
+		b.WriteString("  ")
+	}
+	b.WriteString(c.fault)
+	_, err := t.w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 	return err
 }
 
@@ -177,7 +296,7 @@ func share(about, fault string, room int) (string, string) {
 	if fault == "" {
 		return fit(about, room), ""
 	}
-	least := min(14, room/2)
+	least := room / 2
 	if w := columns.StringWidth(about); w < least {
 		least = w
 	}
@@ -186,58 +305,4 @@ func share(about, fault string, room int) (string, string) {
 	}
 	fault = fit(fault, room-least)
 	return fit(about, max(room-columns.StringWidth(fault)-2, 1)), fault
-}
-
-// end prints the sums, and the requests that nobody answered.
-func (t *textRows) end(v *viewer, info store.Info) error {
-	l := lines{w: t.w}
-	parts := []string{plural(v.counts.frames, "frame", "frames"), formatSize(v.counts.bytes), "in " + formatDuration(info.Duration)}
-	sum := strings.Join(parts, ", ")
-	if n := v.counts.errors; n > 0 {
-		sum += ", " + t.paint.paint(plural(n, "error", "errors"), red)
-	}
-	if s := statusWord(info); s != "" {
-		sum += ", " + s
-	}
-	if t.started {
-		l.printf("\n")
-	}
-	l.printf("%s\n", sum)
-	for _, g := range info.Gaps {
-		l.printf("%s\n", t.paint.paint(fmt.Sprintf("missing: frames %d to %d crossed but could not be recorded", g.From, g.To), red))
-	}
-	open := v.pairer.Open()
-	if len(open) == 0 {
-		return l.err
-	}
-	what := "no answer to: "
-	if info.Status == store.Live {
-		what = "waiting for an answer: "
-	}
-	var names []string
-	for i, r := range open {
-		if i == 10 {
-			names = append(names, fmt.Sprintf("and %d more", len(open)-i))
-			break
-		}
-		names = append(names, fit(fmt.Sprintf("#%d %s", r.Ref.Seq, about(&row{method: r.Method, about: v.asked[r.Ref].about})), 60))
-	}
-	l.printf("%s\n", what+strings.Join(names, ", "))
-	return l.err
-}
-
-// statusWord says what became of a recording, where that is worth a word.
-func statusWord(info store.Info) string {
-	switch info.Status {
-	case store.Live:
-		return "live"
-	case store.Cut:
-		if info.Err != nil {
-			return "cut off, and the rest waits in its queue: " + escape(info.Err.Error())
-		}
-		return "cut off: the tap was killed"
-	case store.Damaged:
-		return "damaged"
-	}
-	return ""
 }

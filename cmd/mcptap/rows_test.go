@@ -133,9 +133,6 @@ func TestRowsAgreeWithTally(t *testing.T) {
 	if v.counts.errors != info.Tally.Errors || v.counts.frames != info.Tally.Frames.Total() || v.counts.bytes != int64(info.Tally.Bytes.Total()) {
 		t.Errorf("rows: %+v, tally: %+v", v.counts, info.Tally)
 	}
-	if len(v.asked) != len(v.pairer.Open()) {
-		t.Errorf("%d requests are remembered, %d are open", len(v.asked), len(v.pairer.Open()))
-	}
 }
 
 func importFrom(t *testing.T, r interface{ Read([]byte) (int, error) }) string {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"strconv"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -22,31 +20,58 @@ const showLong = `Lists the frames of a recording, a line each:
   it answers (#7).
 
 Requests that got no answer are named at the end. With a number, one frame is
-shown in full: its JSON laid out, nothing else about it changed.
+shown in full: its JSON laid out, nothing else about it changed. 17..30 and
+17,19 list these frames.
+
+Any other word is a filter, as ` + "`mcptap help filter`" + ` explains:
+
+  mcptap show @last tool:forecast is:error
+
+--calls shows a line a call, and below it what belongs to it: progress, log
+messages, what the server asked meanwhile, a cancellation. --tree draws that as a
+tree, with times relative to the call. A filter then picks calls: is: holds what
+is true of any message of it, kind: is that of its answer, size: is that of all
+its frames, and text is looked for in each.
+
+--since and --until take a time since the start (2s, 1m30s), before the end
+(-30s), of the day (14:03:05), a whole one (2026-11-20T14:03:05Z) or a frame
+(#120).
 
 What was recorded is never sent to the terminal as it is: characters that could
 move the cursor, change their neighbours' order or hide are spelled out. --raw
-writes the exact bytes; so does --raw --lane to_client, for all of a lane.`
+writes the exact bytes; so does --raw --lane to_client, for all of a lane.
+
+A recording of HTTP traffic may hold several sessions: REC#2 is its second.
+
+With --follow several recordings may be named, and @live stands for all that are
+running or begin to; each line then says which it is of.`
+
+const showExample = `  mcptap show @last
+  mcptap show @last 17
+  mcptap show @last method:tools/call latency:>1s
+  mcptap show @last --calls is:pending
+  mcptap show @last --lane stderr
+  mcptap show -f @live -- -method:ping`
 
 type showOptions struct {
-	raw    bool
-	json   bool
-	follow bool
-	lane   string
+	raw, json, follow         bool
+	calls, tree, stderr, diff bool
+	lane, since, until        string
 }
 
 func newShow(a *app) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
-		Use:               "show REC [NUMBER] [flags]",
+		Use:               "show REC [NUMBER|FILTER…] [flags]",
 		Short:             "Show the frames of a recording, or one of them",
 		Long:              showLong,
-		Example:           "  mcptap show @last\n  mcptap show @last 17\n  mcptap show @last 17 --raw\n  mcptap show @live --follow",
-		Args:              takes(1, 2, "a recording"),
-		ValidArgsFunction: a.completeRecording,
+		Example:           showExample,
+		Args:              takes(1, -1, "a recording"),
+		ValidArgsFunction: a.completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), a, args)
 		},
+		Annotations:           map[string]string{wordsAnnotation: ""},
 		DisableFlagsInUseLine: true,
 	}
 	o.addFlags(cmd)
@@ -55,26 +80,42 @@ func newShow(a *app) *cobra.Command {
 
 func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.BoolVar(&o.calls, "calls", false, "show a line a call, what belongs to it below")
+	f.BoolVar(&o.tree, "tree", false, "show calls as trees")
+	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more while the recording is live")
+	f.StringVar(&o.since, "since", "", "leave out what was before `when`: 2s, -30s, 14:03:05, #120")
+	f.StringVar(&o.until, "until", "", "leave out what was after `when`")
+	f.BoolVar(&o.stderr, "stderr", false, "with a filter or --calls: also the server's stderr around the matches")
+	f.BoolVar(&o.diff, "diff", false, "say what changed from the last answer to the same method and arguments")
+	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or life")
 	f.BoolVar(&o.raw, "raw", false, "write the exact bytes, of one frame or of one --lane")
 	addJSON(cmd, &o.json)
-	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more while the recording is live")
-	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or life")
 	_ = cmd.RegisterFlagCompletionFunc("lane", cobra.FixedCompletions([]string{"to_server", "to_client", "stderr", "life"}, cobra.ShellCompDirectiveNoFileComp))
+	for _, name := range []string{"since", "until"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
 }
 
 func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
-	number := uint64(0)
-	if len(args) == 2 {
-		n, err := strconv.ParseUint(args[1], 10, 64)
-		if err != nil || n == 0 {
-			return withHint(fmt.Errorf("%s is no frame number", quote(args[1])), "the first column of `mcptap show REC` has them")
-		}
-		number = n
-	}
-	if err := o.check(number); err != nil {
+	words, err := o.sort(a, args)
+	if err != nil {
 		return err
 	}
-	path, err := a.find(args[0])
+	if err := o.check(words); err != nil {
+		return err
+	}
+	want, err := o.selection(a, words)
+	if err != nil {
+		return err
+	}
+	if o.follow && (words.all || len(words.recordings) > 1) {
+		return followSeveral(ctx, a, o, words, want)
+	}
+	dir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	path, session, err := store.Resolve(dir, words.recordings[0])
 	if err != nil {
 		return err
 	}
@@ -82,6 +123,10 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if want.session, err = oneOf(rec, session); err != nil {
+		return err
+	}
+	number := words.number
 	switch {
 	case number > 0 && o.raw:
 		f, err := rec.Frame(number)
@@ -91,14 +136,35 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 		return rec.WriteRaw(a.stdout, f)
 	case number > 0:
 		return showOne(ctx, a, rec, number, o.json)
+	case o.raw && want.session > 0:
+		return errors.New("--raw writes a lane of all sessions")
 	case o.raw:
-		return o.rawLane(ctx, a, rec)
+		return o.rawLane(ctx, a, rec, want)
 	}
-	return o.list(ctx, a, rec)
+	return o.list(ctx, a, rec, want)
+}
+
+// oneOf returns the session of a recording that was asked for, 0 for all there
+// is. Whether one of HTTP traffic has so many is found out by reading it.
+func oneOf(rec *store.Recording, session int) (int, error) {
+	if session == 0 {
+		return 0, nil
+	}
+	info, err := rec.Info()
+	switch {
+	case err != nil:
+		return 0, err
+	case info.Header.Transport == "http":
+		return session, nil
+	case session > 1:
+		return 0, fmt.Errorf("%s has one session, so there is no #%d", quote(filepath.Base(rec.Path())), session)
+	}
+	return 0, nil
 }
 
 // check refuses combinations that mean nothing.
-func (o *showOptions) check(number uint64) error {
+func (o *showOptions) check(words *showWords) error {
+	number := words.number
 	if o.lane != "" {
 		if _, err := tap.ParseLane(o.lane); err != nil {
 			return fmt.Errorf("--lane: %w", err)
@@ -110,84 +176,58 @@ func (o *showOptions) check(number uint64) error {
 	case o.raw && number == 0 && o.lane == "":
 		return withHint(errors.New("--raw needs a frame's number, or a --lane"),
 			"the bytes of two lanes are no stream; `mcptap export` writes them all")
-	case number > 0 && (o.follow || o.lane != ""):
-		return errors.New("--follow and --lane are for the list, not for one frame")
+	case o.raw && (words.query != "" || o.byCall() || words.several()):
+		return errors.New("--raw is for one frame, or for a lane of one recording")
+	case number > 0 && (o.follow || o.lane != "" || o.since != "" || o.until != ""):
+		return errors.New("--follow, --lane, --since and --until are for the list, not for one frame")
+	case o.lane != "" && o.byCall():
+		return withHint(errors.New("--lane is for frames, not for calls"), "dir:to_client picks the calls that the server asked")
+	case o.tree && o.json:
+		return withHint(errors.New("--tree is for people"), "`--calls --json` has the same, and says what stands below what")
 	}
 	return nil
 }
 
-// frames yields what the list shows, and each frame before it has been counted
-// by the pairer, whatever lane it is on.
-func (o *showOptions) frames(ctx context.Context, rec *store.Recording) iter.Seq2[tap.Frame, error] {
-	if o.follow {
-		return rec.Follow(ctx, 0)
-	}
-	return func(yield func(tap.Frame, error) bool) {
-		for f, err := range rec.Frames(0) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if !yield(f, err) || err != nil {
-				return
-			}
-		}
-	}
-}
+// byCall reports whether calls are listed and not frames.
+func (o *showOptions) byCall() bool { return o.calls || o.tree }
 
-func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording) error {
-	for f, err := range o.frames(ctx, rec) {
+func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording, want *selection) error {
+	info, err := rec.Info()
+	if err != nil {
+		return err
+	}
+	span, err := want.span(rec, info)
+	if err != nil {
+		return err
+	}
+	for f, err := range readFrames(ctx, rec, span.first, o.follow) {
 		if err != nil {
 			return err
 		}
-		if f.Lane.String() == o.lane {
+		if span.after(&f) {
+			break
+		}
+		if f.Lane == want.lane {
 			if err := rec.WriteRaw(a.stdout, f); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
-// list prints the rows, and at the end what they add up to.
-func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording) error {
+// list prints what is wanted of one recording.
+func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, want *selection) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(a.stdout, 32<<10)
-	v := newViewer(rec.WriteRaw)
-	var p rowPrinter = newTextRows(w, a.palette(), a.width(), info)
-	if o.json {
-		p = &jsonRows{w: w}
-	}
-	for f, err := range o.frames(ctx, rec) {
-		if err != nil {
-			return errors.Join(w.Flush(), err)
-		}
-		r, err := v.row(&f)
-		if err != nil {
-			return errors.Join(w.Flush(), err)
-		}
-		if o.lane != "" && f.Lane.String() != o.lane {
-			continue
-		}
-		if err := p.row(&r); err != nil {
-			return err
-		}
-		if o.follow {
-			if err := w.Flush(); err != nil {
-				return err
-			}
-		}
-	}
-	if ctx.Err() != nil {
-		return errors.Join(w.Flush(), ctx.Err())
-	}
-	if info, err = rec.Info(); err != nil {
-		return errors.Join(w.Flush(), err)
-	}
-	if err := p.end(v, info); err != nil {
+	l, err := newLister(ctx, a, o, rec, info, want, "")
+	if err != nil {
 		return err
 	}
-	return w.Flush()
+	if err := l.all(ctx); err != nil {
+		return errors.Join(l.w.Flush(), err)
+	}
+	return l.verdict(a)
 }

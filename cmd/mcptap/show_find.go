@@ -39,6 +39,7 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFram
 	if one.row, err = newViewer(rec.WriteRaw).row(&f); err != nil {
 		return nil, err
 	}
+	one.row.parts = nil
 	if len(one.row.links) == 0 {
 		return one, nil
 	}
@@ -77,7 +78,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, ids idSet) 
 		}
 		if f.Seq == number {
 			one.row = r
-			one.row.links = append([]tap.Link(nil), r.links...)
+			one.row.parts = nil // they depend on the frames that were passed over
 			for _, l := range r.links {
 				if l.Kind == tap.Opens || l.Kind == tap.Clashes {
 					waiting++

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	if r.kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Life { // else it is what stands below
 		kind = strings.TrimSpace(kind + " " + about(r))
 	}
+	field("form", formWords[f.Form])
 	field("kind", kind)
 	field("fault", p.paint(fault(r), red))
 	field("id", escape(string(r.id)))
@@ -81,6 +83,13 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 
 var laneWords = [tap.Lanes]string{
 	tap.Life: "about the run", tap.ToServer: "to the server", tap.ToClient: "to the client", tap.Stderr: "the server's stderr",
+}
+
+// formWords are the forms that are not those of stdio.
+var formWords = [tap.Forms]string{
+	tap.FormBody: "an HTTP body", tap.FormEvent: "a server-sent event", tap.FormText: "a WebSocket message",
+	tap.FormBinary: "a binary WebSocket message", tap.FormPing: "a WebSocket ping", tap.FormPong: "a WebSocket pong",
+	tap.FormClose: "a WebSocket close", tap.FormBytes: "bytes that are no HTTP",
 }
 
 // link says what a request or response in the frame has to do with others.
@@ -116,8 +125,12 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 		io.Writer
 		close() error
 	} = &textWriter{w: w}
-	if f.Lane == tap.Life || one.row.msg.Kind != tap.Invalid {
+	if one.laidOut() {
 		to = &prettyWriter{w: w, paint: a.palette()}
+		if f.Form == tap.FormEvent { // its data is what is JSON
+			f.Raw = tap.Payload(&f)
+			f.Size = int64(len(f.Raw))
+		}
 	}
 	most := int64(-1)
 	if isTerminal(a.stdout) {
@@ -135,6 +148,19 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 		return err
 	}
 	return nil
+}
+
+// laidOut reports whether the frame is JSON, as far as it is known.
+func (one *oneFrame) laidOut() bool {
+	f := one.row.frame
+	switch one.row.msg.Kind {
+	case tap.Invalid:
+		return f.Lane == tap.Life
+	case tap.Other:
+		text := bytes.TrimLeft(f.Raw, " \t\r\n")
+		return f.Form == tap.FormBody && len(text) > 0 && (text[0] == '{' || text[0] == '[')
+	}
+	return f.Form != tap.FormEvent || f.Whole()
 }
 
 var errEnough = errors.New("enough")

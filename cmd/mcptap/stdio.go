@@ -40,6 +40,7 @@ type stdioOptions struct {
 	label string
 	off   bool
 	queue string
+	web   string
 }
 
 func newStdio(a *app) *cobra.Command {
@@ -64,6 +65,8 @@ func (o *stdioOptions) addFlags(cmd *cobra.Command) {
 	f.SetInterspersed(false)
 	f.StringVar(&o.label, "label", "", "`name` of the recording; made from the command otherwise (MCPTAP_LABEL)")
 	f.BoolVar(&o.off, "off", false, "forward and record nothing (MCPTAP_OFF=1)")
+	f.StringVar(&o.web, "web", "", "show the recording in a browser while it is made, at this `address`; the URL is said on stderr")
+	f.Lookup("web").NoOptDefVal = anyPort
 	f.StringVar(&o.queue, "queue", "64MiB", "how much may wait for the disk before traffic is slowed down, a `size` (MCPTAP_QUEUE)")
 }
 
@@ -94,7 +97,9 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	} else {
 		go func() { // while the server is being started
 			defer close(opened)
-			rec = o.record(a, command, queue, warn)
+			if rec = o.record(a, command, queue, warn); rec != nil && o.web != "" {
+				a.watchBeside(o.web, rec.Path())
+			}
 		}()
 		cfg.Open = func(int) tap.Recorder {
 			if <-opened; rec == nil {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // maxLoad is the size above which a command does not load a frame whole but
@@ -17,13 +15,9 @@ const maxLoad = 1 << 20
 // else, so a recording may be of any length.
 type viewer struct {
 	raw    func(w io.Writer, f tap.Frame) error
-	pairer tap.Pairer
-	asked  map[tap.Ref]asked
+	feed   *view.Feed
 	counts rowCounts
 }
-
-// asked is what a response row says of the request that it answers.
-type asked struct{ method, about string }
 
 // rowCounts is what a listing sums up at its end.
 type rowCounts struct {
@@ -33,156 +27,111 @@ type rowCounts struct {
 }
 
 func newViewer(raw func(w io.Writer, f tap.Frame) error) *viewer {
-	return &viewer{raw: raw, asked: map[tap.Ref]asked{}}
+	return &viewer{raw: raw, feed: view.NewFeed(raw)}
 }
 
-// A row is what one line of a listing says about a frame. Its texts come from
-// the wire as they are.
+// A row is what one line of a listing says about a frame, or about one message
+// of a batch. Its texts come from the wire as they are.
 type row struct {
 	frame  *tap.Frame
-	kind   string // request, response, error, notification, batch, invalid, stderr, or an event's name
+	kind   string // request, response, error, notification, batch, invalid, other, stderr, or an event's name
 	id     []byte // as it stands; nil when there is none
 	method string // of a response: that of its request
 	about  string
 	// failed says that it tells of a failure; fault is that failure in words.
 	failed bool
 	fault  string
-	// links are the requests and responses in it, as the pairer sees them.
+	// links are the requests and responses in it, as a tap.Pairer sees them, and
+	// parts what its messages are to which calls.
 	links []tap.Link
+	parts []tap.Part
 	msg   tap.Message
+	// deltas are how its answers differ from those before, if that was asked.
+	deltas []*view.Delta
 }
 
 // row reads the next frame.
 func (v *viewer) row(f *tap.Frame) (row, error) {
+	r, err := v.next(f)
+	if err != nil {
+		return row{frame: f}, err
+	}
+	return newRow(r), nil
+}
+
+// next reads the next frame, for whoever wants more of it than a row.
+func (v *viewer) next(f *tap.Frame) (*view.Row, error) {
 	v.counts.frames++
 	v.counts.bytes += f.Size
-	r := row{frame: f}
-	switch f.Lane {
-	case tap.Life:
-		r.life()
-	case tap.Stderr:
-		r.kind, r.about = "stderr", oneLine(f.Raw)
-	default:
-		m, err := v.peek(f)
-		if err != nil {
-			return r, err
+	r, err := v.feed.Add(f)
+	if err != nil || len(r.Parts) == 0 {
+		return r, err
+	}
+	if r.Message.Kind != tap.Batch {
+		if r.Message.IsFailure() {
+			v.counts.errors++
 		}
-		r.message(v, &m)
+		return r, nil
+	}
+	for i := range r.Message.Batch {
+		if r.Message.Batch[i].IsFailure() {
+			v.counts.errors++
+		}
 	}
 	return r, nil
 }
 
-// peek reads the envelope of a frame of any size.
-func (v *viewer) peek(f *tap.Frame) (tap.Message, error) {
-	if f.Whole() {
-		return tap.Peek(f.Raw), nil
-	}
-	var s tap.Scanner
-	if err := v.raw(&s, *f); err != nil {
-		return tap.Message{}, err
-	}
-	return s.Message(), nil
+func newRow(r *view.Row) row {
+	line := r.Line()
+	out := lineRow(&line)
+	out.frame, out.msg, out.parts = r.Frame, r.Message, r.Parts
+	out.links = linksOf(r.Parts)
+	return out
 }
 
-func (r *row) message(v *viewer, m *tap.Message) {
-	f := r.frame
-	r.msg, r.kind, r.id, r.method = *m, m.Kind.String(), m.ID, m.Method
-	r.failed = m.IsFailure()
-	r.about = tap.Subject(*m)
-	r.links = v.pairer.Add(f, m)
-	switch m.Kind {
-	case tap.Invalid:
-		r.fault = m.Reason
-		r.about = oneLine(f.Raw)
-	case tap.ErrorResponse:
-		r.fault, r.about = r.about, ""
-	case tap.Response:
-		if m.IsError {
-			r.fault, r.about = "isError "+r.about, ""
-		}
-	case tap.Batch:
-		for i := range m.Batch {
-			if m.Batch[i].IsFailure() {
-				r.failed = true
-				v.counts.errors++
-			}
-		}
+// lineRow makes a row of a line that may stand alone.
+func lineRow(l *view.Line) row {
+	p := &l.Part
+	r := row{
+		frame: &tap.Frame{
+			Seq: p.Message.Seq, At: p.At, Took: l.Took, Lane: p.Lane, Exchange: p.Exchange, Torn: l.Torn, Size: l.Size,
+		},
+		kind: l.Kind, id: l.ID, method: l.Method, about: l.About, failed: l.Failed, fault: l.Fault,
 	}
-	if m.Kind != tap.Batch && r.failed {
-		v.counts.errors++
+	if l.Event != nil {
+		r.about, r.fault = eventWords(l.Event, l.About)
 	}
-	for _, l := range r.links {
-		switch l.Kind {
-		case tap.Opens, tap.Clashes:
-			one := m
-			if m.Kind == tap.Batch {
-				one = &m.Batch[l.Message.Index]
-			}
-			// Cloned, as a small frame keeps alive what was stored with it.
-			v.asked[l.Message] = asked{strings.Clone(one.Method), strings.Clone(tap.Subject(*one))}
-		case tap.Answers:
-			if m.Kind != tap.Batch {
-				r.method = v.asked[l.Request].method
-				if r.about == "" {
-					r.about = v.asked[l.Request].about
-				}
-			}
-			delete(v.asked, l.Request)
-		}
+	if p.Role != tap.RoleInvalid {
+		r.parts = []tap.Part{*p}
+		r.links = linksOf(r.parts)
 	}
+	return r
 }
 
-// life reads an event of the run.
-func (r *row) life() {
-	e, err := tap.ParseEvent(r.frame.Raw)
-	if err != nil || e.Name == "" {
-		r.kind, r.about, r.failed, r.fault = "life", oneLine(r.frame.Raw), true, "not an event"
-		return
-	}
-	r.kind = e.Name
-	switch e.Name {
-	case tap.EventStart:
-		r.about = strings.Join(e.Command, " ")
-	case tap.EventSpawnFailed:
-		r.failed, r.fault, r.about = true, e.Error, strings.Join(e.Command, " ")
-	case tap.EventEOF:
-		r.about, r.fault = e.Lane, e.Error
-		r.failed = e.Error != ""
-	case tap.EventBroken:
-		r.failed, r.about, r.fault = true, e.Lane, e.Error
-		if e.Bytes > 0 {
-			r.fault = strings.TrimSpace(fmt.Sprintf("%s, %s not delivered", r.fault, formatSize(int64(e.Bytes))))
+// linksOf says how the requests and responses among some messages relate to
+// others.
+func linksOf(parts []tap.Part) (links []tap.Link) {
+	for i := range parts {
+		p := &parts[i]
+		switch p.Kind {
+		case tap.Request:
+			l := tap.Link{Kind: tap.Opens, Message: p.Message, Request: p.Message}
+			if p.Clash != (tap.Ref{}) {
+				l.Kind, l.Request = tap.Clashes, p.Clash
+			}
+			links = append(links, l)
+		case tap.Response, tap.ErrorResponse:
+			l := tap.Link{Kind: tap.Answers, Message: p.Message, Request: p.Request, Latency: p.Latency}
+			switch p.Role {
+			case tap.RoleOrphan:
+				l.Kind = tap.Orphan
+			case tap.RoleRepeat:
+				l.Kind = tap.Repeats
+			}
+			links = append(links, l)
 		}
-	case tap.EventSignal:
-		r.about = e.Signal
-	case tap.EventExit:
-		switch {
-		case e.Signal != "":
-			r.about, r.failed, r.fault = "", true, "ended by "+e.Signal
-		case e.Code != nil && *e.Code != 0:
-			r.failed, r.fault = true, fmt.Sprintf("code %d", *e.Code)
-		case e.Code != nil:
-			r.about = "code 0"
-		}
-	case tap.EventGap:
-		r.failed, r.fault = true, gapText(e)
-	default: // of a newer program
-		r.about = oneLine(r.frame.Raw)
 	}
-}
-
-func gapText(e tap.Event) string {
-	words := []string{}
-	if e.From != 0 {
-		words = append(words, fmt.Sprintf("frames %d to %d are missing", e.From, e.To))
-	}
-	if e.Bytes > 0 {
-		words = append(words, formatSize(int64(e.Bytes))+" crossed unrecorded")
-	}
-	if e.Error != "" {
-		words = append(words, e.Error)
-	}
-	return strings.Join(words, ", ")
+	return links
 }
 
 // answers returns the link of a response to its request.
@@ -193,10 +142,4 @@ func (r *row) answers() (tap.Link, bool) {
 		}
 	}
 	return tap.Link{}, false
-}
-
-// oneLine is the beginning of some bytes, for a row.
-func oneLine(raw []byte) string {
-	const most = 1000
-	return string(bytes.TrimRight(raw[:min(len(raw), most)], "\r\n"))
 }

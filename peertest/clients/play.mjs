@@ -6,10 +6,11 @@ export async function play(steps, peer, { client, vars, note, seen }) {
 
   async function run(steps) {
     for (const step of steps) {
-      if (step.only && !step.only.includes(client)) continue;
+      if (step.only && !step.only.includes(client) || step.not?.includes(client)) continue;
       if (step.do === 'parallel') {
         // Noted in the order of the scenario, whatever order the answers had.
-        const lines = await Promise.all(step.steps.map(one));
+        const steps = step.steps.filter(s => !s.not?.includes(client));
+        const lines = await Promise.all(steps.map(one));
         lines.forEach(note);
       } else {
         note(await one(step));

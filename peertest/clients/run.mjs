@@ -1,8 +1,9 @@
 // A client of the TypeScript SDK, v1 or v2, that plays a scenario against a
-// stdio server and writes down what it observed, one JSON object a line:
+// server and writes down what it observed, one JSON object a line:
 //
 //   node run.mjs --sdk v1|v2 [--mode legacy|auto|2026-07-28] --scenario FILE
-//                --out FILE [--var NAME=VALUE] [--env NAME=VALUE] -- COMMAND [ARG]...
+//                --out FILE [--var NAME=VALUE] [--env NAME=VALUE]
+//                -- COMMAND [ARG]... | --url URL --transport http|sse
 //
 // The scenario language is described in ../doc.go.
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,9 +11,9 @@ import { parseArgs } from 'node:util';
 import { play } from './play.mjs';
 
 const dashes = process.argv.indexOf('--', 2);
-const [command, ...args] = process.argv.slice(dashes + 1);
+const [command, ...args] = dashes < 0 ? [] : process.argv.slice(dashes + 1);
 const { values: opt } = parseArgs({
-  args: process.argv.slice(2, dashes),
+  args: dashes < 0 ? process.argv.slice(2) : process.argv.slice(2, dashes),
   options: {
     sdk: { type: 'string' },
     mode: { type: 'string', default: 'legacy' },
@@ -20,6 +21,8 @@ const { values: opt } = parseArgs({
     out: { type: 'string' },
     var: { type: 'string', multiple: true, default: [] },
     env: { type: 'string', multiple: true, default: [] },
+    url: { type: 'string' },
+    transport: { type: 'string' },
   },
 });
 const pairs = list => Object.fromEntries(list.map(s => [s.slice(0, s.indexOf('=')), s.slice(s.indexOf('=') + 1)]));
@@ -29,7 +32,9 @@ const note = entry => observed.push(entry);
 const { openClient } = await import(`./${opt.sdk}.mjs`);
 const peer = openClient({
   mode: opt.mode,
-  server: { command, args, env: pairs(opt.env), stderr: 'pipe' },
+  server: opt.url ? undefined : { command, args, env: pairs(opt.env), stderr: 'pipe' },
+  url: opt.url && new URL(opt.url),
+  transport: opt.transport,
   answer: answerServer,
 });
 watch(peer.transport);
@@ -47,6 +52,7 @@ try {
   note({ kind: 'failed', error: { name: e.name, code: e.code, message: e.message } });
 }
 const closing = Date.now();
+await peer.transport.terminateSession?.(); // a DELETE
 await peer.close();
 const waited = Date.now() - closing;
 if (peer.child) {
@@ -54,7 +60,7 @@ if (peer.child) {
   const after = waited < 1900 ? 'eof' : waited < 3900 ? 'sigterm' : 'sigkill';
   note({ kind: 'exit', code: peer.child.code, signal: peer.child.signal, after });
 }
-note({ kind: 'stderr', text: peer.stderr });
+if (!opt.url) note({ kind: 'stderr', text: peer.stderr });
 writeFileSync(opt.out, observed.map(e => JSON.stringify(e) + '\n').join(''));
 
 // What the server asks is answered in one fixed way, whatever it is.
@@ -98,6 +104,7 @@ function watch(transport) {
       });
     },
   });
+  if (opt.url) return;
   let process;
   Object.defineProperty(transport, '_process', {
     get: () => process,

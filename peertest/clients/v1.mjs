@@ -1,6 +1,8 @@
 // The TypeScript SDK v1 client, behind the face that play.mjs expects.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   CallToolResultSchema, CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
@@ -8,8 +10,9 @@ import {
 const info = { name: 'peertest', version: '1.0.0' };
 const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: { form: {}, url: {} } };
 
-export function openClient({ server, answer }) {
-  const transport = new StdioClientTransport(server);
+export function openClient({ server, url, transport: kind, answer }) {
+  const transport = server ? new StdioClientTransport(server)
+    : kind === 'sse' ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
   const client = new Client(info, { capabilities });
   for (const schema of [ListRootsRequestSchema, CreateMessageRequestSchema, ElicitRequestSchema]) {
     client.setRequestHandler(schema, request => answer(request.method, request.params));

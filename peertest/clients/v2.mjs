@@ -1,12 +1,13 @@
 // The TypeScript SDK v2 client, behind the face that play.mjs expects.
-import { Client } from '@modelcontextprotocol/client';
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 const info = { name: 'peertest', version: '1.0.0' };
 const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: { form: {}, url: {} } };
 
-export function openClient({ server, mode, answer }) {
-  const transport = new StdioClientTransport(server);
+export function openClient({ server, url, transport: kind, mode, answer }) {
+  const transport = server ? new StdioClientTransport(server)
+    : kind === 'sse' ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
   const client = new Client(info, {
     capabilities,
     versionNegotiation: { mode: /^\d/.test(mode) ? { pin: mode } : mode },

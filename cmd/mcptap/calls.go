@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bufio"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A callPrinter prints calls as they come, and what they add up to.
+type callPrinter interface {
+	// node prints a call, or what is none, with what the server wrote to its
+	// standard error meanwhile.
+	node(n *view.Node, stderr []view.Line) error
+	end(s *summary) error
+	untitled() // see rowPrinter
+}
+
+// callRows prints calls for a person: a line a call, its parts below it.
+type callRows struct {
+	w       *bufio.Writer
+	paint   palette
+	width   int
+	prefix  string
+	digits  int
+	offset  int
+	when    func(time.Duration) string
+	live    bool // the recording is
+	follow  bool
+	ended   func() time.Duration // how long the recording ran
+	tree    bool
+	has     [callColumns]bool
+	started bool
+	again   repeats
+}
+
+// The columns that may be left out, the first to go first. In place of the last
+// there is still the sign.
+const (
+	columnParts = iota
+	columnCallTime
+	columnCallTook
+	columnStatus
+	callColumns
+)
+
+const (
+	partsWidth = 5
+	tookWidth  = latencyWidth + 1 // with the >
+	// maxIndentedCalls is how many levels of calls are indented.
+	maxIndentedCalls = 12
+)
+
+func newCallRows(w *bufio.Writer, paint palette, width int, info store.Info, tree bool) *callRows {
+	t := &callRows{
+		w: w, paint: paint, width: width, tree: tree, live: info.Status == store.Live,
+		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)),
+		offset: max(len("0.000s"), len(formatOffset(info.Duration))),
+		ended:  func() time.Duration { return info.Duration }, when: formatOffset,
+	}
+	if tree {
+		t.offset++ // times are relative, with a sign
+	}
+	t.choose()
+	return t
+}
+
+// among is what it is of [textRows].
+func (t *callRows) among(label string, when func(time.Duration) string) {
+	t.prefix, t.when = labelColumn(label, t.width), when
+	t.digits, t.offset = max(t.digits, amongDigits), max(t.offset, len(clockLayout))
+	t.choose()
+}
+
+func (t *callRows) untitled() { t.started = true }
+
+func (t *callRows) choose() {
+	t.has = [callColumns]bool{columnParts: !t.tree, columnCallTime: true, columnCallTook: !t.tree, columnStatus: !t.tree}
+	for i := 0; i < callColumns && t.width > 0 && t.width-t.fixed() < leastAbout; i++ {
+		t.has[i] = false
+	}
+}
+
+// fixed is the width of all that stands before the last column.
+func (t *callRows) fixed() int {
+	n := columns.StringWidth(t.prefix) + t.digits + 3 // with the arrow
+	for i, width := range [callColumns]int{partsWidth + 1, t.offset + 1, tookWidth + 1, markWidth + 1} {
+		switch {
+		case t.has[i]:
+			n += width
+		case i == columnStatus && !t.tree:
+			n += 2
+		}
+	}
+	if t.tree {
+		return n + 1
+	}
+	return n + 2
+}
+
+// room is how much of the last column is left behind an indent, 0 for any.
+func (t *callRows) room(indent string) int {
+	if t.width == 0 {
+		return 0
+	}
+	return max(t.width-t.fixed()-columns.StringWidth(indent), 1)
+}
+
+// callCells are the texts of one line, with their styles.
+type callCells struct {
+	number, offset, arrow     string
+	mark                      callMark
+	took, parts, about, fault string
+	aboutStyle                style
+	faultStyle                style
+	lane                      tap.Lane
+}
+
+// node implements [callPrinter].
+func (t *callRows) node(n *view.Node, stderr []view.Line) error {
+	if !t.started {
+		t.started = true
+		if err := t.header(); err != nil {
+			return err
+		}
+	}
+	if n.Call == nil {
+		return t.loose(&n.Line)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if t.tree {
+		return t.branch(n, stderr)
+	}
+	return t.call(n, 0, stderr)
+}
+
+func (t *callRows) header() error {
+	c := callCells{number: "NO", offset: "TIME", arrow: " ", mark: callMark{word: "STATUS"}, took: "TOOK", parts: "PARTS", about: "CALL"}
+	c.mark.style, c.aboutStyle = dim, dim
+	return t.write(c)
+}
+
+// call prints a call that stands so many levels deep.
+func (t *callRows) call(n *view.Node, depth int, stderr []view.Line) error {
+	c := n.Call
+	cells := callCells{
+		number: strconv.FormatUint(c.Ref.Seq, 10), offset: t.when(c.At), arrow: arrows[c.Lane], lane: c.Lane,
+		mark: markOf(c, t.live), took: callTook(c, t.ended()),
+		about: indented(depth) + callAbout(n), fault: callFault(n, depth > 0), aboutStyle: bold,
+	}
+	if k := n.Further(); k > 0 {
+		cells.parts = strconv.FormatUint(k, 10)
+	}
+	if err := t.write(cells); err != nil {
+		return err
+	}
+	if err := t.delta(n.Delta, indented(depth+1)); err != nil {
+		return err
+	}
+	return t.below(n, depth, stderr)
+}
+
+// below prints what stands below a call.
+func (t *callRows) below(n *view.Node, depth int, stderr []view.Line) error {
+	for _, e := range withStderr(n.Entries(), stderr) {
+		var err error
+		switch {
+		case e.Kid != nil:
+			err = t.call(e.Kid, depth+1, nil)
+		case e.Asked != nil:
+			err = t.write(callCells{about: indented(depth+2) + askedWords(e.Asked), arrow: " "})
+		case e.Line == nil:
+			err = t.write(callCells{about: indented(depth+1) + skippedWords(&e), arrow: " ", aboutStyle: dim})
+		case e.Line.Part.Role != tap.RoleResponse: // which is in the call's own line
+			err = t.part(e.Line, depth+1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withStderr puts lines of the server's stderr where they came.
+func withStderr(entries []view.Entry, stderr []view.Line) (all []view.Entry) {
+	if len(stderr) == 0 {
+		return entries
+	}
+	for i := range entries {
+		for len(stderr) > 0 && stderr[0].Part.Message.Seq < entries[i].Seq() {
+			all = append(all, view.Entry{Line: &stderr[0]})
+			stderr = stderr[1:]
+		}
+		all = append(all, entries[i])
+	}
+	for i := range stderr {
+		all = append(all, view.Entry{Line: &stderr[i]})
+	}
+	return all
+}
+
+// part prints a message below a call, or a line of the server's stderr.
+func (t *callRows) part(l *view.Line, depth int) error {
+	c := partCells(l)
+	c.offset = t.when(l.Part.At)
+	c.about = indented(depth) + c.about
+	return t.write(c)
+}
+
+// partCells are those of a message below a call, but for its time.
+func partCells(l *view.Line) callCells {
+	p := &l.Part
+	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
+	if p.Lane == tap.Stderr {
+		c.about, c.aboutStyle = escape(l.About), dim
+		return c
+	}
+	c.about, c.fault = partWords(l)
+	if p.Kind == tap.Response || p.Kind == tap.ErrorResponse {
+		c.took = formatDuration(p.Latency)
+	}
+	return c
+}
+
+func indented(depth int) string {
+	return strings.Repeat("  ", min(depth, maxIndentedCalls))
+}
+
+// delta prints what changed from one answer to the next.
+func (t *callRows) delta(d *view.Delta, indent string) error {
+	for _, text := range deltaWords(d, t.room(indent)) {
+		if err := t.write(callCells{about: indent + text, arrow: " "}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write lays out one line: it cuts and pads, then paints, then writes.
+func (t *callRows) write(c callCells) error {
+	if t.width > 0 {
+		c.about, c.fault = share(c.about, c.fault, max(t.width-t.fixed(), 1))
+	}
+	p := t.paint
+	var b strings.Builder
+	b.WriteString(t.prefix + p.paint(pad(c.number, t.digits, true), dim) + " ")
+	if t.has[columnCallTime] {
+		b.WriteString(" " + p.paint(pad(c.offset, t.offset, true), dim))
+	}
+	b.WriteString(" " + p.paint(c.arrow, laneStyles[c.lane]))
+	switch {
+	case t.has[columnStatus]:
+		b.WriteString(" " + p.paint(pad(strings.TrimSpace(c.mark.sign+" "+c.mark.word), markWidth, false), c.mark.style))
+	case !t.tree:
+		b.WriteString(" " + p.paint(pad(c.mark.sign, 1, false), c.mark.style))
+	}
+	if t.has[columnCallTook] {
+		b.WriteString(" " + p.paint(pad(c.took, tookWidth, true), dim))
+	}
+	if t.has[columnParts] {
+		b.WriteString(" " + p.paint(pad(c.parts, partsWidth, true), dim))
+	}
+	if t.tree {
+		b.WriteString(" ")
+	} else {
+		b.WriteString("  ")
+	}
+	b.WriteString(p.paint(c.about, c.aboutStyle))
+	if c.about != "" && c.fault != "" {
+		b.WriteString("  ")
+	}
+	if c.faultStyle == plain {
+		c.faultStyle = red
+	}
+	b.WriteString(p.paint(c.fault, c.faultStyle))
+	_, err := t.w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
+	return err
+}
+
+// end implements [callPrinter].
+func (t *callRows) end(s *summary) error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	l := lines{w: t.w}
+	if t.started && s.label == "" {
+		l.printf("\n")
+	}
+	s.print(&l, t.paint, t.width)
+	return l.err
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// maxAlike is how many notifications of one kind in a row that belong to no call
+// are printed before the rest of them is only counted.
+const maxAlike = 3
+
+// repeats counts lines that are alike.
+type repeats struct {
+	method string
+	lane   tap.Lane
+	n      uint64
+}
+
+// loose prints what belongs to no call. Nobody waits for the end of a row of
+// notifications while more are coming.
+func (t *callRows) loose(l *view.Line) error {
+	if l.Part.Kind == tap.Notification && !t.follow {
+		if t.again.n > 0 && t.again.method == l.Method && t.again.lane == l.Part.Lane {
+			if t.again.n++; t.again.n > maxAlike {
+				return nil
+			}
+		} else {
+			if err := t.flush(); err != nil {
+				return err
+			}
+			t.again = repeats{strings.Clone(l.Method), l.Part.Lane, 1}
+		}
+	} else if err := t.flush(); err != nil {
+		return err
+	}
+	c := looseCells(l)
+	c.offset = t.when(l.Part.At)
+	return t.write(c)
+}
+
+// flush tells how many notifications were not printed.
+func (t *callRows) flush() error {
+	again := t.again
+	t.again = repeats{}
+	if again.n <= maxAlike {
+		return nil
+	}
+	return t.write(callCells{
+		arrow: arrows[again.lane], lane: again.lane, about: escape(fmt.Sprintf("… %d more %s", again.n-maxAlike, again.method)), aboutStyle: dim,
+	})
+}
+
+// looseCells are those of a line that belongs to no call, but for its time.
+func looseCells(l *view.Line) callCells {
+	r := lineRow(l)
+	p := &l.Part
+	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
+	c.about, c.fault = about(&r), joinWords(", ", fault(&r), odd(&r))
+	switch {
+	case p.Lane == tap.Life:
+		c.about = strings.TrimSpace(rowKind(&r) + " " + c.about)
+	case p.Lane == tap.Stderr:
+	case p.Kind == tap.Notification:
+		c.about = strings.TrimPrefix(c.about, "notifications/")
+	default:
+		c.about = strings.TrimSpace(shortKind(r.kind) + " " + c.about)
+	}
+	if p.Lane == tap.Life || p.Lane == tap.Stderr {
+		c.aboutStyle = dim
+	}
+	if r.failed {
+		c.mark = callMark{"✗", "", boldRed}
+	}
+	return c
+}

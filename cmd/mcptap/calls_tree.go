@@ -1,0 +1,85 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// branch prints a call and all that belongs to it as a tree. Times below it are
+// relative to it.
+func (t *callRows) branch(n *view.Node, stderr []view.Line) error {
+	c := t.trunk(n, false)
+	c.offset = t.when(n.Call.At)
+	if err := t.write(c); err != nil {
+		return err
+	}
+	return t.twigs(n, "", n.Call.At, 1, stderr)
+}
+
+// trunk is the line of a call.
+func (t *callRows) trunk(n *view.Node, nested bool) callCells {
+	c, mark := n.Call, markOf(n.Call, t.live)
+	return callCells{
+		number: strconv.FormatUint(c.Ref.Seq, 10), arrow: arrows[c.Lane], lane: c.Lane,
+		about: callAbout(n), aboutStyle: bold,
+		fault:      joinWords("  ", mark.sign+" "+mark.word+" "+callTook(c, t.ended()), callFault(n, nested)),
+		faultStyle: mark.style,
+	}
+}
+
+// twigs prints what stands below a call, with guides.
+func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth int, stderr []view.Line) error {
+	entries := withStderr(n.Entries(), stderr)
+	changes := deltaWords(n.Delta, t.room(guide+"└─ "))
+	for i := range entries {
+		e := &entries[i]
+		knee, below := guide+"├─ ", guide+"│  "
+		if i == len(entries)-1 && len(changes) == 0 {
+			knee, below = guide+"└─ ", guide+"   "
+		}
+		if depth >= maxIndentedCalls { // it gets no deeper
+			below = guide
+		}
+		var c callCells
+		switch {
+		case e.Kid != nil:
+			c = t.trunk(e.Kid, true)
+			c.offset = "+" + formatOffset(e.Kid.Call.At-from)
+		case e.Line != nil:
+			c = partCells(e.Line)
+			c.offset = "+" + formatOffset(e.Line.Part.At-from)
+			if c.took != "" {
+				c.fault = joinWords("  ", "after "+c.took, c.fault)
+				if !e.Line.Failed {
+					c.faultStyle = dim
+				}
+			}
+		case e.Asked != nil:
+			c = callCells{arrow: " ", about: askedWords(e.Asked)}
+		default:
+			c = callCells{arrow: " ", about: skippedWords(e), aboutStyle: dim}
+		}
+		c.about = knee + c.about
+		if err := t.write(c); err != nil {
+			return err
+		}
+		if e.Kid != nil {
+			if err := t.twigs(e.Kid, below, from, depth+1, nil); err != nil {
+				return err
+			}
+		}
+	}
+	for i, text := range changes {
+		knee := guide + "└─ "
+		if i > 0 {
+			knee = guide + strings.Repeat(" ", 3)
+		}
+		if err := t.write(callCells{arrow: " ", about: knee + text}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A callMark says how a call stands: by its shape, in a word, and by colour.
+type callMark struct {
+	sign, word string
+	style      style
+}
+
+// markOf returns the mark of a call; live says that more may come.
+func markOf(c *tap.Call, live bool) callMark {
+	switch c.Status {
+	case tap.CallDone:
+		return callMark{"✓", "done", green}
+	case tap.CallError:
+		return callMark{"✗", "error", boldRed}
+	case tap.CallToolError:
+		return callMark{"✗", "failed", boldRed}
+	case tap.CallCancelled:
+		return callMark{"⊘", "cancelled", magenta}
+	case tap.CallCancelledLate:
+		return callMark{"⊘", "too late", magenta}
+	case tap.CallInputRequired:
+		return callMark{"?", "wants input", boldCyan}
+	case tap.CallWorking:
+		return callMark{"…", "working", boldCyan}
+	case tap.CallListening:
+		return callMark{"»", "listening", cyan}
+	}
+	if live {
+		return callMark{"…", "waiting", boldCyan}
+	}
+	return callMark{"…", "no answer", boldRed}
+}
+
+// markWidth is that of the widest word, with the sign.
+const markWidth = len("x wants input")
+
+// callTook says how long a call took, or, with a > before it, for how long it
+// has waited at the end of the recording.
+func callTook(c *tap.Call, end time.Duration) string {
+	if c.Status.Settled() {
+		return formatDuration(c.End - c.At)
+	}
+	return ">" + formatDuration(max(end-c.At, 0))
+}
+
+// callAbout is what a call is about, escaped.
+func callAbout(n *view.Node) string {
+	return escape(strings.TrimSpace(n.Call.Method + " " + n.Call.Subject))
+}
+
+// callFault says what went wrong with a call, and what is odd about it, escaped.
+// nested says that it stands below the call that it belongs to.
+func callFault(n *view.Node, nested bool) string {
+	c := n.Call
+	var words []string
+	if failure := joinWords(" ", c.ErrorCode, c.ErrorText); failure != "" {
+		words = append(words, failure)
+	}
+	if c.Cancel != (tap.Ref{}) {
+		words = append(words, cancelWords(c))
+	}
+	switch {
+	case c.Parent == (tap.Ref{}):
+	case !nested:
+		words = append(words, fmt.Sprintf("within #%d%s", c.Parent.Seq, map[bool]string{true: ", as it seems"}[c.Guess]))
+	case c.Guess:
+		words = append(words, "its place is a guess")
+	}
+	if n.Line.Part.Clash != (tap.Ref{}) {
+		words = append(words, fmt.Sprintf("id in use by #%d", n.Line.Part.Clash.Seq))
+	}
+	for i, text := range noteWords {
+		if c.Notes>>i&1 == 1 && text != "" {
+			words = append(words, text)
+		}
+	}
+	if n.Line.Torn {
+		words = append(words, "torn: bytes are missing")
+	}
+	return escape(strings.Join(words, ", "))
+}
+
+// noteWords are the notes of a call in words, in the order of their bits; ""
+// for one that is said otherwise.
+var noteWords = []string{
+	"",
+	"progress token in use",
+	"two members of one name",
+	"id or method cut",
+	"the answer has no id",
+	"a probe",
+	"requestState lost",
+	"the cancellation was refused",
+	"lost sight of",
+}
+
+// cancelWords says who cancelled a call, and why; that it was cancelled stands
+// beside it, as a rule.
+func cancelWords(c *tap.Call) string {
+	text := "by " + map[tap.Lane]string{tap.ToServer: "the client", tap.ToClient: "the server"}[c.CancelledBy]
+	if c.Status != tap.CallCancelled && c.Status != tap.CallCancelledLate {
+		text = "cancelled " + text
+	}
+	return joinWords(": ", text, c.CancelReason)
+}
+
+// partWords says what a message below a call is about, and what is odd about
+// it, both escaped.
+func partWords(l *view.Line) (about, fault string) {
+	p := &l.Part
+	short, text := strings.TrimPrefix(l.Method, "notifications/"), l.About
+	if l.Failed { // then it is what the request is about
+		text = ""
+	}
+	switch p.Role {
+	case tap.RoleProgress:
+		about = "progress " + l.About
+	case tap.RoleLog:
+		about = "log " + l.About
+	case tap.RoleInterim:
+		about = "interim answer " + text
+	case tap.RoleResponse:
+		about = "answer " + text
+	case tap.RoleLate:
+		about = "late answer " + text
+	case tap.RoleRepeat:
+		about = "another answer " + text
+	case tap.RoleCancel:
+		about = joinWords(" ", "cancel", l.About)
+	default:
+		about = short + " " + l.About
+	}
+	var words []string
+	if l.Failed && l.Fault != "" {
+		words = append(words, l.Fault)
+	}
+	if p.Late && p.Role != tap.RoleLate && p.Role != tap.RoleRepeat {
+		words = append(words, "after the end")
+	}
+	if p.Guess && p.Request == (tap.Ref{}) {
+		words = append(words, "its place is a guess")
+	}
+	if p.Clash != (tap.Ref{}) {
+		words = append(words, fmt.Sprintf("id in use by #%d", p.Clash.Seq))
+	}
+	if l.Torn {
+		words = append(words, "torn: bytes are missing")
+	}
+	return escape(strings.TrimSpace(about)), escape(strings.Join(words, ", "))
+}
+
+// askedWords says what a request is about that a result carried.
+func askedWords(e *tap.EmbeddedRequest) string {
+	answer := "no answer"
+	if e.Response != (tap.Ref{}) {
+		answer = joinWords(" ", fmt.Sprintf("answered in #%d", e.Response.Seq), e.Answer)
+	}
+	return escape(joinWords(" ", "asks", e.Method, e.Subject) + ": " + answer)
+}
+
+// skippedWords says how much is left out at one place.
+func skippedWords(e *view.Entry) string {
+	var words []string
+	if e.Roles != nil {
+		for role, n := range e.Roles {
+			if n > 0 {
+				words = append(words, fmt.Sprintf("%d more %s", n, skippedRoles[role]))
+			}
+		}
+	}
+	if e.Calls > 0 {
+		words = append(words, fmt.Sprintf("%d more calls", e.Calls))
+	}
+	return "… " + strings.Join(words, ", ")
+}
+
+// skippedRoles are the roles as they are counted.
+var skippedRoles = [tap.Roles]string{
+	tap.RoleInvalid: "invalid", tap.RoleRequest: "request", tap.RoleAgain: "requests", tap.RoleCancel: "cancel",
+	tap.RoleProgress: "progress", tap.RoleLog: "log", tap.RoleNotification: "notifications", tap.RoleInterim: "interim answers",
+	tap.RoleResponse: "answers", tap.RoleLate: "late answers", tap.RoleRepeat: "other answers", tap.RoleOrphan: "orphans",
+	tap.RoleStray: "strays", tap.RoleUnsolicited: "unsolicited", tap.RoleUnread: "unread",
+}

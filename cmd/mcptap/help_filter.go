@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/tap/filter"
+)
+
+// newFilterHelp is a topic of help and no command.
+func newFilterHelp(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "filter", Short: "The language of filters"}
+	cmd.SetHelpFunc(func(*cobra.Command, []string) {
+		l := lines{w: a.stdout}
+		printFilterHelp(&l, a.palette(), a.width())
+	})
+	return cmd
+}
+
+const filterIntro = `A filter is a list of terms; a frame, or a call, has to match all of them. The
+words behind the recording are one filter: mcptap show @last tool:forecast is:error
+A shell takes away quotes and what stands between them together: put a term that
+has quotes, spaces, stars or parentheses into single quotes.`
+
+// printFilterHelp prints the table of the language.
+func printFilterHelp(l *lines, p palette, width int) {
+	if width == 0 {
+		width = 100
+	}
+	l.printf("%s\n", filterIntro)
+	for _, s := range filter.Help() {
+		l.printf("\n%s\n", p.paint(strings.TrimSuffix(s.Title, ":")+":", bold))
+		forms := 0
+		for _, line := range s.Lines {
+			forms = max(forms, columns.StringWidth(line.Form))
+		}
+		for _, line := range s.Lines {
+			text := line.Means
+			if examples := strings.Join(line.Examples, "   "); examples != "" && !strings.HasPrefix(s.Title, "Words") {
+				text += "\n" + examples
+			}
+			form := p.paint(pad(line.Form, forms, false), cyan)
+			for part := range strings.Lines(text) {
+				as := plain
+				if form == "" {
+					as = dim
+				}
+				for _, piece := range fold(strings.TrimSuffix(part, "\n"), max(width-forms-4, 20)) {
+					if form == "" {
+						form = strings.Repeat(" ", forms)
+					}
+					l.printf("%s\n", strings.TrimRight(fmt.Sprintf("  %s  %s", form, p.paint(piece, as)), " "))
+					form = ""
+				}
+			}
+		}
+	}
+}
+
+// fold breaks a text at its spaces into lines of at most width columns.
+func fold(s string, width int) (out []string) {
+	line := ""
+	for _, w := range strings.Split(s, " ") {
+		if line != "" && columns.StringWidth(line+" "+w) > width {
+			out = append(out, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	return append(out, line)
+}

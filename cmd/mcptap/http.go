@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/streamable"
+)
+
+const httpLong = `Stands in front of the server at URL and records all that crosses: Streamable
+HTTP, HTTP+SSE and WebSocket, of all revisions. It prints the URL that the client
+must use in the place of the server's:
+
+    $ mcptap http https://example.com/mcp
+    http://127.0.0.1:41873/mcp
+
+The tap stands in front of the whole origin, so what the client asks for beside
+the server's path (authorization, say) passes through it too. What it changes on
+the way is little, and is recorded as changed: the Host of requests, the Location
+of redirections, and the URL that an HTTP+SSE server names with its own host.
+
+Authorization, cookies, session ids, and the tokens in bodies of OAuth are masked
+before they are recorded: the same value has the same pseudonym in one recording,
+and no other. Other contents are recorded as they are.
+
+It runs until it is interrupted. Ctrl-C and SIGTERM close the recording; the exit
+code is 130 or 143 then. A second signal ends it at once. HTTPS_PROXY, HTTP_PROXY
+and NO_PROXY say how the server is reached.
+
+Where the client is a web page, or anything else that may reach the tap by another
+name than those it has by itself, --name tells it that name; requests for names that
+it does not know are refused, unless the server is on this machine too: then they
+are passed on as they are, since such a server defends itself.`
+
+const httpExample = `  mcptap http https://example.com/mcp
+  mcptap http http://localhost:3001/sse --listen 127.0.0.1:8080 --label notes
+  mcptap http https://example.com/mcp --header "Authorization: Bearer $TOKEN"`
+
+type httpOptions struct {
+	listen, label, queue        string
+	names, headers              []string
+	caFile, tlsCert, tlsKey     string
+	off, rewriteAuth, keepsOpen bool
+	json                        bool
+}
+
+func newHTTP(a *app) *cobra.Command {
+	var o httpOptions
+	cmd := &cobra.Command{
+		Use:               "http URL [flags]",
+		Short:             "Stand in front of a server's URL and record what crosses",
+		Long:              httpLong,
+		Example:           httpExample,
+		Args:              takes(1, 1, "the URL of a server"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd, a, args[0])
+		},
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *httpOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 is any free one (MCPTAP_LISTEN)")
+	f.StringArrayVar(&o.names, "name", nil, "another `host` name that clients know the tap by, with or without a port (MCPTAP_NAME)")
+	f.StringVar(&o.label, "label", "", "`name` of the recording; the server's host otherwise (MCPTAP_LABEL)")
+	f.StringArrayVar(&o.headers, "header", nil, "a `'Name: value'` to add to each request; the value is not recorded (MCPTAP_HEADER, a line each)")
+	f.StringVar(&o.caFile, "ca-file", "", "`file` of certificates, in PEM, that may vouch for the server too (MCPTAP_CA_FILE)")
+	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the certificate to listen with TLS, in PEM (MCPTAP_TLS_CERT)")
+	f.StringVar(&o.tlsKey, "tls-key", "", "`file` of its key (MCPTAP_TLS_KEY)")
+	f.BoolVar(&o.rewriteAuth, "rewrite-auth", false, "put the tap's URL in the place of the server's in what OAuth clients compare (MCPTAP_REWRITE_AUTH=1)")
+	f.BoolVar(&o.keepsOpen, "keep-secrets", false, "record tokens, cookies and session ids as they are (MCPTAP_KEEP_SECRETS=1)")
+	f.BoolVar(&o.off, "off", false, "forward and record nothing (MCPTAP_OFF=1)")
+	f.StringVar(&o.queue, "queue", "64MiB", "how much may wait for the disk before traffic is slowed down, a `size` (MCPTAP_QUEUE)")
+	addJSON(cmd, &o.json)
+}
+
+func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
+	if err := o.fromEnv(a, cmd); err != nil {
+		return err
+	}
+	queue, err := parseSize(o.queue)
+	if err != nil {
+		return fmt.Errorf("--queue: %w", err)
+	}
+	var once sync.Once // one word on stderr, whatever else fails
+	warn := func(msg string) { once.Do(func() { a.say("not recording: " + msg) }) }
+	cfg, err := o.config(rawURL)
+	if err != nil {
+		return err
+	}
+	var rec recorderToBe
+	cfg.Recorder, cfg.Warn = &rec, warn
+	t, err := o.open(cfg)
+	if err != nil {
+		return err
+	}
+	// What is left behind is short-lived for the most part, so collecting it
+	// seldom saves work. The limit keeps the tap small beside its queue all the
+	// same.
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(httpHeapLimit)
+	header := o.recordingHeader(cfg)
+	recording := o.record(a, header, queue, warn)
+	if rec.StreamRecorder = new(tap.Discard); recording != nil {
+		rec.StreamRecorder = recording
+		header = recording.Header()
+	}
+	err = o.announce(a, t, header, recording)
+	if err == nil {
+		err = serveHTTP(cmd.Context(), t)
+	} else {
+		err = errors.Join(err, t.Close())
+	}
+	if recording != nil {
+		recording.Close()
+	}
+	return err
+}
+
+// httpHeapLimit is how many bytes the memory of the tap itself may take before it
+// is collected at once, as heapLimit. Each of its connections needs some.
+const httpHeapLimit = 128 << 20
+
+// A recorderToBe is the recorder of a tap that listens before there is one, so
+// that a tap which cannot listen leaves no recording behind.
+type recorderToBe struct{ tap.StreamRecorder }
+
+// open listens.
+func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		err = fmt.Errorf("--listen %s: %w", quote(o.listen), err)
+		return nil, withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
+	}
+	cfg.Listener, cfg.Listen = listener, o.listen
+	t, err := streamable.New(cfg)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return t, nil
+}
+
+// recordingHeader is what the recording says of itself. Of the URL it has the
+// origin alone: what stands behind it may be a secret.
+func (o *httpOptions) recordingHeader(cfg streamable.Config) tap.Header {
+	label := o.label
+	if label == "" {
+		label = labelForHost(cfg.Upstream)
+	}
+	return tap.Header{
+		Label: label, Transport: "http", Upstream: cfg.Upstream.Scheme + "://" + cfg.Upstream.Host,
+		Program:  "mcptap " + programVersion(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}
+
+// record opens the recording; nil where none is wanted, or where there is no
+// place for one.
+func (o *httpOptions) record(a *app, h tap.Header, queue int64, warn func(string)) *store.Recorder {
+	if o.off {
+		return nil
+	}
+	dir, err := a.dataDir()
+	if err != nil {
+		warn(err.Error())
+		a.hintFor(err)
+		return nil
+	}
+	return store.Create(dir, h, store.Options{Queue: queue, Warn: func(err error) { warn(err.Error()) }})
+}
+
+// jsonListening is the line of `http --json`. The names are stable.
+type jsonListening struct {
+	V        int    `json:"v"`
+	Type     string `json:"type"` // "listening"
+	URL      string `json:"url"`
+	Listen   string `json:"listen"`
+	Upstream string `json:"upstream"`
+	Label    string `json:"label"`
+	// ID and Path are the recording's, absent with --off.
+	ID   string `json:"id,omitempty"`
+	Path string `json:"path,omitempty"`
+}
+
+// announce prints the URL to use, and says what it means to listen there.
+func (o *httpOptions) announce(a *app, t *streamable.Tap, h tap.Header, rec *store.Recorder) error {
+	o.explain(a, t)
+	w := bufio.NewWriter(a.stdout)
+	if !o.json {
+		fmt.Fprintln(w, t.URL())
+		return w.Flush()
+	}
+	line := jsonListening{
+		V: jsonVersion, Type: "listening", URL: t.URL(), Listen: t.Addr().String(), Upstream: h.Upstream, Label: h.Label,
+	}
+	if rec != nil {
+		line.ID, line.Path = h.ID, rec.Path()
+	}
+	return errors.Join(writeJSON(w, line), w.Flush())
+}
+
+// serveHTTP serves until a signal comes. The next one ends the process at once.
+func serveHTTP(ctx context.Context, t *streamable.Tap) error {
+	ours := []os.Signal{syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ours = append(ours, syscall.SIGHUP)
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, ours...)
+	served := make(chan error, 1)
+	go func() { served <- t.Serve() }()
+	var err error
+	select {
+	case err = <-served:
+		if err != nil {
+			err = fmt.Errorf("listening on %s: %w", t.Addr(), err)
+		}
+	case s := <-signals:
+		err = exitCode(128 + int(s.(syscall.Signal)))
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	signal.Reset(append(ours, os.Interrupt)...)
+	if closed := t.Close(); err == nil {
+		err = closed
+	}
+	return err
+}

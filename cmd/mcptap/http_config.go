@@ -1,0 +1,191 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/tap/streamable"
+)
+
+// fromEnv takes from the environment what no flag has set. Unlike with stdio,
+// what makes no sense there is an error: whoever starts this command reads what
+// it says.
+func (o *httpOptions) fromEnv(a *app, cmd *cobra.Command) error {
+	set := cmd.Flags().Changed
+	for _, v := range []struct {
+		name, flag string
+		text       *string
+	}{
+		{"MCPTAP_LISTEN", "listen", &o.listen}, {"MCPTAP_LABEL", "label", &o.label}, {"MCPTAP_QUEUE", "queue", &o.queue},
+		{"MCPTAP_CA_FILE", "ca-file", &o.caFile}, {"MCPTAP_TLS_CERT", "tls-cert", &o.tlsCert}, {"MCPTAP_TLS_KEY", "tls-key", &o.tlsKey},
+	} {
+		if value := a.env(v.name); value != "" && !set(v.flag) {
+			*v.text = value
+		}
+	}
+	for _, v := range []struct {
+		name, flag string
+		list       *[]string
+	}{{"MCPTAP_HEADER", "header", &o.headers}, {"MCPTAP_NAME", "name", &o.names}} {
+		if value := a.env(v.name); value != "" && !set(v.flag) {
+			*v.list = strings.Split(strings.TrimRight(value, "\r\n"), "\n")
+		}
+	}
+	for _, v := range []struct {
+		name, flag string
+		is         *bool
+	}{{"MCPTAP_OFF", "off", &o.off}, {"MCPTAP_REWRITE_AUTH", "rewrite-auth", &o.rewriteAuth}, {"MCPTAP_KEEP_SECRETS", "keep-secrets", &o.keepsOpen}} {
+		value := a.env(v.name)
+		if value == "" || set(v.flag) {
+			continue
+		}
+		is, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("%s: %s is neither 1 nor 0", v.name, quote(value))
+		}
+		*v.is = is
+	}
+	return nil
+}
+
+// config makes of URL and flags what the tap wants.
+func (o *httpOptions) config(rawURL string) (streamable.Config, error) {
+	cfg := streamable.Config{Names: o.names, RewriteAuth: o.rewriteAuth, KeepSecrets: o.keepsOpen}
+	var err error
+	if cfg.Upstream, err = parseUpstream(rawURL); err != nil {
+		return cfg, err
+	}
+	if cfg.Header, err = parseHeaders(o.headers); err != nil {
+		return cfg, err
+	}
+	if cfg.ClientTLS, err = o.clientTLS(); err != nil {
+		return cfg, err
+	}
+	if cfg.ServerTLS, err = o.serverTLS(); err != nil {
+		return cfg, err
+	}
+	// http.ProxyFromEnvironment is what other programs do: it spares loopback
+	// addresses, and reads the names of the variables in either case.
+	cfg.Proxy = func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }
+	return cfg, nil
+}
+
+// parseUpstream reads the server's URL. A password in it is not repeated.
+func parseUpstream(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	var wrong *url.Error
+	switch {
+	case errors.As(err, &wrong):
+		return nil, fmt.Errorf("the server's URL cannot be read: %w", wrong.Err)
+	case err != nil:
+		return nil, err
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	switch u.Scheme {
+	case "http", "https":
+		u.Fragment, u.RawFragment = "", "" // it is never sent
+		return u, nil
+	case "ws", "wss":
+		scheme := "http" + strings.TrimPrefix(u.Scheme, "ws")
+		return nil, withHint(fmt.Errorf("the server's URL begins with %s://", u.Scheme),
+			"WebSockets pass too: begin it with "+scheme+":// here, and the URL for the client with ws://")
+	}
+	err = fmt.Errorf("the server's URL %s begins with neither http:// nor https://", quote(u.Redacted()))
+	if guess, gerr := url.Parse("http://" + raw); gerr == nil && guess.Host != "" && guess.User == nil && !strings.Contains(raw, "://") {
+		return nil, withHint(err, "did you mean http://"+raw+"?")
+	}
+	return nil, err
+}
+
+// parseHeaders reads fields such as "Name: value". A value is not repeated: it
+// is a secret as a rule.
+func parseHeaders(list []string) (fields [][2]string, err error) {
+	for i, h := range list {
+		name, value, ok := strings.Cut(strings.TrimRight(h, "\r\n"), ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, withHint(fmt.Errorf("--header: the %s has no name and colon before its value", ordinal(i+1)), "--header 'Name: value'")
+		}
+		fields = append(fields, [2]string{name, strings.TrimSpace(value)})
+	}
+	return fields, nil
+}
+
+func ordinal(n int) string {
+	words := []string{"first", "second", "third"}
+	if n <= len(words) {
+		return words[n-1]
+	}
+	return strconv.Itoa(n) + "th"
+}
+
+// clientTLS is for an https upstream: what the system trusts, and --ca-file.
+func (o *httpOptions) clientTLS() (*tls.Config, error) {
+	if o.caFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(o.caFile)
+	if err != nil {
+		return nil, fmt.Errorf("--ca-file: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--ca-file: there is no certificate in PEM in %s", o.caFile)
+	}
+	return &tls.Config{RootCAs: roots}, nil
+}
+
+// serverTLS is for the tap's own side, nil where it listens without.
+func (o *httpOptions) serverTLS() (*tls.Config, error) {
+	switch {
+	case o.tlsCert == "" && o.tlsKey == "":
+		return nil, nil
+	case o.tlsCert == "" || o.tlsKey == "":
+		return nil, errors.New("--tls-cert and --tls-key go together")
+	}
+	cert, err := tls.LoadX509KeyPair(o.tlsCert, o.tlsKey)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}}, nil
+}
+
+// labelForHost makes a recording's name from the server's host. What else is in
+// its URL may be a secret.
+func labelForHost(u *url.URL) string {
+	label := strings.ToLower(u.Hostname())
+	if port := u.Port(); port != "" {
+		label += ":" + port
+	}
+	if len(label) > maxLabel {
+		label = strings.ToValidUTF8(label[:maxLabel], "")
+	}
+	return label
+}
+
+// explain says what it means that other machines reach the tap.
+func (o *httpOptions) explain(a *app, t *streamable.Tap) {
+	tcp, ok := t.Addr().(*net.TCPAddr)
+	if ok && tcp.IP.IsLoopback() {
+		return
+	}
+	a.say(fmt.Sprintf("listening on %s, where other machines may reach it: whoever does can use the server through it, with the header fields that you add, and is recorded", t.Addr()))
+	if o.tlsCert == "" {
+		a.say("what they send, tokens too, is not encrypted on its way here: --tls-cert and --tls-key change that")
+	}
+	if len(o.names) == 0 {
+		a.say("hint: they must use its IP address, or a name that you tell it with --name")
+	}
+}

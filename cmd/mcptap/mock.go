@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/replay"
+)
+
+const mockLong = `Plays the server of a recorded session on stdin and stdout: put it in the place of
+the server's command, and the client gets the recorded answers, offline and the same
+each time. REC is a recording, or a file that ` + "`mcptap export`" + ` wrote, or that was
+written by hand.
+
+A request gets the answer of the recorded one with the same method and params. What
+means nothing is left aside: ids, progress tokens, what the client says of itself.
+Several of the same are answered in recorded order. Progress, log messages and what
+the server asks of the client come at their place, and the session goes on when the
+client has answered.
+
+A request that was not recorded gets an error that names the nearest recorded one and
+where the two differ; the same goes to stderr, and the exit code is 1. --match lets
+requests differ:
+
+  exact    nothing may differ
+  params   _meta may
+  subset   the request may have more than the recorded one
+  method   only the method counts, and the tool, prompt or resource if there is one
+
+--pace says when things come. brisk answers at once and keeps what follows apart by
+some milliseconds, since clients lose the last progress when they read it together
+with the answer; instant does not wait at all; recorded keeps the recorded times, and
+10x is ten times faster than that.
+
+--fault makes answers go wrong, such as
+
+  delay=2s tools/call:forecast      the answers to that tool come 2 s later
+  error=-32000 tools/call n=2       the second tool call fails
+  drop p=0.1                        one answer in ten does not come
+  duplicate, reorder, truncate, malformed, disconnect
+
+--fault @FILE reads them from a file, one a line. What happens by chance is the same
+with the same --seed.
+
+It exits with 0 when all that the client asked for was recorded, with 1 when not, or
+when the client did not answer; with --strict also when it did anything else than in
+the recording.`
+
+type mockOptions struct {
+	match   string
+	ignore  []string
+	repeat  string
+	pace    string
+	report  string
+	faults  []string
+	seed    uint64
+	strict  bool
+	timeout time.Duration
+}
+
+func newMock(a *app) *cobra.Command {
+	var o mockOptions
+	cmd := &cobra.Command{
+		Use:   "mock REC [flags]",
+		Short: "Play a recorded server to a client",
+		Long:  mockLong,
+		Example: "  mcptap mock @last\n  mcptap mock testdata/session.txtar --ignore arguments.now --report mock.ndjson\n" +
+			"  mcptap mock @last --fault 'delay=2s tools/call:forecast'",
+		Args:              takes(1, 1, "a recording"),
+		ValidArgsFunction: a.completeRecording,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd, a, args[0])
+		},
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *mockOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.match, "match", "exact", "how far a request may differ, a `level`: exact, params, subset or method")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "a `path` in params that may differ, such as arguments.now or messages.*.id; again for more")
+	f.StringVar(&o.repeat, "repeat", "last", "`what` a request gets when the recorded ones are used up: last, loop or error")
+	f.StringVar(&o.pace, "pace", "brisk", "when things come, a `pace`: brisk, instant, recorded, or a speed such as 10x")
+	f.StringVar(&o.report, "report", "", "write what differed to `FILE`, as NDJSON")
+	f.StringArrayVar(&o.faults, "fault", nil, "make answers go wrong, a `fault` such as 'drop tools/call n=2', or @FILE; again for more")
+	f.Uint64Var(&o.seed, "seed", 0, "a `number` that faults by chance go by")
+	f.BoolVar(&o.strict, "strict", false, "fail when the client does anything else than in the recording")
+	f.DurationVar(&o.timeout, "gate-timeout", replay.DefaultGateTimeout, "how long the client may take to answer a request of the server's, a `time`")
+	fixed := func(flag string, values ...string) {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	fixed("match", "exact", "params", "subset", "method")
+	fixed("repeat", "last", "loop", "error")
+	fixed("pace", "brisk", "instant", "recorded", "10x")
+}
+
+func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string) error {
+	if o.strict && !cmd.Flags().Changed("repeat") {
+		o.repeat = replay.RepeatError.String()
+	}
+	opt, err := o.options()
+	if err != nil {
+		return err
+	}
+	rec, err := a.loadMock(arg, opt)
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	if rec.Requests() == 0 && rec.Steps() == 0 {
+		return withHint(fmt.Errorf("%s holds nothing that could be played", quote(arg)), "`mcptap show` shows what is in it")
+	}
+	report, err := newMockReport(a, o.report, o.strict)
+	if err != nil {
+		return err
+	}
+	// The client hangs up, or ends us, whenever it likes: what there is to report
+	// must be written first.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
+	defer stop()
+	session, err := mock.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
+	if err != nil && !(errors.Is(err, context.Canceled) && cmd.Context().Err() == nil) {
+		return errors.Join(err, report.end(session))
+	}
+	return report.end(session)
+}
+
+// options reads the flags.
+func (o *mockOptions) options() (opt replay.Options, err error) {
+	if opt.Match, err = replay.ParseMatch(o.match); err != nil {
+		return opt, fmt.Errorf("--match: %w", err)
+	}
+	if opt.Repeat, err = replay.ParseRepeat(o.repeat); err != nil {
+		return opt, fmt.Errorf("--repeat: %w", err)
+	}
+	if opt.Pace, err = replay.ParsePace(o.pace); err != nil {
+		return opt, fmt.Errorf("--pace: %w", err)
+	}
+	for _, text := range o.ignore {
+		p, err := replay.ParsePath(text)
+		if err != nil {
+			return opt, fmt.Errorf("--ignore: %w", err)
+		}
+		opt.Ignore = append(opt.Ignore, p)
+	}
+	if o.timeout <= 0 {
+		return opt, errors.New("--gate-timeout: it must be above 0")
+	}
+	opt.Seed, opt.GateTimeout = o.seed, o.timeout
+	opt.Faults, err = readFaults(o.faults)
+	return opt, err
+}
+
+// readFaults reads faults, and files of faults.
+func readFaults(args []string) (all []replay.Fault, err error) {
+	for _, arg := range args {
+		name, file := strings.CutPrefix(arg, "@")
+		if !file {
+			f, err := replay.ParseFault(arg)
+			if err != nil {
+				return nil, fmt.Errorf("--fault: %w", err)
+			}
+			all = append(all, f)
+			continue
+		}
+		in, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("--fault: %w", err)
+		}
+		lines := bufio.NewScanner(in)
+		for n := 1; lines.Scan(); n++ {
+			line := strings.TrimSpace(lines.Text())
+			if line == "" || line[0] == '#' {
+				continue
+			}
+			f, err := replay.ParseFault(line)
+			if err != nil {
+				in.Close()
+				return nil, fmt.Errorf("--fault: %s, line %d: %w", name, n, err)
+			}
+			all = append(all, f)
+		}
+		in.Close()
+		if err := lines.Err(); err != nil {
+			return nil, fmt.Errorf("--fault: %s: %w", name, err)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// BenchmarkMockStart compares the start of a mock with a bare scan of the same file:
+// reading all frames and looking at none.
+func BenchmarkMockStart(b *testing.B) {
+	const calls = 500_000
+	path := filepath.Join(b.TempDir(), "bench"+store.Ext)
+	w, err := store.NewWriter(path, tap.Header{ID: "00000000", Label: "bench", Start: time.Unix(0, 0), Transport: "stdio"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	seq := uint64(0)
+	add := func(lane tap.Lane, text string) {
+		seq++
+		if err := w.Add(tap.Frame{Seq: seq, At: time.Duration(seq), Lane: lane, Raw: []byte(text), Size: int64(len(text))}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	add(tap.ToServer, `{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}},"jsonrpc":"2.0","id":"i"}`+"\n")
+	add(tap.ToClient, `{"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}},"jsonrpc":"2.0","id":"i"}`+"\n")
+	text := strings.Repeat("Partly cloudy, wind from the south-west. ", 5)
+	for i := range calls {
+		add(tap.ToServer, fmt.Sprintf(`{"method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo","day":%d,"units":"metric"},"_meta":{"progressToken":%d}},"jsonrpc":"2.0","id":%d}`+"\n", i, i, i))
+		add(tap.ToClient, fmt.Sprintf(`{"result":{"content":[{"type":"text","text":"Day %d in Oslo: 15.5 degrees. %s"}]},"jsonrpc":"2.0","id":%d}`+"\n", i, text, i))
+	}
+	if err := w.Close(store.End{At: time.Duration(seq)}); err != nil {
+		b.Fatal(err)
+	}
+	rec, err := store.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rec.SetMaxRaw(math.MaxInt64)
+	b.Run("scan", func(b *testing.B) {
+		for b.Loop() {
+			for _, err := range rec.Frames(0) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(seq), "ns/frame")
+	})
+	b.Run("mock", func(b *testing.B) {
+		for b.Loop() {
+			m, err := mock.Load(rec.Frames(0), replay.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			m.Close()
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(seq), "ns/frame")
+	})
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A summary is what a listing adds up to.
+type summary struct {
+	counts rowCounts
+	info   store.Info
+	// unanswered are the requests without an answer.
+	unanswered []view.Question
+	// selected says that only a part was asked for, and shown how many frames,
+	// or calls, that was.
+	selected bool
+	shown    uint64
+	// byCall says that calls were listed, and calls how many there are, if that
+	// is known.
+	byCall bool
+	calls  *uint64
+	// notes are what else there is to say.
+	notes []string
+	// label is the recording's, where there are several.
+	label string
+}
+
+// end prints the sums, and the requests that nobody answered.
+func (t *textRows) end(s *summary) error {
+	l := lines{w: t.w}
+	if t.started && s.label == "" {
+		l.printf("\n")
+	}
+	s.print(&l, t.paint, t.width)
+	return l.err
+}
+
+func (s *summary) print(l *lines, p palette, width int) {
+	frames := plural(s.counts.frames, "frame", "frames")
+	switch {
+	case s.byCall && s.calls == nil:
+		frames = plural(s.shown, "call", "calls") + ", " + frames
+	case s.byCall && s.selected:
+		frames = fmt.Sprintf("%d of %s, ", s.shown, plural(*s.calls, "call", "calls")) + frames
+	case s.byCall:
+		frames = plural(*s.calls, "call", "calls") + ", " + frames
+	case s.selected:
+		frames = fmt.Sprintf("%d of %s", s.shown, frames)
+	}
+	words := []string{frames, formatSize(s.counts.bytes), "in " + formatDuration(s.info.Duration)}
+	if n := s.counts.errors; n > 0 {
+		words = append(words, plural(n, "error", "errors"))
+	}
+	if w := statusWord(s.info); w != "" {
+		words = append(words, w)
+	}
+	title := ""
+	if s.label != "" {
+		title = escape(s.label) + ": "
+	}
+	for i, line := range wrap(title, words, width) {
+		if errors := plural(s.counts.errors, "error", "errors"); s.counts.errors > 0 {
+			line = strings.Replace(line, errors, p.paint(errors, red), 1)
+		}
+		l.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), line)
+	}
+	for _, g := range s.info.Gaps {
+		s.paragraph(l, p, width, "missing: ", []string{fmt.Sprintf("frames %d to %d crossed but could not be recorded", g.From, g.To)}, red)
+	}
+	for _, n := range s.notes {
+		s.paragraph(l, p, width, "", []string{n}, plain)
+	}
+	if len(s.unanswered) > 0 && !s.selected {
+		s.waiting(l, p, width)
+	}
+}
+
+// waiting names the requests without an answer.
+func (s *summary) waiting(l *lines, p palette, width int) {
+	what := "no answer to: "
+	if s.info.Status == store.Live {
+		what = "waiting for an answer: "
+	}
+	var names []string
+	for i, q := range s.unanswered {
+		if i == 10 {
+			names = append(names, fmt.Sprintf("and %d more", len(s.unanswered)-i))
+			break
+		}
+		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, about(&row{method: q.Method, about: q.Subject})), 60)
+		waited := formatDuration(max(s.info.Duration-q.At, 0))
+		if q.Cancelled {
+			waited = "cancelled"
+		}
+		names = append(names, name+" ("+waited+")")
+	}
+	s.paragraph(l, p, width, what, names, plain)
+}
+
+func (s *summary) paragraph(l *lines, p palette, width int, title string, words []string, as style) {
+	for i, line := range wrap(title, words, width) {
+		l.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), p.paint(line, as))
+	}
+}
+
+// wrap joins words with commas, in lines of at most width columns; those after
+// the first are two columns shorter, for an indent. What is longer than a line
+// is broken at its spaces, and cut where it has none. 0 stands for any width.
+func wrap(title string, words []string, width int) (out []string) {
+	if width <= 0 {
+		return []string{title + strings.Join(words, ", ")}
+	}
+	line := title
+	next := func() {
+		if s := strings.TrimSpace(line); s != "" {
+			out = append(out, fit(s, width-2*min(len(out), 1)))
+		}
+		line = ""
+	}
+	fits := func(s string) bool { return columns.StringWidth(s) <= width-2*min(len(out), 1) }
+	for i, w := range words {
+		if i < len(words)-1 {
+			w += ","
+		}
+		if i > 0 {
+			line += " "
+		}
+		if !fits(line+w) && columns.StringWidth(w) <= width-2 {
+			next()
+		}
+		for j, piece := range strings.Split(w, " ") {
+			if j > 0 {
+				line += " "
+			}
+			if !fits(line + piece) {
+				next()
+			}
+			line += piece
+		}
+	}
+	next()
+	return out
+}
+
+// statusWord says what became of a recording, where that is worth a word.
+func statusWord(info store.Info) string {
+	switch info.Status {
+	case store.Live:
+		return "live"
+	case store.Cut:
+		if info.Err != nil {
+			return "cut off, and the rest waits in its queue: " + escape(info.Err.Error())
+		}
+		return "cut off: the tap was killed"
+	case store.Damaged:
+		return "damaged"
+	}
+	return ""
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"math"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A callLister gathers the rows of a lister into calls.
+type callLister struct {
+	*lister
+	out     callPrinter
+	outline *view.Outline
+	recent  *view.Recent
+	stderr  stderrLines
+	begun   uint64 // how many calls there are
+	// named are the calls that have one of the frames that were named, and open
+	// those that began before the end of the span.
+	named, open map[tap.Ref]bool
+	finished    time.Duration // how long the recording ran, once that is known
+	err         error
+}
+
+func newCallLister(l *lister, a *app, id string) *callLister {
+	c := &callLister{lister: l, outline: view.NewOutline(), named: map[tap.Ref]bool{}, open: map[tap.Ref]bool{}}
+	c.outline.Answers = l.answers
+	c.outline.Keep = c.keep
+	c.outline.Stderr = l.o.stderr && !l.want.picks()
+	c.outline.Flat = l.o.json
+	if l.want.needsPayload() {
+		c.recent = view.NewRecent(recentBytes)
+	}
+	if l.o.json {
+		c.out = &jsonCalls{w: l.w, ended: c.ended, recording: id}
+		return c
+	}
+	rows := newCallRows(l.w, a.palette(), a.width(), l.info, l.o.tree)
+	if l.label != "" {
+		rows.among(l.label, clock(l.info.Header.Start, a.zone))
+	}
+	rows.ended, rows.follow = c.ended, l.o.follow
+	c.out = rows
+	return c
+}
+
+// ended is how long the recording ran, as far as it was read.
+func (c *callLister) ended() time.Duration { return max(c.finished, c.last) }
+
+// row takes the next row. It reports whether no more are needed: beyond the end
+// of the span only what is still open matters.
+func (c *callLister) row(r *view.Row) (enough bool, err error) {
+	f := r.Frame
+	if c.recent != nil {
+		c.recent.Add(f)
+	}
+	if f.Lane == tap.Stderr && c.o.stderr && c.want.picks() {
+		c.stderr.add(r.Line())
+	}
+	after := c.span.after(f)
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		if p.Role == tap.RoleRequest {
+			c.begun++
+			if !after {
+				c.open[p.Call] = true
+			}
+		}
+		if len(c.want.ranges) > 0 && p.Call != (tap.Ref{}) && c.want.inRanges(f.Seq) {
+			c.named[p.Call] = true
+		}
+	}
+	if c.o.follow && f.Seq > c.info.Frames {
+		c.outline.Live()
+	}
+	nodes := c.outline.Add(r)
+	for _, ended := range r.Ended {
+		delete(c.open, ended.Ref)
+	}
+	if err := c.nodes(nodes); err != nil {
+		return false, err
+	}
+	return after && len(c.open) == 0, c.err
+}
+
+// finish prints the calls that are not over.
+func (c *callLister) finish() error {
+	info, err := c.rec.Info()
+	if err != nil {
+		return err
+	}
+	if info.Status != store.Live || !c.partial {
+		c.finished = info.Duration
+	}
+	return c.nodes(c.outline.End(c.v.feed.Open()))
+}
+
+// keep decides on what belongs to no call.
+func (c *callLister) keep(r *view.Row, i int) bool {
+	if !c.span.holds(r.Frame) {
+		return false
+	}
+	ok, err := c.want.message(c.v.feed, r, i)
+	if err != nil {
+		c.err = err
+	}
+	return ok
+}
+
+func (c *callLister) nodes(nodes []*view.Node) error {
+	for _, n := range nodes {
+		ok, err := c.wants(n)
+		c.forget(n)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		var around []view.Line
+		if n.Call != nil {
+			c.shown++
+			around = c.stderr.take(n.Span(c.ended()))
+		}
+		if err := c.out.node(n, around); err != nil {
+			return err
+		}
+		if err := c.printed(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wants reports whether a call is picked, or one within it.
+func (c *callLister) wants(n *view.Node) (bool, error) {
+	if n.Call == nil {
+		return true, nil // asked for before
+	}
+	from, to := n.Span(c.ended())
+	lastSeq := uint64(math.MaxUint64)
+	if n.Call.Status.Settled() {
+		lastSeq = n.Call.Answer.Seq
+	}
+	if c.span.overlaps(n.Call.Ref.Seq, from, to, lastSeq) && (len(c.want.ranges) == 0 || c.named[n.Call.Ref]) &&
+		(c.want.session == 0 || n.Session() == c.want.session) {
+		if c.want.filter == nil {
+			return true, nil
+		}
+		it := n.Item(c.write)
+		if ok, err := c.want.filter.Match(&it); ok || err != nil {
+			return ok, err
+		}
+	}
+	for _, kid := range n.Kids {
+		if ok, err := c.wants(kid); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+func (c *callLister) forget(n *view.Node) {
+	if n.Call != nil && len(c.named) > 0 {
+		delete(c.named, n.Call.Ref)
+		for _, kid := range n.Kids {
+			c.forget(kid)
+		}
+	}
+}

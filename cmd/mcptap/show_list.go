@@ -1,0 +1,324 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+const (
+	// firstLines is how many lines are written one by one, so that the first
+	// page is there at once, however rare its lines are.
+	firstLines = 100
+	// recentBytes is how much of the frames seen last is held for the search in
+	// the payload of calls that have ended.
+	recentBytes = 16 << 20
+)
+
+// A lister prints what is wanted of one recording.
+type lister struct {
+	o     *showOptions
+	label string // where there are several
+	rec   *store.Recording
+	info  store.Info // as it was at the beginning
+	want  *selection
+	span  span
+	w     *bufio.Writer
+	rows  rowPrinter // of frames
+
+	v       *viewer
+	future  *view.Future
+	answers *view.Answers
+	near    nearby
+	last    time.Duration // of the frames that were read
+	shown   uint64        // frames, or calls
+	lines   uint64        // that were printed, parts of calls aside
+	partial bool          // not all frames were read
+
+	byCall *callLister // of calls, else nil
+}
+
+func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, want *selection, label string) (*lister, error) {
+	l := &lister{o: o, label: label, rec: rec, info: info, want: want, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer(rec.WriteRaw)}
+	var err error
+	if l.span, err = want.span(rec, info); err != nil {
+		return nil, err
+	}
+	if o.diff {
+		l.answers = view.NewAnswers()
+	}
+	id := ""
+	if label != "" {
+		id = info.Header.ID
+	}
+	switch {
+	case o.byCall():
+		l.byCall = newCallLister(l, a, id)
+	case o.json:
+		l.rows = &jsonRows{l.w, id}
+	default:
+		rows := newTextRows(l.w, a.palette(), a.width(), info)
+		if label != "" {
+			rows.among(label, clock(info.Header.Start, a.zone))
+		}
+		l.rows = rows
+	}
+	future := want.future() && !o.byCall()
+	if future || want.needsSessions() && info.Header.Transport == "http" && !o.follow {
+		return l, l.lookAhead(ctx, future)
+	}
+	return l, nil
+}
+
+// lookAhead is the first pass, over the whole recording: what is to come of
+// requests, and which sessions there are. What a live one gets later is left out
+// of the second.
+func (l *lister) lookAhead(ctx context.Context, future bool) error {
+	feed := view.NewFeed(l.rec.WriteRaw)
+	if future {
+		l.future = &view.Future{}
+	}
+	index := &tap.SessionIndex{}
+	last := uint64(0)
+	for f, err := range readFrames(ctx, l.rec, 1, false) {
+		if err != nil {
+			return err
+		}
+		r, err := feed.Add(&f)
+		if err != nil {
+			return err
+		}
+		if future {
+			l.future.Add(r)
+		}
+		index.Note(feed.Sessions())
+		last = f.Seq
+	}
+	if future {
+		l.future.End(feed.Open())
+	}
+	l.v.feed.Index = index
+	if l.span.last > last {
+		l.span.last = last
+	}
+	if n := feed.Sessions().Count(); l.want.session > n {
+		return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(l.rec.Path())), plural(uint64(n), "session", "sessions"), l.want.session)
+	}
+	return nil
+}
+
+// all lists the recording to its end.
+func (l *lister) all(ctx context.Context) error {
+	for f, err := range readFrames(ctx, l.rec, l.begin(), l.o.follow) {
+		if err != nil {
+			return err
+		}
+		enough, err := l.frame(ctx, &f)
+		if err != nil {
+			return err
+		}
+		if enough {
+			l.partial = true
+			break
+		}
+	}
+	return l.finish(ctx)
+}
+
+// begin decides where to begin reading. What calls a frame belongs to depends on
+// all before it, but mostly on the last of these: so a list of frames begins a
+// little before what is wanted, and reads the rest if it turns out to matter.
+func (l *lister) begin() uint64 {
+	const runUp = 10_000
+	if l.byCall != nil || l.answers != nil || l.span.first <= runUp {
+		return 1
+	}
+	l.partial = true
+	l.v.feed.Joins(l.info.Tally.Facts)
+	return l.span.first - runUp
+}
+
+// frame takes the next frame. It reports whether no more are needed.
+func (l *lister) frame(ctx context.Context, f *tap.Frame) (enough bool, err error) {
+	l.last = f.At
+	if l.byCall == nil && l.span.after(f) {
+		return true, nil
+	}
+	r, err := l.v.next(f)
+	if err != nil {
+		return false, err
+	}
+	if r.Doubtful && !l.span.before(f) {
+		if r, err = l.reread(ctx, f); err != nil {
+			return false, err
+		}
+	}
+	if l.byCall != nil {
+		return l.byCall.row(r)
+	}
+	return false, l.row(r)
+}
+
+// reread reads the recording from its beginning up to a frame that cannot be
+// understood without.
+func (l *lister) reread(ctx context.Context, upTo *tap.Frame) (r *view.Row, err error) {
+	index := l.v.feed.Index
+	l.v = newViewer(l.rec.WriteRaw)
+	l.v.feed.Index = index
+	for f, err := range readFrames(ctx, l.rec, 1, false) {
+		if err != nil {
+			return nil, err
+		}
+		if f.Seq >= upTo.Seq {
+			break
+		}
+		if _, err := l.v.next(&f); err != nil {
+			return nil, err
+		}
+	}
+	return l.v.next(upTo)
+}
+
+// row prints a frame, if it is wanted.
+func (l *lister) row(r *view.Row) error {
+	var deltas []*view.Delta
+	if l.answers != nil {
+		deltas = l.answers.Add(r)
+	}
+	if !l.span.holds(r.Frame) {
+		return nil
+	}
+	ok, err := l.want.frame(l.v.feed, r, l.future)
+	if err != nil {
+		return err
+	}
+	if l.o.stderr && l.want.picks() {
+		around := l.near.row(r, ok)
+		for i := range around {
+			row := lineRow(&around[i])
+			if err := l.print(&row); err != nil {
+				return err
+			}
+		}
+	}
+	if !ok {
+		return nil
+	}
+	l.shown++
+	row := newRow(r)
+	row.deltas = deltas
+	return l.print(&row)
+}
+
+func (l *lister) print(r *row) error {
+	if err := l.rows.row(r); err != nil {
+		return err
+	}
+	return l.printed()
+}
+
+// printed writes out what was printed, if somebody may wait for it.
+func (l *lister) printed() error {
+	if l.lines++; l.lines < firstLines || l.o.follow {
+		return l.w.Flush()
+	}
+	return nil
+}
+
+// finish prints what there is to say at the end.
+func (l *lister) finish(ctx context.Context) error {
+	if l.byCall != nil {
+		if err := l.byCall.finish(); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return errors.Join(l.w.Flush(), err)
+	}
+	if l.o.json || l.lines > 0 || l.want.everything() {
+		return errors.Join(l.total(), l.w.Flush())
+	}
+	return nil // as grep does: the verdict is all there is to say
+}
+
+// total prints what the listing adds up to.
+func (l *lister) total() error {
+	s, err := l.sum()
+	if err != nil {
+		return err
+	}
+	if l.byCall != nil {
+		return l.byCall.out.end(s)
+	}
+	return l.rows.end(s)
+}
+
+// sum is what the listing adds up to.
+func (l *lister) sum() (*summary, error) {
+	info, err := l.rec.Info()
+	if err != nil {
+		return nil, err
+	}
+	s := &summary{counts: l.v.counts, info: info, selected: !l.want.everything(), shown: l.shown, label: l.label}
+	if !l.want.picks() {
+		s.unanswered = l.v.feed.Unanswered()
+	}
+	if l.partial {
+		t := &info.Tally
+		s.counts = rowCounts{frames: t.Frames.Total(), errors: t.Errors, bytes: int64(t.Bytes.Total())}
+	}
+	if s.byCall = l.byCall != nil; s.byCall && !l.partial {
+		s.calls = &l.byCall.begun
+	}
+	if x := l.answers; x != nil {
+		if x.TooLarge > 0 {
+			s.notes = append(s.notes, plural(x.TooLarge, "answer was", "answers were")+" too large to be compared")
+		}
+		if x.Forgotten > 0 {
+			s.notes = append(s.notes, plural(x.Forgotten, "answer was", "answers were")+" not compared, as too many others came since the one before")
+		}
+	}
+	return s, nil
+}
+
+// verdict is a negative answer when nothing of what was asked for is there.
+func (l *lister) verdict(a *app) error {
+	if l.want.everything() || l.lines > 0 {
+		return nil
+	}
+	what := "frame"
+	if l.byCall != nil {
+		what = "call"
+	}
+	text := "no " + what + " is of that time"
+	switch {
+	case l.want.filter != nil:
+		text = "no " + what + " matches " + l.want.filter.String()
+	case l.want.picks():
+		text = "no such " + what
+	}
+	a.say(text)
+	return exitCode(exitNo)
+}
+
+// write writes the bytes of a frame that may have been seen just now.
+func (l *lister) write(w io.Writer, seq uint64) error {
+	if l.byCall.recent != nil {
+		if f, ok := l.byCall.recent.Get(seq); ok {
+			return l.rec.WriteRaw(w, f)
+		}
+	}
+	f, err := l.rec.Frame(seq)
+	if err != nil {
+		return err
+	}
+	return l.rec.WriteRaw(w, f)
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+)
+
+// busy makes the frames of calls that are answered, one after the other, of
+// which the first hangs. Every hundredth fails.
+func busy(calls int) (frames []tap.Frame) {
+	put := func(lane tap.Lane, text string, args ...any) {
+		frames = append(frames, tap.Frame{Lane: lane, Raw: fmt.Appendf(nil, text+"\n", args...)})
+	}
+	put(tap.ToServer, `{"jsonrpc":"2.0","id":"hung","method":"tools/call","params":{"name":"hang"}}`)
+	for i := range calls {
+		put(tap.ToServer, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","_meta":{"progressToken":%d}}}`, i, i)
+		if i%2 == 0 {
+			put(tap.ToClient, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":%d}}`, i, i)
+		}
+		put(tap.ToClient, `{"jsonrpc":"2.0","id":%d,"result":{"isError":%v,"content":[{"type":"text","text":"number %d"}]}}`, i, i%100 == 0, i)
+	}
+	return frames
+}
+
+// firstLine is how many frames a listing has read when its first line is there.
+func firstLine(t *testing.T, o *showOptions, query string, frames []tap.Frame) int {
+	t.Helper()
+	rec, err := openRecording(record(t, frames[:1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := rec.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &selection{}
+	if query != "" {
+		if want.filter, err = filter.Parse(query, filter.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, out := testApp(nil)
+	l, err := newLister(context.Background(), a, o, rec, info, want, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range frames {
+		f := frames[i]
+		f.Seq, f.At, f.Size = uint64(i+1), time.Duration(i)*time.Millisecond, int64(len(f.Raw))
+		if _, err := l.frame(context.Background(), &f); err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(out.String(), "\n"); lines > 1 || lines == 1 && o.json {
+			return i + 1
+		}
+	}
+	return len(frames) + 1
+}
+
+// The first page is there at once, whatever comes: a call that hangs, or a match
+// that is rare.
+func TestFirstLineComesAtOnce(t *testing.T) {
+	frames := busy(20_000)
+	for _, c := range []struct {
+		o     showOptions
+		query string
+		most  int
+	}{
+		{showOptions{}, "", 1},
+		{showOptions{}, "tool:echo", 2},
+		{showOptions{}, "is:error", 4},
+		{showOptions{calls: true}, "", 1000},
+		{showOptions{tree: true}, "", 1000},
+		{showOptions{calls: true, json: true}, "", 1000},
+		{showOptions{calls: true}, "is:error", 1000},
+		{showOptions{calls: true}, "number -hung", 1000},
+		{showOptions{calls: true, diff: true}, "", 1000},
+	} {
+		if n := firstLine(t, &c.o, c.query, frames); n > c.most {
+			t.Errorf("%+v %s: %d frames were read before the first line, want %d at most", c.o, c.query, n, c.most)
+		}
+	}
+}
+
+// A list of frames of some moment reads a little before it, and knows all the
+// same what the frames belong to.
+func TestSinceReadsNoMoreThanItNeeds(t *testing.T) {
+	frames := busy(30_000)
+	path := record(t, frames)
+	rec, err := openRecording(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := rec.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := show(t, path)
+	for _, from := range []int{1, 2, 500, 20_000, 60_001, 74_980} {
+		o := &showOptions{since: fmt.Sprintf("#%d", from), until: fmt.Sprintf("#%d", from+20)}
+		a, _ := testApp(nil)
+		want, err := o.selection(a, &showWords{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := newLister(context.Background(), a, o, rec, info, want, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begin := l.begin(); from > 20_000 && begin < uint64(from)-10_000 {
+			t.Errorf("from %d: it begins at %d", from, begin)
+		}
+		got := show(t, path, "--since", o.since, "--until", o.until)
+		for i, line := range all[from : from+21] {
+			if got[i+1] != line {
+				t.Fatalf("from %d:\n%s\nwant\n%s", from, got[i+1], line)
+			}
+		}
+	}
+	// The answer to a request from long before makes it read that too.
+	frames = append(frames, tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":"hung","result":{}}` + "\n")})
+	last := show(t, record(t, frames), "--since", fmt.Sprintf("#%d", len(frames)))
+	if !strings.Contains(last[1], "#1 ") || !strings.Contains(last[1], "tools/call hang") {
+		t.Errorf("%s", last[1])
+	}
+}
+
+// show returns the lines that it prints.
+func show(t *testing.T, path string, args ...string) []string {
+	t.Helper()
+	a, out := testApp(nil)
+	if code := a.run(append([]string{"show", path}, args...)); code != 0 {
+		t.Fatalf("%v: exit %d: %s", args, code, out)
+	}
+	return strings.Split(out.String(), "\n")
+}
+
+// Calls are searched in all of their messages, also when those came long ago or
+// are too large to be loaded.
+func TestCallsAreSearched(t *testing.T) {
+	frames := busy(300)
+	frames[0].Raw = []byte(`{"jsonrpc":"2.0","id":"hung","method":"tools/call","params":{"name":"hang","x":"needle in a haystack"}}` + "\n")
+	large := `{"jsonrpc":"2.0","id":"large","result":{"x":"` + strings.Repeat("hay ", maxLoad/4) + `pin"}}` + "\n"
+	frames = append(frames,
+		tap.Frame{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":"large","method":"tools/call","params":{"name":"large"}}` + "\n")},
+		tap.Frame{Lane: tap.ToClient, Raw: []byte(large)},
+		tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":"hung","result":{"x":"thread"}}` + "\n")})
+	path := record(t, frames)
+	for query, want := range map[string]string{
+		`needle thread`: "tools/call hang", `pin`: "tools/call large", `"number 299"`: "tools/call echo",
+	} {
+		lines := show(t, path, "--calls", query)
+		if !strings.Contains(lines[1], want) || !strings.Contains(strings.Join(lines, "\n"), "\n1 of 302 calls") {
+			t.Errorf("%s:\n%s", query, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// Each line of --calls is there once, and memory is bounded by what is open:
+// what a lister holds is counted, and not measured.
+func TestCallListerHoldsWhatIsOpen(t *testing.T) {
+	rec, err := openRecording(record(t, busy(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := testApp(nil)
+	o := &showOptions{calls: true, stderr: true}
+	want := &selection{ranges: []tap.Range{{From: 1, To: 1 << 40}}}
+	l, err := newLister(context.Background(), a, o, rec, store.Info{}, want, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for i, f := range busy(20_000) {
+		f.Seq, f.At, f.Size = uint64(i+1), time.Duration(i), int64(len(f.Raw))
+		if _, err := l.frame(context.Background(), &f); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, len(l.byCall.named)+len(l.byCall.open)+len(l.byCall.stderr.held))
+	}
+	if most > 1000 {
+		t.Errorf("%d entries were held", most)
+	}
+}

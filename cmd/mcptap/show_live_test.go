@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// taps is how many taps record at once.
+const taps = 5
+
+// A writer is a tap that records into a directory: calls and their answers.
+type writer struct {
+	rec   *store.Recorder
+	calls int
+}
+
+func newWriter(dir string, i int) *writer {
+	h := tap.Header{Label: fmt.Sprintf("tap%d", i), Transport: "stdio", Command: []string{"x"}}
+	return &writer{rec: store.Create(dir, h, store.Options{})}
+}
+
+// call records a request and its answer.
+func (w *writer) call() {
+	w.calls++
+	w.put(tap.ToServer, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a message of a usual length, more or less"}}}`+"\n")
+	w.put(tap.ToClient, `{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a message of a usual length, more or less"}]}}`+"\n")
+}
+
+func (w *writer) put(lane tap.Lane, text string) {
+	n := copy(w.rec.Room(lane), fmt.Appendf(nil, text, w.calls))
+	w.rec.Record(lane, n)
+}
+
+// seen counts the rows of each recording, which must come in order and without
+// a gap.
+type seen map[string]uint64
+
+func (s seen) line(t *testing.T, line string) (summary bool) {
+	t.Helper()
+	var j struct {
+		Type, Recording string
+		Seq             uint64
+	}
+	if err := json.Unmarshal([]byte(line), &j); err != nil {
+		t.Errorf("%s: %v", line, err)
+		return false
+	}
+	if j.Type == "row" {
+		if s[j.Recording]++; s[j.Recording] != j.Seq {
+			t.Errorf("recording %s: row %d where %d was due", j.Recording, j.Seq, s[j.Recording])
+			s[j.Recording] = j.Seq
+		}
+	}
+	return j.Type == "summary"
+}
+
+// runUntil runs a command again and again until it is told to stop.
+func runUntil(t *testing.T, done chan struct{}, dir string, args []string) {
+	for {
+		a, out := testApp(map[string]string{"MCPTAP_DIR": dir})
+		if code := a.run(args); code != 0 && !(code == exitNo && args[0] == "show") {
+			t.Errorf("%v: exit %d: %s", args, code, out)
+			return
+		}
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}
+
+// Five taps record as fast as they can while they are looked at in all ways: not
+// one frame is missed.
+func TestReadersMissNothing(t *testing.T) {
+	t.Parallel()
+	const calls = 3000
+	dir := t.TempDir()
+	var writers []*writer
+	var paths []string
+	for i := range taps {
+		w := newWriter(dir, i)
+		w.call()
+		writers = append(writers, w)
+		paths = append(paths, w.rec.Path())
+	}
+	pr, pw := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		a, _ := testApp(map[string]string{"MCPTAP_DIR": dir})
+		a.stdout = pw
+		code <- a.run(append([]string{"show", "--follow", "--json"}, paths...))
+		pw.Close()
+	}()
+	done := make(chan struct{})
+	var others sync.WaitGroup
+	for _, args := range [][]string{{"ls"}, {"stats", dir}, {"show", paths[0], "--calls"}, {"show", paths[1], "is:error,pending"}} {
+		others.Go(func() { runUntil(t, done, dir, args) })
+	}
+	var writing sync.WaitGroup
+	for _, w := range writers {
+		writing.Go(func() {
+			for range calls - 1 {
+				w.call()
+			}
+			w.rec.Close()
+		})
+	}
+	rows := seen{}
+	ended := 0
+	for s := bufio.NewScanner(pr); s.Scan(); {
+		if rows.line(t, s.Text()) {
+			ended++
+		}
+	}
+	writing.Wait()
+	close(done)
+	others.Wait()
+	if c := <-code; c != 0 || ended != taps {
+		t.Errorf("exit %d, %d recordings ended", c, ended)
+	}
+	for _, w := range writers {
+		if n := rows[w.rec.Header().ID]; n != 2*calls {
+			t.Errorf("recording %s: %d of %d frames were seen", w.rec.Header().Label, n, 2*calls)
+		}
+	}
+}
+
+// Those that begin later join in; and Ctrl-C ends it.
+func TestFollowAllLive(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	pr, pw := io.Pipe()
+	words, toWords := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		a, _ := testApp(map[string]string{"MCPTAP_DIR": dir})
+		a.stdout, a.stderr = pw, toWords
+		code <- a.finish(a.execute(ctx, newRoot(a), []string{"show", "-f", "@live", "--json"}), exitFailure)
+		pw.Close()
+	}()
+	if said, err := bufio.NewReader(words).ReadString('\n'); err != nil || !strings.Contains(said, "waiting for one to begin") {
+		t.Fatalf("stderr: %q, %v", said, err)
+	}
+	lines := bufio.NewScanner(pr)
+	rows := seen{}
+	var writers []*writer
+	for i := range taps { // each begins when the one before was seen
+		w := newWriter(dir, i)
+		writers = append(writers, w)
+		for _, w := range writers {
+			w.call()
+		}
+		for slices.ContainsFunc(writers, func(w *writer) bool { return rows[w.rec.Header().ID] == 0 }) {
+			if !lines.Scan() {
+				t.Fatal("the output ended")
+			}
+			rows.line(t, lines.Text())
+		}
+	}
+	for _, w := range writers {
+		w.rec.Close()
+	}
+	for ended := 0; ended < taps && lines.Scan(); {
+		if rows.line(t, lines.Text()) {
+			ended++
+		}
+	}
+	interrupt()
+	for lines.Scan() {
+		t.Errorf("after the end: %s", lines.Text())
+	}
+	if c := <-code; c != exitInterrupted {
+		t.Errorf("exit %d", c)
+	}
+	for i, w := range writers {
+		if n := rows[w.rec.Header().ID]; n != uint64(2*(taps-i)) {
+			t.Errorf("recording %d: %d frames", i, n)
+		}
+	}
+}
+
+// What several recordings have already is merged by the wall clock; lines say
+// which one they are of.
+func TestFollowSeveralMerges(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i, label := range []string{"first", "天気\x1b[2J"} {
+		path := filepath.Join(dir, fmt.Sprintf("%d%s", i, store.Ext))
+		start := time.Date(2026, 11, 20, 9, 30, i, 0, time.UTC)
+		w, err := store.NewWriter(path, tap.Header{ID: fmt.Sprintf("0000000%d", i), Label: label, Start: start, Transport: "stdio"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 3 {
+			raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, k)
+			f := tap.Frame{Seq: uint64(k + 1), At: time.Duration(k) * 1500 * time.Millisecond, Lane: tap.ToServer, Raw: []byte(raw)}
+			if err := w.Add(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(store.End{At: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	for name, args := range map[string][]string{"follow-frames": nil, "follow-calls": {"--calls"}, "follow-filter": {"seq:2"}} {
+		for _, width := range []int{40, 100} {
+			a, out := testApp(map[string]string{"COLUMNS": fmt.Sprint(width)})
+			if code := a.run(append(append([]string{"show", "-f"}, paths...), args...)); code != 0 {
+				t.Fatalf("exit %d: %s", code, out)
+			}
+			golden(t, fmt.Sprintf("%s-%d.txt", name, width), out.Bytes())
+			for line := range strings.Lines(out.String()) {
+				line = strings.TrimSuffix(line, "\n")
+				if w := columns.StringWidth(line); w > width || !clean(line) {
+					t.Errorf("at %d columns a line has %d: %q", width, w, line)
+				}
+			}
+		}
+	}
+	a, out := testApp(nil)
+	if code := a.run(append([]string{"show", "-f", "nosuchtext"}, paths...)); code != exitFailure {
+		t.Errorf("a filter for a recording: exit %d: %s", code, out)
+	}
+	a, out = testApp(nil)
+	if code := a.run(append(append([]string{"show", "-f"}, paths...), "nosuchtext")); code != exitNo {
+		t.Errorf("nothing matches: exit %d: %s", code, out)
+	}
+}
+
+// A file that is no recording among several ends it with an error.
+func TestFollowSeveralFails(t *testing.T) {
+	w := newWriter(t.TempDir(), 0)
+	w.call()
+	w.rec.Close()
+	a, out := testApp(nil)
+	missing := filepath.Join(t.TempDir(), "no"+store.Ext)
+	if code := a.run([]string{"show", "-f", missing, w.rec.Path()}); code != exitFailure {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}

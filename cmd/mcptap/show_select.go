@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A selection is what of a recording is wanted.
+type selection struct {
+	filter *filter.Filter // nil: no filter was given
+	query  string
+	ranges []tap.Range
+	lane   tap.Lane
+	byLane bool
+	times  times
+	// session is the number of the only session that is wanted, 0 for all.
+	session int
+
+	items []filter.Item
+}
+
+func (o *showOptions) selection(a *app, words *showWords) (*selection, error) {
+	want := &selection{ranges: words.ranges, byLane: o.lane != "", query: words.query}
+	if want.byLane {
+		want.lane, _ = tap.ParseLane(o.lane) // checked
+	}
+	if n := words.number; n > 0 {
+		want.ranges = []tap.Range{{From: n, To: n}}
+	}
+	var err error
+	if want.times, err = o.times(a); err != nil {
+		return nil, err
+	}
+	if words.query == "" {
+		return want, nil
+	}
+	if want.filter, err = a.parseFilter(words.query); err != nil {
+		return nil, err
+	}
+	if o.follow && !o.byCall() && want.future() {
+		return nil, withHint(errors.New("what is still to come cannot be known with --follow: whether a request stays without an answer, or is cancelled"),
+			"leave out --follow, or list --calls, which are shown when they are over")
+	}
+	return want, nil
+}
+
+// everything reports whether nothing is left out.
+func (s *selection) everything() bool {
+	return s.filter == nil && len(s.ranges) == 0 && !s.byLane && s.session == 0 && s.times.since == nil && s.times.until == nil
+}
+
+// picks reports whether single frames or calls are picked out.
+func (s *selection) picks() bool {
+	return s.filter != nil || len(s.ranges) > 0 || s.byLane || s.session > 0
+}
+
+// future reports whether a first pass over the recording is needed.
+func (s *selection) future() bool {
+	return s.filter != nil && s.filter.Needs().Has(filter.NeedFuture)
+}
+
+// needsSessions reports whether it has to be known which session a frame is of.
+func (s *selection) needsSessions() bool {
+	return s.session > 0 || s.filter != nil && s.filter.Needs().Has(filter.NeedSession)
+}
+
+// needsPayload reports whether the filter looks at the bytes.
+func (s *selection) needsPayload() bool {
+	return s.filter != nil && s.filter.Needs().Has(filter.NeedPayload)
+}
+
+func (s *selection) span(rec *store.Recording, info store.Info) (span, error) {
+	if s.times.since == nil && s.times.until == nil {
+		return whole, nil
+	}
+	return s.times.in(rec, info)
+}
+
+// inRanges reports whether a frame is one of those that were named.
+func (s *selection) inRanges(seq uint64) bool {
+	for _, r := range s.ranges {
+		if r.From <= seq && seq <= r.To {
+			return true
+		}
+	}
+	return len(s.ranges) == 0
+}
+
+// frame reports whether a frame is picked.
+func (s *selection) frame(feed *view.Feed, r *view.Row, future *view.Future) (bool, error) {
+	if s.byLane && r.Frame.Lane != s.lane || !s.inRanges(r.Frame.Seq) || s.session > 0 && r.Session != s.session {
+		return false, nil
+	}
+	if s.filter == nil {
+		return true, nil
+	}
+	s.items = feed.Items(s.items[:0], r, future)
+	for i := range s.items {
+		if ok, err := s.filter.Match(&s.items[i]); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// message reports whether one message of a frame is picked, or, for -1, a frame
+// that carries none.
+func (s *selection) message(feed *view.Feed, r *view.Row, i int) (bool, error) {
+	if s.filter == nil || r.Message.Kind != tap.Batch || i < 0 {
+		return s.frame(feed, r, nil)
+	}
+	s.items = feed.Items(s.items[:0], r, nil)
+	if !s.inRanges(r.Frame.Seq) || s.session > 0 && r.Session != s.session || 2*i+1 >= len(s.items) {
+		return false, nil
+	}
+	ok, err := s.filter.Match(&s.items[2*i])
+	if !ok && err == nil {
+		ok, err = s.filter.Match(&s.items[2*i+1])
+	}
+	return ok, err
+}
+
+// readFrames yields the frames from a number on, of a live recording also those to
+// come if that is asked for.
+func readFrames(ctx context.Context, rec *store.Recording, first uint64, follow bool) iter.Seq2[tap.Frame, error] {
+	after := max(first, 1) - 1
+	if follow {
+		return rec.Follow(ctx, after)
+	}
+	return func(yield func(tap.Frame, error) bool) {
+		for f, err := range rec.Frames(after) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(f, err) || err != nil {
+				return
+			}
+		}
+	}
+}

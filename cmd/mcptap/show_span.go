@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A span is the part of a recording between two moments, both included.
+type span struct {
+	// from and to are offsets, first and last frame numbers; a frame has to be
+	// within both.
+	from, to    time.Duration
+	first, last uint64
+}
+
+// whole is all of a recording.
+var whole = span{to: math.MaxInt64, last: math.MaxUint64}
+
+func (s *span) holds(f *tap.Frame) bool { return !s.before(f) && !s.after(f) }
+
+func (s *span) before(f *tap.Frame) bool { return f.Seq < s.first || f.At < s.from }
+
+// after reports whether a frame, and so all that follow it, is beyond the span.
+func (s *span) after(f *tap.Frame) bool { return f.Seq > s.last || f.At > s.to }
+
+// overlaps reports whether something that began with one frame, and was going on
+// from one offset to another, was going on within the span.
+func (s *span) overlaps(seq uint64, from, to time.Duration, lastSeq uint64) bool {
+	return from <= s.to && to >= s.from && seq <= s.last && lastSeq >= s.first
+}
+
+// A moment is what --since or --until names.
+type moment struct {
+	seq     uint64        // a frame, or
+	offset  time.Duration // an offset, where fromEnd is false from the start
+	fromEnd bool
+	wall    time.Time     // or a time
+	clock   bool          // of any day
+	unit    time.Duration // how long that lasts, as it was written
+}
+
+// layouts are the ways to write a time. A fraction of a second may follow a
+// second.
+var layouts = []struct {
+	layout string
+	clock  bool // without a day
+	unit   time.Duration
+}{
+	{"15:04:05", true, time.Second},
+	{"15:04", true, time.Minute},
+	{time.RFC3339, false, time.Second},
+	{"2006-01-02 15:04:05 -0700", false, time.Second},
+	{"2006-01-02T15:04:05", false, time.Second},
+	{"2006-01-02 15:04:05", false, time.Second},
+	{"2006-01-02 15:04", false, time.Minute},
+	{"2006-01-02", false, 24 * time.Hour},
+}
+
+// parseMoment reads a moment. Times of the day are in zone.
+func parseMoment(flag, s string, zone *time.Location) (m moment, err error) {
+	text := strings.TrimSpace(s)
+	if number, ok := strings.CutPrefix(text, "#"); ok {
+		if m.seq, err = strconv.ParseUint(number, 10, 64); err == nil && m.seq > 0 {
+			return m, nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		m.offset, m.fromEnd = d.Abs(), strings.HasPrefix(text, "-")
+		return m, nil
+	}
+	for _, l := range layouts {
+		t, err := time.ParseInLocation(l.layout, text, zone)
+		if err != nil {
+			continue
+		}
+		if t.Nanosecond() != 0 {
+			l.unit = time.Nanosecond
+		}
+		return moment{wall: t, clock: l.clock, unit: l.unit}, nil
+	}
+	return m, withHint(fmt.Errorf("--%s: %s is no time", flag, quote(s)),
+		"2s and 1m30s count from the start, -30s from the end; 14:03:05 and 2026-11-20T14:03:05Z are the clock's; #120 is a frame")
+}
+
+// offsetIn is the moment as an offset in a recording. A time of the day is that
+// of the day on which the recording began or, if only that is within it, of the
+// next.
+func (m *moment) offsetIn(info *store.Info, zone *time.Location) time.Duration {
+	switch {
+	case m.clock:
+		start := info.Header.Start.In(zone)
+		t := time.Date(start.Year(), start.Month(), start.Day(), m.wall.Hour(), m.wall.Minute(), m.wall.Second(), m.wall.Nanosecond(), zone)
+		if next := t.AddDate(0, 0, 1); t.Add(m.unit).Before(start) && next.Sub(start) <= info.Duration {
+			t = next
+		}
+		return t.Sub(start)
+	case m.unit > 0:
+		return m.wall.Sub(info.Header.Start)
+	case m.fromEnd:
+		return info.Duration - m.offset
+	}
+	return m.offset
+}
+
+// times are --since and --until, nil where they are not given.
+type times struct {
+	since, until *moment
+	zone         *time.Location
+}
+
+func (o *showOptions) times(a *app) (t times, err error) {
+	t.zone = a.zone
+	for _, x := range []struct {
+		flag, text string
+		to         **moment
+	}{{"since", o.since, &t.since}, {"until", o.until, &t.until}} {
+		if x.text == "" {
+			continue
+		}
+		m, err := parseMoment(x.flag, x.text, a.zone)
+		if err != nil {
+			return t, err
+		}
+		*x.to = &m
+	}
+	return t, nil
+}
+
+// in finds the span of a recording. The first frame is looked up, as numbers and
+// offsets both ascend.
+func (t *times) in(rec *store.Recording, info store.Info) (span, error) {
+	s := whole
+	if m := t.until; m != nil && m.seq > 0 {
+		s.last = m.seq
+	} else if m != nil {
+		s.to = m.offsetIn(&info, t.zone)
+		if m.unit > 0 {
+			s.to += m.unit - 1
+		}
+	}
+	if m := t.since; m != nil && m.seq > 0 {
+		s.first = m.seq
+	} else if m != nil {
+		s.from = m.offsetIn(&info, t.zone)
+		first, err := firstAt(rec, info, s.from)
+		if err != nil {
+			return s, err
+		}
+		s.first = first
+	}
+	if s.from > s.to || s.first > s.last && s.last < math.MaxUint64 && t.until.seq > 0 && t.since != nil && t.since.seq > 0 {
+		return s, errors.New("--until is before --since")
+	}
+	return s, nil
+}
+
+// firstAt finds the number of the first frame at an offset or after it, by
+// halves.
+func firstAt(rec *store.Recording, info store.Info, at time.Duration) (uint64, error) {
+	low, high := uint64(1), info.Frames+1 // the one before low is too early, high is not
+	for low < high {
+		middle := low + (high-low)/2
+		f, err := frameFrom(rec, middle)
+		switch {
+		case err != nil:
+			return 0, err
+		case f == nil || f.At >= at: // none follows: high is after all of them
+			high = middle
+		default:
+			low = f.Seq + 1
+		}
+	}
+	return low, nil
+}
+
+// frameFrom returns the first frame with that number or a higher one, nil if
+// there is none. In a gap there may be none for long.
+func frameFrom(rec *store.Recording, seq uint64) (*tap.Frame, error) {
+	f, err := rec.Frame(seq)
+	if err == nil {
+		return &f, nil
+	}
+	if !errors.Is(err, store.ErrNoFrame) {
+		return nil, err
+	}
+	for f, err := range rec.Frames(seq - 1) {
+		if err != nil {
+			return nil, err
+		}
+		return &f, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+)
+
+// showWords are the arguments of show, sorted.
+type showWords struct {
+	recordings []string
+	all        bool   // of those that are live, all
+	number     uint64 // of the one frame that is asked for, 0 for none
+	ranges     []tap.Range
+	query      string
+}
+
+// several reports whether there may be more than one recording.
+func (w *showWords) several() bool { return w.all || len(w.recordings) > 1 }
+
+// sort finds out what each argument is: recordings stand first, and what comes
+// then is numbers, or else a filter.
+func (o *showOptions) sort(a *app, args []string) (*showWords, error) {
+	for i := range args {
+		args[i] = strings.TrimPrefix(args[i], wordMark)
+	}
+	n := 1
+	for n < len(args) && o.follow && a.isRecording(args[n]) {
+		n++
+	}
+	w := &showWords{recordings: args[:n]}
+	for _, rec := range w.recordings {
+		w.all = w.all || o.follow && rec == "@live"
+	}
+	rest := args[n:]
+	if len(rest) == 0 {
+		return w, nil
+	}
+	ranges, ok, err := parseRanges(rest)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		w.query = strings.Join(rest, " ")
+	case len(ranges) == 1 && ranges[0].From == ranges[0].To && !o.byCall() && !strings.Contains(rest[0], ".."):
+		w.number = ranges[0].From
+	default:
+		w.ranges = ranges
+	}
+	return w, nil
+}
+
+// isRecording reports whether a word that follows a recording names another. It
+// must be the whole name: the beginning of an id may be a word to search for.
+func (a *app) isRecording(arg string) bool {
+	if arg == "@last" || arg == "@live" {
+		return true
+	}
+	isID := len(arg) == 8 && strings.Trim(arg, "0123456789abcdef") == ""
+	if !isID && filepath.Ext(arg) != store.Ext {
+		return false
+	}
+	if _, err := os.Stat(arg); err == nil {
+		return true
+	}
+	dir, err := a.dataDir()
+	if err != nil {
+		return false
+	}
+	_, _, err = store.Resolve(dir, arg)
+	return err == nil
+}
+
+// parseRanges reads numbers of frames: 17, 17..30, 17.., ..30, with commas or
+// spaces between. It is false when some word is no such thing.
+func parseRanges(words []string) (ranges []tap.Range, ok bool, err error) {
+	for _, word := range words {
+		for _, s := range strings.Split(word, ",") {
+			from, to, isRange := strings.Cut(s, "..")
+			if s == "" || s == ".." || strings.Trim(from+to, "0123456789") != "" {
+				return nil, false, nil
+			}
+			r := tap.Range{From: 1, To: math.MaxUint64}
+			if from != "" {
+				r.From, err = frameNumber(from)
+			}
+			if err == nil && to != "" {
+				r.To, err = frameNumber(to)
+			}
+			if !isRange {
+				r.To = r.From
+			}
+			if err == nil && r.From > r.To {
+				err = fmt.Errorf("%s: there are no frames from %d to %d", quote(word), r.From, r.To)
+			}
+			if err != nil {
+				return nil, false, err
+			}
+			ranges = append(ranges, r)
+		}
+	}
+	return ranges, true, nil
+}
+
+func frameNumber(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || n == 0 {
+		return 0, withHint(fmt.Errorf("%s is no frame number", quote(s)), "the first column of `mcptap show REC` has them; to search for it as text: '\""+s+"\"'")
+	}
+	return n, nil
+}
+
+// parseFilter compiles a query. What is wrong with it is shown under it.
+func (a *app) parseFilter(query string) (*filter.Filter, error) {
+	f, err := filter.Parse(query, filter.Options{})
+	if err == nil {
+		return f, nil
+	}
+	wrong, ok := err.(*filter.Error)
+	if !ok {
+		return nil, err
+	}
+	a.say("filter: " + wrong.Error())
+	for line := range strings.Lines(wrong.Caret()) {
+		fmt.Fprintf(a.stderr, "  %s\n", strings.TrimRight(line, "\n"))
+	}
+	a.say("hint: `mcptap help filter` explains the language")
+	return nil, exitCode(exitFailure)
+}
+
+// A filter may begin with a minus sign, and so does a flag. On a command with
+// wordsAnnotation a word such as -method:ping, which cannot be a flag of it, is
+// hidden from the parser of flags by wordMark, which no argument of a process
+// can hold.
+const (
+	wordsAnnotation = "filter"
+	wordMark        = "\x00"
+)
+
+// markWords hides the words that are no flags.
+func markWords(root *cobra.Command, args []string) []string {
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return append(args[:1:1], markWords(root, args[1:])...)
+	}
+	cmd, _, err := root.Find(args)
+	if err != nil {
+		return args
+	}
+	if _, ok := cmd.Annotations[wordsAnnotation]; !ok {
+		return args
+	}
+	out := make([]string, len(args))
+	value := false // the word before is a flag that wants one
+	for i, arg := range args {
+		switch {
+		case arg == "--" && !value:
+			return append(out[:i], args[i:]...)
+		case !value && isWord(cmd, arg):
+			arg = wordMark + arg
+		}
+		out[i] = arg
+		value = !value && wantsValue(cmd, arg)
+	}
+	return out
+}
+
+// isWord reports whether an argument that begins with one minus sign is no
+// cluster of flags.
+func isWord(cmd *cobra.Command, arg string) bool {
+	if len(arg) < 2 || arg[0] != '-' || arg[1] == '-' {
+		return false
+	}
+	for i := 1; i < len(arg); i++ {
+		if c := arg[i : i+1]; c != "h" && cmd.Flags().ShorthandLookup(c) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// wantsValue reports whether an argument is a flag that takes the next one.
+func wantsValue(cmd *cobra.Command, arg string) bool {
+	name, ok := strings.CutPrefix(arg, "--")
+	if !ok || strings.Contains(name, "=") {
+		return false
+	}
+	var f *pflag.Flag
+	if f = cmd.Flags().Lookup(name); f == nil {
+		f = cmd.InheritedFlags().Lookup(name)
+	}
+	return f != nil && f.NoOptDefVal == ""
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A measured is what `stats` prints.
+type measured struct {
+	*tap.Stats
+	groups []*tap.StatsGroup
+	// top and nested are the sums of the groups.
+	top, nested tap.StatsGroup
+	// recordings is how many there are, duration how long they ran together,
+	// live how many are live, leftOut how many of a directory could not be read.
+	recordings, live, leftOut int
+	duration                  time.Duration
+}
+
+// all are the latencies of all calls, within others or not.
+func (m *measured) all() *tap.Latencies {
+	var all tap.Latencies
+	all.Merge(&m.top.Latency)
+	all.Merge(&m.nested.Latency)
+	return &all
+}
+
+// statsGC is how much garbage there may be in relation to what is in use, in
+// percent. What is in use is little, so that collecting it all the time is what
+// would take most of the time.
+const statsGC = 400
+
+func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*measured, error) {
+	m := &measured{Stats: tap.NewStats("", o.slowest)}
+	paths, err := m.find(a, args)
+	if err != nil {
+		return nil, err
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(statsGC))
+	for _, path := range paths {
+		rec, err := openRecording(path)
+		if err != nil {
+			return nil, err
+		}
+		stats, info, err := o.read(ctx, rec, a.now())
+		if err != nil {
+			return nil, err
+		}
+		m.recordings++
+		m.duration += info.Duration
+		if info.Status == store.Live {
+			m.live++
+		}
+		m.Merge(stats)
+	}
+	m.groups = m.Groups()
+	o.order(m.groups)
+	m.top, m.nested = m.Total(false), m.Total(true)
+	return m, nil
+}
+
+// find returns the files that the arguments mean, each once.
+func (m *measured) find(a *app, args []string) ([]string, error) {
+	var paths []string
+	for _, arg := range args {
+		path, err := a.find(arg)
+		if err != nil || isDir(path) {
+			if !isDir(arg) {
+				return nil, err
+			}
+			inside, err := m.inside(a, arg)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, inside...)
+			continue
+		}
+		paths = append(paths, path)
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(paths, func(path string) bool {
+		name, err := filepath.Abs(path)
+		again := err == nil && seen[name]
+		seen[name] = true
+		return again
+	}), nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// inside returns the recordings in a directory, the oldest first. What cannot
+// be read is left out, and said.
+func (m *measured) inside(a *app, dir string) ([]string, error) {
+	infos, err := store.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, info := range slices.Backward(infos) {
+		switch {
+		case info.Status != store.Damaged:
+			paths = append(paths, info.Path)
+		case !errors.Is(info.Err, store.ErrNotRecording):
+			m.leftOut++
+			a.say(fmt.Sprintf("left out: %v", info.Err))
+		}
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("there are no recordings in %s", dir)
+	}
+	return paths, nil
+}
+
+// read sums up one recording, as far as it is there now.
+func (o *statsOptions) read(ctx context.Context, rec *store.Recording, now time.Time) (*tap.Stats, store.Info, error) {
+	info, err := rec.Info()
+	if err != nil {
+		return nil, info, err
+	}
+	name := info.Header.ID
+	if name == "" {
+		name = filepath.Base(rec.Path())
+	}
+	stats := tap.NewStats(name, o.slowest)
+	if err := meterFrames(ctx, rec, tap.NewMeter(stats), func() (time.Duration, error) {
+		info, err = rec.Info()
+		if info.Status == store.Live { // what has no answer waits until now
+			info.Duration = max(info.Duration, now.Sub(info.Header.Start))
+		}
+		return info.Duration, err
+	}); err != nil {
+		return nil, info, err
+	}
+	return stats, info, nil
+}
+
+// meterFrames gives the frames of a recording to a meter, and at the end how long it
+// ran.
+func meterFrames(ctx context.Context, rec *store.Recording, m *tap.Meter, end func() (time.Duration, error)) error {
+	var frame tap.Frame // one for all, as its address goes far
+	for f, err := range rec.Frames(0) {
+		if err == nil && f.Seq%1024 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if frame = f; f.Whole() {
+			m.Add(&frame)
+		} else if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
+			scanner := tap.NewFrameScanner(f.Form)
+			if err := rec.WriteRaw(scanner, frame); err != nil {
+				return err
+			}
+			message := scanner.Message()
+			m.AddMessage(&frame, &message)
+		}
+	}
+	at, err := end()
+	if err != nil {
+		return err
+	}
+	m.Finish(at)
+	return nil
+}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A statsText prints what was measured for a person.
+type statsText struct {
+	l     *lines
+	p     palette
+	width int // 0 for any
+}
+
+func (t *statsText) print(m *measured) {
+	all := m.all()
+	h := newHistogram(all)
+	if len(m.groups) > 0 {
+		t.groups(m, &h)
+		t.l.printf("\n")
+	}
+	t.calls("SLOWEST", m.Slowest(), m.recordings > 1, 0)
+	t.waiting(m)
+	t.histogram(&h, all.Count())
+	t.sum(m)
+}
+
+// narrow reports whether there is too little room for whole methods, and for
+// each kind of failure by itself.
+func (t *statsText) narrow() bool { return t.width > 0 && t.width < 100 }
+
+// groups prints a row for each group.
+func (t *statsText) groups(m *measured, h *histogram) {
+	cols := []column{
+		{title: "CALL", least: 24},
+		{title: "CALLS", right: true},
+		{title: "ERRORS", right: true},
+		{title: "FAILED", right: true, rank: 2},
+		{title: "CANCELLED", right: true, rank: 5},
+		{title: "OPEN", right: true, rank: 3},
+		{title: "P50", right: true},
+		{title: "P95", right: true, rank: 4},
+		{title: "P99", right: true, rank: 1},
+		{title: "MAX", right: true},
+		{title: "TIME", right: true, rank: 6},
+		{title: "SHARE", right: true},
+		{title: "→ BYTES", right: true, rank: 8},
+		{title: "← BYTES", right: true, rank: 7},
+		{title: "SPREAD", rank: 9},
+	}
+	var rows [][]cell
+	for _, g := range m.groups {
+		row := statsGroupRow(g, m.top.Latency.Sum(), h)
+		if t.narrow() {
+			row[0].text = statsGroupName(g, true)
+			row[2].text, row[3].text = countCell(g.Statuses.Errors()), ""
+		} else if t.width > 0 { // one long name should not cost all a column
+			row[0].text = fit(row[0].text, t.width/4)
+		}
+		rows = append(rows, row)
+	}
+	printTable(t.l, t.p, t.width, cols, rows)
+	for _, g := range m.groups {
+		if g.Others {
+			t.l.printf("%s\n", t.p.paint(fmt.Sprintf("more than %d methods and names: the rest is in (others)", tap.MaxStatsGroups), dim))
+			break
+		}
+	}
+}
+
+func statsGroupRow(g *tap.StatsGroup, time time.Duration, h *histogram) []cell {
+	s, l := &g.Statuses, &g.Latency
+	row := []cell{
+		{statsGroupName(g, false), bold}, {countCell(s.Calls()), plain},
+		{countCell(s[tap.CallError]), red}, {countCell(s[tap.CallToolError]), red}, {countCell(s.Cancelled()), red}, {countCell(s.Unanswered()), red},
+		{}, {}, {}, {}, {}, {},
+		{formatSize(g.BytesToServer), dim}, {formatSize(g.BytesToClient), dim}, {h.spark(l), plain},
+	}
+	if l.Count() > 0 {
+		for i, d := range []string{
+			formatDuration(l.Quantile(500)), formatDuration(l.Quantile(950)), formatDuration(l.Quantile(990)),
+			formatDuration(l.Max()), formatDuration(l.Sum()), formatShare(l.Sum(), time),
+		} {
+			row[6+i].text = d
+		}
+	}
+	return row
+}
+
+// countCell is a number, or nothing for none.
+func countCell(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+// formatShare returns a part of a whole in percent.
+func formatShare(part, whole time.Duration) string {
+	if whole == 0 {
+		return ""
+	}
+	percent := 100 * float64(part) / float64(whole)
+	switch {
+	case percent >= 9.95:
+		return fmt.Sprintf("%.0f%%", percent)
+	case percent >= 0.05:
+		return fmt.Sprintf("%.1f%%", percent)
+	}
+	return "<0.1%"
+}
+
+// statsGroupName is what a group's calls are, escaped. The short form has a word
+// for the methods that names belong to.
+func statsGroupName(g *tap.StatsGroup, short bool) string {
+	method := g.Method
+	if short && g.Name != "" {
+		method = map[string]string{"tools/call": "tool", "tools/invoke": "tool", "prompts/get": "prompt"}[method]
+	}
+	name := strings.TrimSpace(method + " " + g.Name)
+	if g.Others {
+		name = "(others)"
+	}
+	return statsCallName(g.Lane, g.Nested, name)
+}
+
+// statsCallName marks a call with who asked it, and whether it was within another.
+func statsCallName(lane tap.Lane, nested bool, name string) string {
+	mark := arrows[lane] + " "
+	if nested {
+		mark = "↳ " + mark
+	}
+	return mark + escape(name)
+}
+
+// calls prints some calls with the frames that they begin with, and how many
+// more there are. Of several recordings each call says which is its own.
+func (t *statsText) calls(title string, calls []tap.StatsCall, several bool, more uint64) {
+	if len(calls) == 0 {
+		return
+	}
+	cols := []column{{title: title, right: true}, {title: "RECORDING"}, {title: "FRAME", right: true}, {title: "CALL", least: 16}, {title: "STATE", rank: 1}}
+	var rows [][]cell
+	for i := range calls {
+		c := &calls[i]
+		recording := ""
+		if several {
+			recording = escape(c.Recording)
+		}
+		name := statsCallName(c.Lane, c.Parent != (tap.Ref{}), strings.TrimSpace(c.Method+" "+c.Subject))
+		rows = append(rows, []cell{
+			{formatDuration(c.Took), bold}, {recording, plain}, {"#" + strconv.FormatUint(c.Ref.Seq, 10), dim},
+			{name, plain}, {statsCallState(c), plain},
+		})
+	}
+	printTable(t.l, t.p, t.width, cols, rows)
+	if more > 0 {
+		t.l.printf("and %d more\n", more)
+	}
+	t.l.printf("\n")
+}
+
+// statsCallState says how a call stands, and where.
+func statsCallState(c *tap.StatsCall) string {
+	var words []string
+	switch c.Status {
+	case tap.CallDone, tap.CallPending:
+	case tap.CallError:
+		words = append(words, "error")
+	case tap.CallToolError:
+		words = append(words, "isError")
+	case tap.CallCancelledLate:
+		words = append(words, "cancelled")
+	case tap.CallInputRequired:
+		words = append(words, "waits for input")
+	case tap.CallWorking:
+		words = append(words, "task goes on")
+	default:
+		words = append(words, c.Status.String())
+	}
+	if c.Parent != (tap.Ref{}) {
+		words = append(words, fmt.Sprintf("within #%d", c.Parent.Seq))
+	}
+	return strings.Join(words, ", ")
+}
+
+// mostWaiting is how many unanswered calls a person is told of.
+const mostWaiting = 10
+
+func (t *statsText) waiting(m *measured) {
+	calls := m.Waiting()
+	calls = calls[:min(len(calls), mostWaiting)]
+	n := m.top.Statuses.Unanswered() + m.nested.Statuses.Unanswered()
+	t.calls("UNANSWERED", calls, m.recordings > 1, n-uint64(len(calls)))
+}
+
+// histogram draws the latencies of all calls.
+func (t *statsText) histogram(h *histogram, total uint64) {
+	if total == 0 {
+		return
+	}
+	labels, numbers, most := 0, 0, uint64(0)
+	for i, n := range h.counts {
+		labels = max(labels, columns.StringWidth(h.label(i)))
+		numbers = max(numbers, len(strconv.FormatUint(n, 10)))
+		most = max(most, n)
+	}
+	width := t.width
+	if width == 0 {
+		width = 80
+	}
+	room := min(max(width-labels-numbers-4, 8), 60)
+	t.l.printf("%s\n", t.p.paint("LATENCY of "+plural(total, "answered call", "answered calls"), dim))
+	for i, n := range h.counts {
+		line := pad(h.label(i), labels, true) + "  " + pad(countCell(n), numbers, true)
+		if b := bar(n, most, room); b != "" {
+			line += "  " + t.p.paint(b, cyan)
+		}
+		t.l.printf("%s\n", strings.TrimRight(line, " "))
+	}
+	t.l.printf("\n")
+}
+
+// sum prints what it all adds up to.
+func (t *statsText) sum(m *measured) {
+	both := m.top.Statuses
+	for i, n := range m.nested.Statuses {
+		both[i] += n
+	}
+	head := plural(m.top.Statuses.Calls(), "call", "calls")
+	if n := m.nested.Statuses.Calls(); n > 0 {
+		head += fmt.Sprintf(" and %d within them", n)
+	}
+	parts := []string{head}
+	for _, c := range []struct {
+		n    uint64
+		what string
+	}{{both.Errors(), "failed"}, {both.Cancelled(), "cancelled"}, {both.Unanswered(), "without an answer"}} {
+		if c.n > 0 {
+			parts = append(parts, t.p.paint(fmt.Sprintf("%d %s", c.n, c.what), red))
+		}
+	}
+	t.l.printf("%s\n", strings.Join(parts, ", "))
+	line := fmt.Sprintf("%s in calls, %s recorded", formatDuration(m.top.Latency.Sum()), formatDuration(m.duration))
+	if m.recordings > 1 {
+		line += fmt.Sprintf(" in %d recordings", m.recordings)
+	}
+	switch {
+	case m.live == 1 && m.recordings == 1:
+		line += ", live"
+	case m.live > 0:
+		line += fmt.Sprintf(", %d of them live", m.live)
+	}
+	t.l.printf("%s\n", line)
+	t.start("handshake", &m.Handshake, m.recordings)
+	t.start("first useful answer", &m.Useful, m.recordings)
+}
+
+// start says how long after the start something was there.
+func (t *statsText) start(what string, l *tap.Latencies, recordings int) {
+	switch {
+	case l.Count() == 0:
+	case recordings == 1:
+		t.l.printf("%s %s after the start\n", what, formatDuration(l.Min()))
+	default:
+		t.l.printf("%s %s to %s after the start, median %s, in %d\n", what,
+			formatDuration(l.Min()), formatDuration(l.Max()), formatDuration(l.Quantile(500)), l.Count())
+	}
+}

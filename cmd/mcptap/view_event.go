@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// eventWords says in words what an event is about, and what went wrong. An event
+// of a newer program is about its text.
+func eventWords(e *tap.Event, text string) (about, fault string) {
+	switch e.Name {
+	case tap.EventStart:
+		if e.Transport == "http" {
+			return joinWords(" → ", e.Listen, e.Upstream), ""
+		}
+		return strings.Join(e.Command, " "), ""
+	case tap.EventSpawnFailed:
+		return strings.Join(e.Command, " "), e.Error
+	case tap.EventEOF:
+		return e.Lane, e.Error
+	case tap.EventBroken:
+		lost := ""
+		if e.Bytes > 0 {
+			lost = formatSize(int64(e.Bytes)) + " not delivered"
+		}
+		return e.Lane, joinWords(", ", e.Error, lost)
+	case tap.EventSignal:
+		return e.Signal, ""
+	case tap.EventExit:
+		switch {
+		case e.Signal != "":
+			return "", "ended by " + e.Signal
+		case e.Code != nil && *e.Code != 0:
+			return "", fmt.Sprintf("code %d", *e.Code)
+		case e.Code != nil:
+			return "code 0", ""
+		}
+	case tap.EventGap:
+		return "", gapText(e)
+	default:
+		return httpWords(e, text)
+	}
+	return "", ""
+}
+
+// httpWords are those of the events of an HTTP recording.
+func httpWords(e *tap.Event, text string) (about, fault string) {
+	switch e.Name {
+	case tap.EventRequest:
+		return joinWords(" ", e.Method, e.Target), e.Error
+	case tap.EventResponse:
+		reason := e.Reason
+		if reason == "" {
+			reason = http.StatusText(e.Status)
+		}
+		status := joinWords(" ", strconv.Itoa(e.Status), reason)
+		if e.By == "tap" {
+			status += ", by mcptap itself"
+		}
+		if status = joinWords(": ", status, e.Error); e.Status >= 400 || e.Error != "" {
+			return "", status
+		}
+		return status, ""
+	case tap.EventEnd:
+		if e.BytesUp > 0 || e.BytesDown > 0 {
+			about = fmt.Sprintf("%s up, %s down", formatSize(int64(e.BytesUp)), formatSize(int64(e.BytesDown)))
+		}
+		if e.FirstByte > 0 {
+			about = joinWords(", ", about, "first byte after "+formatDuration(e.FirstByte))
+		}
+		return joinWords(", ", about, by(e)), e.Error
+	case tap.EventConnect:
+		return e.Remote, e.Error
+	case tap.EventDisconnect:
+		return by(e), e.Error
+	case tap.EventRewrite:
+		return joinWords(": ", e.What, joinWords(" → ", e.Before, e.After)), e.Error
+	}
+	return text, e.Error
+}
+
+// by says who ended something.
+func by(e *tap.Event) string {
+	if e.By == "" {
+		return ""
+	}
+	return "by the " + e.By
+}
+
+// joinWords joins what is not empty.
+func joinWords(sep string, words ...string) string {
+	kept := words[:0]
+	for _, w := range words {
+		if w != "" {
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, sep)
+}
+
+func gapText(e *tap.Event) string {
+	missing, crossed := "", ""
+	if e.From != 0 {
+		missing = fmt.Sprintf("frames %d to %d are missing", e.From, e.To)
+	}
+	if e.Bytes > 0 {
+		crossed = formatSize(int64(e.Bytes)) + " crossed unrecorded"
+	}
+	return joinWords(", ", missing, crossed, e.Error)
+}

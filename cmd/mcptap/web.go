@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/web"
+)
+
+const webLong = `Serves the viewer: a page that lists the recordings, shows what was said, and
+follows the recordings that are being made. With REC the page opens on that one.
+
+It prints a URL. The token in it lets a browser in, which then remembers it; who
+does not have it sees nothing. The page is in the program, and asks nobody else
+for anything. It only reads.
+
+By default nobody but this machine can reach it, at a port that is free. On
+another address than a loopback one everybody who can reach that and has the
+token can look, over plain HTTP: better forward a port through SSH.`
+
+type webOptions struct {
+	listen string
+	open   bool
+	// child says that this process was started by a tap: it ends when stdin has,
+	// and nobody looks any more.
+	child bool
+}
+
+func newWeb(a *app) *cobra.Command {
+	var o webOptions
+	cmd := &cobra.Command{
+		Use:               "web [REC] [flags]",
+		Short:             "Watch recordings in a browser",
+		Long:              webLong,
+		Example:           "  mcptap web --open\n  mcptap web @live --listen 127.0.0.1:8080",
+		Args:              takes(0, 1, ""),
+		ValidArgsFunction: a.completeRecording,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), a, args)
+		},
+		DisableFlagsInUseLine: true,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", anyPort, "listen on this `address`; port 0 stands for any that is free")
+	f.BoolVar(&o.open, "open", false, "open the page in the browser")
+	f.BoolVar(&o.child, "until-eof", false, "end when stdin has, and nobody looks any more")
+	_ = f.MarkHidden("until-eof")
+	return cmd
+}
+
+func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
+	dir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	src := newWebSource(dir)
+	key := ""
+	if len(args) > 0 {
+		path, err := a.find(args[0])
+		if err != nil {
+			return err
+		}
+		key = src.include(path)
+	}
+	l, err := listenLocal(o.listen)
+	if err != nil {
+		return err
+	}
+	host, _, _ := net.SplitHostPort(o.listen)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := web.NewServer(ctx, web.Config{Source: src, Token: web.NewToken(), Host: host})
+	if o.child {
+		go func() {
+			_, _ = io.Copy(io.Discard, a.stdin)
+			s.WaitUnwatched(ctx)
+			stop()
+		}()
+	}
+	url := s.URL(l.Addr(), key)
+	if _, err := fmt.Fprintln(a.stdout, url); err != nil {
+		l.Close()
+		return err
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		a.say("others can reach this address: who has the URL sees all recordings, and it crosses the network unencrypted")
+	}
+	if o.open {
+		if err := openBrowser(url); err != nil {
+			a.say("cannot open a browser: " + err.Error())
+			a.say("hint: open the URL yourself")
+		}
+	}
+	if err := s.Serve(l); err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	if o.child {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// anyPort is an address that only this machine reaches.
+const anyPort = "127.0.0.1:0"
+
+// listenLocal listens on an address as it is typed: a port alone stands for one
+// of this machine only.
+func listenLocal(address string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, withHint(fmt.Errorf("--listen: %s is no address", quote(address)), "write it as 127.0.0.1:8080")
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, withHint(fmt.Errorf("--listen: %w", err), "port 0 stands for any that is free")
+	}
+	return l, nil
+}
+
+// openBrowser opens a URL in the person's browser.
+func openBrowser(url string) error {
+	var cmd *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		cmd = exec.Command("open", url)
+	case "windows":
+		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", url)
+	default:
+		cmd = exec.Command("xdg-open", url)
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }()
+	return nil
+}
+
+// errNoRecording is what is not in the list of recordings.
+var errNoRecording = errors.New("there is no such recording")
+
+// keyOf is how a recording is called in the viewer's URLs: by its id, or where
+// that is not its own by the name of its file.
+func keyOf(info *store.Info, count map[string]int) string {
+	if id := info.Header.ID; isPlainID(id) && count[id] == 1 {
+		return id
+	}
+	return filepath.Base(info.Path)
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/web"
+)
+
+// A webSource gives the viewer the recordings of a directory, and one beside it
+// if that was named.
+type webSource struct {
+	dir  string
+	more string // the path of the one beside it
+
+	mu    sync.Mutex
+	paths map[string]string // by key, as they were listed last
+}
+
+func newWebSource(dir string) *webSource { return &webSource{dir: dir, paths: map[string]string{}} }
+
+// include makes sure that a recording is among those that can be looked at, and
+// returns its key.
+func (s *webSource) include(path string) string {
+	if filepath.Dir(path) != filepath.Clean(s.dir) {
+		s.more = path
+	}
+	_, _ = s.list() // what it fails with is said when the page asks
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, p := range s.paths {
+		if samePath(p, path) {
+			return key
+		}
+	}
+	return ""
+}
+
+func samePath(a, b string) bool {
+	x, errX := filepath.Abs(a)
+	y, errY := filepath.Abs(b)
+	return errX == nil && errY == nil && x == y
+}
+
+// list describes the recordings and remembers where they are.
+func (s *webSource) list() ([]store.Info, error) {
+	infos, err := store.List(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	if s.more != "" {
+		if info := store.Stat(s.more); !errors.Is(info.Err, fs.ErrNotExist) {
+			infos = append([]store.Info{info}, infos...)
+		}
+	}
+	count := map[string]int{}
+	for i := range infos {
+		count[infos[i].Header.ID]++
+	}
+	paths := make(map[string]string, len(infos))
+	for i := range infos {
+		paths[keyOf(&infos[i], count)] = infos[i].Path
+	}
+	s.mu.Lock()
+	s.paths = paths
+	s.mu.Unlock()
+	return infos, nil
+}
+
+// isPlainID reports whether an id is one that this program makes.
+func isPlainID(id string) bool { return len(id) == 8 && strings.Trim(id, "0123456789abcdef") == "" }
+
+// Recordings implements [web.Source].
+func (s *webSource) Recordings() ([]web.Recording, error) {
+	infos, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	count := map[string]int{}
+	for i := range infos {
+		count[infos[i].Header.ID]++
+	}
+	all := make([]web.Recording, len(infos))
+	for i := range infos {
+		all[i] = webRecording(&infos[i], keyOf(&infos[i], count))
+	}
+	return all, nil
+}
+
+func webRecording(i *store.Info, key string) web.Recording {
+	r := web.Recording{
+		Key: key, Path: i.Path, Header: i.Header, Tally: i.Tally, Status: i.Status.String(), Last: i.Frames,
+		Gaps: i.Gaps, Duration: i.Duration, Size: i.Size,
+	}
+	if i.Err != nil {
+		r.Problem = i.Err.Error()
+	}
+	return r
+}
+
+// Open implements [web.Source].
+func (s *webSource) Open(key string) (web.Reader, error) {
+	path, ok := s.path(key)
+	if !ok {
+		if _, err := s.list(); err != nil {
+			return nil, err
+		}
+		if path, ok = s.path(key); !ok {
+			return nil, fmt.Errorf("%w: %w", errNoRecording, fs.ErrNotExist)
+		}
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !store.IsLive(path) {
+		return nil, err
+	}
+	rec, err := openRecording(path)
+	if err != nil {
+		return nil, err
+	}
+	return &webReader{rec: rec, key: key}, nil
+}
+
+func (s *webSource) path(key string) (string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path, ok := s.paths[key]
+	return path, ok
+}
+
+// Formats implements [web.Source].
+func (s *webSource) Formats() []web.Format {
+	return []web.Format{
+		{Name: "ndjson", About: "all of it, for programs and mcptap import", Type: "application/x-ndjson"},
+		{Name: "txtar", About: "a transcript to read and edit", Type: "text/plain; charset=utf-8"},
+	}
+}
+
+// A webReader is a recording for the viewer.
+type webReader struct {
+	rec *store.Recording
+	key string
+}
+
+// Recording implements [web.Reader].
+func (r *webReader) Recording() (web.Recording, error) {
+	info, err := r.rec.Info()
+	if err != nil {
+		return web.Recording{}, err
+	}
+	return webRecording(&info, r.key), nil
+}
+
+// Frame implements [web.Reader].
+func (r *webReader) Frame(seq uint64) (tap.Frame, error) { return r.rec.Frame(seq) }
+
+// Frames implements [web.Reader].
+func (r *webReader) Frames(after uint64) iter.Seq2[tap.Frame, error] { return r.rec.Frames(after) }
+
+// Backward implements [web.Reader].
+func (r *webReader) Backward(before uint64) iter.Seq2[tap.Frame, error] {
+	return r.rec.Backward(before)
+}
+
+// Follow implements [web.Reader].
+func (r *webReader) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, error] {
+	return r.rec.Follow(ctx, after)
+}
+
+// WriteRaw implements [web.Reader].
+func (r *webReader) WriteRaw(w io.Writer, f tap.Frame) error { return r.rec.WriteRaw(w, f) }
+
+// Export implements [web.Reader].
+func (r *webReader) Export(ctx context.Context, w io.Writer, format string) error {
+	return exportTo(ctx, w, format, r.rec)
+}

@@ -1,0 +1,188 @@
+package mock
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/mcptap/mcptap/replay"
+)
+
+// duplex is the one stream of stdio.
+const duplex replay.Stream = 1
+
+// Stdio plays a script to one client: it reads the client's messages from in, a
+// line each, and writes the server's to out. It returns when the client has ended
+// its lane and all is said, when the server leaves as it did in the recording, or
+// when the context ends, whose error it returns then. A client that reads no more
+// has ended too. Reading may still wait for a line when Stdio has returned.
+//
+// Note gets what there is to say, in order, and must not block; it is never called
+// by two goroutines at once. Nil is nobody.
+//
+// It returns the session, which is over.
+func Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writer, note func(replay.Note)) (*replay.Session, error) {
+	if note == nil {
+		note = func(replay.Note) {}
+	}
+	s := &stdio{session: script.NewSession(), out: out, note: note, began: time.Now(), over: make(chan struct{})}
+	s.timer = time.AfterFunc(time.Hour, s.tick)
+	defer s.timer.Stop()
+	s.mu.Lock()
+	s.session.Attach(s.now(), duplex, replay.Duplex)
+	s.pump()
+	s.mu.Unlock()
+	go s.read(in)
+	select {
+	case <-s.over:
+	case <-ctx.Done():
+		s.mu.Lock()
+		s.finish(ctx.Err())
+		s.mu.Unlock()
+	}
+	return s.session, s.err
+}
+
+// stdio is a session on a pair of pipes. Whoever has something for it, the reader
+// or the timer, takes the lock and does all there is to do: handing a message to
+// another goroutine would cost more than playing it.
+type stdio struct {
+	mu      sync.Mutex
+	session *replay.Session
+	out     io.Writer
+	note    func(replay.Note)
+	began   time.Time
+	timer   *time.Timer
+	buf     []byte
+	// open says that the last line has no end, as it had none in the recording.
+	open bool
+	done bool
+	err  error
+	over chan struct{}
+}
+
+func (s *stdio) now() time.Duration { return time.Since(s.began) }
+
+// read takes the client's lines.
+func (s *stdio) read(in io.Reader) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	var long []byte // a line longer than the buffer
+	for {
+		line, err := r.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			long = append(long, line...)
+			continue
+		}
+		if long != nil {
+			line = append(long, line...)
+			long = nil
+		}
+		s.mu.Lock()
+		if len(line) > 0 && !s.done {
+			s.session.Receive(s.now(), duplex, line)
+		}
+		if err != nil {
+			s.session.End(s.now())
+			if err != io.EOF {
+				s.finish(fmt.Errorf("read from the client: %w", err))
+			}
+		}
+		s.pump()
+		done := s.done
+		s.mu.Unlock()
+		if err != nil || done {
+			return
+		}
+	}
+}
+
+// tick is called when something is due.
+func (s *stdio) tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pump()
+}
+
+// pump writes all that is to be written now, and sets the timer to when there will
+// be more.
+func (s *stdio) pump() {
+	for !s.done {
+		out, ok, err := s.session.Next(s.now())
+		for _, n := range s.session.Notes() {
+			s.note(n)
+		}
+		switch {
+		case err != nil:
+			s.finish(err)
+		case ok && out.Leave:
+			s.finish(nil)
+		case ok:
+			s.write(out)
+		case s.session.Done():
+			s.finish(nil)
+		default:
+			if due, any := s.session.Due(); any {
+				s.timer.Reset(max(0, due-s.now()))
+			} else {
+				s.timer.Stop()
+			}
+			return
+		}
+	}
+}
+
+// write writes one message as a line.
+func (s *stdio) write(out replay.Output) {
+	line := out.Raw
+	if !out.Line {
+		s.buf = appendLine(s.buf[:0], line)
+		line = s.buf
+	}
+	if len(line) == 0 {
+		return
+	}
+	if s.open {
+		line = append([]byte{'\n'}, line...)
+	}
+	s.open = line[len(line)-1] != '\n'
+	if _, err := s.out.Write(line); err != nil {
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+			err = nil // the client is gone
+		} else {
+			err = fmt.Errorf("write to the client: %w", err)
+		}
+		s.finish(err)
+	}
+}
+
+// appendLine makes a line of a message from another transport, where line ends may
+// stand between the values.
+func appendLine(dst, message []byte) []byte {
+	message = bytes.Trim(message, " \t\r\n")
+	if len(message) == 0 {
+		return dst
+	}
+	from := len(dst)
+	dst = append(dst, message...)
+	for i, c := range dst[from:] {
+		if c == '\n' || c == '\r' {
+			dst[from+i] = ' '
+		}
+	}
+	return append(dst, '\n')
+}
+
+// finish ends the serving.
+func (s *stdio) finish(err error) {
+	if s.done {
+		return
+	}
+	s.done, s.err = true, err
+	close(s.over)
+}

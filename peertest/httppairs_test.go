@@ -1,0 +1,173 @@
+package peertest
+
+import (
+	"net"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A webServer is a server over HTTP. It is started with the origin that clients
+// know it by, "" for its own, and returns its URL.
+type webServer struct {
+	name, transport, scenario string
+	// clients are those that can play the scenario with it; modern says that it
+	// speaks 2026-07-28.
+	clients []string
+	modern  bool
+	// loses says that it may lose the last progress notification itself, when it
+	// answers right after it.
+	loses bool
+	start func(t *testing.T, origin string) string
+}
+
+func goListener(kind string) func(*testing.T, string) string {
+	return func(t *testing.T, origin string) string {
+		argv := self("listener", kind)
+		if origin != "" {
+			argv = append(argv, origin)
+		}
+		return start(t, true, nil, argv...).line
+	}
+}
+
+func everything(mode, path string) func(*testing.T, string) string {
+	return func(t *testing.T, _ string) string {
+		addr := freeAddr(t)
+		_, port, _ := net.SplitHostPort(addr)
+		b := start(t, false, []string{"PORT=" + port}, npm("server-everything", mode)...)
+		awaitListener(t, b, addr)
+		return "http://" + addr + path
+	}
+}
+
+// freeAddr is an address that nobody listens on.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// awaitListener waits until a program listens.
+func awaitListener(t *testing.T, b *background, addr string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v does not listen: %v\n%s", b.cmd.Args, err, &b.stderr)
+		}
+	}
+}
+
+var webServers = []webServer{
+	{name: "everything", transport: "http", scenario: "everything-http", start: everything("streamableHttp", "/mcp"),
+		clients: []string{"v1-legacy", "v2-legacy", "v2-auto", "v2-2026-07-28", "go-auto", "go-2025-06-18", "mcpgo-2025-06-18"}},
+	{name: "everything-sse", transport: "sse", scenario: "everything-http", start: everything("sse", "/sse"),
+		clients: []string{"v1-legacy", "v2-legacy", "go-2025-06-18", "mcpgo-2025-06-18"}},
+	{name: "gosdk", transport: "http", scenario: "gosdk-http", start: goListener("gosdk"),
+		clients: []string{"v1-legacy", "v2-legacy", "v2-auto", "go-auto", "go-2025-06-18", "mcpgo-2025-06-18"}},
+	{name: "gosdk-stateless", transport: "http", scenario: "gosdk-modern", start: goListener("gosdk-stateless"), modern: true,
+		clients: []string{"v2-auto", "v2-2026-07-28", "go-auto", "mcpgo-auto"}},
+	{name: "gosdk-sse", transport: "sse", scenario: "gosdk-http", start: goListener("gosdk-sse"),
+		clients: []string{"v1-legacy", "v2-legacy", "go-2025-06-18", "mcpgo-2025-06-18"}},
+	{name: "mcpgo", transport: "http", scenario: "mcpgo", start: goListener("mcpgo"), modern: true, loses: true,
+		clients: []string{"v1-legacy", "v2-legacy", "v2-auto", "v2-2026-07-28", "go-auto", "go-2025-06-18", "mcpgo-auto", "mcpgo-2025-06-18"}},
+	{name: "mcpgo-sse", transport: "sse", scenario: "mcpgo-sse", start: goListener("mcpgo-sse"), loses: true,
+		clients: []string{"v1-legacy", "v2-legacy", "go-2025-06-18", "mcpgo-2025-06-18"}},
+}
+
+// webClient is the command of a client, without its scenario and URL.
+func webClient(name string) (c clientUnderTest) {
+	for _, c := range clients() {
+		if c.name == name {
+			return c
+		}
+	}
+	sdk, mode, _ := strings.Cut(name, "-")
+	return clientUnderTest{name: name, argv: self("goclient", "--sdk", sdk, "--mode", mode)}
+}
+
+// TestHTTPPairs plays each scenario twice, directly and through `mcptap http`.
+// The transcripts must not differ, and what the recording holds must be what a
+// spy between the tap and the server saw.
+func TestHTTPPairs(t *testing.T) {
+	needPeers(t)
+	tapBinary(t)
+	for _, s := range webServers {
+		for _, name := range s.clients {
+			t.Run(name+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				testHTTPPair(t, webClient(name), s)
+			})
+		}
+	}
+}
+
+func testHTTPPair(t *testing.T, c clientUnderTest, s webServer) {
+	direct := playHTTP(t, c, s, s.start(t, ""))
+
+	spy := newWireSpy(t)
+	server, err := url.Parse(s.start(t, spy.origin()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spy.relay(server.Host)
+	dir := t.TempDir()
+	tap := tapHTTP(t, dir, spy.origin()+server.Path, "--keep-secrets")
+	tapped := playHTTP(t, c, s, tap.line)
+	file := endTap(t, tap, dir)
+	compare(t, direct, tapped)
+
+	refused := c.modernOnly && !s.modern
+	if got := len(direct["failed"]) > 0; got != refused {
+		t.Errorf("the client could not connect: %v, want %v", got, refused)
+	}
+	r := readHTTP(t, file)
+	checkWire(t, spy.stop(), r)
+}
+
+// racy are the kinds of what a client observes that depend on which of two
+// connections is served first, with or without a tap: whether a stream is open
+// yet when the server has something to say on it.
+var racy = []string{"message notifications/tools/list_changed"}
+
+// playHTTP runs a client once.
+func playHTTP(t *testing.T, c clientUnderTest, s webServer, url string) transcript {
+	t.Helper()
+	tmp := t.TempDir()
+	out := filepath.Join(t.TempDir(), "observed")
+	args := slices.Concat(c.argv[1:], []string{"--scenario", abs("scenarios/" + s.scenario + ".json"), "--out", out,
+		"--var", "tmp=" + tmp, "--url", url, "--transport", s.transport})
+	cmd := exec.Command(c.argv[0], args...)
+	cmd.WaitDelay = time.Second
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, said.String())
+	}
+	if said.Len() > 0 {
+		t.Logf("the client said: %s", said.String())
+	}
+	tr := readTranscript(t, out, c, serverUnderTest{name: s.name, modern: s.modern}, tmp)
+	for _, kind := range racy {
+		delete(tr, kind)
+	}
+	if s.loses {
+		delete(tr, "message notifications/progress")
+	}
+	return tr
+}

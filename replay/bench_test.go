@@ -1,0 +1,100 @@
+package replay
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// calls makes frames of a handshake and n calls, each of them another.
+func calls(n int) []tap.Frame {
+	frames := make([]tap.Frame, 0, 2*n+2)
+	put := func(lane tap.Lane, text string, args ...any) {
+		raw := fmt.Appendf(nil, text+"\n", args...)
+		frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: lane, Raw: raw, Size: int64(len(raw))})
+	}
+	put(tap.ToServer, `{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}},"jsonrpc":"2.0","id":"i"}`)
+	put(tap.ToClient, `{"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}},"jsonrpc":"2.0","id":"i"}`)
+	for i := range n {
+		put(tap.ToServer, `{"method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo","day":%d,"units":"metric"},"_meta":{"progressToken":%d}},"jsonrpc":"2.0","id":%d}`, i, i, i)
+		put(tap.ToClient, `{"result":{"content":[{"type":"text","text":"Day %d in Oslo: 15.5 degrees, partly cloudy, wind from the south-west"}]},"jsonrpc":"2.0","id":%d}`, i, i)
+	}
+	return frames
+}
+
+// build makes a script as package mock does.
+func build(tb testing.TB, frames []tap.Frame, spool Spool) *Script {
+	b := NewBuilder(Options{Pace: Instant}, spool)
+	for i := range frames {
+		m := tap.Peek(frames[i].Raw)
+		if err := b.Add(&frames[i], &m); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return b.Script()
+}
+
+// BenchmarkBuild is what the start costs for each recorded call, peek included.
+// BenchmarkPeek is the least that reading the frames costs.
+func BenchmarkBuild(b *testing.B) {
+	for _, n := range []int{1000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			frames := calls(n)
+			b.ReportAllocs()
+			for b.Loop() {
+				build(b, frames, nil)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/call")
+		})
+	}
+}
+
+func BenchmarkPeek(b *testing.B) {
+	frames := calls(1000)
+	for b.Loop() {
+		for i := range frames {
+			tap.Peek(frames[i].Raw)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*1000), "ns/call")
+}
+
+// BenchmarkAnswer is the time from a request to its answer, which must not grow
+// with the recording.
+func BenchmarkAnswer(b *testing.B) {
+	for _, n := range []int{10, 1000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			frames := calls(n)
+			s := build(b, frames, nil)
+			x := s.NewSession()
+			x.Attach(0, 1, Duplex)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				x.Receive(0, 1, frames[2+i%n*2].Raw)
+				if out, ok, err := x.Next(0); !ok || err != nil || len(out.Raw) < 100 {
+					b.Fatal(out, ok, err)
+				}
+				x.Notes()
+			}
+		})
+	}
+}
+
+// BenchmarkMemory is what a script holds for each call beside the payloads.
+func BenchmarkMemory(b *testing.B) {
+	const n = 100_000
+	frames := calls(n)
+	for b.Loop() {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		spool := &Memory{}
+		s := build(b, frames, spool)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc)-float64(cap(spool.b)))/n, "B/call")
+		runtime.KeepAlive(s)
+	}
+}

@@ -1,0 +1,374 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/transcript"
+)
+
+// corpus returns the recorded sessions that are played, by name.
+func corpus(tb testing.TB) map[string][]tap.Frame {
+	tb.Helper()
+	names, err := filepath.Glob(filepath.Join("..", "testdata", "sessions", "*.txtar"))
+	if err != nil || len(names) < 100 {
+		tb.Fatalf("%d sessions: %v", len(names), err)
+	}
+	all := map[string][]tap.Frame{}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all[strings.TrimSuffix(filepath.Base(name), ".txtar")] = parse(tb, string(data))
+	}
+	return all
+}
+
+func parse(tb testing.TB, text string) []tap.Frame {
+	tb.Helper()
+	_, frames, err := transcript.Parse([]byte(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return frames
+}
+
+// script makes a script of frames.
+func script(tb testing.TB, frames []tap.Frame, opt Options) *Script {
+	tb.Helper()
+	b := NewBuilder(opt, nil)
+	for i := range frames {
+		var m *tap.Message
+		if l := frames[i].Lane; l == tap.ToServer || l == tap.ToClient {
+			peeked := tap.Peek(frames[i].Raw)
+			m = &peeked
+		}
+		if err := b.Add(&frames[i], m); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return b.Script()
+}
+
+// A player is a client of a session, on a clock of its own.
+type player struct {
+	tb    testing.TB
+	s     *Session
+	now   time.Duration
+	out   []Output
+	at    []time.Duration
+	notes []Note
+}
+
+func newPlayer(tb testing.TB, s *Script) *player {
+	p := &player{tb: tb, s: s.NewSession()}
+	p.s.Attach(0, 1, Duplex)
+	p.drain()
+	return p
+}
+
+// drain takes what there is to be written now.
+func (p *player) drain() {
+	p.tb.Helper()
+	for range 100_000 {
+		out, ok, err := p.s.Next(p.now)
+		if err != nil {
+			p.tb.Fatal(err)
+		}
+		p.notes = append(p.notes, p.s.Notes()...)
+		if !ok {
+			return
+		}
+		p.out = append(p.out, out.keep())
+		p.at = append(p.at, p.now)
+	}
+	p.tb.Fatal("it never stops")
+}
+
+func (p *player) send(raw []byte) {
+	p.s.Receive(p.now, 1, raw)
+	p.drain()
+}
+
+// until lets time pass to a moment.
+func (p *player) until(t time.Duration) {
+	p.tb.Helper()
+	for {
+		due, ok := p.s.Due()
+		if !ok || due > t {
+			break
+		}
+		p.now = max(p.now, due)
+		before := len(p.out) + len(p.notes)
+		p.drain()
+		if again, ok := p.s.Due(); ok && again <= p.now && len(p.out)+len(p.notes) == before {
+			p.tb.Fatalf("due at %v, and nothing happens", again)
+		}
+	}
+	p.now = max(p.now, t)
+}
+
+// have lets time pass until so many messages have been written.
+func (p *player) have(n int) {
+	p.tb.Helper()
+	for len(p.out) < n {
+		due, ok := p.s.Due()
+		if !ok {
+			return
+		}
+		p.until(due)
+	}
+}
+
+// A mapper gives a client's ids and tokens other values, of the same type.
+type mapper struct {
+	on bool
+	// ids are those of the client's requests, tokens their tokens, listens the ids
+	// of subscriptions, as words.
+	ids, tokens, listens map[string]bool
+}
+
+func newMapper(frames []tap.Frame, on bool) *mapper {
+	x := &mapper{on, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for i := range frames {
+		if frames[i].Lane != tap.ToServer {
+			continue
+		}
+		var v any
+		if decodeJSON(frames[i].Raw, &v) != nil {
+			continue
+		}
+		each(v, func(m map[string]any) {
+			if _, ok := m["method"]; !ok {
+				return
+			}
+			if id, ok := m["id"]; ok {
+				x.ids[idText(id)] = true
+				x.listens[idText(id)] = m["method"] == "subscriptions/listen"
+			}
+			if token := at(m, "params", "_meta", "progressToken"); token != nil {
+				x.tokens[idText(token)] = true
+			}
+		})
+	}
+	return x
+}
+
+func decodeJSON(raw []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(raw[begin(raw):]))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+func encodeJSON(tb testing.TB, v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return append(b, '\n')
+}
+
+func each(v any, fn func(map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		fn(v)
+	case []any:
+		for _, e := range v {
+			each(e, fn)
+		}
+	}
+}
+
+func at(v any, names ...string) any {
+	for _, name := range names {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[name]
+	}
+	return v
+}
+
+func idText(v any) string {
+	b, _ := json.Marshal(v)
+	return word(b)
+}
+
+// other is another value of the same type.
+func other(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return json.Number("7" + strings.ReplaceAll(strings.TrimPrefix(v.String(), "-"), ".0", "") + "1")
+	case string:
+		return "other " + v
+	}
+	return v
+}
+
+func (x *mapper) put(m map[string]any, name string, known map[string]bool) {
+	if v, ok := m[name]; ok && known[idText(v)] {
+		m[name] = other(v)
+	}
+}
+
+// client makes what the live client says of what the recorded one did.
+func (x *mapper) client(tb testing.TB, raw []byte) []byte {
+	var v any
+	if !x.on || decodeJSON(raw, &v) != nil {
+		return raw
+	}
+	each(v, func(m map[string]any) {
+		if _, ok := m["method"]; !ok {
+			return
+		}
+		x.put(m, "id", x.ids)
+		if params, ok := m["params"].(map[string]any); ok {
+			x.params(m, params, true)
+		}
+	})
+	return encodeJSON(tb, v)
+}
+
+// params replaces what both sides name a request or a token with.
+func (x *mapper) params(m, params map[string]any, client bool) {
+	switch m["method"] {
+	case "notifications/cancelled":
+		if client || x.listens[idText(params["requestId"])] {
+			x.put(params, "requestId", x.ids)
+		}
+	case "cancel", "progress":
+		x.put(params, "id", x.ids)
+	}
+	x.put(params, "progressToken", x.tokens)
+	if meta, ok := params["_meta"].(map[string]any); ok {
+		x.put(meta, "progressToken", x.tokens)
+		x.put(meta, metaPrefix+"subscriptionId", x.listens)
+	}
+}
+
+// server makes what the client is to get of what the recorded one got.
+func (x *mapper) server(tb testing.TB, raw []byte) []byte {
+	var v any
+	if !x.on || decodeJSON(raw, &v) != nil {
+		return raw
+	}
+	each(v, func(m map[string]any) {
+		if params, ok := m["params"].(map[string]any); ok {
+			if _, request := m["id"]; !request {
+				x.params(m, params, false)
+			}
+			return
+		}
+		if _, ok := m["method"]; ok {
+			return
+		}
+		x.put(m, "id", x.ids)
+		if meta, ok := at(m, "result", "_meta").(map[string]any); ok {
+			x.put(meta, metaPrefix+"subscriptionId", x.listens)
+		}
+	})
+	return encodeJSON(tb, v)
+}
+
+// same compares two messages by value where they cannot be equal byte for byte.
+func same(tb testing.TB, exact bool, got, want []byte) bool {
+	if exact || bytes.Equal(got, want) {
+		return bytes.Equal(got, want)
+	}
+	var a, b any
+	if decodeJSON(got, &a) != nil || decodeJSON(want, &b) != nil {
+		return false
+	}
+	return bytes.Equal(encodeJSON(tb, a), encodeJSON(tb, b))
+}
+
+// replayAll plays the client half of a recording in step with the server half:
+// each message of the client's comes when all has been written that had come from
+// the server before, or at its time.
+func replayAll(tb testing.TB, frames []tap.Frame, opt Options, mapped, timed bool) *player {
+	tb.Helper()
+	p := newPlayer(tb, script(tb, frames, opt))
+	x := newMapper(frames, mapped)
+	sent := 0
+	for i := range frames {
+		f := &frames[i]
+		switch f.Lane {
+		case tap.ToClient:
+			sent++
+		case tap.ToServer:
+			if timed {
+				p.until(f.At - 1)
+				p.now = f.At
+			} else {
+				p.have(sent)
+			}
+			p.send(x.client(tb, f.Raw))
+		case tap.Life:
+			if e, err := tap.ParseEvent(f.Raw); err == nil && e.Name == tap.EventEOF && e.Lane == "to_server" {
+				p.have(sent)
+				p.s.End(p.now)
+				p.drain()
+			}
+		}
+	}
+	p.until(p.now + time.Hour)
+	return p
+}
+
+// The recorded client half gets the recorded server half, byte for byte, whatever
+// the pace; with other ids and tokens it gets the same with those.
+func TestHealthySessions(t *testing.T) {
+	for name, frames := range corpus(t) {
+		if strings.HasSuffix(name, "-broken") {
+			continue
+		}
+		for _, pace := range []Pace{Instant, Brisk, Recorded} {
+			for _, mapped := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%v,mapped=%v", name, pace, mapped), func(t *testing.T) {
+					p := replayAll(t, frames, Options{Pace: pace}, mapped, pace == Recorded)
+					checkHalf(t, p, frames, mapped)
+				})
+			}
+		}
+	}
+}
+
+func checkHalf(t *testing.T, p *player, frames []tap.Frame, mapped bool) {
+	t.Helper()
+	x := newMapper(frames, mapped)
+	n := 0
+	out := p.out
+	if len(out) > 0 && out[len(out)-1].Leave {
+		out = out[:len(out)-1]
+	}
+	for i := range frames {
+		if frames[i].Lane != tap.ToClient {
+			continue
+		}
+		want := x.server(t, frames[i].Raw)
+		if n >= len(out) {
+			t.Fatalf("nothing for frame %d: %s", frames[i].Seq, want)
+		}
+		if !same(t, !mapped, out[n].Raw, want) {
+			t.Fatalf("message %d: got %s\nwant frame %d: %s", n, out[n].Raw, frames[i].Seq, want)
+		}
+		n++
+	}
+	for _, o := range out[n:] {
+		t.Errorf("too much: %s", o.Raw)
+	}
+	for _, note := range p.notes {
+		if note.Kind.Deviates() {
+			t.Errorf("%v: %s", note.Kind, note.Text)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package replay
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Fault makes answers go wrong on purpose.
+type Fault struct {
+	// Kind says what goes wrong.
+	Kind FaultKind
+	// Delay is how much later the answer comes (FaultDelay).
+	Delay time.Duration
+	// Code is the error that takes the place of the answer (FaultError).
+	Code int
+	// Method and Name choose the requests whose answers are meant: the method,
+	// and the tool, prompt, resource or task, each with * for any characters; ""
+	// stands for all. A method can also be that of something which the server
+	// sends by itself, such as notifications/progress.
+	Method, Name string
+	// Nth chooses the n-th of these answers in a session, Every each n-th, Chance
+	// any with that probability. With none of them it is every one.
+	Nth, Every uint64
+	Chance     float64
+}
+
+// A FaultKind says what goes wrong.
+type FaultKind uint8
+
+const (
+	FaultDelay      FaultKind = iota // the answer comes later
+	FaultDrop                        // it does not come
+	FaultDuplicate                   // it comes twice
+	FaultReorder                     // it comes after the next message
+	FaultTruncate                    // its second half is missing
+	FaultMalformed                   // it is no JSON
+	FaultError                       // it is an error
+	FaultDisconnect                  // the server leaves instead
+	faultKinds
+)
+
+var faultNames = [faultKinds]string{"delay", "drop", "duplicate", "reorder", "truncate", "malformed", "error", "disconnect"}
+
+// String returns the stable name: delay, drop, duplicate, reorder, truncate,
+// malformed, error or disconnect.
+func (k FaultKind) String() string {
+	if k < faultKinds {
+		return faultNames[k]
+	}
+	return fmt.Sprintf("fault(%d)", uint8(k))
+}
+
+// defaultFaultCode is an internal error, in JSON-RPC.
+const defaultFaultCode = -32603
+
+// ParseFault reads a fault: its kind, a method and a name behind it, and which of
+// the answers it is to befall, with spaces between. Such as
+//
+//	delay=2s tools/call:forecast
+//	error=-32000 tools/call:* n=2
+//	drop p=0.1
+//	disconnect resources/read every=5
+func ParseFault(s string) (f Fault, err error) {
+	words := strings.Fields(s)
+	if len(words) == 0 {
+		return f, fmt.Errorf("an empty fault (want %s)", strings.Join(faultNames[:], ", "))
+	}
+	if err := f.kind(words[0]); err != nil {
+		return f, err
+	}
+	for _, w := range words[1:] {
+		if err := f.word(w); err != nil {
+			return f, fmt.Errorf("%s: %w", words[0], err)
+		}
+	}
+	return f, nil
+}
+
+// kind reads the first word.
+func (f *Fault) kind(w string) (err error) {
+	name, value, given := strings.Cut(w, "=")
+	known := false
+	for k, n := range faultNames {
+		if n == name {
+			f.Kind, known = FaultKind(k), true
+		}
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("unknown fault %q (want %s)", name, strings.Join(faultNames[:], ", "))
+	case f.Kind == FaultDelay:
+		f.Delay, err = time.ParseDuration(value)
+		if err != nil || f.Delay < 0 || f.Delay > longest {
+			return fmt.Errorf("delay needs a time, such as delay=500ms")
+		}
+	case f.Kind == FaultError:
+		f.Code = defaultFaultCode
+		if given {
+			if f.Code, err = strconv.Atoi(value); err != nil {
+				return fmt.Errorf("error=%s: the code must be an integer, such as error=-32000", value)
+			}
+		}
+	case given:
+		return fmt.Errorf("%s takes no value", name)
+	}
+	return nil
+}
+
+// word reads one of the others.
+func (f *Fault) word(w string) (err error) {
+	key, value, given := strings.Cut(w, "=")
+	switch {
+	case given && key == "n":
+		f.Nth, err = strconv.ParseUint(value, 10, 63)
+	case given && key == "every":
+		f.Every, err = strconv.ParseUint(value, 10, 63)
+	case given && key == "p":
+		if f.Chance, err = strconv.ParseFloat(value, 64); err == nil && !(f.Chance > 0 && f.Chance <= 1) {
+			err = strconv.ErrRange
+		}
+	case f.Method == "":
+		f.Method, f.Name, _ = strings.Cut(w, ":")
+		return nil
+	default:
+		return fmt.Errorf("%q is one word too many (want METHOD:NAME, n=2, every=5 or p=0.1)", w)
+	}
+	if err != nil || f.Chance == 0 && f.Nth == 0 && f.Every == 0 {
+		return fmt.Errorf("%q makes no sense (want a number from 1, such as n=2 or every=5, or a chance, such as p=0.1)", w)
+	}
+	return nil
+}
+
+// String is the inverse of [ParseFault].
+func (f Fault) String() string {
+	words := []string{f.Kind.String()}
+	switch f.Kind {
+	case FaultDelay:
+		words[0] += "=" + f.Delay.String()
+	case FaultError:
+		words[0] += "=" + strconv.Itoa(f.Code)
+	}
+	if f.Name != "" {
+		words = append(words, f.Method+":"+f.Name)
+	} else if f.Method != "" {
+		words = append(words, f.Method)
+	}
+	if f.Nth > 0 {
+		words = append(words, "n="+strconv.FormatUint(f.Nth, 10))
+	}
+	if f.Every > 0 {
+		words = append(words, "every="+strconv.FormatUint(f.Every, 10))
+	}
+	if f.Chance > 0 {
+		words = append(words, "p="+strconv.FormatFloat(f.Chance, 'g', -1, 64))
+	}
+	return strings.Join(words, " ")
+}
+
+// meant reports whether the fault is about the answer to such a request, or about
+// such a message.
+func (f *Fault) meant(method, name string, answer bool) bool {
+	if f.Method == "" {
+		return answer
+	}
+	return glob(f.Method, method) && (f.Name == "" || glob(f.Name, name))
+}
+
+// glob matches a text with a pattern in which * stands for any characters. It
+// takes the first place for each part, so it never tries twice.
+func glob(pattern, s string) bool {
+	parts := strings.Split(pattern, "*")
+	last := len(parts) - 1
+	if last == 0 {
+		return pattern == s
+	}
+	if !strings.HasPrefix(s, parts[0]) {
+		return false
+	}
+	s = s[len(parts[0]):]
+	for _, p := range parts[1:last] {
+		i := strings.Index(s, p)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(p):]
+	}
+	return strings.HasSuffix(s, parts[last])
+}
+
+// chances are the faults of one session: how often each has been meant, and dice.
+type chances struct {
+	faults []Fault
+	meant  []uint64
+	dice   *rand.Rand
+}
+
+func newChances(opt *Options) chances {
+	if len(opt.Faults) == 0 {
+		return chances{}
+	}
+	return chances{opt.Faults, make([]uint64, len(opt.Faults)), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170))}
+}
+
+// next returns the fault that befalls an answer, or a message that is none, nil for
+// no fault. Each fault counts
+// and throws its dice whether another comes first or not, so that one fault more
+// does not change when the others strike.
+func (c *chances) next(method, name string, answer bool) (found *Fault) {
+	for i := range c.faults {
+		f := &c.faults[i]
+		if !f.meant(method, name, answer) {
+			continue
+		}
+		c.meant[i]++
+		n := c.meant[i]
+		strikes := (f.Nth == 0 || n == f.Nth) && (f.Every == 0 || n%f.Every == 0)
+		if f.Chance > 0 {
+			strikes = c.dice.Float64() < f.Chance && strikes
+		}
+		if strikes && found == nil {
+			found = f
+		}
+	}
+	return found
+}

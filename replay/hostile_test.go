@@ -1,0 +1,255 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// lines makes frames of lines: those with > are the client's, others the server's.
+func lines(text string) (frames []tap.Frame) {
+	for line := range strings.Lines(text) {
+		f := tap.Frame{Seq: uint64(len(frames) + 1), At: time.Duration(len(frames)) * time.Millisecond, Lane: tap.ToClient, Raw: []byte(line)}
+		if raw, ok := strings.CutPrefix(line, ">"); ok {
+			f.Lane, f.Raw = tap.ToServer, []byte(raw)
+		}
+		f.Size = int64(len(f.Raw))
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+// Whatever is recorded and whatever the client sends, a session ends, answers each
+// request at most once unless the recording does otherwise, and never panics.
+func FuzzSession(f *testing.F) {
+	for _, frames := range corpus(f) {
+		var recorded, live bytes.Buffer
+		for _, x := range frames {
+			switch x.Lane {
+			case tap.ToServer:
+				fmt.Fprintf(&recorded, ">%s\n", bytes.TrimSpace(x.Raw))
+				fmt.Fprintf(&live, "%s\n", bytes.TrimSpace(x.Raw))
+			case tap.ToClient:
+				fmt.Fprintf(&recorded, "%s\n", bytes.TrimSpace(x.Raw))
+			}
+		}
+		f.Add(recorded.String(), live.String(), uint8(len(frames)))
+	}
+	f.Fuzz(func(t *testing.T, recorded, live string, how uint8) {
+		if len(recorded)+len(live) > 1<<16 {
+			t.Skip()
+		}
+		opt := Options{Match: Match(how % 4), Repeat: Repeat(how / 4 % 3), Pace: []Pace{Brisk, Instant, Recorded, Speed(3)}[how/12%4]}
+		if how > 200 {
+			opt.Faults = []Fault{{Kind: FaultKind(how % 8), Chance: 0.5}}
+		}
+		p := &player{tb: t, s: script(t, lines(recorded), opt).NewSession()}
+		if how%2 == 0 {
+			p.s.Attach(0, 1, Duplex)
+		}
+		p.drain()
+		for line := range strings.Lines(live) {
+			p.send([]byte(line))
+			p.until(p.now + time.Millisecond)
+		}
+		p.until(p.now + time.Hour)
+		p.s.End(p.now)
+		p.drain()
+		p.until(p.now + 10*longest)
+		if !p.s.Done() {
+			t.Fatalf("it is not over: %d plays", len(p.s.plays))
+		}
+		p.s.Unasked(10)
+	})
+}
+
+// A message that is nested as deep as one may be, as wide as one may be, or large,
+// is matched and compared in one go.
+func TestHostileParams(t *testing.T) {
+	deep := func(inner string) string {
+		n := tap.MaxDepth - 10
+		return strings.Repeat(`{"a":`, n) + inner + strings.Repeat("}", n)
+	}
+	wide := func(last string) string {
+		var b strings.Builder
+		b.WriteString("{")
+		for i := range 200_000 {
+			fmt.Fprintf(&b, `"k%d":%d,`, i, i)
+		}
+		return b.String() + `"last":` + last + "}"
+	}
+	long := func(last string) string {
+		return "[" + strings.Repeat(`"x\\",`, 300_000) + last + "]"
+	}
+	leaf := strings.Repeat("y", 1<<20)
+	for name, make := range map[string]func(string) string{"deep": deep, "wide": wide, "long": long, "deep and large": func(s string) string {
+		return deep(`["` + leaf + `",` + s + "]")
+	}} {
+		t.Run(name, func(t *testing.T) {
+			request := func(inner string) string {
+				return `{"id":1,"method":"tools/call","params":{"name":"t","arguments":` + make(inner) + "}}\n"
+			}
+			p := newPlayer(t, script(t, lines(">"+request("1")+`{"id":1,"result":{}}`+"\n"), Options{Pace: Instant}))
+			p.send([]byte(request("1.0")))
+			p.send([]byte(request("2")))
+			if len(p.out) != 2 || !bytes.Contains(p.out[0].Raw, []byte("result")) || len(p.out[1].Raw) > 4096 {
+				t.Fatalf("%d answers", len(p.out))
+			}
+			if n := p.notes[0]; n.Kind != NoteMiss || len(n.Differences) != 1 || n.More != 0 {
+				t.Errorf("%v: %.200v", n.Kind, n.Differences)
+			}
+		})
+	}
+}
+
+// Many of everything: nothing takes more than one look at each.
+func TestManyAlike(t *testing.T) {
+	t.Run("open calls of one id", manyOpen)
+	t.Run("plays that wait for the client", manyWaiting)
+	t.Run("misses", manyMisses)
+	t.Run("polls of one task", manyPolls)
+}
+
+// many is how many that is: enough that a look at each for each would not end.
+const many = 20_000
+
+func manyOpen(t *testing.T) {
+	p := newPlayer(t, script(t, lines(`>{"id":1,"method":"a"}`+"\n"), Options{}))
+	for range many {
+		p.s.Receive(0, 1, []byte(`{"id":7,"method":"a"}`))
+	}
+	for range many {
+		p.s.Receive(0, 1, []byte(`{"method":"notifications/cancelled","params":{"requestId":7}}`))
+	}
+	if len(p.s.plays) != 0 || len(p.s.open) != 0 {
+		t.Errorf("%d plays, %d ids", len(p.s.plays), len(p.s.open))
+	}
+}
+
+func manyWaiting(t *testing.T) {
+	var b strings.Builder
+	for i := range many {
+		fmt.Fprintf(&b, ">{\"id\":%d,\"method\":\"a\"}\n", i)
+	}
+	for i := range many {
+		fmt.Fprintf(&b, "{\"id\":%d,\"result\":%d}\n", many-1-i, i)
+	}
+	p := newPlayer(t, script(t, lines(b.String()), Options{Pace: Instant}))
+	for i := range many {
+		p.s.Receive(0, 1, fmt.Appendf(nil, `{"id":%d,"method":"a"}`, i))
+	}
+	for i := range many {
+		out, ok, err := p.s.Next(p.now)
+		if want := fmt.Sprintf("{\"id\":%d,\"result\":%d}\n", many-1-i, i); !ok || err != nil || string(out.Raw) != want {
+			t.Fatalf("%s, %v, %v, want %s", out.Raw, ok, err, want)
+		}
+	}
+}
+
+func manyMisses(t *testing.T) {
+	var b strings.Builder
+	for i := range many {
+		fmt.Fprintf(&b, ">{\"id\":1,\"method\":\"a\",\"params\":{\"n\":%d}}\n{\"id\":1,\"result\":{}}\n", i)
+	}
+	p := newPlayer(t, script(t, lines(b.String()), Options{Pace: Instant, Match: MatchSubset, Repeat: RepeatError}))
+	for i := range many {
+		p.s.Receive(0, 1, fmt.Appendf(nil, `{"id":1,"method":"a","params":{"n":%d}}`, i))
+		if i%100 == 0 {
+			p.s.Receive(0, 1, []byte(`{"id":1,"method":"a","params":{"n":-1}}`))
+		}
+		p.drain()
+		if p.out = p.out[:0]; i%100 == 0 && p.notes[len(p.notes)-1].Kind != NoteMiss {
+			t.Fatal(p.notes)
+		}
+		p.notes = p.notes[:0]
+	}
+}
+
+func manyPolls(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`>{"id":1,"method":"tools/call","params":{"name":"t","task":{}}}` + "\n" + `{"id":1,"result":{"task":{"taskId":"k","status":"working"}}}` + "\n")
+	b.WriteString(`>{"id":2,"method":"tasks/result","params":{"taskId":"k"}}` + "\n")
+	for i := range many {
+		fmt.Fprintf(&b, ">{\"id\":%d,\"method\":\"tasks/get\",\"params\":{\"taskId\":\"k\"}}\n{\"id\":%d,\"result\":{\"taskId\":\"k\",\"status\":\"working\"}}\n", i+3, i+3)
+	}
+	s := script(t, lines(b.String()), Options{Pace: Instant})
+	if s.Requests() != many+2 || s.Steps() != many+1 {
+		t.Errorf("%d requests, %d steps", s.Requests(), s.Steps())
+	}
+}
+
+// What a session holds on to is over with the calls.
+func TestSessionForgets(t *testing.T) {
+	p := newPlayer(t, script(t, lines(`>{"id":1,"method":"a","params":{"_meta":{"progressToken":1}}}
+{"method":"notifications/progress","params":{"progressToken":1}}
+{"id":1,"method":"sampling/createMessage"}
+>{"id":1,"result":{}}
+{"id":1,"result":{}}
+`), Options{Pace: Instant}))
+	for i := range 5000 {
+		p.send(fmt.Appendf(nil, `{"id":%d,"method":"a","params":{"_meta":{"progressToken":%d}}}`, i, i))
+		last := p.out[len(p.out)-1]
+		m := tap.Peek(last.Raw)
+		p.send(fmt.Appendf(nil, `{"id":%s,"result":{}}`, m.ID))
+		p.out, p.notes = p.out[:0], p.notes[:0]
+	}
+	s := p.s
+	if len(s.plays)+len(s.open)+len(s.asks.ids)+len(s.asks.by)+len(s.asks.timed)/10+len(s.outbox)+len(s.parked)+len(s.ready)+len(s.later)+len(s.soft)+len(s.arrived)+len(s.cursors) > 20 {
+		t.Errorf("%d plays, %d ids, %d asked, %d arrived, %d cursors", len(s.plays), len(s.open), len(s.asks.ids), len(s.arrived), len(s.cursors))
+	}
+}
+
+// brokenSpool fails when it is told to.
+type brokenSpool struct {
+	Memory
+	write, read error
+}
+
+func (b *brokenSpool) Write(p []byte) (int, error) {
+	if b.write != nil {
+		return 0, b.write
+	}
+	return b.Memory.Write(p)
+}
+
+func (b *brokenSpool) ReadAt(p []byte, off int64) (int, error) {
+	if b.read != nil {
+		return 0, b.read
+	}
+	return b.Memory.ReadAt(p, off)
+}
+
+// What the spool fails with is handed on.
+func TestBrokenSpool(t *testing.T) {
+	frames := lines(`>{"id":1,"method":"a"}` + "\n" + `{"id":1,"result":{}}` + "\n")
+	full := errors.New("disk full")
+	m := tap.Peek(frames[0].Raw)
+	if err := NewBuilder(Options{}, &brokenSpool{write: full}).Add(&frames[0], &m); !errors.Is(err, full) {
+		t.Error(err)
+	}
+	spool := &brokenSpool{}
+	b := NewBuilder(Options{}, spool)
+	for i := range frames {
+		m := tap.Peek(frames[i].Raw)
+		if err := b.Add(&frames[i], &m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := b.Script().NewSession()
+	s.Attach(0, 1, Duplex)
+	spool.read = errors.New("gone")
+	s.Receive(0, 1, frames[0].Raw)
+	if _, ok, err := s.Next(0); ok || !errors.Is(err, spool.read) || !strings.Contains(err.Error(), "frame 2") {
+		t.Errorf("%v, %v", ok, err)
+	}
+	// A miss is answered even so.
+	s.Receive(0, 1, []byte(`{"id":2,"method":"a","params":{"x":1}}`))
+	if out, ok, err := s.Next(0); !ok || err != nil || !bytes.Contains(out.Raw, []byte(`"id":2,"error"`)) {
+		t.Errorf("%s, %v, %v", out.Raw, ok, err)
+	}
+}

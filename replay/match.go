@@ -1,0 +1,211 @@
+package replay
+
+import "github.com/mcptap/mcptap/tap"
+
+// Which table a cursor is in.
+const (
+	byExact uint8 = iota
+	byChain
+	byLoose
+	byNear
+	byMethod
+	byNote
+)
+
+// A cursorKey names a queue of a table by its first cue.
+type cursorKey struct {
+	first uint32
+	table uint8
+}
+
+// A cursor says how far a session has used a queue up.
+type cursor struct {
+	// next is the first cue that may not have been used, 0 when all have.
+	next uint32
+	// loop is the next one to be played again, with RepeatLoop.
+	loop uint32
+	// last is the one that was played last, held how often in a row it was played
+	// in the place of the next.
+	last uint32
+	held uint8
+}
+
+// maxHeld is how often a poll gets the answer of the one before. Then the client
+// goes another way than the recorded one, and must not wait for ever.
+const maxHeld = 8
+
+func (s *Session) cursor(table uint8, q queue) *cursor {
+	key := cursorKey{q.first, table}
+	c := s.cursors[key]
+	if c == nil {
+		c = &cursor{next: q.first}
+		s.cursors[key] = c
+	}
+	return c
+}
+
+// A fate says what a queue had for a request.
+type fate uint8
+
+const (
+	fateNone  fate = iota // there is no such queue
+	fateFresh             // a cue that has not been used
+	fateAgain             // one that has, since all have
+	fateHeld              // the one before, since it is too early for the next
+	fateUsed              // all are used, and none may be used again
+)
+
+// take finds the next cue of a key.
+func (s *Session) take(t *table, id uint8, key sum) (uint32, fate) {
+	q, ok := t.queues[key]
+	if !ok {
+		return 0, fateNone
+	}
+	cur := s.cursor(id, q)
+	for cur.next != 0 {
+		if _, used := s.arrived[cur.next]; !used {
+			break
+		}
+		cur.next = t.next[cur.next]
+	}
+	if c := cur.next; c != 0 {
+		if s.early(c) && cur.last != 0 && cur.held < maxHeld {
+			cur.held++
+			return cur.last, fateHeld
+		}
+		cur.next, cur.last, cur.held = t.next[c], c, 0
+		return c, fateFresh
+	}
+	switch s.script.opt.Repeat {
+	case RepeatLast:
+		return q.last, fateAgain
+	case RepeatLoop:
+		if cur.loop == 0 {
+			cur.loop = q.first
+		}
+		c := cur.loop
+		cur.loop = t.next[c]
+		return c, fateAgain
+	}
+	return 0, fateUsed
+}
+
+// early reports whether the answer to a poll supposes something that the client
+// has not done yet.
+func (s *Session) early(c uint32) bool {
+	if !s.script.cues[c].has(cuePoll) {
+		return false
+	}
+	need := s.script.needed[c]
+	_, come := s.arrived[need]
+	return need != 0 && !come
+}
+
+// A match is what was found for a request.
+type match struct {
+	cue   uint32
+	fate  fate
+	level Match
+	// chain says that it is another answer to what the server had asked for.
+	chain bool
+}
+
+// match finds the recorded request that a live one gets the answer of.
+func (s *Session) match(m *tap.Message, k *keyed) match {
+	x := &s.script.index
+	c, exact := s.take(&x.exact, byExact, k.exact)
+	if exact != fateNone && exact != fateUsed {
+		return match{cue: c, fate: exact}
+	}
+	if k.chained {
+		if c, fate := s.take(&x.chain, byChain, k.chain); c != 0 {
+			return match{cue: c, fate: fate, chain: true}
+		}
+	}
+	level := s.script.opt.Match
+	if level >= MatchParams {
+		if c, fate := s.take(&x.loose, byLoose, k.loose); c != 0 {
+			return match{cue: c, fate: fate, level: MatchParams}
+		}
+	}
+	if level >= MatchSubset {
+		if c, fate := s.subset(m, k); c != 0 {
+			return match{cue: c, fate: fate, level: MatchSubset}
+		}
+	}
+	if level >= MatchMethod {
+		if c, fate := s.take(&x.near, byNear, k.near); c != 0 {
+			return match{cue: c, fate: fate, level: MatchMethod}
+		}
+		if c, fate := s.take(&x.method, byMethod, k.method); c != 0 {
+			return match{cue: c, fate: fate, level: MatchMethod}
+		}
+	}
+	return match{fate: exact}
+}
+
+// subset finds a recorded request of the same method and subject all of whose
+// params the live one has, among the next MaxNear that have not been used, and
+// failing that among the first.
+func (s *Session) subset(m *tap.Message, k *keyed) (uint32, fate) {
+	t := &s.script.index.near
+	q, ok := t.queues[k.near]
+	if !ok {
+		return 0, fateNone
+	}
+	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore}
+	live := d.whole(m.Params, inParams)
+	fits := func(c uint32) bool {
+		if s.script.cues[c].has(cueModern) != k.modern {
+			return false
+		}
+		r, _, err := s.script.message(s.script.cues[c].place)
+		if err != nil {
+			return false
+		}
+		d.nodes = 0
+		recorded := d.whole(r.Params, inParamsLoosely)
+		return contains(&recorded, &live)
+	}
+	cur := s.cursor(byNear, q)
+	for cur.next != 0 {
+		if _, used := s.arrived[cur.next]; !used {
+			break
+		}
+		cur.next = t.next[cur.next]
+	}
+	for c, n := cur.next, 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
+		if _, used := s.arrived[c]; !used && fits(c) {
+			return c, fateFresh
+		}
+	}
+	if s.script.opt.Repeat == RepeatError {
+		return 0, fateUsed
+	}
+	best := uint32(0)
+	for c, n := q.first, 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
+		if fits(c) {
+			if best = c; s.script.opt.Repeat == RepeatLoop {
+				break
+			}
+		}
+	}
+	return best, fateAgain
+}
+
+// inParamsLoosely leaves _meta out.
+func inParamsLoosely(name string) (bool, filter) {
+	if name == "_meta" {
+		return true, nil
+	}
+	return inParams(name)
+}
+
+// message loads a recorded message.
+func (s *Script) message(p place) (tap.Message, []byte, error) {
+	raw, err := p.load(s.spool, nil)
+	if err != nil {
+		return tap.Message{}, nil, err
+	}
+	return tap.Peek(raw), raw, nil
+}

@@ -1,0 +1,227 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A miss is an answer, never silence: a client that waits for nothing tells nobody
+// what is wrong.
+
+// miss answers a request that nothing recorded fits.
+func (s *Session) miss(stream Stream, m *tap.Message, k *keyed, f fate) {
+	n := Note{Kind: NoteMiss, Method: m.Method, Subject: tap.Subject(*m)}
+	code := codeParams
+	name := about(n.Method, n.Subject)
+	if f == fateUsed {
+		c := s.script.index.exact.queues[k.exact].last
+		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.cues[c].message(), s.arrived[c].live
+		n.Text = fmt.Sprintf("no recorded answer for %s is left: the last was that of frame %d, which %s", name, n.Frame.Seq, usedBy(n.UsedBy))
+		s.note(n)
+		s.refuse(stream, m, code, &n)
+		return
+	}
+	near := s.nearest(&n, m, k)
+	switch {
+	case near == 0 && len(s.script.index.kinds) == 0:
+		code = codeNoMethod
+		n.Text = "no recorded answer for " + name + ": the recording has no requests"
+	case near == 0:
+		code = codeNoMethod
+		n.Text = "no recorded answer for " + name + ": the recording has no " + m.Method + ", only " + s.methods()
+	default:
+		n.Text = fmt.Sprintf("no recorded answer for %s: the nearest is frame %d, which %s", name, n.Frame.Seq, s.difference(&n, k, near))
+	}
+	if s.script.cues[near].has(cueModern) != k.modern && near != 0 {
+		code = codeNoMethod
+	}
+	s.note(n)
+	s.refuse(stream, m, code, &n)
+}
+
+// about names a request.
+func about(method, subject string) string {
+	if subject == "" {
+		return method
+	}
+	return method + " " + subject
+}
+
+func usedBy(live uint64) string {
+	if live == 0 {
+		return "has not been used"
+	}
+	return "was used up by the client's message " + strconv.FormatUint(live, 10)
+}
+
+// difference says in words how the nearest request differs.
+func (s *Session) difference(n *Note, k *keyed, near uint32) string {
+	var words []string
+	if modern := s.script.cues[near].has(cueModern); modern != k.modern {
+		words = append(words, map[bool]string{
+			true:  "is of the era without a handshake, unlike this one",
+			false: "is of the era with a handshake, unlike this one",
+		}[modern])
+	}
+	if len(n.Differences) > 0 {
+		var paths []string
+		for _, d := range n.Differences[:min(3, len(n.Differences))] {
+			paths = append(paths, d.String())
+		}
+		text := "differs at " + strings.Join(paths, ", ")
+		if more := len(n.Differences) - len(paths) + n.More; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		words = append(words, text)
+	}
+	if n.UsedBy != 0 {
+		words = append(words, usedBy(n.UsedBy))
+	}
+	if len(words) == 0 {
+		return "differs in nothing that can be shown"
+	}
+	return strings.Join(words, " and ")
+}
+
+// methods lists the methods of the recorded requests.
+func (s *Session) methods() string {
+	const most = 10
+	var names []string
+	for name := range s.script.index.kinds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most], fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// nearest finds the recorded request that differs least: of those of the same
+// tool, prompt, resource or task, and where there are none, of the same method. Of
+// several the first that has not been used. It is noted in n; 0 is none.
+func (s *Session) nearest(n *Note, m *tap.Message, k *keyed) (best uint32) {
+	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore, most: maxCounted}
+	least := maxCounted + 1
+	d.nodes = 0
+	live := d.whole(m.Params, inParams)
+	for _, c := range s.candidates(m.Method, k) {
+		x := &s.script.cues[c]
+		recorded, _, err := s.script.message(x.place)
+		if err != nil {
+			continue
+		}
+		d.nodes, d.count, d.found = 0, 0, nil
+		d.most = min(maxCounted, least+1)
+		before := d.whole(recorded.Params, inParams)
+		d.compare(&before, &live, nil)
+		used := s.arrived[c].live
+		if d.count < least || d.count == least && n.UsedBy != 0 && used == 0 {
+			best, least = c, d.count
+			n.Frame = s.script.cues[c].message()
+			n.UsedBy, n.Differences, n.More = used, d.found, d.count-len(d.found)
+		}
+	}
+	return best
+}
+
+// candidates are what a request that fits nothing is compared with: the next that
+// have not been used, and as many of the first.
+func (s *Session) candidates(method string, k *keyed) (found []uint32) {
+	t := &s.script.index.near
+	q, ok := t.queues[k.near]
+	if !ok {
+		return s.script.index.kinds[method]
+	}
+	cur := s.cursor(byNear, q)
+	for cur.next != 0 {
+		if _, used := s.arrived[cur.next]; !used {
+			break
+		}
+		cur.next = t.next[cur.next]
+	}
+	for c := cur.next; c != 0 && len(found) < MaxNear/2; c = t.next[c] {
+		found = append(found, c)
+	}
+	for c := q.first; c != 0 && c != cur.next && len(found) < MaxNear; c = t.next[c] {
+		found = append(found, c)
+	}
+	return found
+}
+
+// refuse answers with an error that says all that a note does.
+func (s *Session) refuse(stream Stream, m *tap.Message, code string, n *Note) {
+	type path struct {
+		Path     string `json:"path"`
+		Recorded string `json:"recorded,omitempty"`
+		Live     string `json:"live,omitempty"`
+	}
+	type explanation struct {
+		Kind        string `json:"kind"`
+		Frame       uint64 `json:"nearest_frame,omitempty"`
+		UsedBy      uint64 `json:"used_by,omitempty"`
+		Differences []path `json:"differences,omitempty"`
+		More        int    `json:"more_differences,omitempty"`
+	}
+	x := explanation{Kind: n.Kind.String(), Frame: n.Frame.Seq, UsedBy: n.UsedBy, More: n.More}
+	for _, d := range n.Differences {
+		x.Differences = append(x.Differences, path(d))
+	}
+	s.fail(stream, m.ID, code, "mcptap mock: "+n.Text, map[string]any{"mcptap": x})
+}
+
+// fail answers with an error.
+func (s *Session) fail(stream Stream, id []byte, code, message string, data any) {
+	value := struct {
+		Code    json.Number `json:"code"`
+		Message string      `json:"message"`
+		Data    any         `json:"data,omitempty"`
+	}{json.Number(code), message, data}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil { // strings and numbers only: cannot happen
+		panic(err)
+	}
+	s.say(stream, id, "error", bytes.TrimSpace(b.Bytes()))
+}
+
+// say sends an answer that no recording has.
+func (s *Session) say(stream Stream, id []byte, member string, value []byte) {
+	out := Output{Stream: stream, Raw: ownAnswer(id, member, value), Line: true}
+	if s.streams.hasDuplex {
+		out.Stream = s.streams.duplex
+	}
+	out.Last = s.streams.answered(stream)
+	s.outbox = append(s.outbox, out)
+}
+
+// invalid takes a frame that is no message, or an element of a batch that is none.
+// One that was recorded is a cue; any other is told so, as a server would that
+// does not just ignore it.
+func (s *Session) invalid(stream Stream, m *tap.Message, raw []byte) {
+	key, ok := s.keyer.invalid(raw)
+	if !ok {
+		return
+	}
+	if c, fate := s.take(&s.script.index.exact, byExact, key); fate != fateNone {
+		if fate == fateFresh {
+			s.arrive(c)
+		}
+		return
+	}
+	code := codeParse
+	if !strings.HasPrefix(m.Reason, "not JSON") {
+		code = codeNoRequest
+	}
+	n := Note{Kind: NoteMiss, Text: "the client sent what is no message: " + m.Reason}
+	s.note(n)
+	s.streams.expect(stream)
+	s.fail(stream, []byte("null"), code, "mcptap mock: "+n.Text, nil)
+}

@@ -1,0 +1,153 @@
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// request takes a request of the client's.
+func (s *Session) request(stream Stream, m *tap.Message) {
+	k := s.keyer.key(m)
+	if m.Method == "initialize" {
+		s.can = readCapabilities(firstMember(m.Params, "capabilities", "clientCapabilities"))
+	}
+	if s.refuseVersion(stream, m, &k) {
+		return
+	}
+	x := s.match(m, &k)
+	switch {
+	case x.cue != 0:
+		s.remark(m, &k, x)
+		s.play(stream, m, &k, x)
+	case s.invent(stream, m, &k):
+	default:
+		s.miss(stream, m, &k, x.fate)
+	}
+}
+
+// firstMember is the first of the members that is there.
+func firstMember(object []byte, names ...string) []byte {
+	for _, name := range names {
+		if at, ok := findMember(object, 0, name); ok {
+			return at.of(object)
+		}
+	}
+	return nil
+}
+
+// play plays a request's own steps, and what hangs on it.
+func (s *Session) play(stream Stream, m *tap.Message, k *keyed, x match) {
+	c := &s.script.cues[x.cue]
+	p := &play{
+		cue: x.cue, item: c.first, live: s.live, stream: stream, modern: k.modern,
+		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
+	}
+	if s.chances.faults != nil {
+		p.method, p.name = m.Method, string(decode(k.subject))
+	}
+	s.enlist(p, c.at)
+	s.open.add(p)
+	if c.has(cueReferred) {
+		if s.bound == nil {
+			s.bound = map[uint32]*play{}
+		}
+		s.bound[x.cue] = p
+	}
+	if x.fate == fateFresh {
+		s.arrive(x.cue)
+	}
+	s.advance(p)
+}
+
+// remark notes in what a match is not exact.
+func (s *Session) remark(m *tap.Message, k *keyed, x match) {
+	c := &s.script.cues[x.cue]
+	n := Note{Method: m.Method, Frame: c.message(), UsedBy: s.arrived[x.cue].live}
+	got := " gets the answer of frame " + strconv.FormatUint(c.seq, 10)
+	switch {
+	case x.chain:
+		n.Kind = NoteAnswer
+		n.Text = m.Method + " brings other input than recorded; it" + got
+		s.compare(&n, m, c)
+	case x.level > MatchExact:
+		n.Kind = NoteRelaxed
+		n.Text = m.Method + got + ", which it matches only at the level " + x.level.String()
+		s.compare(&n, m, c)
+	case x.fate == fateHeld:
+		n.Kind = NoteHeld
+		n.Text = m.Method + " gets the same answer again: the client has not done yet what it did before the next in the recording"
+	case x.fate == fateAgain:
+		n.Kind = NoteRepeat
+		n.Text = m.Method + " has been used up; it" + got + " again"
+	}
+	if n.Text != "" {
+		n.Subject = tap.Subject(*m)
+		s.note(n)
+	}
+	if !c.has(cueAnswered | cueCancelled | cueListens) {
+		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: tap.Subject(*m), Frame: n.Frame,
+			Text: fmt.Sprintf("%s (frame %d) has no answer in the recording, and gets none", m.Method, c.seq)})
+	}
+	if m.Method == "initialize" && x.fate == fateFresh {
+		s.compareClient(m, c)
+	}
+}
+
+// maxCounted is up to how many differences are counted.
+const maxCounted = 1000
+
+// compare notes where a request differs from a recorded one.
+func (s *Session) compare(n *Note, m *tap.Message, c *cue) {
+	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore, most: maxCounted}
+	recorded, _, err := s.script.message(c.place)
+	if err != nil {
+		return
+	}
+	d.diff(recorded.Params, m.Params, inParams)
+	n.Differences, n.More = d.found, d.count-len(d.found)
+}
+
+// compareClient notes what a client says of itself other than the recorded one. It
+// gets the recorded answer all the same, which names the recorded version: that is
+// a server's right (basic/lifecycle#version-negotiation).
+func (s *Session) compareClient(m *tap.Message, c *cue) {
+	n := Note{Kind: NoteClient, Method: m.Method, Frame: c.message(),
+		Text: "the client says something else of itself than the recorded one"}
+	s.compare(&n, m, c)
+	if len(n.Differences) == 0 {
+		return
+	}
+	for _, d := range n.Differences {
+		if d.Path == "params.protocolVersion" || d.Path == "params.mcpVersion" {
+			n.Kind = NoteVersion
+			n.Text = fmt.Sprintf("the client asks for version %s; it gets the recorded answer to %s", d.Live, d.Recorded)
+		}
+	}
+	s.note(n)
+}
+
+// notification takes a notification of the client's.
+func (s *Session) notification(m *tap.Message) {
+	switch m.Method {
+	case "notifications/cancelled", "cancel":
+		if p := s.open[word(firstMember(m.Params, "requestId", "id"))].oldest; p != nil {
+			s.cancel(p)
+		}
+		return
+	}
+	k := s.keyer.key(m)
+	x := &s.script.index
+	c, fate := s.take(&x.exact, byExact, k.exact)
+	if fate != fateFresh {
+		c, fate = s.take(&x.notes, byNote, k.method)
+	}
+	if fate == fateFresh {
+		s.arrive(c)
+	}
+	if m.Method == "exit" && s.script.facts.Dialect == tap.Dialect002 {
+		s.leaving, s.requests = true, s.script.requests
+	}
+}

@@ -1,0 +1,229 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Script is a recorded session in a form that can be played. It does not change
+// once it is made, and several goroutines may play it at once, each a [Session]
+// of its own.
+type Script struct {
+	opt   Options
+	spool Spool
+	seeds seeds
+	cues  []cue
+	// items are the steps and gates in the order in which they were recorded.
+	// Number 0 is no item.
+	items   []item
+	patches []patch
+	// batches are the frames with several messages, by their number.
+	batches map[uint64]batch
+	// asked is what became of the server's requests, by their items.
+	asked map[uint32]answer
+	// needed are the cues without which a poll's answer would come too early, by
+	// the poll.
+	needed map[uint32]uint32
+	index  lookup
+	// requests counts the cues that are requests.
+	requests int
+	// ownIDs is above each number that the server used for an id, or at the end of
+	// one.
+	ownIDs int64
+	// end is the cue of the client's end, 0 when the recording has none.
+	end uint32
+	// facts are what the recorded session said of itself; eras what it spoke.
+	facts tap.Facts
+	eras  eras
+}
+
+// Requests returns how many requests of the client's the recording holds.
+func (s *Script) Requests() int { return s.requests }
+
+// Steps returns how many messages of the server's it holds.
+func (s *Script) Steps() (n int) {
+	for i := 1; i < len(s.items); i++ {
+		if s.items[i].kind == itemWrite {
+			n++
+		}
+	}
+	return n
+}
+
+// A cueKind says what the client did.
+type cueKind uint8
+
+const (
+	cueStart        cueKind = iota // the session began
+	cueRequest                     // a request
+	cueNotification                // a notification that is no cancellation
+	cueAnswer                      // an answer to a request of the server's
+	cueCancel                      // the cancellation of a request
+	cueInvalid                     // a frame that is no message
+	cueEnd                         // the client's lane ended
+)
+
+// A cueFlags is a set of what is known of a cue.
+type cueFlags uint8
+
+const (
+	// cueAnswered: the request has an answer among its own steps.
+	cueAnswered cueFlags = 1 << iota
+	// cueReferred: another cue's steps repeat an id or a token of it.
+	cueReferred
+	// cueModern: the request names its own version.
+	cueModern
+	// cuePoll: the request asks how a task stands.
+	cuePoll
+	// cueCancelled: the client cancelled the request.
+	cueCancelled
+	// cueListens: the request is a subscription, so nobody waits for its answer.
+	cueListens
+)
+
+// A cue is something that the client did.
+type cue struct {
+	at            time.Duration
+	seq, exchange uint64
+	place         place
+	// first begins the list of its own items, hang that of the items which only
+	// came after it.
+	first, hang uint32
+	// call is the first cue of the same call, and again, kept there, the last.
+	call, again uint32
+	// token tells a progress token from others, 0 for none.
+	token uint32
+	index uint16
+	kind  cueKind
+	flags cueFlags
+}
+
+func (c *cue) has(f cueFlags) bool { return c.flags&f != 0 }
+
+// message names the recorded message.
+func (c *cue) message() tap.Ref { return tap.Ref{Seq: c.seq, Index: int(c.index)} }
+
+// An itemKind says what an item is.
+type itemKind uint8
+
+const (
+	itemWrite  itemKind = iota // the server sent a message
+	itemAnswer                 // a gate: the client answered what ref asks
+	itemCancel                 // a gate: the client cancelled, which was cue ref
+	itemLeave                  // the server left by itself
+)
+
+// An itemFlags is a set of what is known of a step.
+type itemFlags uint8
+
+const (
+	// itemFinal: it answers the request whose step it is.
+	itemFinal itemFlags = 1 << iota
+	// itemRequest: it is a request, so the client is to answer it.
+	itemRequest
+	// itemNote: it is a notification.
+	itemNote
+	// itemHangs: it is in a list of what only came after the cue.
+	itemHangs
+	// itemGeneral: it came on another stream than that of its request.
+	itemGeneral
+	// itemBatched: it is a part of a batch.
+	itemBatched
+	// itemLine: its bytes are a line of stdio, terminator included.
+	itemLine
+)
+
+// An item is a step or a gate.
+type item struct {
+	at    time.Duration
+	seq   uint64
+	place place
+	cue   uint32 // in whose list it is
+	next  uint32 // in that list, 0 at its end
+	after uint32 // the last cue before it
+	ref   uint32
+	patch uint32 // its first patch
+	index uint16
+	kind  itemKind
+	flags itemFlags
+	// patches is how many patches it has.
+	patches uint8
+	// needs is the capability without which a client must not be asked this.
+	needs capabilities
+}
+
+func (it *item) has(f itemFlags) bool { return it.flags&f != 0 }
+
+// message names the recorded message.
+func (it *item) message() tap.Ref { return tap.Ref{Seq: it.seq, Index: int(it.index)} }
+
+// A patchKind says what stands in the place of recorded bytes.
+type patchKind uint8
+
+const (
+	patchID    patchKind = iota // the id of the live request for cue ref
+	patchToken                  // its progress token
+	patchOwn                    // the id of this request, which is the server's
+	patchAsked                  // the id of the server's request at item ref
+	patchTask                   // the task that the client made of item ref
+)
+
+// A patch is a place in a message whose bytes are replaced, from the message's
+// first byte on.
+type patch struct {
+	from, to uint32
+	ref      uint32
+	kind     patchKind
+}
+
+// A batch is a frame of several messages: its bytes, and the items made of it.
+type batch struct {
+	place       place
+	first, last uint32
+	line        bool
+}
+
+// An answer is what the client said to a request of the server's.
+type answer struct {
+	// cue is the answer, and sum stands for what it said.
+	cue uint32
+	sum sum
+}
+
+// find returns the cue of a client's message, 0 for none.
+func (s *Script) find(ref tap.Ref) uint32 {
+	lo, hi := 1, len(s.cues)
+	if n := hi - 1; n > 0 && s.cues[n].seq == ref.Seq && int(s.cues[n].index) == ref.Index {
+		return uint32(n)
+	}
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if c := &s.cues[mid]; c.seq < ref.Seq || c.seq == ref.Seq && int(c.index) < ref.Index {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(s.cues) && s.cues[lo].seq == ref.Seq && int(s.cues[lo].index) == ref.Index {
+		return uint32(lo)
+	}
+	return 0
+}
+
+// findItem returns the item of a server's message, 0 for none.
+func (s *Script) findItem(ref tap.Ref) uint32 {
+	lo, hi := 1, len(s.items)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if it := &s.items[mid]; it.seq < ref.Seq || it.seq == ref.Seq && int(it.index) < ref.Index {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(s.items) && s.items[lo].seq == ref.Seq && int(s.items[lo].index) == ref.Index && s.items[lo].kind == itemWrite {
+		return uint32(lo)
+	}
+	return 0
+}

@@ -1,0 +1,144 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Stream names a way to the client. The transport chooses the names; each must
+// be used for one stream of the session only.
+type Stream uint64
+
+// A StreamKind says what an attached stream carries.
+type StreamKind uint8
+
+const (
+	// Duplex carries everything, both ways: stdio, a WebSocket, the event stream
+	// of HTTP+SSE.
+	Duplex StreamKind = iota
+	// Standing carries what belongs to no request: the GET stream of Streamable
+	// HTTP.
+	Standing
+)
+
+// An Output is what is to be written next: one message, in a write of its own.
+type Output struct {
+	// Stream is where it goes.
+	Stream Stream
+	// Raw is the message, valid until the next call. It is empty when there is
+	// only to be said that the stream, or the session, is over.
+	Raw []byte
+	// Line says that Raw is a line of stdio, with the terminator that it had.
+	// Otherwise it is the message alone.
+	Line bool
+	// Last says that nothing more comes on the stream, which is that of a message
+	// that the client sent.
+	Last bool
+	// Leave says that the server leaves.
+	Leave bool
+	// Frame names the recorded message, zero for one that was made up.
+	Frame tap.Ref
+}
+
+// streams are those of one session.
+type streams struct {
+	duplex, standing       Stream
+	hasDuplex, hasStanding bool
+	// replies are how many answers are due on the other ones.
+	replies map[Stream]int
+}
+
+// Attach opens a stream that is not the reply to one message. At most one of each
+// kind is open at a time: a second takes the place of the first.
+func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
+	s.tick(now)
+	if kind == Duplex {
+		s.streams.duplex, s.streams.hasDuplex = stream, true
+	} else {
+		s.streams.standing, s.streams.hasStanding = stream, true
+	}
+	s.begin()
+	parked := s.parked
+	s.parked = nil
+	for _, p := range parked {
+		if p.state == playParked {
+			s.schedule(p)
+		}
+	}
+}
+
+// Detach says that the client has closed a stream. In the era without a handshake
+// that cancels what was asked on it (2026-07-28 basic/patterns/cancellation); in
+// the other it means nothing, and what belongs there still goes there, for the
+// transport to keep until the client asks for it.
+func (s *Session) Detach(now time.Duration, stream Stream) {
+	s.tick(now)
+	switch {
+	case s.streams.hasDuplex && stream == s.streams.duplex:
+		s.End(now)
+		return
+	case s.streams.hasStanding && stream == s.streams.standing:
+		s.streams.hasStanding = false
+		return
+	}
+	for i := len(s.plays) - 1; i >= 0; i-- {
+		if p := s.plays[i]; p.stream == stream && p.modern && !p.hangs {
+			s.cancel(p)
+		}
+	}
+}
+
+// expect notes that an answer is due on a stream.
+func (t *streams) expect(stream Stream) {
+	if t.hasDuplex {
+		return
+	}
+	if t.replies == nil {
+		t.replies = map[Stream]int{}
+	}
+	t.replies[stream]++
+}
+
+// expected takes back one that was expected while a message was being taken in. If
+// it was the last one due, the last answer that waits to be written is the last on
+// the stream.
+func (t *streams) expected(stream Stream, outbox []Output) {
+	if !t.answered(stream) {
+		return
+	}
+	for i := len(outbox) - 1; i >= 0; i-- {
+		if outbox[i].Stream == stream {
+			outbox[i].Last = true
+			return
+		}
+	}
+}
+
+// answered notes that an answer has gone out, or will not, and reports whether it
+// was the last one due.
+func (t *streams) answered(stream Stream) (last bool) {
+	n, ok := t.replies[stream]
+	if !ok {
+		return false
+	}
+	if n > 1 {
+		t.replies[stream] = n - 1
+		return false
+	}
+	delete(t.replies, stream)
+	return true
+}
+
+// route finds the stream for a step. Without one it waits, or is lost: nothing
+// comes in the era without a handshake but on the stream of its request.
+func (s *Session) route(p *play, it *item) (stream Stream, ok bool) {
+	t := &s.streams
+	if t.hasDuplex {
+		return t.duplex, true
+	}
+	if _, due := t.replies[p.stream]; due && !p.hangs && !it.has(itemGeneral) {
+		return p.stream, true
+	}
+	return t.standing, t.hasStanding
+}

@@ -1,0 +1,233 @@
+package tap
+
+import (
+	"strings"
+	"time"
+)
+
+// exchangeState is what is known of an exchange that is open.
+type exchangeState struct {
+	number uint64
+	conn   uint64
+	method string
+	target string // path and query
+	path   string
+	headFields
+	// in is its session, nil as long as that is not known.
+	in *session
+	// first and began are of its first frame, and early says that a frame of it
+	// was told to be of none.
+	first uint64
+	began time.Duration
+	early bool
+	// opens says that its request may open a session, and that its response has
+	// not begun.
+	opens  bool
+	status int
+}
+
+// event takes an event of an exchange.
+func (s *Sessions) event(f *Frame, e *Event) *session {
+	s.http = true
+	if e.Name == EventRequest {
+		s.request(f, e)
+	}
+	x := s.exchanges[f.Exchange]
+	if x == nil {
+		return nil
+	}
+	switch {
+	case e.Name == EventResponse && (e.Status >= 200 || e.Status == 101):
+		s.response(x, e)
+	case e.Name == EventEnd:
+		s.end(x)
+	}
+	return s.told(x, f)
+}
+
+// told returns the session of an exchange after another frame.
+func (s *Sessions) told(x *exchangeState, f *Frame) *session {
+	switch {
+	case x.in == nil:
+		x.early = true
+	case x.early:
+		x.early = false
+		s.late, s.lateIs = x.number, x.in.Number
+		if x.in.First == 0 {
+			x.in.First, x.in.Began = x.first, x.began
+		}
+	}
+	return x.in
+}
+
+// request takes the head of a request.
+func (s *Sessions) request(f *Frame, e *Event) {
+	x := &exchangeState{number: f.Exchange, conn: e.Conn, method: e.Method, headFields: readFields(e.Header),
+		first: f.Seq, began: f.At}
+	x.path, x.target = splitTarget(e.Target)
+	s.ready()
+	s.exchanges[f.Exchange] = x
+	if in := s.named(sessionKey(keyTarget, x.target)); in != nil && in.Kind == SessionEndpoint {
+		s.enter(x, in)
+		return
+	}
+	// In 2026-07-28 the header is to be ignored.
+	if x.id == "" || EraOf(Revision(x.version)) == Modern {
+		return
+	}
+	key := sessionKey(keyID, x.id)
+	in := s.named(key)
+	if in == nil { // it began before the recording, or never
+		in = s.begin(SessionID)
+		in.Name, in.settled = bound(x.id), true
+		in.Facts.Requested = Revision(sane(x.version))
+		s.name(in, key)
+	}
+	s.enter(x, in)
+}
+
+// enter makes an exchange one of a session.
+func (s *Sessions) enter(x *exchangeState, in *session) {
+	x.in = in
+	if s.exchanges[x.number] == x { // else there is no telling one from the next
+		in.Exchanges++
+	}
+	if in.path == "" {
+		in.path = x.path
+	}
+	if in.agent == "" {
+		in.agent = x.agent
+	}
+	if x.conn != 0 {
+		s.conns[x.conn] = in
+	}
+	if in.Kind == SessionClient {
+		s.name(in, sessionKey(keyAgent, in.path, x.agent, x.credentials))
+	}
+}
+
+// response takes the head of the final response.
+func (s *Sessions) response(x *exchangeState, e *Event) {
+	x.status = e.Status
+	refused := e.Status >= 400
+	if x.opens {
+		s.opened(x, refused)
+	}
+	var id string
+	stream := false
+	for _, h := range e.Header {
+		switch {
+		case strings.EqualFold(h[0], "mcp-session-id"):
+			id = h[1]
+		case strings.EqualFold(h[0], "content-type"):
+			stream = mediaIsStream(h[1])
+		}
+	}
+	if in := x.in; in != nil && id != "" && !refused && in.Facts.Era != Modern {
+		s.identify(in, id)
+	}
+	if x.in == nil && !(stream && e.Status == 200) { // on a stream the first event tells
+		s.follow(x)
+	}
+}
+
+// opened notes what became of a request that may open a session.
+func (s *Sessions) opened(x *exchangeState, refused bool) {
+	x.opens = false
+	x.in.opening--
+	if !refused && !x.in.probe {
+		s.settle(x.in)
+	}
+}
+
+// identify notes the id that a server gives a session.
+func (s *Sessions) identify(in *session, id string) {
+	key := sessionKey(keyID, id)
+	if s.names[key] == in {
+		return
+	}
+	if in.Kind == SessionClient {
+		in.Kind, in.Name = SessionID, bound(id)
+		s.unname(in, keyAgent, keyClient)
+	}
+	if in.Kind == SessionID {
+		s.name(in, key)
+	}
+}
+
+// follow finds the session of an exchange that carries no message but opens a
+// stream of it, or deletes it.
+func (s *Sessions) follow(x *exchangeState) {
+	if x.method == "DELETE" || x.method == "GET" && x.stream {
+		if in := s.before(x); in != nil {
+			s.enter(x, in)
+		}
+	}
+}
+
+// end takes the end of an exchange.
+func (s *Sessions) end(x *exchangeState) {
+	delete(s.exchanges, x.number)
+	if x.opens {
+		s.opened(x, true)
+	}
+	in := x.in
+	if in == nil {
+		return
+	}
+	switch {
+	case in.Kind == SessionSocket,
+		in.Kind == SessionEndpoint && x.method == "GET",
+		x.method == "DELETE" && x.status >= 200 && x.status < 300:
+		in.Over = true
+	}
+}
+
+// frame takes a frame of an exchange that carries traffic.
+func (s *Sessions) frame(f *Frame, m *Message) *session {
+	s.http = true
+	x := s.exchanges[f.Exchange]
+	if x == nil { // its head is not there
+		x = &exchangeState{number: f.Exchange}
+	}
+	if x.in == nil {
+		s.decide(x, f, m)
+	}
+	return s.told(x, f)
+}
+
+// decide finds the session of an exchange by its first message, or by the
+// endpoint event of HTTP+SSE.
+func (s *Sessions) decide(x *exchangeState, f *Frame, m *Message) {
+	switch {
+	case m == nil || m.Kind == Other:
+		if x.method == "GET" && f.Lane == ToClient && f.Form == FormEvent {
+			s.endpoint(x, f)
+		}
+	case f.Lane == ToServer && m.Kind != Invalid:
+		s.enter(x, s.opens(x, f, m))
+	default:
+		if in := s.before(x); in != nil {
+			s.enter(x, in)
+		}
+	}
+}
+
+// endpoint takes the event that tells a client of 2024-11-05 where to send its
+// messages to.
+func (s *Sessions) endpoint(x *exchangeState, f *Frame) {
+	e := ParseServerSentEvent(f.Raw)
+	if e.Name != "endpoint" || len(e.Data) == 0 {
+		return
+	}
+	target := endpointTarget(x.target, string(e.Data))
+	in := s.left(x, "")
+	if in == nil {
+		in = s.begin(SessionEndpoint)
+	}
+	in.Kind, in.Name = SessionEndpoint, bound(target)
+	s.unname(in, keyAgent, keyClient)
+	s.settle(in)
+	s.name(in, sessionKey(keyTarget, target))
+	s.enter(x, in)
+}

@@ -1,0 +1,93 @@
+package tap
+
+import "slices"
+
+// A SessionTracker is a [Tracker] for each session of a recording, so that what
+// one client numbers does not mix with what another does. It is used as a
+// Tracker is. The zero value is ready.
+//
+// Its memory grows as that of [Sessions] and of the Trackers does. When a session
+// is not kept any more, its open calls are handed over as they are.
+type SessionTracker struct {
+	Sessions Sessions
+	// none is for what belongs to no session.
+	none  Tracker
+	in    *session
+	used  *Tracker
+	ended []*Call
+}
+
+// Add takes the next frame and its message and returns what [Tracker.Add] of its
+// session does. Session is the frame's, as [Sessions.Add] has it.
+func (t *SessionTracker) Add(f *Frame, m *Message) (session int, parts []Part) {
+	session = t.Sessions.Add(f, m)
+	return session, t.track(session, f, m)
+}
+
+// AddEvent is Add for a frame about the run whose event was read already.
+func (t *SessionTracker) AddEvent(f *Frame, e *Event) (session int) {
+	session = t.Sessions.AddEvent(f, e)
+	t.track(session, f, nil)
+	return session
+}
+
+func (t *SessionTracker) track(session int, f *Frame, m *Message) []Part {
+	t.in, t.used = t.Sessions.open[session], &t.none
+	clear(t.ended)
+	t.ended = t.ended[:0]
+	t.letGo()
+	if t.in != nil {
+		if t.in.tracker == nil {
+			t.in.tracker = &Tracker{}
+		}
+		t.used = t.in.tracker
+	}
+	parts := t.used.Add(f, m)
+	t.ended = append(t.ended, t.used.Ended()...)
+	return parts
+}
+
+// letGo hands over the open calls of sessions that are not kept any more.
+func (t *SessionTracker) letGo() {
+	for _, x := range t.Sessions.forgotten {
+		if x.tracker == nil {
+			continue
+		}
+		for _, c := range x.tracker.Open() {
+			if !c.Status.Settled() {
+				c.Notes |= NoteLetGo
+			}
+			t.ended = append(t.ended, c)
+		}
+		x.tracker = nil
+	}
+}
+
+// Ended returns the calls that the last frame ended; see [Tracker.Ended].
+func (t *SessionTracker) Ended() []*Call { return t.ended }
+
+// Facts are those of the session of the last frame, zero if it has none.
+func (t *SessionTracker) Facts() Facts {
+	if t.in == nil {
+		return Facts{}
+	}
+	return t.in.Facts
+}
+
+// Open returns the calls of all sessions that are not over, in the order of
+// their first requests; see [Tracker.Open].
+func (t *SessionTracker) Open() []*Call {
+	open := t.none.Open()
+	for _, x := range t.Sessions.open {
+		if x.tracker != nil {
+			open = append(open, x.tracker.Open()...)
+		}
+	}
+	slices.SortFunc(open, func(a, b *Call) int {
+		if a.Ref.before(b.Ref) {
+			return -1
+		}
+		return 1
+	})
+	return open
+}

@@ -1,0 +1,63 @@
+package streamable
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// An answer is what the tap itself says to a request. The connection ends with
+// it.
+type answer struct {
+	status int
+	reason string
+	text   string
+}
+
+// reasons are the reason phrases of the tap's own answers.
+var reasons = map[int]string{
+	400: "Bad Request", 403: "Forbidden", 431: "Request Header Fields Too Large", 502: "Bad Gateway",
+}
+
+// setOwn says that the tap answers an exchange by itself. One that is answered
+// already just ends with it.
+func (tr *traffic) setOwn(ex *exchange, why *refusal) {
+	text := why.why
+	if why.status != 502 {
+		text = "the request was refused: " + text
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	ex.own = &answer{why.status, reasons[why.status], "mcptap: " + text + "\n"}
+	ex.by, ex.why = byTap, text
+	ex.up.over, ex.up.complete = true, true
+	if !ex.down.over && !slices.Contains(tr.queue, ex) {
+		tr.queue = append(tr.queue, ex)
+	}
+}
+
+// answer records the tap's own answer to an exchange, ends it and returns the
+// bytes for the client.
+func (tr *traffic) answer(ex *exchange) []byte {
+	a := ex.own
+	fields := [][2]string{
+		{"Content-Type", "text/plain; charset=utf-8"},
+		{"Content-Length", fmt.Sprint(len(a.text))},
+		{"Connection", "close"},
+	}
+	out := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", a.status, a.reason)
+	for _, f := range fields {
+		out = fmt.Appendf(out, "%s: %s\r\n", f[0], f[1])
+	}
+	out = append(out, "\r\n"...)
+	tr.rec.Event(ex.n, tap.Event{Name: tap.EventResponse, By: byTap, Proto: "HTTP/1.1",
+		Status: a.status, Reason: a.reason, Header: fields})
+	if ex.method != "HEAD" {
+		out = append(out, a.text...)
+		tr.rec.Piece(ex.n, tap.ToClient, tap.FormBody, []byte(a.text), true)
+		ex.down.bytes = uint64(len(a.text))
+	}
+	tr.responseOver(ex, true)
+	return out
+}

@@ -1,0 +1,285 @@
+package streamable
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lanes is the two lanes of a connection without any sockets.
+type lanes struct {
+	up          upLane
+	down        downLane
+	rec         *memory
+	cut         func(n int) int // the size of the next chunk, of n bytes
+	later       []byte          // what waits for a decision
+	toUp, toDwn []byte          // what was forwarded
+	own         []byte          // what the tap said
+	over        bool
+}
+
+const (
+	pureTap = "127.0.0.1:40001"
+	pureUp  = "127.0.0.1:40002"
+)
+
+func newSite(t testing.TB, rec *memory, change func(*Config)) *site {
+	t.Helper()
+	u, err := url.Parse("http://" + pureUp + "/mcp")
+	must(t, err)
+	cfg := Config{Upstream: u, Recorder: rec, MaskKey: []byte("a key")}
+	if change != nil {
+		change(&cfg)
+	}
+	upstream, err := cfg.checkUpstream()
+	must(t, err)
+	addr, err := net.ResolveTCPAddr("tcp", pureTap)
+	must(t, err)
+	extra, names, err := cfg.extra()
+	must(t, err)
+	n := uint64(0)
+	return &site{
+		rec: newGuard(rec, func(s string) { t.Errorf("warned: %s", s) }), mask: newMasker(cfg.MaskKey, cfg.KeepSecrets),
+		hosts: cfg.names(upstream, addr), extra: extra, extraNames: names, rewriteAuth: cfg.RewriteAuth,
+		number: func() uint64 { n++; return n },
+	}
+}
+
+func newLanes(t testing.TB, change func(*Config), cut func(int) int) *lanes {
+	t.Helper()
+	l := &lanes{rec: newMemory(t), cut: cut}
+	l.connect(newSite(t, l.rec, change))
+	return l
+}
+
+func (l *lanes) connect(s *site) {
+	tr := &traffic{site: s, local: "127.0.0.1"}
+	l.up, l.down = upLane{traffic: tr}, downLane{traffic: tr}
+	l.later, l.over = nil, false
+}
+
+var noon = time.Unix(0, 0)
+
+func (l *lanes) client(p []byte) {
+	l.later = append(l.later, p...)
+	for len(l.later) > 0 && !l.over && l.up.state != upRefused {
+		if l.up.state == upWaiting {
+			if !isClosed(l.up.ex.decided) {
+				return
+			}
+			l.up.resume()
+		}
+		n := l.cut(len(l.later))
+		// The chunk's memory is used again, as a connection's is.
+		chunk := bytes.Clone(l.later[:n])
+		out, rest := l.up.feed(chunk, noon)
+		l.toUp = append(l.toUp, out...)
+		for i := range chunk {
+			if i < len(chunk)-len(rest) {
+				chunk[i] = '#'
+			}
+		}
+		l.later = l.later[n-len(rest):]
+	}
+	l.answer()
+}
+
+func (l *lanes) server(p []byte) {
+	for len(p) > 0 && l.down.state != downOwn {
+		n := l.cut(len(p))
+		chunk := bytes.Clone(p[:n])
+		l.toDwn = append(l.toDwn, l.down.feed(chunk, noon)...)
+		for i := range chunk {
+			chunk[i] = '#'
+		}
+		p = p[n:]
+	}
+	l.answer()
+	l.client(nil)
+}
+
+// answer gives the tap's own answer, if it is its turn.
+func (l *lanes) answer() {
+	if ex := l.up.pending(); ex != nil && !l.over {
+		l.own = append(l.own, l.up.answer(ex)...)
+		l.over = true
+	}
+}
+
+// end ends both sides, the one by that name first.
+func (l *lanes) end(by string, clean bool) {
+	how := hungUp
+	if !clean {
+		how = "reset the connection"
+	}
+	l.up.lost(by, how)
+	if by == byClient {
+		l.toUp = append(l.toUp, l.up.end()...)
+		l.toDwn = append(l.toDwn, l.down.end(clean)...)
+		return
+	}
+	l.toDwn = append(l.toDwn, l.down.end(clean)...)
+	l.toUp = append(l.toUp, l.up.end()...)
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// ways are the ways to cut what crosses into chunks.
+var ways = map[string]func(seed uint64) func(int) int{
+	"whole":       func(uint64) func(int) int { return func(n int) int { return n } },
+	"single":      func(uint64) func(int) int { return func(int) int { return 1 } },
+	"random":      randomCuts,
+	"random more": func(seed uint64) func(int) int { return randomCuts(seed + 1) },
+}
+
+func randomCuts(seed uint64) func(int) int {
+	r := rand.New(rand.NewPCG(seed, 0))
+	return func(n int) int { return 1 + r.IntN(min(n, 1<<r.IntN(13))) }
+}
+
+// replay plays a talk on lanes alone, and describes all that comes of it.
+func replay(t *testing.T, k *talk, cut func(int) int) string {
+	l := newLanes(t, k.configure, cut)
+	var out strings.Builder
+	ended := false
+	finish := func(by string, clean bool) {
+		if !ended {
+			l.end(by, clean)
+		}
+		ended = true
+		fmt.Fprintf(&out, "up %s\ndown %s\nown %s\n", escaped(l.toUp), escaped(l.toDwn), escaped(l.own))
+		l.toUp, l.toDwn, l.own = nil, nil, nil
+	}
+	for _, st := range k.steps {
+		switch {
+		case st.verb == ">" && !ended:
+			l.client(expand(t, st.text, pureTap, pureTap, pureUp))
+		case st.verb == "<" && !ended:
+			l.server(expand(t, st.text, pureUp, pureTap, pureUp))
+		case st.verb == "client again":
+			finish(byClient, true)
+			l.connect(l.up.site)
+			ended = false
+		case strings.HasSuffix(st.verb, "close"), strings.HasSuffix(st.verb, "rst"):
+			by, how, _ := strings.Cut(st.verb, " ")
+			finish(by, how == "close")
+		case st.verb == "server fin":
+			finish(byServer, true)
+		}
+	}
+	finish(byClient, true)
+	return out.String() + l.rec.text(true)
+}
+
+// What is forwarded and what is recorded do not depend on how the bytes were
+// cut into reads.
+func TestChunksDoNotMatter(t *testing.T) {
+	for _, file := range talks(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			k := parseTalk(t, file)
+			want := replay(t, k, ways["whole"](0))
+			for name, way := range ways {
+				for seed := range uint64(5) {
+					got := replay(t, k, way(seed))
+					if got != want {
+						t.Errorf("cut in the way %q, seed %d:", name, seed)
+						diffLines(t, got, want)
+						break
+					}
+				}
+			}
+		})
+	}
+}
+
+// joinFrames is what both lanes carried, without where it was cut into frames.
+func joinFrames(m *memory) string {
+	type key struct {
+		exchange   uint64
+		lane, form string
+	}
+	var order []key
+	data := map[key]*strings.Builder{}
+	for _, f := range m.all() {
+		k := key{f.exchange, f.lane.String(), f.form.String()}
+		if data[k] == nil {
+			data[k] = new(strings.Builder)
+			order = append(order, k)
+		}
+		if f.event != nil {
+			describeEvent(data[k], f.exchange, f.event)
+		} else {
+			data[k].Write(f.data)
+		}
+	}
+	var b strings.Builder
+	for _, k := range order {
+		fmt.Fprintf(&b, "%v: %s\n", k, escaped([]byte(data[k].String())))
+	}
+	return b.String()
+}
+
+// FuzzTraffic feeds both lanes with anything at all. However it is cut, the same
+// is forwarded and recorded; and what is forwarded is what came, unless the
+// recording says otherwise.
+func FuzzTraffic(f *testing.F) {
+	for _, file := range talks(f) {
+		k := parseTalk(f, file)
+		var up, down []byte
+		for _, st := range k.steps {
+			switch st.verb {
+			case ">":
+				up = append(up, expand(f, st.text, "evil", pureTap, pureUp)...)
+			case "<":
+				down = append(down, expand(f, st.text, "evil", pureTap, pureUp)...)
+			case "client again":
+				f.Add(up, down, uint64(1))
+				up, down = nil, nil
+			}
+		}
+		f.Add(up, down, uint64(2))
+	}
+	f.Fuzz(func(t *testing.T, up, down []byte, seed uint64) {
+		run := func(cut func(int) int) *lanes {
+			l := newLanes(t, func(c *Config) { c.RewriteAuth = true }, cut)
+			l.client(up)
+			l.server(down)
+			l.end(byServer, true)
+			return l
+		}
+		whole := run(ways["whole"](0))
+		for name, way := range ways {
+			l := run(way(seed))
+			if !bytes.Equal(l.toUp, whole.toUp) || !bytes.Equal(l.toDwn, whole.toDwn) || !bytes.Equal(l.own, whole.own) {
+				t.Errorf("%s: forwarded\n%q\n%q\n%q\nand whole\n%q\n%q\n%q", name, l.toUp, l.toDwn, l.own, whole.toUp, whole.toDwn, whole.own)
+			}
+			got, want := joinFrames(l.rec), joinFrames(whole.rec)
+			if got != want && !strings.Contains(want, "could not be") { // what remains depends on the piece
+				t.Errorf("%s:", name)
+				diffLines(t, got, want)
+			}
+		}
+		if len(whole.rec.events("rewrite")) > 0 {
+			return
+		}
+		if !bytes.HasPrefix(up, whole.toUp) || len(whole.toUp) < len(up) && whole.up.state != upRefused && len(whole.later) == 0 {
+			t.Errorf("the server got\n%q of\n%q", whole.toUp, up)
+		}
+		if !bytes.HasPrefix(down, whole.toDwn) || len(whole.toDwn) < len(down) && !whole.over {
+			t.Errorf("the client got\n%q of\n%q", whole.toDwn, down)
+		}
+	})
+}

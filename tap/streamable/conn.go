@@ -1,0 +1,321 @@
+package streamable
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// linger is how long the tap still reads what a client sends after the last
+// word was said to it. A connection that is closed while something is unread is
+// reset, and the client might lose that last word.
+const linger = time.Second
+
+// A conn is a client's connection and the one to the server that belongs to it.
+// One goroutine carries what the client sends, one what the server sends.
+type conn struct {
+	traffic
+	tap    *Tap
+	client wire
+	server wire // once it is dialled
+	dialed bool
+	up     upLane
+	down   downLane
+
+	// downDone is closed when the server's lane is over.
+	downDone chan struct{}
+	// speaking is held by whoever records and writes what the client is told.
+	speaking sync.Mutex
+	// silent, guarded by speaking, says that the tap itself has had the last
+	// word.
+	silent bool
+	// mute says that nothing more is written to the server.
+	mute atomic.Bool
+	// blindUp and blindDown say that a cutter failed; see cutUp.
+	blindUp, blindDown bool
+	warned             sync.Once
+
+	stopping sync.Mutex
+	stopped  bool
+}
+
+func (t *Tap) newConn(c net.Conn) *conn {
+	k := &conn{tap: t, client: wire{Conn: c, socket: c}, downDone: make(chan struct{})}
+	local, _, err := net.SplitHostPort(c.LocalAddr().String())
+	if err != nil {
+		local = ""
+	}
+	k.site, k.traffic.conn, k.local = &t.site, t.conns.Add(1), local
+	k.up.traffic, k.down.traffic = &k.traffic, &k.traffic
+	return k
+}
+
+// serve carries the connection to its end.
+func (c *conn) serve() {
+	// What is recorded may go to memory that is mapped from a file. A page of
+	// it that cannot be had must end the recording and not the program.
+	debug.SetPanicOnFault(true)
+	c.rec.Event(0, tap.Event{Name: tap.EventConnect, Conn: c.traffic.conn, Remote: c.client.RemoteAddr().String()})
+	c.serveUp()
+	if c.dialed {
+		<-c.downDone
+		c.server.finish()
+	} else {
+		c.endDown(false)
+	}
+	c.client.finish()
+	c.mu.Lock()
+	by, how := c.goneBy, c.goneHow
+	c.mu.Unlock()
+	if how == hungUp {
+		how = ""
+	}
+	c.rec.Event(0, tap.Event{Name: tap.EventDisconnect, Conn: c.traffic.conn, By: by, Error: how})
+}
+
+// serveUp carries what the client sends until there is no more.
+func (c *conn) serveUp() {
+	if err := c.secure(); err != nil {
+		c.lost(byClient, "did not speak TLS as expected: "+err.Error())
+		return
+	}
+	var room room
+	defer room.free()
+	for {
+		chunk, err := room.read(&c.client)
+		if len(chunk) > 0 {
+			c.take(chunk)
+			room.adapt(len(chunk))
+		}
+		if err != nil {
+			c.clientEnded(err)
+			return
+		}
+	}
+}
+
+// secure does the TLS handshake, where the tap listens with TLS.
+func (c *conn) secure() error {
+	if c.tap.serverTLS == nil {
+		return nil
+	}
+	c.stopping.Lock()
+	c.client = c.client.wrapped(tls.Server, c.tap.serverTLS)
+	c.stopping.Unlock()
+	return c.client.handshake(c.tap.ctx)
+}
+
+// take forwards what one read from the client brought.
+func (c *conn) take(chunk []byte) {
+	for at := time.Now(); len(chunk) > 0 && !c.mute.Load(); {
+		out, rest := c.cutUp(chunk, at)
+		c.tell(out)
+		switch {
+		case c.mute.Load():
+		case c.up.state == upRefused:
+			c.mute.Store(true)
+			c.speakOwn(c.up.refused)
+		case len(rest) > 0:
+			<-c.up.ex.decided
+			c.up.resume()
+		}
+		chunk = rest
+	}
+}
+
+// tell writes to the server, and dials it before the first time.
+func (c *conn) tell(out []byte) {
+	if len(out) == 0 || c.mute.Load() || !c.dialed && !c.reach() {
+		return
+	}
+	if _, err := c.server.Write(out); err != nil {
+		// The server is gone for writing. What it said before that is still to be
+		// read, and how it ended.
+		how, _ := ended(err)
+		c.lost(byServer, how)
+		c.mute.Store(true)
+	}
+}
+
+// reach dials the server and starts its lane. By then a request has been read
+// as far as it came, so that a failure can be answered.
+func (c *conn) reach() bool {
+	server, err := c.tap.dial(c.tap.ctx)
+	if err != nil {
+		c.mute.Store(true)
+		c.unreachable(err)
+		return false
+	}
+	c.stopping.Lock()
+	c.server, c.dialed = server, true
+	if c.stopped {
+		c.server.abort()
+	}
+	c.stopping.Unlock()
+	go c.serveDown()
+	return true
+}
+
+// unreachable answers for a server that cannot be reached.
+func (c *conn) unreachable(err error) {
+	why := "the server at " + c.hosts.upstreamURL + " could not be reached: " + err.Error()
+	c.lost(byTap, why)
+	c.up.giveUp()
+	first := c.first()
+	if first == nil || first.method == "" {
+		c.client.abort() // it would not understand an answer
+		return
+	}
+	c.setOwn(first, refusef(502, "%s", why))
+	c.speakOwn(first)
+}
+
+// speakOwn gives the tap's own answer to an exchange if it is its turn. If not,
+// the server's lane does so when it is. Where the server has begun to answer
+// there is nothing left but to break off.
+func (c *conn) speakOwn(ex *exchange) {
+	c.speaking.Lock()
+	defer c.speaking.Unlock()
+	c.mu.Lock()
+	late := ex.answering || ex.down.over
+	c.mu.Unlock()
+	if !late {
+		c.answerPending()
+		return
+	}
+	c.lost(byTap, ex.why)
+	c.silent = true
+	c.client.abort()
+	if c.dialed {
+		c.server.abort()
+	}
+}
+
+// answerPending gives the tap's own answer if it is its turn. The caller holds
+// speaking.
+func (c *conn) answerPending() {
+	ex := c.pending()
+	if ex == nil || c.silent {
+		return
+	}
+	c.silent = true
+	c.lost(byTap, ex.why)
+	_, _ = c.client.Write(c.answer(ex))
+	c.client.closeWrite(true)
+	c.client.expire(linger)
+	if c.dialed {
+		c.server.abort()
+	}
+}
+
+// clientEnded passes on the end of what the client sends.
+func (c *conn) clientEnded(err error) {
+	how, broken := ended(err)
+	c.lost(byClient, how)
+	c.tell(c.endUp())
+	switch {
+	case !c.dialed:
+	case broken:
+		c.server.abort()
+	default:
+		c.server.closeWrite(errors.Is(err, io.EOF))
+	}
+}
+
+// serveDown carries what the server sends until there is no more.
+func (c *conn) serveDown() {
+	defer close(c.downDone)
+	debug.SetPanicOnFault(true)
+	var room room
+	defer room.free()
+	for {
+		chunk, err := room.read(&c.server)
+		if len(chunk) > 0 {
+			if !c.give(chunk) {
+				return
+			}
+			room.adapt(len(chunk))
+		}
+		if err != nil {
+			c.serverEnded(err)
+			return
+		}
+	}
+}
+
+// give forwards what one read from the server brought, and reports whether the
+// client took it.
+func (c *conn) give(chunk []byte) bool {
+	c.speaking.Lock()
+	defer c.speaking.Unlock()
+	if c.silent {
+		return true
+	}
+	out := c.cutDown(chunk, time.Now())
+	if len(out) > 0 {
+		if _, err := c.client.Write(out); err != nil {
+			how, _ := ended(err)
+			c.lost(byClient, how)
+			c.endDown(false)
+			c.server.abort()
+			c.client.abort()
+			return false
+		}
+	}
+	c.answerPending()
+	return true
+}
+
+// serverEnded passes on the end of what the server sends, so that the client
+// sees it as it was: a proper end, the end of the connection within something,
+// or a reset.
+func (c *conn) serverEnded(err error) {
+	how, broken := ended(err)
+	c.lost(byServer, how)
+	c.speaking.Lock()
+	defer c.speaking.Unlock()
+	clean := errors.Is(err, io.EOF)
+	// What ends with the connection looks whole unless the connection breaks.
+	broken = broken || !clean && c.down.endless()
+	within := c.down.within()
+	out := c.endDown(clean)
+	if c.silent {
+		return
+	}
+	if len(out) > 0 {
+		_, _ = c.client.Write(out)
+	}
+	if broken {
+		c.client.abort()
+		return
+	}
+	c.client.closeWrite(clean && !within)
+	if c.mute.Load() {
+		c.client.expire(linger)
+	}
+}
+
+// stop ends the connection because the tap ends.
+func (c *conn) stop() {
+	c.lost(byTap, "the tap was stopped")
+	open := c.first() != nil
+	c.stopping.Lock()
+	defer c.stopping.Unlock()
+	c.stopped = true
+	for _, w := range []wire{c.client, c.server} {
+		switch {
+		case w.socket == nil:
+		case open:
+			w.abort()
+		default:
+			w.finish()
+		}
+	}
+}

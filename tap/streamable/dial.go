@@ -1,0 +1,114 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// dialTime is how long the tap tries to reach the server, TLS included. Nothing
+// that crosses afterwards has a time limit.
+const dialTime = 30 * time.Second
+
+// alpn is the only protocol that is offered to either side: one that can be cut
+// out of the connection's bytes.
+var alpn = []string{"http/1.1"}
+
+// dial connects to the upstream, through a proxy where one is to be used.
+func (t *Tap) dial(ctx context.Context) (wire, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	target := net.JoinHostPort(t.hosts.upstream.host, t.hosts.upstream.port)
+	var proxy *url.URL
+	if t.proxy != nil {
+		var err error
+		if proxy, err = t.proxy(t.upstream); err != nil {
+			return wire{}, fmt.Errorf("the proxy settings: %w", err)
+		}
+	}
+	w, err := t.dialFirst(ctx, proxy, target)
+	if err != nil {
+		return wire{}, err
+	}
+	if t.hosts.upstream.scheme == "https" {
+		w = w.wrapped(tls.Client, t.clientTLS)
+		if err := w.handshake(ctx); err != nil {
+			w.finish()
+			return wire{}, fmt.Errorf("TLS: %w", err)
+		}
+	}
+	return w, nil
+}
+
+// dialFirst connects to target, or to the proxy and through it to target.
+func (t *Tap) dialFirst(ctx context.Context, proxy *url.URL, target string) (wire, error) {
+	var d net.Dialer
+	if proxy == nil {
+		c, err := d.DialContext(ctx, "tcp", target)
+		return wire{Conn: c, socket: c}, err
+	}
+	if proxy.Scheme != "http" && proxy.Scheme != "https" {
+		return wire{}, fmt.Errorf("a proxy by %s is not supported, only http and https", proxy.Scheme)
+	}
+	at := originOf(proxy)
+	c, err := d.DialContext(ctx, "tcp", net.JoinHostPort(at.host, at.port))
+	if err != nil {
+		return wire{}, fmt.Errorf("the proxy: %w", err)
+	}
+	w := wire{Conn: c, socket: c}
+	stop := context.AfterFunc(ctx, w.finish)
+	defer stop()
+	if proxy.Scheme == "https" {
+		conf := t.clientTLS.Clone()
+		conf.ServerName = at.host
+		w = w.wrapped(tls.Client, conf)
+	}
+	if err := connectThrough(w, proxy.User, target); err != nil {
+		w.finish()
+		return wire{}, fmt.Errorf("the proxy %s: %w", at, err)
+	}
+	return w, nil
+}
+
+// maxProxyHead is the most bytes of a proxy's answer.
+const maxProxyHead = 64 << 10
+
+// connectThrough asks a proxy for a tunnel to target (RFC 9110, 9.3.6).
+func connectThrough(w wire, user *url.Userinfo, target string) error {
+	ask := "CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n"
+	if user != nil {
+		password, _ := user.Password()
+		ask += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)) + "\r\n"
+	}
+	if _, err := w.Write([]byte(ask + "\r\n")); err != nil {
+		return err
+	}
+	// Byte by byte: what follows the head is the server's.
+	var head []byte
+	for one := make([]byte, 1); !bytes.HasSuffix(head, []byte("\r\n\r\n")); {
+		if _, err := w.Read(one); err != nil {
+			return err
+		}
+		if head = append(head, one[0]); len(head) > maxProxyHead {
+			return errors.New("its answer is too long")
+		}
+	}
+	h := parseHead(head)
+	line, ok := parseStatusLine(h.first)
+	if !ok || line.status < 200 || line.status > 299 {
+		return fmt.Errorf("it refused: %s", strings.TrimSpace(h.first))
+	}
+	return nil
+}
+
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNABORTED)
+}

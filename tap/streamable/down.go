@@ -1,0 +1,299 @@
+package streamable
+
+import (
+	"errors"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A downState says what the server is sending.
+type downState uint8
+
+const (
+	downBetween downState = iota // nothing
+	downHead                     // the head of a response
+	downBody                     // the body of one
+	downSocket                   // a WebSocket
+	downRaw                      // what cannot be read
+	downOwn                      // what nobody waits for: the tap answers
+)
+
+var (
+	errNoResponse = errors.New("the server's answer is not HTTP/1")
+	errLongHead   = errors.New("the head of the response is too long")
+	errUnasked101 = errors.New("the server changed to another protocol unasked")
+)
+
+// A downLane cuts what the server sends into responses, as [upLane] does with
+// requests.
+type downLane struct {
+	*traffic
+	carrier
+	state downState
+	scan  headScan
+	began time.Time // when the head's first byte came
+	start []byte    // the first bytes of the head, to see what it is
+	ex    *exchange // whose response crosses, nil between responses
+	body  bodyCut
+	sink  *sink
+	hold  *hold
+	ws    *wsCut
+}
+
+// feed takes what one read brought and returns what is to be forwarded, valid
+// until the next feed.
+func (d *downLane) feed(chunk []byte, at time.Time) []byte {
+	d.begin(chunk)
+	for len(d.left()) > 0 {
+		d.step(at)
+	}
+	d.sink.flush()
+	return d.finish()
+}
+
+func (d *downLane) step(at time.Time) {
+	p := d.left()
+	switch d.state {
+	case downBetween:
+		d.ex = d.answering()
+		if d.ex == nil {
+			d.unasked(at)
+		}
+		d.state, d.began, d.scan, d.start = downHead, at, headScan{}, d.start[:0]
+	case downHead:
+		d.headPart(p)
+	case downBody:
+		d.bodyPart(p)
+	case downSocket:
+		n, err := d.ws.write(p)
+		d.ex.down.bytes += uint64(n)
+		d.pass(n)
+		if err != nil {
+			d.ws.close()
+			d.turnRaw(err)
+		}
+	case downRaw:
+		d.ex.down.bytes += uint64(len(p))
+		d.unread(d.ex, &d.ex.down, tap.ToClient, p, d.ws == nil && !d.mask.keep)
+		d.pass(len(p))
+	case downOwn:
+		d.drop()
+	}
+}
+
+// unasked makes an exchange for a response to nothing: servers say 408 so
+// before they close a connection that rests.
+func (d *downLane) unasked(at time.Time) {
+	ex := d.newExchange(at)
+	ex.origin = d.hosts.ownURL
+	ex.up.over, ex.up.complete = true, true
+	ex.down.note("the server answered without a request")
+	d.enqueue(ex)
+	d.ex = d.answering()
+}
+
+// headPart takes the next bytes of a head.
+func (d *downLane) headPart(p []byte) {
+	if n := min(len(p), 8-len(d.start)); n > 0 {
+		d.start = append(d.start, p[:n]...)
+		if noStatus(d.start) {
+			d.unreadable(errNoResponse)
+			return
+		}
+	}
+	n, done := d.scan.next(p)
+	if !done || len(d.held) > 0 {
+		d.carrier.hold(n)
+	}
+	switch {
+	case len(d.held) > maxHead:
+		d.unreadable(errLongHead)
+	case done:
+		d.headDone(p[:n])
+	}
+}
+
+// headDone reads a complete head and forwards it. last is the end of it, which
+// is the whole where nothing is held: then it need not be copied.
+func (d *downLane) headDone(last []byte) {
+	raw := d.held
+	if len(raw) == 0 {
+		raw = last
+	}
+	edits, ok := d.response(raw)
+	if !ok {
+		d.unreadable(errNoResponse)
+		return
+	}
+	whole := d.hold != nil && !d.hold.events
+	switch {
+	case len(edits) > 0 || whole:
+		if len(d.held) == 0 {
+			d.carrier.hold(len(last))
+		}
+		d.held = apply(d.held, edits, "")
+		if whole {
+			d.hold.head = len(d.held)
+			return
+		}
+		d.release()
+	case len(d.held) == 0:
+		d.pass(len(last))
+	default:
+		d.release()
+	}
+	if d.state == downBody && d.body.kind == noBody {
+		d.endResponse()
+	}
+}
+
+// response records a complete head, says what follows it, and returns what is
+// changed in it.
+func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
+	h, ex := parseHead(raw), d.ex
+	line, ok := parseStatusLine(h.first)
+	if !ok {
+		return nil, false
+	}
+	e := tap.Event{Name: tap.EventResponse, Proto: line.proto, Status: line.status, Reason: toText(line.reason)}
+	e.Header, e.Masked = d.mask.fields(h.fields)
+	d.rec.Event(ex.n, e)
+	edits = d.responseEdits(ex, &h)
+	if line.status < 200 && line.status != 101 {
+		d.state = downBetween // the final one is still to come
+		return edits, true
+	}
+	ex.down.first = d.began.Sub(ex.began)
+	d.changes(&h, line.status)
+	d.decide(ex)
+	if d.state != downHead {
+		return edits, true
+	}
+	kind, length, err := responseFraming(&h, ex.method, line)
+	if err != nil {
+		d.turnRaw(err)
+		return edits, true
+	}
+	d.state, d.body = downBody, bodyCut{kind: kind, left: length}
+	if kind != noBody {
+		d.sink = d.newSink(ex, tap.ToClient, &h)
+	}
+	d.hold = d.wantsHold(ex, &h, line.status)
+	return edits, true
+}
+
+// changes looks whether the connection speaks another protocol from now on.
+func (d *downLane) changes(h *head, status int) {
+	ex := d.ex
+	switch {
+	case status == 101 && ex.decided == nil:
+		d.turnRaw(errUnasked101)
+	case status == 101:
+		if ex.ws = agreed(h); ex.ws != nil {
+			d.ws = d.newSocket(ex, &ex.down, tap.ToClient, ex.ws.freshDown)
+			d.state = downSocket
+			return
+		}
+		ex.tunnel, d.state = true, downRaw
+	case ex.method == "CONNECT" && status < 300:
+		ex.tunnel, d.state = true, downRaw
+	}
+}
+
+// bodyPart takes the next bytes of a body.
+func (d *downLane) bodyPart(p []byte) {
+	n, part, done, err := d.body.next(p)
+	d.ex.down.bytes += uint64(n)
+	switch {
+	case d.hold == nil, len(d.held) == 0 && part == partFraming:
+		d.pass(n)
+	default:
+		d.holdPart(n, part)
+		d.decideHold(d.ex, done)
+	}
+	if part == partData {
+		d.sink.write(p[:n])
+	}
+	switch {
+	case err != nil:
+		d.sink.close(false)
+		d.turnRaw(err)
+		if d.hold != nil {
+			d.endHold()
+		}
+	case done:
+		d.endResponse()
+	}
+}
+
+// endResponse ends a response.
+func (d *downLane) endResponse() {
+	ex := d.ex
+	d.sink.close(true)
+	d.trailer(&ex.down, &d.body)
+	d.ex, d.sink, d.state = nil, nil, downBetween
+	d.responseOver(ex, true)
+	if d.pending() != nil {
+		d.state = downOwn
+	}
+}
+
+// unreadable gives up on a head that cannot be read. What there is of it passes,
+// with all that follows.
+func (d *downLane) unreadable(err error) {
+	d.turnRaw(err)
+	if len(d.held) > 0 {
+		d.ex.down.bytes += uint64(len(d.held))
+		d.unread(d.ex, &d.ex.down, tap.ToClient, d.held, !d.mask.keep)
+		d.release()
+	}
+}
+
+// turnRaw gives up on what cannot be read, from here on.
+func (d *downLane) turnRaw(err error) {
+	d.ex.down.note(err.Error())
+	d.sink, d.state = nil, downRaw
+}
+
+// end says that the server sends nothing more. clean says that it said so
+// itself, and did not break off. It returns what is still to be forwarded.
+func (d *downLane) end(clean bool) []byte {
+	d.begin(nil)
+	ex := d.ex
+	complete := clean && (d.state == downBody && d.body.kind == closeBody || d.state == downRaw && ex.tunnel)
+	if d.hold != nil && complete {
+		d.decideHold(ex, true)
+	}
+	d.passAll()
+	if ex != nil {
+		if d.state == downHead && len(d.start) > 0 {
+			ex.down.note("the head of the response is incomplete")
+		}
+		d.sink.close(complete)
+		if d.ws != nil {
+			d.ws.close()
+			complete = d.ws.out.saw
+		}
+		d.responseOver(ex, complete)
+	}
+	d.ex, d.sink = nil, nil
+	d.responsesOver()
+	return d.finish()
+}
+
+// endless reports whether nothing but the end of the connection can end what
+// the server is sending.
+func (d *downLane) endless() bool {
+	switch d.state {
+	case downBody:
+		return d.body.kind == closeBody
+	case downSocket, downRaw:
+		return true
+	}
+	return false
+}
+
+// within reports whether the server is in the middle of something that ends
+// otherwise than with the connection, or has not begun to answer.
+func (d *downLane) within() bool { return d.first() != nil && !d.endless() }

@@ -1,0 +1,173 @@
+package streamable
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// A masker replaces secrets by pseudonyms on their way into the recording. The
+// same value has the same pseudonym throughout a recording, so that sessions can
+// still be told apart, and without the recording's key nobody can find out by
+// trying which value it stands for.
+type masker struct {
+	keep bool // nothing is masked
+	macs sync.Pool
+}
+
+// A maskMAC is what makes a pseudonym, with memory for it.
+type maskMAC struct {
+	mac          hash.Hash
+	in, sum, out []byte
+}
+
+func newMasker(key []byte, keep bool) *masker {
+	m := &masker{keep: keep}
+	m.macs.New = func() any { return &maskMAC{mac: hmac.New(sha256.New, key)} }
+	return m
+}
+
+// maskPrefix begins every pseudonym.
+const maskPrefix = "masked:"
+
+// pseudonym returns what is recorded in the place of value.
+func (m *masker) pseudonym(value string) string {
+	if m.keep || value == "" {
+		return value
+	}
+	k := m.macs.Get().(*maskMAC)
+	defer m.macs.Put(k)
+	k.mac.Reset()
+	k.in = append(k.in[:0], value...)
+	k.mac.Write(k.in)
+	k.sum = k.mac.Sum(k.sum[:0])
+	k.out = hex.AppendEncode(append(k.out[:0], maskPrefix...), k.sum[:6])
+	return string(k.out)
+}
+
+// A fieldRule says what of a header field is secret.
+type fieldRule uint8
+
+const (
+	fieldOpen      fieldRule = iota
+	fieldWhole               // the value
+	fieldScheme              // what follows the authentication scheme
+	fieldCookies             // the values of cookies
+	fieldSetCookie           // the value of one cookie, not its attributes
+	fieldURL                 // parameters of a URL
+)
+
+var fieldRules = []struct {
+	name string
+	rule fieldRule
+}{
+	{"authorization", fieldScheme},
+	{"proxy-authorization", fieldScheme},
+	{"cookie", fieldCookies},
+	{"set-cookie", fieldSetCookie},
+	{"mcp-session-id", fieldWhole},
+	{"location", fieldURL},
+	{"content-location", fieldURL},
+	{"referer", fieldURL},
+}
+
+// secretEndings are what the names of the fields end in that servers without
+// OAuth take their keys from: X-Api-Key, X-Auth-Token and the like.
+var secretEndings = []string{"api-key", "api_key", "apikey", "-token", "-secret", "-password"}
+
+func ruleFor(name string) fieldRule {
+	if name == "" {
+		return fieldWhole // not a header line at all: nobody can say what it is
+	}
+	for _, known := range fieldRules {
+		if strings.EqualFold(name, known.name) {
+			return known.rule
+		}
+	}
+	for _, ending := range secretEndings {
+		if len(name) >= len(ending) && strings.EqualFold(name[len(name)-len(ending):], ending) {
+			return fieldWhole
+		}
+	}
+	return fieldOpen
+}
+
+// fields returns a head's fields as they are recorded, and the names of those
+// whose values were masked.
+func (m *masker) fields(list []field) (out [][2]string, masked []string) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out = make([][2]string, len(list))
+	var seen map[string]bool // there may be very many
+	for i, f := range list {
+		value := m.field(f.name, f.value)
+		if value != f.value && !seen[f.name] {
+			if seen == nil {
+				seen = map[string]bool{}
+			}
+			seen[f.name] = true
+			masked = append(masked, f.name)
+		}
+		out[i] = [2]string{toText(f.name), toText(value)}
+	}
+	return out, masked
+}
+
+func (m *masker) field(name, value string) string {
+	if m.keep {
+		return value
+	}
+	switch ruleFor(name) {
+	case fieldWhole:
+		return m.pseudonym(value)
+	case fieldScheme:
+		if scheme, rest, ok := strings.Cut(value, " "); ok && isToken(scheme) {
+			return scheme + " " + m.pseudonym(strings.Trim(rest, " "))
+		}
+		return m.pseudonym(value)
+	case fieldCookies:
+		cookies := strings.Split(value, ";")
+		for i, c := range cookies {
+			cookies[i] = m.cookie(c)
+		}
+		return strings.Join(cookies, ";")
+	case fieldSetCookie:
+		cookie, attributes, ok := strings.Cut(value, ";")
+		if ok {
+			attributes = ";" + attributes
+		}
+		return m.cookie(cookie) + attributes
+	case fieldURL:
+		masked, _ := m.url(value)
+		return masked
+	}
+	return value
+}
+
+// cookie masks the value of name=value. What has no name is a value.
+func (m *masker) cookie(pair string) string {
+	name, value, ok := strings.Cut(pair, "=")
+	if !ok {
+		space := len(pair) - len(strings.TrimLeft(pair, " "))
+		return pair[:space] + m.pseudonym(strings.Trim(pair, " "))
+	}
+	return name + "=" + m.pseudonym(strings.Trim(value, " "))
+}
+
+// toText makes valid UTF-8 of a value. A head has bytes; those of one that is
+// not UTF-8 are taken as ISO 8859-1, as readers of HTTP do.
+func toText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	r := make([]rune, len(s))
+	for i := range len(s) {
+		r[i] = rune(s[i])
+	}
+	return string(r)
+}

@@ -1,0 +1,97 @@
+package streamable
+
+import (
+	"fmt"
+	"time"
+)
+
+// A cutter that fails must not stop what it cuts. The lane then goes on blind:
+// its bytes cross and nothing of them is recorded.
+
+// cutUp is [upLane.feed] that forwards whatever happens.
+func (c *conn) cutUp(chunk []byte, at time.Time) (out, rest []byte) {
+	if c.blindUp {
+		return chunk, nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.blindUp = true
+			c.up.passAll()
+			out, rest = c.up.finish(), nil
+			c.failed(v)
+		}
+	}()
+	return c.up.feed(chunk, at)
+}
+
+// cutDown is [downLane.feed] that forwards whatever happens.
+func (c *conn) cutDown(chunk []byte, at time.Time) (out []byte) {
+	if c.blindDown {
+		return chunk
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.blindDown = true
+			c.down.passAll()
+			out = c.down.finish()
+			c.failed(v)
+			c.letGo()
+		}
+	}()
+	return c.down.feed(chunk, at)
+}
+
+// letGo frees a client's lane that waits for a decision that nobody will make
+// any more. What the connection speaks then cannot be known.
+func (c *conn) letGo() {
+	if ex := c.first(); ex != nil && ex.decided != nil {
+		ex.tunnel = true
+		c.decide(ex)
+	}
+}
+
+// endUp ends the client's lane and returns what is still to be forwarded.
+func (c *conn) endUp() (out []byte) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.failed(v)
+		}
+		if ex := c.up.ex; ex != nil {
+			c.requestOver(ex, false)
+		}
+	}()
+	if c.blindUp {
+		c.up.sink.close(false)
+		return nil
+	}
+	return c.up.end()
+}
+
+// endDown ends the server's lane and returns what is still to be forwarded.
+func (c *conn) endDown(clean bool) (out []byte) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.failed(v)
+		}
+		c.responsesOver()
+	}()
+	if c.blindDown {
+		c.down.sink.close(false)
+		return nil
+	}
+	return c.down.end(clean)
+}
+
+// failed says that a cutter failed.
+func (c *conn) failed(reason any) {
+	c.warned.Do(func() {
+		c.rec.warn(fmt.Sprintf("a connection could not be read any more, its traffic goes on: %v", reason))
+	})
+	if ex := c.first(); ex != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if ex.why == "" {
+			ex.by, ex.why = byTap, fmt.Sprintf("the rest was not recorded, since the tap failed to read it: %v", reason)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package streamable
+
+// A site is what all connections of a tap have in common.
+type site struct {
+	rec   *guard
+	mask  *masker
+	hosts hosts
+	// extra is the lines that are added to each request's head, and extraNames
+	// the names in them: their values are never recorded.
+	extra       string
+	extraNames  []string
+	rewriteAuth bool
+	// number numbers exchanges.
+	number func() uint64
+}

@@ -1,0 +1,161 @@
+package streamable
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Tap stands in front of one server.
+type Tap struct {
+	site
+	listener  net.Listener
+	upstream  *url.URL
+	proxy     func(*url.URL) (*url.URL, error)
+	clientTLS *tls.Config
+	serverTLS *tls.Config // nil where the tap listens without TLS
+
+	conns, exchanges atomic.Uint64
+
+	ctx    context.Context // done when the tap is closed
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	open   map[*conn]struct{}
+	closed bool
+	work   sync.WaitGroup
+}
+
+// New returns a tap that listens, but does not serve yet.
+func New(cfg Config) (*Tap, error) {
+	upstream, err := cfg.checkUpstream()
+	if err != nil {
+		return nil, err
+	}
+	extra, extraNames, err := cfg.extra()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := cfg.listen()
+	if err != nil {
+		return nil, err
+	}
+	t := &Tap{
+		listener: listener, upstream: cfg.Upstream, proxy: cfg.Proxy,
+		clientTLS: tlsFor(cfg.ClientTLS, upstream.host),
+		open:      map[*conn]struct{}{},
+	}
+	if cfg.ServerTLS != nil {
+		t.serverTLS = tlsFor(cfg.ServerTLS, "")
+	}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	t.site = site{
+		rec: newGuard(cfg.Recorder, cfg.Warn), mask: newMasker(cfg.maskKey(), cfg.KeepSecrets),
+		hosts: cfg.names(upstream, listener.Addr()), extra: extra, extraNames: extraNames,
+		rewriteAuth: cfg.RewriteAuth,
+		number:      func() uint64 { return t.exchanges.Add(1) },
+	}
+	return t, nil
+}
+
+// URL returns what the client must use: the tap's origin with the upstream's
+// path and query.
+func (t *Tap) URL() string {
+	u := *t.upstream
+	u.Scheme, u.Host = t.hosts.own.scheme, t.hosts.own.authority()
+	return u.String()
+}
+
+// Addr returns the address that the tap listens on.
+func (t *Tap) Addr() net.Addr { return t.listener.Addr() }
+
+// Serve takes connections until the tap is closed, which is no error, or the
+// listener fails.
+func (t *Tap) Serve() error {
+	t.rec.Event(0, tap.Event{Name: tap.EventStart, Transport: "http", Listen: t.Addr().String(),
+		Upstream: t.hosts.upstreamURL, KeepsSecrets: t.mask.keep})
+	var pause time.Duration
+	for {
+		c, err := t.listener.Accept()
+		switch {
+		case err == nil:
+			pause = 0
+			t.start(c)
+		case t.ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			return nil
+		case !isShort(err):
+			return err
+		default: // too many open files, say: others will be closed
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			select {
+			case <-time.After(pause):
+			case <-t.ctx.Done():
+			}
+		}
+	}
+}
+
+// isShort reports whether a failure to accept will pass.
+func isShort(err error) bool {
+	var n net.Error
+	//lint:ignore SA1019 for want of another word for it; net/http asks the same
+	return errors.As(err, &n) && n.Temporary()
+}
+
+// start serves one connection.
+func (t *Tap) start(c net.Conn) {
+	k := t.newConn(c)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		_ = c.Close()
+		return
+	}
+	t.open[k] = struct{}{}
+	t.work.Go(func() {
+		k.serve()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.open, k)
+	})
+}
+
+// Close ends the tap with all its connections and returns when the last of them
+// has been recorded.
+func (t *Tap) Close() error {
+	t.cancel()
+	err := t.listener.Close()
+	t.mu.Lock()
+	t.closed = true
+	for k := range t.open {
+		k.stop()
+	}
+	t.mu.Unlock()
+	t.work.Wait()
+	return err
+}
+
+// Shutdown takes no more connections, waits until those that there are have
+// ended, or until ctx is done, and closes the tap.
+func (t *Tap) Shutdown(ctx context.Context) error {
+	_ = t.listener.Close()
+	idle := make(chan struct{})
+	go func() {
+		t.work.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	if err := t.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}

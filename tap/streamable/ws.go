@@ -1,0 +1,240 @@
+package streamable
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// wsTerms is what the two ends of a WebSocket agreed on (RFC 6455, 9 and RFC
+// 7692).
+type wsTerms struct {
+	deflate bool
+	// fresh says, for each direction, that every message is compressed without
+	// regard to those before it.
+	freshUp, freshDown bool
+}
+
+// agreed reads a response that switches protocols; nil where the new one is not
+// WebSocket.
+func agreed(h *head) *wsTerms {
+	upgrade := h.list("Upgrade")
+	if len(upgrade) != 1 || upgrade[0] != "websocket" {
+		return nil
+	}
+	t := new(wsTerms)
+	for f := range h.all("Sec-WebSocket-Extensions") {
+		name, params := cutParams(f.value)
+		if name != "permessage-deflate" {
+			continue // its bits then show that a message cannot be read
+		}
+		t.deflate = true
+		for _, p := range params {
+			t.freshUp = t.freshUp || p == "client_no_context_takeover"
+			t.freshDown = t.freshDown || p == "server_no_context_takeover"
+		}
+	}
+	return t
+}
+
+// The opcodes of frames (RFC 6455, 5.2).
+const (
+	opContinue = 0
+	opText     = 1
+	opBinary   = 2
+	opClose    = 8
+	opPing     = 9
+	opPong     = 10
+)
+
+var wsForms = map[byte]tap.Form{
+	opText: tap.FormText, opBinary: tap.FormBinary,
+	opClose: tap.FormClose, opPing: tap.FormPing, opPong: tap.FormPong,
+}
+
+var (
+	errWSOpcode   = errors.New("a WebSocket frame of an unknown kind")
+	errWSControl  = errors.New("a WebSocket control frame that is too long or in fragments")
+	errWSSequence = errors.New("a WebSocket fragment out of place")
+	errWSLength   = errors.New("a WebSocket frame with an impossible length")
+)
+
+// A wsCut cuts one direction of a WebSocket into messages.
+type wsCut struct {
+	out     wsMessages
+	inflate *inflate // nil without permessage-deflate
+
+	head  []byte // of the frame that is crossing, while it is incomplete
+	frame wsFrame
+	in    bool // the frame's payload is crossing
+	// message says that fragments of a message are under way.
+	message bool
+	clear   []byte // unmasked payload
+}
+
+// A wsFrame is what a frame's header says.
+type wsFrame struct {
+	op       byte
+	fin      bool
+	rsv      byte
+	masked   bool
+	mask     [4]byte
+	at       int // bytes of the payload that have been unmasked
+	left     uint64
+	deflated bool
+}
+
+func (f *wsFrame) control() bool { return f.op >= opClose }
+
+// write takes the next bytes. After an error, which says what is wrong, the
+// direction cannot be read any further, from p[n] on.
+func (w *wsCut) write(p []byte) (n int, err error) {
+	for n < len(p) {
+		if !w.in {
+			k, done := w.header(p[n:])
+			n += k
+			if !done {
+				return n, nil
+			}
+			if err := w.begin(); err != nil {
+				return n, err
+			}
+		}
+		k := int(min(uint64(len(p)-n), w.frame.left))
+		w.frame.left -= uint64(k)
+		w.payload(p[n : n+k])
+		n += k
+		if w.frame.left == 0 {
+			w.in = false
+			w.end()
+		}
+	}
+	return n, nil
+}
+
+// header collects a frame's header and reads it when it is complete.
+func (w *wsCut) header(p []byte) (n int, done bool) {
+	for n < len(p) && len(w.head) < wsHeadSize(w.head) {
+		w.head = append(w.head, p[n])
+		n++
+	}
+	return n, len(w.head) == wsHeadSize(w.head)
+}
+
+// wsHeadSize is how long a header is that begins with b.
+func wsHeadSize(b []byte) int {
+	if len(b) < 2 {
+		return 2
+	}
+	size := 2
+	switch b[1] & 0x7f {
+	case 126:
+		size += 2
+	case 127:
+		size += 8
+	}
+	if b[1]&0x80 != 0 {
+		size += 4
+	}
+	return size
+}
+
+// begin reads a complete header.
+func (w *wsCut) begin() error {
+	b := w.head
+	w.head = w.head[:0]
+	f := wsFrame{op: b[0] & 0x0f, fin: b[0]&0x80 != 0, rsv: b[0] & 0x70, masked: b[1]&0x80 != 0}
+	switch length := b[1] & 0x7f; length {
+	case 126:
+		f.left = uint64(binary.BigEndian.Uint16(b[2:]))
+	case 127:
+		f.left = binary.BigEndian.Uint64(b[2:])
+	default:
+		f.left = uint64(length)
+	}
+	if f.masked {
+		copy(f.mask[:], b[len(b)-4:])
+	}
+	deflated := w.frame.deflated
+	switch {
+	case f.left>>63 != 0:
+		return errWSLength
+	case f.op > opPong || f.op > opBinary && f.op < opClose:
+		return errWSOpcode
+	case f.control() && (!f.fin || f.left > 125):
+		return errWSControl
+	case f.control():
+		f.deflated = deflated // belongs to the message around it
+	case (f.op == opContinue) != w.message:
+		return errWSSequence
+	case f.op == opContinue:
+		f.deflated = deflated
+	default:
+		f.deflated = f.rsv == 0x40 && w.inflate != nil && !w.inflate.broken
+		form := wsForms[f.op]
+		if f.rsv != 0 && !f.deflated {
+			form = tap.FormBytes // an extension that is not known
+		}
+		w.out.begin(form, f.fin)
+		if f.deflated {
+			w.inflate.begin()
+		}
+	}
+	if !f.control() {
+		w.message = !f.fin
+	}
+	w.frame, w.in = f, true
+	return nil
+}
+
+// payload takes bytes of the frame that is crossing.
+func (w *wsCut) payload(p []byte) {
+	f := &w.frame
+	if f.masked {
+		p = w.unmask(p)
+	}
+	switch {
+	case f.control():
+		w.out.control(p)
+	case f.deflated:
+		w.inflate.write(p, &w.out)
+	default:
+		w.out.data(p, f.left == 0 && f.fin)
+	}
+}
+
+func (w *wsCut) unmask(p []byte) []byte {
+	w.clear = w.clear[:0]
+	if cap(w.clear) > roomy {
+		w.clear = nil
+	}
+	f := &w.frame
+	for _, c := range p {
+		w.clear = append(w.clear, c^f.mask[f.at&3])
+		f.at++
+	}
+	return w.clear
+}
+
+// end ends the frame, and its message if this was the last of it.
+func (w *wsCut) end() {
+	f := &w.frame
+	switch {
+	case f.control():
+		w.out.endControl(wsForms[f.op])
+	case f.fin:
+		if f.deflated {
+			w.inflate.end(&w.out)
+		}
+		w.out.end()
+	}
+}
+
+// close records what is left of a message that never ended.
+func (w *wsCut) close() {
+	if w.inflate != nil {
+		w.inflate.close()
+	}
+	w.out.close()
+}

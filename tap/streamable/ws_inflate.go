@@ -1,0 +1,146 @@
+package streamable
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// maxTakeover is how far back a message may refer to those before it (RFC 7692,
+// 7.1.2).
+const maxTakeover = 32 << 10
+
+// flushed is what a sender takes off the end of each message (RFC 7692, 7.2.1):
+// the empty block with which a compressor flushes.
+var flushed = []byte{0, 0, 0xff, 0xff}
+
+// maxRestarts is how often the compressed stream may end within one message.
+const maxRestarts = 16
+
+var errRestarts = errors.New("its compressed stream ends too often")
+
+// An inflate undoes permessage-deflate in one direction.
+type inflate struct {
+	fresh    bool // each message stands alone
+	dec      *decoder
+	window   []byte // the end of what came before
+	restarts int
+	// coded is the message as it crosses, until something of it is decoded.
+	coded []byte
+	plain bool
+	// raw says that the message that is crossing cannot be decoded. Where
+	// messages refer to each other no later one can be either.
+	raw, broken bool
+	note        func(string)
+}
+
+// begin begins a message.
+func (i *inflate) begin() {
+	i.coded, i.plain, i.raw, i.restarts = nil, false, false, 0
+	if i.fresh {
+		i.close()
+	}
+}
+
+// write decodes bytes of a message.
+func (i *inflate) write(p []byte, out *wsMessages) {
+	if i.raw {
+		out.data(p, false)
+		return
+	}
+	if !i.plain && len(i.coded)+len(p) <= maxSecretBody {
+		i.coded = append(i.coded, p...)
+	} else {
+		i.plain, i.coded = true, nil
+	}
+	if err := i.push(p, out); err != nil {
+		i.fail(err, p, out)
+	}
+}
+
+// end decodes the rest of a message.
+func (i *inflate) end(out *wsMessages) {
+	if i.raw {
+		return
+	}
+	if err := i.push(flushed, out); err != nil {
+		i.fail(err, nil, out)
+	}
+}
+
+// fail goes on with a message that cannot be decoded further than before p.
+func (i *inflate) fail(err error, p []byte, out *wsMessages) {
+	i.raw, i.broken = true, !i.fresh
+	i.close()
+	i.note("a compressed WebSocket message could not be decoded: " + err.Error())
+	out.turnRaw()
+	if !i.plain {
+		p = i.coded
+	}
+	out.data(p, false)
+}
+
+// push decodes p. A sender may end the compressed stream within a message (RFC
+// 7692, 7.2.3.4); then the next one begins at once.
+func (i *inflate) push(p []byte, out *wsMessages) error {
+	for {
+		if i.dec == nil {
+			dict := i.window[max(0, len(i.window)-maxTakeover):]
+			i.dec = newDecoder(func(r io.Reader) (io.Reader, error) {
+				return flate.NewReaderDict(r, dict), nil
+			})
+		}
+		err := i.dec.write(p, func(b []byte) {
+			i.remember(b)
+			i.plain, i.coded = true, nil
+			out.data(b, false)
+		})
+		if i.dec.err == nil || !errors.Is(i.dec.err, io.EOF) {
+			return err
+		}
+		rest := i.dec.in
+		i.close()
+		if len(rest) == 0 {
+			return nil
+		}
+		if i.restarts++; i.restarts > maxRestarts {
+			return errRestarts
+		}
+		p = rest
+	}
+}
+
+// remember keeps the end of what was decoded, for a stream that begins anew.
+func (i *inflate) remember(b []byte) {
+	if i.fresh {
+		return
+	}
+	if len(i.window)+len(b) > 2*maxTakeover {
+		i.window = i.window[:copy(i.window, i.window[max(0, len(i.window)-maxTakeover):])]
+	}
+	i.window = append(i.window, b...)
+}
+
+func (i *inflate) close() {
+	if i.dec != nil {
+		i.dec.close()
+		i.dec = nil
+	}
+}
+
+// cutParams cuts the value of an extension into its name and its parameters'
+// names and values.
+func cutParams(value string) (name string, params []string) {
+	first, _, _ := strings.Cut(value, ",")
+	for i, p := range strings.Split(first, ";") {
+		p = strings.ToLower(strings.Trim(p, " \t"))
+		if i == 0 {
+			name = p
+		} else {
+			params = append(params, p)
+		}
+	}
+	return name, params
+}

@@ -1,0 +1,276 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+func TestChanges(t *testing.T) {
+	long := strings.Repeat("la ", 100)
+	for _, c := range []struct{ before, after, want string }{
+		{`{"a":1,"b":[true,null]}`, `{"b":[true,null],"a":1.0}`, ""},
+		{`[1e400,12345678901234567890]`, `[10e399,1.2345678901234567890e19]`, ""},
+		{`{"a":12345678901234567890}`, `{"a":12345678901234567891}`, `a: 12345678901234567890 > 12345678901234567891`},
+		{`{"a":1}`, `{"a":"1"}`, `a: 1 > "1"`},
+		{`{"a":1,"b":2}`, `{"b":3,"c":[1,{"d":2}]}`, `a: 1 > ; b: 2 > 3; c:  > [1,{"d":2}]`},
+		{`{"content":[{"text":"a"},{"text":"b"}]}`, `{"content":[{"text":"a"},{"text":"c"}]}`, `content[1].text: "b" > "c"`},
+		{`[1,2,3]`, `[1,9,2,3]`, `[1]:  > 9`},
+		{`[1,2,3,4]`, `[1,4]`, `[1]: 2 > ; [2]: 3 > `},
+		{`[[1,2,3],5]`, `[[1,9,2,3],6]`, `[0][1]:  > 9; [1]: 5 > 6`},
+		{`{"odd key":1,"":2}`, `{"odd key":2,"":3}`, `[""]: 2 > 3; ["odd key"]: 1 > 2`},
+		{`{"t":"one\ntwo\nthree\nfour"}`, `{"t":"one\n2\nthree\nfour"}`, `t line 2: "two" > "2"`},
+		{`{"t":"one\ntwo"}`, `{"t":"one\ntwo\nthree"}`, `t line 3:  > "three"`},
+		{`{"t":"` + long + `x` + long + `"}`, `{"t":"` + long + `y` + long + `"}`, `t: …"a la la la la la la xla la la la la la la"… > …"a la la la la la la yla la la la la la la"…`},
+		{`{"t":"a"}`, `{"t":"` + long + `"}`, `t: "a" > "` + long[:maxShown] + `…"`},
+		{`{"t":null}`, `{}`, `t: null > `},
+		{`true`, `{"a":1}`, `: true > {"a":1}`},
+		{`nonsense`, `nonsense`, ""},
+		{`nonsense`, `{}`, `: nonsense > {}`},
+	} {
+		changes, more := Changes([]byte(c.before), []byte(c.after), 20)
+		var got []string
+		for _, ch := range changes {
+			got = append(got, ch.Path+": "+ch.Old+" > "+ch.New)
+		}
+		if s := strings.Join(got, "; "); s != c.want || more != 0 {
+			t.Errorf("%.60s to %.60s:\ngot  %s, %d more\nwant %s", c.before, c.after, s, more, c.want)
+		}
+	}
+	changes, more := Changes([]byte(`[1,2,3,4,5]`), []byte(`[6,7,8,9,0]`), 2)
+	if len(changes) != 2 || more != 3 {
+		t.Errorf("%d changes, %d more", len(changes), more)
+	}
+}
+
+// Whatever is compared, equal values have no changes and others have some, in
+// both directions as many.
+func TestChangesProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var random func(depth int) any
+	random = func(depth int) any {
+		switch n := rng.IntN(7); {
+		case n == 0 && depth < 4:
+			object := map[string]any{}
+			for range rng.IntN(4) {
+				object[string(rune('a'+rng.IntN(3)))] = random(depth + 1)
+			}
+			return object
+		case n == 1 && depth < 4:
+			list := []any{}
+			for range rng.IntN(4) {
+				list = append(list, random(depth+1))
+			}
+			return list
+		case n == 2:
+			return strings.Repeat("x\n", rng.IntN(4)) + string(rune('a'+rng.IntN(2)))
+		case n == 3:
+			return rng.IntN(2) == 0
+		case n == 4:
+			return nil
+		}
+		return rng.IntN(3)
+	}
+	for range 20_000 {
+		va, vb := random(0), random(0)
+		a, _ := json.Marshal(va)
+		b, _ := json.Marshal(vb)
+		forth, more := Changes(a, b, 1000)
+		back, moreBack := Changes(b, a, 1000)
+		if len(forth) != len(back) || more != 0 || moreBack != 0 || (len(forth) == 0) != (string(a) == string(b)) {
+			t.Fatalf("%s to %s: %v, back %v", a, b, forth, back)
+		}
+		for _, c := range forth {
+			if c.Old == c.New {
+				t.Fatalf("%s to %s: %+v", a, b, c)
+			}
+		}
+	}
+}
+
+// Hostile answers take neither the stack nor time without end.
+func TestChangesHostile(t *testing.T) {
+	deep := func(n int, inside string) []byte {
+		return []byte(strings.Repeat("[", n) + inside + strings.Repeat("]", n))
+	}
+	wide := func(last string) []byte {
+		return []byte("[" + strings.Repeat(`{"a":"b\nc\nd"},`, 20_000) + last + "]")
+	}
+	lines := func(c string) []byte { return []byte(`{"t":"` + strings.Repeat(c+`\n`, 100_000) + `"}`) }
+	for i, c := range [][2][]byte{
+		{deep(9000, "1"), deep(9000, "2")},
+		{deep(20_000, "1"), deep(20_000, "2")}, // deeper than can be read
+		{deep(1000, strings.Repeat("1,", 50_000)+"1"), deep(1000, strings.Repeat("1,", 50_000)+"2")},
+		{wide("1"), wide("2,3")},
+		{wide("1"), []byte("[]")},
+		{lines("a"), lines("b")},
+		{[]byte(`{"t":1e999999999999999999999}`), []byte(`{"t":1e99999999999999999999}`)},
+	} {
+		changes, _ := Changes(c[0], c[1], MaxChanges)
+		if len(changes) == 0 {
+			t.Errorf("case %d: nothing changed", i)
+		}
+		for _, ch := range changes {
+			if len(ch.Old)+len(ch.New) > 20*maxShown {
+				t.Errorf("case %d: a change of %d bytes", i, len(ch.Old)+len(ch.New))
+			}
+		}
+	}
+}
+
+func TestDecimal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	spell := func() string {
+		digits := func(n int) string {
+			s := ""
+			for range n {
+				s += string("0123456789"[rng.IntN(10)])
+			}
+			return s
+		}
+		s := []string{"", "-"}[rng.IntN(2)]
+		whole := strings.TrimLeft(digits(rng.IntN(4)), "0")
+		if whole == "" {
+			whole = "0"
+		}
+		s += whole
+		if rng.IntN(2) == 0 {
+			s += "." + digits(1+rng.IntN(3))
+		}
+		if rng.IntN(2) == 0 {
+			s += []string{"e", "E"}[rng.IntN(2)] + []string{"", "+", "-"}[rng.IntN(3)] + digits(1)
+		}
+		return s
+	}
+	var all []string
+	for range 700 {
+		all = append(all, spell())
+	}
+	for _, a := range all {
+		for _, b := range all {
+			x, okA := new(big.Rat).SetString(a)
+			y, okB := new(big.Rat).SetString(b)
+			if !okA || !okB {
+				t.Fatalf("%s or %s is no number", a, b)
+			}
+			if (decimal(a) == decimal(b)) != (x.Cmp(y) == 0) {
+				t.Fatalf("%s is %s, %s is %s", a, decimal(a), b, decimal(b))
+			}
+		}
+	}
+}
+
+// deltas are those of some frames, as text.
+func deltas(t *testing.T, a *Answers, all []tap.Frame) (out []string) {
+	t.Helper()
+	read(t, all, func(_ *Feed, r *Row) {
+		for _, d := range a.Add(r) {
+			s := fmt.Sprintf("%d after %d:", d.Message.Seq, d.Previous.Seq)
+			for _, c := range d.Changes {
+				s += " " + c.Path
+			}
+			out = append(out, s)
+		}
+	})
+	return out
+}
+
+func TestAnswers(t *testing.T) {
+	got := deltas(t, NewAnswers(), frames(t, `
+		> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"y":2},"_meta":{"progressToken":1}}}
+		< {"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"one"}]}}
+		> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":2},"arguments":{"y":2.0,"x":1e0},"name":"a"}}
+		> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a","arguments":{"x":1}}}
+		< {"jsonrpc":"2.0","id":3,"result":{"content":[{"text":"other"}]}}
+		< {"jsonrpc":"2.0","id":2,"result":{"content":[{"text":"two"}]}}
+		> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"y":2}}}
+		< {"jsonrpc":"2.0","id":4,"error":{"code":1,"message":"gone"}}
+		> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"y":2}}}
+		< {"jsonrpc":"2.0","id":5,"error":{"message":"gone","code":1}}
+		> {"jsonrpc":"2.0","id":6,"method":"ping"}
+		< {"jsonrpc":"2.0","id":6,"result":{}}
+		< {"jsonrpc":"2.0","id":7,"method":"ping"}
+		> {"jsonrpc":"2.0","id":7,"result":{"a":1}}
+		> [{"jsonrpc":"2.0","id":8,"method":"ping"}]
+		< [{"jsonrpc":"2.0","id":8,"result":{"a":1}}]
+	`))
+	want := []string{
+		"6 after 2: result.content[0].text",
+		"8 after 6: error result",
+		"10 after 8:",
+		"16 after 12: result.a",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// However many questions there are and however large the answers, memory is
+// bounded, and what could not be compared is told.
+func TestAnswersAreBounded(t *testing.T) {
+	a := NewAnswers()
+	x := NewFeed(noRaw)
+	seq := uint64(0)
+	add := func(lane tap.Lane, raw string) {
+		seq++
+		r, err := x.Add(&tap.Frame{Seq: seq, At: time.Duration(seq), Lane: lane, Raw: []byte(raw), Size: int64(len(raw))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range a.Add(r) {
+			t.Errorf("%+v", d)
+		}
+		if len(a.last) > MaxAnswers || a.order.Len() != len(a.last) || a.bytes > MaxAnswerBytes || len(a.asked) > 1 {
+			t.Fatalf("%d answers of %d bytes, %d questions", len(a.last), a.bytes, len(a.asked))
+		}
+	}
+	big := strings.Repeat("x", MaxAnswer-100)
+	for i := range 3 * MaxAnswers {
+		text := "small"
+		if i%3 == 0 {
+			text = big
+		}
+		if i%100 == 99 {
+			text = big + big
+		}
+		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"n":%d}}`, i, i))
+		add(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"text":%q}}`, i, text))
+	}
+	if a.TooLarge != 15 || a.Forgotten == 0 {
+		t.Errorf("%d too large, %d forgotten", a.TooLarge, a.Forgotten)
+	}
+}
+
+func TestRecent(t *testing.T) {
+	c := NewRecent(1000)
+	for seq := uint64(1); seq <= 5000; seq++ {
+		if seq%7 == 0 {
+			continue // a gap
+		}
+		c.Add(&tap.Frame{Seq: seq, Raw: make([]byte, 10)})
+		if len(c.frames) > 4096 {
+			t.Fatalf("%d frames are held", len(c.frames))
+		}
+	}
+	for seq, want := range map[uint64]bool{5000: true, 4999: true, 4998: false, 4901: true, 4800: false, 1: false, 6000: false} {
+		if f, ok := c.Get(seq); ok != want || ok && f.Seq != seq {
+			t.Errorf("%d: %v, %d", seq, ok, f.Seq)
+		}
+	}
+	c.Add(&tap.Frame{Seq: 7000, Raw: make([]byte, 2000)})
+	if _, ok := c.Get(7000); ok || c.bytes != 0 {
+		t.Errorf("%d bytes are held", c.bytes)
+	}
+	for seq := range uint64(recentFrames + 10) {
+		c.Add(&tap.Frame{Seq: 10_000 + seq})
+	}
+	if n := len(c.frames) - c.head; n != recentFrames {
+		t.Errorf("%d frames are held", n)
+	}
+}

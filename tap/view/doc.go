@@ -1,0 +1,14 @@
+// Package view makes of frames what a person looks at: lines, items for a
+// filter, calls with all that belongs to them, and what changed between two
+// answers. The command line and the viewer both draw from it, so that they
+// agree. It is pure: frames go in, in the order of their numbers, and its
+// memory grows with what is open and no further, unless a type says otherwise.
+//
+// A [Feed] reads each frame once and ties its messages together. What it
+// returns for a frame, a [Row], is valid until the next frame; from it come the
+// [Line] of a frame or of one message, and the [filter.Item] that a filter
+// matches. An [Outline] gathers rows into calls, as [Node] values, in the order
+// in which the calls began. A [Future] is a first pass over a recording for
+// filters that ask what the frames after one say. [Answers] compares each
+// answer with the one before it.
+package view

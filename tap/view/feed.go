@@ -1,0 +1,253 @@
+package view
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Feed turns the frames of one recording, in order, into rows. It is not for
+// use by several goroutines at once.
+type Feed struct {
+	// Index is what a first pass told of sessions, nil without one.
+	Index *tap.SessionIndex
+
+	raw     func(io.Writer, tap.Frame) error
+	tracker tap.SessionTracker
+	calls   map[tap.Ref]*call
+	// status is that of each HTTP exchange that is not over.
+	status map[uint64]int
+	joined bool
+	facts  tap.Facts // of the recording, if it joined
+	row    Row
+}
+
+// A call is what is remembered of an open call for the sake of its answers.
+type call struct {
+	first    Question
+	answered bool
+	more     map[tap.Ref]Question // its further requests that are open
+}
+
+// A Question is a request without an answer.
+type Question struct {
+	Ref  tap.Ref
+	Lane tap.Lane
+	At   time.Duration
+	// ID is the id as it stands on the wire, at most [tap.MaxWord] bytes of it.
+	ID []byte
+	// Method and Subject are what it asks; see [tap.Subject].
+	Method, Subject string
+	// Cancelled says that the end of its call was asked for.
+	Cancelled bool
+	target    target
+}
+
+// NewFeed makes a Feed. Raw writes all bytes of a frame that is not whole.
+func NewFeed(raw func(io.Writer, tap.Frame) error) *Feed {
+	return &Feed{raw: raw, calls: map[tap.Ref]*call{}, status: map[uint64]int{}}
+}
+
+// A Row is a frame with what is known of it. It and all that it holds are valid
+// until the next frame is added.
+type Row struct {
+	Frame *tap.Frame
+	// Message is the peek of a frame that carries traffic, zero for others.
+	Message tap.Message
+	// Event is what a frame about the run says; its Name is "" if that cannot
+	// be read.
+	Event tap.Event
+	// Parts says for each message what it is to which call; see [tap.Tracker].
+	Parts []tap.Part
+	// Ended are the calls that are over with this frame.
+	Ended []*tap.Call
+	// Session is the number of its session, 0 if it has none or that is not
+	// known yet; see [tap.Sessions].
+	Session int
+	// Revision is the one that the session has agreed on so far, or else the
+	// last that was asked for; [tap.Dialect] in a session of the 002 dialect.
+	Revision tap.Revision
+	// Status is the HTTP status of the frame's exchange, 0 as long as there is
+	// none.
+	Status int
+
+	// Doubtful says that frames that were not added may matter; see
+	// [Feed.Joins].
+	Doubtful bool
+
+	// to are the requests that the messages answer, by their places.
+	to []Question
+}
+
+// Add reads the next frame. The error is that of reading a frame that is not
+// whole.
+func (x *Feed) Add(f *tap.Frame) (*Row, error) {
+	r := &x.row
+	*r = Row{Frame: f, to: r.to[:0]}
+	switch f.Lane {
+	case tap.Life:
+		x.life(r)
+		r.Session = x.tracker.AddEvent(f, &r.Event)
+		r.Ended = x.tracker.Ended()
+	case tap.ToServer, tap.ToClient:
+		m, err := x.peek(f)
+		if err != nil {
+			return nil, err
+		}
+		r.Message = m
+		r.Session, r.Parts = x.tracker.Add(f, &r.Message)
+		r.Ended = x.tracker.Ended()
+	default:
+		r.Session, _ = x.tracker.Add(f, nil)
+		r.Ended = x.tracker.Ended()
+	}
+	r.Session = x.Index.Of(f, r.Session)
+	x.tie(r)
+	r.Doubtful = x.joined && x.doubtful(r)
+	if f.Exchange != 0 && r.Status == 0 {
+		r.Status = x.status[f.Exchange]
+	}
+	r.Revision = x.revision()
+	return r, nil
+}
+
+// peek reads the envelope of a frame of any size.
+func (x *Feed) peek(f *tap.Frame) (tap.Message, error) {
+	if f.Whole() {
+		return tap.PeekFrame(f), nil
+	}
+	s := tap.NewFrameScanner(f.Form)
+	if err := x.raw(s, *f); err != nil {
+		return tap.Message{}, err
+	}
+	return s.Message(), nil
+}
+
+// life reads an event, and follows the HTTP exchanges.
+func (x *Feed) life(r *Row) {
+	if e, err := tap.ParseEvent(r.Frame.Raw); err == nil {
+		r.Event = e
+	}
+	if r.Frame.Exchange == 0 {
+		return
+	}
+	switch r.Event.Name {
+	case tap.EventResponse:
+		r.Status = r.Event.Status
+		x.status[r.Frame.Exchange] = r.Event.Status
+	case tap.EventEnd:
+		r.Status = x.status[r.Frame.Exchange]
+		delete(x.status, r.Frame.Exchange)
+	}
+}
+
+func (x *Feed) revision() tap.Revision {
+	facts := x.tracker.Facts()
+	if x.joined && facts.Era == "" {
+		facts = x.facts
+	}
+	switch {
+	case facts.Dialect != "":
+		return tap.Dialect
+	case facts.Revision != "":
+		return facts.Revision
+	}
+	return facts.Requested
+}
+
+// tie remembers requests until their answers come.
+func (x *Feed) tie(r *Row) {
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		var to Question
+		switch p.Kind {
+		case tap.Request:
+			x.asked(p, r.message(i))
+		case tap.Response, tap.ErrorResponse:
+			to = x.answered(p)
+		}
+		if p.Role == tap.RoleCancel && x.calls[p.Call] != nil {
+			x.calls[p.Call].first.Cancelled = true
+		}
+		r.to = append(r.to, to)
+	}
+	for _, c := range r.Ended {
+		delete(x.calls, c.Ref)
+	}
+}
+
+// message returns the message of a part.
+func (r *Row) message(i int) *tap.Message {
+	if r.Message.Kind == tap.Batch && i < len(r.Message.Batch) {
+		return &r.Message.Batch[i]
+	}
+	return &r.Message
+}
+
+// asked notes a request. Its texts are cloned, as a small frame keeps alive
+// what was stored with it.
+func (x *Feed) asked(p *tap.Part, m *tap.Message) {
+	q := Question{
+		Ref: p.Message, Lane: p.Lane, At: p.At, ID: slices.Clone(m.ID[:min(len(m.ID), tap.MaxWord)]),
+		Method: strings.Clone(p.Method), Subject: strings.Clone(tap.Subject(*m)), target: targetOf(m.Method),
+	}
+	if p.Call == p.Message {
+		x.calls[p.Call] = &call{first: q}
+		return
+	}
+	if c := x.calls[p.Call]; c != nil {
+		if c.more == nil {
+			c.more = map[tap.Ref]Question{}
+		}
+		c.more[p.Message] = q
+	}
+}
+
+// answered returns the request that a message answers, zero if that is not
+// known any more.
+func (x *Feed) answered(p *tap.Part) Question {
+	c := x.calls[p.Call]
+	switch {
+	case c == nil || p.Request == tap.Ref{}:
+		return Question{}
+	case p.Request == p.Call:
+		c.answered = true
+		return c.first
+	}
+	q := c.more[p.Request]
+	delete(c.more, p.Request)
+	return q
+}
+
+// Unanswered returns the requests without an answer, in the order in which they
+// crossed.
+func (x *Feed) Unanswered() []Question {
+	var all []Question
+	for _, c := range x.calls {
+		if !c.answered {
+			all = append(all, c.first)
+		}
+		for _, q := range c.more {
+			q.Cancelled = c.first.Cancelled
+			all = append(all, q)
+		}
+	}
+	slices.SortFunc(all, func(a, b Question) int { return compare(a.Ref, b.Ref) })
+	return all
+}
+
+// Sessions returns what is known of the sessions of the recording. It changes
+// with each frame and is not to be changed.
+func (x *Feed) Sessions() *tap.Sessions { return &x.tracker.Sessions }
+
+// Open returns the calls that are not over; see [tap.Tracker.Open].
+func (x *Feed) Open() []*tap.Call { return x.tracker.Open() }
+
+// compare orders messages as they crossed.
+func compare(a, b tap.Ref) int {
+	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Index, b.Index))
+}

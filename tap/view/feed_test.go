@@ -1,0 +1,289 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+)
+
+// describe is a line as text.
+func describe(l Line) string {
+	s := fmt.Sprintf("%d.%d %s %s|%s|%s", l.Part.Message.Seq, l.Part.Message.Index, l.Kind, l.Method, l.About, l.Fault)
+	if l.Failed {
+		s += " failed"
+	}
+	return s
+}
+
+func TestLines(t *testing.T) {
+	all := frames(t, `
+		> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}
+		> [{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}},7]
+		< {"jsonrpc":"2.0","id":1,"error":{"code":-3,"message":"no"}}
+		< {"jsonrpc":"2.0","id":3,"result":{"isError":true,"content":[{"type":"text","text":"bad"}]}}
+		< [{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":9,"result":{}}]
+		< hello
+		! oops
+		. {"event":"exit","code":1}
+		. nonsense
+		<4 {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:y"}}
+	`)
+	want := []string{
+		"1.0 request tools/call|echo|",
+		"2.0 batch |ping, prompts/get, invalid| failed",
+		"3.0 error tools/call|echo|-3 no failed",
+		"4.0 response prompts/get|p|isError bad failed",
+		"5.0 batch |response, response|",
+		"6.0 invalid |hello|not JSON: unexpected 'h' at byte 0 failed",
+		"7.0 stderr |oops|",
+		`8.0 exit |{"event":"exit","code":1}| failed`,
+		"9.0 life |nonsense|not an event failed",
+		"10.0 notification notifications/resources/updated|x:y|",
+	}
+	var got, messages []string
+	x := read(t, all, func(_ *Feed, r *Row) {
+		got = append(got, describe(r.Line()))
+		for i := range r.Parts {
+			messages = append(messages, describe(r.MessageLine(i)))
+		}
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, m := range []string{"2.1 request prompts/get|p|", "2.2 invalid ||JSON, but a number where a message should be failed", "5.0 response ping||"} {
+		if !slices.Contains(messages, m) {
+			t.Errorf("no %q in\n%s", m, strings.Join(messages, "\n"))
+		}
+	}
+	if q := x.Unanswered(); len(q) != 0 {
+		t.Errorf("unanswered: %+v", q)
+	}
+}
+
+// The links between requests and answers are those of a pairer, and what is
+// unanswered is what the pairer has open.
+func TestFeedPairs(t *testing.T) {
+	sessions(t, func(t *testing.T, all []tap.Frame) {
+		var p tap.Pairer
+		answered := 0
+		x := read(t, all, func(_ *Feed, r *Row) {
+			for _, l := range p.Add(r.Frame, &r.Message) {
+				part := &r.Parts[l.Message.Index]
+				if l.Kind == tap.Answers {
+					answered++
+					if part.Request != l.Request || part.Latency != l.Latency {
+						t.Errorf("%v answers %v after %v, the pairer says %v after %v", l.Message, part.Request, part.Latency, l.Request, l.Latency)
+					}
+					if q := r.to[l.Message.Index]; q.Ref != l.Request || q.Method != part.Method {
+						t.Errorf("%v answers %+v", l.Message, q)
+					}
+				}
+			}
+		})
+		if answered == 0 {
+			t.Error("nothing is answered in this session")
+		}
+		refused := map[tap.Ref]bool{} // by an error without an id, which a pairer does not know
+		read(t, all, func(_ *Feed, r *Row) {
+			for i := range r.Parts {
+				if p := &r.Parts[i]; p.Kind == tap.ErrorResponse && string(r.message(i).ID) == "null" {
+					refused[p.Request] = true
+				}
+			}
+		})
+		var got, want []tap.Ref
+		for _, q := range x.Unanswered() {
+			got = append(got, q.Ref)
+		}
+		for _, q := range p.Open() {
+			if !refused[q.Ref] {
+				want = append(want, q.Ref)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("unanswered %v, the pairer has open %v", got, want)
+		}
+	})
+}
+
+// matches lists the frames that a filter lets through.
+func matches(t *testing.T, all []tap.Frame, query string) (seqs []uint64) {
+	t.Helper()
+	f, err := filter.Parse(query, filter.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var future Future
+	x := read(t, all, func(_ *Feed, r *Row) { future.Add(r) })
+	future.End(x.Open())
+	read(t, all, func(x *Feed, r *Row) {
+		for _, it := range x.Items(nil, r, &future) {
+			ok, err := f.Match(&it)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok {
+				seqs = append(seqs, r.Frame.Seq)
+				return
+			}
+		}
+	})
+	return seqs
+}
+
+const framesToFilter = `
+		> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}
+		< {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-03-26","serverInfo":{"name":"s","version":"1"}}}
+		> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","_meta":{"progressToken":1}}}
+		< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1}}
+		< {"jsonrpc":"2.0","id":"a","method":"sampling/createMessage","params":{}}
+		> {"jsonrpc":"2.0","id":"a","result":{}}
+		< {"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":"no such file"}]}}
+		> [{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"hang"}}]
+		> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}
+		> {"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"file:///a.md"}}
+		< {"jsonrpc":"2.0","id":2,"result":{}}
+		< {"jsonrpc":"2.0","id":2,"result":{}}
+		< {"jsonrpc":"2.0","id":99,"result":{}}
+		< {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+		! warning: out of memory
+		. {"event":"exit","signal":"SIGKILL"}
+		.7 {"event":"request","method":"POST","target":"/mcp"}
+		.7 {"event":"response","status":404}
+		<7 {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+		.7 {"event":"end"}
+		<7 {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+		> [{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":6,"method":"ping"}]
+	`
+
+func TestItems(t *testing.T) {
+	all := frames(t, framesToFilter)
+	for query, want := range map[string][]uint64{
+		"method:tools/call":          {3, 7, 8},
+		"tool:echo":                  {3, 7},
+		"tool:hang":                  {8},
+		"tool:echo is:error":         {7},
+		"uri:file:///*":              {10},
+		"method:initialize":          {1, 2},
+		"id:2":                       {8, 11, 12},
+		`id:"a"`:                     {5, 6},
+		"is:pending":                 {8, 10, 22},
+		"is:pending tool:hang":       {8},
+		"is:pending method:ping":     {22}, // that of frame 8 is answered, its neighbour is not
+		"is:cancelled":               {8},
+		"is:cancelled method:ping":   nil,
+		"is:nested":                  {5, 6},
+		"is:orphan":                  {13},
+		"is:duplicate":               {12},
+		"is:unsolicited dir:life":    nil,
+		"is:unsolicited -exchange:7": {14},
+		"is:batch":                   {8, 22},
+		"kind:batch":                 {8, 22},
+		"kind:batch -method:ping":    {8}, // the other message of it
+		"kind:batch tool:*":          {8},
+		"is:error":                   {7, 16, 18},
+		"status:404":                 {18, 19, 20},
+		"kind:http_response":         {18},
+		"memory":                     {15},
+		"latency:>=30ms":             {7, 11, 12},
+		"rev:2025-03-26 seq:1..2":    {1, 2},
+		"session:1 kind:stderr":      {15},
+		"session:2":                  nil,
+		"-is:error -kind:life seq:7": nil,
+	} {
+		if got := matches(t, all, query); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+}
+
+// A frame that a reader did not load is read in pieces, and searched so.
+func TestLargeFrames(t *testing.T) {
+	all := frames(t, `
+		> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","x":"needle"}}
+		< {"jsonrpc":"2.0","id":1,"result":{"isError":true}}
+	`)
+	bytes := map[uint64][]byte{}
+	for i := range all {
+		bytes[all[i].Seq] = all[i].Raw
+		all[i].Raw = all[i].Raw[:10]
+	}
+	x := NewFeed(func(w io.Writer, f tap.Frame) error {
+		for _, c := range bytes[f.Seq] {
+			if _, err := w.Write([]byte{c}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f, err := filter.Parse("needle method:tools/call", filter.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		r, err := x.Add(&all[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := x.Items(nil, r, nil)[0]
+		if ok, err := f.Match(&it); err != nil || ok != (i == 0) {
+			t.Errorf("frame %d: %v, %v", i+1, ok, err)
+		}
+		if i == 1 && (!r.Line().Failed || r.Line().Method != "tools/call") {
+			t.Errorf("%+v", r.Line())
+		}
+	}
+}
+
+// A feed that begins in the middle says when what it makes of a frame could be
+// wrong.
+func TestDoubt(t *testing.T) {
+	doubts, sure := 0, 0
+	sessions(t, func(t *testing.T, all []tap.Frame) {
+		var parts [][]tap.Part
+		var lines []string
+		twice := tap.Notes(0)
+		whole := read(t, all, func(_ *Feed, r *Row) {
+			parts, lines = append(parts, slices.Clone(r.Parts)), append(lines, describe(r.Line()))
+			for _, c := range r.Ended {
+				twice |= c.Notes
+			}
+		})
+		for _, c := range whole.Open() {
+			twice |= c.Notes
+		}
+		if twice&(tap.NoteClash|tap.NoteTokenClash) != 0 {
+			t.Skip("the exception: an id or a token is in use twice")
+		}
+		for from := range all {
+			x := NewFeed(noRaw)
+			x.Joins(whole.tracker.Facts())
+			for i := from; i < len(all); i++ {
+				r, err := x.Add(&all[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Doubtful {
+					doubts++
+					break
+				}
+				sure++
+				if !reflect.DeepEqual(slices.Clone(r.Parts), parts[i]) && len(parts[i]) > 0 {
+					t.Fatalf("from %d: frame %d has the parts\n%+v, want\n%+v", from+1, i+1, r.Parts, parts[i])
+				}
+				if got := describe(r.Line()); got != lines[i] {
+					t.Fatalf("from %d: frame %d is %s, want %s", from+1, i+1, got, lines[i])
+				}
+			}
+		}
+	})
+	if doubts == 0 || sure < doubts {
+		t.Errorf("%d rows are doubtful, %d are not", doubts, sure)
+	}
+}

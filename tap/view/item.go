@@ -1,0 +1,141 @@
+package view
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+)
+
+// A target says which of the things that a filter knows the subject of a
+// request is.
+type target uint8
+
+const (
+	targetNone target = iota
+	targetTool
+	targetPrompt
+	targetURI
+)
+
+// targetOf goes by the method.
+func targetOf(method string) target {
+	switch method {
+	case "tools/call", "tools/invoke":
+		return targetTool
+	case "prompts/get":
+		return targetPrompt
+	case "resources/read", "resources/subscribe", "resources/unsubscribe", "notifications/resources/updated":
+		return targetURI
+	}
+	return targetNone
+}
+
+func (t target) fill(it *filter.Item, subject string) {
+	switch t {
+	case targetTool:
+		it.Tool = subject
+	case targetPrompt:
+		it.Prompt = subject
+	case targetURI:
+		it.URI = subject
+	}
+}
+
+// sessionName is a session as the filter knows it.
+func sessionName(number int) string {
+	if number == 0 {
+		return ""
+	}
+	return strconv.Itoa(number)
+}
+
+// Items appends what a filter can match of a frame to dst: one item, or, of a
+// batch, two for each message in it, of which one has the kind of the message
+// and the other that of the frame. A frame matches when one of its items does.
+// Future may be nil, as long as the filter does not need it. Of a tool, a prompt
+// or a URI an item has the first [tap.MaxSubject] bytes, and nothing where the
+// request is too large to be loaded.
+func (x *Feed) Items(dst []filter.Item, r *Row, future *Future) []filter.Item {
+	it := x.item(r)
+	if r.Message.Kind != tap.Batch || len(r.Parts) == 0 {
+		if len(r.Parts) > 0 {
+			r.fill(&it, 0, future)
+		}
+		return append(dst, it)
+	}
+	for i := range r.Parts {
+		it := it
+		r.fill(&it, i, future)
+		it.Is |= filter.IsBatch
+		dst = append(dst, it)
+		it.Kind = tap.Batch.String()
+		dst = append(dst, it)
+	}
+	return dst
+}
+
+// item is what there is to say of a frame whatever it carries.
+func (x *Feed) item(r *Row) filter.Item {
+	f := r.Frame
+	it := filter.Item{Frame: f, Session: sessionName(r.Session), Revision: string(r.Revision), Status: r.Status}
+	if !f.Whole() {
+		it.Raw = func(w io.Writer) error { return x.raw(w, *f) }
+	}
+	switch f.Lane {
+	case tap.Life:
+		it.Kind = r.Event.Name
+		if it.Kind == "" || Failed(&r.Event) {
+			it.Is |= filter.IsError
+		}
+	case tap.Stderr:
+		it.Kind = tap.Stderr.String()
+	default:
+		it.Kind = r.Message.Kind.String()
+	}
+	return it
+}
+
+// fill adds what one message says.
+func (r *Row) fill(it *filter.Item, i int, future *Future) {
+	m, p := r.message(i), &r.Parts[i]
+	it.Kind, it.ID, it.Method = m.Kind.String(), m.ID, p.Method
+	it.Is |= about(m, p)
+	switch p.Kind {
+	case tap.Request, tap.Notification:
+		if t := targetOf(m.Method); t != targetNone {
+			t.fill(it, tap.Subject(*m))
+		}
+		it.Is |= future.of(p)
+	case tap.Response, tap.ErrorResponse:
+		to := &r.to[i]
+		to.target.fill(it, to.Subject)
+		it.Latency, it.Answered = p.Latency, p.Request != tap.Ref{}
+	}
+}
+
+// about says what is known of a message without its future.
+func about(m *tap.Message, p *tap.Part) (is filter.Is) {
+	if m.IsFailure() {
+		is |= filter.IsError
+	}
+	if m.Kind == tap.Invalid {
+		is |= filter.IsInvalid
+	}
+	switch p.Role {
+	case tap.RoleOrphan:
+		is |= filter.IsOrphan
+	case tap.RoleRepeat:
+		is |= filter.IsDuplicate
+	case tap.RoleLate:
+		is |= filter.IsLate
+	}
+	if p.Parent != (tap.Ref{}) {
+		is |= filter.IsNested
+	}
+	if p.Kind == tap.Notification && p.Call == (tap.Ref{}) {
+		is |= filter.IsUnsolicited
+	}
+	return is
+}

@@ -1,0 +1,137 @@
+package view
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Line is what one line of a list says about a frame, or about one message of
+// a batch. Its texts come from the wire as they are; whoever shows them escapes
+// them.
+type Line struct {
+	// Part says what it is to which call. Of a frame that carries no message,
+	// and of a batch as a whole, only Message, Lane, At and Exchange are set.
+	Part tap.Part
+	// Kind is the name of a [tap.Kind], stderr, or the name of an event of the
+	// run ("life" where that cannot be read).
+	Kind string
+	// ID is the id as it stands on the wire, nil when there is none.
+	ID []byte
+	// Method is the method, of a response that of its request.
+	Method string
+	// About is what it is about; of a response without words of its own, what
+	// its request is about.
+	About string
+	// Failed says that it tells of a failure; Fault is that failure in words.
+	// The words of an event are for whoever shows it to find; About is its
+	// beginning.
+	Failed bool
+	Fault  string
+	// Torn says that bytes of the frame are missing.
+	Torn bool
+	// Size is the frame's, in bytes, and Took how long it took to arrive.
+	Size int64
+	Took time.Duration
+	// Event is what a frame about the run says, nil for others.
+	Event *tap.Event
+}
+
+// Line describes the frame as a whole.
+func (r *Row) Line() Line {
+	f := r.Frame
+	l := Line{
+		Part: tap.Part{Message: tap.Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange},
+		Torn: f.Torn, Size: f.Size, Took: f.Took,
+	}
+	switch {
+	case f.Lane == tap.Life:
+		r.event(&l)
+	case f.Lane == tap.Stderr:
+		l.Kind, l.About = tap.Stderr.String(), beginning(f.Raw)
+	case r.Message.Kind == tap.Batch:
+		l.Part.Kind = tap.Batch
+		l.Kind, l.About = tap.Batch.String(), tap.Subject(r.Message)
+		for i := range r.Message.Batch {
+			l.Failed = l.Failed || r.Message.Batch[i].IsFailure()
+		}
+	case len(r.Parts) == 0: // it does not mean to be a message
+		l.Part.Kind = r.Message.Kind
+		l.Kind, l.About = r.Message.Kind.String(), beginning(tap.Payload(f))
+	default:
+		return r.MessageLine(0)
+	}
+	return l
+}
+
+// event describes an event of the run.
+func (r *Row) event(l *Line) {
+	if r.Event.Name == "" {
+		l.Kind, l.About, l.Failed, l.Fault = tap.Life.String(), beginning(r.Frame.Raw), true, "not an event"
+		return
+	}
+	l.Kind, l.Event, l.Failed, l.About = r.Event.Name, &r.Event, Failed(&r.Event), beginning(r.Frame.Raw)
+}
+
+// MessageLine describes one message of the frame, by its place in Parts.
+func (r *Row) MessageLine(i int) Line {
+	f, m, p := r.Frame, r.message(i), r.Parts[i]
+	l := Line{
+		Part: p, Kind: m.Kind.String(), ID: m.ID, Method: m.Method, Failed: m.IsFailure(), Torn: f.Torn, Size: f.Size, Took: f.Took,
+		About: tap.Subject(*m),
+	}
+	switch m.Kind {
+	case tap.Invalid:
+		l.Fault, l.About = m.Reason, ""
+		if r.Message.Kind != tap.Batch {
+			l.About = beginning(tap.Payload(f))
+		}
+	case tap.ErrorResponse:
+		l.Method, l.Fault, l.About = p.Method, l.About, r.to[i].Subject
+	case tap.Response:
+		l.Method = p.Method
+		if m.IsError {
+			l.Fault, l.About = strings.TrimSpace("isError "+l.About), ""
+		}
+		if l.About == "" {
+			l.About = r.to[i].Subject
+		}
+	}
+	return l
+}
+
+// keep makes a line that may outlive its row.
+func (l Line) keep() Line {
+	l.ID = bytes.Clone(l.ID)
+	l.Method, l.About, l.Fault = strings.Clone(l.Method), strings.Clone(l.About), strings.Clone(l.Fault)
+	if l.Event != nil {
+		e := *l.Event
+		l.Event = &e
+	}
+	return l
+}
+
+// Failed reports whether an event tells of a failure. That a lane ended or a
+// connection is over is none.
+func Failed(e *tap.Event) bool {
+	switch e.Name {
+	case tap.EventSpawnFailed, tap.EventBroken, tap.EventGap:
+		return true
+	case tap.EventExit:
+		return e.Signal != "" || e.Code != nil && *e.Code != 0
+	case tap.EventResponse:
+		return e.Status >= 400
+	}
+	return e.Error != ""
+}
+
+// maxBeginning is how much of a frame that is no message stands in a line, in
+// bytes.
+const maxBeginning = 1000
+
+// beginning is the beginning of some bytes, without the end of the line.
+func beginning(raw []byte) string {
+	return string(bytes.TrimRight(raw[:min(len(raw), maxBeginning)], "\r\n"))
+}

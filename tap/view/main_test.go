@@ -1,0 +1,83 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/transcript"
+)
+
+// sessions calls fn with the frames of each session of the corpus.
+func sessions(t *testing.T, fn func(t *testing.T, frames []tap.Frame)) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", "*.txtar"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, frames, err := transcript.Parse(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fn(t, frames)
+		})
+	}
+}
+
+// frames makes frames of lines: > to the server, < to the client, ! stderr, · an
+// event; a number after the sign is the HTTP exchange. They are ten milliseconds
+// apart.
+func frames(t testing.TB, text string) (all []tap.Frame) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		sign, raw, ok := strings.Cut(line, " ")
+		f := tap.Frame{Seq: uint64(len(all) + 1), Raw: []byte(raw), Size: int64(len(raw))}
+		f.At = time.Duration(f.Seq) * 10 * time.Millisecond
+		lane, known := map[string]tap.Lane{">": tap.ToServer, "<": tap.ToClient, "!": tap.Stderr, ".": tap.Life}[sign[:1]]
+		if !ok || !known {
+			t.Fatalf("bad line %q", line)
+		}
+		f.Lane = lane
+		if number := sign[1:]; number != "" {
+			var err error
+			if f.Exchange, err = strconv.ParseUint(number, 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// noRaw is for frames that are whole.
+func noRaw(io.Writer, tap.Frame) error { return fmt.Errorf("the frame is whole") }
+
+// read feeds frames and calls fn with each row.
+func read(t testing.TB, all []tap.Frame, fn func(*Feed, *Row)) *Feed {
+	t.Helper()
+	x := NewFeed(noRaw)
+	for i := range all {
+		r, err := x.Add(&all[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn(x, r)
+	}
+	return x
+}

@@ -1,0 +1,184 @@
+package view
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+)
+
+const (
+	// MaxLines is how many of the first messages of a call a [Node] keeps, and
+	// how many of the last.
+	MaxLines = 8
+	// MaxKids is how many of the first calls within a call a [Node] keeps, and
+	// how many of the last, beside those that are not over.
+	MaxKids = 64
+	// MaxDepth is how many calls may stand below one another. A deeper one is a
+	// node of its own.
+	MaxDepth = 32
+)
+
+// A Node is a call with what belongs to it, or a line that belongs to no call.
+type Node struct {
+	// Call is nil where there is none.
+	Call *tap.Call
+	// Line is that of the call's first request, or the one that there is.
+	Line Line
+	// First and Last are the further messages of the call, of which Skipped, by
+	// their roles, are left out between the two.
+	First, Last []Line
+	Skipped     tap.RoleCounts
+	// Kids are the calls within it, of which KidsSkipped are left out after the
+	// first [MaxKids].
+	Kids        []*Node
+	KidsSkipped uint64
+	// Delta is how the answer differs from the one before it, nil where they
+	// were not compared.
+	Delta *Delta
+
+	parent *Node
+	// busy counts what it waits for: its own end, and kids that are not ready.
+	busy    int
+	queued  bool
+	crowd   int // how many kids there may be before some are left out
+	depth   int
+	is      filter.Is
+	target  target
+	status  int
+	session int
+	answer  tap.Kind
+}
+
+// An Entry is one of the things below a call: a message, a call, a request that
+// a result carried, or how much is left out at this place, of messages by their
+// roles and of calls. Exactly one of them is set.
+type Entry struct {
+	Line  *Line
+	Kid   *Node
+	Asked *tap.EmbeddedRequest
+	Roles *tap.RoleCounts
+	Calls uint64
+
+	at tap.Ref
+}
+
+// Seq is the number of the frame at which the entry stands.
+func (e *Entry) Seq() uint64 { return e.at.Seq }
+
+// Entries returns what stands below the call, in the order in which it crossed.
+func (n *Node) Entries() []Entry {
+	var all []Entry
+	last := n.Line.Part.Message
+	for i := range n.First {
+		last = n.First[i].Part.Message
+		all = append(all, Entry{Line: &n.First[i], at: last})
+	}
+	if n.Skipped != (tap.RoleCounts{}) {
+		all = append(all, Entry{Roles: &n.Skipped, at: last})
+	}
+	for i := range n.Last {
+		all = append(all, Entry{Line: &n.Last[i], at: n.Last[i].Part.Message})
+	}
+	if n.Call != nil {
+		for i := range n.Call.Asked {
+			all = append(all, Entry{Asked: &n.Call.Asked[i], at: n.Call.Asked[i].Request})
+		}
+	}
+	for i, kid := range n.Kids {
+		last = kid.Line.Part.Message
+		all = append(all, Entry{Kid: kid, at: last})
+		if i == MaxKids-1 && n.KidsSkipped > 0 {
+			all = append(all, Entry{Calls: n.KidsSkipped, at: last})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Entry) int { return compare(a.at, b.at) })
+	return all
+}
+
+// Further is how many messages and calls there are beside the first request and
+// the answer that ended the call.
+func (n *Node) Further() uint64 {
+	var all uint64
+	for role, count := range n.Call.Counts {
+		if role := tap.Role(role); role != tap.RoleRequest && role != tap.RoleResponse {
+			all += count
+		}
+	}
+	return all + uint64(len(n.Kids)) + n.KidsSkipped
+}
+
+// Unanswered reports whether the call has no answer that ends it.
+func (n *Node) Unanswered() bool {
+	return !n.Call.Status.Settled() || n.Call.Status == tap.CallCancelled && n.Call.FirstAnswer == 0
+}
+
+// add keeps a message of the call.
+func (n *Node) add(l Line) {
+	if len(n.First) < MaxLines {
+		n.First = append(n.First, l)
+		return
+	}
+	n.Last = append(n.Last, l)
+	if len(n.Last) > MaxLines {
+		n.Skipped[n.Last[0].Part.Role]++
+		copy(n.Last, n.Last[1:])
+		n.Last = n.Last[:MaxLines]
+	}
+}
+
+// Item is what a filter can match of a call as a whole, or of what is no call.
+// Is has what is true of any of its messages, Kind is that of its answer
+// (request as long as there is none), Size the sum of its frames. Its payload
+// is that of its messages, one after the other, as far as [tap.Call] lists
+// them; write writes that of a frame.
+func (n *Node) Item(write func(w io.Writer, seq uint64) error) filter.Item {
+	c := n.Call
+	it := filter.Item{
+		Frame: &tap.Frame{
+			Seq: c.Ref.Seq, At: c.At, Lane: c.Lane, Exchange: c.Exchange, Torn: n.Line.Torn,
+			Size: max(c.BytesToServer+c.BytesToClient, 1),
+		},
+		Kind: cmp.Or(n.answer, tap.Request).String(), Method: c.Method, ID: c.ID,
+		Is: n.is, Session: sessionName(n.session), Revision: string(c.Revision), Status: n.status,
+	}
+	n.target.fill(&it, c.Subject)
+	if n.Unanswered() {
+		it.Is |= filter.IsPending
+	} else {
+		it.Latency, it.Answered = c.End-c.At, true
+	}
+	if c.Cancel != (tap.Ref{}) {
+		it.Is |= filter.IsCancelled
+	}
+	it.Raw = func(w io.Writer) error {
+		last := uint64(0)
+		for i := range c.Parts {
+			seq := c.Parts[i].Message.Seq
+			if seq == last { // of a batch
+				continue
+			}
+			if err := write(w, seq); err != nil {
+				return err
+			}
+			last = seq
+		}
+		return nil
+	}
+	return it
+}
+
+// Session is the number of the call's session, 0 if it is not known.
+func (n *Node) Session() int { return n.session }
+
+// Span is from when to when the call was open; one that is not over is open
+// until the given end of the recording.
+func (n *Node) Span(end time.Duration) (from, to time.Duration) {
+	if !n.Call.Status.Settled() {
+		return n.Call.At, max(end, n.Call.At)
+	}
+	return n.Call.At, n.Call.End
+}

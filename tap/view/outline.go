@@ -1,0 +1,262 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+const (
+	// DefaultWindow is how many nodes that are ready wait for one that began
+	// before them.
+	DefaultWindow = 256
+	// linger is how many nodes a call that is over waits for, so that what
+	// comes shortly after its end, as initialized does, is below it.
+	linger = 16
+)
+
+// An Outline gathers the rows of a [Feed] into calls with all that belongs to
+// them, in the order in which they began. A call within another is below that
+// one. What belongs to no call is a node of its own.
+//
+// No call holds up the others for long: one that is still open when
+// [DefaultWindow] later nodes are ready comes when it is over, or at the end.
+// What comes after the end of a call is below it as long as it waits, and else a
+// node of its own.
+type Outline struct {
+	// Stderr says that what the server writes to its standard error is wanted
+	// too.
+	Stderr bool
+	// Flat says that a call within another is a node of its own too.
+	Flat bool
+	// Keep, if it is not nil, decides on each line that belongs to no call: i is
+	// the message's place in the row, -1 where it carries none.
+	Keep func(r *Row, i int) bool
+	// Answers compares answers, if it is not nil.
+	Answers *Answers
+
+	window  int
+	linger  int
+	nodes   map[tap.Ref]*Node // the calls that have not been returned
+	queue   []*Node           // in order, from head on
+	head    int
+	ready   int // how many in the queue are
+	overdue map[*Node]struct{}
+	out     []*Node
+}
+
+// NewOutline makes an Outline.
+func NewOutline() *Outline {
+	return &Outline{window: DefaultWindow, linger: linger, nodes: map[tap.Ref]*Node{}, overdue: map[*Node]struct{}{}}
+}
+
+// Live says that from now on nodes are wanted as soon as they are ready, in
+// whatever order.
+func (o *Outline) Live() { o.window, o.linger = 0, 0 }
+
+// Add takes the next row and returns the nodes whose turn it is. The slice is
+// valid until the next call; the nodes are handed over.
+func (o *Outline) Add(r *Row) []*Node {
+	clear(o.out)
+	o.out = o.out[:0]
+	if len(r.Parts) == 0 {
+		if (o.Stderr || r.Frame.Lane != tap.Stderr) && notable(r) && o.keeps(r, -1) {
+			o.push(&Node{Line: r.Line().keep()})
+		}
+	}
+	for i := range r.Parts {
+		o.part(r, i)
+	}
+	if o.Answers != nil {
+		for _, d := range o.Answers.Add(r) {
+			if n := o.nodes[d.Call]; n != nil {
+				n.Delta = d
+			}
+		}
+	}
+	for _, c := range r.Ended {
+		if n := o.nodes[c.Ref]; n != nil {
+			n.Call = c
+			o.less(n)
+		}
+	}
+	o.advance()
+	return o.out
+}
+
+// notable reports whether what carries no message has a place among calls: what
+// became of the run does, the coming and going of connections and what does not
+// mean to be a message does not.
+func notable(r *Row) bool {
+	if r.Frame.Lane == tap.ToServer || r.Frame.Lane == tap.ToClient {
+		return false
+	}
+	if r.Frame.Lane == tap.Stderr || r.Event.Name == "" || Failed(&r.Event) {
+		return true
+	}
+	switch r.Event.Name {
+	case tap.EventStart, tap.EventExit, tap.EventSignal:
+		return true
+	}
+	return false
+}
+
+func (o *Outline) keeps(r *Row, i int) bool { return o.Keep == nil || o.Keep(r, i) }
+
+// part takes one message.
+func (o *Outline) part(r *Row, i int) {
+	p, m := &r.Parts[i], r.message(i)
+	if p.Call == p.Message {
+		n := &Node{Line: r.MessageLine(i).keep(), busy: 1, is: about(m, p), target: targetOf(m.Method), status: r.Status, session: r.Session}
+		o.nodes[p.Call] = n
+		if parent := o.nodes[p.Parent]; parent != nil && parent.depth < MaxDepth && !o.Flat {
+			o.adopt(parent, n)
+		} else {
+			o.push(n)
+		}
+		return
+	}
+	n := o.nodes[p.Call]
+	if n == nil {
+		if o.keeps(r, i) {
+			o.push(&Node{Line: r.MessageLine(i).keep()})
+		}
+		return
+	}
+	n.add(r.MessageLine(i).keep())
+	n.is |= about(m, p)
+	n.status = max(n.status, r.Status)
+	if p.Role == tap.RoleResponse || p.Role == tap.RoleLate {
+		n.answer = p.Kind
+	}
+}
+
+// push adds a node to the queue.
+func (o *Outline) push(n *Node) {
+	n.queued = true
+	o.queue = append(o.queue, n)
+	if n.busy == 0 {
+		o.ready++
+	}
+}
+
+// adopt puts a call below another.
+func (o *Outline) adopt(parent, kid *Node) {
+	kid.parent, kid.depth = parent, parent.depth+1
+	parent.Kids = append(parent.Kids, kid)
+	o.more(parent)
+	if parent.crowd == 0 {
+		parent.crowd = 4 * MaxKids
+	}
+	if len(parent.Kids) > parent.crowd {
+		o.thin(parent)
+		parent.crowd = max(4*MaxKids, 2*len(parent.Kids))
+	}
+}
+
+// thin leaves out calls in the middle of those below a node.
+func (o *Outline) thin(parent *Node) {
+	kids := parent.Kids
+	kept := kids[:MaxKids]
+	for i, kid := range kids[MaxKids:] {
+		if kid.busy > 0 || i >= len(kids)-2*MaxKids {
+			kept = append(kept, kid)
+			continue
+		}
+		parent.KidsSkipped++
+		o.forget(kid)
+	}
+	clear(kids[len(kept):])
+	parent.Kids = kept
+}
+
+// more and less count what a node waits for, and tell the one above it.
+func (o *Outline) more(n *Node) {
+	n.busy++
+	if n.busy > 1 {
+		return
+	}
+	if n.parent != nil {
+		o.more(n.parent)
+	} else if n.queued {
+		o.ready--
+	}
+}
+
+func (o *Outline) less(n *Node) {
+	n.busy--
+	switch {
+	case n.busy > 0:
+	case n.parent != nil:
+		o.less(n.parent)
+	case n.queued:
+		o.ready++
+	default:
+		delete(o.overdue, n)
+		o.give(n)
+	}
+}
+
+// advance returns what is ready at the head of the queue. A call there that is
+// not steps aside when too many wait for it.
+func (o *Outline) advance() {
+	for o.head < len(o.queue) {
+		n := o.queue[o.head]
+		switch {
+		case n.busy == 0 && n.Call != nil && len(o.queue)-o.head <= o.linger:
+			return
+		case n.busy == 0:
+			o.ready--
+			o.give(n)
+		case o.ready > 0 && o.ready >= o.window:
+			o.overdue[n] = struct{}{}
+		default:
+			return
+		}
+		n.queued = false
+		o.queue[o.head] = nil
+		o.head++
+		if o.head > 1024 && o.head > len(o.queue)/2 {
+			o.queue = slices.Delete(o.queue, 0, o.head)
+			o.head = 0
+		}
+	}
+	o.queue, o.head = o.queue[:0], 0
+}
+
+// give hands a node over.
+func (o *Outline) give(n *Node) {
+	o.forget(n)
+	o.out = append(o.out, n)
+}
+
+// forget takes the calls of a node out of the index.
+func (o *Outline) forget(n *Node) {
+	if n.Call != nil {
+		delete(o.nodes, n.Call.Ref)
+	}
+	for _, kid := range n.Kids {
+		o.forget(kid)
+	}
+}
+
+// End says that the recording is over, or that no more of it is wanted; open are
+// the calls that are not over. It returns the nodes that are left, in order.
+func (o *Outline) End(open []*tap.Call) []*Node {
+	o.out = nil
+	for _, c := range open {
+		if n := o.nodes[c.Ref]; n != nil {
+			n.Call = c
+		}
+	}
+	for n := range o.overdue {
+		o.give(n)
+	}
+	for _, n := range o.queue[o.head:] {
+		o.give(n)
+	}
+	slices.SortFunc(o.out, func(a, b *Node) int { return compare(a.Line.Part.Message, b.Line.Part.Message) })
+	o.queue, o.head, o.ready = nil, 0, 0
+	clear(o.overdue)
+	return o.out
+}

@@ -1,0 +1,60 @@
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// assets is the page: files that a browser takes as they are.
+//
+//go:embed assets
+var assets embed.FS
+
+// asset returns a file of the page, nil if there is none of that name.
+func asset(name string) []byte {
+	b, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+var assetTypes = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".svg":  "image/svg+xml",
+}
+
+// serveAsset is the handler of the page's files. They hold no secret.
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	if strings.HasSuffix(name, ".html") {
+		http.NotFound(w, r)
+		return
+	}
+	writeAsset(w, r, name)
+}
+
+func writeAsset(w http.ResponseWriter, r *http.Request, name string) {
+	b := asset(name)
+	if b == nil {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", assetTypes[path.Ext(name)])
+	sum := sha256.Sum256(b)
+	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "no-cache") // it is asked each time whether they are new
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	_, _ = w.Write(b)
+}

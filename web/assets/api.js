@@ -1,0 +1,75 @@
+// What the page asks the program. A page that was saved as a file has all of it
+// inside, and never gets here.
+
+/** An error that the program answered with. */
+export class Problem extends Error {
+  constructor(p) {
+    super(p.text);
+    Object.assign(this, p);
+  }
+}
+
+const gone = { kind: 'gone', text: 'mcptap does not answer.' };
+const locked = { kind: 'locked', text: 'This browser may not look any more. Open the URL that mcptap printed.' };
+
+async function ask(path, params, signal) {
+  const query = new URLSearchParams(params ?? {}).toString();
+  let res;
+  try {
+    res = await fetch(path + (query ? '?' + query : ''), { signal });
+  } catch (err) {
+    if (err.name === 'AbortError') throw err;
+    throw new Problem(gone);
+  }
+  if (res.status === 401) throw new Problem(locked);
+  if (!res.ok) {
+    const body = await res.json().catch(() => null);
+    throw new Problem(body?.problem ?? { kind: 'request', text: 'mcptap answered ' + res.status + '.' });
+  }
+  return res;
+}
+
+const base = '/api/recordings';
+const of = (key) => base + '/' + encodeURIComponent(key);
+const json = async (...args) => (await ask(...args)).json();
+
+export const recordings = (signal) => json(base, null, signal);
+export const filterHelp = () => json('/api/filter');
+export const complete = (key, q, cursor, signal) => json(of(key) + '/complete', { q, cursor }, signal);
+export const stats = (key, signal) => json(of(key) + '/stats', null, signal);
+export const detail = (key, seq, signal) => json(`${of(key)}/frames/${seq}`, null, signal);
+export const changes = (key, seq, before, signal) => json(`${of(key)}/frames/${seq}/changes`, { before }, signal);
+export const exportURL = (key, format) => of(key) + '/export?format=' + encodeURIComponent(format);
+export const bytesURL = (key, seq) => `${of(key)}/frames/${seq}/bytes?download`;
+
+/** Bytes of a frame, or of its payload, as a Uint8Array. */
+export async function bytes(key, seq, part, from, to, signal) {
+  const res = await ask(`${of(key)}/frames/${seq}/bytes`, { part, from, to }, signal);
+  return new Uint8Array(await res.arrayBuffer());
+}
+
+/**
+ * Opens a view. on.message gets each message, on.lost that the connection is
+ * gone. Each message is acknowledged when it has been
+ * taken, so that the program never gets far ahead. Returns how to end it.
+ */
+export function stream(key, options, on) {
+  const url = new URL(of(key) + '/stream', location.href);
+  url.protocol = url.protocol.replace('http', 'ws');
+  const socket = new WebSocket(url);
+  let over = false;
+  socket.onopen = () => socket.send(JSON.stringify(options));
+  socket.onmessage = (e) => {
+    if (over) return;
+    on.message(JSON.parse(e.data));
+    if (!over) socket.send('ok');
+  };
+  socket.onclose = () => {
+    if (!over) on.lost();
+    over = true;
+  };
+  return () => {
+    over = true;
+    socket.close();
+  };
+}

@@ -1,0 +1,88 @@
+// Copying, and the menus that offer it.
+
+import { announce, h } from './dom.js';
+
+/** Puts a text on the clipboard. */
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Not allowed over plain HTTP from another machine: the old way.
+    const area = h('textarea', { class: 'offstage', 'aria-hidden': 'true', tabindex: '-1' });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+  }
+  toast('Copied ' + what);
+}
+
+let shownToast;
+
+/** Says something for a moment. */
+export function toast(text) {
+  shownToast?.remove();
+  shownToast = h('div', { class: 'toast' }, text);
+  document.body.append(shownToast);
+  announce(text);
+  const mine = shownToast;
+  setTimeout(() => mine.remove(), 2200);
+}
+
+/** Quotes a word for a shell. */
+export const shellQuote = (s) => (/^[\w@%+=:,./-]+$/.test(s) ? s : `'${s.replaceAll("'", "'\\''")}'`);
+
+/** Saves what a URL of the program gives. */
+export function save(url) {
+  const a = h('a', { href: url, download: '' });
+  document.body.append(a);
+  a.click();
+  a.remove();
+}
+
+/**
+ * Makes a button that opens a menu. items() returns [{text, note, act}] each
+ * time that it is opened.
+ */
+export function menuButton(label, title, items) {
+  let list;
+  const close = (focus) => {
+    list?.remove();
+    list = null;
+    button.setAttribute('aria-expanded', 'false');
+    document.removeEventListener('pointerdown', outside, true);
+    if (focus) button.focus();
+  };
+  const outside = (e) => {
+    if (!list?.contains(e.target) && e.target !== button) close(false);
+  };
+  const open = () => {
+    list = h('div', { class: 'menu', role: 'menu', 'aria-label': title });
+    for (const it of items()) {
+      list.append(h('button', { type: 'button', role: 'menuitem', onclick: () => { close(true); it.act(); } },
+        h('span', null, it.text), it.note && h('span', { class: 'note' }, it.note)));
+    }
+    list.addEventListener('keydown', (e) => {
+      const all = [...list.children];
+      const at = all.indexOf(document.activeElement);
+      if (e.key === 'ArrowDown') all[(at + 1) % all.length].focus();
+      else if (e.key === 'ArrowUp') all[(at - 1 + all.length) % all.length].focus();
+      else if (e.key === 'Escape' || e.key === 'Tab') close(true);
+      else if (e.key !== 'Enter' && e.key !== ' ') return;
+      else return e.stopPropagation();
+      e.preventDefault();
+      e.stopPropagation();
+    });
+    wrap.append(list);
+    button.setAttribute('aria-expanded', 'true');
+    list.firstChild?.focus();
+    document.addEventListener('pointerdown', outside, true);
+  };
+  const button = h('button', {
+    type: 'button', class: 'quiet', title, 'aria-haspopup': 'menu', 'aria-expanded': 'false', onclick: () => (list ? close(true) : open()),
+  }, label);
+  const wrap = h('span', { class: 'menu-wrap' }, button);
+  wrap.open = open;
+  return wrap;
+}

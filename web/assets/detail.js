@@ -1,0 +1,133 @@
+// The panel beside the list: the frame that is selected, with the one that it
+// belongs to.
+
+import { fill, h } from './dom.js';
+import { Card } from './card.js';
+import { indexOf, mark, seqOf } from './rows.js';
+import { duration } from './text.js';
+import { arrows, kindOf, laneClass, stateOf } from './words.js';
+
+const maxKids = 12;
+
+export class Detail {
+  /**
+   * view has rows, key and over, and the methods select(id) and close().
+   */
+  constructor(el, view) {
+    this.el = el;
+    this.view = view;
+    this.tab = 'tree';
+    this.cards = [];
+    this.shown = 0;
+    this.head = h('header', { class: 'detail-head' });
+    this.body = h('div', { class: 'cards' });
+    el.append(this.head, this.body);
+  }
+
+  /** Shows the frame of an id, whether its row is in the list or not. */
+  show(id) {
+    const { rows } = this.view;
+    const row = rows.find(id);
+    this.shown = id;
+    const wanted = row < 0 ? [seqOf(id)] : this.#framesOf(row);
+    if (wanted.join() !== this.cards.map((c) => c.seq).join()) {
+      for (const c of this.cards) c.close();
+      this.cards = wanted.map((seq) => new Card(this, seq));
+      fill(this.body, this.cards.map((c) => c.el));
+      this.body.scrollTop = 0;
+    }
+    this.#label(row);
+    for (const c of this.cards) c.mark(c.seq === seqOf(id) && this.cards.length > 1);
+    const mine = this.cards.find((c) => c.seq === seqOf(id));
+    if (mine && this.cards.indexOf(mine) > 0 && !this.view.calls) mine.el.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Draws again what rows say of it: an answer may have come. */
+  refresh() {
+    if (!this.shown) return;
+    const row = this.view.rows.find(this.shown);
+    if (row >= 0 && this.#framesOf(row).join() !== this.cards.map((c) => c.seq).join()) this.show(this.shown);
+    else this.#label(row);
+  }
+
+  clear() {
+    for (const c of this.cards) c.close();
+    this.cards = [];
+    this.shown = 0;
+    fill(this.body);
+  }
+
+  // A call is its request and its answer; of any other message the one that it
+  // is about comes second.
+  #framesOf(row) {
+    const { rows } = this.view;
+    const own = seqOf(rows.id[row]);
+    if (rows.begins(row)) return [own, ...(rows.answer[row] ? [seqOf(rows.answer[row])] : [])].filter(unique);
+    const other = rows.request[row] || (rows.call[row] !== rows.id[row] ? rows.call[row] : 0);
+    if (!other) return [own];
+    return [seqOf(other), own].filter(unique);
+  }
+
+  #label(row) {
+    const { rows } = this.view;
+    const close = h('button', { type: 'button', class: 'quiet close', title: 'Close (Esc)', 'aria-label': 'Close', onclick: () => this.view.close() }, '✕');
+    if (row < 0) {
+      fill(this.head, h('div', { class: 'title' }, h('h2', null, 'Frame ' + seqOf(this.shown))), close);
+      return;
+    }
+    const call = rows.begins(row) ? row : rows.find(rows.call[row]);
+    const state = call >= 0 ? stateOf(rows, call, this.view.over) : kindOf(rows, row);
+    const title = h('div', { class: 'title' },
+      h('span', { class: 'arrow ' + laneClass[rows.lane[row]], 'aria-hidden': 'true' }, arrows[rows.lane[row]]),
+      h('h2', null, rows.methodName(row) || kindOf(rows, row).word, ' ', h('span', { class: 'about' }, rows.about[row])));
+    const chips = h('div', { class: 'chips' }, h('span', { class: 'state ' + state.look }, state.shape + ' ' + state.word + this.#took(call)), this.#links(row, call));
+    const fault = rows.fault.get(row) ?? (call >= 0 ? rows.why.get(call) : '');
+    fill(this.head, title, close, chips, fault && h('p', { class: 'fault' }, fault), this.#remarks(row));
+  }
+
+  #took(call) {
+    const { rows } = this.view;
+    return call >= 0 && rows.settled(call) && rows.end[call] ? ' · ' + duration(rows.end[call] - rows.at[call]) : '';
+  }
+
+  // The frames around it that one would want to jump to.
+  #links(row, call) {
+    const { rows } = this.view;
+    const links = [];
+    const link = (id, word) => {
+      if (!id || seqOf(id) === seqOf(rows.id[row])) return;
+      links.push(h('button', { type: 'button', class: 'chip', onclick: () => this.view.select(id), title: 'Go to frame ' + seqOf(id) }, word + ' #' + seqOf(id)));
+    };
+    if (call >= 0) {
+      const parent = rows.parent.get(call);
+      if (parent) link(parent, (rows.marks[call] & mark.guess ? 'probably within' : 'within'));
+      if (call !== row) link(rows.id[call], 'request');
+      link(rows.answer[call], 'answer');
+      let n = 0;
+      let more = 0;
+      for (let k = rows.kid[call]; k >= 0; k = rows.sibling[k]) {
+        const word = rows.begins(k) ? rows.methodName(k) : kindOf(rows, k).word;
+        if (rows.id[k] === rows.answer[call] || k === row) continue;
+        if (n++ < maxKids) link(rows.id[k], word);
+        else more++;
+        if (more > 10000) break;
+      }
+      if (more > 0) links.push(h('span', { class: 'note' }, `and ${more > 10000 ? 'over 10,000' : more} more`));
+    } else if (rows.request[row]) link(rows.request[row], 'request');
+    return links;
+  }
+
+  #remarks(row) {
+    const { rows } = this.view;
+    const m = rows.marks[row];
+    const words = [];
+    if (m & mark.torn) words.push('Bytes of this frame are missing: the recording was interrupted while it crossed.');
+    if (m & mark.clash) words.push('Another request with this id was still open.');
+    if (m & mark.guess) words.push('Nothing names the call that it belongs to; this is the likeliest of several.');
+    if (m & mark.late) words.push('It came when its call was over.');
+    if (m & mark.member) words.push(`It is message ${indexOf(rows.id[row]) + 1} of a batch.`);
+    return words.map((w) => h('p', { class: 'note' }, w));
+  }
+}
+
+const unique = (v, i, all) => all.indexOf(v) === i;

@@ -1,0 +1,63 @@
+// Making elements. Text always becomes text nodes; there is no other way in
+// this page by which a string turns into markup.
+
+/**
+ * Makes an element: h('div', {class: 'x', onclick: f, title: t}, child, …).
+ * Attributes that are null or false are left out; a child that is a string
+ * becomes a text node, one that is null nothing.
+ */
+export function h(tag, attrs, ...children) {
+  const el = document.createElement(tag);
+  for (const [name, value] of Object.entries(attrs ?? {})) {
+    if (value == null || value === false) continue;
+    if (name.startsWith('on')) el.addEventListener(name.slice(2), value);
+    else if (name === 'value' || name === 'checked') el[name] = value;
+    else el.setAttribute(name, value === true ? '' : value);
+  }
+  add(el, children);
+  return el;
+}
+
+function add(el, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) add(el, child);
+    else if (child != null && child !== false) el.append(child);
+  }
+}
+
+const svgSpace = 'http://www.w3.org/2000/svg';
+
+/** The same for SVG. */
+export function svg(tag, attrs, ...children) {
+  const el = document.createElementNS(svgSpace, tag);
+  for (const [name, value] of Object.entries(attrs ?? {})) if (value != null) el.setAttribute(name, value);
+  add(el, children);
+  return el;
+}
+
+/** Replaces what is in an element. */
+export function fill(el, ...children) {
+  el.replaceChildren();
+  add(el, children);
+  return el;
+}
+
+/** Sets a text if it is another one, which costs layout. */
+export function setText(el, text) {
+  if (el.firstChild?.nodeValue !== text || el.childNodes.length > 1) el.textContent = text;
+}
+
+/** Sets or removes an attribute, if that changes it. */
+export function setAttr(el, name, value) {
+  if (value == null || value === false) {
+    if (el.hasAttribute(name)) el.removeAttribute(name);
+  } else if (el.getAttribute(name) !== String(value)) el.setAttribute(name, value);
+}
+
+let region;
+
+/** Says something to a screen reader, politely. */
+export function announce(text) {
+  region ??= document.getElementById('announce');
+  region.textContent = text;
+}

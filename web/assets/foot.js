@@ -1,0 +1,61 @@
+// What stands below the list: how much there is, and how much of it is new.
+
+import { announce, fill, h } from './dom.js';
+import { count, plural } from './text.js';
+
+const pause = 80; // ms between two drawings
+const quiet = 3000; // ms between two announcements
+
+export class Foot {
+  el = h('footer', { class: 'foot' });
+
+  constructor(view) {
+    this.view = view;
+    this.pill = h('button', { type: 'button', class: 'news', hidden: true, onclick: () => view.toEnd() });
+  }
+
+  /** Draws it soon. */
+  plan() {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.draw();
+    }, pause);
+  }
+
+  draw() {
+    const { view } = this;
+    const { rows, recording, read } = view;
+    const all = recording ? Math.max(recording.last, read) : read;
+    const parts = [];
+    if (!view.idle && !view.problem) parts.push(`Reading ${count(read)} of ${count(all)} frames …`);
+    else if (view.query) parts.push(`${plural(rows.shown, 'row')} of ${plural(all, 'frame')}`);
+    else parts.push(plural(all, 'frame'));
+    if (rows.errors > 0) parts.push(this.#link('bad', 'Next error (e)', () => view.nextError(1), '✕ ' + plural(rows.errors, 'error')));
+    if (rows.waiting.size > 0) {
+      parts.push(this.#link(view.over ? 'bad' : 'dim', 'Show only these', () => view.filter.set('is:pending'),
+        (view.over ? '◌ no answer to ' : '◌ waiting for ') + plural(rows.waiting.size, 'call')));
+    }
+    if (rows.sessions.size > 1) parts.push(plural(rows.sessions.size, 'session'));
+    fill(this.el, h('span', { class: 'counts' }, parts.map((p) => h('span', null, p))), h('span', { class: 'hint' }, h('kbd', null, '?'), ' keys'));
+    this.#news();
+  }
+
+  #link(look, title, act, text) {
+    return h('button', { type: 'button', class: 'link ' + look, title, onclick: act }, text);
+  }
+
+  // What has come while a person looks at something further up.
+  #news() {
+    const { view } = this;
+    if (view.list?.follow) view.news = 0;
+    const news = view.list && !view.over ? view.news : 0;
+    this.pill.hidden = news === 0;
+    this.pill.textContent = `↓ ${count(news)} new`;
+    if (news === 0 || news === this.told) return;
+    this.told = news;
+    this.telling ??= setTimeout(() => {
+      this.telling = undefined;
+      if (!this.pill.hidden) announce(`${this.told} new`);
+    }, quiet);
+  }
+}

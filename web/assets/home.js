@@ -1,0 +1,130 @@
+// The list of recordings.
+
+import * as api from './source.js';
+import { fill, h, setAttr } from './dom.js';
+import { framesOf, party, revision, statusChip } from './summary.js';
+import { count, duration, plural, size, started } from './text.js';
+
+const pause = 2000; // ms between two looks
+
+export class Home {
+  /** open(key) shows a recording. */
+  constructor(root, open) {
+    this.open = open;
+    this.selected = '';
+    this.note = h('p', { class: 'lead' }, 'Loading …');
+    this.table = h('div', { class: 'recordings' });
+    this.banner = h('div', { class: 'banners', role: 'status' });
+    this.el = h('main', { class: 'home' }, h('header', null, h('h1', null, 'Recordings'), this.note), this.banner, this.table);
+    root.append(this.el);
+    document.title = 'Recordings · mcptap';
+    this.stop = new AbortController();
+    this.onvisible = () => document.visibilityState === 'visible' && this.#look();
+    document.addEventListener('visibilitychange', this.onvisible);
+    this.#look();
+  }
+
+  close_() {
+    this.stop.abort();
+    clearTimeout(this.timer);
+    document.removeEventListener('visibilitychange', this.onvisible);
+    this.el.remove();
+  }
+
+  async #look() {
+    clearTimeout(this.timer);
+    try {
+      const res = await api.recordings(this.stop.signal);
+      fill(this.banner);
+      this.#show(res.recordings ?? []);
+    } catch (err) {
+      if (err.name === 'AbortError') return;
+      fill(this.banner, h('div', { class: 'banner bad' }, h('strong', null, err.text ?? err.message), err.kind === 'gone' && [' Start ', h('code', null, 'mcptap web'), ' again; this page goes on by itself if the address is the same.']));
+    }
+    if (!document.hidden && !this.stop.signal.aborted) this.timer = setTimeout(() => this.#look(), pause);
+  }
+
+  #show(list) {
+    const stamp = JSON.stringify(list) + Math.floor(Date.now() / 6e4);
+    if (stamp === this.stamp) return;
+    this.stamp = stamp;
+    this.list = list;
+    if (list.length === 0) {
+      fill(this.note);
+      fill(this.table, nothing());
+      return;
+    }
+    const live = list.filter((r) => r.status === 'live').length;
+    this.note.textContent = plural(list.length, 'recording') + (live > 0 ? `, ${live} live` : '');
+    if (!list.some((r) => r.key === this.selected)) this.selected = list[0].key;
+    const had = this.table.contains(document.activeElement);
+    const head = h('div', { class: 'rec header', role: 'row' }, ['Recording', 'Client', 'Server', 'Revision', 'Frames', 'Errors', 'Took', 'Started'].map((t, n) => h('span', { role: 'columnheader', class: cells[n] }, t)));
+    this.grid = h('div', { role: 'grid', 'aria-label': 'Recordings', tabindex: '0', 'aria-rowcount': list.length + 1, onkeydown: (e) => this.#key(e) },
+      head, list.map((r, n) => this.#row(r, n)));
+    fill(this.table, this.grid);
+    this.#mark();
+    if (had || document.activeElement === document.body) this.grid.focus({ preventScroll: true });
+  }
+
+  #row(rec, n) {
+    const went = rec.status === 'damaged';
+    const texts = [
+      [h('a', { href: '/r/' + encodeURIComponent(rec.key), tabindex: '-1', class: 'label', onclick: (e) => this.#click(e, rec.key) }, rec.label || rec.key), ' ', statusChip(rec), rec.probe && h('span', { class: 'chip' }, 'probe'), h('small', null, rec.id)],
+      party(rec.client, '–'), party(rec.server, '–'), revision(rec), went ? '' : framesOf(rec),
+      rec.errors > 0 ? h('span', { class: 'bad' }, '✕ ' + count(rec.errors)) : '', went ? '' : duration(rec.duration), h('span', { title: size(rec.size) }, started(new Date(rec.start))),
+    ];
+    const el = h('div', { class: 'rec', role: 'row', id: 'rec-' + n, 'aria-rowindex': n + 2, onclick: (e) => this.#click(e, rec.key) }, texts.map((t, k) => h('span', { role: 'gridcell', class: cells[k] }, t)));
+    el.key = rec.key;
+    return el;
+  }
+
+  #click(e, key) {
+    if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return; // the link's own business
+    e.preventDefault();
+    e.stopPropagation();
+    this.open(key);
+  }
+
+  #mark() {
+    for (const el of this.grid.children) {
+      if (!el.key) continue;
+      const on = el.key === this.selected;
+      setAttr(el, 'aria-selected', String(on));
+      el.classList.toggle('selected', on);
+      if (on) this.grid.setAttribute('aria-activedescendant', el.id);
+    }
+  }
+
+  /** Moves the selection by rows. */
+  move(by) {
+    if (!this.list?.length) return;
+    const at = this.list.findIndex((r) => r.key === this.selected);
+    this.selected = this.list[Math.min(Math.max(at + by, 0), this.list.length - 1)].key;
+    this.#mark();
+    this.grid.querySelector('.selected')?.scrollIntoView({ block: 'nearest' });
+  }
+
+  focus() {
+    this.grid?.focus();
+  }
+
+  #key(e) {
+    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 15, PageUp: -15, Home: -1e9, End: 1e9 }[e.key];
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    if (step) this.move(step);
+    else if (e.key === 'Enter' && this.selected) this.open(this.selected);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  }
+}
+
+const cells = ['name', 'party', 'party', 'rev', 'num', 'num', 'num', 'when'];
+
+const nothing = () => h('div', { class: 'empty start' },
+  h('p', { class: 'big' }, 'There are no recordings yet.'),
+  h('p', null, 'Put mcptap in front of the command of a server, where the client is configured:'),
+  h('pre', null, 'mcptap stdio -- npx -y @modelcontextprotocol/server-everything'),
+  h('p', null, 'Or see what recordings are like, without any client or server:'),
+  h('pre', null, 'mcptap demo'),
+  h('p', { class: 'note' }, 'They appear here as soon as they begin.'));

@@ -1,0 +1,90 @@
+// One line of the list.
+
+import { h, setAttr, setText } from './dom.js';
+import { indexOf, mark, seqOf } from './rows.js';
+import { duration, offset, size } from './text.js';
+import { arrows, kindOf, laneClass, laneTitles, stateOf } from './words.js';
+
+export const columns = [
+  ['no', '#', 'number of the frame'], ['time', 'Time', 'since the start, in seconds'], ['what', 'Message', ''],
+  ['state', 'State', ''], ['took', 'Took', 'from the request to its answer'], ['size', 'Size', ''], ['fall', '', 'when it was open, among those in view'],
+];
+
+/** Makes the element of a line; draw fills it. */
+export function make() {
+  const el = h('div', { class: 'row', role: 'row' });
+  el.cells = {};
+  for (const [name] of columns) {
+    const cell = h('span', { class: name, role: 'gridcell' });
+    el.cells[name] = cell;
+    el.append(cell);
+  }
+  const what = el.cells.what;
+  el.twisty = h('span', { class: 'twisty', 'aria-hidden': 'true' });
+  el.arrow = h('span', { class: 'arrow' });
+  el.method = h('span', { class: 'method' });
+  el.about = h('span', { class: 'about' });
+  el.fault = h('span', { class: 'fault' });
+  el.more = h('span', { class: 'more' });
+  el.session = h('span', { class: 'session' });
+  what.append(el.twisty, el.arrow, el.session, el.method, el.about, el.fault, el.more);
+  el.bar = h('span', { class: 'bar' });
+  el.cells.fall.append(el.bar);
+  return el;
+}
+
+/** Draws a line. view has rows, lines, calls, over and selected. */
+export function draw(el, line, view) {
+  const { rows, lines } = view;
+  const i = lines.row(line);
+  const call = view.calls && rows.begins(i);
+  const depth = lines.depth(line) + (rows.marks[i] & mark.member ? 1 : 0);
+  const state = call ? stateOf(rows, i, view.over) : kindOf(rows, i);
+  el.line = line;
+  el.row = i;
+  setAttr(el, 'id', 'row-' + rows.id[i]);
+  setAttr(el, 'aria-rowindex', line + 2);
+  setAttr(el, 'aria-selected', String(rows.id[i] === view.selected));
+  if (view.calls) {
+    setAttr(el, 'aria-level', depth + 1);
+    setAttr(el, 'aria-expanded', lines.opens(line) ? String(lines.open.has(i)) : null);
+  }
+  const cls = 'row ' + laneClass[rows.lane[i]] + (state.look ? ' ' + state.look : '') + (call ? ' call' : '') + (rows.id[i] === view.selected ? ' selected' : '');
+  if (el.className !== cls) el.className = cls;
+  setText(el.cells.no, rows.marks[i] & mark.member ? `${seqOf(rows.id[i])}.${indexOf(rows.id[i]) + 1}` : String(seqOf(rows.id[i])));
+  setText(el.cells.time, offset(rows.at[i]));
+  if (el.depth !== depth) {
+    el.cells.what.style.setProperty('--depth', Math.min(depth, 12));
+    el.depth = depth;
+  }
+  setText(el.arrow, arrows[rows.lane[i]]);
+  setAttr(el.arrow, 'aria-label', laneTitles[rows.lane[i]]);
+  texts(el, rows, i, call);
+  setText(el.cells.state, state.shape ? state.shape + ' ' + state.word : state.word);
+  setText(el.cells.took, took(rows, i, call));
+  setText(el.cells.size, rows.lane[i] === 0 ? '' : size(rows.size[i]));
+}
+
+function texts(el, rows, i, call) {
+  setText(el.session, rows.sessions.size > 1 ? 'S' + (rows.session.get(i) ?? 1) : '');
+  setText(el.method, rows.methodName(i));
+  setText(el.about, rows.about[i]);
+  const fault = (call && rows.why.get(i)) || (rows.fault.get(i) ?? '');
+  setText(el.fault, rows.marks[i] & mark.torn ? (fault ? fault + ', torn' : 'torn: bytes are missing') : fault);
+  // What is folded into a call, beside its answer.
+  const extra = call ? rows.parts[i] - (rows.answer[i] ? 1 : 0) : 0;
+  setText(el.more, extra > 0 ? `+${extra}` : '');
+  setAttr(el.more, 'title', extra > 0 ? `${extra} more messages belong to it` : null);
+}
+
+function took(rows, i, call) {
+  if (call) return rows.end[i] && rows.settled(i) ? duration(rows.end[i] - rows.at[i]) : rows.latency[i] > 0 ? duration(rows.latency[i]) : '';
+  if (rows.request[i]) return duration(rows.latency[i]);
+  return '';
+}
+
+/** The heads of the columns. */
+export function header() {
+  return h('div', { class: 'row header', role: 'row', 'aria-rowindex': '1' },
+    columns.map(([name, label, title]) => h('span', { class: name, role: 'columnheader', title: title || null }, label || h('span', { class: 'axis' }))));
+}

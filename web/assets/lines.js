@@ -1,0 +1,127 @@
+// The lines of a list: which row stands where, and how deep. In the view of
+// frames that is the order of the rows. In the view of calls a call has one
+// line; calls within it stand below it, and its other messages too while it is
+// open (expanded). What belongs to no call keeps its place in time.
+
+export class Lines {
+  #rows;
+  #calls;
+  #line = new Uint32Array(1024); // the row of each line
+  #place = new Int32Array(1024); // the line of each row, -1 for none
+  #n = 0;
+  #read = 0; // how much of the order has been read
+  #version = 0;
+  #dirty = false;
+  open = new Set(); // the rows of calls whose messages are shown
+
+  constructor(rows, calls) {
+    this.#rows = rows;
+    this.#calls = calls;
+  }
+
+  get length() {
+    return this.#calls ? this.#n : this.#rows.shown;
+  }
+
+  /** The row on a line. */
+  row(line) {
+    return this.#calls ? this.#line[line] : this.#rows.order[line];
+  }
+
+  /** The line of a row, or of the call that it is folded into; -1 for none. */
+  lineOf(row) {
+    if (row < 0) return -1;
+    const rows = this.#rows;
+    if (!this.#calls) {
+      const k = rows.place(rows.id[row]);
+      return k < rows.shown && rows.order[k] === row ? k : -1;
+    }
+    for (let i = row, hops = 0; i >= 0 && hops < 64; i = rows.under[i], hops++) if (i < this.#place.length && this.#place[i] >= 0) return this.#place[i];
+    return -1;
+  }
+
+  /** How far a line is indented. */
+  depth(line) {
+    const i = this.row(line);
+    const rows = this.#rows;
+    return rows.depth[i] + (this.#calls && rows.under[i] >= 0 && !rows.begins(i) ? 1 : 0);
+  }
+
+  /** Whether a line can be opened: it has messages that are folded. */
+  opens(line) {
+    const i = this.row(line);
+    return this.#calls && this.#rows.begins(i) && this.#rows.kid[i] >= 0;
+  }
+
+  toggle(line, open = !this.open.has(this.row(line))) {
+    const i = this.row(line);
+    if (open === this.open.has(i) || !this.opens(line)) return false;
+    if (open) this.open.add(i);
+    else this.open.delete(i);
+    this.#dirty = true;
+    return true;
+  }
+
+  openAll(open) {
+    this.open.clear();
+    if (open) for (let k = 0; k < this.#rows.shown; k++) if (this.#rows.begins(this.#rows.order[k])) this.open.add(this.#rows.order[k]);
+    this.#dirty = true;
+  }
+
+  /** Takes in what has come. Returns whether lines other than the last changed. */
+  update() {
+    if (!this.#calls) return false;
+    const rows = this.#rows;
+    if (this.#place.length < rows.n) this.#place = grown(this.#place, rows.n, -1);
+    if (this.#line.length < rows.n) this.#line = grown(this.#line, rows.n);
+    let again = this.#dirty || this.#version !== rows.version;
+    for (let k = this.#read; !again && k < rows.shown; k++) {
+      const i = rows.order[k];
+      const up = rows.under[i];
+      // A call within another stands in the middle, and so does a message of
+      // one that is open.
+      if (up >= 0) again = rows.begins(i) || this.open.has(up);
+      else this.#push(i);
+    }
+    if (again) this.#rebuild();
+    this.#read = rows.shown;
+    this.#version = rows.version;
+    this.#dirty = false;
+    return again;
+  }
+
+  #push(i) {
+    this.#line[this.#n] = i;
+    this.#place[i] = this.#n++;
+  }
+
+  #rebuild() {
+    const rows = this.#rows;
+    this.#place.fill(-1);
+    this.#n = 0;
+    const stack = [];
+    for (let k = 0; k < rows.shown; k++) {
+      const top = rows.order[k];
+      if (rows.under[top] >= 0 || this.#place[top] >= 0) continue;
+      this.#push(top);
+      if (rows.kid[top] < 0) continue;
+      // Depth first, without recursion: calls can be nested as deep as a
+      // stranger likes.
+      stack.push(rows.kid[top]);
+      while (stack.length > 0) {
+        const i = stack.pop();
+        if (rows.sibling[i] >= 0) stack.push(rows.sibling[i]);
+        if (this.#place[i] >= 0) continue;
+        if (rows.begins(i) || this.open.has(rows.under[i])) this.#push(i);
+        if (rows.begins(i) && rows.kid[i] >= 0) stack.push(rows.kid[i]);
+      }
+    }
+  }
+}
+
+function grown(old, least, filler) {
+  const bigger = new old.constructor(Math.max(least, old.length * 2));
+  if (filler !== undefined) bigger.fill(filler, old.length);
+  bigger.set(old);
+  return bigger;
+}

@@ -1,0 +1,380 @@
+// The view of one recording: what streams in, the list of it, and the panel
+// beside that.
+
+import * as api from './source.js';
+import { Detail } from './detail.js';
+import { announce, fill, h } from './dom.js';
+import { FilterBox } from './filterbox.js';
+import { Foot } from './foot.js';
+import { Lines } from './lines.js';
+import { List } from './list.js';
+import * as line from './line.js';
+import { Rows, seqOf } from './rows.js';
+import { Ruler } from './ruler.js';
+import { Sequence, header as sequenceHeader } from './sequence.js';
+import { showStats } from './statistics.js';
+import { Summary } from './summary.js';
+import * as waterfall from './waterfall.js';
+import { splitter } from './splitter.js';
+
+export const modes = [['calls', 'Calls'], ['frames', 'Frames'], ['sequence', 'Sequence'], ['stats', 'Statistics']];
+
+export class RecordingView {
+  /** state is what stands in the URL: q, v, f, tab. changed(state) keeps it there. */
+  constructor(root, key, state, changed) {
+    Object.assign(this, { root, key, changed });
+    this.mode = modes.some(([m]) => m === state.v) ? state.v : 'calls';
+    this.selected = state.f ? idOf(state.f) : 0;
+    this.recording = null;
+    this.over = false;
+    this.news = 0;
+    this.filter = new FilterBox(key, (q) => this.#restart(q));
+    this.filter.applied = this.filter.input.value = state.q ?? '';
+    this.filter.clear.hidden = !state.q;
+    this.summary = new Summary();
+    this.tabs = h('div', { class: 'modes', role: 'tablist', 'aria-label': 'View' });
+    this.banner = h('div', { class: 'banners', role: 'status' });
+    this.listBox = h('div', { class: 'list-box' });
+    this.detailBox = h('aside', { class: 'detail', 'aria-label': 'Selected frame', hidden: true });
+    this.foot = new Foot(this);
+    this.split = h('div', { class: 'split' }, this.listBox, splitter(this.detailBox, () => this.list?.repaint()), this.detailBox);
+    this.el = h('main', { class: 'recording' }, this.summary.el, h('div', { class: 'bar' }, this.tabs, this.filter.el), this.banner, this.split, this.foot.el);
+    root.append(this.el);
+    this.el.addEventListener('leave', () => this.focus());
+    this.detail = new Detail(this.detailBox, this);
+    if (state.tab) this.detail.tab = state.tab;
+    this.#restart(this.filter.applied);
+  }
+
+  close_() {
+    this.end?.();
+    this.list?.close();
+    this.ruler?.close();
+    this.detail.clear();
+    clearTimeout(this.retry);
+    this.stopStats?.abort();
+    this.el.remove();
+  }
+
+  get calls() {
+    return this.mode === 'calls';
+  }
+
+  // Begins anew, with another filter or in another sort of view.
+  #restart(filter) {
+    this.end?.();
+    clearTimeout(this.retry);
+    this.query = filter;
+    this.rows = new Rows();
+    this.read = 0;
+    this.idle = false;
+    this.problem = null;
+    this.news = 0;
+    this.over = this.recording ? this.recording.status !== 'live' : false;
+    this.#build();
+    this.#connect(0);
+    this.#state();
+  }
+
+  #connect(after) {
+    const mine = this.rows;
+    this.streamsCalls = this.calls;
+    this.end = api.stream(this.key, { filter: this.query, calls: this.calls, after }, {
+      message: (m) => mine === this.rows && this.#message(m),
+      lost: () => mine === this.rows && this.#lost(),
+    });
+  }
+
+  #message(m) {
+    if (m.rec) this.#describe(m.rec);
+    if (this.lost) {
+      this.lost = 0;
+      this.#banners();
+    }
+    if (m.problem) this.#trouble(m.problem);
+    const before = this.rows.shown;
+    if (m.r) this.rows.add(m.r);
+    if (m.u) this.rows.update(m.u);
+    if (m.read) this.read = m.read;
+    if (m.idle) this.idle = true;
+    if (this.list && !this.list.follow) this.news += Math.max(0, this.rows.shown - before) * (this.live ? 1 : 0);
+    if (m.idle && !this.live) {
+      this.live = true; // what comes from now on is new
+      this.news = 0;
+      this.#arrived();
+    }
+    this.dirty ||= Boolean(m.r || m.u);
+    this.list?.repaint();
+    this.foot.plan();
+  }
+
+  // All that there is has come, for the first time.
+  #arrived() {
+    if (this.recording?.status === 'live' && !this.selected) this.list?.toEnd();
+    if (this.selected && !this.detail.shown) this.select(this.selected);
+  }
+
+  #describe(rec) {
+    this.recording = rec;
+    this.over = rec.status !== 'live';
+    this.summary.show(rec);
+    document.title = `${rec.label || rec.key} · mcptap`;
+    this.#banners();
+    if (this.mode === 'sequence' && this.headFor !== rec.server.name + rec.client.name) this.#head();
+  }
+
+  #trouble(p) {
+    if (p.kind === 'filter') {
+      this.filter.complain(p);
+      this.idle = true;
+      return;
+    }
+    this.problem = p;
+    this.over = true;
+    this.#banners();
+  }
+
+  // The program is gone, or the machine slept: try again, from where we are.
+  #lost() {
+    this.lost = (this.lost ?? 0) + 1;
+    this.#banners();
+    const pause = Math.min(500 * 2 ** Math.min(this.lost, 4), 5000);
+    this.retry = setTimeout(() => this.#connect(this.rows.n > 0 ? this.read : 0), pause);
+  }
+
+  #banners() {
+    fill(this.banner, this.summary.banners({ recording: this.recording, problem: this.problem, lost: this.lost, leave: () => this.changed(null) }));
+  }
+
+  // The list, or what takes its place.
+  #build() {
+    this.list?.close();
+    this.ruler?.close();
+    this.list = null;
+    this.stopStats?.abort();
+    this.live = false;
+    fill(this.tabs, modes.map(([name, label], n) => h('button', {
+      type: 'button', role: 'tab', 'aria-selected': String(name === this.mode), onclick: () => this.setMode(name), title: `${label} (${n + 1})`,
+    }, label)));
+    this.el.dataset.mode = this.mode;
+    if (this.mode === 'stats') {
+      this.stopStats = new AbortController();
+      this.detailBox.hidden = true;
+      showStats(this.listBox, this, this.stopStats.signal);
+      return;
+    }
+    this.detailBox.hidden = !this.detail.shown;
+    this.lines = new Lines(this.rows, this.calls);
+    this.sequence = this.mode === 'sequence' ? new Sequence(this) : null;
+    const scroller = h('div', {
+      class: 'scroller', tabindex: '0', role: this.calls ? 'treegrid' : 'grid', 'aria-label': 'Messages', 'aria-rowcount': '-1',
+      onclick: (e) => this.#click(e), ondblclick: (e) => this.#dblclick(e), onkeydown: (e) => this.#listKey(e),
+    });
+    this.scroller = scroller;
+    this.headBox = h('div', { role: 'rowgroup', class: 'head' });
+    this.empty = h('div', { class: 'empty', hidden: true });
+    this.ruler = new Ruler(this);
+    scroller.append(this.headBox);
+    fill(this.listBox, scroller, this.ruler.el, this.empty, this.foot.pill);
+    this.#head();
+    this.list = new List(scroller, {
+      lineHeight: this.sequence ? 36 : 26, count: () => this.#count(), make: this.sequence ? () => this.sequence.make() : line.make,
+      draw: this.sequence ? (el, n) => this.sequence.draw(el, n) : (el, n) => line.draw(el, n, this),
+      painted: (first, last) => this.#painted(first, last), moved: () => this.foot.plan(),
+    });
+    this.list.repaint();
+  }
+
+  #head() {
+    if (!this.headBox) return;
+    const { client, server } = this.recording ?? {};
+    this.headFor = (server?.name ?? '') + (client?.name ?? '');
+    fill(this.headBox, this.sequence ? sequenceHeader(client?.name, server?.name) : line.header());
+    this.axis = this.headBox.querySelector('.axis');
+  }
+
+  #count() {
+    const moved = this.lines.update();
+    if (moved && this.selected) this.#keepInView();
+    return this.lines.length;
+  }
+
+  // Lines came in above: the one that is selected stays where it is.
+  #keepInView() {
+    const now = this.lines.lineOf(this.rows.find(this.selected));
+    if (now >= 0 && this.selectedLine >= 0 && !this.list?.follow && this.list) this.list.top += now - this.selectedLine;
+    this.selectedLine = now;
+  }
+
+  #painted(first, last) {
+    this.selectedLine = this.selected ? this.lines.lineOf(this.rows.find(this.selected)) : -1;
+    if (this.sequence) this.sequence.painted(this.list.pool);
+    else {
+      const span = waterfall.span(this.rows, this.lines, first, last);
+      for (const el of this.list.pool.values()) waterfall.bar(el, this.rows, span);
+      if (this.axis) this.axis.textContent = this.lines.length > 0 ? waterfall.axis(span) : '';
+    }
+    this.scroller.setAttribute('aria-rowcount', this.idle ? this.lines.length + 1 : -1);
+    const active = this.selectedLine >= 0 && this.list.pool.get(this.selectedLine);
+    if (active) this.scroller.setAttribute('aria-activedescendant', active.id);
+    else this.scroller.removeAttribute('aria-activedescendant');
+    if (this.dirty) {
+      this.dirty = false;
+      this.detail.refresh();
+      this.ruler.draw();
+    }
+    this.ruler.window(first, last, this.lines.length);
+    this.#nothing();
+  }
+
+  // What stands where there are no lines.
+  #nothing() {
+    const none = this.lines.length === 0;
+    this.empty.hidden = !none;
+    if (!none) return;
+    const words = !this.idle && !this.problem ? ['Reading …', ''] : this.query ? ['Nothing matches this filter.', ''] : this.over
+      ? ['The recording has no frames.', 'The server was not started, or nobody said anything.'] : ['Nothing has crossed yet.', 'What the client and the server say appears here as it crosses.'];
+    const clear = this.query && this.idle ? h('button', { type: 'button', onclick: () => this.filter.set('') }, 'Clear the filter') : null;
+    if (this.emptyWords !== words.join()) fill(this.empty, h('p', { class: 'big' }, words[0]), words[1] && h('p', null, words[1]), clear);
+    this.emptyWords = words.join();
+  }
+
+  #click(e) {
+    const el = e.target.closest('.row');
+    if (!el || el.row === undefined) return;
+    if (e.target.closest('.twisty, .more') && this.lines.opens(el.line)) this.toggle(el.line);
+    else this.select(this.rows.id[el.row]);
+  }
+
+  #dblclick(e) {
+    const el = e.target.closest('.row');
+    if (el?.line !== undefined) this.toggle(el.line);
+  }
+
+  /** Opens or closes the call on a line. */
+  toggle(at, open) {
+    if (!this.lines.toggle(at, open)) return false;
+    this.list.repaint();
+    return true;
+  }
+
+  /** Selects the row of an id, and shows it in the panel. */
+  select(id, reveal = true) {
+    this.selected = id;
+    let row = this.rows.find(id);
+    if (row >= 0 && this.calls && this.lines.lineOf(row) >= 0 && this.lines.row(this.lines.lineOf(row)) !== row) {
+      // It is folded into its call: open that.
+      this.lines.toggle(this.lines.lineOf(row), true);
+      this.lines.update();
+    }
+    const at = this.lines?.lineOf(row) ?? -1;
+    this.selectedLine = at;
+    if (at >= 0 && reveal) this.list.reveal(at, Math.abs(at - this.list.top) > this.list.visible * 1.5);
+    const opened = this.detailBox.hidden;
+    this.detailBox.hidden = false;
+    this.detail.show(id);
+    if (opened && at >= 0) requestAnimationFrame(() => this.list?.reveal(at));
+    this.list?.repaint();
+    this.#state();
+  }
+
+  /** Closes the panel. */
+  close() {
+    this.detail.clear();
+    this.detailBox.hidden = true;
+    this.list?.repaint();
+    this.#state();
+    this.focus();
+  }
+
+  focus() {
+    this.scroller?.focus({ preventScroll: true });
+  }
+
+  toEnd() {
+    this.list?.toEnd();
+    this.news = 0;
+    this.foot.draw();
+    this.focus();
+  }
+
+  /** Moves the selection by lines. */
+  move(by) {
+    const n = this.lines.length;
+    if (n === 0) return;
+    const at = this.selectedLine < 0 ? (by > 0 ? Math.ceil(this.list.top) : Math.floor(this.list.top)) : Math.min(Math.max(this.selectedLine + by, 0), n - 1);
+    this.select(this.rows.id[this.lines.row(Math.min(at, n - 1))]);
+  }
+
+  /** Goes to the next line that tells of a failure, or the one before. */
+  nextError(way) {
+    const n = this.lines.length;
+    const from = this.selectedLine < 0 ? (way > 0 ? -1 : n) : this.selectedLine;
+    for (let k = 1; k <= n; k++) {
+      const at = (((from + way * k) % n) + n) % n;
+      const i = this.lines.row(at);
+      if (this.rows.bad(i) || (this.over && this.rows.begins(i) && !this.rows.settled(i) && this.rows.stateName(i) !== 'listening')) {
+        this.select(this.rows.id[i]);
+        return;
+      }
+    }
+    announce('No errors');
+  }
+
+  /** Goes to the frame that answers, or is answered. */
+  mate() {
+    const i = this.rows.find(this.selected);
+    if (i < 0) return;
+    const id = this.rows.answer[i] || this.rows.request[i] || (this.rows.begins(i) ? 0 : this.rows.call[i]);
+    if (id) this.select(id);
+  }
+
+  setMode(mode) {
+    if (mode === this.mode) return;
+    const again = this.mode === 'stats' || (this.query && (mode === 'calls') !== this.streamsCalls);
+    this.mode = mode;
+    if (again && mode !== 'stats') this.#restart(this.query);
+    else {
+      this.#build();
+      this.live = this.idle;
+      if (mode !== 'stats' && this.selected) {
+        const id = this.selected;
+        requestAnimationFrame(() => this.rows.find(id) >= 0 && this.list && this.select(id));
+      }
+    }
+    this.#state();
+    if (mode !== 'stats') this.focus();
+  }
+
+  #listKey(e) {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const page = Math.max(1, Math.floor(this.list.visible) - 2);
+    switch (e.key) {
+      case 'ArrowDown': this.move(1); break;
+      case 'ArrowUp': this.move(-1); break;
+      case 'PageDown': this.move(page); break;
+      case 'PageUp': this.move(-page); break;
+      case 'ArrowRight': if (this.selectedLine >= 0) this.toggle(this.selectedLine, true); break;
+      case 'ArrowLeft': if (this.selectedLine >= 0) this.toggle(this.selectedLine, false); break;
+      default: return;
+    }
+    e.preventDefault();
+    e.stopPropagation();
+  }
+
+  /** Keeps in the URL which tab of the panel is open. */
+  tabChosen() {
+    this.#state();
+  }
+
+  #state() {
+    this.changed({ q: this.query, v: this.mode === 'calls' ? '' : this.mode, f: this.detailBox.hidden || !this.selected ? '' : nameOf(this.selected), tab: this.detail.tab === 'tree' ? '' : this.detail.tab });
+  }
+}
+
+// A frame in the URL: 17, or 17.2 for the third message of its batch.
+const nameOf = (id) => (id % 16384 === 0 ? String(seqOf(id)) : `${seqOf(id)}.${id % 16384}`);
+const idOf = (name) => {
+  const [seq, index = 0] = String(name).split('.').map(Number);
+  return Number.isSafeInteger(seq) && seq > 0 ? seq * 16384 + (index || 0) : 0;
+};

@@ -1,0 +1,245 @@
+// The rows of a view, in columns: 200,000 of them are some 25 MB, where as many
+// objects would be five times that. Rows are only added; what a row says may
+// change. Which of them are shown, and in which order, is in `order`.
+
+const batchIndex = 16383;
+
+/** The frame number in an id, and the message's place in its batch. */
+export const seqOf = (id) => Math.floor(id / 16384);
+export const indexOf = (id) => id % 16384;
+
+/** Marks of a row; see the server's row.go. */
+export const mark = { failed: 1, torn: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, own: 128 };
+
+export const lanes = { life: 0, toServer: 1, toClient: 2, stderr: 3 };
+
+// A batch stands before its messages, although its id is above theirs.
+const sortKey = (id) => (id % 16384 === batchIndex ? id - batchIndex - 0.5 : id);
+
+const columns = {
+  id: Float64Array, at: Float64Array, size: Float64Array, lane: Uint8Array, kind: Uint16Array, method: Uint32Array,
+  marks: Uint16Array, role: Uint8Array, call: Float64Array, request: Float64Array, latency: Float64Array,
+  before: Float64Array, answer: Float64Array, state: Uint8Array, end: Float64Array, depth: Uint8Array,
+  kid: Int32Array, lastKid: Int32Array, sibling: Int32Array, under: Int32Array, parts: Uint32Array,
+};
+
+/** What became of a call; those up to `listening` are not settled. */
+export const states = ['', 'pending', 'input_required', 'working', 'listening', 'done', 'error', 'tool_error', 'cancelled', 'cancelled_late'];
+
+/** An Interned gives the same number to the same text. */
+class Interned {
+  texts = [''];
+  numbers = new Map([['', 0]]);
+  number(text = '') {
+    let n = this.numbers.get(text);
+    if (n === undefined) {
+      n = this.texts.push(text) - 1;
+      this.numbers.set(text, n);
+    }
+    return n;
+  }
+}
+
+export class Rows {
+  n = 0;
+  #room = 1024;
+  about = [];
+  // What few rows have.
+  fault = new Map();
+  why = new Map(); // why the call that a row begins failed
+  parent = new Map();
+  exchange = new Map();
+  session = new Map();
+  sessions = new Set();
+  status = new Map();
+  methods = new Interned();
+  kinds = new Interned();
+  roles = new Interned();
+  order = new Uint32Array(1024);
+  shown = 0; // how much of order is in use
+  errors = 0;
+  waiting = new Set(); // rows of calls that are not settled
+  // What readers keep of `order` is void when rows came between others.
+  version = 0;
+  #texts = new Map();
+  #gone = new Set();
+
+  constructor() {
+    for (const [name, Type] of Object.entries(columns)) this[name] = new Type(this.#room);
+  }
+
+  #grow() {
+    this.#room *= 2;
+    for (const [name, Type] of Object.entries(columns)) {
+      const bigger = new Type(this.#room);
+      bigger.set(this[name]);
+      this[name] = bigger;
+    }
+    const order = new Uint32Array(this.#room);
+    order.set(this.order);
+    this.order = order;
+  }
+
+  // Texts that come often are kept once.
+  #text(s) {
+    if (!s) return '';
+    const known = this.#texts.get(s);
+    if (known !== undefined) return known;
+    if (this.#texts.size > 4096) this.#texts.clear();
+    this.#texts.set(s, s);
+    return s;
+  }
+
+  /** Adds rows as the server sent them. Those that are here already are left out. */
+  add(list) {
+    const from = this.n;
+    const late = [];
+    for (const r of list) {
+      if (this.shown === 0 || sortKey(r.n) > sortKey(this.id[this.order[this.shown - 1]])) {
+        const i = this.#append(r); // which may replace order by a longer one
+        this.order[this.shown++] = i;
+      } else if (this.find(r.n) < 0) late.push(this.#append(r));
+    }
+    if (late.length > 0) this.#insert(late);
+    for (let i = from; i < this.n; i++) this.#tie(i);
+  }
+
+  #append(r) {
+    if (this.n === this.#room) this.#grow();
+    const i = this.n++;
+    this.id[i] = r.n;
+    this.at[i] = r.t;
+    this.size[i] = r.s;
+    this.lane[i] = r.l;
+    this.kind[i] = this.kinds.number(r.k);
+    this.method[i] = this.methods.number(r.m);
+    this.marks[i] = r.b ?? 0;
+    this.role[i] = this.roles.number(r.r);
+    this.call[i] = r.c ?? 0;
+    this.request[i] = r.q ?? 0;
+    this.latency[i] = r.q ? (r.d ?? 0) : -1;
+    this.before[i] = r.v ?? 0;
+    this.answer[i] = this.end[i] = this.state[i] = this.depth[i] = this.parts[i] = 0;
+    this.kid[i] = this.lastKid[i] = this.sibling[i] = this.under[i] = -1;
+    this.about[i] = this.#text(r.a);
+    if (r.f) this.fault.set(i, r.f);
+    if (r.p) this.parent.set(i, r.p);
+    if (r.x) this.exchange.set(i, r.x);
+    if (r.g > 1) this.session.set(i, r.g); // of most recordings all are of the first
+    if (r.g) this.sessions.add(r.g);
+    if (r.h) this.status.set(i, r.h);
+    if (this.marks[i] & mark.failed) this.errors++;
+    if (r.r === 'request' && r.c === r.n) {
+      this.state[i] = 1;
+      this.waiting.add(i);
+    }
+    return i;
+  }
+
+  // Rows that were held back come between others: one merge for all of them.
+  #insert(late) {
+    late.sort((a, b) => sortKey(this.id[a]) - sortKey(this.id[b]));
+    let from = this.shown - 1;
+    let to = this.shown + late.length - 1;
+    for (let k = late.length - 1; k >= 0; to--) {
+      const here = sortKey(this.id[late[k]]);
+      if (from >= 0 && sortKey(this.id[this.order[from]]) > here) this.order[to] = this.order[from--];
+      else this.order[to] = late[k--];
+    }
+    this.shown += late.length;
+    this.version++;
+  }
+
+  // Ties a row to the call that it belongs to, or a call to the one around it.
+  #tie(i) {
+    const begins = this.call[i] === this.id[i];
+    const above = begins ? (this.parent.get(i) ?? 0) : this.call[i];
+    if (!above) return;
+    const up = this.find(above);
+    if (up < 0 || up === i) return;
+    this.depth[i] = begins ? Math.min(this.depth[up] + 1, 12) : this.depth[up];
+    this.under[i] = up;
+    if (this.lastKid[up] < 0) this.kid[up] = i;
+    else this.sibling[this.lastKid[up]] = i;
+    this.lastKid[up] = i;
+    if (!begins) this.parts[up]++;
+  }
+
+  /** Takes what has become of rows. Returns whether any went away. */
+  update(list) {
+    for (const u of list) {
+      const i = this.find(u.n);
+      if (u.drop) {
+        if (i >= 0) this.#gone.add(i);
+        continue;
+      }
+      if (i < 0) continue;
+      if (u.a) this.answer[i] = u.a;
+      if (u.d && this.request[i] === 0) this.latency[i] = u.d;
+      if (u.e) this.end[i] = u.e;
+      if (u.f) this.why.set(i, u.f);
+      if (u.s) this.#settle(i, states.indexOf(u.s));
+    }
+    if (this.#gone.size > 0) this.#drop();
+  }
+
+  #settle(i, state) {
+    this.state[i] = Math.max(state, 0);
+    if (this.settled(i)) this.waiting.delete(i);
+    else this.waiting.add(i);
+  }
+
+  // Takes out what the filter does not let through any more, with what belongs
+  // to it.
+  #drop() {
+    const out = (i) => {
+      for (let hops = 0; i >= 0 && hops < 64; i = this.under[i], hops++) if (this.#gone.has(i)) return true;
+      return false;
+    };
+    let to = 0;
+    for (let k = 0; k < this.shown; k++) {
+      const i = this.order[k];
+      if (!out(i)) this.order[to++] = i;
+      else {
+        this.waiting.delete(i);
+        if (this.marks[i] & mark.failed) this.errors--;
+      }
+    }
+    this.shown = to;
+    this.#gone.clear();
+    this.version++;
+  }
+
+  /** Whether a call has come to its end. */
+  settled(i) {
+    return this.state[i] > 4;
+  }
+
+  /** The place in order of an id, or of the next one above it. */
+  place(id) {
+    const key = sortKey(id);
+    let lo = 0, hi = this.shown;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (sortKey(this.id[this.order[mid]]) < key) lo = mid + 1;
+      else hi = mid;
+    }
+    return lo;
+  }
+
+  /** The row of an id, -1 if it is not here. */
+  find(id) {
+    const k = this.place(id);
+    return k < this.shown && this.id[this.order[k]] === id ? this.order[k] : -1;
+  }
+
+  kindName(i) { return this.kinds.texts[this.kind[i]]; }
+  methodName(i) { return this.methods.texts[this.method[i]]; }
+  roleName(i) { return this.roles.texts[this.role[i]]; }
+  stateName(i) { return states[this.state[i]]; }
+  failed(i) { return (this.marks[i] & mark.failed) !== 0; }
+  /** Whether a row begins a call. */
+  begins(i) { return this.call[i] !== 0 && this.call[i] === this.id[i]; }
+  /** Whether a call failed, or its row tells of a failure. */
+  bad(i) { return this.failed(i) || this.state[i] === 6 || this.state[i] === 7; }
+}

@@ -1,0 +1,77 @@
+// The strip beside the list: where in all of it the errors and the calls without
+// an answer are, and where the view is. A click goes there.
+
+import { h } from './dom.js';
+
+export class Ruler {
+  constructor(view) {
+    this.view = view;
+    this.canvas = h('canvas', { 'aria-hidden': 'true' });
+    this.thumb = h('div', { class: 'thumb' });
+    this.el = h('div', { class: 'ruler', 'aria-hidden': 'true', title: 'errors', onpointerdown: (e) => this.#jump(e) }, this.canvas, this.thumb);
+    this.sizes = new ResizeObserver(() => this.draw());
+    this.sizes.observe(this.el);
+  }
+
+  close() {
+    this.sizes.disconnect();
+    cancelAnimationFrame(this.planned);
+  }
+
+  #jump(e) {
+    const { list, lines } = this.view;
+    const box = this.el.getBoundingClientRect();
+    list.follow = false;
+    list.top = ((e.clientY - box.top) / box.height) * lines.length - list.visible / 2;
+    list.repaint();
+  }
+
+  /** Draws the marks again, at most a few times a second. */
+  draw() {
+    if (this.timer) return;
+    this.timer = setTimeout(() => {
+      this.timer = 0;
+      this.#draw();
+    }, this.drawn ? 250 : 0);
+  }
+
+  #draw() {
+    this.drawn = true;
+    const { rows, lines, over } = this.view;
+    const { width, height } = this.el.getBoundingClientRect();
+    const ratio = devicePixelRatio || 1;
+    this.canvas.width = width * ratio;
+    this.canvas.height = height * ratio;
+    const ctx = this.canvas.getContext('2d');
+    const look = getComputedStyle(this.el); // these two are not seen otherwise
+    const bad = look.color;
+    const odd = look.outlineColor;
+    const n = lines?.length ?? 0;
+    let lastBad = -1;
+    let lastOdd = -1;
+    for (let line = 0; line < n; line++) {
+      const i = lines.row(line);
+      const y = Math.floor((line / n) * height * ratio);
+      if (rows.bad(i)) {
+        if (y > lastBad) {
+          ctx.fillStyle = bad;
+          ctx.fillRect(0, y, width * ratio, 2 * ratio);
+          lastBad = y;
+        }
+      } else if (y > lastOdd && over && rows.begins(i) && !rows.settled(i)) {
+        ctx.fillStyle = odd;
+        ctx.fillRect(0, y, (width * ratio) / 2, 2 * ratio);
+        lastOdd = y;
+      }
+    }
+  }
+
+  /** Shows which part is in view. */
+  window(first, last, n) {
+    const all = n > 0 && last - first < n;
+    this.thumb.hidden = !all;
+    if (!all) return;
+    this.thumb.style.top = (first / n) * 100 + '%';
+    this.thumb.style.height = Math.max(((last - first) / n) * 100, 0.5) + '%';
+  }
+}

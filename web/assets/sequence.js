@@ -1,0 +1,155 @@
+// The sequence: client and server as two lines, and what crossed between them
+// as arrows, in time. A bar on a line says that somebody is at work on a call
+// there; bars side by side are calls at the same time.
+
+import { h, setAttr, setText } from './dom.js';
+import { lanes, mark, seqOf } from './rows.js';
+import { duration, offset } from './text.js';
+import { kindOf, stateOf } from './words.js';
+
+const slots = 6; // bars side by side
+const stride = 256; // rows between two notes of what is open
+
+// Active finds the calls that are open at a row: from a note every 256 rows.
+class Active {
+  #rows;
+  #notes = [];
+  #open = []; // row by slot
+  #read = 0;
+  #version = -1;
+
+  constructor(rows) {
+    this.#rows = rows;
+  }
+
+  // The calls at work on each side after the row at place k: arrays by slot.
+  #step(open, k) {
+    const rows = this.#rows;
+    const i = rows.order[k];
+    if (rows.begins(i)) {
+      let slot = open.findIndex((v, s) => v === undefined && s % 2 === rows.lane[i] % 2);
+      if (slot < 0) slot = nextSlot(open, rows.lane[i] % 2);
+      if (slot < slots * 2) open[slot] = i;
+    }
+    for (let s = 0; s < open.length; s++) {
+      const c = open[s];
+      if (c === undefined) continue;
+      const over = rows.answer[c] ? seqOf(rows.answer[c]) <= seqOf(rows.id[i]) : rows.settled(c) && rows.end[c] <= rows.at[i];
+      if (over && c !== i) open[s] = undefined;
+    }
+  }
+
+  /** What is open around the places from first to last, for each of them. */
+  between(first, last) {
+    const rows = this.#rows;
+    if (this.#version !== rows.version) {
+      this.#notes = [];
+      this.#open = [];
+      this.#read = 0;
+      this.#version = rows.version;
+    }
+    for (; this.#read < Math.min(last, rows.shown); this.#read++) {
+      if (this.#read % stride === 0) this.#notes[this.#read / stride] = [...this.#open];
+      this.#step(this.#open, this.#read);
+    }
+    const from = Math.floor(first / stride);
+    const open = [...(this.#notes[from] ?? [])];
+    const out = [];
+    for (let k = from * stride; k < last; k++) {
+      const before = [...open];
+      this.#step(open, k);
+      // What ends here is still drawn here.
+      if (k >= first) out[k - first] = Array.from({ length: Math.max(before.length, open.length) }, (_, s) => before[s] ?? open[s]);
+    }
+    return out;
+  }
+}
+
+function nextSlot(open, side) {
+  let s = open.length;
+  while (s % 2 !== side) s++;
+  return s;
+}
+
+export class Sequence {
+  constructor(view) {
+    this.view = view;
+    this.active = new Active(view.rows);
+  }
+
+  make() {
+    const el = h('div', { class: 'row step', role: 'row' });
+    el.time = h('span', { class: 'time', role: 'gridcell' });
+    el.client = h('span', { class: 'life client', 'aria-hidden': 'true' });
+    el.label = h('span', { class: 'label' });
+    el.note = h('span', { class: 'note' });
+    el.wire = h('span', { class: 'wire', role: 'gridcell' }, h('span', { class: 'text' }, el.label, ' ', el.note), h('span', { class: 'shaft' }));
+    el.server = h('span', { class: 'life server', 'aria-hidden': 'true' });
+    el.append(el.time, el.client, el.wire, el.server);
+    el.bars = [[], []];
+    return el;
+  }
+
+  draw(el, line) {
+    const { rows, lines, over, selected } = this.view;
+    const i = lines.row(line);
+    const call = rows.begins(i);
+    const kind = call && !rows.settled(i) ? stateOf(rows, i, over) : kindOf(rows, i);
+    el.line = line;
+    el.row = i;
+    setAttr(el, 'id', 'row-' + rows.id[i]);
+    setAttr(el, 'aria-rowindex', line + 2);
+    setAttr(el, 'aria-selected', String(rows.id[i] === selected));
+    const way = rows.lane[i] === lanes.toServer ? 'up' : rows.lane[i] === lanes.toClient ? 'down' : rows.lane[i] === lanes.stderr ? 'stderr' : 'life';
+    const dashed = rows.request[i] ? ' answer' : rows.kindName(i) === 'notification' ? ' notify' : '';
+    el.className = `row step ${way}${dashed} ${kind.look ?? ''}${rows.id[i] === selected ? ' selected' : ''}${rows.marks[i] & mark.batch ? ' batch' : ''}`;
+    const gap = line > 0 ? rows.at[i] - rows.at[lines.row(line - 1)] : 0;
+    setText(el.time, gap > 1e9 ? '+' + duration(gap) : offset(rows.at[i]));
+    el.time.classList.toggle('gap', gap > 1e9);
+    setAttr(el.time, 'title', offset(rows.at[i]) + ' s');
+    const word = rows.methodName(i) || kind.word;
+    setText(el.label, `#${seqOf(rows.id[i])} ${word}`);
+    const about = rows.fault.get(i) ?? rows.about[i];
+    setText(el.note, (rows.request[i] ? duration(rows.latency[i]) + (about ? ' · ' : '') : '') + about + (kind.look === 'wait' || kind.word === 'no answer' ? ` · ${kind.word}` : ''));
+  }
+
+  /** Draws the bars of what is in view. */
+  painted(pool) {
+    const lines = [...pool.keys()];
+    if (lines.length === 0) return;
+    const first = Math.min(...lines);
+    const at = this.active.between(first, Math.max(...lines) + 1);
+    const { rows } = this.view;
+    for (const [line, el] of pool) {
+      const open = at[line - first] ?? [];
+      for (const side of [0, 1]) {
+        const mine = open.filter((v, s) => s % 2 === side);
+        this.#bars(el, side, mine, rows);
+      }
+    }
+  }
+
+  #bars(el, side, open, rows) {
+    // A request of the client is worked on by the server, and the other way round.
+    const life = side === lanes.toServer % 2 ? el.server : el.client;
+    const have = el.bars[side];
+    while (have.length < open.length) {
+      const b = h('i');
+      b.style.setProperty('--slot', have.length);
+      life.append(b);
+      have.push(b);
+    }
+    have.forEach((b, slot) => {
+      const c = open[slot];
+      const cls = c === undefined ? '' : c === el.row ? 'on begins' : rows.answer[c] && seqOf(rows.answer[c]) === seqOf(rows.id[el.row]) ? 'on ends' : 'on';
+      if (b.className !== cls) b.className = cls;
+    });
+  }
+}
+
+/** The heads of the two lines. */
+export function header(client, server) {
+  return h('div', { class: 'row step header', role: 'row', 'aria-rowindex': '1' },
+    h('span', { class: 'time', role: 'columnheader' }, 'Time'), h('span', { class: 'party', role: 'columnheader' }, client || 'Client'),
+    h('span', { class: 'party', role: 'columnheader' }, server || 'Server'));
+}

@@ -1,0 +1,48 @@
+// The bar between the list and the panel. It can be dragged, and moved with the
+// arrow keys.
+
+import { h } from './dom.js';
+
+const stored = 'mcptap.detail';
+
+/** panel is beside the bar, or below it where the page is narrow. */
+export function splitter(panel, moved) {
+  const bar = h('div', { class: 'splitter', role: 'separator', tabindex: '0', 'aria-orientation': 'vertical', 'aria-label': 'Size of the panel', 'aria-valuemin': '20', 'aria-valuemax': '80' });
+  let share = 44;
+  try {
+    share = Number(localStorage.getItem(stored)) || share;
+  } catch {
+    // Storage may be forbidden.
+  }
+  const set = (v) => {
+    share = Math.min(Math.max(v, 20), 80);
+    panel.parentElement?.style.setProperty('--share', share);
+    panel.style.flexBasis = share + '%';
+    bar.setAttribute('aria-valuenow', Math.round(share));
+    try {
+      localStorage.setItem(stored, share);
+    } catch {
+      // As above.
+    }
+    moved();
+  };
+  panel.style.flexBasis = share + '%';
+  bar.setAttribute('aria-valuenow', Math.round(share));
+  bar.addEventListener('pointerdown', (e) => {
+    bar.setPointerCapture(e.pointerId);
+    const box = bar.parentElement.getBoundingClientRect();
+    const across = getComputedStyle(bar.parentElement).flexDirection === 'row';
+    const drag = (m) => set(across ? ((box.right - m.clientX) / box.width) * 100 : ((box.bottom - m.clientY) / box.height) * 100);
+    bar.addEventListener('pointermove', drag);
+    bar.addEventListener('pointerup', () => bar.removeEventListener('pointermove', drag), { once: true });
+    e.preventDefault();
+  });
+  bar.addEventListener('keydown', (e) => {
+    const step = { ArrowLeft: 4, ArrowUp: 4, ArrowRight: -4, ArrowDown: -4 }[e.key];
+    if (!step) return;
+    set(share + step);
+    e.preventDefault();
+    e.stopPropagation();
+  });
+  return bar;
+}

@@ -1,0 +1,96 @@
+// The statistics: how often each method and tool was called, how that ended, and
+// how long it took.
+
+import * as api from './source.js';
+import { fill, h } from './dom.js';
+import { seqOf } from './rows.js';
+import { count, duration, offset, plural, size } from './text.js';
+import { arrows } from './words.js';
+
+const columns = [
+  ['calls', 'Calls', (g) => count(g.calls), (g) => g.calls],
+  ['errors', 'Errors', (g) => (g.errors ? '✕ ' + count(g.errors) : ''), (g) => g.errors ?? 0],
+  ['unanswered', 'No answer', (g) => (g.unanswered ? '◌ ' + count(g.unanswered) : ''), (g) => g.unanswered ?? 0],
+  ['cancelled', 'Cancelled', (g) => (g.cancelled ? '⊘ ' + count(g.cancelled) : ''), (g) => g.cancelled ?? 0],
+  ['p50', 'Median', (g) => (g.max ? duration(g.p50) : ''), (g) => g.p50],
+  ['p95', 'p95', (g) => (g.max ? duration(g.p95) : ''), (g) => g.p95],
+  ['p99', 'p99', (g) => (g.max ? duration(g.p99) : ''), (g) => g.p99],
+  ['max', 'Max', (g) => (g.max ? duration(g.max) : ''), (g) => g.max],
+  ['bytes', 'Bytes', (g) => size(g.up + g.down), (g) => g.up + g.down],
+  ['sum', 'Time', (g) => (g.sum ? duration(g.sum) : ''), (g) => g.sum],
+];
+
+/** Shows the statistics in el. */
+export async function showStats(el, view, signal) {
+  fill(el, h('div', { class: 'empty' }, h('p', { class: 'big' }, 'Counting …')));
+  let stats;
+  try {
+    stats = await api.stats(view.key, signal);
+  } catch (err) {
+    if (err.name !== 'AbortError') fill(el, h('div', { class: 'empty' }, h('p', { class: 'fault' }, err.message)));
+    return;
+  }
+  let sort = 'sum';
+  const draw = () => fill(el, h('div', { class: 'stats', tabindex: '0' }, h('div', { class: 'overview' }, tiles(stats, view), chart(stats.histogram)), table(stats, view, sort, (s) => { sort = s; draw(); }), calls(stats, view)));
+  draw();
+  if (!stats.live) return;
+  const again = h('button', { type: 'button', class: 'quiet', onclick: () => showStats(el, view, signal) }, 'Count again');
+  el.firstChild.prepend(h('p', { class: 'note' }, `The recording is live: this is how it was at ${offset(stats.read)} s. `, again));
+}
+
+function tiles(s, view) {
+  const t = s.total;
+  const tile = (value, label, look, act) => h(act ? 'button' : 'div', { class: 'tile ' + (look ?? ''), type: act ? 'button' : null, onclick: act }, h('b', null, value), h('span', null, label));
+  const see = (q) => () => { view.setMode('calls'); view.filter.set(q); };
+  return h('div', { class: 'tiles' },
+    tile(count(t.calls), t.calls === 1 ? 'call' : 'calls'),
+    tile(count(t.errors ?? 0), 'failed', t.errors ? 'bad' : '', t.errors ? see('is:error') : null),
+    tile(count(t.unanswered ?? 0), 'without an answer', t.unanswered ? 'bad' : '', t.unanswered ? see('is:pending') : null),
+    tile(t.max ? duration(t.p50) : '–', 'median'), tile(t.max ? duration(t.p95) : '–', '95 % are faster'),
+    s.handshake ? tile(duration(s.handshake), 'until the handshake') : null,
+    s.useful ? tile(duration(s.useful), 'until the first useful answer') : null);
+}
+
+// How the latencies are distributed: a bar for each third and tenth.
+function chart(buckets) {
+  if (!buckets || buckets.length === 0) return null;
+  const most = Math.max(...buckets.map((b) => b.calls));
+  const bars = buckets.map((b, n) => {
+    const bar = h('i');
+    bar.style.height = b.calls ? Math.max((b.calls / most) * 100, 3) + '%' : '0';
+    const from = n > 0 ? duration(buckets[n - 1].below) + ' to ' : 'below ';
+    return h('span', { class: 'col', title: `${from}${duration(b.below)}: ${plural(b.calls, 'call')}` }, bar, h('small', null, n % 2 === 1 || buckets.length < 6 ? duration(b.below).replace(' ', ' ') : ''));
+  });
+  return h('div', { class: 'chart', role: 'img', 'aria-label': 'Latencies: ' + buckets.filter((b) => b.calls).map((b) => `below ${duration(b.below)}: ${b.calls}`).join(', ') }, bars);
+}
+
+function table(s, view, sort, onsort) {
+  const key = columns.find(([n]) => n === sort)[3];
+  const groups = [...s.groups ?? []].sort((a, b) => key(b) - key(a));
+  const longest = Math.max(1, ...groups.map((g) => g.sum));
+  const used = columns.filter(([n, , , v]) => !['errors', 'unanswered', 'cancelled'].includes(n) || groups.some((g) => v(g) > 0));
+  return h('table', { class: 'grid' },
+    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Method'), used.map(([n, label]) => h('th', { scope: 'col', class: 'num', 'aria-sort': n === sort ? 'descending' : null },
+      h('button', { type: 'button', class: 'sort', onclick: () => onsort(n) }, label, n === sort ? ' ↓' : ''))))),
+    h('tbody', null, groups.map((g) => {
+      const name = g.others ? '(others)' : [g.method, g.name].filter(Boolean).join(' ');
+      const bar = h('i', { class: 'share' });
+      bar.style.width = (g.sum / longest) * 100 + '%';
+      const query = g.others ? '' : `method:${word(g.method)}` + (g.name && g.method !== 'prompts/get' ? ` tool:${word(g.name)}` : g.name ? ` prompt:${word(g.name)}` : '');
+      return h('tr', null, h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (g.lane === 1 ? 'up' : 'down'), title: g.lane === 1 ? 'asked by the client' : 'asked by the server' }, arrows[g.lane]),
+        h('button', { type: 'button', class: 'link', disabled: !query, onclick: () => { view.setMode('calls'); view.filter.set(query); } }, name), g.nested && h('span', { class: 'note' }, ' nested')),
+      used.map(([n, , text]) => h('td', { class: 'num ' + (n === 'errors' || n === 'unanswered' ? 'bad' : '') }, text(g), n === 'sum' ? bar : null)));
+    })),
+    s.more_groups ? h('tfoot', null, h('tr', null, h('td', { colspan: used.length + 1 }, `and ${count(s.more_groups)} more`))) : null);
+}
+
+const word = (s) => (/^[^\s",*()/][^\s",*()]*$/.test(s) ? s : '"' + s.replaceAll('\\', '\\\\').replaceAll('"', '\\"') + '"');
+
+function calls(s, view) {
+  const go = (id) => () => { view.selected = id; view.setMode('calls'); };
+  const list = (title, all) => all.length > 0 && h('section', null, h('h3', null, title), h('table', { class: 'grid' }, h('tbody', null, all.map((c) => h('tr', null,
+    h('td', { class: 'num' }, h('button', { type: 'button', class: 'link', onclick: go(c.n) }, '#' + seqOf(c.n))),
+    h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (c.lane === 1 ? 'up' : 'down') }, arrows[c.lane]), ' ', c.method, ' ', h('span', { class: 'about' }, c.about ?? '')),
+    h('td', { class: 'num' }, offset(c.at)), h('td', { class: 'num' }, duration(c.took)))))));
+  return h('div', { class: 'two' }, list('Without an answer', s.waiting), list('Slowest', s.slowest));
+}

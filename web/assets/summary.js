@@ -1,0 +1,73 @@
+// What stands over a recording: who talked to whom, and what became of the run.
+
+import * as api from './source.js';
+import { menuButton, save } from './copy.js';
+import { fill, h } from './dom.js';
+import { count, duration, plural, size, started } from './text.js';
+
+/** The name of a side, with its version. */
+export const party = (p, otherwise) => (p?.name || p?.title ? [h('strong', null, p.title || p.name), p.version && h('span', { class: 'version' }, ' ' + p.version)] : h('span', { class: 'dim' }, otherwise));
+
+/** What two sides speak. */
+export function revision(rec) {
+  if (rec.dialect) return 'dialect ' + rec.dialect;
+  if (rec.revision) return rec.revision;
+  return rec.requested ? rec.requested + '?' : '';
+}
+
+/** What is not usual about a recording: [shape, word, look], or null. */
+export function status(rec) {
+  switch (rec.status) {
+    case 'live': return ['●', 'live', 'live'];
+    case 'cut': return ['✂', rec.gaps ? 'cut off, gaps' : 'cut off', 'bad'];
+    case 'damaged': return ['✕', 'damaged', 'bad'];
+  }
+  return rec.gaps ? ['✕', 'gaps', 'bad'] : null;
+}
+
+export const statusChip = (rec) => {
+  const s = status(rec);
+  return s && h('span', { class: 'status ' + s[2] }, h('span', { class: 'shape', 'aria-hidden': 'true' }, s[0]), ' ', s[1]);
+};
+
+export class Summary {
+  el = h('header', { class: 'summary' }, h('h1', null, 'Loading …'));
+  formats = [];
+
+  show(rec) {
+    this.rec = rec;
+    const stamp = JSON.stringify([rec.label, rec.client, rec.server, rec.status, rec.revision, rec.gaps?.length, Math.round(rec.duration / 1e9), this.formats.length]);
+    if (stamp === this.stamp) return;
+    this.stamp = stamp;
+    const facts = [revision(rec), rec.transport, started(new Date(rec.start)), duration(rec.duration), size(rec.size)].filter(Boolean);
+    fill(this.el,
+      h('h1', { title: [rec.path, ...(rec.command ? ['', rec.command.join(' ')] : [])].join('\n') }, rec.label || rec.key),
+      statusChip(rec),
+      h('span', { class: 'parties' }, party(rec.client, 'client'), h('span', { class: 'wire', 'aria-label': 'talks to' }, '⇄'), party(rec.server, rec.transport === 'http' ? rec.upstream || 'server' : 'server')),
+      h('span', { class: 'facts' }, facts.map((f) => h('span', null, f))),
+      this.formats.length > 0 && menuButton('Export', 'Save the recording as …', () => this.formats.map((f) => ({ text: f.name, note: f.about, act: () => save(api.exportURL(rec.key, f.name)) }))));
+  }
+
+  /** What a person has to know about the recording, and what to do. */
+  banners({ recording: rec, problem, lost, leave }) {
+    const all = [];
+    const say = (look, title, ...text) => all.push(h('div', { class: 'banner ' + look }, h('strong', null, title), ' ', text));
+    if (lost > 0) say('bad', 'mcptap does not answer.', 'What you see is still here. Start ', h('code', null, 'mcptap web'), ' again; on the same address this page goes on by itself.');
+    if (problem?.kind === 'deleted') {
+      say('bad', 'The recording was removed.', 'What had been read stays here until you leave. ', h('button', { type: 'button', class: 'link', onclick: leave }, 'All recordings'));
+    } else if (problem) {
+      say('bad', 'The recording cannot be read further.', problem.text, rec && ' What can be saved: ', rec && h('code', null, `mcptap export --salvage ${rec.id || rec.key}`));
+    }
+    if (!rec) return all;
+    if (rec.status === 'cut') say('odd', 'Cut off.', 'The tap was killed or the machine stopped. What is here is complete up to that moment', rec.problem ? ', but ' + rec.problem : '.');
+    if (rec.gaps) {
+      const missing = rec.gaps.reduce((n, g) => n + g.to - g.from + 1, 0);
+      const where = rec.gaps.slice(0, 4).map((g) => (g.from === g.to ? `#${g.from}` : `#${g.from}–${g.to}`)).join(', ') + (rec.gaps.length > 4 ? ' …' : '');
+      say('odd', 'Incomplete.', `${plural(missing, 'frame')} crossed while nothing could be recorded: ${where}. They reached the other side; only the recording lacks them.`);
+    }
+    if (rec.probe) say('', 'A probe.', 'The client started this server only to find out what it speaks, and then started it again.');
+    return all;
+  }
+}
+
+export const framesOf = (rec) => count(Object.values(rec.frames).reduce((a, b) => a + b, 0));

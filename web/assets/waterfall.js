@@ -1,0 +1,45 @@
+// The waterfall: when each call in view was open, beside the others in view. The
+// scale is that of what is in view, so it says something at any length.
+
+import { duration, offset } from './text.js';
+
+/** The part of time that the lines from first to last show, in ns. */
+export function span(rows, lines, first, last) {
+  if (last <= first) return [0, 1];
+  let from = Infinity;
+  let to = 0;
+  let end = 0;
+  for (let line = first; line < last; line++) {
+    const i = lines.row(line);
+    from = Math.min(from, rows.at[i]);
+    to = Math.max(to, rows.at[i]);
+    const until = endOf(rows, i);
+    if (until > 0) end = Math.max(end, until);
+  }
+  // A call that lasts much longer than what is in view would squeeze all others.
+  to = Math.min(Math.max(to, end), to + (to - from) * 0.4);
+  if (to <= from) to = from + 1e6;
+  return [from, to + (to - from) * 0.02];
+}
+
+function endOf(rows, i) {
+  if (rows.begins(i) && rows.settled(i)) return rows.end[i];
+  return rows.answer[i] && rows.latency[i] >= 0 ? rows.at[i] + rows.latency[i] : 0;
+}
+
+/** Draws the bar of a line. */
+export function bar(el, rows, [from, to]) {
+  const i = el.row;
+  const style = el.bar.style;
+  const open = rows.begins(i);
+  const start = (rows.at[i] - from) / (to - from);
+  const until = open ? endOf(rows, i) || to : rows.at[i];
+  const width = Math.max(0, (Math.min(until, to) - rows.at[i]) / (to - from));
+  const cls = 'bar' + (open ? (endOf(rows, i) ? '' : ' endless') : ' tick');
+  if (el.bar.className !== cls) el.bar.className = cls;
+  style.left = (start * 100).toFixed(2) + '%';
+  style.width = (width * 100).toFixed(2) + '%';
+}
+
+/** What stands over the column. */
+export const axis = ([from, to]) => `${offset(from)} + ${duration(to - from)}`;

@@ -1,0 +1,239 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+const corpus = "../../testdata/sessions"
+
+// imported makes a data directory of sessions of the corpus.
+func imported(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		files, err := filepath.Glob(filepath.Join(corpus, name+".txtar"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no session %s: %v", name, err)
+		}
+		for _, file := range files {
+			run(t, dir, "import", file)
+		}
+	}
+	return dir
+}
+
+// read waits until a recording has been read, and returns its lines.
+func (p *tab) read() string {
+	p.t.Helper()
+	p.wait("document.querySelector('.foot .counts') && /frame/.test(document.querySelector('.foot').innerText) && !/Reading/.test(document.querySelector('.foot').innerText)")
+	return p.text(".pad > .row")
+}
+
+// TestEachSession opens each session of the corpus: there are rows, and nothing
+// in the page complains.
+func TestEachSession(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	dir := imported(t, "*")
+	base, _ := startWeb(t, dir)
+	p := newTab(t, base, 1280, 800, false)
+	p.wait("document.querySelector('.rec.selected')")
+	keys := eval[[]string](p, "[...document.querySelectorAll('.rec')].map((e) => e.key).filter(Boolean)")
+	files, _ := filepath.Glob(filepath.Join(corpus, "*.txtar"))
+	if len(keys) != len(files) {
+		t.Errorf("%d recordings of %d are listed", len(keys), len(files))
+	}
+	for _, key := range keys {
+		p.click(fmt.Sprintf(`a[href="/r/%s"]`, key))
+		if rows := p.read(); rows == "" {
+			t.Errorf("%s: no rows", key)
+		}
+		p.keys("j")
+		p.wait("document.querySelector('.card-body > :not(p)')")
+		for _, view := range []string{"2", "3", "4"} {
+			p.keys(view)
+			p.wait("document.querySelector('.pad > .row, .stats .tiles')")
+		}
+		p.keys("r")
+		p.wait("document.querySelector('.rec.selected')")
+	}
+}
+
+func TestCalls(t *testing.T) {
+	dir := imported(t, "2025-11-25-nested-broken")
+	base, _ := startWeb(t, dir, "@last")
+	p := newTab(t, base, 1280, 800, false)
+	rows := p.read()
+	for _, want := range []string{
+		"tools/call draft_notes Sign in to the tracker first.",
+		"tools/call summarize ◌ no answer",
+		"elicitation/create In which language? ✓ done",
+		"ended by SIGTERM",
+	} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("no %q in\n%s", want, rows)
+		}
+	}
+	if strings.Contains(rows, "response") {
+		t.Errorf("answers are not folded into their calls:\n%s", rows)
+	}
+	// What is asked within a call stands below it.
+	depth := eval[[]float64](p, "[...document.querySelectorAll('.pad > .row')].filter((e) => /elicitation|tools.call\\s+summarize/.test(e.innerText)).map((e) => Number(e.getAttribute('aria-level')))")
+	if fmt.Sprint(depth) != "[1 2]" {
+		t.Errorf("levels %v", depth)
+	}
+	if url := eval[string](p, "location.href"); strings.Contains(url, "token") {
+		t.Errorf("the token stands in the URL: %s", url)
+	}
+	// Its request and its answer are in the panel.
+	p.click(".row.call.bad .method")
+	p.wait("document.querySelectorAll('.card .tree').length === 2")
+	if text := p.text(".detail"); !strings.Contains(text, "draft_notes") || !strings.Contains(text, "-32042") {
+		t.Errorf("the panel has %s", text)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	dir := imported(t, "real-everything-nested")
+	base, _ := startWeb(t, dir, "@last")
+	p := newTab(t, base, 1280, 800, false)
+	p.read()
+	p.find("is:err")
+	p.wait("document.querySelector('.completions [role=option]')")
+	if got := p.text(".completions"); !strings.HasPrefix(got, "error") {
+		t.Errorf("offered: %s", got)
+	}
+	p.keys(kb.Tab)
+	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 1")
+	if rows := p.read(); !strings.Contains(rows, "trigger-url-elicitation") {
+		t.Errorf("rows %s", rows)
+	}
+	if got := eval[string](p, "new URLSearchParams(location.search).get('q')"); strings.TrimSpace(got) != "is:error" {
+		t.Errorf("the URL has the filter %q", got)
+	}
+	// The names of tools that were seen are offered.
+	p.keys("tool:get-r")
+	p.wait("[...document.querySelectorAll('.completions [role=option]')].some((e) => e.innerText.includes('get-roots-list'))")
+	// What is wrong is said, and where; the rows stay.
+	p.keys(kb.Escape)
+	eval[bool](p, "document.querySelector('.filter .clear').click(), true")
+	p.click(".filter input")
+	p.keys("latency:>fast")
+	p.wait("!document.querySelector('.filter-problem').hidden")
+	if got := p.text(".filter-problem"); !strings.Contains(got, "is no duration") {
+		t.Errorf("the problem is %q", got)
+	}
+	p.wait("document.querySelector('.wave').textContent === 'fast'")
+	p.picture("filter-problem")
+}
+
+func TestLinkShowsTheSame(t *testing.T) {
+	dir := imported(t, "2026-07-28-chain-healthy")
+	base, _ := startWeb(t, dir)
+	first := newTab(t, at(t, base, "/r/1ee9dfb0?v=frames"), 1280, 800, false)
+	first.read()
+	first.find("method:tools/call" + kb.Enter)
+	first.wait("!/server.discover/.test(document.querySelector('.pad').innerText) && /book_room/.test(document.querySelector('.pad').innerText)")
+	first.click(".row.down .method")
+	first.wait("document.querySelector('.card .tree')")
+	first.keys("]")
+	first.wait("document.querySelector('.card .code')")
+	link := eval[string](first, "location.href")
+	second := newTab(t, at(t, base, link), 1280, 800, false)
+	second.wait("document.querySelector('.card .code')")
+	if a, b := first.read(), second.read(); a != b {
+		t.Errorf("the link shows\n%s\ninstead of\n%s", b, a)
+	}
+	if a, b := first.text(".detail h2"), second.text(".detail h2"); a != b {
+		t.Errorf("the link shows frame %s instead of %s", b, a)
+	}
+}
+
+// TestKeyboard goes everywhere without a mouse.
+func TestKeyboard(t *testing.T) {
+	dir := imported(t, "2026-07-28-chain-healthy", "2025-11-25-nested-broken")
+	base, _ := startWeb(t, dir)
+	p := newTab(t, base, 1280, 800, false)
+	p.wait("document.activeElement.matches('[role=grid]')")
+	p.keys("k" + kb.Enter)
+	p.read()
+	p.wait("location.pathname === '/r/1ee9dfb0'")
+	p.keys("G" + kb.ArrowUp)
+	p.keys("g")
+	p.wait("document.querySelector('.row.selected .no').textContent === '1'")
+	p.keys("jjjj")
+	p.wait("document.querySelector('.row.selected .method')?.textContent === 'tools/call'")
+	p.keys(kb.ArrowRight)
+	p.wait("document.querySelector('.row.selected').getAttribute('aria-expanded') === 'true'")
+	p.wait("document.querySelector('.scroller').getAttribute('aria-activedescendant') === document.querySelector('.row.selected').id")
+	p.keys("m")
+	p.wait("document.querySelector('.row.selected .no').textContent === '16'")
+	p.wait("document.querySelectorAll('.card .tree').length === 2")
+	p.keys(kb.Enter)
+	p.wait("document.activeElement.matches('[role=treeitem]')")
+	p.keys("jjj")
+	p.keys("p")
+	p.wait("document.querySelector('.toast')?.textContent === 'Copied the path'")
+	p.keys(kb.Escape)
+	p.wait("document.activeElement.matches('.scroller')")
+	p.keys(kb.Escape)
+	p.wait("document.querySelector('.detail').hidden")
+	p.keys("3")
+	p.wait("document.querySelector('.row.step')")
+	p.keys("4")
+	p.wait("document.querySelector('.stats')")
+	p.keys("1")
+	p.keys("?")
+	p.wait("document.querySelector('dialog[open] .language td')")
+	p.keys("?")
+	p.wait("!document.querySelector('dialog[open]')")
+	p.keys("t")
+	p.wait("document.documentElement.dataset.theme === 'dark'")
+	p.keys("r")
+	p.wait("document.querySelector('.rec.selected')")
+	p.keys(kb.End + kb.Enter)
+	p.read()
+	p.keys("e")
+	p.wait("document.querySelector('.row.selected.bad')")
+}
+
+func TestStrangerInTheBrowser(t *testing.T) {
+	dir := imported(t, "2026-07-28-chain-healthy")
+	base, _ := startWeb(t, dir)
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := u.Query().Get("token")
+	u.RawQuery = "f=7"
+	u.Path = "/r/1ee9dfb0"
+	p := newTab(t, u.String(), 1280, 800, false)
+	p.wait("document.querySelector('form input[name=token]')")
+	p.allow("401")
+	p.click("input[name=token]")
+	p.keys(token + kb.Enter)
+	p.wait("document.querySelector('.card .tree')")
+
+	// A page of another origin, in the same browser, which has the cookie now.
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<title>other</title>") }))
+	t.Cleanup(other.Close)
+	q := newTab(t, other.URL, 800, 600, false)
+	got := eval[string](q, fmt.Sprintf(`new Promise((done) => {
+		const socket = new WebSocket(%q);
+		socket.onopen = () => done('the socket opened');
+		socket.onerror = () => fetch(%q, {credentials: 'include', mode: 'no-cors'}).then((r) => r.text(), (e) => '').then((text) => done(text ? 'read ' + text : 'nothing'));
+	})`, "ws://"+u.Host+"/api/recordings/1ee9dfb0/stream", "http://"+u.Host+"/api/recordings"))
+	if got != "nothing" {
+		t.Errorf("a page of another origin got: %s", got)
+	}
+	q.problems = nil // it complains, as it should
+}

@@ -1,0 +1,83 @@
+package browsertest
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestLarge opens 200,000 frames: what exists in the page is bounded by what is
+// in view, whatever is scrolled, and the memory too. How long it takes depends
+// on the machine, and is printed, not tested.
+func TestLarge(t *testing.T) {
+	n := 200_000
+	if testing.Short() {
+		n = 20_000
+	}
+	if v, err := strconv.Atoi(os.Getenv("MCPTAP_FRAMES")); err == nil {
+		n = v
+	}
+	dir := t.TempDir()
+	id := traffic(t, dir, n)
+	base, _ := startWeb(t, dir)
+	for _, view := range []string{"frames", "calls"} {
+		t.Run(view, func(t *testing.T) {
+			p := newTab(t, at(t, base, "/r/"+id+"?v="+view), 1280, 800, false)
+			p.wait("document.querySelector('.row .method')")
+			first := eval[float64](p, "performance.now()")
+			p.wait(fmt.Sprintf("document.querySelector('.foot').innerText.includes('%s frames') && !document.querySelector('.foot').innerText.includes('Reading')", grouped(n)))
+			all := eval[float64](p, "performance.now()")
+			if got := eval[int](p, "document.querySelectorAll('.pad > .row').length"); got > 60 {
+				t.Errorf("%d rows exist, of which some 25 are in view", got)
+			}
+			frames := eval[[]float64](p, scrollThrough)
+			heap := eval[float64](p, "(gc(), performance.memory.usedJSHeapSize / 1e6)")
+			t.Logf("%s of %d: first rows after %.0f ms, all after %.0f ms; %d frames while scrolling, p50 %.1f ms, p99 %.1f ms; heap %.0f MB",
+				view, n, first, all, int(frames[2]), frames[0], frames[1], heap)
+			if heap > 150 {
+				t.Errorf("the heap has %.0f MB", heap)
+			}
+			if got := eval[int](p, "document.querySelectorAll('.pad > .row').length"); got > 80 {
+				t.Errorf("%d rows exist after scrolling", got)
+			}
+			p.keys("G")
+			p.wait(fmt.Sprintf("[...document.querySelectorAll('.pad .no')].some((e) => Number(e.textContent) >= %d)", n-1))
+			if got := p.text(".foot"); strings.Contains(got, "no answer") {
+				t.Errorf("each call was answered, but the page says %s", got)
+			}
+			p.picture("large-" + view)
+		})
+	}
+}
+
+// scrollThrough scrolls for two seconds and returns the median and the 99th
+// percentile of the times between two paints, in ms, and how many there were.
+const scrollThrough = `new Promise((done) => {
+	const el = document.querySelector('.scroller');
+	const times = [];
+	const began = performance.now();
+	let last = began;
+	const step = (now) => {
+		times.push(now - last);
+		last = now;
+		el.scrollTop += 400;
+		if (now - began < 2000) requestAnimationFrame(step);
+		else {
+			times.shift();
+			times.sort((a, b) => a - b);
+			done([times[Math.floor(times.length / 2)], times[Math.floor(times.length * 0.99)], times.length]);
+		}
+	};
+	requestAnimationFrame(step);
+})`
+
+// grouped is a number as the page writes it.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// formats are those of the source.
+func (s *Server) formats() []Format {
+	all := s.source.Formats()
+	if all == nil {
+		all = []Format{}
+	}
+	return all
+}
+
+// serveExport is the handler of a recording as a file.
+func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Query().Get("format")
+	var format Format
+	for _, f := range s.formats() {
+		if f.Name == name {
+			format = f
+		}
+	}
+	if format.Name == "" {
+		fail(w, http.StatusBadRequest, fmt.Errorf("there is no format of that name"))
+		return
+	}
+	reader, _, ok := s.open(w, r)
+	if !ok {
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", format.Type)
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Content-Disposition", `attachment; filename="`+fileName(r.PathValue("key"))+"."+format.Name+`"`)
+	// An error after the first byte can only be told by a file that ends early,
+	// which whoever reads it notices.
+	cw := &countingWriter{w: w}
+	if err := reader.Export(r.Context(), cw, format.Name); err != nil {
+		if cw.n == 0 {
+			h.Del("Content-Disposition")
+			failWith(w, err)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+type countingWriter struct {
+	w http.ResponseWriter
+	n int64
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// fileName is a key as a file's name.
+func fileName(key string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, key)
+}

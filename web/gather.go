@@ -1,0 +1,243 @@
+package web
+
+import (
+	"io"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A gatherer turns the frames of a recording into the rows and updates of one
+// view. Its memory grows with the calls that are open.
+type gatherer struct {
+	raw    func(io.Writer, tap.Frame) error
+	frame  func(seq uint64) (tap.Frame, error)
+	feed   *view.Feed
+	filter *filter.Filter
+	// all says that the filter lets everything through; needs what it reads.
+	all   bool
+	needs filter.Needs
+	// calls says that whole calls are wanted, not single frames.
+	calls  bool
+	after  uint64
+	before *predecessors
+	seen   *seen
+	items  []filter.Item
+
+	// units are those that are not decided for good: in the view of calls by
+	// call, otherwise by request.
+	units map[tap.Ref]*unit
+	// dirty are the units that have changed since what they are was last asked.
+	dirty []*unit
+	// shown are, in the view of calls, those that are over of which something
+	// was sent; sent are, in the view of frames, the open ones.
+	shown pastCalls
+	sent  map[tap.Ref]struct{}
+
+	// What was found since it was last taken:
+	rows    []row
+	updates []update
+}
+
+// A viewOptions says what a view shows.
+type viewOptions struct {
+	Filter string `json:"filter"`
+	Calls  bool   `json:"calls"`
+	// After is the last frame that the page has.
+	After uint64 `json:"after"`
+}
+
+// newGatherer makes a gatherer. The error is a [*filter.Error].
+func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
+	f, err := filter.Parse(o.Filter, filter.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &gatherer{
+		raw: r.WriteRaw, frame: r.Frame, feed: view.NewFeed(r.WriteRaw), filter: f, all: f.String() == "", needs: f.Needs(),
+		calls: o.Calls, after: o.After, before: newPredecessors(), seen: s, units: map[tap.Ref]*unit{}, sent: map[tap.Ref]struct{}{},
+	}, nil
+}
+
+// add reads the next frame.
+func (g *gatherer) add(f *tap.Frame) error {
+	r, err := g.feed.Add(f)
+	if err != nil {
+		return err
+	}
+	g.items = g.feed.Items(g.items[:0], r, nil)
+	for i := range g.items {
+		g.seen.note(&g.items[i])
+	}
+	if len(g.items) == 1 {
+		l := r.Line()
+		if err := g.line(&l, r, 0); err != nil {
+			return err
+		}
+	} else if err := g.batch(r); err != nil {
+		return err
+	}
+	return g.ended(r.Ended)
+}
+
+// batch takes the messages of a batch, and the batch itself if one of them is
+// wanted.
+func (g *gatherer) batch(r *view.Row) error {
+	from := len(g.rows)
+	for i := range r.Parts {
+		l := r.MessageLine(i)
+		if err := g.line(&l, r, i); err != nil {
+			return err
+		}
+	}
+	whole := &g.items[len(g.items)-1]
+	wanted := len(g.rows) > from
+	if !wanted {
+		var err error
+		if wanted, err = g.filter.Match(whole); err != nil {
+			return err
+		}
+	}
+	if l := r.Line(); wanted {
+		line := newRow(&l, r)
+		line.ID = batchID(r.Frame.Seq)
+		line.Marks |= markBatch
+		g.send(line)
+	}
+	return nil
+}
+
+// line takes what one line says: the frame's, or that of message i.
+func (g *gatherer) line(l *view.Line, r *view.Row, i int) error {
+	row := newRow(l, r)
+	it := &g.items[i]
+	if len(g.items) > 1 {
+		row.Marks |= markMember
+	}
+	if i >= len(r.Parts) {
+		_, err := g.single(row, it)
+		return err
+	}
+	part := &r.Parts[i]
+	g.before.note(&row, part, it)
+	var err error
+	switch {
+	case g.all:
+		g.send(row)
+	case g.calls && part.Call != tap.Ref{}:
+		err = g.ofCall(row, part, it)
+	case !g.calls && part.Kind == tap.Request && g.needs.Has(filter.NeedFuture):
+		g.ask(row, part, it)
+	default:
+		var ok bool
+		if ok, err = g.single(row, it); ok && !part.Late && part.Call != (tap.Ref{}) {
+			g.sent[part.Call] = struct{}{}
+		}
+	}
+	g.tell(&row, part)
+	return err
+}
+
+// single takes a row that is decided by itself.
+func (g *gatherer) single(r row, it *filter.Item) (bool, error) {
+	ok, err := g.filter.Match(it)
+	if ok {
+		g.send(r)
+	}
+	return ok, err
+}
+
+// send puts a row into the next message, unless the page has it.
+func (g *gatherer) send(r row) {
+	if uint64(r.ID>>indexBits) > g.after {
+		g.rows = append(g.rows, r)
+	}
+}
+
+// tell notes what a message means for rows before it.
+func (g *gatherer) tell(r *row, p *tap.Part) {
+	if p.Request != (tap.Ref{}) {
+		g.update(p, update{ID: r.Request, Answer: r.ID, Latency: r.Latency, Failed: r.Marks&markFailed != 0})
+		g.answered(p)
+	}
+	if s := standing(r, p); s != "" {
+		g.update(p, update{ID: r.Call, Status: s})
+	}
+	if p.Role == tap.RoleCancel {
+		g.cancelled(p)
+	}
+}
+
+// standing is how a call stands after a message that does not settle it, "" if
+// that says nothing about it. The exact state comes when the call is over.
+func standing(r *row, p *tap.Part) string {
+	switch {
+	case p.Call == tap.Ref{}:
+	case p.Role == tap.RoleCancel:
+		return tap.CallCancelled.String()
+	case p.Role == tap.RoleAgain && p.Method != "tasks/get" && p.Method != "tasks/result":
+		return tap.CallPending.String()
+	case p.Role == tap.RoleInterim && len(r.About) >= len(inputWords) && r.About[:len(inputWords)] == inputWords:
+		return tap.CallInputRequired.String()
+	case p.Role == tap.RoleInterim:
+		return tap.CallWorking.String()
+	case p.Method == "notifications/subscriptions/acknowledged":
+		return tap.CallListening.String()
+	}
+	return ""
+}
+
+// inputWords is how [tap.Subject] begins to describe a result that asks for
+// input.
+const inputWords = "input required"
+
+// ended takes the calls that are over.
+func (g *gatherer) ended(calls []*tap.Call) error {
+	for _, c := range calls {
+		u := update{ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Answer: idOf(c.Answer), Error: brief(c.ErrorText)}
+		if c.Answer == c.Cancel {
+			u.Answer = 0
+		}
+		if c.Status.Settled() && c.Answer != (tap.Ref{}) {
+			u.Latency = int64(c.End - c.At)
+		}
+		u.Failed = c.Status == tap.CallError || c.Status == tap.CallToolError
+		if err := g.close(c); err != nil {
+			return err
+		}
+		if g.all || g.isShown(c.Ref) {
+			g.settle(u)
+		}
+		delete(g.sent, c.Ref)
+	}
+	return nil
+}
+
+// settle notes the end of a call. The answer that ended it has usually just made
+// an update for the same row.
+func (g *gatherer) settle(u update) {
+	if n := len(g.updates); n > 0 && g.updates[n-1].ID == u.ID && !g.updates[n-1].Drop {
+		g.updates[n-1] = u
+		return
+	}
+	g.updates = append(g.updates, u)
+}
+
+// update notes an update, if the page may have the row.
+func (g *gatherer) update(p *tap.Part, u update) {
+	if g.all || g.isShown(p.Call) {
+		g.updates = append(g.updates, u)
+	}
+}
+
+// take returns what was found, at most n rows and updates together, and keeps
+// the rest.
+func (g *gatherer) take(n int) (rows []row, updates []update) {
+	rows = g.rows[:min(len(g.rows), n)]
+	updates = g.updates[:min(len(g.updates), n-len(rows))]
+	g.rows, g.updates = g.rows[len(rows):], g.updates[len(updates):]
+	return rows, updates
+}
+
+func (g *gatherer) found() int { return len(g.rows) + len(g.updates) }

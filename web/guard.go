@@ -1,0 +1,139 @@
+package web
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// NewToken returns what whoever wants to look has to bring: 32 characters made
+// at random.
+func NewToken() string {
+	var b [24]byte
+	rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// tokenParam is the query parameter that carries the token.
+const tokenParam = "token"
+
+// A guard decides who may look.
+type guard struct {
+	token string
+	// cookie is the name of the cookie that stands for the token. Cookies do not
+	// know ports, so each server has a name of its own.
+	cookie string
+	// host is the name or address that the server was told to listen on, open
+	// says that it is not a loopback address.
+	host string
+	open bool
+}
+
+// newGuard makes a guard for a server that listens on host, "" for loopback.
+func newGuard(token, host string) *guard {
+	sum := sha256.Sum256([]byte("cookie of " + token))
+	g := &guard{token: token, cookie: "mcptap-" + hex.EncodeToString(sum[:4]), host: strings.ToLower(host)}
+	g.open = host != "" && host != "localhost" && !isLoopback(host)
+	return g
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// policy is what the page may do. Trusted types forbid every sink that takes
+// markup, and no policy can make an exception.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types 'none'"
+
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+	h.Set("Cache-Control", "no-store")
+}
+
+// stranger returns why a request is refused before anything else is looked at,
+// "" if it is not: the wrong method, or a name that this server does not have. A
+// page elsewhere can make its own name lead here, but it cannot change the Host
+// that the browser sends.
+func (g *guard) stranger(r *http.Request) (why string, status int) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return "the viewer only reads", http.StatusMethodNotAllowed
+	}
+	if !g.knows(r.Host) {
+		return "this is not the name of the viewer; use the URL that mcptap printed", http.StatusForbidden
+	}
+	return "", 0
+}
+
+// knows reports whether a Host is one of this machine's.
+func (g *guard) knows(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if host == "localhost" || isLoopback(host) {
+		return true
+	}
+	if !g.open {
+		return false
+	}
+	// A name can be made to lead anywhere, an address cannot.
+	_, err := netip.ParseAddr(host)
+	return err == nil || host == g.host
+}
+
+// foreign reports whether a request was made by a page of another origin. The
+// WebSocket asks for the Origin, which browsers always send there; of other
+// requests it need not be there.
+func (g *guard) foreign(r *http.Request, socket bool) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+	default:
+		return true
+	}
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return socket
+	}
+	return len(origins) > 1 || origins[0] != "http://"+r.Host
+}
+
+// admits reports whether a request carries the token, in the URL or as the
+// cookie that stands for it.
+func (g *guard) admits(r *http.Request) bool {
+	if g.isToken(r.URL.Query().Get(tokenParam)) {
+		return true
+	}
+	for _, c := range r.CookiesNamed(g.cookie) {
+		if g.isToken(c.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *guard) isToken(s string) bool {
+	return subtle.ConstantTimeCompare([]byte(s), []byte(g.token)) == 1
+}
+
+// remember gives a browser that brought the token in the URL the cookie.
+func (g *guard) remember(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{
+		Name: g.cookie, Value: g.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+}

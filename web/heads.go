@@ -1,0 +1,113 @@
+package web
+
+import (
+	"github.com/mcptap/mcptap/tap"
+)
+
+const (
+	// headsBefore and headsAfter are how many frames are read, backward and
+	// forward, to find what belongs to an HTTP exchange.
+	headsBefore = 20_000
+	headsAfter  = 5_000
+	// maxHeader is how many fields of a head a page gets.
+	maxHeader = 200
+)
+
+// headsJSON is what is known of the HTTP exchange of a frame. Each is nil where
+// it was not found nearby.
+type headsJSON struct {
+	Request  *headJSON `json:"request,omitempty"`
+	Response *headJSON `json:"response,omitempty"`
+	End      *headJSON `json:"end,omitempty"`
+}
+
+// headJSON is an event of the exchange, with its texts escaped.
+type headJSON struct {
+	Seq       uint64      `json:"seq"`
+	At        int64       `json:"at"`
+	Line      string      `json:"line"`
+	Header    [][2]string `json:"header,omitempty"`
+	Masked    []string    `json:"masked,omitempty"`
+	Error     string      `json:"error,omitempty"`
+	By        string      `json:"by,omitempty"`
+	Coding    string      `json:"coding,omitempty"`
+	FirstByte int64       `json:"first_byte,omitempty"` // ns
+	BytesUp   uint64      `json:"bytes_up,omitempty"`
+	BytesDown uint64      `json:"bytes_down,omitempty"`
+}
+
+// findHeads looks for the events of a frame's exchange around it. The heads come
+// before what the exchange carries, and its end after.
+func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
+	var h headsJSON
+	n := 0
+	for g, err := range reader.Backward(f.Seq + 1) {
+		if err != nil {
+			return nil, err
+		}
+		h.take(&g, f.Exchange)
+		if n++; h.Request != nil || n == headsBefore {
+			break
+		}
+	}
+	n = 0
+	for g, err := range reader.Frames(f.Seq) {
+		if err != nil {
+			return nil, err
+		}
+		h.take(&g, f.Exchange)
+		if n++; h.End != nil || n == headsAfter {
+			break
+		}
+	}
+	return &h, nil
+}
+
+// take keeps what a frame says of the exchange. Of several responses, the
+// interim ones and the final one, the last counts.
+func (h *headsJSON) take(f *tap.Frame, exchange uint64) {
+	if f.Lane != tap.Life || f.Exchange != exchange {
+		return
+	}
+	e, err := tap.ParseEvent(f.Raw)
+	if err != nil {
+		return
+	}
+	var to **headJSON
+	switch e.Name {
+	case tap.EventRequest:
+		to = &h.Request
+	case tap.EventResponse:
+		to = &h.Response
+	case tap.EventEnd:
+		to = &h.End
+	default:
+		return
+	}
+	if *to != nil && (*to).Seq > f.Seq {
+		return
+	}
+	line, fault := eventText(&e)
+	if e.Name == tap.EventResponse || e.Name == tap.EventRequest {
+		line = joinWords(" ", brief(e.Proto), joinWords("", line, fault))
+		fault = e.Error
+	}
+	*to = &headJSON{
+		Seq: f.Seq, At: int64(f.At), Line: brief(line), Error: brief(fault), By: brief(e.By), Coding: brief(e.Coding),
+		FirstByte: int64(e.FirstByte), BytesUp: e.BytesUp, BytesDown: e.BytesDown, Header: fields(e.Header), Masked: names(e.Masked),
+	}
+}
+
+func fields(header [][2]string) (all [][2]string) {
+	for _, f := range header[:min(len(header), maxHeader)] {
+		all = append(all, [2]string{brief(f[0]), brief(f[1])})
+	}
+	return all
+}
+
+func names(masked []string) (all []string) {
+	for _, m := range masked[:min(len(masked), maxHeader)] {
+		all = append(all, brief(m))
+	}
+	return all
+}

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/printable"
+)
+
+// recordingJSON is a recording as it goes to the page. Its texts are escaped.
+type recordingJSON struct {
+	Key       string         `json:"key"`
+	ID        string         `json:"id"`
+	Path      string         `json:"path"`
+	Label     string         `json:"label"`
+	Start     time.Time      `json:"start"`
+	Transport string         `json:"transport,omitempty"`
+	Command   []string       `json:"command,omitempty"`
+	Upstream  string         `json:"upstream,omitempty"`
+	Dir       string         `json:"dir,omitempty"`
+	Program   string         `json:"program,omitempty"`
+	Platform  string         `json:"platform,omitempty"`
+	Status    string         `json:"status"`
+	Problem   string         `json:"problem,omitempty"`
+	Server    partyJSON      `json:"server"`
+	Client    partyJSON      `json:"client"`
+	Era       string         `json:"era,omitempty"`
+	Revision  string         `json:"revision,omitempty"`
+	Requested string         `json:"requested,omitempty"`
+	Dialect   string         `json:"dialect,omitempty"`
+	Probe     bool           `json:"probe,omitempty"`
+	Frames    tap.LaneCounts `json:"frames"`
+	Bytes     tap.LaneCounts `json:"bytes"`
+	Errors    uint64         `json:"errors"`
+	Last      uint64         `json:"last"`
+	Gaps      []tap.Range    `json:"gaps,omitempty"`
+	Duration  int64          `json:"duration"` // ns
+	Size      int64          `json:"size"`
+}
+
+type partyJSON struct {
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+	Title   string `json:"title,omitempty"`
+}
+
+func newPartyJSON(p tap.Party) partyJSON {
+	return partyJSON{brief(p.Name), brief(p.Version), brief(p.Title)}
+}
+
+// maxArgs is how many words of a command a page gets, and maxGaps how many gaps.
+const (
+	maxArgs = 64
+	maxGaps = 100
+)
+
+func newRecordingJSON(r *Recording) *recordingJSON {
+	h, f := &r.Header, &r.Tally.Facts
+	j := &recordingJSON{
+		Key: r.Key, ID: brief(h.ID), Path: printable.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
+		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Dir: brief(h.Dir), Program: brief(h.Program),
+		Platform: brief(h.Platform), Status: r.Status, Problem: printable.Escape(r.Problem),
+		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Era: brief(string(f.Era)),
+		Revision: brief(string(f.Revision)), Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe,
+		Frames: r.Tally.Frames, Bytes: r.Tally.Bytes, Errors: r.Tally.Errors, Last: r.Last,
+		Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Duration: int64(r.Duration), Size: r.Size,
+	}
+	for i, word := range h.Command {
+		if i == maxArgs {
+			j.Command = append(j.Command, "…")
+			break
+		}
+		j.Command = append(j.Command, brief(word))
+	}
+	return j
+}
+
+// serveList is the handler of the list of recordings.
+func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
+	all, err := s.source.Recordings()
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err)
+		return
+	}
+	list := make([]*recordingJSON, len(all))
+	for i := range all {
+		list[i] = newRecordingJSON(&all[i])
+	}
+	answer(w, struct {
+		Recordings []*recordingJSON `json:"recordings"`
+		Formats    []Format         `json:"formats"`
+	}{list, s.formats()})
+}

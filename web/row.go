@@ -1,0 +1,150 @@
+package web
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A rowID names a row on the wire and in the page: the frame's number, and
+// behind it the place in a batch. It stays exact as a JavaScript number up to
+// frame 2^39.
+type rowID uint64
+
+const (
+	indexBits = 14
+	// batchIndex is the place of the row that stands for a batch as a whole. Its
+	// messages have their own, which are below [tap.MaxBatch].
+	batchIndex = 1<<indexBits - 1
+)
+
+// idOf names the row of a message; 0 for no message.
+func idOf(r tap.Ref) rowID { return rowID(r.Seq)<<indexBits | rowID(r.Index) }
+
+func batchID(seq uint64) rowID { return rowID(seq)<<indexBits | batchIndex }
+
+// A row is a line of the list, as it goes to the page. Its texts are escaped.
+type row struct {
+	ID   rowID `json:"n"`
+	At   int64 `json:"t"` // ns from the start
+	Size int64 `json:"s"`
+	Lane uint8 `json:"l"` // tap.Lane
+	// Kind is that of a [view.Line].
+	Kind   string `json:"k"`
+	Method string `json:"m,omitempty"`
+	About  string `json:"a,omitempty"`
+	Fault  string `json:"f,omitempty"`
+	Marks  marks  `json:"b,omitempty"`
+	// Role is what it is to its call, "" where it is no message.
+	Role string `json:"r,omitempty"`
+	// Call, Parent and Request are those of a [tap.Part], Latency too: it is
+	// meant where there is a Request.
+	Call    rowID `json:"c,omitempty"`
+	Parent  rowID `json:"p,omitempty"`
+	Request rowID `json:"q,omitempty"`
+	Latency int64 `json:"d,omitempty"`
+	// Session is the number of its session, 0 where there is none.
+	Session int `json:"g,omitempty"`
+	// Exchange and Status are those of HTTP.
+	Exchange uint64 `json:"x,omitempty"`
+	Status   int    `json:"h,omitempty"`
+	// Before is the last row of the same sort: see predecessors.
+	Before rowID `json:"v,omitempty"`
+}
+
+// marks are what else is known of a row.
+type marks uint16
+
+const (
+	markFailed marks = 1 << iota
+	markTorn
+	markGuess  // its call or the call around that is the likeliest of several
+	markLate   // it came when its call was over
+	markClash  // another open request had its id
+	markBatch  // it stands for a batch
+	markMember // it is a message of a batch
+	markOwn    // Before is of the same call
+)
+
+// An update says what has become of a row that was sent before.
+type update struct {
+	ID rowID `json:"n"`
+	// Answer is the row that answers it, and Latency how long that took.
+	Answer  rowID `json:"a,omitempty"`
+	Latency int64 `json:"d,omitempty"`
+	// Status is the state of the call that it began, the name of a
+	// [tap.CallStatus], End when it was settled, and Error why it failed.
+	Status string `json:"s,omitempty"`
+	End    int64  `json:"e,omitempty"`
+	Error  string `json:"f,omitempty"`
+	// Failed says that the answer tells of a failure.
+	Failed bool `json:"x,omitempty"`
+	// Drop says that the filter does not let it through any more, nor, in the
+	// view of calls, anything of its call.
+	Drop bool `json:"drop,omitempty"`
+}
+
+// maxText is how many bytes of a text stand in a row.
+const maxText = 300
+
+// brief is a text of the wire for a row.
+func brief(s string) string {
+	if len(s) > maxText {
+		n := maxText
+		for n > maxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n] + "…"
+	}
+	return printable.Escape(s)
+}
+
+// newRow makes the row of a line of a frame.
+func newRow(l *view.Line, of *view.Row) row {
+	p := &l.Part
+	r := row{
+		ID: idOf(p.Message), At: int64(p.At), Size: l.Size, Lane: uint8(p.Lane), Kind: brief(l.Kind),
+		Method: brief(l.Method), About: brief(l.About), Fault: brief(l.Fault),
+		Call: idOf(p.Call), Parent: idOf(p.Parent), Request: idOf(p.Request), Latency: int64(p.Latency),
+		Exchange: p.Exchange, Status: of.Status, Session: of.Session,
+	}
+	if l.Event != nil {
+		about, fault := eventText(l.Event)
+		r.About, r.Fault = brief(about), brief(fault)
+	}
+	if p.Call != (tap.Ref{}) || p.Kind != tap.Other && isMessage(l.Kind) {
+		r.Role = p.Role.String()
+	}
+	for _, m := range []struct {
+		is bool
+		marks
+	}{
+		{l.Failed, markFailed}, {l.Torn, markTorn}, {p.Guess, markGuess}, {p.Late, markLate}, {p.Clash != (tap.Ref{}), markClash},
+	} {
+		if m.is {
+			r.Marks |= m.marks
+		}
+	}
+	return r
+}
+
+// isMessage reports whether a kind is that of a message, so that its role means
+// something.
+func isMessage(kind string) bool {
+	k, err := tap.ParseKind(kind)
+	return err == nil && k != tap.Batch && k != tap.Other
+}
+
+// joinWords joins what is not empty.
+func joinWords(sep string, words ...string) string {
+	kept := words[:0]
+	for _, w := range words {
+		if w != "" {
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, sep)
+}

@@ -1,0 +1,179 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+const (
+	// maxSlowest is how many of the slowest calls are named, and of those
+	// without an answer.
+	maxSlowest = 20
+	// maxGroups is how many groups a page gets.
+	maxGroups = 500
+)
+
+type statsJSON struct {
+	Groups    []groupJSON   `json:"groups"`
+	MoreGroup int           `json:"more_groups,omitempty"`
+	Total     groupJSON     `json:"total"`
+	Nested    groupJSON     `json:"nested"`
+	Slowest   []callJSON    `json:"slowest"`
+	Waiting   []callJSON    `json:"waiting"`
+	Handshake int64         `json:"handshake,omitempty"` // ns
+	Useful    int64         `json:"useful,omitempty"`
+	Histogram []bucketJSON  `json:"histogram"`
+	Read      time.Duration `json:"read"`
+	Live      bool          `json:"live,omitempty"`
+}
+
+// groupJSON sums up the calls of one method, tool or prompt.
+type groupJSON struct {
+	Lane       uint8  `json:"lane"`
+	Nested     bool   `json:"nested,omitempty"`
+	Others     bool   `json:"others,omitempty"`
+	Method     string `json:"method,omitempty"`
+	Name       string `json:"name,omitempty"`
+	Calls      uint64 `json:"calls"`
+	Errors     uint64 `json:"errors,omitempty"`
+	Cancelled  uint64 `json:"cancelled,omitempty"`
+	Unanswered uint64 `json:"unanswered,omitempty"`
+	Sum        int64  `json:"sum"` // ns, as are those below
+	P50        int64  `json:"p50"`
+	P95        int64  `json:"p95"`
+	P99        int64  `json:"p99"`
+	Max        int64  `json:"max"`
+	Up         int64  `json:"up"`
+	Down       int64  `json:"down"`
+}
+
+type callJSON struct {
+	ID     rowID  `json:"n"`
+	Answer rowID  `json:"answer,omitempty"`
+	Lane   uint8  `json:"lane"`
+	Method string `json:"method"`
+	About  string `json:"about,omitempty"`
+	Status string `json:"status"`
+	At     int64  `json:"at"`
+	Took   int64  `json:"took"`
+}
+
+// bucketJSON is how many calls took less than Below, and not less than the
+// bucket before.
+type bucketJSON struct {
+	Below int64  `json:"below"`
+	Calls uint64 `json:"calls"`
+}
+
+// serveStats is the handler of the statistics.
+func (s *Server) serveStats(w http.ResponseWriter, r *http.Request) {
+	reader, _, ok := s.open(w, r)
+	if !ok {
+		return
+	}
+	stats := tap.NewStats("", maxSlowest)
+	meter := tap.NewMeter(stats)
+	var end time.Duration
+	n := 0
+	for f, err := range reader.Frames(0) {
+		if n++; n%1024 == 0 && r.Context().Err() != nil {
+			return
+		}
+		if err == nil {
+			end = f.At
+			err = meterFrame(meter, reader, &f)
+		}
+		if err != nil {
+			failWith(w, err)
+			return
+		}
+	}
+	meter.Finish(end)
+	j := newStatsJSON(stats, end)
+	if rec, err := reader.Recording(); err == nil {
+		j.Live = rec.Status == statusLive
+	}
+	answer(w, j)
+}
+
+func meterFrame(meter *tap.Meter, reader Reader, f *tap.Frame) error {
+	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
+		return nil
+	}
+	if f.Whole() && f.Form == tap.FormLine {
+		meter.Add(f)
+		return nil
+	}
+	m, err := peek(reader, f)
+	if err == nil {
+		meter.AddMessage(f, &m)
+	}
+	return err
+}
+
+func newStatsJSON(s *tap.Stats, end time.Duration) *statsJSON {
+	total, nested := s.Total(false), s.Total(true)
+	j := &statsJSON{
+		Total: newGroupJSON(&total), Nested: newGroupJSON(&nested), Read: end,
+		Slowest: callsJSON(s.Slowest()), Waiting: callsJSON(s.Waiting()),
+		Handshake: int64(s.Handshake.Max()), Useful: int64(s.Useful.Max()),
+	}
+	for i, g := range s.Groups() {
+		if i == maxGroups {
+			j.MoreGroup = len(s.Groups()) - maxGroups
+			break
+		}
+		j.Groups = append(j.Groups, newGroupJSON(g))
+	}
+	j.Histogram = histogram(&total.Latency)
+	return j
+}
+
+func newGroupJSON(g *tap.StatsGroup) groupJSON {
+	l := &g.Latency
+	return groupJSON{
+		Lane: uint8(g.Lane), Nested: g.Nested, Others: g.Others, Method: brief(g.Method), Name: brief(g.Name),
+		Calls: g.Statuses.Calls(), Errors: g.Statuses.Errors(), Cancelled: g.Statuses.Cancelled(), Unanswered: g.Statuses.Unanswered(),
+		Sum: int64(l.Sum()), P50: int64(l.Quantile(500)), P95: int64(l.Quantile(950)), P99: int64(l.Quantile(990)), Max: int64(l.Max()),
+		Up: g.BytesToServer, Down: g.BytesToClient,
+	}
+}
+
+func callsJSON(calls []tap.StatsCall) []callJSON {
+	all := []callJSON{}
+	for _, c := range calls[:min(len(calls), maxSlowest)] {
+		all = append(all, callJSON{
+			ID: idOf(c.Ref), Answer: idOf(c.Answer), Lane: uint8(c.Lane), Method: brief(c.Method), About: brief(c.Subject),
+			Status: c.Status.String(), At: int64(c.At), Took: int64(c.Took),
+		})
+	}
+	return all
+}
+
+// histogram sorts latencies into buckets, two for each factor of ten, those that
+// are empty at both ends left out.
+func histogram(l *tap.Latencies) []bucketJSON {
+	all := []bucketJSON{}
+	if l.Count() == 0 {
+		return all
+	}
+	var before uint64
+	for decade := time.Microsecond; before < l.Count(); decade *= 10 {
+		for _, step := range []time.Duration{1, 3} {
+			below := decade * step
+			n := l.Below(below)
+			if n > before || len(all) > 0 {
+				all = append(all, bucketJSON{int64(below), n - before})
+			}
+			if before = n; n == l.Count() {
+				return all
+			}
+		}
+		if decade > 1000*time.Hour { // what is longer is one bucket
+			return append(all, bucketJSON{int64(l.Max()) + 1, l.Count() - before})
+		}
+	}
+	return all
+}

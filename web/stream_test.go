@@ -1,0 +1,202 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A viewer is one page's socket in a test.
+type viewer struct {
+	t    *testing.T
+	conn *websocket.Conn
+}
+
+// dial opens a view of a recording.
+func dial(t *testing.T, s *Server, key string, o viewOptions) *viewer {
+	t.Helper()
+	ts := httptest.NewServer(s)
+	t.Cleanup(ts.Close)
+	h := http.Header{"Origin": {ts.URL}, "Cookie": {s.guard.cookie + "=" + testToken}}
+	conn, res, err := websocket.DefaultDialer.Dial(strings.Replace(ts.URL, "http", "ws", 1)+"/api/recordings/"+key+"/stream", h)
+	if err != nil {
+		t.Fatalf("%v %v", err, res)
+	}
+	t.Cleanup(func() { conn.Close() })
+	v := &viewer{t, conn}
+	if err := conn.WriteJSON(o); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// next reads a message and says that it has.
+func (v *viewer) next() message {
+	v.t.Helper()
+	m := v.read()
+	if err := v.conn.WriteMessage(websocket.TextMessage, []byte("ok")); err != nil {
+		v.t.Fatal(err)
+	}
+	return m
+}
+
+func (v *viewer) read() (m message) {
+	v.t.Helper()
+	if err := v.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := v.conn.ReadJSON(&m); err != nil {
+		v.t.Fatal(err)
+	}
+	return m
+}
+
+// until reads until a message fits, and returns all rows so far.
+func (v *viewer) until(fits func(message) bool) (rows []row, last message) {
+	v.t.Helper()
+	for {
+		m := v.next()
+		rows = append(rows, m.Rows...)
+		if n := len(m.Rows) + len(m.Updates); n > maxRows {
+			v.t.Fatalf("a message with %d rows and updates", n)
+		}
+		if fits(m) {
+			return rows, m
+		}
+	}
+}
+
+func TestStreamOfAnEndedRecording(t *testing.T) {
+	s := newTestServer(t, "", &memory{key: "x", frames: busy(1000)})
+	rows, last := dial(t, s, "x", viewOptions{}).until(func(m message) bool { return m.Done })
+	if len(rows) != 1000 || last.Read != 1000 || !last.Idle || last.Recording == nil || last.Recording.Status != "ended" {
+		t.Errorf("%d rows, and at the end %+v", len(rows), last)
+	}
+	for i, r := range rows {
+		if r.ID != idOf(tap.Ref{Seq: uint64(i + 1)}) {
+			t.Fatalf("row %d is %s", i, idText(r.ID))
+		}
+	}
+}
+
+func TestStreamGoesOnWhileTheRecordingGrows(t *testing.T) {
+	m := &memory{key: "x", frames: busy(10), status: statusLive}
+	v := dial(t, newTestServer(t, "", m), "x", viewOptions{})
+	v.until(func(m message) bool { return m.Idle })
+	for i := range 5 {
+		m.add(tap.Stderr, fmt.Sprintf("line %d", i))
+		rows, _ := v.until(func(m message) bool { return len(m.Rows) > 0 })
+		if len(rows) != 1 || rows[0].About != fmt.Sprintf("line %d", i) {
+			t.Fatalf("rows %+v", rows)
+		}
+	}
+	m.end()
+	if _, last := v.until(func(m message) bool { return m.Done }); last.Recording.Status != "ended" {
+		t.Errorf("at the end: %+v", last.Recording)
+	}
+}
+
+func TestStreamAfter(t *testing.T) {
+	s := newTestServer(t, "", &memory{key: "x", frames: busy(100)})
+	rows, _ := dial(t, s, "x", viewOptions{After: 95}).until(func(m message) bool { return m.Done })
+	if len(rows) != 5 || rows[0].ID != idOf(tap.Ref{Seq: 96}) || rows[0].Request == 0 || rows[1].Request != 0 {
+		t.Errorf("rows %+v", rows)
+	}
+}
+
+// A page that takes nothing is sent no more than the window; once it does, all
+// is there.
+func TestSlowPage(t *testing.T) {
+	counting := &countedReads{memory: memory{key: "x", frames: busy(100_000)}}
+	s := newTestServer(t, "")
+	s.source = &oneReader{counting}
+	v := dial(t, s, "x", viewOptions{})
+	for range window { // which it does not say that it has taken
+		v.read()
+	}
+	// What the server has read by now is what it sent, and the rows of one more
+	// message: it waits for the page. Another view shows that time has passed.
+	dial(t, s, "x", viewOptions{Filter: "is:error"}).until(func(m message) bool { return m.Done })
+	if n := counting.first.Load(); n > window*maxRows+maxRows {
+		t.Errorf("%d frames were read for a page that takes nothing", n)
+	}
+	for range window {
+		if err := v.conn.WriteMessage(websocket.TextMessage, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, last := v.until(func(m message) bool { return m.Done }); last.Read != 100_000 {
+		t.Errorf("at the end: %+v", last)
+	}
+}
+
+func TestStreamProblems(t *testing.T) {
+	broken := &memory{key: "broken", frames: busy(10), err: errors.New("page 7 is \x1b[31mtorn")}
+	for _, c := range []struct {
+		key    string
+		filter string
+		want   problem
+	}{
+		{"none", "", problem{Kind: "deleted", Text: "The recording is not there any more."}},
+		{"broken", "", problem{Kind: "unreadable", Text: `page 7 is \x1b[31mtorn`}},
+		{"broken", "ü kind:nonsense", problem{Kind: "filter", From: 7, To: 15}},
+	} {
+		v := dial(t, newTestServer(t, "", broken), c.key, viewOptions{Filter: c.filter})
+		rows, last := v.until(func(m message) bool { return m.Done })
+		p := last.Problem
+		if p == nil || p.Kind != c.want.Kind || p.From != c.want.From || p.To != c.want.To || c.want.Text != "" && p.Text != c.want.Text {
+			t.Errorf("%s %q: %+v, want %+v", c.key, c.filter, p, c.want)
+		}
+		if c.want.Kind == "unreadable" && len(rows) == 10 {
+			continue
+		} else if len(rows) > 0 {
+			t.Errorf("%s %q: %d rows", c.key, c.filter, len(rows))
+		}
+	}
+}
+
+// What a page sends instead of what it should must not hurt.
+func TestHostilePage(t *testing.T) {
+	s := newTestServer(t, "", &memory{key: "x", frames: busy(10)})
+	for _, first := range []string{"", "null", "[]", `{"filter":7}`, strings.Repeat("x", 2*maxRequest)} {
+		ts := httptest.NewServer(s)
+		h := http.Header{"Origin": {ts.URL}, "Cookie": {s.guard.cookie + "=" + testToken}}
+		conn, _, err := websocket.DefaultDialer.Dial(strings.Replace(ts.URL, "http", "ws", 1)+"/api/recordings/x/stream", h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.WriteMessage(websocket.TextMessage, []byte(first))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if first == "null" { // which is no options, so the usual ones
+			if _, _, err := conn.ReadMessage(); err != nil {
+				t.Errorf("%q: %v", first, err)
+			}
+		} else if _, b, err := conn.ReadMessage(); err == nil {
+			t.Errorf("%.20q was answered: %s", first, b)
+		}
+		conn.Close()
+		ts.Close()
+	}
+}
+
+func TestServerEndsItsSockets(t *testing.T) {
+	s := newTestServer(t, "", &memory{key: "x", status: statusLive})
+	v := dial(t, s, "x", viewOptions{})
+	v.until(func(m message) bool { return m.Idle })
+	if !s.watch.looks(time.Now().Add(time.Hour)) {
+		t.Error("somebody looks, but it does not know")
+	}
+	v.conn.Close()
+	s.watch.begin()()
+	if s.watch.looks(time.Now().Add(time.Hour)) && s.watch.busy.Load() == 0 {
+		t.Error("nobody looks, but it does not know")
+	}
+}

@@ -1,0 +1,349 @@
+package web
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+)
+
+// maxHeld is how many of the first rows of an undecided unit are held, and how
+// many of the last.
+const maxHeld = 64
+
+// A unit is what is decided together: in the view of calls a call with all that
+// was asked within it, otherwise a request that later frames decide on.
+type unit struct {
+	root  tap.Ref
+	call  tap.Ref
+	first []row
+	last  []row // a ring, oldest at next
+	next  int
+	// shown says that its rows go to the page as they come, firm that nothing
+	// can change that any more.
+	shown, firm bool
+	dirty       bool
+	open        int // how many of its members are not over
+	members     map[tap.Ref]*member
+}
+
+// A member is a call of a unit, or the request that it is, as far as a filter
+// reads it. A payload is read again when it is asked for.
+type member struct {
+	frame     tap.Frame
+	item      filter.Item
+	payloads  []payload // of its frames, the first and the last of them
+	kept      int       // bytes of these that are kept
+	answered  bool
+	cancelled bool
+}
+
+// A payload is what a filter reads of a frame: its bytes, if they are few, or
+// nil, and they are read again.
+type payload struct {
+	seq uint64
+	raw []byte
+}
+
+const (
+	// maxKept is how many bytes of a frame are kept for its member, and
+	// maxKeptAll of all of them.
+	maxKept    = 4 << 10
+	maxKeptAll = 16 << 10
+)
+
+func (g *gatherer) newMember(it *filter.Item) *member {
+	m := &member{frame: *it.Frame, item: *it}
+	m.frame.Raw = nil
+	m.keep(it.Frame, g.needs)
+	// A small frame keeps alive what was stored with it.
+	for _, s := range []*string{&m.item.Method, &m.item.Tool, &m.item.Prompt, &m.item.URI, &m.item.Revision} {
+		*s = strings.Clone(*s)
+	}
+	m.item.ID = bytes.Clone(it.ID)
+	m.item.Frame = &m.frame
+	return m
+}
+
+// add takes a further message of a call, so that the item tells of the call as
+// a whole: what is true of any message, the answer's kind, all bytes.
+func (m *member) add(p *tap.Part, it *filter.Item, needs filter.Needs) {
+	m.item.Is |= it.Is
+	m.frame.Size += it.Frame.Size
+	m.frame.Torn = m.frame.Torn || it.Frame.Torn
+	m.item.Status = max(m.item.Status, it.Status)
+	switch p.Role {
+	case tap.RoleResponse, tap.RoleLate:
+		m.item.Kind = it.Kind
+	}
+	m.keep(it.Frame, needs)
+}
+
+// keep notes a frame of which the payload may be asked for.
+func (m *member) keep(f *tap.Frame, needs filter.Needs) {
+	if n := len(m.payloads); !needs.Has(filter.NeedPayload) || n > 0 && m.payloads[n-1].seq == f.Seq {
+		return // of a batch
+	}
+	if len(m.payloads) == 2*maxHeld {
+		m.kept -= len(m.payloads[maxHeld].raw)
+		copy(m.payloads[maxHeld:], m.payloads[maxHeld+1:])
+		m.payloads = m.payloads[:2*maxHeld-1]
+	}
+	p := payload{seq: f.Seq}
+	if f.Whole() && len(f.Raw) <= maxKept && m.kept+len(f.Raw) <= maxKeptAll {
+		p.raw = bytes.Clone(f.Raw)
+		m.kept += len(p.raw)
+	}
+	m.payloads = append(m.payloads, p)
+}
+
+// matches asks the filter.
+func (g *gatherer) matches(u *unit) (bool, error) {
+	for _, m := range u.members {
+		it := m.item
+		it.Is &^= filter.IsPending | filter.IsCancelled
+		if !m.answered {
+			it.Is |= filter.IsPending
+		}
+		if m.cancelled {
+			it.Is |= filter.IsCancelled
+		}
+		it.Raw = func(w io.Writer) error { return g.payload(w, m.payloads) }
+		if ok, err := g.filter.Match(&it); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// payload writes the bytes of frames, one after the other.
+func (g *gatherer) payload(w io.Writer, all []payload) error {
+	for _, p := range all {
+		if p.raw != nil {
+			if _, err := w.Write(p.raw); err != nil {
+				return err
+			}
+			continue
+		}
+		f, err := g.frame(p.seq)
+		if err == nil {
+			err = g.raw(w, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask takes a request in the view of frames, on which later frames decide.
+func (g *gatherer) ask(r row, p *tap.Part, it *filter.Item) {
+	u := &unit{
+		root: p.Message, call: p.Call, first: []row{r}, open: 1,
+		members: map[tap.Ref]*member{p.Message: g.newMember(it)},
+	}
+	g.units[p.Message] = u
+	g.touch(u)
+}
+
+// ofCall takes a row in the view of calls.
+func (g *gatherer) ofCall(r row, p *tap.Part, it *filter.Item) error {
+	u := g.units[p.Call]
+	switch {
+	case u == nil && p.Call != p.Message: // its call is over
+		if g.shown.has(p.Call) {
+			g.send(r)
+			return nil
+		}
+		_, err := g.single(r, it)
+		return err
+	case u == nil:
+		if u = g.units[p.Parent]; u == nil {
+			u = &unit{root: p.Call, call: p.Call, members: map[tap.Ref]*member{}, shown: g.shown.has(p.Parent)}
+			u.firm = u.shown
+		}
+		u.open++
+		g.units[p.Call] = u
+	}
+	if m := u.members[p.Call]; m != nil {
+		m.add(p, it, g.needs)
+	} else {
+		u.members[p.Call] = g.newMember(it)
+	}
+	if u.shown {
+		g.send(r)
+	} else {
+		u.hold(r)
+	}
+	g.touch(u)
+	return nil
+}
+
+func (u *unit) hold(r row) {
+	switch {
+	case len(u.first) < maxHeld:
+		u.first = append(u.first, r)
+	case len(u.last) < maxHeld:
+		u.last = append(u.last, r)
+	default:
+		u.last[u.next] = r
+		u.next = (u.next + 1) % maxHeld
+	}
+}
+
+// touch notes that what a unit is may have changed.
+func (g *gatherer) touch(u *unit) {
+	if u.dirty || u.firm {
+		return
+	}
+	u.dirty = true
+	if len(g.dirty) > 1024 && len(g.dirty) > 2*len(g.units) {
+		g.dirty = slices.DeleteFunc(g.dirty, func(u *unit) bool { return !u.dirty })
+	}
+	g.dirty = append(g.dirty, u)
+}
+
+// answered and cancelled take news of a request or a call.
+func (g *gatherer) answered(p *tap.Part) {
+	if g.calls {
+		return // the end of the call counts
+	}
+	if u := g.units[p.Request]; u != nil {
+		u.members[p.Request].answered = true
+		g.touch(u)
+	}
+}
+
+func (g *gatherer) cancelled(p *tap.Part) {
+	if u := g.units[p.Call]; u != nil && u.members[p.Call] != nil {
+		u.members[p.Call].cancelled = true
+		g.touch(u)
+	}
+}
+
+// close takes a call that is over: nothing can change it any more.
+func (g *gatherer) close(c *tap.Call) error {
+	if g.all {
+		return nil
+	}
+	refs := []tap.Ref{c.Ref}
+	if !g.calls {
+		refs = c.Requests
+	}
+	for _, ref := range refs {
+		u := g.units[ref]
+		if u == nil {
+			continue
+		}
+		if m := u.members[ref]; m != nil {
+			m.end(c, ref, g.calls)
+		}
+		delete(g.units, ref)
+		if u.open--; u.open > 0 {
+			g.touch(u)
+		} else if err := g.decide(u); err != nil {
+			return err
+		} else {
+			u.firm, u.members = true, nil
+		}
+		if u.shown && g.calls {
+			g.shown.put(ref)
+		}
+	}
+	return nil
+}
+
+// end notes what the end of a call says.
+func (m *member) end(c *tap.Call, ref tap.Ref, whole bool) {
+	m.cancelled = ref == c.Ref && c.Cancel != tap.Ref{}
+	if !whole {
+		return
+	}
+	m.answered = c.Status.Settled() && !(c.Status == tap.CallCancelled && c.FirstAnswer == 0)
+	if m.answered {
+		m.item.Latency, m.item.Answered = c.End-c.At, true
+	}
+}
+
+// decide shows a unit, or drops it, as things stand.
+func (g *gatherer) decide(u *unit) error {
+	u.dirty = false
+	if u.firm {
+		return nil
+	}
+	ok, err := g.matches(u)
+	if err != nil || ok == u.shown {
+		return err
+	}
+	if u.shown = ok; !ok {
+		delete(g.sent, u.call)
+		g.updates = append(g.updates, update{ID: idOf(u.root), Drop: true})
+		return nil
+	}
+	if !g.calls {
+		g.sent[u.call] = struct{}{}
+	}
+	for _, rows := range [][]row{u.first, u.last[u.next:], u.last[:u.next]} {
+		for _, r := range rows {
+			g.send(r)
+		}
+	}
+	u.first, u.last, u.next = u.first[:min(len(u.first), 1)], nil, 0
+	return nil
+}
+
+// pause decides on what is open: all that there is has been read.
+func (g *gatherer) pause() error {
+	for _, u := range g.dirty {
+		if u.dirty {
+			if err := g.decide(u); err != nil {
+				return err
+			}
+		}
+	}
+	clear(g.dirty)
+	g.dirty = g.dirty[:0]
+	return nil
+}
+
+// isShown reports whether the page has rows of a call.
+func (g *gatherer) isShown(call tap.Ref) bool {
+	if !g.calls {
+		_, ok := g.sent[call]
+		return ok
+	}
+	if u := g.units[call]; u != nil {
+		return u.shown
+	}
+	return g.shown.has(call)
+}
+
+// maxPast is how many calls that are over are remembered.
+const maxPast = 4096
+
+// A pastCalls remembers the last calls that were shown and are over.
+type pastCalls struct {
+	known map[tap.Ref]struct{}
+	ring  []tap.Ref
+	next  int
+}
+
+func (p *pastCalls) has(r tap.Ref) bool {
+	_, ok := p.known[r]
+	return ok
+}
+
+func (p *pastCalls) put(r tap.Ref) {
+	if p.known == nil {
+		p.known, p.ring = map[tap.Ref]struct{}{}, make([]tap.Ref, maxPast)
+	}
+	if old := p.ring[p.next]; old != (tap.Ref{}) {
+		delete(p.known, old)
+	}
+	p.known[r] = struct{}{}
+	p.ring[p.next] = r
+	p.next = (p.next + 1) % maxPast
+}
