@@ -184,8 +184,10 @@ func (c *client) pipeline(r row, payloads [][]byte) (result, error) {
 
 // peak is the largest resident size that the process had, 0 where it cannot be
 // known.
-func (c *client) peak() int64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+func (c *client) peak() int64 { return peakOf(c.cmd.Process.Pid) }
+
+func peakOf(pid int) int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}

@@ -1,13 +1,16 @@
 //go:build unix
 
-// Command bench measures the stdio tap against the alternatives, in one run
-// that takes them in turn: the server's own pipes, a bare relay made of two
-// io.Copy, and the tap with its store on. It prints a table of medians and of
-// ratios to the relay; a ratio is the median of the ratios of neighbouring runs,
+// Command bench measures the tap against the alternatives, in one run that takes
+// them in turn. On stdio these are the server's own pipes, a bare relay made of
+// two io.Copy, and the tap with its store on; over HTTP the server itself, a
+// httputil.ReverseProxy that flushes at once and records nothing, and the tap
+// with its store on. It prints a table of medians and of ratios to the relay, or
+// to the reverse proxy; a ratio is the median of the ratios of neighbouring runs,
 // so that it holds while the machine's speed drifts.
 //
 //	go run ./bench                 # the whole table, some minutes
 //	go run ./bench -run 4KB        # the rows whose name contains 4KB
+//	go run ./bench -run http       # the rows over HTTP
 //	taskset -c 0 go run ./bench -run ping
 //
 // Everything runs on this machine and nothing is left behind.
@@ -34,6 +37,12 @@ func main() {
 			return
 		case "relay":
 			relay(os.Args[2:])
+			return
+		case "http-server":
+			httpServer()
+			return
+		case "http-proxy":
+			httpProxy(os.Args[2])
 			return
 		}
 	}
@@ -112,16 +121,21 @@ func run() error {
 		}
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "load\tvariant\tp50\tp99\tthroughput\tp50/relay\tp99/relay\tthroughput/relay\tpeak memory\tdisk/payload\t")
+	began := false
 	for _, r := range rows {
-		if strings.Contains(r.name, *only) {
-			if err := b.measure(w, r); err != nil {
-				return fmt.Errorf("%s: %w", r.name, err)
-			}
-			w.Flush()
+		if !strings.Contains(r.name, *only) {
+			continue
 		}
+		if !began {
+			began = true
+			fmt.Fprintln(w, "load\tvariant\tp50\tp99\tthroughput\tp50/relay\tp99/relay\tthroughput/relay\tpeak memory\tdisk/payload\t")
+		}
+		if err := b.measure(w, r); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+		w.Flush()
 	}
-	return nil
+	return b.runHTTP(w, *only)
 }
 
 // A result is what one run of one variant gave.

@@ -32,7 +32,7 @@ func Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writ
 		note = func(replay.Note) {}
 	}
 	s := &stdio{session: script.NewSession(), out: out, note: note, began: time.Now(), over: make(chan struct{})}
-	s.timer = time.AfterFunc(time.Hour, s.tick)
+	s.timer, s.armed = time.AfterFunc(time.Hour, s.tick), true
 	defer s.timer.Stop()
 	s.mu.Lock()
 	s.session.Attach(s.now(), duplex, replay.Duplex)
@@ -59,6 +59,7 @@ type stdio struct {
 	note    func(replay.Note)
 	began   time.Time
 	timer   *time.Timer
+	armed   bool // the timer is set
 	buf     []byte
 	// open says that the last line has no end, as it had none in the recording.
 	open bool
@@ -127,14 +128,22 @@ func (s *stdio) pump() {
 		case s.session.Done():
 			s.finish(nil)
 		default:
-			if due, any := s.session.Due(); any {
-				s.timer.Reset(max(0, due-s.now()))
-			} else {
-				s.timer.Stop()
-			}
+			s.wait()
 			return
 		}
 	}
+}
+
+// wait sets the timer to when something is due. Most of the time nothing is.
+func (s *stdio) wait() {
+	due, any := s.session.Due()
+	switch {
+	case any:
+		s.timer.Reset(max(0, due-s.now()))
+	case s.armed:
+		s.timer.Stop()
+	}
+	s.armed = any
 }
 
 // write writes one message as a line.

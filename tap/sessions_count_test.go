@@ -48,7 +48,9 @@ func TestSessionCountIsContinued(t *testing.T) {
 		{func() { response(2, 200) }, 1, "granted"},
 		{func() { response(2, 500) }, 1, "of no handshake"},
 		{func() { request(3, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"text":"initialize"}}`) }, 1, "about one"},
-		{func() { request(3, `{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"text":"\"initialize\""}}`) }, 1, "about one, too"},
+		{func() {
+			request(3, `{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"text":"\"initialize\""}}`)
+		}, 1, "about one, too"},
 		{func() { request(4, modernRequest(1)) }, 2, "a client of 2026-07-28"},
 		{func() { request(5, modernRequest(2)) }, 2, "the same"},
 		{func() {

@@ -76,8 +76,14 @@ func newMock(a *app) *cobra.Command {
 		Long:  mockLong,
 		Example: "  mcptap mock @last\n  mcptap mock testdata/session.txtar --ignore arguments.now --report mock.ndjson\n" +
 			"  mcptap mock @last --fault 'delay=2s tools/call:forecast'",
-		Args:              takes(1, 1, "a recording"),
-		ValidArgsFunction: a.completeRecording,
+		Args: takes(1, 1, "a recording"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			names, _ := a.completeRecording(cmd, args, prefix)
+			return names, cobra.ShellCompDirectiveDefault // a text is a file
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd, a, args[0])
 		},

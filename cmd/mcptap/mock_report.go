@@ -13,7 +13,7 @@ import (
 const maxMockWords = 50
 
 // A mockReport says in what a session was not what was recorded: on stderr what
-// went wrong, in a file everything. The file is written note by note, since a host
+// went wrong and what was matched inexactly, in a file everything. The file is written note by note, since a host
 // may end the mock at any time.
 type mockReport struct {
 	a      *app
@@ -75,6 +75,8 @@ func (r *mockReport) note(n replay.Note) {
 	r.counts[n.Kind.String()]++
 	if failure {
 		r.wrong++
+	}
+	if failure || n.Kind == replay.NoteRelaxed { // nothing inexact in silence
 		if r.said++; r.said <= maxMockWords {
 			r.a.say("mock: " + n.Text)
 		}

@@ -254,3 +254,40 @@ func TestFollowSeveralFails(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
+
+// Ctrl-C ends the list of calls with those that are not over.
+func TestFollowCallsInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, several := range []bool{false, true} {
+		dir := t.TempDir()
+		w := newWriter(dir, 0)
+		w.call()
+		w.put(tap.ToServer, `{"jsonrpc":"2.0","id":"hung%d","method":"tools/call","params":{"name":"hang"}}`+"\n")
+		w.put(tap.ToClient, `{"jsonrpc":"2.0","id":%d00,"result":{}}`+"\n") // so that it is known that the one before was read
+		arg := "@last"
+		if several {
+			arg = "@live"
+		}
+		ctx, interrupt := context.WithCancel(context.Background())
+		pr, pw := io.Pipe()
+		code := make(chan int, 1)
+		go func() {
+			a, _ := testApp(map[string]string{"MCPTAP_DIR": dir})
+			a.stdout = pw
+			code <- a.finish(a.execute(ctx, newRoot(a), []string{"show", "-f", arg, "--calls"}), exitFailure)
+			pw.Close()
+		}()
+		var all []string
+		for lines := bufio.NewScanner(pr); lines.Scan(); {
+			all = append(all, lines.Text())
+			if strings.Contains(lines.Text(), "answers nothing") {
+				interrupt()
+			}
+		}
+		interrupt()
+		w.rec.Close()
+		if c := <-code; c != exitInterrupted || !strings.Contains(all[len(all)-1], "… waiting") || !strings.Contains(all[len(all)-1], "tools/call hang") {
+			t.Errorf("exit %d\n%s", c, strings.Join(all, "\n"))
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 
@@ -99,6 +100,9 @@ func benchmarkPost(b *testing.B, size int) {
 			resp, err := http.ReadResponse(in, nil)
 			must(b, err)
 			n, err := io.Copy(io.Discard, resp.Body)
+			if err != nil && strings.HasSuffix(b.Name(), "proxy") {
+				b.Skipf("the proxy lost a body: %v", err) // golang.org/issue/40747
+			}
 			if must(b, err); n != int64(size) {
 				b.Fatalf("%d bytes came back", n)
 			}

@@ -119,12 +119,22 @@ func (d *downLane) decideEvent(ex *exchange) {
 		}
 		h.unit = seen
 	}
-	if h.unit > 0 && h.unit == len(h.data) && (d.body.kind != chunkedBody || d.body.left == 0) {
-		// Comments alone, and what follows is in a chunk of its own: they need
-		// not wait for it.
+	if len(h.data) > 0 && onlyComments(h.data[h.unit:]) && (d.body.kind != chunkedBody || d.body.left == 0) {
+		// Nothing but comments, and what follows is in a chunk of its own: they
+		// need not wait for it.
 		d.release()
 		*h = hold{events: true, line: -1}
 	}
+}
+
+// onlyComments reports whether p is whole lines that are comments.
+func onlyComments(p []byte) bool {
+	for line := range bytes.Lines(p) {
+		if line[0] != ':' || line[len(line)-1] != '\n' {
+			return false
+		}
+	}
+	return true
 }
 
 // swapEndpoint forwards what is held with the tap's origin in the endpoint

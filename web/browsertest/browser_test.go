@@ -310,3 +310,5 @@ func at(t *testing.T, base, path string) string {
 	u.RawQuery = q.Encode()
 	return b.ResolveReference(u).String()
 }
+
+func navigate(where string) chromedp.Action[chromedp.Void] { return chromedp.Navigate(where) }

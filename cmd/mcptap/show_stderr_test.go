@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// The lines of stderr around a match are those of a second before and after it,
+// and those that came while its request was open.
+func TestNearby(t *testing.T) {
+	var n nearby
+	var shown []uint64
+	feed := view.NewFeed(nil)
+	seq := uint64(0)
+	add := func(at time.Duration, lane tap.Lane, raw string, matches bool) {
+		seq++
+		r, err := feed.Add(&tap.Frame{Seq: seq, At: at, Lane: lane, Raw: []byte(raw), Size: int64(len(raw))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range n.row(r, matches) {
+			shown = append(shown, l.Part.Message.Seq)
+		}
+	}
+	const s = time.Second
+	ask := func(id int) string { return fmt.Sprintf(`{"id":%d,"method":"ping"}`, id) }
+	answer := func(id int) string { return fmt.Sprintf(`{"id":%d,"result":{}}`, id) }
+	add(1*s, tap.Stderr, "too early", false)
+	add(9*s+s/2, tap.Stderr, "before", false)
+	add(10*s, tap.ToServer, ask(1), true)
+	add(15*s, tap.Stderr, "while it is open", false)
+	add(16*s, tap.ToServer, ask(2), false)
+	add(20*s, tap.ToClient, answer(1), false)
+	add(21*s, tap.Stderr, "right after the end", false)
+	add(21*s+1, tap.Stderr, "later", false)
+	add(30*s, tap.ToClient, answer(2), true) // the answer alone
+	add(31*s, tap.Stderr, "after the answer", false)
+	add(40*s, tap.Stderr, "matches by itself", true)
+	add(40*s+1, tap.Stderr, "beside it", false)
+	if want := []uint64{2, 4, 7, 10}; !slices.Equal(shown, want) {
+		t.Errorf("shown %v, want %v", shown, want)
+	}
+	for i := range 100 {
+		add(50*s+time.Duration(i), tap.Stderr, "many", false)
+	}
+	if len(n.held) != nearLines || len(n.open) != 0 {
+		t.Errorf("%d lines and %d requests are held", len(n.held), len(n.open))
+	}
+}
+
+func TestStderrLines(t *testing.T) {
+	var held stderrLines
+	for i := range 2 * stderrLinesHeld {
+		held.add(view.Line{Part: tap.Part{At: time.Duration(i)}})
+	}
+	if len(held.held) != stderrLinesHeld {
+		t.Errorf("%d lines are held", len(held.held))
+	}
+	first := time.Duration(stderrLinesHeld)
+	if got := held.take(0, first+9); len(got) != 10 || got[0].Part.At != first {
+		t.Errorf("%d lines", len(got))
+	}
+	if got := held.take(0, first+9); len(got) != 0 { // each is taken once
+		t.Errorf("%d lines again", len(got))
+	}
+}

@@ -1,0 +1,137 @@
+package browsertest
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLiveTail watches a recording that is being made, from before its first
+// frame to its end.
+func TestLiveTail(t *testing.T) {
+	dir := t.TempDir()
+	s := record(t, dir)
+	s.ask("initialize", `{"protocolVersion":"2025-11-25","clientInfo":{"name":"the-client","version":"1"}}`)
+	base, _ := startWeb(t, dir, "@live")
+	p := newTab(t, base, 1280, 500, false)
+	p.wait("/initialize/.test(document.querySelector('.pad')?.innerText)")
+	p.wait("document.querySelector('.status.live')")
+	p.wait("document.querySelector('.parties').innerText.includes('the-client')")
+
+	// It follows.
+	for i := range 30 {
+		s.ask("tools/call", fmt.Sprintf(`{"name":"tool_%d"}`, i))
+	}
+	p.wait("/tool_29/.test(document.querySelector('.pad').innerText)")
+	s.ask("never", `{}`)
+	p.wait("/waiting/.test(document.querySelector('.pad').innerText) && /waiting for 1 call/.test(document.querySelector('.foot').innerText)")
+
+	// Until somebody scrolls up.
+	eval[bool](p, "document.querySelector('.scroller').scrollTop = 0, true")
+	p.wait("/initialize/.test(document.querySelector('.pad').innerText)")
+	before := eval[float64](p, "document.querySelector('.scroller').scrollTop")
+	for range 5 {
+		s.ask("ping", `{}`)
+	}
+	p.wait("!document.querySelector('.news').hidden && /^↓ 10 new$/.test(document.querySelector('.news').innerText)")
+	if after := eval[float64](p, "document.querySelector('.scroller').scrollTop"); after != before {
+		t.Errorf("the list moved from %v to %v under the reader", before, after)
+	}
+	p.picture("live-new")
+	p.click(".news")
+	p.wait("document.querySelector('.news').hidden && /ping/.test([...document.querySelectorAll('.pad > .row:not([hidden])')].at(-1).innerText)")
+	s.ask("say", `{"text":"a word on stderr"}`)
+	p.wait("/a word on stderr/.test(document.querySelector('.pad').innerText)")
+
+	// And what is selected stays where it is.
+	p.keys("g")
+	p.wait("document.querySelector('.row.selected')")
+	s.ask("ping", `{}`)
+	p.wait("!document.querySelector('.news').hidden")
+	p.keys("G")
+
+	s.end()
+	p.wait("!document.querySelector('.status.live') && /no answer to 1 call/.test(document.querySelector('.foot').innerText)")
+	if rows := p.text(".pad > .row"); !strings.Contains(rows, "exit") {
+		t.Errorf("the end is not there:\n%s", rows)
+	}
+}
+
+// TestLiveFilter: a filter that later frames decide on follows them.
+func TestLiveFilter(t *testing.T) {
+	dir := t.TempDir()
+	s := record(t, dir)
+	s.ask("ping", `{}`)
+	base, _ := startWeb(t, dir)
+	p := newTab(t, base, 1280, 500, false)
+	p.wait("document.querySelector('.rec .status.live')")
+	p.click(".rec .label")
+	p.read()
+	p.find("is:pending")
+	p.wait("/Nothing matches/.test(document.querySelector('.empty').innerText)")
+	s.ask("never", `{"text":"where are you"}`)
+	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 1")
+	s.ask("ping", `{}`)
+	s.ask("never", `{}`)
+	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 2")
+}
+
+// TestFlood: 10,000 frames in a moment do not stop the page, nor lose a frame.
+// How soon a frame is on the page depends on the machine, and is printed.
+func TestFlood(t *testing.T) {
+	dir := t.TempDir()
+	s := record(t, dir)
+	s.ask("ping", `{}`)
+	base, _ := startWeb(t, dir, "@live")
+	p := newTab(t, base, 1280, 600, false)
+	p.wait("/ping/.test(document.querySelector('.pad')?.innerText)")
+	var times []time.Duration
+	for i := range 20 {
+		began := time.Now()
+		s.ask("tools/call", fmt.Sprintf(`{"name":"mark_%d"}`, i))
+		p.wait(fmt.Sprintf("/mark_%d/.test(document.querySelector('.pad').innerText)", i))
+		times = append(times, time.Since(began))
+	}
+	t.Logf("from the request to its line: %v", times)
+	for range 5 {
+		s.ask("flood", `{"N":10000}`)
+	}
+	s.ask("ping", `{}`)
+	p.wait("/^50,0/.test(document.querySelector('.foot').innerText) && /ping/.test([...document.querySelectorAll('.pad > .row:not([hidden])')].at(-1).innerText)")
+	n := eval[int](p, "document.querySelectorAll('.pad > .row').length")
+	if n > 60 {
+		t.Errorf("%d rows exist", n)
+	}
+}
+
+// TestBesideTheTap: `mcptap stdio --web` says where the page is, which outlives
+// the session as long as somebody looks.
+func TestBesideTheTap(t *testing.T) {
+	dir := t.TempDir()
+	s := record(t, dir, "--web")
+	s.ask("ping", `{}`)
+	line := readLine(t, s.stderr)
+	_, url, ok := strings.Cut(line, "watch it at ")
+	if !ok {
+		t.Fatalf("stderr has %q", line)
+	}
+	p := newTab(t, strings.TrimSpace(url), 1280, 600, false)
+	p.wait("/ping/.test(document.querySelector('.pad')?.innerText)")
+	s.ask("tools/call", `{"name":"later"}`)
+	p.wait("/later/.test(document.querySelector('.pad').innerText)")
+	s.end()
+	p.wait("!document.querySelector('.status.live') && /exit/.test(document.querySelector('.pad').innerText)")
+	p.click(".row.call .method")
+	p.wait("document.querySelector('.card .tree')")
+}
+
+func readLine(t *testing.T, r *bufio.Reader) string {
+	t.Helper()
+	line, err := r.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
