@@ -223,16 +223,19 @@ func TestSocketDeflate(t *testing.T) {
 	}
 }
 
-// A sender may end the compressed stream within a message (RFC 7692, 7.2.3.4).
+// A sender may end the compressed stream within a message (RFC 7692, 7.2.3.4),
+// and the next one may still refer to what came before.
 func TestSocketDeflateFinalBlocks(t *testing.T) {
 	l := socket(t, ways["single"](0), "permessage-deflate")
-	var wire []byte
+	var wire, before []byte
 	var want []string
-	for i := range 5 {
+	for i := range 50 {
 		var b bytes.Buffer
-		w, err := stdflate.NewWriter(&b, 9)
+		w, err := stdflate.NewWriterDict(&b, 9, before)
 		must(t, err)
-		p := text(100 + i)
+		p := text(1000 + i)
+		before = append(before, p...)
+		before = before[max(0, len(before)-maxTakeover):]
 		_, err = w.Write(p)
 		must(t, err)
 		must(t, w.Close())
