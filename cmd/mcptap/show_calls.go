@@ -72,7 +72,7 @@ func (c *callLister) row(r *view.Row) (enough bool, err error) {
 			c.named[p.Call] = true
 		}
 	}
-	if c.o.follow && f.Seq > c.info.Frames {
+	if c.o.follow && f.Seq >= c.info.Frames { // what was there has been read
 		c.outline.Live()
 	}
 	nodes := c.outline.Add(r)
