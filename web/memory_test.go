@@ -15,15 +15,14 @@ import (
 
 // A memory is a recording that a test makes up. It may grow while it is read.
 type memory struct {
-	mu      sync.Mutex
-	grown   chan struct{} // closed and replaced when it does
-	key     string
-	frames  []tap.Frame
-	label   string
-	status  string
-	err     error  // what reading ends in
-	maxRaw  int    // frames above are returned with their beginning only, 0 for none
-	written []byte // what Export writes
+	mu     sync.Mutex
+	grown  chan struct{} // closed and replaced when it does
+	key    string
+	frames []tap.Frame
+	label  string
+	status string
+	err    error // what reading ends in
+	maxRaw int   // frames above are returned with their beginning only, 0 for none
 }
 
 func (m *memory) add(lane tap.Lane, raw string) {
