@@ -86,30 +86,36 @@ func (s *Server) serveDetail(w http.ResponseWriter, r *http.Request) {
 		failWith(w, err)
 		return
 	}
-	d := detailJSON{
+	d, err := newDetail(reader, &rec, &f)
+	if err == nil && f.Exchange != 0 {
+		d.Heads, err = findHeads(reader, &f)
+	}
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	answer(w, d)
+}
+
+// newDetail says what there is to say of a frame by itself.
+func newDetail(reader Reader, rec *Recording, f *tap.Frame) (*detailJSON, error) {
+	d := &detailJSON{
 		Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Time: rec.Header.Start.Add(f.At), Time0: rec.Header.Start,
 		Lane: f.Lane.String(), Form: f.Form.String(), Exchange: f.Exchange, Size: max(f.Size, int64(len(f.Raw))), Torn: f.Torn,
 	}
 	if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
-		m, err := peek(reader, &f)
+		m, err := peek(reader, f)
 		if err != nil {
-			failWith(w, err)
-			return
+			return nil, err
 		}
 		d.Kind, d.ID, d.Method, d.Remark = m.Kind.String(), brief(string(m.ID)), brief(m.Method), brief(m.Reason)
 		d.Duplicates = m.Duplicates || len(m.DuplicateKeys) > 0
 	}
 	if f.Form == tap.FormEvent && f.Whole() {
 		d.Event = newEventJSON(f.Raw)
-		d.Payload = int64(len(tap.Payload(&f)))
+		d.Payload = int64(len(tap.Payload(f)))
 	}
-	if f.Exchange != 0 {
-		if d.Heads, err = findHeads(reader, &f); err != nil {
-			failWith(w, err)
-			return
-		}
-	}
-	answer(w, d)
+	return d, nil
 }
 
 // peek reads the envelope of a frame of any size.
@@ -117,8 +123,8 @@ func peek(reader Reader, f *tap.Frame) (tap.Message, error) {
 	if f.Whole() {
 		return tap.PeekFrame(f), nil
 	}
-	var s tap.Scanner
-	if err := reader.WriteRaw(&s, *f); err != nil {
+	s := tap.NewFrameScanner(f.Form)
+	if err := reader.WriteRaw(s, *f); err != nil {
 		return tap.Message{}, err
 	}
 	return s.Message(), nil
@@ -212,6 +218,14 @@ const (
 	maxChanges  = 200
 )
 
+// changesJSON are the differences between two frames: the first of them, and how
+// many more there are.
+type changesJSON struct {
+	Changes  []changeJSON `json:"changes,omitempty"`
+	More     int          `json:"more,omitempty"`
+	TooLarge bool         `json:"too_large,omitempty"`
+}
+
 type changeJSON struct {
 	Path   string `json:"path"`
 	Before string `json:"before,omitempty"`
@@ -234,22 +248,24 @@ func (s *Server) serveChanges(w http.ResponseWriter, r *http.Request) {
 		failWith(w, err)
 		return
 	}
-	var res struct {
-		Changes  []changeJSON `json:"changes"`
-		More     int          `json:"more"`
-		TooLarge bool         `json:"too_large,omitempty"`
+	if before.Size > maxCompared || f.Size > maxCompared {
+		answer(w, changesJSON{TooLarge: true})
+		return
 	}
-	res.TooLarge = before.Size > maxCompared || f.Size > maxCompared
-	if !res.TooLarge {
-		changes, more := view.Changes(tap.Payload(&before), tap.Payload(&f), maxChanges)
-		res.More = more
-		for _, c := range changes {
-			if c.Path != "id" { // it always does
-				res.Changes = append(res.Changes, changeJSON{escapeText(c.Path), escapeText(c.Old), escapeText(c.New)})
-			}
+	answer(w, compareFrames(tap.Payload(&before), tap.Payload(&f), maxChanges))
+}
+
+// compareFrames is what differs between two payloads, but for the id, which
+// always does.
+func compareFrames(before, after []byte, most int) *changesJSON {
+	changes, more := view.Changes(before, after, most)
+	c := &changesJSON{More: more}
+	for _, change := range changes {
+		if change.Path != "id" {
+			c.Changes = append(c.Changes, changeJSON{escapeText(change.Path), escapeText(change.Old), escapeText(change.New)})
 		}
 	}
-	answer(w, res)
+	return c
 }
 
 func escapeText(s string) string {

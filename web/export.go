@@ -3,17 +3,15 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
-// formats are those of the source.
-func (s *Server) formats() []Format {
-	all := s.source.Formats()
-	if all == nil {
-		all = []Format{}
-	}
-	return all
-}
+// pageFormat is the recording as a page of its own.
+var pageFormat = Format{Name: "html", About: "a page to look at, without mcptap", Type: "text/html; charset=utf-8"}
+
+// formats are those of the source, and a page.
+func (s *Server) formats() []Format { return append(slices.Clone(s.source.Formats()), pageFormat) }
 
 // serveExport is the handler of a recording as a file.
 func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +37,11 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	// An error after the first byte can only be told by a file that ends early,
 	// which whoever reads it notices.
 	cw := &countingWriter{w: w}
-	if err := reader.Export(r.Context(), cw, format.Name); err != nil {
+	write := func() error { return reader.Export(r.Context(), cw, format.Name) }
+	if format.Name == pageFormat.Name {
+		write = func() error { return WriteSaved(r.Context(), cw, reader) }
+	}
+	if err := write(); err != nil {
 		if cw.n == 0 {
 			h.Del("Content-Disposition")
 			failWith(w, err)

@@ -203,10 +203,11 @@ func (g *gatherer) ended(calls []*tap.Call) error {
 			u.Latency = int64(c.End - c.At)
 		}
 		u.Failed = c.Status == tap.CallError || c.Status == tap.CallToolError
+		held := g.hold(c.Ref, u)
 		if err := g.close(c); err != nil {
 			return err
 		}
-		if g.all || g.isShown(c.Ref) {
+		if !held && (g.all || g.isShown(c.Ref)) {
 			g.settle(u)
 		}
 		delete(g.sent, c.Ref)
@@ -224,11 +225,21 @@ func (g *gatherer) settle(u update) {
 	g.updates = append(g.updates, u)
 }
 
-// update notes an update, if the page may have the row.
+// update notes an update, if the page may have the row, or keeps it until then.
 func (g *gatherer) update(p *tap.Part, u update) {
-	if g.all || g.isShown(p.Call) {
+	if !g.hold(p.Call, u) && (g.all || g.isShown(p.Call)) {
 		g.updates = append(g.updates, u)
 	}
+}
+
+// hold keeps an update of a call whose rows are held.
+func (g *gatherer) hold(call tap.Ref, u update) bool {
+	unit := g.units[call]
+	if !g.calls || unit == nil || unit.shown {
+		return false
+	}
+	unit.note(u)
+	return true
 }
 
 // take returns what was found, at most n rows and updates together, and keeps

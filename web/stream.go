@@ -76,6 +76,7 @@ type stream struct {
 	told      time.Time
 	described time.Time
 	status    string
+	stale     bool // frames were read since the recording was described
 }
 
 // serveStream is the handler of a view's socket.
@@ -133,10 +134,12 @@ func (s *Server) stream(ctx context.Context, sock *socket, key string, o viewOpt
 		if err := st.idle(); err != nil {
 			return err
 		}
-		if !st.wait(ctx) { // its end is what is read next
-			if err := st.describe(message{}); err != nil {
-				return err
-			}
+		more, err := st.wait(ctx)
+		if err == nil && !more { // its end is what is read next
+			err = st.describe(message{})
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return ctx.Err()
@@ -196,7 +199,7 @@ func (st *stream) frame(f *tap.Frame) error {
 	if err := st.gather.add(f); err != nil {
 		return err
 	}
-	st.last = f.Seq
+	st.last, st.stale = f.Seq, true
 	for st.gather.found() >= maxRows {
 		if !st.some() {
 			return errGone
@@ -235,7 +238,7 @@ func (st *stream) describe(m message) error {
 	if err != nil {
 		return err
 	}
-	st.status, st.described = rec.Status, time.Now()
+	st.status, st.described, st.stale = rec.Status, time.Now(), false
 	m.Recording = newRecordingJSON(&rec)
 	if !st.send(m) {
 		return errGone
@@ -244,8 +247,23 @@ func (st *stream) describe(m message) error {
 }
 
 // wait waits for more, and reports whether there is any. Errors come again when
-// it is read.
-func (st *stream) wait(ctx context.Context) bool {
+// it is read. What the page knows of the recording is brought up to date while
+// nothing else happens.
+func (st *stream) wait(ctx context.Context) (more bool, err error) {
+	if st.stale {
+		soon, cancel := context.WithTimeout(ctx, describeEvery)
+		defer cancel()
+		if st.more(soon) {
+			return true, nil
+		}
+		if err := st.describe(message{}); err != nil || soon.Err() == nil {
+			return false, err
+		}
+	}
+	return st.more(ctx), nil
+}
+
+func (st *stream) more(ctx context.Context) bool {
 	for range st.reader.Follow(ctx, st.last) {
 		return true
 	}

@@ -22,6 +22,8 @@ type unit struct {
 	first []row
 	last  []row // a ring, oldest at next
 	next  int
+	// later are the updates of these rows, for when they are shown.
+	later []update
 	// shown says that its rows go to the page as they come, firm that nothing
 	// can change that any more.
 	shown, firm bool
@@ -194,6 +196,23 @@ func (u *unit) hold(r row) {
 	}
 }
 
+// note keeps an update until its row is shown. Of several the last says all, but
+// for what comes of the request itself.
+func (u *unit) note(up update) {
+	for i := range u.later {
+		if old := &u.later[i]; old.ID == up.ID {
+			if up.Answer == 0 {
+				up.Answer, up.Latency = old.Answer, old.Latency
+			}
+			*old = up
+			return
+		}
+	}
+	if len(u.later) < 2*maxHeld {
+		u.later = append(u.later, up)
+	}
+}
+
 // touch notes that what a unit is may have changed.
 func (g *gatherer) touch(u *unit) {
 	if u.dirty || u.firm {
@@ -291,7 +310,8 @@ func (g *gatherer) decide(u *unit) error {
 			g.send(r)
 		}
 	}
-	u.first, u.last, u.next = u.first[:min(len(u.first), 1)], nil, 0
+	g.updates = append(g.updates, u.later...)
+	u.first, u.last, u.next, u.later = u.first[:min(len(u.first), 1)], nil, 0, nil
 	return nil
 }
 

@@ -1,6 +1,9 @@
 // What the page asks the program. A page that was saved as a file has all of it
 // inside, and never gets here.
 
+/** Whether this is a page that was saved. */
+export const saved = false;
+
 /** An error that the program answered with. */
 export class Problem extends Error {
   constructor(p) {

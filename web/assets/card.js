@@ -132,7 +132,7 @@ export class Card {
       this.draw();
     });
     return h('p', { class: 'rest' }, `${size(p.bytes.length)} of ${size(p.total)} are loaded. `, button,
-      ' ', h('button', { type: 'button', class: 'link', onclick: () => save(api.bytesURL(this.view.key, this.seq)) }, 'Save all of it'));
+      ' ', !api.saved && h('button', { type: 'button', class: 'link', onclick: () => save(api.bytesURL(this.view.key, this.seq)) }, 'Save all of it'));
   }
 
   draw_tree() {
@@ -233,7 +233,7 @@ export class Card {
     const curl = this.#curl();
     if (curl) list.push({ text: 'curl', note: 'masked values stay masked', act: () => copy(curl, 'a curl command') });
     list.push({ text: 'txtar', note: 'a paragraph of a transcript', act: () => copy(this.#txtar(), 'a paragraph') });
-    if (api.bytesURL) list.push({ text: 'Save as a file', act: () => save(api.bytesURL(this.view.key, this.seq)) });
+    if (!api.saved) list.push({ text: 'Save as a file', act: () => save(api.bytesURL(this.view.key, this.seq)) });
     return list;
   }
 

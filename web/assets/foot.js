@@ -1,6 +1,7 @@
 // What stands below the list: how much there is, and how much of it is new.
 
 import { announce, fill, h } from './dom.js';
+import { saved } from './source.js';
 import { count, plural } from './text.js';
 
 const pause = 80; // ms between two drawings
@@ -19,7 +20,7 @@ export class Foot {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       this.draw();
-    }, pause);
+    }, this.el.firstChild ? pause : 0);
   }
 
   draw() {
@@ -32,8 +33,8 @@ export class Foot {
     else parts.push(plural(all, 'frame'));
     if (rows.errors > 0) parts.push(this.#link('bad', 'Next error (e)', () => view.nextError(1), '✕ ' + plural(rows.errors, 'error')));
     if (rows.waiting.size > 0) {
-      parts.push(this.#link(view.over ? 'bad' : 'dim', 'Show only these', () => view.filter.set('is:pending'),
-        (view.over ? '◌ no answer to ' : '◌ waiting for ') + plural(rows.waiting.size, 'call')));
+      const text = (view.over ? '◌ no answer to ' : '◌ waiting for ') + plural(rows.waiting.size, 'call');
+      parts.push(saved ? text : this.#link(view.over ? 'bad' : 'dim', 'Show only these', () => view.filter.set('is:pending'), text));
     }
     if (rows.sessions.size > 1) parts.push(plural(rows.sessions.size, 'session'));
     fill(this.el, h('span', { class: 'counts' }, parts.map((p) => h('span', null, p))), h('span', { class: 'hint' }, h('kbd', null, '?'), ' keys'));

@@ -23,7 +23,7 @@ export function toggleHelp() {
     h('div', { class: 'sheet' },
       h('header', null, h('h2', null, 'Keys'), h('button', { type: 'button', class: 'quiet close', 'aria-label': 'Close', onclick: () => dialog.close() }, '✕')),
       h('div', { class: 'key-lists' }, keys.map(([title, list]) => h('section', null, h('h3', null, title), h('dl', null, list.map(([k, what]) => [h('dt', null, k.split(' ').map((one) => h('kbd', null, one))), h('dd', null, what)]))))),
-      h('h2', null, 'Filters'), language));
+      !api.saved && [h('h2', null, 'Filters'), language]));
   document.body.append(dialog);
   dialog.showModal();
   api.filterHelp().then((sections) => fill(language, sections.map((s) => h('section', null, h('h3', null, s.title),

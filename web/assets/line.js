@@ -66,7 +66,7 @@ export function draw(el, line, view) {
 }
 
 function texts(el, rows, i, call) {
-  setText(el.session, rows.sessions.size > 1 ? 'S' + (rows.session.get(i) ?? 1) : '');
+  setText(el.session, sessionOf(rows, i));
   setText(el.method, rows.methodName(i));
   setText(el.about, rows.about[i]);
   const fault = (call && rows.why.get(i)) || (rows.fault.get(i) ?? '');
@@ -75,6 +75,12 @@ function texts(el, rows, i, call) {
   const extra = call ? rows.parts[i] - (rows.answer[i] ? 1 : 0) : 0;
   setText(el.more, extra > 0 ? `+${extra}` : '');
   setAttr(el.more, 'title', extra > 0 ? `${extra} more messages belong to it` : null);
+}
+
+// The session of a row, where there are several.
+function sessionOf(rows, i) {
+  const n = rows.session.get(i) ?? 1;
+  return rows.sessions.size > 1 && n > 0 ? 'S' + n : '';
 }
 
 function took(rows, i, call) {

@@ -3,9 +3,12 @@
 // line; calls within it stand below it, and its other messages too while it is
 // open (expanded). What belongs to no call keeps its place in time.
 
+import { mark } from './rows.js';
+
 export class Lines {
   #rows;
   #calls;
+  #brief;
   #line = new Uint32Array(1024); // the row of each line
   #place = new Int32Array(1024); // the line of each row, -1 for none
   #n = 0;
@@ -14,9 +17,11 @@ export class Lines {
   #dirty = false;
   open = new Set(); // the rows of calls whose messages are shown
 
-  constructor(rows, calls) {
+  /** brief leaves out, in the view of calls, how HTTP carried the messages. */
+  constructor(rows, calls, brief) {
     this.#rows = rows;
     this.#calls = calls;
+    this.#brief = brief;
   }
 
   get length() {
@@ -81,13 +86,17 @@ export class Lines {
       // A call within another stands in the middle, and so does a message of
       // one that is open.
       if (up >= 0) again = rows.begins(i) || this.open.has(up);
-      else this.#push(i);
+      else if (!this.#left(i)) this.#push(i);
     }
     if (again) this.#rebuild();
     this.#read = rows.shown;
     this.#version = rows.version;
     this.#dirty = false;
     return again;
+  }
+
+  #left(i) {
+    return this.#brief && this.#rows.envelope(i);
   }
 
   #push(i) {
@@ -102,7 +111,7 @@ export class Lines {
     const stack = [];
     for (let k = 0; k < rows.shown; k++) {
       const top = rows.order[k];
-      if (rows.under[top] >= 0 || this.#place[top] >= 0) continue;
+      if (rows.under[top] >= 0 || this.#place[top] >= 0 || this.#left(top)) continue;
       this.#push(top);
       if (rows.kid[top] < 0) continue;
       // Depth first, without recursion: calls can be nested as deep as a
@@ -111,7 +120,7 @@ export class Lines {
       while (stack.length > 0) {
         const i = stack.pop();
         if (rows.sibling[i] >= 0) stack.push(rows.sibling[i]);
-        if (this.#place[i] >= 0) continue;
+        if (this.#place[i] >= 0 || rows.marks[i] & mark.gone) continue;
         if (rows.begins(i) || this.open.has(rows.under[i])) this.#push(i);
         if (rows.begins(i) && rows.kid[i] >= 0) stack.push(rows.kid[i]);
       }

@@ -26,7 +26,13 @@ export class List {
     el.addEventListener('scroll', () => this.#scrolled(), { passive: true });
     this.sizes = new ResizeObserver(() => this.#resized());
     this.sizes.observe(el);
-    this.height = el.clientHeight;
+    this.#measure();
+  }
+
+  // The height in which lines are seen: heads above the pad stay in view.
+  #measure() {
+    const above = this.pad.getBoundingClientRect().top - this.el.getBoundingClientRect().top + this.el.scrollTop;
+    this.height = Math.max(0, this.el.clientHeight - above);
   }
 
   /** Ends it. */
@@ -38,7 +44,7 @@ export class List {
 
   #resized() {
     const tail = this.follow || this.atEnd();
-    this.height = this.el.clientHeight;
+    this.#measure();
     if (tail && this.follow) this.toEnd();
     this.repaint();
   }

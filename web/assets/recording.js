@@ -31,6 +31,7 @@ export class RecordingView {
     this.filter = new FilterBox(key, (q) => this.#restart(q));
     this.filter.applied = this.filter.input.value = state.q ?? '';
     this.filter.clear.hidden = !state.q;
+    this.filter.el.hidden = api.saved; // the language is the program's
     this.summary = new Summary();
     this.tabs = h('div', { class: 'modes', role: 'tablist', 'aria-label': 'View' });
     this.banner = h('div', { class: 'banners', role: 'status' });
@@ -116,7 +117,7 @@ export class RecordingView {
 
   #describe(rec) {
     this.recording = rec;
-    this.over = rec.status !== 'live';
+    this.over = rec.status !== 'live' || api.saved;
     this.summary.show(rec);
     document.title = `${rec.label || rec.key} · mcptap`;
     this.#banners();
@@ -164,7 +165,7 @@ export class RecordingView {
       return;
     }
     this.detailBox.hidden = !this.detail.shown;
-    this.lines = new Lines(this.rows, this.calls);
+    this.lines = new Lines(this.rows, this.calls, !this.query);
     this.sequence = this.mode === 'sequence' ? new Sequence(this) : null;
     const scroller = h('div', {
       class: 'scroller', tabindex: '0', role: this.calls ? 'treegrid' : 'grid', 'aria-label': 'Messages', 'aria-rowcount': '-1',
@@ -306,6 +307,16 @@ export class RecordingView {
     this.select(this.rows.id[this.lines.row(Math.min(at, n - 1))]);
   }
 
+  /** Whether a line tells of a failure: in the view of calls, that of its call. */
+  bad(i) {
+    return this.rows.failed(i) || (this.calls && this.rows.callFailed(i));
+  }
+
+  /** Whether a line begins a call that nobody will answer any more. */
+  unanswered(i) {
+    return this.over && this.rows.begins(i) && !this.rows.settled(i) && this.rows.stateName(i) !== 'listening';
+  }
+
   /** Goes to the next line that tells of a failure, or the one before. */
   nextError(way) {
     const n = this.lines.length;
@@ -313,7 +324,7 @@ export class RecordingView {
     for (let k = 1; k <= n; k++) {
       const at = (((from + way * k) % n) + n) % n;
       const i = this.lines.row(at);
-      if (this.rows.bad(i) || (this.over && this.rows.begins(i) && !this.rows.settled(i) && this.rows.stateName(i) !== 'listening')) {
+      if (this.bad(i) || this.unanswered(i)) {
         this.select(this.rows.id[i]);
         return;
       }
@@ -331,15 +342,15 @@ export class RecordingView {
 
   setMode(mode) {
     if (mode === this.mode) return;
-    const again = this.mode === 'stats' || (this.query && (mode === 'calls') !== this.streamsCalls);
+    const again = this.query && mode !== 'stats' && (mode === 'calls') !== this.streamsCalls;
     this.mode = mode;
-    if (again && mode !== 'stats') this.#restart(this.query);
+    if (again) this.#restart(this.query);
     else {
       this.#build();
       this.live = this.idle;
       if (mode !== 'stats' && this.selected) {
         const id = this.selected;
-        requestAnimationFrame(() => this.rows.find(id) >= 0 && this.list && this.select(id));
+        requestAnimationFrame(() => this.selected === id && this.rows.find(id) >= 0 && this.list && this.select(id));
       }
     }
     this.#state();

@@ -9,9 +9,12 @@ export const seqOf = (id) => Math.floor(id / 16384);
 export const indexOf = (id) => id % 16384;
 
 /** Marks of a row; see the server's row.go. */
-export const mark = { failed: 1, torn: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, own: 128 };
+export const mark = { failed: 1, torn: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, own: 128, gone: 0x8000 };
 
 export const lanes = { life: 0, toServer: 1, toClient: 2, stderr: 3 };
+
+// Events of an HTTP recording that come with each message.
+const envelopes = new Set(['request', 'response', 'end', 'connect', 'disconnect', 'rewrite']);
 
 // A batch stands before its messages, although its id is above theirs.
 const sortKey = (id) => (id % 16384 === batchIndex ? id - batchIndex - 0.5 : id);
@@ -125,7 +128,7 @@ export class Rows {
     if (r.f) this.fault.set(i, r.f);
     if (r.p) this.parent.set(i, r.p);
     if (r.x) this.exchange.set(i, r.x);
-    if (r.g > 1) this.session.set(i, r.g); // of most recordings all are of the first
+    if (r.g !== 1) this.session.set(i, r.g ?? 0); // of most recordings nearly all are of the first
     if (r.g) this.sessions.add(r.g);
     if (r.h) this.status.set(i, r.h);
     if (this.marks[i] & mark.failed) this.errors++;
@@ -201,6 +204,8 @@ export class Rows {
       const i = this.order[k];
       if (!out(i)) this.order[to++] = i;
       else {
+        this.marks[i] |= mark.gone;
+        if (this.under[i] >= 0 && !this.begins(i)) this.parts[this.under[i]]--;
         this.waiting.delete(i);
         if (this.marks[i] & mark.failed) this.errors--;
       }
@@ -238,8 +243,10 @@ export class Rows {
   roleName(i) { return this.roles.texts[this.role[i]]; }
   stateName(i) { return states[this.state[i]]; }
   failed(i) { return (this.marks[i] & mark.failed) !== 0; }
+  /** Whether a row tells how HTTP carried something, and all went well. */
+  envelope(i) { return this.lane[i] === lanes.life && envelopes.has(this.kindName(i)) && !this.failed(i); }
   /** Whether a row begins a call. */
   begins(i) { return this.call[i] !== 0 && this.call[i] === this.id[i]; }
-  /** Whether a call failed, or its row tells of a failure. */
-  bad(i) { return this.failed(i) || this.state[i] === 6 || this.state[i] === 7; }
+  /** Whether the call that a row begins failed. */
+  callFailed(i) { return this.state[i] === 6 || this.state[i] === 7; }
 }

@@ -37,7 +37,7 @@ export class Ruler {
 
   #draw() {
     this.drawn = true;
-    const { rows, lines, over } = this.view;
+    const { lines } = this.view;
     const { width, height } = this.el.getBoundingClientRect();
     const ratio = devicePixelRatio || 1;
     this.canvas.width = width * ratio;
@@ -52,13 +52,13 @@ export class Ruler {
     for (let line = 0; line < n; line++) {
       const i = lines.row(line);
       const y = Math.floor((line / n) * height * ratio);
-      if (rows.bad(i)) {
+      if (this.view.bad(i)) {
         if (y > lastBad) {
           ctx.fillStyle = bad;
           ctx.fillRect(0, y, width * ratio, 2 * ratio);
           lastBad = y;
         }
-      } else if (y > lastOdd && over && rows.begins(i) && !rows.settled(i)) {
+      } else if (y > lastOdd && this.view.unanswered(i)) {
         ctx.fillStyle = odd;
         ctx.fillRect(0, y, (width * ratio) / 2, 2 * ratio);
         lastOdd = y;

@@ -41,7 +41,7 @@ export async function showStats(el, view, signal) {
 function tiles(s, view) {
   const t = s.total;
   const tile = (value, label, look, act) => h(act ? 'button' : 'div', { class: 'tile ' + (look ?? ''), type: act ? 'button' : null, onclick: act }, h('b', null, value), h('span', null, label));
-  const see = (q) => () => { view.setMode('calls'); view.filter.set(q); };
+  const see = (q) => (api.saved ? null : () => { view.setMode('calls'); view.filter.set(q); });
   return h('div', { class: 'tiles' },
     tile(count(t.calls), t.calls === 1 ? 'call' : 'calls'),
     tile(count(t.errors ?? 0), 'failed', t.errors ? 'bad' : '', t.errors ? see('is:error') : null),
@@ -76,7 +76,7 @@ function table(s, view, sort, onsort) {
       const name = g.others ? '(others)' : [g.method, g.name].filter(Boolean).join(' ');
       const bar = h('i', { class: 'share' });
       bar.style.width = (g.sum / longest) * 100 + '%';
-      const query = g.others ? '' : `method:${word(g.method)}` + (g.name && g.method !== 'prompts/get' ? ` tool:${word(g.name)}` : g.name ? ` prompt:${word(g.name)}` : '');
+      const query = g.others || api.saved ? '' : `method:${word(g.method)}` + (g.name && g.method !== 'prompts/get' ? ` tool:${word(g.name)}` : g.name ? ` prompt:${word(g.name)}` : '');
       return h('tr', null, h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (g.lane === 1 ? 'up' : 'down'), title: g.lane === 1 ? 'asked by the client' : 'asked by the server' }, arrows[g.lane]),
         h('button', { type: 'button', class: 'link', disabled: !query, onclick: () => { view.setMode('calls'); view.filter.set(query); } }, name), g.nested && h('span', { class: 'note' }, ' nested')),
       used.map(([n, , text]) => h('td', { class: 'num ' + (n === 'errors' || n === 'unanswered' ? 'bad' : '') }, text(g), n === 'sum' ? bar : null)));

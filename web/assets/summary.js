@@ -56,7 +56,7 @@ export class Summary {
     if (problem?.kind === 'deleted') {
       say('bad', 'The recording was removed.', 'What had been read stays here until you leave. ', h('button', { type: 'button', class: 'link', onclick: leave }, 'All recordings'));
     } else if (problem) {
-      say('bad', 'The recording cannot be read further.', problem.text, rec && ' What can be saved: ', rec && h('code', null, `mcptap export --salvage ${rec.id || rec.key}`));
+      say('bad', 'The recording cannot be read further.', problem.text.replace(/; `mcptap export.*$/, '.'), rec && ' What is left can be saved: ', rec && h('code', null, `mcptap export --salvage ${rec.id || rec.key}`));
     }
     if (!rec) return all;
     if (rec.status === 'cut') say('odd', 'Cut off.', 'The tap was killed or the machine stopped. What is here is complete up to that moment', rec.problem ? ', but ' + rec.problem : '.');

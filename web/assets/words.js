@@ -68,9 +68,15 @@ const roleWords = {
   stray: plain('?', 'stray', 'odd'),
 };
 
+// Two of them are called as messages are.
+const httpWords = {
+  connect: 'connected', disconnect: 'disconnected', request: 'HTTP request', response: 'HTTP response', end: 'HTTP end', rewrite: 'rewritten',
+};
+
 /** What a row is. */
 export function kindOf(rows, i) {
   const kind = rows.kindName(i);
+  if (rows.lane[i] === lanes.life && httpWords[kind]) return rows.failed(i) ? plain('✕', httpWords[kind], 'bad') : plain('', httpWords[kind], 'dim');
   const byRole = roleWords[rows.roleName(i)];
   if (byRole && kind !== 'error') return byRole;
   const k = kindWords[kind] ?? plain('', kind, 'dim');

@@ -148,7 +148,7 @@ func (p *tab) watch() {
 			if err != nil {
 				return
 			}
-			if u := e.Request.URL; !strings.HasPrefix(u, p.origin+"/") && !strings.HasPrefix(u, "about:") {
+			if u := e.Request.URL; !strings.HasPrefix(u, p.origin+"/") && !strings.HasPrefix(u, "about:") && !strings.HasPrefix(u, "file:") {
 				p.note("asked somebody else: " + u)
 			}
 		}

@@ -17,7 +17,7 @@ var places = []struct{ name, path, ready string }{
 	{"frames", "/r/ID?v=frames&f=10&tab=pretty", "document.querySelector('.card .code')"},
 	{"sequence", "/r/ID?v=sequence", "document.querySelectorAll('.row.step').length > 10"},
 	{"statistics", "/r/ID?v=stats", "document.querySelector('.stats table')"},
-	{"changes", "/r/ID?v=frames&f=42&tab=changes", "document.querySelector('.changes li')"},
+	{"changes", "/r/ID?v=frames&f=10&tab=changes", "document.querySelector('.changes li')"},
 	{"bytes", "/r/ID?v=frames&f=10&tab=hex", "document.querySelector('.code.hex')"},
 	{"filtered", "/r/ID?q=is%3Aerror", "document.querySelector('.row.bad')"},
 }

@@ -1,0 +1,90 @@
+// The keys. What they do stands in help.js.
+
+import { toggleHelp } from './help.js';
+import { modes } from './recording.js';
+import { saved } from './source.js';
+import { toggleTheme } from './theme.js';
+
+function typing(e) {
+  return e.target.closest('input, textarea, select, [contenteditable]');
+}
+
+const inRecording = {
+  '/': (v) => { if (!saved) { v.filter.input.focus(); v.filter.input.select(); } },
+  j: (v) => v.move(1),
+  k: (v) => v.move(-1),
+  g: (v) => { v.list.toStart(); if (v.lines.length) v.select(v.rows.id[v.lines.row(0)]); },
+  Home: (v) => v.list.toStart(),
+  G: (v) => v.toEnd(),
+  End: (v) => v.toEnd(),
+  e: (v) => v.nextError(1),
+  E: (v) => v.nextError(-1),
+  m: (v) => v.mate(),
+  c: (v) => !saved && v.filter.set(''),
+  y: (v) => { const card = cardOf(v); if (card) inTree() ? card.copyValue() : card.copyRaw(); },
+  p: (v) => cardOf(v)?.copyPath(),
+  ' ': (v) => v.selectedLine >= 0 && v.toggle(v.selectedLine),
+  '*': (v) => { v.lines.openAll(true); v.list.repaint(); },
+  '-': (v) => { v.lines.openAll(false); v.list.repaint(); },
+  '[': (v) => stepTab(v, -1),
+  ']': (v) => stepTab(v, 1),
+  Enter: (v) => enter(v),
+  Escape: (v) => escape(v),
+};
+
+const inTree = () => document.activeElement?.closest('[role=tree]');
+
+// The card that has the focus, or the one of the selected frame.
+function cardOf(v) {
+  const { cards } = v.detail;
+  return cards.find((c) => c.el.contains(document.activeElement)) ?? cards.find((c) => c.el.classList.contains('current')) ?? cards[0];
+}
+
+function stepTab(v, by) {
+  const loaded = [cardOf(v), ...v.detail.cards].find((c) => c?.tabs.children.length > 0);
+  const tabs = [...(loaded?.tabs.children ?? [])];
+  const at = tabs.findIndex((t) => t.getAttribute('aria-selected') === 'true');
+  tabs[(at + by + tabs.length) % tabs.length]?.click();
+}
+
+function enter(v) {
+  if (v.selectedLine < 0) v.move(1);
+  else if (v.detailBox.hidden) v.select(v.selected);
+  else v.detailBox.querySelector('[role=treeitem][tabindex="0"], .card-body [tabindex="0"]')?.focus();
+}
+
+function escape(v) {
+  if (v.detailBox.contains(document.activeElement)) v.focus();
+  else if (!v.detailBox.hidden) v.close();
+  else v.focus();
+}
+
+/**
+ * Listens to the keys. view() is what is shown, home() shows all recordings.
+ */
+export function listenToKeys(view, home) {
+  const everywhere = { '?': toggleHelp, t: toggleTheme, r: home };
+  document.addEventListener('keydown', (e) => {
+    if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e)) return;
+    if (document.querySelector('dialog[open]')) {
+      if (e.key === '?') toggleHelp();
+      return;
+    }
+    if (e.target.closest('button, a, [role=tab]') && (e.key === 'Enter' || e.key === ' ')) return;
+    if (!(everywhere[e.key] ? (everywhere[e.key](), true) : press(view(), e.key))) return;
+    e.preventDefault();
+  });
+}
+
+// A key in the view of a recording. Returns whether it means anything.
+function press(v, key) {
+  if (!v?.setMode) return false;
+  const n = Number(key);
+  if (n >= 1 && n <= modes.length) {
+    v.setMode(modes[n - 1][0]);
+    return true;
+  }
+  if (!inRecording[key] || (!v.list && key !== '/')) return false;
+  inRecording[key](v);
+  return true;
+}

@@ -1,0 +1,28 @@
+// A recording that was saved as a page of its own.
+
+import { h } from './dom.js';
+import { toggleHelp } from './help.js';
+import { listenToKeys } from './keys.js';
+import { RecordingView } from './recording.js';
+import { left, recording } from './source.js';
+import { count } from './text.js';
+import { startTheme, toggleTheme } from './theme.js';
+
+startTheme();
+document.getElementById('top').append(
+  h('span', { class: 'brand' }, 'mcptap'),
+  h('span', { class: 'note' }, left > 0 ? `a saved recording; the last ${count(left)} frames are not in this page` : 'a saved recording'),
+  h('span', { class: 'space' }),
+  h('button', { type: 'button', class: 'quiet', title: 'Light or dark (t)', 'aria-label': 'Light or dark', onclick: toggleTheme }, '◐'),
+  h('button', { type: 'button', class: 'quiet', title: 'Keys (?)', 'aria-label': 'Keys', onclick: toggleHelp }, '?'));
+
+// What is looked at stands behind the #, which also works for a file.
+const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+const remember = (now) => {
+  const text = new URLSearchParams(Object.entries(now ?? {}).filter(([, v]) => v)).toString();
+  if (text !== location.hash.slice(1)) history.replaceState(null, '', '#' + text);
+};
+
+const view = new RecordingView(document.getElementById('page'), recording.key, { ...state, q: '' }, remember);
+listenToKeys(() => view, () => {});
+view.focus();

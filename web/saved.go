@@ -1,0 +1,248 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// What of a recording goes into a page that is saved: its first frames, and the
+// beginning of each.
+const (
+	maxSavedFrames = 20_000
+	maxSavedBytes  = 24 << 20
+	maxSavedFrame  = 256 << 10
+	// maxSavedChanges is how many differences between a frame and the one before
+	// it are kept.
+	maxSavedChanges = 20
+)
+
+// savedJSON is the data of a saved page.
+type savedJSON struct {
+	Recording *recordingJSON          `json:"recording"`
+	Messages  []message               `json:"messages"`
+	Frames    map[uint64]savedFrame   `json:"frames"`
+	Heads     map[uint64]*headsJSON   `json:"heads,omitempty"`
+	Changes   map[uint64]*changesJSON `json:"changes,omitempty"`
+	Stats     *statsJSON              `json:"stats"`
+	// Left is how many frames are not in the page.
+	Left uint64 `json:"left,omitempty"`
+}
+
+type savedFrame struct {
+	detailJSON
+	Raw  []byte `json:"raw"`            // the beginning of it, where it is long
+	Data []byte `json:"data,omitempty"` // the payload, where that is something else
+}
+
+// WriteSaved writes a recording as one page that needs nobody: no server, no
+// network, no other file. It has the viewer's own list, sequence, statistics and
+// detail, but no filter, whose language is not the page's.
+func WriteSaved(ctx context.Context, w io.Writer, r Reader) error {
+	data, err := gatherSaved(ctx, r)
+	if err != nil {
+		return err
+	}
+	script, err := bundle("saved", map[string]string{"source": "saved_source"})
+	if err != nil {
+		return err
+	}
+	style := string(asset("style.css")) + string(asset("list.css")) + string(asset("detail.css"))
+	b, err := json.Marshal(data) // in which <, > and & are spelled out
+	if err != nil {
+		return err
+	}
+	return savedPage.Execute(w, map[string]any{
+		"Policy": template.HTMLAttr(`content="` + savedPolicy(script, style) + `"`),
+		"Title":  data.Recording.Label, "Style": template.CSS(style),
+		"Data": template.JS(b), "Script": template.JS(script),
+	})
+}
+
+// savedPolicy allows the page its own script and style, and nothing else.
+func savedPolicy(script, style string) string {
+	hash := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) +
+		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+}
+
+var savedPage = template.Must(template.New("saved").Parse(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" {{.Policy}}>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{{.Title}} · mcptap</title>
+<style>{{.Style}}</style>
+</head>
+<body>
+<div id="top" role="banner"></div>
+<div id="page"></div>
+<div id="announce" class="offstage" role="status" aria-live="polite"></div>
+<script type="application/json" id="data">{{.Data}}</script>
+<script>{{.Script}}</script>
+</body>
+</html>
+`))
+
+// gatherSaved reads what goes into the page.
+func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
+	rec, err := r.Recording()
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGatherer(r, viewOptions{}, &seen{})
+	if err != nil {
+		return nil, err
+	}
+	s := &savedJSON{Frames: map[uint64]savedFrame{}, Heads: map[uint64]*headsJSON{}, Changes: map[uint64]*changesJSON{}}
+	stats := tap.NewStats("", maxSlowest)
+	meter := tap.NewMeter(stats)
+	var end time.Duration
+	room := maxSavedBytes
+	for f, err := range r.Frames(0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil && (len(s.Frames) == maxSavedFrames || room <= 0) {
+			s.Left = rec.Last - uint64(len(s.Frames))
+			break
+		}
+		if err == nil {
+			err = s.add(r, g, meter, &f, &rec, &room)
+		}
+		if err != nil {
+			return nil, err
+		}
+		end = f.At
+	}
+	meter.Finish(end)
+	s.Stats = newStatsJSON(stats, end)
+	s.Recording = newRecordingJSON(&rec)
+	s.Messages = append([]message{{Recording: s.Recording}}, s.Messages...)
+	for g.found() > 0 {
+		s.take(g)
+	}
+	s.compare()
+	s.Messages = append(s.Messages, message{Read: rec.Last, Idle: true, Done: true})
+	return s, nil
+}
+
+func (s *savedJSON) take(g *gatherer) {
+	rows, updates := g.take(maxRows)
+	s.Messages = append(s.Messages, message{Rows: append([]row(nil), rows...), Updates: append([]update(nil), updates...)})
+}
+
+// add takes a frame into the page.
+func (s *savedJSON) add(r Reader, g *gatherer, meter *tap.Meter, f *tap.Frame, rec *Recording, room *int) error {
+	if err := g.add(f); err != nil {
+		return err
+	}
+	for g.found() >= maxRows {
+		s.take(g)
+	}
+	if err := meterFrame(meter, r, f); err != nil {
+		return err
+	}
+	d, err := newDetail(r, rec, f)
+	if err != nil {
+		return err
+	}
+	out := savedFrame{detailJSON: *d, Raw: f.Raw[:min(len(f.Raw), maxSavedFrame)]}
+	if d.Payload > 0 {
+		data := tap.Payload(f)
+		out.Data = data[:min(len(data), maxSavedFrame)]
+	}
+	*room -= len(out.Raw) + len(out.Data)
+	s.Frames[f.Seq] = out
+	if f.Exchange != 0 {
+		if s.Heads[f.Exchange] == nil {
+			s.Heads[f.Exchange] = &headsJSON{}
+		}
+		s.Heads[f.Exchange].take(f, f.Exchange)
+	}
+	return nil
+}
+
+// compare compares each frame with the one before it of its sort.
+func (s *savedJSON) compare() {
+	for _, m := range s.Messages {
+		for _, row := range m.Rows {
+			after, before := s.Frames[uint64(row.ID>>indexBits)], s.Frames[uint64(row.Before>>indexBits)]
+			if row.Before == 0 || after.Size > maxSavedFrame || before.Size > maxSavedFrame {
+				continue
+			}
+			s.Changes[after.Seq] = compareFrames(before.payload(), after.payload(), maxSavedChanges)
+		}
+	}
+}
+
+func (f *savedFrame) payload() []byte {
+	if f.Data != nil {
+		return f.Data
+	}
+	return f.Raw
+}
+
+var (
+	importLine = regexp.MustCompile(`(?m)^import (.+) from '\./(\w+)\.js';\n`)
+	exportWord = regexp.MustCompile(`(?m)^export ((?:async )?function\*? (\w+)|(?:const|class) (\w+))`)
+)
+
+// bundle makes one script of a module and all that it imports, other modules put
+// in the place of some. It knows as much of the language as this page's own files
+// need, which a test holds.
+func bundle(entry string, instead map[string]string) (string, error) {
+	var out bytes.Buffer
+	done := map[string]bool{}
+	var add func(name string) error
+	add = func(name string) error {
+		if done[name] {
+			return nil
+		}
+		done[name] = true
+		file := name
+		if other := instead[name]; other != "" {
+			file = other
+		}
+		text := string(asset(file + ".js"))
+		if text == "" {
+			return fmt.Errorf("the page has no %s.js", file)
+		}
+		for _, m := range importLine.FindAllStringSubmatch(text, -1) {
+			if err := add(m[2]); err != nil {
+				return err
+			}
+		}
+		text = importLine.ReplaceAllStringFunc(text, func(line string) string {
+			m := importLine.FindStringSubmatch(line)
+			if as, ok := strings.CutPrefix(m[1], "* as "); ok {
+				return "const " + as + " = module_" + m[2] + ";\n"
+			}
+			return "const " + strings.ReplaceAll(m[1], " as ", ": ") + " = module_" + m[2] + ";\n"
+		})
+		var names []string
+		for _, m := range exportWord.FindAllStringSubmatch(text, -1) {
+			names = append(names, m[2]+m[3])
+		}
+		text = exportWord.ReplaceAllString(text, "$1")
+		fmt.Fprintf(&out, "const module_%s = (() => {\n%s\nreturn { %s };\n})();\n", name, text, strings.Join(names, ", "))
+		return nil
+	}
+	err := add(entry)
+	return "'use strict';\n" + out.String(), err
+}
