@@ -171,7 +171,13 @@ func TestConformanceOfServer(t *testing.T) {
 	for _, name := range left {
 		t.Errorf("%s: direct %v, tapped %v", name, a[name], c[name])
 	}
-	readHTTP(t, endTap(t, tap, dir))
+	file := endTap(t, tap, dir)
+	readHTTP(t, file)
+	// Each scenario is a session of its own, and there may be some of those that
+	// were run again.
+	if n := sessionsIn(t, file); n < len(c) {
+		t.Errorf("%d sessions of %d scenarios", n, len(c))
+	}
 }
 
 func passes(checks []string, most int) bool {

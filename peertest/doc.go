@@ -1,7 +1,7 @@
-// Package peertest tests mcptap between peers that other people wrote: the
-// clients of the TypeScript SDK v1 and v2 and of the Go SDK, and the reference
-// servers everything, filesystem and memory, and a server of the Go SDK, which
-// also speaks revision 2026-07-28. It is a module of its own, so that mcptap
+// Package peertest tests mcptap between peers that other people wrote. On stdio
+// these are the clients of the TypeScript SDK v1 and v2 and of the Go SDK, the
+// reference servers everything, filesystem and memory, and a server of the Go
+// SDK, which also speaks revision 2026-07-28. It is a module of its own, so that mcptap
 // depends on none of them.
 //
 //	cd peertest && npm ci && go test ./...
@@ -16,14 +16,28 @@
 // Spy A, spy B and the recording, as `mcptap export` gives it, must agree on
 // every byte of every lane.
 //
+// Over HTTP the clients are those two and that of mcp-go, and the servers are
+// everything (Streamable HTTP and HTTP+SSE), and ones of the Go SDK and of mcp-go,
+// of which one names its message endpoint with an absolute URL. There a relay
+// stands between `mcptap http` and the server and keeps the bytes of each
+// connection: read with net/http's own readers, they must be the exchanges that
+// the recording has.
+//
+//	client - mcptap http - relay - server
+//
+// The official conformance suite judges the Go SDK's everything server and client
+// with a tap between and without: its verdicts must be the same, but for the
+// scenarios that docs/transparency-http.md names. Every recording that is made
+// here is exported, imported and exported again, and must be the same then.
+//
 // MCPTAP_BIN names the program to test; without it the test builds the parent
 // module. Where Node or the npm packages are missing the pairs are skipped, or
 // fail with CI set.
 //
 // # Scenarios
 //
-// A scenario is a JSON list of steps, which clients/play.mjs and
-// goclient_test.go play alike. "do" is the verb; "name" tells two steps of the
+// A scenario is a JSON list of steps, which clients/play.mjs, goclient_test.go
+// and mcpgoclient_test.go play alike. "do" is the verb; "name" tells two steps of the
 // same verb apart; "only" lists the clients that play the step, "not" those that
 // do not; "fails" says
 // that the step must end in an error (true, or the clients for which it does).

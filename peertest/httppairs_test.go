@@ -1,6 +1,8 @@
 package peertest
 
 import (
+	"encoding/json"
+	"fmt"
 	"net"
 	"net/url"
 	"os/exec"
@@ -136,12 +138,45 @@ func testHTTPPair(t *testing.T, c clientUnderTest, s webServer) {
 	}
 	r := readHTTP(t, file)
 	checkWire(t, spy.stop(), r)
+	if !refused {
+		oneSession(t, file)
+	}
+}
+
+// oneSession checks that what one client said is one session, for the view that
+// tells them apart and for the count in the list.
+func oneSession(t *testing.T, file string) {
+	t.Helper()
+	if n := sessionsIn(t, file); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+// sessionsIn returns how many sessions a recording has, the only one in its
+// directory. The list counts them by a rule of its own, which must come to the
+// same.
+func sessionsIn(t *testing.T, file string) int {
+	t.Helper()
+	var listed struct{ Sessions int }
+	if err := json.Unmarshal(output(t, "ls", "--json", "--dir", filepath.Dir(file)), &listed); err != nil {
+		t.Fatal(err)
+	}
+	n := listed.Sessions
+	last, err := exec.Command(tapBinary(t), "stats", fmt.Sprint(file, "#", max(n, 1))).CombinedOutput()
+	if err != nil {
+		t.Errorf("the list has %d sessions, but: %s", n, last)
+	}
+	if out, err := exec.Command(tapBinary(t), "stats", fmt.Sprint(file, "#", n+1)).CombinedOutput(); err == nil || !strings.Contains(string(out), "so there is no #") {
+		t.Errorf("the list has %d sessions, and there is one more: %.500s", n, out)
+	}
+	return n
 }
 
 // racy are the kinds of what a client observes that depend on which of two
 // connections is served first, with or without a tap: whether a stream is open
-// yet when the server has something to say on it.
-var racy = []string{"message notifications/tools/list_changed"}
+// yet when the server has something to say on it, and how far a task is when it
+// is polled.
+var racy = []string{"message notifications/tools/list_changed", "message notifications/tasks/status"}
 
 // playHTTP runs a client once.
 func playHTTP(t *testing.T, c clientUnderTest, s webServer, url string) transcript {

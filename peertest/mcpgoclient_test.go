@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -109,7 +110,11 @@ func (a mcpGoActs) act(ctx context.Context, s step) (any, error) {
 	case "cancel":
 		ctx, cancel := context.WithTimeout(ctx, time.Duration(s.AfterMS)*time.Millisecond)
 		defer cancel()
-		return c.CallTool(ctx, call)
+		result, err := c.CallTool(ctx, call)
+		if err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "timeout waiting for")) {
+			err = context.DeadlineExceeded // which it has several words for
+		}
+		return result, err
 	case "resources":
 		return c.ListResources(ctx, mcp.ListResourcesRequest{})
 	case "templates":

@@ -43,6 +43,8 @@ type Part struct {
 	// Via is the subscription on which news of a task came: that is a part of
 	// the task's call, not of the subscription's.
 	Via Ref
+	// First is the message that a replay repeats, zero for others.
+	First Ref
 	// Clash is the oldest open request of the same side with the same id, for a
 	// request that came although there is one.
 	Clash Ref

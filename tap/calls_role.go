@@ -49,18 +49,21 @@ const (
 	// RoleUnread is a batch too large to be read (see [Scanner]). Requests and
 	// answers in it are not known.
 	RoleUnread
+	// RoleReplay is a message that came before and was sent once more on a stream
+	// that was resumed. Of it nothing but its kind and First is known.
+	RoleReplay
 	// Roles is the number of roles.
 	Roles
 )
 
 var roleNames = [Roles]string{
 	"invalid", "request", "again", "cancel", "progress", "log", "notification", "interim",
-	"response", "late", "repeat", "orphan", "stray", "unsolicited", "unread",
+	"response", "late", "repeat", "orphan", "stray", "unsolicited", "unread", "replay",
 }
 
 // String returns the role's stable name: invalid, request, again, cancel,
 // progress, log, notification, interim, response, late, repeat, orphan, stray,
-// unsolicited or unread.
+// unsolicited, unread or replay.
 func (r Role) String() string {
 	if r < Roles {
 		return roleNames[r]

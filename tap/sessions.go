@@ -115,9 +115,9 @@ type Sessions struct {
 	http      bool
 	// late is the exchange whose session the last frame told after others had
 	// come on it.
-	late      uint64
-	lateIs    int
-	forgotten []*session
+	late, lateIs     uint64
+	resumes, replays uint64
+	forgotten        []*session
 }
 
 // session is a Session with what is kept to go on with it.
@@ -137,6 +137,7 @@ type session struct {
 	settled bool
 	// older and newer are its neighbours in the ring.
 	older, newer *session
+	events       *eventMemory
 	tracker      *Tracker // of a SessionTracker
 }
 
@@ -158,7 +159,7 @@ func (s *Sessions) Add(f *Frame, m *Message) int {
 func (s *Sessions) AddEvent(f *Frame, e *Event) int { return s.add(f, e, nil) }
 
 func (s *Sessions) add(f *Frame, e *Event, m *Message) int {
-	s.late, s.lateIs = 0, 0
+	s.late, s.lateIs, s.resumes, s.replays = 0, 0, 0, 0
 	clear(s.forgotten)
 	s.forgotten = s.forgotten[:0]
 	var in *session
@@ -230,4 +231,4 @@ func (s *Sessions) Session(number int) (Session, bool) {
 
 // Late returns the exchange whose session the last frame told although others
 // had come on it before, and that session's number; 0 if there is none.
-func (s *Sessions) Late() (exchange uint64, session int) { return s.late, s.lateIs }
+func (s *Sessions) Late() (exchange uint64, session int) { return s.late, int(s.lateIs) }

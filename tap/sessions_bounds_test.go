@@ -164,6 +164,58 @@ func TestSessionTrackerKeepsSessionsApart(t *testing.T) {
 	}
 }
 
+// A message that is sent again on a stream that was resumed is of no call, and
+// opens none: the server's request in it has been answered.
+func TestSessionTrackerAndReplays(t *testing.T) {
+	text, err := os.ReadFile("testdata/views/sessions-resumed.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := readScript(t, string(text))
+	var all tap.SessionTracker
+	var replays []string
+	var ended []*tap.Call
+	for i := range s.frames {
+		f := &s.frames[i]
+		m := tap.PeekFrame(f)
+		_, parts := all.Add(f, &m)
+		checkParts(t, f, &m, parts)
+		for _, p := range parts {
+			if p.Role == tap.RoleReplay {
+				replays = append(replays, fmt.Sprintf("#%d %v %s of #%d, %v", p.Message.Seq, p.Kind, p.Method, p.First.Seq, p.Call))
+			}
+		}
+		ended = append(ended, all.Ended()...)
+	}
+	want := []string{"#19 notification notifications/message of #11, {0 0}", "#20 request roots/list of #10, {0 0}"}
+	if fmt.Sprint(replays) != fmt.Sprint(want) {
+		t.Errorf("replays %v, want %v", replays, want)
+	}
+	for _, c := range ended {
+		if c.Status != tap.CallDone {
+			t.Errorf("%s: %v", c.Method, c.Status)
+		}
+	}
+	var open []string
+	for _, c := range all.Open() {
+		open = append(open, c.Method+string(c.ID))
+	}
+	if len(ended) != 3 || fmt.Sprint(open) != "[ping8 ping9 ping9]" {
+		t.Errorf("%d calls are over, open are %v", len(ended), open)
+	}
+	stats := tap.NewStats("r", 1)
+	m := tap.NewSessionMeter(stats, 0)
+	for i := range s.frames {
+		m.Add(&s.frames[i])
+	}
+	m.Finish(time.Hour)
+	for _, g := range stats.Groups() {
+		if g.Method == "roots/list" && (g.Statuses[tap.CallDone] != 1 || g.Statuses[tap.CallPending] != 0) {
+			t.Errorf("roots/list: %v", g.Statuses)
+		}
+	}
+}
+
 // The calls of a session that is not kept any more are handed over as they are,
 // those of the others stay open, in order.
 func TestSessionTrackerLetsGo(t *testing.T) {

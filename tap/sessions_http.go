@@ -24,6 +24,9 @@ type exchangeState struct {
 	// not begun.
 	opens  bool
 	status int
+	// stream is the first frame of the exchange that began its stream, which it
+	// may go on with.
+	stream uint64
 }
 
 // event takes an event of an exchange.
@@ -52,7 +55,7 @@ func (s *Sessions) told(x *exchangeState, f *Frame) *session {
 		x.early = true
 	case x.early:
 		x.early = false
-		s.late, s.lateIs = x.number, x.in.Number
+		s.late, s.lateIs = x.number, uint64(x.in.Number)
 		if x.in.First == 0 {
 			x.in.First, x.in.Began = x.first, x.began
 		}
@@ -67,6 +70,7 @@ func (s *Sessions) request(f *Frame, e *Event) {
 	x.path, x.target = splitTarget(e.Target)
 	s.ready()
 	s.exchanges[f.Exchange] = x
+	defer s.resume(x)
 	if in := s.named(sessionKey(keyTarget, x.target)); in != nil && in.Kind == SessionEndpoint {
 		s.enter(x, in)
 		return
@@ -158,7 +162,7 @@ func (s *Sessions) identify(in *session, id string) {
 // follow finds the session of an exchange that carries no message but opens a
 // stream of it, or deletes it.
 func (s *Sessions) follow(x *exchangeState) {
-	if x.method == "DELETE" || x.method == "GET" && x.stream {
+	if x.method == "DELETE" || x.method == "GET" && x.events {
 		if in := s.before(x); in != nil {
 			s.enter(x, in)
 		}
@@ -193,6 +197,7 @@ func (s *Sessions) frame(f *Frame, m *Message) *session {
 	if x.in == nil {
 		s.decide(x, f, m)
 	}
+	s.occurs(x, f)
 	return s.told(x, f)
 }
 

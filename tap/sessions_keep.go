@@ -55,7 +55,7 @@ func (s *Sessions) forget(x *session) {
 	}
 	x.keys = nil
 	s.settle(x)
-	x.Facts, x.finding = Facts{}, Finding{}
+	x.Facts, x.finding, x.events = Facts{}, Finding{}, nil
 	s.forgotten = append(s.forgotten, x)
 }
 

@@ -38,8 +38,9 @@ func sessionKey(letter byte, parts ...string) string {
 // headFields are those of a request's head by which sessions are told.
 type headFields struct {
 	id, version, agent, credentials string
-	stream                          bool // it asks for an event stream
-	socket                          bool // it asks for a WebSocket
+	last                            string // the last event that it has of a stream
+	events                          bool   // it asks for an event stream
+	socket                          bool   // it asks for a WebSocket
 }
 
 // credentialFields have what identifies a client's user and does not change
@@ -56,8 +57,10 @@ func readFields(header [][2]string) (x headFields) {
 			x.version = value
 		case "user-agent":
 			x.agent = value
+		case "last-event-id":
+			x.last = value
 		case "accept":
-			x.stream = x.stream || strings.Contains(value, "text/event-stream")
+			x.events = x.events || strings.Contains(value, "text/event-stream")
 		case "upgrade":
 			x.socket = x.socket || strings.EqualFold(value, "websocket")
 		default:

@@ -25,7 +25,8 @@ var updateSessions = flag.Bool("update-sessions", false, "write the sessions tha
 //	EXCHANGE STATUS name=value…           the head of a response
 //	EXCHANGE end
 //	>EXCHANGE TEXT, <EXCHANGE TEXT        a body
-//	<EXCHANGE event NAME TEXT             a server-sent event; NAME may be -
+//	<EXCHANGE event NAME TEXT             a server-sent event; NAME may be -, or
+//	                                      id:ID for one with an id
 //	>EXCHANGE text TEXT                   a WebSocket message
 //
 // All others are prose, up to a line of dashes, below which the sessions stand.
@@ -104,7 +105,9 @@ func readPayload(line string, exchange uint64) tap.Frame {
 	case "event":
 		name, data, _ := strings.Cut(rest, " ")
 		f.Form, text = tap.FormEvent, "event: "+name+"\ndata: "+data+"\n\n"
-		if name == "-" {
+		if id, ok := strings.CutPrefix(name, "id:"); ok {
+			text = "id: " + id + "\ndata: " + data + "\n\n"
+		} else if name == "-" {
 			text = "data: " + data + "\n\n"
 		}
 	case "text":
@@ -152,6 +155,12 @@ func (s *script) run() (told, indexed []int, summary []string) {
 		f := &s.frames[i]
 		m := tap.PeekFrame(f)
 		told = append(told, sessions.Add(f, &m))
+		if n := sessions.Resumes(); n > 0 {
+			summary = append(summary, fmt.Sprintf("frame %d resumes the stream that began with %d", f.Seq, n))
+		}
+		if n := sessions.Replays(); n > 0 {
+			summary = append(summary, fmt.Sprintf("frame %d is %d once more", f.Seq, n))
+		}
 		index.Note(&sessions)
 		countFrame(&count, f)
 	}

@@ -15,6 +15,7 @@ type SessionTracker struct {
 	in    *session
 	used  *Tracker
 	ended []*Call
+	parts []Part
 }
 
 // Add takes the next frame and its message and returns what [Tracker.Add] of its
@@ -42,9 +43,31 @@ func (t *SessionTracker) track(session int, f *Frame, m *Message) []Part {
 		}
 		t.used = t.in.tracker
 	}
+	if first := t.Sessions.Replays(); first > 0 {
+		return t.replay(f, m, first)
+	}
 	parts := t.used.Add(f, m)
 	t.ended = append(t.ended, t.used.Ended()...)
 	return parts
+}
+
+// replay makes the parts of a frame that repeats another. The Tracker knows that
+// one: a request that is answered already must not wait once more.
+func (t *SessionTracker) replay(f *Frame, m *Message, first uint64) []Part {
+	t.parts = t.parts[:0]
+	if m == nil || m.Kind == Other {
+		return nil
+	}
+	list := m.Batch
+	if m.Kind != Batch || len(list) == 0 {
+		list = []Message{*m}
+	}
+	for i := range list {
+		x := arrive(f, &list[i], i, 0)
+		x.part.Role, x.part.First = RoleReplay, Ref{first, i}
+		t.parts = append(t.parts, x.part)
+	}
+	return t.parts
 }
 
 // letGo hands over the open calls of sessions that are not kept any more.
@@ -83,11 +106,16 @@ func (t *SessionTracker) Open() []*Call {
 			open = append(open, x.tracker.Open()...)
 		}
 	}
-	slices.SortFunc(open, func(a, b *Call) int {
+	sortCalls(open)
+	return open
+}
+
+// sortCalls orders calls by their first requests.
+func sortCalls(calls []*Call) {
+	slices.SortFunc(calls, func(a, b *Call) int {
 		if a.Ref.before(b.Ref) {
 			return -1
 		}
 		return 1
 	})
-	return open
 }

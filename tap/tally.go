@@ -76,6 +76,8 @@ type Tally struct {
 	Facts Facts `json:"facts,omitzero"`
 	// Finding is the state that Facts need to be continued.
 	Finding Finding `json:"finding,omitzero"`
+	// Sessions counts the sessions of a recording of HTTP traffic.
+	Sessions SessionCount `json:"sessions,omitzero"`
 }
 
 // Add counts a frame whose Raw is whole.
@@ -87,6 +89,9 @@ func (t *Tally) Add(f *Frame) {
 	raw := f.Raw
 	if f.Form == FormEvent {
 		raw, _ = messageData(raw)
+	}
+	if f.Exchange != 0 && f.Lane == ToServer {
+		t.Sessions.Request(f.Exchange, raw)
 	}
 	if t.ordinary(f.Lane, raw) {
 		return
@@ -148,14 +153,19 @@ func (t *Tally) ofAnother(f *Frame, m *Message) bool {
 // and counts as that.
 func FailedStatus(status int) bool { return status >= 500 }
 
-// event counts the failure that the head of a response tells of.
+// event counts what the head of a response tells of: a failure, or whether a
+// session may begin.
 func (t *Tally) event(f *Frame) {
 	if f.Lane != Life || !bytes.Contains(f.Raw, []byte(`"status"`)) || !gjson.ValidBytes(f.Raw) {
 		return
 	}
 	e := gjson.ParseBytes(f.Raw)
 	status, err := strconv.Atoi(member(e, "status").Raw)
-	if err == nil && FailedStatus(status) && member(e, "event").Str == EventResponse {
+	if err != nil || member(e, "event").Str != EventResponse {
+		return
+	}
+	t.Sessions.Response(f.Exchange, status)
+	if FailedStatus(status) {
 		t.Errors++
 	}
 }

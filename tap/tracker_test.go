@@ -350,7 +350,7 @@ func TestCallNames(t *testing.T) {
 			t.Errorf("%v: %v, %v", s, back, err)
 		}
 	}
-	if _, err := ParseRole("Request"); err == nil || !strings.HasSuffix(err.Error(), "unsolicited or unread)") {
+	if _, err := ParseRole("Request"); err == nil || !strings.HasSuffix(err.Error(), "unread or replay)") {
 		t.Error(err)
 	}
 	if _, err := ParseCallStatus("ended"); err == nil {
@@ -359,7 +359,7 @@ func TestCallNames(t *testing.T) {
 	if s := (NoteClash | NoteLetGo).String(); s != "clash,let_go" {
 		t.Error(s)
 	}
-	if Roles.String() != "role(15)" || callStatuses.String() != "status(9)" {
+	if Roles.String() != "role(16)" || callStatuses.String() != "status(9)" {
 		t.Error(Roles.String(), callStatuses.String())
 	}
 }

@@ -16,7 +16,9 @@ type jsonCall struct {
 	Index    int    `json:"index,omitempty"`
 	Lane     string `json:"lane"`
 	Exchange uint64 `json:"exchange,omitempty"`
-	At       int64  `json:"at_ns"`
+	// Session is the number of its session in a recording of HTTP traffic.
+	Session int   `json:"session,omitempty"`
+	At      int64 `json:"at_ns"`
 	jsonID
 	Method   string `json:"method"`
 	Subject  string `json:"subject,omitempty"`
@@ -100,6 +102,9 @@ func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 		Answer: refOrNil(c.Answer), ErrorCode: c.ErrorCode, ErrorText: c.ErrorText, Parent: refOrNil(c.Parent), Guess: c.Guess,
 		TaskID: c.TaskID, TaskState: c.TaskStatus, Notes: c.Notes.Names(), Requests: c.Requests, Nested: c.Nested,
 		Skipped: c.Skipped, Counts: map[string]uint64{}, BytesToServer: c.BytesToServer, BytesToClient: c.BytesToClient,
+	}
+	if c.Exchange > 0 {
+		j.Session = n.Session()
 	}
 	if took := int64(c.End - c.At); c.Status.Settled() {
 		j.Latency = &took

@@ -190,4 +190,5 @@ var skippedRoles = [tap.Roles]string{
 	tap.RoleProgress: "progress", tap.RoleLog: "log", tap.RoleNotification: "notifications", tap.RoleInterim: "interim answers",
 	tap.RoleResponse: "answers", tap.RoleLate: "late answers", tap.RoleRepeat: "other answers", tap.RoleOrphan: "orphans",
 	tap.RoleStray: "strays", tap.RoleUnsolicited: "unsolicited", tap.RoleUnread: "unread",
+	tap.RoleReplay: "sent again",
 }

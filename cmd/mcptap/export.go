@@ -24,6 +24,8 @@ they are no UTF-8), and a line that ends it.
 txtar is a transcript to read and to edit: a paragraph a frame. Times are rounded
 to a microsecond, the bytes are exact.
 
+Of REC#2 it writes the second session alone, and numbers its frames anew.
+
 ` + "`mcptap import`" + ` reads both.`
 
 type exportOptions struct {
@@ -68,7 +70,7 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 	if format != "ndjson" && format != "txtar" {
 		return withHint(fmt.Errorf("--format: there is no format %s", quote(format)), "ndjson or txtar")
 	}
-	path, err := a.find(arg)
+	path, session, err := a.findSession(arg)
 	if err != nil {
 		return err
 	}
@@ -78,12 +80,21 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 		}
 		return unfinishedTo(o.out, writeFile(o.out, func(w io.Writer) error { return exportTo(ctx, w, format, src) }))
 	}
+	if o.salvage && session > 0 {
+		return fmt.Errorf("export --salvage %w", errWhole)
+	}
 	if o.salvage {
 		return salvage(a, path, write)
 	}
-	src, err := openRecording(path)
+	rec, err := openRecording(path)
 	if err != nil {
 		return err
+	}
+	var src exportSource = rec
+	if session > 0 {
+		if src, err = newSessionSource(ctx, rec, session); err != nil {
+			return err
+		}
 	}
 	if err = write(src); errors.Is(err, store.ErrDamaged) {
 		err = withHint(err, "`mcptap export "+arg+" --salvage` gets what can be read behind the damage too")
@@ -172,15 +183,11 @@ func writeFile(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// find turns what a person typed for a recording into its file.
+// find turns what a person typed for a whole recording into its file.
 func (a *app) find(arg string) (string, error) {
-	dir, err := a.dataDir()
-	if err != nil {
-		return "", err
-	}
-	path, session, err := store.Resolve(dir, arg)
-	if err == nil && session > 1 {
-		err = fmt.Errorf("%s has one session, so there is no #%d", quote(filepath.Base(path)), session)
+	path, session, err := a.findSession(arg)
+	if err == nil && session > 0 {
+		err = fmt.Errorf("%s: this %w", quote(arg), errWhole)
 	}
 	return path, err
 }

@@ -20,7 +20,8 @@ STATE is empty for a run that ended as it should. Otherwise it is live (being
 recorded now), cut off (mcptap was killed, or the disk was full at its end),
 gaps (some frames could not be recorded) or damaged (see mcptap export --salvage).
 A label with (probe) is a process that the client started only to ask the server
-what it speaks.`
+what it speaks. One with (3 sessions) holds as many: REC#2 is the second of them,
+and SERVER, CLIENT and REVISION are those of the first.`
 
 type lsOptions struct{ json bool }
 
@@ -94,6 +95,9 @@ func listTable(w io.Writer, p palette, width int, now time.Time, infos []store.I
 		if facts.Probe {
 			label += " (probe)"
 		}
+		if n, more := info.Tally.Sessions.N(); n > 1 {
+			label += " (" + strconv.FormatUint(n, 10) + map[bool]string{true: "+"}[more] + " sessions)"
+		}
 		row := []cell{
 			id, {formatStart(h.Start.In(now.Location()), now), plain}, {label, plain},
 			{party(facts.Server), plain}, {party(facts.Client), plain}, {revision(facts), plain},
@@ -159,26 +163,28 @@ func stateStyle(info *store.Info) style {
 
 // jsonInfo is a recording in `ls --json`. The names are stable.
 type jsonInfo struct {
-	V           int            `json:"v"`
-	Type        string         `json:"type"` // "recording"
-	ID          string         `json:"id"`
-	Path        string         `json:"path"`
-	Label       string         `json:"label"`
-	Start       time.Time      `json:"start"`
-	Transport   string         `json:"transport,omitempty"`
-	Command     []string       `json:"command,omitempty"`
-	Dir         string         `json:"dir,omitempty"`
-	Program     string         `json:"program,omitempty"`
-	Platform    string         `json:"platform,omitempty"`
-	Status      string         `json:"status"` // ended, live, cut or damaged
-	Problem     string         `json:"problem,omitempty"`
-	Server      tap.Party      `json:"server,omitzero"`
-	Client      tap.Party      `json:"client,omitzero"`
-	Era         string         `json:"era,omitempty"`
-	Revision    string         `json:"revision,omitempty"`
-	Requested   string         `json:"requested,omitempty"`
-	Dialect     string         `json:"dialect,omitempty"`
-	Probe       bool           `json:"probe,omitempty"`
+	V         int       `json:"v"`
+	Type      string    `json:"type"` // "recording"
+	ID        string    `json:"id"`
+	Path      string    `json:"path"`
+	Label     string    `json:"label"`
+	Start     time.Time `json:"start"`
+	Transport string    `json:"transport,omitempty"`
+	Command   []string  `json:"command,omitempty"`
+	Dir       string    `json:"dir,omitempty"`
+	Program   string    `json:"program,omitempty"`
+	Platform  string    `json:"platform,omitempty"`
+	Status    string    `json:"status"` // ended, live, cut or damaged
+	Problem   string    `json:"problem,omitempty"`
+	Server    tap.Party `json:"server,omitzero"`
+	Client    tap.Party `json:"client,omitzero"`
+	Era       string    `json:"era,omitempty"`
+	Revision  string    `json:"revision,omitempty"`
+	Requested string    `json:"requested,omitempty"`
+	Dialect   string    `json:"dialect,omitempty"`
+	Probe     bool      `json:"probe,omitempty"`
+	// Sessions is absent where there are no exchanges, which is one session.
+	Sessions    uint64         `json:"sessions,omitempty"`
 	Frames      uint64         `json:"frames"`
 	FramesOf    tap.LaneCounts `json:"frames_by_lane"`
 	Bytes       uint64         `json:"bytes"`
@@ -200,6 +206,7 @@ func newJSONInfo(i *store.Info) jsonInfo {
 		Frames: t.Frames.Total(), FramesOf: t.Frames, Bytes: t.Bytes.Total(), BytesOf: t.Bytes, Errors: t.Errors,
 		Gaps: i.Gaps, Duration: int64(i.Duration), SizeOnDisk: i.Size, LastFrameNo: i.Frames,
 	}
+	j.Sessions, _ = t.Sessions.N()
 	if i.Err != nil {
 		j.Problem = fmt.Sprint(i.Err)
 	}

@@ -220,6 +220,8 @@ func oddPart(p *tap.Part) string {
 		return fmt.Sprintf("id in use by #%d", p.Clash.Seq)
 	case p.Role == tap.RoleRepeat:
 		return "answered before"
+	case p.Role == tap.RoleReplay:
+		return fmt.Sprintf("sent before in #%d", p.First.Seq)
 	case p.Role == tap.RoleOrphan:
 		return "answers nothing"
 	case p.Role == tap.RoleStray:

@@ -22,8 +22,14 @@ type jsonRow struct {
 	Took     int64  `json:"took_ns,omitempty"`
 	Lane     string `json:"lane"`
 	Exchange uint64 `json:"exchange,omitempty"`
-	Kind     string `json:"kind"`
-	Event    string `json:"event,omitempty"`
+	// Session is the number of the session that the exchange belongs to, absent
+	// where it belongs to none; with --follow, also where that is not known yet.
+	Session int    `json:"session,omitempty"`
+	Kind    string `json:"kind"`
+	Event   string `json:"event,omitempty"`
+	// Resumes is, of a request that goes on with a stream, the frame that began
+	// that stream.
+	Resumes uint64 `json:"resumes,omitempty"`
 	jsonID
 	Method string     `json:"method,omitempty"` // of a response: its request's
 	About  string     `json:"about,omitempty"`
@@ -50,6 +56,8 @@ type jsonPart struct {
 	ParentIndex int    `json:"parent_index,omitempty"`
 	Guess       bool   `json:"guess,omitempty"`
 	Late        bool   `json:"late,omitempty"`
+	// First is the frame that a replay repeats.
+	First uint64 `json:"first,omitempty"`
 }
 
 // jsonDelta is what changed from one answer to the next.
@@ -122,7 +130,7 @@ func newJSONRow(r *row, kind string) jsonRow {
 	f := r.frame
 	j := jsonRow{
 		V: jsonVersion, Type: kind, Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Lane: f.Lane.String(),
-		Exchange: f.Exchange, Kind: r.kind, Method: r.method, About: r.about,
+		Exchange: f.Exchange, Session: r.session, Resumes: r.resumes, Kind: r.kind, Method: r.method, About: r.about,
 		Failed: r.failed, Fault: r.fault, Torn: f.Torn, Size: f.Size,
 	}
 	if f.Lane == tap.Life {
@@ -145,6 +153,7 @@ func newJSONRow(r *row, kind string) jsonRow {
 		j.Parts = append(j.Parts, jsonPart{
 			Index: p.Message.Index, Role: p.Role.String(), Call: p.Call.Seq, CallIndex: p.Call.Index,
 			Parent: p.Parent.Seq, ParentIndex: p.Parent.Index, Guess: p.Guess, Late: p.Late,
+			First: p.First.Seq,
 		})
 	}
 	for _, d := range r.deltas {

@@ -72,7 +72,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		l.rows = rows
 	}
 	future := want.future() && !o.byCall()
-	if future || want.needsSessions() && info.Header.Transport == "http" && !o.follow {
+	if future || (want.needsSessions() || o.json) && info.Header.Transport == "http" && !o.follow {
 		return l, l.lookAhead(ctx, future)
 	}
 	return l, nil

@@ -189,3 +189,31 @@ func TestCallListerHoldsWhatIsOpen(t *testing.T) {
 		t.Errorf("%d entries were held", most)
 	}
 }
+
+// Who follows calls sees those that are there when all is read that is there,
+// also if nothing comes for long, and each later one when it is over.
+func TestFollowedCallsAreNotHeldBack(t *testing.T) {
+	frames := busy(5)
+	rec, err := openRecording(record(t, frames[:1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, out := testApp(nil)
+	info := store.Info{Frames: uint64(len(frames) - 3)} // without the last call
+	l, err := newLister(context.Background(), a, &showOptions{calls: true, follow: true}, rec, info, &selection{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []int
+	for i, f := range frames {
+		f.Seq, f.At, f.Size = uint64(i+1), time.Duration(i), int64(len(f.Raw))
+		if _, err := l.frame(context.Background(), &f); err != nil {
+			t.Fatal(err)
+		}
+		shown = append(shown, strings.Count(out.String(), "tools/call echo"))
+	}
+	backlog := int(info.Frames)
+	if shown[backlog-2] != 0 || shown[backlog-1] != 4 || shown[len(shown)-1] != 5 || strings.Contains(out.String(), "hang") {
+		t.Errorf("calls shown after each frame: %v\n%s", shown, out)
+	}
+}

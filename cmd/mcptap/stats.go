@@ -30,7 +30,7 @@ were, how they ended, how long they took, and how much crossed.
 A call ends with the answer that ends it: one that became a task, or was asked
 again with more input, took until then. A subscription took until it was
 acknowledged. With a directory, all recordings in it are summed up. Of one that is
-live, all that is there so far.`
+live, all that is there so far; of REC#2, its second session.`
 
 type statsOptions struct {
 	json    bool

@@ -41,17 +41,17 @@ const statsGC = 400
 
 func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*measured, error) {
 	m := &measured{Stats: tap.NewStats("", o.slowest)}
-	paths, err := m.find(a, args)
+	found, err := m.find(a, args)
 	if err != nil {
 		return nil, err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(statsGC))
-	for _, path := range paths {
-		rec, err := openRecording(path)
+	for _, one := range found {
+		rec, err := openRecording(one.path)
 		if err != nil {
 			return nil, err
 		}
-		stats, info, err := o.read(ctx, rec, a.now())
+		stats, info, err := o.read(ctx, rec, one.session, a.now())
 		if err != nil {
 			return nil, err
 		}
@@ -68,11 +68,17 @@ func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*mea
 	return m, nil
 }
 
-// find returns the files that the arguments mean, each once.
-func (m *measured) find(a *app, args []string) ([]string, error) {
-	var paths []string
+// A statsSource is a recording, or with session one of its sessions.
+type statsSource struct {
+	path    string
+	session int
+}
+
+// find returns what the arguments mean, each once.
+func (m *measured) find(a *app, args []string) ([]statsSource, error) {
+	var found []statsSource
 	for _, arg := range args {
-		path, err := a.find(arg)
+		path, session, err := a.findSession(arg)
 		if err != nil || isDir(path) {
 			if !isDir(arg) {
 				return nil, err
@@ -81,16 +87,19 @@ func (m *measured) find(a *app, args []string) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			paths = append(paths, inside...)
+			for _, path := range inside {
+				found = append(found, statsSource{path: path})
+			}
 			continue
 		}
-		paths = append(paths, path)
+		found = append(found, statsSource{path, session})
 	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(paths, func(path string) bool {
-		name, err := filepath.Abs(path)
-		again := err == nil && seen[name]
-		seen[name] = true
+	seen := map[statsSource]bool{}
+	return slices.DeleteFunc(found, func(one statsSource) bool {
+		name, err := filepath.Abs(one.path)
+		key := statsSource{name, one.session}
+		again := err == nil && seen[key]
+		seen[key] = true
 		return again
 	}), nil
 }
@@ -124,7 +133,7 @@ func (m *measured) inside(a *app, dir string) ([]string, error) {
 }
 
 // read sums up one recording, as far as it is there now.
-func (o *statsOptions) read(ctx context.Context, rec *store.Recording, now time.Time) (*tap.Stats, store.Info, error) {
+func (o *statsOptions) read(ctx context.Context, rec *store.Recording, session int, now time.Time) (*tap.Stats, store.Info, error) {
 	info, err := rec.Info()
 	if err != nil {
 		return nil, info, err
@@ -134,7 +143,8 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, now time.
 		name = filepath.Base(rec.Path())
 	}
 	stats := tap.NewStats(name, o.slowest)
-	if err := meterFrames(ctx, rec, tap.NewMeter(stats), func() (time.Duration, error) {
+	meter := tap.NewSessionMeter(stats, session)
+	if err := meterFrames(ctx, rec, meter, func() (time.Duration, error) {
 		info, err = rec.Info()
 		if info.Status == store.Live { // what has no answer waits until now
 			info.Duration = max(info.Duration, now.Sub(info.Header.Start))
@@ -143,12 +153,15 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, now time.
 	}); err != nil {
 		return nil, info, err
 	}
+	if n := max(meter.Sessions(), 1); session > n {
+		return nil, info, noSession(rec, n, session)
+	}
 	return stats, info, nil
 }
 
 // meterFrames gives the frames of a recording to a meter, and at the end how long it
 // ran.
-func meterFrames(ctx context.Context, rec *store.Recording, m *tap.Meter, end func() (time.Duration, error)) error {
+func meterFrames(ctx context.Context, rec *store.Recording, m *tap.SessionMeter, end func() (time.Duration, error)) error {
 	var frame tap.Frame // one for all, as its address goes far
 	for f, err := range rec.Frames(0) {
 		if err == nil && f.Seq%1024 == 0 {

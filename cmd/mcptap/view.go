@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/mcptap/mcptap/tap"
@@ -46,6 +47,10 @@ type row struct {
 	links []tap.Link
 	parts []tap.Part
 	msg   tap.Message
+	// session is the number of its session in a recording of HTTP traffic, 0 for
+	// none, and resumes is as view.Row has it.
+	session int
+	resumes uint64
 	// deltas are how its answers differ from those before, if that was asked.
 	deltas []*view.Delta
 }
@@ -86,6 +91,9 @@ func newRow(r *view.Row) row {
 	out := lineRow(&line)
 	out.frame, out.msg, out.parts = r.Frame, r.Message, r.Parts
 	out.links = linksOf(r.Parts)
+	if r.Frame.Exchange > 0 {
+		out.session = r.Session
+	}
 	return out
 }
 
@@ -100,6 +108,10 @@ func lineRow(l *view.Line) row {
 	}
 	if l.Event != nil {
 		r.about, r.fault = eventWords(l.Event, l.About)
+		r.resumes = l.Resumes
+		if r.resumes > 0 {
+			r.about = joinWords(", ", r.about, fmt.Sprintf("goes on with the stream of #%d", r.resumes))
+		}
 	}
 	if p.Role != tap.RoleInvalid {
 		r.parts = []tap.Part{*p}
@@ -113,6 +125,9 @@ func lineRow(l *view.Line) row {
 func linksOf(parts []tap.Part) (links []tap.Link) {
 	for i := range parts {
 		p := &parts[i]
+		if p.Role == tap.RoleReplay {
+			continue
+		}
 		switch p.Kind {
 		case tap.Request:
 			l := tap.Link{Kind: tap.Opens, Message: p.Message, Request: p.Message}

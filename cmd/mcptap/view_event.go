@@ -51,7 +51,7 @@ func eventWords(e *tap.Event, text string) (about, fault string) {
 func httpWords(e *tap.Event, text string) (about, fault string) {
 	switch e.Name {
 	case tap.EventRequest:
-		return joinWords(" ", e.Method, e.Target), e.Error
+		return joinWords(", ", joinWords(" ", e.Method, e.Target), after(field(e, "Last-Event-ID"))), e.Error
 	case tap.EventResponse:
 		reason := e.Reason
 		if reason == "" {
@@ -61,7 +61,8 @@ func httpWords(e *tap.Event, text string) (about, fault string) {
 		if e.By == "tap" {
 			status += ", by mcptap itself"
 		}
-		if status = joinWords(": ", status, e.Error); e.Status >= 400 || e.Error != "" {
+		status = joinWords(": ", status, e.Error, telling(e))
+		if e.Status >= 400 || e.Error != "" {
 			return "", status
 		}
 		return status, ""
@@ -81,6 +82,41 @@ func httpWords(e *tap.Event, text string) (about, fault string) {
 		return joinWords(": ", e.What, joinWords(" → ", e.Before, e.After)), e.Error
 	}
 	return text, e.Error
+}
+
+// telling is the field of a response's head that says what the client is to do:
+// a 401 has a challenge.
+func telling(e *tap.Event) string {
+	switch {
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
+		return field(e, "WWW-Authenticate")
+	case e.Status == http.StatusMethodNotAllowed:
+		if allowed := field(e, "Allow"); allowed != "" {
+			return "only " + allowed
+		}
+	case e.Status == http.StatusTooManyRequests, e.Status == http.StatusServiceUnavailable:
+		return after(field(e, "Retry-After"))
+	case e.Status >= 300 && e.Status < 400:
+		return field(e, "Location")
+	}
+	return ""
+}
+
+// field is the value of a field of a head, "" if there is none.
+func field(e *tap.Event, name string) string {
+	for _, h := range e.Header {
+		if strings.EqualFold(h[0], name) {
+			return h[1]
+		}
+	}
+	return ""
+}
+
+func after(what string) string {
+	if what == "" {
+		return ""
+	}
+	return "after " + what
 }
 
 // by says who ended something.

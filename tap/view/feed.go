@@ -75,6 +75,11 @@ type Row struct {
 	// none.
 	Status int
 
+	// Resumes is, of the head of a request that asks to go on with a stream, the
+	// first frame of the exchange that began that stream; 0 for others, and where
+	// it is not known.
+	Resumes uint64
+
 	// Doubtful says that frames that were not added may matter; see
 	// [Feed.Joins].
 	Doubtful bool
@@ -92,6 +97,7 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	case tap.Life:
 		x.life(r)
 		r.Session = x.tracker.AddEvent(f, &r.Event)
+		r.Resumes = x.tracker.Sessions.Resumes()
 		r.Ended = x.tracker.Ended()
 	case tap.ToServer, tap.ToClient:
 		m, err := x.peek(f)

@@ -19,7 +19,11 @@ func (u *Future) Add(r *Row) {
 		u.unanswered, u.cancelled = map[tap.Ref]struct{}{}, map[tap.Ref]struct{}{}
 	}
 	for i := range r.Parts {
-		switch p := &r.Parts[i]; p.Kind {
+		p := &r.Parts[i]
+		if p.Role == tap.RoleReplay {
+			continue
+		}
+		switch p.Kind {
 		case tap.Request:
 			u.unanswered[p.Message] = struct{}{}
 		case tap.Response, tap.ErrorResponse:

@@ -126,7 +126,7 @@ func about(m *tap.Message, p *tap.Part) (is filter.Is) {
 	switch p.Role {
 	case tap.RoleOrphan:
 		is |= filter.IsOrphan
-	case tap.RoleRepeat:
+	case tap.RoleRepeat, tap.RoleReplay:
 		is |= filter.IsDuplicate
 	case tap.RoleLate:
 		is |= filter.IsLate

@@ -35,8 +35,10 @@ type Line struct {
 	// Size is the frame's, in bytes, and Took how long it took to arrive.
 	Size int64
 	Took time.Duration
-	// Event is what a frame about the run says, nil for others.
-	Event *tap.Event
+	// Event is what a frame about the run says, nil for others; Resumes is as
+	// [Row] has it.
+	Event   *tap.Event
+	Resumes uint64
 }
 
 // Line describes the frame as a whole.
@@ -73,6 +75,7 @@ func (r *Row) event(l *Line) {
 		return
 	}
 	l.Kind, l.Event, l.Failed, l.About = r.Event.Name, &r.Event, Failed(&r.Event), beginning(r.Frame.Raw)
+	l.Resumes = r.Resumes
 }
 
 // MessageLine describes one message of the frame, by its place in Parts.

@@ -1,0 +1,89 @@
+package tap
+
+import "hash/fnv"
+
+// MaxSessionEvents is how many of the events with an id are remembered of a
+// session: the last ones.
+const MaxSessionEvents = 1024
+
+// An eventMemory remembers events of a session by their ids, so that a stream
+// that is resumed can be told from one that begins (2025-11-25
+// basic/transports#resumability-and-redelivery), and what is sent on it once more
+// from what is new.
+type eventMemory struct {
+	seen map[uint64]seenEvent
+	ring []uint64
+	next int
+}
+
+// A seenEvent is an event that came on the stream of an exchange.
+type seenEvent struct {
+	exchange uint64
+	seq      uint64
+	stream   uint64 // the first frame of the exchange that began the stream
+	data     uint64 // a hash
+	slot     int    // its place in ring
+}
+
+func (e *eventMemory) put(id uint64, x seenEvent) {
+	if e.seen == nil {
+		e.seen = map[uint64]seenEvent{}
+	}
+	if len(e.ring) < MaxSessionEvents {
+		e.ring = append(e.ring, 0)
+	}
+	if old, ok := e.seen[e.ring[e.next]]; ok && old.slot == e.next {
+		delete(e.seen, e.ring[e.next])
+	}
+	x.slot = e.next
+	e.ring[e.next] = id
+	e.seen[id] = x
+	e.next = (e.next + 1) % MaxSessionEvents
+}
+
+func hashBytes(b []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(b)
+	return h.Sum64()
+}
+
+// resume looks for the stream that a request asks to go on with.
+func (s *Sessions) resume(x *exchangeState) {
+	x.stream = x.first
+	if x.in == nil || x.last == "" || x.in.events == nil {
+		return
+	}
+	if old, ok := x.in.events.seen[hashBytes([]byte(x.last))]; ok {
+		x.stream, s.resumes = old.stream, old.stream
+	}
+}
+
+// occurs takes an event of a stream. One that came before, and comes once more on
+// a stream that was resumed, is a replay.
+func (s *Sessions) occurs(x *exchangeState, f *Frame) {
+	if x.in == nil || f.Lane != ToClient || f.Form != FormEvent || int64(len(f.Raw)) < f.Size {
+		return
+	}
+	e := parseEventLines(f.Raw)
+	if len(e.id) == 0 {
+		return
+	}
+	if x.in.events == nil {
+		x.in.events = &eventMemory{}
+	}
+	id, data := hashBytes(e.id), hashBytes(e.data)
+	if old, ok := x.in.events.seen[id]; ok && x.last != "" && old.exchange != x.number && old.data == data {
+		s.replays = old.seq
+		return
+	}
+	x.in.events.put(id, seenEvent{exchange: x.number, seq: f.Seq, stream: x.stream, data: data})
+}
+
+// Resumes returns, after the head of a request that asks to go on with a stream,
+// the first frame of the exchange that began that stream; 0 if it does not, or if
+// that is not known.
+func (s *Sessions) Resumes() uint64 { return s.resumes }
+
+// Replays returns, after an event that came before and was sent once more on a
+// stream that was resumed, the frame in which it came first; 0 after any other.
+func (s *Sessions) Replays() uint64 { return s.replays }
