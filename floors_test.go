@@ -84,6 +84,21 @@ var floors = map[string]floor{
 		ours:  []string{"tap"},
 		never: pure,
 	},
+	// How two values of JSON differ, and the only door for go-diff, which is good
+	// for the words of a line and for nothing larger.
+	"diff/tree": {
+		ours:  []string{"tap/printable"},
+		third: []string{"github.com/sergi/go-diff"},
+		never: pure,
+	},
+	"diff": {
+		ours:  []string{"tap", "diff/tree"},
+		never: pure,
+	},
+	"diff/report": {
+		ours:  []string{"tap", "tap/printable", "diff", "diff/tree"},
+		never: pure,
+	},
 	"mock": {
 		ours: []string{"tap", "replay"},
 		never: map[string]string{
@@ -103,7 +118,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"tap", "tap/filter", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "mock", "demo", "web"},
+		ours: []string{"tap", "tap/filter", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "mock", "diff", "diff/report", "diff/tree", "demo", "web"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

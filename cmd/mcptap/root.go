@@ -92,7 +92,7 @@ func newRoot(a *app) *cobra.Command {
 		cmds []*cobra.Command
 	}{
 		{groupRecord, []*cobra.Command{newStdio(a), newHTTP(a), newDemo(a)}},
-		{groupRead, []*cobra.Command{newLs(a), newShow(a), newStats(a), newWeb(a)}},
+		{groupRead, []*cobra.Command{newLs(a), newShow(a), newStats(a), newDiff(a), newWeb(a)}},
 		{groupPlay, []*cobra.Command{newMock(a)}},
 		{groupKeep, []*cobra.Command{newExport(a), newImport(a), newRm(a), newPrune(a)}},
 	} {

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/diff"
+	diffreport "github.com/mcptap/mcptap/diff/report"
+)
+
+const diffLong = `Compares two recorded sessions: which call, which field, and whether it is the
+server's doing, the client's or the protocol's. A and B are recordings, or files
+that ` + "`mcptap export`" + ` wrote. Of two directories, the recordings with the same label
+are compared.
+
+Calls are paired by what they ask for; those that do not depend on one another may
+come in any order. Ids, tokens, times of tasks, white space and the order of members
+do not count, JSON in a text is compared as JSON, and JSON Schemas by what they allow.
+Across revisions, what the two say in different ways is the same. Each difference is
+of a class, and says why:
+
+  breaking    fails those who relied on it: a tool is gone, an argument is required
+              now, a call fails or is not answered
+  behaviour   says or does something else
+  expected    comes with the revision of the protocol
+  timing      takes much longer, or much less
+  cosmetic    another way to say the same
+
+The exit code is 1 if there is a difference of behaviour or worse, or of what
+--fail-on says; 0 if not.
+
+--baseline names more recordings of the same server as A: what differs among them is
+noise and is left out, in a text only the words that differ. --ignore leaves out a
+path, in all calls or in those of a method:
+
+  --ignore result.structuredContent.generatedAt
+  --ignore 'tools/call now: result.content[*].text'
+  --ignore '**.etag'
+
+or what looks like a time, an id or a duration: --ignore @timestamps, @uuids,
+@durations.`
+
+type diffOptions struct {
+	baselines, ignore []string
+	only              string
+	failOn            string
+	json              bool
+	format, out       string
+	slower            time.Duration
+	ratio             float64
+	most              int
+}
+
+func newDiff(a *app) *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff A B [flags]",
+		Short: "Compare two sessions: what changed, and whether it matters",
+		Long:  diffLong,
+		Example: "  mcptap diff 3f2a @last\n  mcptap diff before.ndjson after.ndjson --format markdown\n" +
+			"  mcptap diff before/ after/ --fail-on breaking --format junit -o diff.xml\n  mcptap diff 3f2a @last --baseline 91bc --only method:tools/call",
+		Args: takes(2, 2, "two recordings"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 1 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.completeRecording(cmd, nil, prefix)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), a, args[0], args[1])
+		},
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd, a)
+	return cmd
+}
+
+// diffFormats are the values of --format, text first.
+var diffFormats = []string{"text", "json", "markdown", "html", "junit"}
+
+func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.baselines, "baseline", nil, "another `recording` of the same server as A, to learn what is noise; may be repeated")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "leave out a `path`, or "+strings.Join(diff.Presets(), ", ")+"; may be repeated")
+	f.StringVar(&o.only, "only", "", "compare only calls of which a frame matches a `filter`, see `mcptap help filter`")
+	f.StringVar(&o.failOn, "fail-on", "behaviour", "exit with 1 from this `class` on; never for never")
+	f.StringVar(&o.format, "format", "", "`text`, json, markdown, html or junit")
+	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
+	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "a call takes another time from this `difference` on …")
+	f.Float64Var(&o.ratio, "ratio", diff.DefaultRatio, "… if it also takes so many `times` as long")
+	f.IntVar(&o.most, "most", diff.DefaultMost, "tell of so many `differences` of each class; the others are counted")
+	addJSON(cmd, &o.json)
+	fixed := func(name string, words ...string) {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+	fixed("fail-on", append(diff.ClassNames(), "never")...)
+	fixed("format", diffFormats...)
+	fixed("ignore", diff.Presets()...)
+	_ = cmd.RegisterFlagCompletionFunc("baseline", func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return a.completeRecording(cmd, nil, prefix)
+	})
+	_ = cmd.RegisterFlagCompletionFunc("only", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.completeShow(cmd, args[:1], prefix)
+	})
+}
+
+// check reads the flags.
+func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) {
+	opt = diff.Options{Marked: o.only != "", Slower: o.slower, Ratio: o.ratio, Most: o.most}
+	for _, text := range o.ignore {
+		rule, err := diff.ParseRule(text)
+		if err != nil {
+			return opt, set, withHint(fmt.Errorf("--ignore: %w", err), "`mcptap diff --help` has examples")
+		}
+		opt.Ignore = append(opt.Ignore, rule)
+	}
+	if o.failOn != "never" {
+		set.Fails = true
+		if set.FailOn, err = diff.ParseClass(o.failOn); err != nil {
+			return opt, set, withHint(fmt.Errorf("--fail-on: %w", err), "never to exit with 0 whatever differs")
+		}
+	}
+	if o.json {
+		if o.format != "" && o.format != "json" {
+			return opt, set, errors.New("--json and --format exclude each other")
+		}
+		o.format = "json"
+	}
+	switch {
+	case o.format != "" && !slices.Contains(diffFormats, o.format):
+		err = withHint(fmt.Errorf("--format: there is no format %s", quote(o.format)), strings.Join(diffFormats, ", "))
+	case o.slower <= 0:
+		err = fmt.Errorf("--slower: %v is no difference", o.slower)
+	case !(o.ratio > 1):
+		err = fmt.Errorf("--ratio: %v is not above 1", o.ratio)
+	case o.most < 1:
+		err = fmt.Errorf("--most: %d is not above 0", o.most)
+	}
+	return opt, set, err
+}
+
+func (o *diffOptions) run(ctx context.Context, a *app, first, second string) error {
+	opt, set, err := o.check()
+	if err != nil {
+		return err
+	}
+	opt.Check = ctx.Err
+	d := differ{a: a, ctx: ctx, opt: opt, set: &set}
+	if o.only != "" {
+		if d.only, err = a.parseFilter(o.only); err != nil {
+			return err
+		}
+	}
+	switch dirs := [2]bool{isDir(first), isDir(second)}; {
+	case dirs[0] && dirs[1]:
+		if len(o.baselines) > 0 {
+			err = errors.New("--baseline is for two recordings, not for directories")
+		} else {
+			err = d.directories(first, second)
+		}
+	case dirs[0] || dirs[1]:
+		err = withHint(errors.New("one of the two is a directory"), "compare two recordings, or two directories of them")
+	default:
+		err = d.recordings(first, second, o.baselines)
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.write(a, &set); err != nil {
+		return err
+	}
+	if set.Failed() {
+		return exitCode(exitNo)
+	}
+	return nil
+}
+
+// write writes the report where it is wanted.
+func (o *diffOptions) write(a *app, set *diffreport.Set) error {
+	to := func(w io.Writer, p palette, width int) error {
+		out := bufio.NewWriter(w)
+		var err error
+		switch o.format {
+		case "json":
+			err = diffreport.JSON(out, set)
+		case "markdown":
+			err = diffreport.Markdown(out, set)
+		case "html":
+			err = diffreport.HTML(out, set)
+		case "junit":
+			err = diffreport.JUnit(out, set)
+		default:
+			err = printDiff(out, p, width, set)
+		}
+		return errors.Join(err, out.Flush())
+	}
+	if o.out == "" || o.out == "-" {
+		return to(a.stdout, a.palette(), a.width())
+	}
+	return writeFile(o.out, func(w io.Writer) error { return to(w, palette{}, 0) })
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcptap/mcptap/diff"
+	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+)
+
+// A differ reads recordings and compares their sessions.
+type differ struct {
+	a    *app
+	ctx  context.Context
+	opt  diff.Options
+	only *filter.Filter // nil: no filter was given
+	set  *diffreport.Set
+}
+
+// A compared is what can be compared: a recording, or a text of one.
+type compared struct {
+	name string
+	path string // of the file, to say which
+	info store.Info
+	// frames yields those above a number, frame returns one.
+	frames func(after uint64) iter.Seq2[tap.Frame, error]
+	frame  func(seq uint64) (tap.Frame, error)
+	raw    func(io.Writer, tap.Frame) error
+	// session is the only one that is wanted, 0 for all.
+	session int
+}
+
+const (
+	// maxCompared is the size above which a frame is not compared but for its
+	// envelope and its size.
+	maxCompared = store.DefaultMaxRaw
+	// heldFrames is how many bytes of the first frames of a recording are kept in
+	// memory, for what differs. Of the others, so many are read at once where
+	// they are asked for in order.
+	heldFrames  = 16 << 20
+	framesAhead = 4 << 20
+)
+
+// recordings compares two recordings.
+func (d *differ) recordings(first, second string, baselines []string) error {
+	a, err := d.open(first)
+	if err != nil {
+		return err
+	}
+	b, err := d.open(second)
+	if err != nil {
+		return err
+	}
+	as, err := d.sessions(a)
+	if err != nil {
+		return err
+	}
+	bs, err := d.sessions(b)
+	if err != nil {
+		return err
+	}
+	var more [][]*diff.Session
+	for _, name := range baselines {
+		c, err := d.open(name)
+		if err != nil {
+			return fmt.Errorf("--baseline: %w", err)
+		}
+		sessions, err := d.sessions(c)
+		if err != nil {
+			return fmt.Errorf("--baseline: %w", err)
+		}
+		more = append(more, sessions)
+	}
+	return d.pairs(as, bs, more)
+}
+
+// pairs compares the sessions of two recordings, the first with the first.
+func (d *differ) pairs(as, bs []*diff.Session, baselines [][]*diff.Session) error {
+	for i := range max(len(as), len(bs)) {
+		if i >= len(as) || i >= len(bs) {
+			rest, second := as, false
+			if i >= len(as) {
+				rest, second = bs, true
+			}
+			d.set.Unpaired = append(d.set.Unpaired, diffreport.Unpaired{Second: second, Name: rest[i].Name()})
+			continue
+		}
+		opt := d.opt
+		for _, b := range baselines {
+			if i < len(b) {
+				opt.Baselines = append(opt.Baselines, b[i])
+			}
+		}
+		r, err := diff.Compare(as[i], bs[i], opt)
+		if err != nil {
+			return err
+		}
+		d.set.Reports = append(d.set.Reports, r)
+	}
+	return nil
+}
+
+// open finds what an argument means.
+func (d *differ) open(arg string) (*compared, error) {
+	if isTextFile(arg) {
+		return openText(arg)
+	}
+	dir, err := d.a.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	path, session, err := store.Resolve(dir, arg)
+	if err != nil {
+		return nil, err
+	}
+	c, err := openCompared(path)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := openRecording(path)
+	if err != nil {
+		return nil, err
+	}
+	c.session, err = oneOf(rec, session)
+	return c, err
+}
+
+// openCompared opens a recording.
+func openCompared(path string) (*compared, error) {
+	rec, err := store.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	rec.SetMaxRaw(maxCompared)
+	info, err := rec.Info()
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimSpace(info.Header.Label + " " + info.Header.ID)
+	if name == "" {
+		name = filepath.Base(path)
+	}
+	return &compared{
+		name: name, path: path, info: info, frames: rec.Frames, frame: rec.Frame, raw: rec.WriteRaw,
+	}, nil
+}
+
+// openText reads a text of a recording, which is held in memory.
+func openText(name string) (*compared, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	from, src, err := readSource(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var all []tap.Frame
+	at := map[uint64]int{}
+	for f, err := range textFrames(from) {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		at[f.Seq] = len(all)
+		all = append(all, f)
+	}
+	return &compared{
+		name: name, path: name, info: store.Info{Header: src.header, Gaps: src.gaps},
+		frames: func(after uint64) iter.Seq2[tap.Frame, error] {
+			return func(yield func(tap.Frame, error) bool) {
+				for _, f := range all {
+					if f.Seq > after && !yield(f, nil) {
+						return
+					}
+				}
+			}
+		},
+		frame: func(seq uint64) (tap.Frame, error) { return all[at[seq]], nil },
+		raw:   func(w io.Writer, f tap.Frame) error { _, err := w.Write(f.Raw); return err },
+	}, nil
+}
+
+// each gives the frames to fn, until the person has had enough.
+func (c *compared) each(ctx context.Context, fn func(f *tap.Frame) error) error {
+	var frame tap.Frame // one for all, as its address goes far
+	for f, err := range c.frames(0) {
+		if err == nil && f.Seq%1024 == 0 {
+			err = ctx.Err()
+		}
+		if err == nil {
+			frame = f
+			err = fn(&frame)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.path, err)
+		}
+	}
+	return nil
+}
+
+// sessions reads the sessions of a recording, in their order.
+func (d *differ) sessions(c *compared) ([]*diff.Session, error) {
+	r := sessionReader{compared: c, only: d.only, made: map[int]*diff.Session{}, held: frameCache{from: c, first: map[uint64]tap.Frame{}}}
+	if err := r.firstPass(d.ctx); err != nil {
+		return nil, err
+	}
+	if err := c.each(d.ctx, r.add); err != nil {
+		return nil, err
+	}
+	for _, s := range r.all {
+		s.End()
+	}
+	if len(r.all) == 0 {
+		if c.session > 0 {
+			return nil, fmt.Errorf("%s has no session #%d", quote(c.name), c.session)
+		}
+		r.all = append(r.all, r.begin(0))
+		r.all[0].End()
+	}
+	return r.all, nil
+}

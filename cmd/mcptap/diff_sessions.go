@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A sessionReader gives the frames of a recording to its sessions.
+type sessionReader struct {
+	*compared
+	only *filter.Filter
+	// several says that there is more than one session.
+	several  bool
+	sessions tap.Sessions
+	index    *tap.SessionIndex
+	feed     *view.Feed
+	future   *view.Future
+	items    []filter.Item
+	made     map[int]*diff.Session
+	all      []*diff.Session
+	held     frameCache
+}
+
+// firstPass finds out what only later frames tell: of HTTP traffic which session
+// the head of a request is of, and for some filters what becomes of a request.
+func (r *sessionReader) firstPass(ctx context.Context) error {
+	if r.only != nil {
+		r.feed = view.NewFeed(r.raw)
+	}
+	future := r.only != nil && r.only.Needs().Has(filter.NeedFuture)
+	if r.info.Header.Transport != "http" && !future {
+		return nil
+	}
+	r.index = &tap.SessionIndex{}
+	var sessions tap.Sessions
+	var feed *view.Feed
+	if future {
+		r.future, feed = &view.Future{}, view.NewFeed(r.raw)
+	}
+	err := r.each(ctx, func(f *tap.Frame) error {
+		m, err := r.message(f)
+		if err != nil {
+			return err
+		}
+		sessions.Add(f, m)
+		r.index.Note(&sessions)
+		if feed == nil {
+			return nil
+		}
+		row, err := feed.Add(f)
+		if err == nil {
+			r.future.Add(row)
+		}
+		return err
+	})
+	if feed != nil {
+		r.future.End(feed.Open())
+	}
+	r.several = sessions.Count() > 1
+	if r.feed != nil {
+		r.feed.Index = r.index
+	}
+	return err
+}
+
+// message reads a frame, nil if it is no traffic.
+func (r *sessionReader) message(f *tap.Frame) (*tap.Message, error) {
+	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
+		return nil, nil
+	}
+	if f.Whole() {
+		m := tap.PeekFrame(f)
+		return &m, nil
+	}
+	s := tap.NewFrameScanner(f.Form)
+	if err := r.raw(s, *f); err != nil {
+		return nil, err
+	}
+	m := s.Message()
+	return &m, nil
+}
+
+func (r *sessionReader) add(f *tap.Frame) error {
+	m, err := r.message(f)
+	if err != nil {
+		return err
+	}
+	number := r.index.Of(f, r.sessions.Add(f, m))
+	marked := false
+	if r.feed != nil {
+		row, err := r.feed.Add(f)
+		if err != nil {
+			return err
+		}
+		r.items = r.feed.Items(r.items[:0], row, r.future)
+		for i := range r.items {
+			if ok, err := r.only.Match(&r.items[i]); err != nil {
+				return err
+			} else if ok {
+				marked = true
+			}
+		}
+	}
+	if number == 0 || r.session > 0 && number != r.session {
+		return nil // a page, a token: of no session
+	}
+	s := r.made[number]
+	if s == nil {
+		s = r.begin(number)
+		r.made[number] = s
+		r.all = append(r.all, s)
+	}
+	if m != nil {
+		r.held.keep(f)
+	}
+	if m == nil {
+		m = &tap.Message{Kind: tap.Other}
+	}
+	s.AddMessage(f, m, marked)
+	return nil
+}
+
+// begin makes the session of a number.
+func (r *sessionReader) begin(number int) *diff.Session {
+	name := r.name
+	if r.several {
+		name = fmt.Sprintf("%s#%d", name, number)
+	}
+	s := diff.NewSession(name, r.held.get)
+	var gaps []string
+	for i, g := range r.info.Gaps {
+		if i == 3 {
+			gaps = append(gaps, "…")
+			break
+		}
+		gaps = append(gaps, fmt.Sprintf("%d to %d", g.From, g.To))
+	}
+	if len(gaps) > 0 {
+		s.Lacks("frames " + strings.Join(gaps, ", ") + " are missing")
+	}
+	return s
+}

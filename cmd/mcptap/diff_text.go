@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcptap/mcptap/diff"
+	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// besideWidth is how wide a line has to be for two texts to stand side by side.
+const besideWidth = 120
+
+// A diffText prints what differs for a person.
+type diffText struct {
+	l     *lines
+	p     palette
+	width int // 0 for any
+}
+
+// printDiff prints the comparisons of a set.
+func printDiff(w io.Writer, p palette, width int, set *diffreport.Set) error {
+	t := diffText{l: &lines{w: w}, p: p, width: width}
+	for i, r := range set.Reports {
+		if i > 0 {
+			t.l.printf("\n")
+		}
+		t.report(r)
+	}
+	for _, u := range set.Unpaired {
+		which := "A"
+		if u.Second {
+			which = "B"
+		}
+		t.l.printf("%s %s\n", t.p.paint("only in "+which+":", boldRed), escape(u.Name))
+	}
+	return t.l.err
+}
+
+func (t *diffText) report(r *diff.Report) {
+	t.side("A", &r.A)
+	t.side("B", &r.B)
+	for c := int(diff.Classes) - 1; c >= 0; c-- {
+		t.class(r, diff.Class(c))
+	}
+	t.l.printf("\n")
+	for _, line := range foldHard(escape(r.Summary), t.textWidth()) {
+		t.l.printf("%s\n", t.p.paint(line, bold))
+	}
+}
+
+// textWidth is how wide a line of words is.
+func (t *diffText) textWidth() int {
+	if t.width == 0 {
+		return 100
+	}
+	return min(t.width, 120)
+}
+
+// side describes a session in a line.
+func (t *diffText) side(name string, s *diff.Side) {
+	words := []string{escape(s.Name), sideRevision(s), party(s.Server), plural(s.Calls, "call", "calls")}
+	var kept []string
+	for _, w := range words {
+		if w != "" {
+			kept = append(kept, w)
+		}
+	}
+	t.l.printf("%s  %s\n", t.p.paint(name, boldCyan), fit(strings.Join(kept, "  "), max(t.width-3, 0)))
+	if s.Lacks != "" {
+		t.l.printf("   %s\n", t.p.paint("not complete: "+escape(s.Lacks), red))
+	}
+}
+
+func sideRevision(s *diff.Side) string {
+	if s.Revision == tap.Dialect {
+		return "dialect " + tap.Dialect002
+	}
+	return escape(string(s.Revision))
+}
+
+// class prints the differences of a class, those of one call under its name.
+func (t *diffText) class(r *diff.Report, c diff.Class) {
+	if r.Counts[c] == 0 {
+		return
+	}
+	t.l.printf("\n%s\n", t.p.paint(fmt.Sprintf("%s (%d)", strings.ToUpper(c.String()), r.Counts[c]), classStyle(c)))
+	last := ""
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		if d.Class != c {
+			continue
+		}
+		if head := diffreport.Call(d) + "  " + diffreport.Numbers(d); head != last {
+			t.l.printf("%s  %s\n", t.p.paint(diffreport.Call(d), bold), t.p.paint(diffreport.Numbers(d), dim))
+			last = head
+		}
+		t.difference(d)
+	}
+	if left := r.Left[c]; left > 0 {
+		t.l.printf("%s\n", t.p.paint(fmt.Sprintf("and %d more, see --most", left), dim))
+	}
+}
+
+func classStyle(c diff.Class) style {
+	switch c {
+	case diff.Breaking:
+		return boldRed
+	case diff.Behaviour:
+		return magenta
+	case diff.Timing:
+		return cyan
+	}
+	return dim
+}
+
+func (t *diffText) difference(d *diff.Difference) {
+	text := diffreport.Means(d)
+	if where := diffreport.Location(d); where != "" {
+		text = where + ": " + text
+	}
+	var notes []string
+	if d.Reason != "" {
+		notes = append(notes, escape(d.Reason))
+	}
+	if d.Page != "" {
+		notes = append(notes, escape(d.Page))
+	}
+	if len(notes) > 0 {
+		text += " (" + strings.Join(notes, ", ") + ")"
+	}
+	if times := diffreport.Times(d); times != "" {
+		text += "; " + times
+	}
+	for i, line := range foldHard(text+" · "+diffreport.By(d), t.textWidth()-4) {
+		indent := "  "
+		if i > 0 {
+			indent = "    "
+		}
+		t.l.printf("%s%s\n", indent, line)
+	}
+	switch {
+	case d.Class == diff.Expected:
+	case t.width >= besideWidth && (len(d.Rows) > 0 || d.Old != "" && d.New != "" && d.Kind != diff.Moved):
+		t.beside(d)
+	default:
+		t.below(d)
+	}
+}
+
+// below prints what is there before and after, one below the other.
+func (t *diffText) below(d *diff.Difference) {
+	for _, line := range diffreport.Lines(d) {
+		as := map[byte]style{'-': red, '+': green, ' ': dim}[line.Op]
+		first := true
+		for _, part := range wrapPieces(line.Text, max(t.width-6, 0)) {
+			mark := string(line.Op)
+			if !first {
+				mark = " "
+			}
+			first = false
+			t.l.printf("    %s %s\n", t.mark(mark, as), t.painted(part, as, line.Op != ' '))
+		}
+	}
+}
+
+// painted paints pieces: those that differ, or, where all do, the whole.
+func (t *diffText) painted(pieces []tree.Piece, as style, all bool) string {
+	some := false
+	for _, p := range pieces {
+		some = some || p.Differs
+	}
+	var b strings.Builder
+	for _, p := range pieces {
+		switch {
+		case p.LeftOut:
+			b.WriteString(t.p.paint(p.Text, dim))
+		case p.Differs || all && !some:
+			b.WriteString(t.p.paint(p.Text, as))
+		default:
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,185 @@
+package diff
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// compareAnswer compares how two calls ended.
+func (e *engine) compareAnswer(p *pair) {
+	a, b := p.a, p.b
+	in := InAnswer
+	if p.up != nil {
+		in = InReply
+	}
+	w := p.of(in, tap.ToServer+tap.ToClient-a.lane, a.answer.ref, b.answer.ref)
+	if a.request.value != b.request.value {
+		w.because = "the request differs too"
+	}
+	if q := e.crossed[p]; q != nil {
+		w.because = fmt.Sprintf("crossed: it was the answer to #%d", q.a.ref.Seq)
+	}
+	switch {
+	case a.answered() != b.answered():
+		e.unanswered(w, p)
+	case !a.answered():
+	case a.answerKind != b.answerKind || a.failed != b.failed:
+		e.turned(w, p)
+	case a.answerKind == tap.ErrorResponse:
+		w.part = fault
+		e.compareInside(w, a.answer, b.answer)
+	case len(a.pages) > 0 || len(b.pages) > 0:
+		w.part = result
+		e.comparePages(w, p)
+	default:
+		w.part = result
+		e.compareInside(w, a.answer, b.answer)
+	}
+	e.compareCancel(p)
+	e.compareHTTP(p)
+}
+
+// compareInside compares two answers. That of a task stands inside of another
+// message.
+func (e *engine) compareInside(w *where, a, b payload) { e.comparePayload(w, a, b) }
+
+// crossedAnswers finds pairs of calls whose answers took one another's place: the
+// wires between ids are crossed.
+func crossedAnswers(pairs []*pair) map[*pair]*pair {
+	waiting := map[[2]uint64]*pair{}
+	crossed := map[*pair]*pair{}
+	for _, p := range pairs {
+		if p.a == nil || p.b == nil || !p.a.answer.there || !p.b.answer.there || p.a.answer.value == p.b.answer.value {
+			continue
+		}
+		other := [2]uint64{p.b.answer.value, p.a.answer.value}
+		if q := waiting[other]; q != nil {
+			crossed[p], crossed[q] = q, p
+			delete(waiting, other)
+			continue
+		}
+		waiting[[2]uint64{p.a.answer.value, p.b.answer.value}] = p
+	}
+	return crossed
+}
+
+// unanswered tells of a call that has an answer on one side only.
+func (e *engine) unanswered(w *where, p *pair) {
+	if p.a.embedded || p.b.embedded {
+		if p.a.embedded != p.b.embedded || p.a.request.part != p.b.request.part {
+			return // what a user was sent to do is not answered in 2025-11-25
+		}
+	}
+	f := &finding{class: Breaking, kind: Removed, what: "it is not answered"}
+	answered, other := p.a, p.b
+	if p.b.answered() {
+		f.class, f.kind, f.what = Behaviour, Added, "it is answered"
+		answered, other = p.b, p.a
+	}
+	switch {
+	case other.status == tap.CallCancelled:
+		if f.kind == Removed {
+			f.class, f.what = Behaviour, "it was cancelled and not answered"
+		}
+	case p.one().method == "subscriptions/listen" || p.up != nil:
+		f.class = Behaviour
+	}
+	w.part = answered.answer.part
+	f.path = tree.Path{tree.To(w.part.String())}
+	s, v := e.a, &f.a
+	if f.kind == Added {
+		s, v = e.b, &f.b
+	}
+	if *v, e.err = s.value(answered.answer); e.err == nil {
+		e.report(w, f)
+	}
+}
+
+// turned tells of a call that fails on one side only, or in another way.
+func (e *engine) turned(w *where, p *pair) {
+	f := &finding{class: Behaviour, kind: Changed, what: "it fails in another way"}
+	switch {
+	case p.a.worked():
+		f.class, f.what = Breaking, "it fails now"
+		if p.up != nil {
+			f.class = Behaviour
+		}
+	case p.b.worked():
+		f.what = "it does not fail any more"
+	case e.validationMoved(p):
+		f.class, f.same = Expected, true
+		f.what = "arguments that are not valid are an error of the tool instead of the protocol"
+		f.reason, f.page = "2025-11-25 wants it so", "2025-11-25/server/tools#error-handling"
+	}
+	x, y, ok := e.load(p.a.answer, p.b.answer)
+	if !ok {
+		return
+	}
+	w.part = p.b.answer.part
+	f.path, f.a, f.b = tree.Path{tree.To(p.a.kindOfAnswer())}, x, y
+	if p.a.kindOfAnswer() != p.b.kindOfAnswer() {
+		f.path = nil
+	}
+	e.report(w, f)
+}
+
+func (u *unit) kindOfAnswer() string {
+	if u.answerKind == tap.ErrorResponse {
+		return "error"
+	}
+	return "result"
+}
+
+// validationMoved reports whether the two sessions are before and after the
+// revision in which wrong arguments became an error of the tool.
+func (e *engine) validationMoved(p *pair) bool {
+	errorSide, revErr, revTool := p.a, e.revA, e.revB
+	if p.b.answerKind == tap.ErrorResponse {
+		errorSide, revErr, revTool = p.b, e.revB, e.revA
+	}
+	return errorSide.code == "-32602" && p.a.method == "tools/call" &&
+		known(revErr) && known(revTool) && revErr < tap.Rev20251125 && revTool >= tap.Rev20251125
+}
+
+// compareCancel compares whether and why calls were cancelled.
+func (e *engine) compareCancel(p *pair) {
+	a, b := p.a.cancel, p.b.cancel
+	switch {
+	case a == nil && b == nil:
+	case b == nil:
+		e.report(p.of(InCall, a.lane, a.ref, tap.Ref{}), &finding{class: Behaviour, kind: Removed, what: "it is not cancelled"})
+	case a == nil:
+		e.report(p.of(InCall, b.lane, tap.Ref{}, b.ref), &finding{class: Behaviour, kind: Added, what: "it is cancelled"})
+	default:
+		e.comparePayload(e.noteWhere(p, a, a.ref, b.ref), a.payload, b.payload)
+	}
+}
+
+// compareHTTP compares the HTTP status of the answers, where both sides have
+// one.
+func (e *engine) compareHTTP(p *pair) {
+	a, b := p.a.http, p.b.http
+	if a == b || a == 0 || b == 0 {
+		return
+	}
+	f := &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To("http"), tree.To("status")},
+		what: "the HTTP status is " + strconv.Itoa(b) + " instead of " + strconv.Itoa(a)}
+	if e.cross && p.a.answerKind == tap.ErrorResponse && p.b.answerKind == tap.ErrorResponse {
+		f.class, f.same = Expected, true
+		f.reason = "2026-07-28 gives errors a status of their own"
+		f.page = "2026-07-28/basic/transports/streamable-http"
+	}
+	e.report(p.of(InAnswer, tap.ToClient, p.a.answer.ref, p.b.answer.ref), f)
+}
+
+// compareRepeats compares the answers that came too late or twice.
+func (e *engine) compareRepeats(p *pair) {
+	rest := *p
+	rest.restA, rest.restB = cancelNotes(p.a.repeats, p.b.repeats)
+	if len(rest.restA)+len(rest.restB) > 0 {
+		e.compareNotes(&rest)
+	}
+}

@@ -1,0 +1,84 @@
+package diff
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/transcript"
+)
+
+const sessions = "../testdata/sessions"
+
+// corpus are the transcripts of the corpus whose names have a part.
+func corpus(t testing.TB, part string) map[string][]tap.Frame {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(sessions, "*.txtar"))
+	if err != nil || len(names) < 100 {
+		t.Fatalf("%d transcripts, %v", len(names), err)
+	}
+	all := map[string][]tap.Frame{}
+	for _, name := range names {
+		base := strings.TrimSuffix(filepath.Base(name), ".txtar")
+		if !strings.Contains(base, part) {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, frames, err := transcript.Parse(data)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		all[base] = frames
+	}
+	return all
+}
+
+// session makes a session of frames.
+func session(name string, frames []tap.Frame) *Session {
+	at := map[uint64]int{}
+	s := NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })
+	for i := range frames {
+		at[frames[i].Seq] = i
+		s.Add(&frames[i], false)
+	}
+	s.End()
+	return s
+}
+
+// told lists the differences of a report, one a line.
+func told(r *Report) string {
+	var b strings.Builder
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		b.WriteString(strings.Join(strings.Fields(strings.Join([]string{
+			d.Class.String(), d.Kind.String(), d.In.String(), d.Method, d.Subject, d.Message, d.Path, d.What,
+		}, " ")), " ") + "\n")
+	}
+	return b.String()
+}
+
+func compare(t testing.TB, a, b []tap.Frame, opt Options) *Report {
+	t.Helper()
+	r, err := Compare(session("a", a), session("b", b), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestEachSessionIsTheSameAsItself(t *testing.T) {
+	for name, frames := range corpus(t, "") {
+		r := compare(t, frames, frames, Options{})
+		if len(r.Differences) > 0 {
+			t.Errorf("%s:\n%s", name, told(r))
+		}
+		if r.Same != r.Calls || !strings.HasPrefix(r.Summary, "No differences") {
+			t.Errorf("%s: %d of %d calls are the same: %s", name, r.Same, r.Calls, r.Summary)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package diff
+
+import (
+	"fmt"
+
+	"github.com/mcptap/mcptap/diff/tree"
+)
+
+// A listing is a kind of list: the member of the result that holds it, the
+// member by which its elements are known, and what one is called.
+type listing struct{ member, key, thing string }
+
+var listings = map[string]listing{
+	"tools/list": {"tools", "name", "tool"}, "prompts/list": {"prompts", "name", "prompt"},
+	"resources/list":           {"resources", "uri", "resource"},
+	"resources/templates/list": {"resourceTemplates", "uriTemplate", "resource template"},
+	"roots/list":               {"roots", "uri", "root"},
+}
+
+// compareResult compares a result that has rules of its own, and reports whether
+// it is one.
+func (e *engine) compareResult(w *where, path tree.Path, a, b tree.Value) bool {
+	l, ok := listings[w.method]
+	if !ok {
+		return false
+	}
+	e.compareLists(w, l, path, []tree.Value{a}, []tree.Value{b})
+	return true
+}
+
+// comparePages compares lists that came in pages.
+func (e *engine) comparePages(w *where, p *pair) {
+	as, bs := e.pages(e.a, p.a), e.pages(e.b, p.b)
+	l, ok := listings[w.method]
+	if e.err != nil || !ok {
+		return
+	}
+	path := tree.Path{tree.To(w.part.String())}
+	if len(as) != len(bs) {
+		e.report(w, &finding{class: Cosmetic, kind: Changed, path: path,
+			what: fmt.Sprintf("it comes in %d pages instead of %d", len(bs), len(as))})
+	}
+	e.compareLists(w, l, path, as, bs)
+}
+
+func (e *engine) pages(s *Session, u *unit) (all []tree.Value) {
+	for _, p := range append([]payload{u.answer}, u.pages...) {
+		v, err := s.value(p)
+		if err != nil {
+			e.err = err
+			return nil
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// compareLists compares the results of two lists, each in one or more pages:
+// what they list by the key, the rest by the first page.
+func (e *engine) compareLists(w *where, l listing, path tree.Path, as, bs []tree.Value) {
+	if as[0].Kind() == tree.Object && bs[0].Kind() == tree.Object {
+		union(as[0], bs[0], func(name string, x, y tree.Value) {
+			switch {
+			case name == l.member, name == "nextCursor":
+			case name == "_meta":
+				e.compareMeta(w, path.With(tree.To(name)), x, y)
+			default:
+				e.tree(w, path.With(tree.To(name)), x, y)
+			}
+		})
+		x, y := as[len(as)-1].Get("nextCursor"), bs[len(bs)-1].Get("nextCursor")
+		if x.Exists() != y.Exists() {
+			e.tree(w, path.With(tree.To("nextCursor")), x, y)
+		}
+	}
+	if odd(as, l) || odd(bs, l) {
+		x, y := as[0], bs[0]
+		if x.Kind() == tree.Object && y.Kind() == tree.Object {
+			path, x, y = path.With(tree.To(l.member)), x.Get(l.member), y.Get(l.member)
+		}
+		e.tree(w, path, x, y)
+		return
+	}
+	at := path
+	if as[0].Kind() == tree.Object || bs[0].Kind() == tree.Object { // the 002 dialect has bare arrays
+		at = path.With(tree.To(l.member))
+	}
+	e.compareKeyed(w, l, at, listed(as, l), listed(bs, l), func(at tree.Path, x, y tree.Value) { e.definition(w, l, at, x, y) })
+}
+
+// listed returns the elements of a list in all its pages.
+func listed(pages []tree.Value, l listing) (all []tree.Value) {
+	for _, p := range pages {
+		if p.Kind() == tree.Object {
+			p = p.Get(l.member)
+		}
+		for v := range p.Children() {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// odd reports whether a page has no list, or one that is too long to be taken
+// apart.
+func odd(pages []tree.Value, l listing) bool {
+	for _, p := range pages {
+		if p.Kind() == tree.Object {
+			p = p.Get(l.member)
+		}
+		if p.Kind() != tree.Array || p.Opaque() {
+			return true
+		}
+	}
+	return false
+}
+
+// compareKeyed compares two lists by the keys of their elements; of those with
+// one key the first with the first.
+func (e *engine) compareKeyed(w *where, l listing, at tree.Path, as, bs []tree.Value, both func(tree.Path, tree.Value, tree.Value)) {
+	later := map[uint64][]int{}
+	for j, y := range bs {
+		later[y.Get(l.key).Hash()] = append(later[y.Get(l.key).Hash()], j)
+	}
+	taken := make([]bool, len(bs))
+	last, moved := -1, false
+	for _, x := range as {
+		key := x.Get(l.key)
+		same := later[key.Hash()]
+		step := tree.Step{Kind: tree.Keyed, Name: key.Text()}
+		if len(same) == 0 {
+			e.oneDefinition(w, l, at.With(step), x, tree.Value{})
+			continue
+		}
+		j := same[0]
+		later[key.Hash()] = same[1:]
+		taken[j] = true
+		moved, last = moved || j < last, max(last, j)
+		if y := bs[j]; !x.Equal(y) || x.Spelled() != y.Spelled() {
+			both(at.With(step), x, y)
+		}
+	}
+	for j, y := range bs {
+		if !taken[j] {
+			e.oneDefinition(w, l, at.With(tree.Step{Kind: tree.Keyed, Name: y.Get(l.key).Text()}), tree.Value{}, y)
+		}
+	}
+	if moved {
+		e.report(w, &finding{class: Cosmetic, kind: Reordered, path: at, what: "the " + l.thing + "s are listed in another order"})
+	}
+}
+
+// oneDefinition tells of what is listed on one side only.
+func (e *engine) oneDefinition(w *where, l listing, path tree.Path, x, y tree.Value) {
+	name := quoted(path[len(path)-1].Name)
+	f := &finding{class: Behaviour, kind: Added, path: path, a: x, b: y, what: "the " + l.thing + " " + name + " is new", names: l.thing != "argument"}
+	if x.Exists() {
+		f.class, f.kind, f.what = Breaking, Removed, "the "+l.thing+" "+name+" is gone"
+		if l.member == "roots" {
+			f.class = Behaviour
+		}
+	}
+	if l.thing == "argument" && y.Get("required").True() {
+		f.class, f.what = Breaking, "the argument "+name+" is new and required"
+	}
+	e.report(w, f)
+}
+
+// definition compares two definitions of one name.
+func (e *engine) definition(w *where, l listing, path tree.Path, a, b tree.Value) {
+	if a.Kind() != tree.Object || b.Kind() != tree.Object {
+		e.tree(w, path, a, b)
+		return
+	}
+	of := *w
+	of.classify = defined
+	union(a, b, func(name string, x, y tree.Value) {
+		at := path.With(tree.To(name))
+		switch {
+		case l.thing == "tool" && name == "inputSchema" && x.Exists() && y.Exists():
+			e.schemas(w, at, x, y, intoServer)
+		case l.thing == "tool" && name == "outputSchema" && x.Exists() && y.Exists():
+			e.schemas(w, at, x, y, outOfServer)
+		case l.thing == "tool" && (name == "annotations" || name == "execution"): // their members have defaults
+			union(x, y, func(name string, v, w tree.Value) { e.tree(&of, at.With(tree.To(name)), v, w) })
+		case l.thing == "prompt" && name == "arguments":
+			e.compareKeyed(&of, listing{"arguments", "name", "argument"}, at, elements(x), elements(y),
+				func(at tree.Path, x, y tree.Value) { e.tree(&of, at, x, y) })
+		default:
+			e.tree(&of, at, x, y)
+		}
+	})
+}
+
+func elements(v tree.Value) (all []tree.Value) {
+	if v.Kind() == tree.Array {
+		for c := range v.Children() {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// defined finds the class of a change in a definition.
+func defined(f *finding) {
+	last := f.path[len(f.path)-1].Name
+	switch {
+	case onPath(f.path, "title"), onPath(f.path, "icons"):
+		f.class, f.reason = Cosmetic, "it is for people to look at"
+	case last == "description":
+		f.reason = "models read it"
+	case last == "outputSchema" && f.kind == Removed:
+		f.class, f.what = Breaking, "its results have no schema any more"
+	case last == "taskSupport":
+		if before, after := taskSupport(f.a), taskSupport(f.b); after == "required" || before != after && after == "forbidden" {
+			f.class, f.what = Breaking, "calls with or without a task are refused now"
+		}
+	case last == "required" && f.b.True():
+		f.class, f.what = Breaking, "the argument is required now"
+	}
+}
+
+// taskSupport is what it says, or its default (2025-11-25 server/tools).
+func taskSupport(v tree.Value) string {
+	if s := v.Text(); s != "" {
+		return s
+	}
+	return "forbidden"
+}
+
+// onPath reports whether a path leads through a member.
+func onPath(path tree.Path, name string) bool {
+	for _, s := range path {
+		if s.Kind == tree.Member && s.Name == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,216 @@
+package diff
+
+import (
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// An engine compares two sessions and hands what it finds to found.
+type engine struct {
+	a, b  *Session
+	opt   *Options
+	found func(*finding)
+	// timed takes the pairs whose times are compared.
+	timed *timing
+	// revA and revB are the revisions, cross says that one is legacy and the
+	// other modern.
+	revA, revB tap.Revision
+	cross      bool
+	// looseA and looseB are the notes that belong to no call, loose what is
+	// left of them.
+	looseA, looseB []note
+	loose          *pair
+	// crossed are the calls whose answers took one another's place.
+	crossed map[*pair]*pair
+	ran     int
+	err     error
+}
+
+// A finding is a difference before it is counted, folded and written.
+type finding struct {
+	class Class
+	kind  Kind
+	at    *where
+	// path and the values are those of a tree.Change. Path is valid as long as
+	// the finding is handed over.
+	path tree.Path
+	a, b tree.Value
+	to   int // the new place of what was moved
+	// old and new stand for values that are no JSON.
+	old, new string
+	// what, reason and page are as in Difference.
+	what, reason, page string
+	// same folds findings into one whatever their values are, names says that
+	// what names what it is about.
+	same, names bool
+	// times of what takes another time
+	slow *slowness
+}
+
+// A where is the part of a session that is being compared.
+type where struct {
+	p    *pair // nil for the session as a whole
+	in   Place
+	part part
+	// method is that of the request that a payload belongs to or answers,
+	// message what is told of it, "" for the call's own.
+	method, message string
+	by              tap.Lane
+	refA, refB      tap.Ref
+	// because is what makes a difference likely.
+	because string
+	// classify finds the class of what would be Behaviour; it may be nil.
+	classify func(*finding)
+}
+
+// call is the outermost call, zero for the session as a whole.
+func (w *where) call() unit {
+	if w.p == nil {
+		return unit{}
+	}
+	return *w.top()
+}
+
+func (w *where) top() *unit {
+	u := w.p.one()
+	for u.parent != nil {
+		u = u.parent
+	}
+	return u
+}
+
+func newEngine(a, b *Session, opt *Options) *engine {
+	e := &engine{a: a, b: b, opt: opt, revA: a.revision(), revB: b.revision(), timed: &timing{groups: map[uint64]*timedGroup{}}}
+	eraA, eraB := tap.EraOf(e.revA), tap.EraOf(e.revB)
+	e.cross = eraA != eraB && eraA != "" && eraB != ""
+	return e
+}
+
+// revision is what a session speaks.
+func (s *Session) revision() tap.Revision {
+	switch {
+	case s.facts.Dialect != "":
+		return tap.Dialect
+	case s.facts.Revision != "":
+		return s.facts.Revision
+	}
+	return s.facts.Requested
+}
+
+// run compares the sessions and returns the pairs of calls.
+func (e *engine) run() ([]*pair, error) {
+	as, bs := e.a.units, e.b.units
+	e.looseA, e.looseB = e.a.loose, e.b.loose
+	e.compareOpening()
+	if e.cross {
+		as, bs = e.equate(as, bs)
+	}
+	as, bs = withoutPings(as), withoutPings(bs)
+	pairs := alignUnits(as, bs)
+	if e.opt.Marked {
+		pairs = marked(pairs)
+	}
+	e.matchInside(pairs)
+	e.crossed = crossedAnswers(pairs)
+	for _, p := range pairs {
+		if e.over() {
+			return nil, e.err
+		}
+		e.comparePair(p)
+	}
+	e.compareTimes()
+	if !e.opt.Marked {
+		e.compareNotes(e.loose)
+		e.compareHeaders()
+	}
+	return pairs, e.err
+}
+
+// over reports whether the comparison ends early.
+func (e *engine) over() bool {
+	e.ran++
+	if e.err == nil && e.opt.Check != nil && e.ran%256 == 0 {
+		e.err = e.opt.Check()
+	}
+	return e.err != nil
+}
+
+// withoutPings leaves out pings that were answered as they should.
+func withoutPings(units []*unit) []*unit {
+	var left []*unit
+	for i, u := range units {
+		if u.method == "ping" && u.worked() {
+			if left == nil {
+				left = append(make([]*unit, 0, len(units)), units[:i]...)
+			}
+			continue
+		}
+		if left != nil {
+			left = append(left, u)
+		}
+	}
+	if left == nil {
+		return units
+	}
+	return left
+}
+
+func marked(pairs []*pair) (kept []*pair) {
+	for _, p := range pairs {
+		if p.a != nil && p.a.marked || p.b != nil && p.b.marked {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// load loads two payloads, one of each side.
+func (e *engine) load(a, b payload) (x, y tree.Value, ok bool) {
+	if x, e.err = e.a.value(a); e.err != nil {
+		return x, y, false
+	}
+	y, e.err = e.b.value(b)
+	return x, y, e.err == nil
+}
+
+// comparePayload compares the payloads of two messages, one of which may not be
+// there.
+func (e *engine) comparePayload(w *where, a, b payload) {
+	if e.err != nil || a.there == b.there && !a.large && !b.large && a.value == b.value && a.spelled == b.spelled {
+		return
+	}
+	if a.large || b.large {
+		e.compareLarge(w, a, b)
+		return
+	}
+	if x, y, ok := e.load(a, b); ok {
+		e.compareValues(w, x, y)
+	}
+}
+
+// compareValues compares two values that a message holds.
+func (e *engine) compareValues(w *where, a, b tree.Value) {
+	path := tree.Path{tree.To(w.part.String())}
+	if w.part == result && e.compareResult(w, path, a, b) {
+		return
+	}
+	e.compareMembers(w, path, a, b)
+}
+
+// compareLarge compares messages of which one is too large to be read.
+func (e *engine) compareLarge(w *where, a, b payload) {
+	if a.size == b.size && a.large == b.large {
+		return
+	}
+	e.report(w, &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To(w.part.String())},
+		what: "its size changed, and it is too large to be compared"})
+}
+
+// report hands a finding over.
+func (e *engine) report(w *where, f *finding) {
+	f.at = w
+	if f.reason == "" && f.class >= Behaviour {
+		f.reason = w.because
+	}
+	e.found(f)
+}

@@ -1,0 +1,147 @@
+package diff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+func TestBatchesAreUnrolled(t *testing.T) {
+	frames := corpus(t, "2025-03-26-batch-healthy")["2025-03-26-batch-healthy"]
+	var single []tap.Frame
+	batches := 0
+	for _, f := range frames {
+		var all []json.RawMessage
+		if json.Unmarshal(f.Raw, &all) != nil || f.Lane == tap.Life {
+			single = append(single, f)
+			continue
+		}
+		batches++
+		for _, one := range all {
+			g := f
+			g.Raw = append(slices.Clone(one), '\n')
+			g.Size = int64(len(g.Raw))
+			single = append(single, g)
+		}
+	}
+	for i := range single {
+		single[i].Seq = uint64(i + 1)
+	}
+	if r := compare(t, frames, single, Options{}); batches == 0 || len(r.Differences) > 0 {
+		t.Errorf("%d batches:\n%s", batches, told(r))
+	}
+}
+
+// TestFormsOfTransport compares a session on stdio with the same one over HTTP,
+// whose answers come as bodies or as events.
+func TestFormsOfTransport(t *testing.T) {
+	for name, frames := range corpus(t, "-healthy") {
+		http := slices.Clone(frames)
+		for i := range http {
+			f := &http[i]
+			switch f.Lane {
+			case tap.ToServer:
+				f.Form = tap.FormBody
+			case tap.ToClient:
+				f.Form = tap.FormEvent
+				f.Raw = []byte(fmt.Sprintf("id: %d\nevent: message\ndata: %s\n\n", i, bytes.TrimSpace(f.Raw)))
+				f.Size = int64(len(f.Raw))
+			}
+		}
+		if r := compare(t, frames, http, Options{}); len(r.Differences) > 0 {
+			t.Errorf("%s:\n%s", name, told(r))
+		}
+	}
+}
+
+// answeredWith is a session of one call with a result.
+func answeredWith(result string) []tap.Frame {
+	lines := fmt.Sprintf("%s\n%s\n",
+		`>{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}}`, `<{"jsonrpc":"2.0","id":1,"result":`+result+`}`)
+	return conversed(lines)
+}
+
+func TestResultsThatAreTooLargeToBeTakenApart(t *testing.T) {
+	object := func(last string) string {
+		var b strings.Builder
+		b.WriteString("{")
+		for i := range tree.MaxNodes + 10 {
+			fmt.Fprintf(&b, `"%x":1,`, i)
+		}
+		return b.String() + `"last":` + last + "}"
+	}
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	a, b := answeredWith(object("1")), answeredWith(object("2"))
+	if r := compare(t, a, a, Options{}); len(r.Differences) > 0 {
+		t.Errorf("a large result differs from itself: %s", told(r))
+	}
+	if r := compare(t, a, b, Options{}); len(r.Differences) != 1 || r.Differences[0].Path != "result" {
+		t.Errorf("two large results: %s", told(r))
+	}
+}
+
+// TestDeepResults has a change at each of many levels, which must not cost the
+// square of their number.
+func TestDeepResults(t *testing.T) {
+	const levels = 9900
+	deep := func(leaf string) string {
+		return strings.Repeat(`[0,`, levels) + leaf + strings.Repeat(","+leaf+"]", levels)
+	}
+	r := compare(t, answeredWith(deep("1")), answeredWith(deep("2")), Options{})
+	if r.Counts[Behaviour] < levels {
+		t.Errorf("%d differences", r.Counts[Behaviour])
+	}
+	rule, err := ParseRule("**.nothing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := compare(t, answeredWith(deep("1")), answeredWith(deep("2")), Options{Ignore: []Rule{rule}}); r.Ignored != 0 {
+		t.Errorf("%d ignored", r.Ignored)
+	}
+}
+
+// TestManyQuestionsAtOnce answers more than are kept.
+func TestManyQuestionsAtOnce(t *testing.T) {
+	var ask, reply strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&ask, `,"k%d":{"method":"roots/list"}`, i)
+		fmt.Fprintf(&reply, `,"k%d":{"roots":[]}`, i)
+	}
+	text := fmt.Sprintf("rev 2026-07-28\n> tools/call {\"name\":\"f\"}\n< {\"resultType\":\"input_required\",\"inputRequests\":{%s},\"requestState\":\"s\"}\n"+
+		"> tools/call {\"name\":\"f\",\"requestState\":\"s\",\"inputResponses\":{%s}}\n< {\"content\":[]}", ask.String()[1:], reply.String()[1:])
+	lines, _ := parseTruth(text)
+	a := play(t, 'a', lines)
+	if r := compare(t, a, a, Options{}); len(r.Differences) > 0 {
+		t.Error(told(r))
+	}
+}
+
+func FuzzParseRule(f *testing.F) {
+	for _, s := range []string{"tools/call now: result.content[*].text", `a["b\"c"].d`, "**", "@uuids", "[0][*]"} {
+		f.Add(s)
+	}
+	path := tree.Path{tree.To("result"), {Kind: tree.Element, Index: 3}, {Kind: tree.Inside}, {Kind: tree.Keyed, Name: "x"}}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := ParseRule(s)
+		if err != nil || r.preset != nil {
+			return
+		}
+		if r.String() != s {
+			t.Errorf("%q became %q", s, r.String())
+		}
+		if r.path.exactly(path) && !r.path.matches(path) {
+			t.Errorf("%q matches the path itself, but not what begins with it", s)
+		}
+		if r.path.matches(path) && !r.path.matches(path.With(tree.To("below"))) {
+			t.Errorf("%q does not match what is below what it matches", s)
+		}
+	})
+}

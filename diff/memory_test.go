@@ -1,0 +1,57 @@
+package diff
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// TestMemoryDoesNotGrowWithWhatIsSaid reads sessions of few calls that say much:
+// what stays is little, and so is what a comparison needs beyond one call.
+func TestMemoryDoesNotGrowWithWhatIsSaid(t *testing.T) {
+	const calls, size = 100, 1 << 20
+	frame := func(seq uint64, last byte) tap.Frame {
+		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"f","arguments":{"n":%d}}}`, seq/2, seq/2)
+		f := tap.Frame{Seq: seq, Lane: tap.ToServer}
+		if seq%2 == 1 {
+			f.Lane = tap.ToClient
+			raw = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"%s%c"}]}}`, seq/2, strings.Repeat("word ", size/5), last)
+		}
+		f.Raw = []byte(raw)
+		f.Size = int64(len(f.Raw))
+		return f
+	}
+	read := func(last byte) *Session {
+		s := NewSession("s", func(seq uint64) (tap.Frame, error) { return frame(seq, last), nil })
+		for seq := uint64(2); seq < 2*calls+2; seq++ {
+			f := frame(seq, last)
+			s.Add(&f, false)
+		}
+		s.End()
+		return s
+	}
+	before := heap()
+	a, b := read('a'), read('b')
+	if grown := heap() - before; grown > 8*size {
+		t.Errorf("two sessions of %d MB hold %d KB", calls, grown>>10)
+	}
+	r, err := Compare(a, b, Options{})
+	if err != nil || len(r.Differences) != 1 || r.Differences[0].Times != calls || len(r.Differences[0].Rows) == 0 {
+		t.Fatalf("%v, %d differences", err, len(r.Differences))
+	}
+	if grown := heap() - before; grown > 16*size {
+		t.Errorf("a report of one difference holds %d KB", grown>>10)
+	}
+	runtime.KeepAlive(a)
+	runtime.KeepAlive(b)
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

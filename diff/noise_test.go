@@ -1,0 +1,216 @@
+package diff
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// compareScript compares the sides a and b of a script, with c and d as
+// baselines if it has any lines of these.
+func compareScript(t *testing.T, text string, opt Options) (*Report, []string) {
+	t.Helper()
+	lines, want := parseTruth(text)
+	baselines := slices.ContainsFunc(lines, func(l string) bool { return l[0] == 'c' || l[0] == 'd' })
+	for _, side := range []byte{'c', 'd'} {
+		if !baselines {
+			break
+		}
+		opt.Baselines = append(opt.Baselines, session(string(side), play(t, side, lines)))
+	}
+	return compare(t, play(t, 'a', lines), play(t, 'b', lines), opt), want
+}
+
+func TestBaselinesShowWhatIsNoise(t *testing.T) {
+	data, err := os.ReadFile("testdata/noise.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := txtar.Parse(data).Files
+	if len(cases) < 10 {
+		t.Errorf("%d cases", len(cases))
+	}
+	for _, c := range cases {
+		r, want := compareScript(t, string(c.Data), Options{})
+		if got := verdicts(r); !verdictsFit(got, want) {
+			t.Errorf("%s:\n told %s\n want %s", c.Name, strings.Join(got, "; "), strings.Join(want, "; "))
+		} else if len(want) == 0 && r.Noise == 0 && !strings.Contains(c.Name, "slow") {
+			t.Errorf("%s: nothing was noise", c.Name)
+		}
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	for _, c := range []struct {
+		a, b, text string
+		want       bool
+	}{
+		{"at 1 in x", "at 2 in x", "at 3 in x", true},
+		{"at 1 in x", "at 2 in x", "at 3 in y", false},
+		{"at 1 in x", "at 2 in x", "at  in x", true},
+		{"at 1 in x", "at 2 in x", "at 3 4 in x", true},
+		{"at 1 in x", "at 2 in x", "at 3 and then something else altogether in x", false},
+		{"1", "2", "3", true},
+		{"1", "2", "", true},
+		{"a", "a b", "a c", true},
+		{"same", "same", "same", true},
+		{"same", "same", "same!", false},
+		{"", "", "x", false},
+		{"[10ms] ok [1 rows]", "[12ms] ok [2 rows]", "[9999ms] ok [77 rows]", true},
+		{"[10ms] ok [1 rows]", "[12ms] ok [2 rows]", "[9999ms] failed [77 rows]", false},
+	} {
+		tpl := learnTemplate(c.a, c.b)
+		if !tpl.fits(c.a) || !tpl.fits(c.b) {
+			t.Errorf("%q and %q do not fit what was learned of them: %+v", c.a, c.b, tpl)
+		}
+		if tpl.fits(c.text) != c.want {
+			t.Errorf("%q, %q: %q fits: %v", c.a, c.b, c.text, !c.want)
+		}
+	}
+	if learnTemplate(strings.Repeat("x", maxTemplateText+1), "y") != nil {
+		t.Error("a template of an endless text")
+	}
+}
+
+func TestRules(t *testing.T) {
+	const text = `
+		rev 2025-06-18
+		> tools/call {"name":"f"}
+		a< {"content":[{"type":"text","text":"{\"at\":1,\"by\":\"x\"}"}],"structuredContent":{"a.b":1,"deep":{"er":{"etag":"1"}},"list":[1,2,3]}}
+		b< {"content":[{"type":"text","text":"{\"at\":2,\"by\":\"x\"}"}],"structuredContent":{"a.b":2,"deep":{"er":{"etag":"2"}},"list":[1,5,6]}}
+		<~ notifications/message {"level":"info","data":"DATA"}`
+	all := []string{"at", "a.b", "etag", "[1]", "[2]"}
+	for _, c := range []struct {
+		rule string
+		left []string
+	}{
+		{"result.nothing", all},
+		{"result", nil},
+		{"result.content", all[1:]},
+		{"result.content[*].text", all[1:]},
+		{"result.content[0].text.(json).at", all[1:]},
+		{"result.content[0].text.at", all[1:]},
+		{"result.content[1].text", all},
+		{"result.*.*.text.at", all[1:]},
+		{"tools/call: result.content", all[1:]},
+		{"tools/call f: result.content", all[1:]},
+		{"tools/call g: result.content", all},
+		{"* f: result.content", all[1:]},
+		{"prompts/get: result.content", all},
+		{"result.**.etag", []string{"at", "a.b", "[1]", "[2]"}},
+		{"**.etag", []string{"at", "a.b", "[1]", "[2]"}},
+		{`result.structuredContent["a.b"]`, []string{"at", "etag", "[1]", "[2]"}},
+		{"result.structuredContent.list[1]", []string{"at", "a.b", "etag", "[2]"}},
+		{"result.structuredContent.list[*]", all[:3]},
+		{"result.structuredContent", all[:1]},
+	} {
+		rule, err := ParseRule(c.rule)
+		if err != nil {
+			t.Errorf("%s: %v", c.rule, err)
+			continue
+		}
+		if rule.String() != c.rule {
+			t.Errorf("%s became %s", c.rule, rule)
+		}
+		r, _ := compareScript(t, text, Options{Ignore: []Rule{rule}})
+		var left []string
+		for _, d := range r.Differences {
+			for _, part := range all {
+				if strings.HasSuffix(d.Path, part) || strings.HasSuffix(d.Path, `["`+part+`"]`) {
+					left = append(left, part)
+				}
+			}
+		}
+		if strings.Join(left, " ") != strings.Join(c.left, " ") || int(r.Ignored) != len(all)-len(left) {
+			t.Errorf("%s: left are %v, want %v; %d ignored", c.rule, left, c.left, r.Ignored)
+		}
+	}
+	for _, bad := range []string{"", ".", "a..b", "a.", "a[", "a[x]", "a[-1]", `a["b`, "a[1", "@nothing", ": a", "a[]"} {
+		if _, err := ParseRule(bad); err == nil {
+			t.Errorf("%q is a rule", bad)
+		}
+	}
+}
+
+func TestPresets(t *testing.T) {
+	for _, c := range []struct {
+		preset, a, b string
+		same         bool
+	}{
+		{"@timestamps", `"at 2026-11-20T10:00:00Z."`, `"at 2027-01-02T23:59:59.123+02:00."`, true},
+		{"@timestamps", `"2026-11-20 10:00"`, `"2026-11-21"`, true},
+		{"@timestamps", `"Fri, 20 Nov 2026 10:00:00 GMT"`, `"Sat, 21 Nov 2026 11:00:00 GMT"`, true},
+		{"@timestamps", `"10:00:01 up"`, `"11:59:59 up"`, true},
+		{"@timestamps", `1795170001`, `1795170002`, true},
+		{"@timestamps", `1795170001123`, `1795170001.5`, true},
+		{"@timestamps", `17`, `18`, false},
+		{"@timestamps", `"2026-11-20 ok"`, `"2026-11-20 failed"`, false},
+		{"@timestamps", `"2026-11-20"`, `"never"`, false},
+		{"@timestamps", `1795170001`, `"1795170001"`, false},
+		{"@uuids", `"id 5f0c3a2e-1111-4222-8333-444455556666"`, `"id 00000000-0000-0000-0000-000000000000"`, true},
+		{"@uuids", `"d41d8cd98f00b204e9800998ecf8427e"`, `"D41D8CD98F00B204E9800998ECF84270"`, true},
+		{"@uuids", `"id a"`, `"id b"`, false},
+		{"@durations", `"took 12ms"`, `"took 1.5 seconds"`, true},
+		{"@durations", `"took 12 eggs"`, `"took 13 eggs"`, false},
+	} {
+		rule, err := ParseRule(c.preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := "rev 2025-06-18\n> tools/call {\"name\":\"f\"}\na< {\"content\":[],\"structuredContent\":{\"v\":" + c.a +
+			"}}\nb< {\"content\":[],\"structuredContent\":{\"v\":" + c.b + "}}\n"
+		lines, _ := parseTruth(text)
+		r := compare(t, play(t, 'a', lines), play(t, 'b', lines), Options{Ignore: []Rule{rule}})
+		if (len(r.Differences) == 0) != c.same {
+			t.Errorf("%s: %s and %s are the same: %v", c.preset, c.a, c.b, !c.same)
+		}
+	}
+}
+
+func TestMarkedCallsOnly(t *testing.T) {
+	lines, _ := parseTruth(`
+		rev 2025-06-18
+		> tools/call {"name":"f"}
+		a< {"content":[{"type":"text","text":"1"}]}
+		b< {"content":[{"type":"text","text":"2"}]}
+		> tools/call {"name":"g"}
+		a< {"content":[{"type":"text","text":"1"}]}
+		b< {"content":[{"type":"text","text":"2"}]}
+		a<~ notifications/tools/list_changed`)
+	side := func(frames []tap.Frame) *Session {
+		s := NewSession("x", func(seq uint64) (tap.Frame, error) { return frames[seq-1], nil })
+		for i := range frames {
+			s.Add(&frames[i], strings.Contains(string(frames[i].Raw), `"name":"g"`))
+		}
+		s.End()
+		return s
+	}
+	r, err := Compare(side(play(t, 'a', lines)), side(play(t, 'b', lines)), Options{Marked: true})
+	if err != nil || len(r.Differences) != 1 || r.Differences[0].Subject != "g" || r.Calls != 1 {
+		t.Errorf("%v, %d calls:\n%s", err, r.Calls, told(r))
+	}
+}
+
+func TestThresholdsOfTime(t *testing.T) {
+	lines, _ := parseTruth("rev 2025-06-18\n> tools/call {\"name\":\"f\"}\n+ 100ms\nb+ 60ms\n< {\"content\":[]}")
+	a, b := play(t, 'a', lines), play(t, 'b', lines)
+	for _, c := range []struct {
+		opt  Options
+		want bool
+	}{
+		{Options{}, false},
+		{Options{Slower: 50 * time.Millisecond}, false},
+		{Options{Slower: 50 * time.Millisecond, Ratio: 1.5}, true},
+		{Options{Slower: 70 * time.Millisecond, Ratio: 1.5}, false},
+	} {
+		if r := compare(t, a, b, c.opt); (len(r.Differences) > 0) != c.want {
+			t.Errorf("%v, %v: %s", c.opt.Slower, c.opt.Ratio, told(r))
+		}
+	}
+}

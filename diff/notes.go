@@ -1,0 +1,131 @@
+package diff
+
+import (
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// compareNotes compares the notifications of a call that are not the same: those
+// of one method in the order in which they came.
+func (e *engine) compareNotes(p *pair) {
+	a, b := p.restA, p.restB
+	if len(a) == 0 && len(b) == 0 {
+		if p.a != nil && p.b != nil {
+			e.compareOrder(p)
+		}
+		return
+	}
+	byMethod := map[uint64][]*note{}
+	for _, n := range b {
+		byMethod[n.like()] = append(byMethod[n.like()], n)
+	}
+	paired := map[*note]bool{}
+	for _, n := range a {
+		// As many as there are on both sides changed, the others are missing.
+		like := byMethod[n.like()]
+		if n.kind == tap.Invalid || len(like) == 0 {
+			e.oneNote(p, n, Removed)
+			continue
+		}
+		byMethod[n.like()] = like[1:]
+		paired[like[0]] = true
+		w := e.noteWhere(p, n, n.ref, like[0].ref)
+		e.comparePayload(w, n.payload, like[0].payload)
+	}
+	for _, n := range b {
+		if !paired[n] {
+			e.oneNote(p, n, Added)
+		}
+	}
+}
+
+// compareOrder tells of notifications of one method that come in another order.
+func (e *engine) compareOrder(p *pair) {
+	if sameNotes(p.a.notes, p.b.notes) {
+		return
+	}
+	as, bs := sureNotes(p.a.notes), sureNotes(p.b.notes)
+	for like, order := range as {
+		if len(order) != len(bs[like]) { // it is not certain of some which call they belong to
+			continue
+		}
+		for i, n := range order {
+			if n.id() != bs[like][i].id() {
+				e.report(e.noteWhere(p, n, p.a.ref, p.b.ref), &finding{class: Behaviour, kind: Reordered, what: "its notifications come in another order"})
+				return
+			}
+		}
+	}
+}
+
+// sureNotes are those that belong to the call for certain, by what they are
+// about.
+func sureNotes(notes []note) map[uint64][]*note {
+	sure := map[uint64][]*note{}
+	for i := range notes {
+		if n := &notes[i]; !n.guess {
+			sure[n.like()] = append(sure[n.like()], n)
+		}
+	}
+	return sure
+}
+
+// noteWhere is the place of a note.
+func (e *engine) noteWhere(p *pair, n *note, a, b tap.Ref) *where {
+	w := &where{p: p, in: InNotification, part: n.part, method: n.method, message: n.method, by: n.lane, refA: a, refB: b}
+	switch n.role {
+	case tap.RoleInvalid, tap.RoleOrphan, tap.RoleStray, tap.RoleUnread, tap.RoleLate, tap.RoleRepeat:
+		w.in = InStray
+	}
+	if p == e.loose {
+		w.p = nil
+	}
+	return w
+}
+
+// oneNote tells of a message that only one side has.
+func (e *engine) oneNote(p *pair, n *note, kind Kind) {
+	w := e.noteWhere(p, n, n.ref, tap.Ref{})
+	s, other := e.a, e.revB
+	f := &finding{class: Behaviour, kind: kind, path: tree.Path{tree.To(n.part.String())}, what: n.says()}
+	if kind == Added {
+		w.refA, w.refB = tap.Ref{}, n.ref
+		s, other = e.b, e.revA
+	}
+	if why, page, ok := absentIn(n.method, other); ok && n.kind == tap.Notification {
+		f.class, f.reason, f.page, f.same = Expected, why, page, true
+	}
+	v, err := s.value(n.payload)
+	if err != nil && n.kind != tap.Invalid {
+		e.err = err
+		return
+	}
+	if kind == Removed {
+		f.a = v
+	} else {
+		f.b = v
+	}
+	e.report(w, f)
+}
+
+// says tells what a note is that does not belong where it is.
+func (n *note) says() string {
+	switch n.role {
+	case tap.RoleInvalid:
+		return "a frame that is no message"
+	case tap.RoleOrphan:
+		return "an answer to no request"
+	case tap.RoleRepeat:
+		return "a second answer"
+	case tap.RoleLate:
+		return "an answer after the cancellation"
+	case tap.RoleStray:
+		return "it is about nothing that is known"
+	case tap.RoleUnread:
+		return "a batch that is too large to be read"
+	}
+	if n.late {
+		return "it comes when its call is over"
+	}
+	return ""
+}

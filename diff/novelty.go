@@ -1,0 +1,162 @@
+package diff
+
+import (
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A novelty is a member that came with a revision, and perhaps went with
+// another: where only one of two revisions has it, that it is there or not is
+// expected.
+type novelty struct {
+	method string // of the request, "" for any
+	path   pattern
+	value  string // as it stands, "" for any
+	since  tap.Revision
+	until  tap.Revision // the first without it, "" for none
+	page   string       // without the revision
+}
+
+const (
+	rev2024  = tap.Rev20241105
+	revMar25 = tap.Rev20250326
+	revJun25 = tap.Rev20250618
+	revNov25 = tap.Rev20251125
+	rev2026  = tap.Rev20260728
+)
+
+// novelties are what the deltas of the revisions come to on the wire (their
+// changelogs and schemas).
+var novelties = func() (all []novelty) {
+	add := func(since, until tap.Revision, page, method string, paths ...string) {
+		for _, p := range paths {
+			path, value, _ := strings.Cut(p, "=")
+			all = append(all, novelty{method, mustPattern(path), value, since, until, page})
+		}
+	}
+	// What client and server are able to do.
+	add(revMar25, "", "server/utilities/completion", "", "server.capabilities.completions")
+	add(revJun25, "", "client/elicitation", "", "client.capabilities.elicitation")
+	add(revNov25, "", "client/elicitation", "", "client.capabilities.elicitation.*")
+	add(revNov25, "", "client/sampling", "", "client.capabilities.sampling.*")
+	add(revNov25, rev2026, "basic/utilities/tasks", "", "server.capabilities.tasks", "client.capabilities.tasks")
+	add(rev2024, rev2026, "client/roots", "", "client.capabilities.roots.listChanged")
+	add(rev2026, "", "basic/versioning#extension-negotiation", "", "server.capabilities.extensions", "client.capabilities.extensions")
+	add(rev2026, "", "server/discover", "", "server.supportedVersions")
+	add(revJun25, "", "basic/lifecycle", "", "server.info.title", "client.info.title")
+	add(revNov25, "", "basic/index#icons", "", "server.info.icons", "client.info.icons")
+	add(revNov25, "", "basic/lifecycle", "", "server.info.description", "client.info.description", "server.info.websiteUrl", "client.info.websiteUrl")
+	// Definitions.
+	for list, path := range definitionPaths {
+		page := "server/" + strings.TrimSuffix(strings.TrimSuffix(list, "/list"), "/templates")
+		add(revJun25, "", page, list, path+".title", path+"._meta")
+		add(revNov25, "", "basic/index#icons", list, path+".icons")
+	}
+	add(revMar25, "", "server/tools", "tools/list", "result.tools[*].annotations.*")
+	add(revJun25, "", "server/tools#output-schema", "tools/list", "result.tools[*].outputSchema")
+	add(revNov25, rev2026, "basic/utilities/tasks", "tools/list", "result.tools[*].execution.*")
+	add(revJun25, "", "server/prompts", "prompts/list", "result.prompts[*].arguments[*].title")
+	add(rev2026, "", "server/tools#x-mcp-header", "tools/list", "result.tools[*].inputSchema.**.x-mcp-header")
+	// Results.
+	add(revJun25, "", "server/tools#structured-content", "tools/call", "result.structuredContent")
+	add(rev2026, "", "basic/index#resulttype", "", `result.resultType="complete"`)
+	add(rev2026, "", "server/utilities/caching", "", "result.ttlMs", "result.cacheScope")
+	add(revJun25, "", "server/resources#annotations", "", "result.**.annotations.lastModified")
+	add(revJun25, "", "basic/index#_meta", "", "result.content[*]._meta", "result.contents[*]._meta", "result.messages[*].content._meta")
+	// Requests and notifications.
+	add(revMar25, "", "basic/utilities/progress", "notifications/progress", "params.message")
+	add(revJun25, "", "server/utilities/completion", "completion/complete", "params.context")
+	add(revNov25, "", "client/elicitation", "elicitation/create", "params.mode")
+	add(revNov25, "", "client/sampling", "sampling/createMessage", "params.tools", "params.toolChoice")
+	add(revNov25, rev2026, "basic/utilities/tasks", "", "params.task")
+	add(rev2026, "", "server/utilities/logging", "", `params._meta["io.modelcontextprotocol/logLevel"]`)
+	return all
+}()
+
+// definitionPaths lead to the definitions in the results of lists.
+var definitionPaths = map[string]string{
+	"tools/list": "result.tools[*]", "prompts/list": "result.prompts[*]",
+	"resources/list": "result.resources[*]", "resources/templates/list": "result.resourceTemplates[*]",
+}
+
+// known reports whether a revision is one of the specification's.
+func known(r tap.Revision) bool { return r >= rev2024 && r != tap.Dialect && r != tap.ExtTasks }
+
+// in reports whether a revision has the novelty.
+func (n *novelty) in(r tap.Revision) bool { return r >= n.since && (n.until == "" || r < n.until) }
+
+// expect makes a finding an expected one if a member is on one side only because
+// the revisions differ.
+func (e *engine) expect(w *where, f *finding) {
+	has, lacks, v := e.revB, e.revA, f.b
+	if f.kind == Removed {
+		has, lacks, v = e.revA, e.revB, f.a
+	}
+	if has == lacks || !known(has) || !known(lacks) {
+		return
+	}
+	for i := range novelties {
+		n := &novelties[i]
+		if !n.in(has) || n.in(lacks) || n.method != "" && n.method != w.method || n.value != "" && n.value != string(v.Raw()) || !n.path.exactly(f.path) {
+			continue
+		}
+		f.class, f.same = Expected, true
+		f.reason, f.page = "it is new in "+string(n.since), string(n.since)+"/"+n.page
+		if lacks >= n.since { // it went
+			f.reason = "it is gone in " + string(n.until)
+			if n.until != "" {
+				f.page = string(has) + "/" + n.page
+			}
+		}
+		return
+	}
+}
+
+// absentIn reports whether a method does not exist in a revision, although it is
+// a method of others, and why.
+func absentIn(method string, r tap.Revision) (reason, page string, ok bool) {
+	m, known1 := tap.LookupMethod(method)
+	if !known1 || r == "" {
+		return "", "", false
+	}
+	if m.In(r) || r >= rev2026 && m.In(tap.ExtTasks) {
+		return "", "", false
+	}
+	if r == tap.Dialect || m.In(tap.Dialect) && !m.In(rev2024) {
+		return "the 002 dialect has other methods", "", true
+	}
+	return "there is no " + method + " in " + string(r), methodPage(method, m), true
+}
+
+// methodPage is the page of a method in the newest revision that has it.
+func methodPage(method string, m tap.Method) string {
+	at := ""
+	for _, r := range []tap.Revision{rev2024, revMar25, revJun25, revNov25, rev2026} {
+		if m.In(r) {
+			at = string(r)
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	for _, p := range methodPages {
+		if strings.Contains(method, p.part) {
+			if p.part == "progress" && at == string(rev2026) || p.part == "cancelled" && at == string(rev2026) {
+				return at + "/basic/patterns/" + p.page[strings.LastIndexByte(p.page, '/')+1:]
+			}
+			return at + "/" + p.page
+		}
+	}
+	return at
+}
+
+var methodPages = []struct{ part, page string }{
+	{"initialize", "basic/lifecycle"}, {"discover", "server/discover"}, {"ping", "basic/utilities/ping"},
+	{"cancelled", "basic/utilities/cancellation"}, {"progress", "basic/utilities/progress"},
+	{"subscriptions/", "basic/patterns/subscriptions"}, {"tasks", "basic/utilities/tasks"},
+	{"tools/", "server/tools"}, {"resources/", "server/resources"}, {"prompts/", "server/prompts"},
+	{"completion/", "server/utilities/completion"}, {"logging/", "server/utilities/logging"},
+	{"notifications/message", "server/utilities/logging"}, {"sampling/", "client/sampling"},
+	{"roots", "client/roots"}, {"elicitation", "client/elicitation"},
+}

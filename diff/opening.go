@@ -1,0 +1,244 @@
+package diff
+
+import (
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A greeting is what a side of a session says of itself when it opens, in
+// whichever revision. What is not known is absent.
+type greeting struct {
+	info, capabilities       tree.Value
+	instructions, versions   tree.Value
+	infoRef, capabilitiesRef tap.Ref
+	// told says that the capabilities were asked for.
+	told bool
+}
+
+// compareOpening compares who talks to whom, in which revision, and what they
+// say they can. A handshake says the same as server/discover and the _meta of
+// requests and results (2026-07-28 basic/versioning).
+func (e *engine) compareOpening() {
+	if e.opt.Marked && !e.openingMarked() {
+		return
+	}
+	e.compareRevisions()
+	clientA, serverA := e.greetings(e.a)
+	clientB, serverB := e.greetings(e.b)
+	if e.err != nil {
+		return
+	}
+	e.compareGreetings("client", tap.ToServer, clientA, clientB)
+	e.compareGreetings("server", tap.ToClient, serverA, serverB)
+	e.compareHandshakes(e.a.opening.initialize, e.b.opening.initialize)
+	e.compareHandshakes(e.a.opening.discover, e.b.opening.discover)
+}
+
+func (e *engine) openingMarked() bool {
+	for _, o := range []*opening{&e.a.opening, &e.b.opening} {
+		for _, u := range []*unit{o.initialize, o.discover} {
+			if u != nil && u.marked {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// compareRevisions compares what was agreed on.
+func (e *engine) compareRevisions() {
+	if e.revA == e.revB || e.revA == "" || e.revB == "" {
+		return
+	}
+	f := &finding{class: Expected, kind: Changed, path: tree.Path{tree.To("revision")}, old: string(e.revA), new: string(e.revB),
+		reason: "the client asks for another revision"}
+	w := &where{in: InSession, by: tap.ToServer}
+	w.refA, w.refB = e.a.opening.ref(), e.b.opening.ref()
+	if a, b := &e.a.facts, &e.b.facts; !e.cross && a.Requested == b.Requested && a.Revision != "" && b.Revision != "" {
+		f.class, f.reason = Behaviour, "the client asks for the same revision"
+		w.by = tap.ToClient
+	}
+	if e.cross {
+		f.what = "one session opens with a handshake, the other without"
+		f.page = "2026-07-28/basic/versioning"
+	}
+	e.report(w, f)
+}
+
+// ref is a message in which the revision stands.
+func (o *opening) ref() tap.Ref {
+	switch {
+	case o.initialize != nil:
+		return o.initialize.ref
+	case o.discover != nil:
+		return o.discover.ref
+	}
+	return o.meta.ref
+}
+
+// greetings reads what both sides of a session say.
+func (e *engine) greetings(s *Session) (client, server greeting) {
+	load := func(p payload) tree.Value {
+		v, err := s.value(p)
+		if err != nil && e.err == nil {
+			e.err = err
+		}
+		return v
+	}
+	o := &s.opening
+	if o.initialize != nil && tap.EraOf(s.revision()) != tap.Modern {
+		in, out := load(o.initialize.request), load(o.initialize.answer)
+		client = greeting{info: either(in, "clientInfo", "client"), capabilities: either(in, "capabilities", "clientCapabilities"), told: true}
+		server = greeting{info: either(out, "serverInfo", "server"), capabilities: either(out, "capabilities", "serverCapabilities"),
+			instructions: out.Get("instructions"), told: true}
+		client.infoRef, server.infoRef = o.initialize.ref, o.initialize.answer.ref
+		client.capabilitiesRef, server.capabilitiesRef = client.infoRef, server.infoRef
+		return client, server
+	}
+	meta := load(o.meta)
+	client = greeting{info: meta.Get(metaPrefix + "clientInfo"), capabilities: meta.Get(metaPrefix + "clientCapabilities"),
+		infoRef: o.meta.ref, capabilitiesRef: o.meta.ref, told: o.meta.there}
+	server = greeting{info: load(o.serverInfo), infoRef: o.serverInfo.ref}
+	if o.discover != nil {
+		out := load(o.discover.answer)
+		server.capabilities, server.instructions, server.versions = out.Get("capabilities"), out.Get("instructions"), out.Get("supportedVersions")
+		server.capabilitiesRef, server.told = o.discover.answer.ref, true
+	}
+	return client, server
+}
+
+func either(v tree.Value, names ...string) tree.Value {
+	for _, name := range names {
+		if m := v.Get(name); m.Exists() {
+			return m
+		}
+	}
+	return tree.Value{}
+}
+
+// compareGreetings compares what one side says in both sessions.
+func (e *engine) compareGreetings(who string, by tap.Lane, a, b greeting) {
+	part := params
+	if by == tap.ToClient {
+		part = result
+	}
+	w := &where{in: InSession, part: part, by: by, refA: a.infoRef, refB: b.infoRef, classify: greeted}
+	if a.info.Exists() && b.info.Exists() {
+		e.tree(w, tree.Path{tree.To(who), tree.To("info")}, a.info, b.info)
+	}
+	if !a.told || !b.told {
+		return
+	}
+	told := *w
+	told.refA, told.refB = a.capabilitiesRef, b.capabilitiesRef
+	at := tree.Path{tree.To(who), tree.To("capabilities")}
+	if a.capabilities.Kind() == tree.Object && b.capabilities.Kind() == tree.Object {
+		union(a.capabilities, b.capabilities, func(name string, x, y tree.Value) {
+			if name == "elicitation" && who == "client" {
+				e.compareElicitation(&told, at.With(tree.To(name)), x, y)
+				return
+			}
+			e.tree(&told, at.With(tree.To(name)), x, y)
+		})
+	} else {
+		e.tree(&told, at, a.capabilities, b.capabilities)
+	}
+	if by == tap.ToClient {
+		e.tree(&told, tree.Path{tree.To(who), tree.To("instructions")}, a.instructions, b.instructions)
+		e.tree(&told, tree.Path{tree.To(who), tree.To("supportedVersions")}, a.versions, b.versions)
+	}
+}
+
+// compareElicitation compares a capability of which {} means {"form":{}}
+// (2025-11-25 client/elicitation).
+func (e *engine) compareElicitation(w *where, path tree.Path, a, b tree.Value) {
+	if a.Kind() != tree.Object || b.Kind() != tree.Object {
+		e.tree(w, path, a, b)
+		return
+	}
+	union(a, b, func(name string, x, y tree.Value) {
+		if other := a.Len() * b.Len(); name != "form" || other != 0 {
+			e.tree(w, path.With(tree.To(name)), x, y)
+		}
+	})
+}
+
+// greeted finds the class of a change in what a side says of itself.
+func greeted(f *finding) {
+	who, what, last := f.path[0].Name, f.path[1].Name, f.path[len(f.path)-1].Name
+	switch {
+	case what == "info" && (last != "name" || who == "client"):
+		f.class = Cosmetic
+		if last == "version" {
+			f.what = "the " + who + " is another version"
+		}
+	case what == "instructions":
+		f.reason = "models read it"
+	case who == "server" && (f.kind == Removed || f.kind == Changed && f.a.True()):
+		f.class, f.what = Breaking, "the server cannot do it any more"
+	}
+}
+
+// compareHandshakes compares what else stands in the messages that open a
+// session, and the notifications that belong to them.
+func (e *engine) compareHandshakes(a, b *unit) {
+	p := &pair{a: a, b: b}
+	switch {
+	case e.err != nil || a == nil && b == nil:
+		return
+	case a == nil || b == nil:
+		if !e.cross { // else the other one says the same
+			e.oneSided(p, map[bool]Kind{true: Added, false: Removed}[a == nil])
+		}
+		return
+	}
+	for _, x := range []struct {
+		in   Place
+		by   tap.Lane
+		a, b payload
+	}{{InRequest, tap.ToServer, a.request, b.request}, {InAnswer, tap.ToClient, a.answer, b.answer}} {
+		v, w, ok := e.load(x.a, x.b)
+		if !ok {
+			return
+		}
+		at := p.of(x.in, x.by, x.a.ref, x.b.ref)
+		at.part = x.a.part
+		union(v, w, func(name string, v, w tree.Value) {
+			path := tree.Path{tree.To(at.part.String()), tree.To(name)}
+			switch {
+			case greetingMembers[name]:
+			case name == "_meta":
+				e.compareMeta(at, path, v, w)
+			default:
+				e.tree(at, path, v, w)
+			}
+		})
+	}
+	p.restA, p.restB = cancelNotes(a.notes, b.notes)
+	e.compareNotes(p)
+	e.timed.add(p)
+}
+
+// greetingMembers are those that compareGreetings compares.
+var greetingMembers = map[string]bool{
+	"protocolVersion": true, "mcpVersion": true, "capabilities": true, "clientCapabilities": true, "serverCapabilities": true,
+	"clientInfo": true, "client": true, "serverInfo": true, "server": true, "instructions": true, "supportedVersions": true,
+}
+
+// compareHeaders compares which header fields of the protocol were used on HTTP,
+// where both sides did.
+func (e *engine) compareHeaders() {
+	if len(e.a.headers) == 0 || len(e.b.headers) == 0 {
+		return
+	}
+	for _, name := range sortedKeys(e.a.headers) {
+		if !e.b.headers[name] {
+			e.header(name, Removed)
+		}
+	}
+	for _, name := range sortedKeys(e.b.headers) {
+		if !e.a.headers[name] {
+			e.header(name, Added)
+		}
+	}
+}

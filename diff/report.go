@@ -1,0 +1,173 @@
+package diff
+
+import (
+	"time"
+
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Report is the outcome of a comparison. Its texts come from the wire as they
+// are, but for paths and what [tree.Path] escapes: whoever shows them escapes
+// them.
+type Report struct {
+	A, B Side
+	// Calls are the calls of both sides together, one that is on both counted
+	// once. Same are those without any difference, Alike those with some, of
+	// which none is of [Behaviour] or worse.
+	Calls, Same, Alike uint64
+	// Counts is how many differences of each class there are, all of them.
+	Counts [Classes]uint64
+	// Differences are the first [Options.Most] of each class, in the order of the
+	// session. Equal ones are one of them.
+	Differences []Difference
+	// Left counts those that are not in Differences.
+	Left [Classes]uint64
+	// Groups sums up the calls, by method and by tool, prompt or resource.
+	Groups []*Group
+	// Ignored is how many differences a rule of [Options.Ignore] kept back, Noise
+	// how many are no others than among the baselines.
+	Ignored, Noise uint64
+	// TooLarge is how many messages were too large to be compared.
+	TooLarge int
+	// Summary says in a sentence what changed.
+	Summary string
+}
+
+// A Side describes one of the two sessions.
+type Side struct {
+	// Name is the name that [NewSession] was given.
+	Name string
+	// Era and Revision are as in [tap.Facts]; in the 002 dialect the revision is
+	// [tap.Dialect].
+	Era      tap.Era
+	Revision tap.Revision
+	// Client and Server are what the two call themselves.
+	Client, Server tap.Party
+	// Calls counts those that no call asked, Frames what was read.
+	Calls, Frames uint64
+	// Lacks says what is missing in the recording, "" if nothing is.
+	Lacks string
+}
+
+// A Difference is one way in which the two sessions differ.
+type Difference struct {
+	Class Class
+	Kind  Kind
+	In    Place
+	// By is the lane of the message that differs: [tap.ToServer] if it is the
+	// client's doing, [tap.ToClient] if it is the server's.
+	By tap.Lane
+	// Method and Subject are those of the call, "" for the session as a whole.
+	// Name is the tool, prompt or resource, as in [Group]. Message is the method of the notification or the question, "" where the
+	// call's own request or answer differs.
+	Method, Name, Subject, Message string
+	// CallA and CallB name the first request of the call on each side, A and B
+	// the messages that differ. They are zero where there is none.
+	CallA, CallB, A, B tap.Ref
+	// Path leads to the value from the member of the message that it is in, such
+	// as result.content[0].text.
+	Path string
+	// Old and New are what is there on each side as JSON, shortened to
+	// [MaxExcerpt] bytes; "" where there is nothing. OldSize and NewSize are how
+	// long they are in full.
+	Old, New         string
+	OldSize, NewSize int
+	// Rows compare two texts of some length; MoreRows is how many are left out.
+	Rows     []tree.Row
+	MoreRows int
+	// What says in words what changed, where the path does not say it.
+	What string
+	// Reason says why it is of its class, Page which page of the specification
+	// says so, such as 2026-07-28/basic/patterns/mrtr; both may be "".
+	Reason, Page string
+	// Times is how often this very difference occurs, and Also names the calls
+	// where it occurs again: the first [MaxAlso].
+	Times uint64
+	Also  []CallPair
+	// OldTime and NewTime are those of a call that takes another time.
+	OldTime, NewTime time.Duration
+
+	// names says that What names what it is about.
+	names bool
+}
+
+// What of a report is bounded.
+const (
+	// MaxExcerpt is how many bytes of a value stand in a [Difference].
+	MaxExcerpt = 400
+	// MaxAlso is how many calls are named in which a difference occurs again.
+	MaxAlso = 8
+	// MaxGroups is how many groups there are; calls beyond count in the last.
+	MaxGroups = 5000
+	// DefaultMost is how many differences of each class are told unless
+	// [Options] say otherwise.
+	DefaultMost = 1000
+)
+
+// A CallPair names a call on both sides.
+type CallPair struct{ A, B tap.Ref }
+
+// A Group sums up the calls of one method about one thing.
+type Group struct {
+	// Method and Name are theirs: the tool, prompt or resource. Others says
+	// that it holds the calls beyond [MaxGroups], of any method.
+	Method, Name string
+	Others       bool
+	// Calls counts them, and Same and Alike those of them, as in [Report].
+	// Missing and Extra are on one side only.
+	Calls, Same, Alike, Missing, Extra uint64
+	// Counts is how many differences there are in them, by class.
+	Counts [Classes]uint64
+	// MedianA and MedianB are how long they took, of those that were answered on
+	// both sides; Timed is how many that are.
+	MedianA, MedianB time.Duration
+	Timed            int
+}
+
+// Worst returns the highest class of which there is a difference, and false if
+// there is none at all.
+func (r *Report) Worst() (Class, bool) {
+	for c := int(Classes) - 1; c >= 0; c-- {
+		if r.Counts[c] > 0 {
+			return Class(c), true
+		}
+	}
+	return 0, false
+}
+
+// AtLeast returns how many differences there are of a class or a higher one.
+func (r *Report) AtLeast(c Class) (n uint64) {
+	for ; c < Classes; c++ {
+		n += r.Counts[c]
+	}
+	return n
+}
+
+// Options are what a comparison depends on. The zero value is good.
+type Options struct {
+	// Baselines are sessions with the same server as the first one: what differs
+	// between them and that one is noise.
+	Baselines []*Session
+	// Ignore says what is not to be told of.
+	Ignore []Rule
+	// Marked compares those calls only of which a message was marked, on either
+	// side.
+	Marked bool
+	// Slower and Ratio say from when on a call takes another time: from so much
+	// more or less, and from so many times as long. They are [DefaultSlower] and
+	// [DefaultRatio] if they are zero.
+	Slower time.Duration
+	Ratio  float64
+	// Most is how many differences of each class are told, [DefaultMost] if it
+	// is zero.
+	Most int
+	// Check is called now and then; an error ends the comparison.
+	Check func() error
+}
+
+// What is a call that takes another time, unless [Options] say otherwise.
+const (
+	DefaultSlower = 250 * time.Millisecond
+	DefaultRatio  = 2.0
+)

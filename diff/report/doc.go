@@ -1,0 +1,163 @@
+// Package report writes what package diff has found: as JSON for programs, as
+// Markdown for a comment, as a page of HTML that needs nothing else, and as
+// JUnit XML for a build server. It is pure: the text goes to a writer.
+//
+// What was recorded is hostile. In none of the formats can it break out of where
+// it stands, and characters that move a cursor, change their neighbours' order
+// or hide are spelled out.
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/printable"
+)
+
+// A Set is what is reported at once: one comparison, or those of all recordings
+// of two directories.
+type Set struct {
+	Reports []*diff.Report
+	// Unpaired are the recordings that only one of two directories has.
+	Unpaired []Unpaired
+	// FailOn is the class from which on a difference is a failure, which it is
+	// if Fails is set.
+	FailOn diff.Class
+	Fails  bool
+}
+
+// An Unpaired recording has no counterpart.
+type Unpaired struct {
+	// Second says that only the second directory has it, else only the first.
+	Second bool
+	Name   string
+}
+
+// Failed reports whether there is a failure. A recording without a counterpart
+// counts as a difference of behaviour.
+func (s *Set) Failed() bool {
+	if !s.Fails {
+		return false
+	}
+	for _, r := range s.Reports {
+		if r.AtLeast(s.FailOn) > 0 {
+			return true
+		}
+	}
+	return len(s.Unpaired) > 0 && s.FailOn <= diff.Behaviour
+}
+
+// pageURL is where a page of the specification is, "" for no page.
+func pageURL(page string) string {
+	if page == "" {
+		return ""
+	}
+	return "https://modelcontextprotocol.io/specification/" + page
+}
+
+// By says who is behind a difference: client or server.
+func By(d *diff.Difference) string {
+	if d.By == tap.ToServer {
+		return "client"
+	}
+	return "server"
+}
+
+// Call names the call of a difference, with what is about it, escaped: "session"
+// where it is in none.
+func Call(d *diff.Difference) string {
+	if d.Method == "" {
+		return "session"
+	}
+	return strings.TrimSpace(printable.Escape(d.Method + " " + short(d.Subject, 100)))
+}
+
+// Numbers names the calls of a difference on both sides by the numbers of their
+// first frames, such as "#5 | #7"; "" where there are none.
+func Numbers(d *diff.Difference) string {
+	if d.CallA.Seq == 0 && d.CallB.Seq == 0 {
+		return numbers(d.A, d.B)
+	}
+	return numbers(d.CallA, d.CallB)
+}
+
+func numbers(a, b tap.Ref) string {
+	if a.Seq == 0 && b.Seq == 0 {
+		return ""
+	}
+	return number(a) + " | " + number(b)
+}
+
+func number(r tap.Ref) string {
+	switch {
+	case r.Seq == 0:
+		return "–"
+	case r.Index > 0:
+		return fmt.Sprintf("#%d[%d]", r.Seq, r.Index)
+	}
+	return fmt.Sprintf("#%d", r.Seq)
+}
+
+// Location says where in its call a difference is, escaped: the path, with the
+// method of the notification or the question before it.
+func Location(d *diff.Difference) string {
+	var parts []string
+	if d.Message != "" {
+		parts = append(parts, printable.Escape(d.Message))
+	}
+	switch d.In {
+	case diff.InReply:
+		parts = append(parts, "reply")
+	case diff.InCall, diff.InStray:
+		parts = append(parts, d.In.String())
+	}
+	if d.Path != "" {
+		parts = append(parts, d.Path)
+	}
+	return strings.Join(parts, " ")
+}
+
+// Means says in words what a difference is, escaped.
+func Means(d *diff.Difference) string {
+	words := d.Kind.String()
+	switch {
+	case d.Kind == diff.Slower || d.Kind == diff.Faster:
+		words = fmt.Sprintf("%s: %s instead of %s", words, d.NewTime.Round(roundTo(d.NewTime)), d.OldTime.Round(roundTo(d.OldTime)))
+		if d.What != "" {
+			words += ", " + d.What
+		}
+	case d.What != "":
+		words = d.What
+	}
+	return printable.Escape(words)
+}
+
+// Times says how often a difference occurs beyond once, "" if it does not.
+func Times(d *diff.Difference) string {
+	if d.Times <= 1 {
+		return ""
+	}
+	s := fmt.Sprintf("%d times", d.Times)
+	for i, p := range d.Also {
+		if i == 0 {
+			s += ", also "
+		} else {
+			s += ", "
+		}
+		s += numbers(p.A, p.B)
+	}
+	if int(d.Times)-1 > len(d.Also) && len(d.Also) > 0 {
+		s += ", …"
+	}
+	return s
+}
+
+// short cuts a text.
+func short(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,222 @@
+package diff
+
+import (
+	"github.com/mcptap/mcptap/diff/tree"
+)
+
+// A keyword is how one keyword of JSON Schema is compared. Those without a rule
+// are compared as they are, with nobody knowing what they do.
+type keyword struct {
+	compare func(x *schemer, path tree.Path, a, b tree.Value)
+}
+
+// keywords are those of which it is known what they allow.
+var keywords map[string]keyword
+
+// init breaks what would be a cycle: most keywords hold schemas.
+func init() {
+	keywords = map[string]keyword{
+		"type": {skip}, "enum": {skip}, "const": {skip}, // see types and values
+		"$defs": {skip}, "definitions": {skip}, // compared where they are used
+		"$ref":    {annotation(unclear)}, // it leads nowhere, or it would have been followed
+		"$schema": {annotation(words)}, "$id": {annotation(words)}, "$comment": {annotation(words)}, "title": {annotation(words)},
+		"examples": {annotation(words)}, "deprecated": {annotation(words)}, "description": {annotation(texts)},
+		"default":  {annotation(neither)},
+		"required": {(*schemer).required}, "properties": {(*schemer).properties}, "patternProperties": {(*schemer).byName},
+		"additionalProperties": {(*schemer).compare}, "unevaluatedProperties": {(*schemer).compare}, "propertyNames": {(*schemer).compare},
+		"items": {(*schemer).items}, "prefixItems": {(*schemer).items}, "additionalItems": {(*schemer).compare},
+		"unevaluatedItems": {(*schemer).compare}, "contains": {(*schemer).compare},
+		"allOf":   {func(x *schemer, path tree.Path, a, b tree.Value) { x.alternatives(path, a, b, tighter) }},
+		"minimum": {limit(1)}, "exclusiveMinimum": {limit(1)}, "minLength": {limit(1)}, "minItems": {limit(1)}, "minProperties": {limit(1)},
+		"maximum": {limit(-1)}, "exclusiveMaximum": {limit(-1)}, "maxLength": {limit(-1)}, "maxItems": {limit(-1)}, "maxProperties": {limit(-1)},
+		"multipleOf": {restriction}, "pattern": {restriction}, "format": {restriction}, "uniqueItems": {unique},
+	}
+}
+
+func skip(*schemer, tree.Path, tree.Value, tree.Value) {}
+
+// annotation compares what allows nothing and forbids nothing.
+func annotation(does effect) func(*schemer, tree.Path, tree.Value, tree.Value) {
+	return func(x *schemer, path tree.Path, a, b tree.Value) {
+		if !a.Equal(b) {
+			x.tell(schemaChange{kindOfTwo(a, b), does, path, a, b, ""})
+		}
+	}
+}
+
+// limit compares limits: with 1, a higher one allows less.
+func limit(up int) func(*schemer, tree.Path, tree.Value, tree.Value) {
+	return func(x *schemer, path tree.Path, a, b tree.Value) {
+		c := schemaChange{kind: kindOfTwo(a, b), path: path, a: a, b: b}
+		order, ok := 0, a.Kind() == tree.Number && b.Kind() == tree.Number
+		if ok {
+			order, ok = tree.CompareNumbers(a.Raw(), b.Raw())
+		}
+		switch {
+		case ok && order == 0:
+			if a.Spelled() == b.Spelled() {
+				return
+			}
+			c.kind = Respelled
+		case !a.Exists(), ok && order*up < 0:
+			c.effect = tighter
+		case !b.Exists(), ok:
+			c.effect = looser
+		}
+		x.tell(c)
+	}
+}
+
+// restriction compares what allows less when it is there, and of which two
+// cannot be compared.
+func restriction(x *schemer, path tree.Path, a, b tree.Value) {
+	c := schemaChange{kindOfTwo(a, b), unclear, path, a, b, ""}
+	switch {
+	case a.Equal(b):
+		return
+	case !a.Exists():
+		c.effect = tighter
+	case !b.Exists():
+		c.effect = looser
+	}
+	x.tell(c)
+}
+
+func unique(x *schemer, path tree.Path, a, b tree.Value) {
+	switch {
+	case a.True() == b.True():
+	case b.True():
+		x.tell(schemaChange{kindOfTwo(a, b), tighter, path, a, b, ""})
+	default:
+		x.tell(schemaChange{kindOfTwo(a, b), looser, path, a, b, ""})
+	}
+}
+
+// required compares the lists of what must be there. What became of a property
+// that is gone is told by properties.
+func (x *schemer) required(path tree.Path, a, b tree.Value) {
+	inA, inB := byHash(a), byHash(b)
+	before, after := memberNames(x.inA.Get("properties")), memberNames(x.inB.Get("properties"))
+	for _, v := range elements(b) {
+		if _, there := inA[v.Hash()]; !there {
+			x.tell(schemaChange{Added, tighter, path, tree.Value{}, v, quoted(v.Text()) + " is required now"})
+		}
+	}
+	for _, v := range elements(a) {
+		_, there := inB[v.Hash()]
+		if name := v.Text(); !there && !(before[name] && !after[name]) {
+			x.tell(schemaChange{Removed, looser, path, v, tree.Value{}, quoted(name) + " is not required any more"})
+		}
+	}
+}
+
+func memberNames(v tree.Value) map[string]bool {
+	names := map[string]bool{}
+	for m := range v.Children() {
+		names[m.Name()] = true
+	}
+	return names
+}
+
+func byHash(v tree.Value) map[uint64]tree.Value {
+	all := map[uint64]tree.Value{}
+	if v.Kind() == tree.Array {
+		for c := range v.Children() {
+			all[c.Hash()] = c
+		}
+	}
+	return all
+}
+
+// properties compares what an object may hold. That a new one is required is
+// told by required.
+func (x *schemer) properties(path tree.Path, a, b tree.Value) {
+	required := map[string]bool{}
+	for _, v := range elements(x.inB.Get("required")) {
+		required[v.Text()] = true
+	}
+	each(a, b, x.refs, func(name string, v, w tree.Value) {
+		at := path.With(tree.To(name))
+		switch {
+		case !v.Exists():
+			if !required[name] {
+				x.tell(schemaChange{Added, neither, at, v, w, quoted(name) + " is new, and optional"})
+			}
+		case !w.Exists():
+			x.tell(schemaChange{Removed, gone, at, v, w, quoted(name) + " is gone"})
+		default:
+			x.compare(at, v, w)
+		}
+	})
+}
+
+// byName compares schemas by what they are for.
+func (x *schemer) byName(path tree.Path, a, b tree.Value) {
+	each(a, b, x.refs, func(name string, v, w tree.Value) { x.compare(path.With(tree.To(name)), v, w) })
+}
+
+// items compares the schema of all elements, or those of each.
+func (x *schemer) items(path tree.Path, a, b tree.Value) {
+	if a.Kind() != tree.Array && b.Kind() != tree.Array {
+		x.compare(path, a, b)
+		return
+	}
+	la, lb := elements(a), elements(b)
+	for i := range max(len(la), len(lb)) {
+		var v, w tree.Value
+		if i < len(la) {
+			v = la[i]
+		}
+		if i < len(lb) {
+			w = lb[i]
+		}
+		x.compare(path.With(tree.Step{Kind: tree.Element, Index: i}), v, w)
+	}
+}
+
+// alternatives compares lists of schemas, of which the order does not count.
+// More does what one more of them does. Those that are on one side only are
+// compared with one another in order, as one that was changed.
+func (x *schemer) alternatives(path tree.Path, a, b tree.Value, more effect) {
+	fewer := tighter
+	if more == tighter {
+		fewer = looser
+	}
+	la, lb := elements(a), elements(b)
+	left := map[uint64][]int{}
+	for j, w := range lb {
+		h := resolve(x.b, w).Hash()
+		left[h] = append(left[h], j)
+	}
+	var restA, restB []int
+	taken := make([]bool, len(lb))
+	for i, v := range la {
+		h := resolve(x.a, v).Hash()
+		same := left[h]
+		if len(same) == 0 {
+			restA = append(restA, i)
+			continue
+		}
+		left[h] = same[1:]
+		taken[same[0]] = true
+		x.compare(path.With(tree.Step{Kind: tree.Element, Index: i}), v, lb[same[0]])
+	}
+	for j := range lb {
+		if !taken[j] {
+			restB = append(restB, j)
+		}
+	}
+	for k := range max(len(restA), len(restB)) {
+		switch {
+		case k >= len(restB):
+			i := restA[k]
+			x.tell(schemaChange{Removed, fewer, path.With(tree.Step{Kind: tree.Element, Index: i}), la[i], tree.Value{}, ""})
+		case k >= len(restA):
+			j := restB[k]
+			x.tell(schemaChange{Added, more, path.With(tree.Step{Kind: tree.Element, Index: j}), tree.Value{}, lb[j], ""})
+		default:
+			i, j := restA[k], restB[k]
+			x.compare(path.With(tree.Step{Kind: tree.Element, Index: i}), la[i], lb[j])
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package diff
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Loader returns a frame of a session again, by its number. Frames are asked
+// for nearly in order.
+type Loader func(seq uint64) (tap.Frame, error)
+
+// A Session is what is known of one side of a comparison. Make one with
+// [NewSession], give it all frames in order, then call [Session.End]. It is for
+// one goroutine at a time.
+type Session struct {
+	name    string
+	load    Loader
+	tracker tap.Tracker
+	facts   tap.Facts
+	finding tap.Finding
+
+	units []*unit // that no call asked, in order
+	byRef map[tap.Ref]*unit
+	loose []note // messages that belong to no call
+	// inExchange are the calls of each HTTP exchange that is open, gone what is
+	// known of its status.
+	inExchange map[uint64][]*unit
+	headers    headers
+	first      map[string]uint64
+	opening    opening
+	levels     map[string]*unit  // the first request that asks for logs of a level
+	words      map[string]string // methods, names and what is said of calls, each once
+	large      int               // messages that are too large to be read
+	frames     uint64
+	lacking    string
+	last       time.Duration
+	ended      bool
+
+	reader tree.Reader
+	held   tap.Frame // the frame that was loaded last
+	msg    tap.Message
+}
+
+// NewSession makes a session of a name, which reports show. Load must return
+// each frame that is added, and is called by [Compare] alone.
+func NewSession(name string, load Loader) *Session {
+	return &Session{
+		name: name, load: load, byRef: map[tap.Ref]*unit{}, inExchange: map[uint64][]*unit{},
+		first: map[string]uint64{}, words: map[string]string{}, headers: headers{},
+		levels: map[string]*unit{},
+	}
+}
+
+// Name returns the name that the session was given.
+func (s *Session) Name() string { return s.name }
+
+// Lacks notes in words what is missing in the recording, for reports to say.
+func (s *Session) Lacks(what string) { s.lacking = what }
+
+// Add takes the next frame, which must be whole. Marked says that it is one of
+// those that are compared if [Options.Marked] is set: a call is when one of its
+// messages is.
+func (s *Session) Add(f *tap.Frame, marked bool) {
+	m := tap.PeekFrame(f)
+	s.AddMessage(f, &m, marked)
+}
+
+// AddMessage takes the next frame with its message, for frames that are too
+// large to be whole. Of those little more than the envelope is compared.
+func (s *Session) AddMessage(f *tap.Frame, m *tap.Message, marked bool) {
+	s.frames++
+	s.last = f.At
+	if f.Lane == tap.Life {
+		s.life(f)
+		return
+	}
+	parts := s.tracker.Add(f, m)
+	s.facts.Learn(&s.finding, f.Lane, m)
+	for i := range parts {
+		one := m
+		if m.Kind == tap.Batch && i < len(m.Batch) {
+			one = &m.Batch[i]
+		}
+		a := arrived{f: f, m: one, p: &parts[i], marked: marked}
+		s.part(&a)
+	}
+	for _, c := range s.tracker.Ended() {
+		s.settle(c)
+	}
+}
+
+// End says that there are no more frames.
+func (s *Session) End() {
+	if s.ended {
+		return
+	}
+	for _, c := range s.tracker.Open() {
+		s.settle(c)
+	}
+	s.tracker = tap.Tracker{}
+	s.join()
+	s.byRef, s.inExchange, s.ended = nil, nil, true
+	for i, u := range s.units {
+		u.order = i
+	}
+}
+
+// An arrived message is on its way into a session.
+type arrived struct {
+	f      *tap.Frame
+	m      *tap.Message
+	p      *tap.Part
+	marked bool
+}
+
+// word keeps one copy of a text that is likely to come again.
+func (s *Session) word(text string) string {
+	if w, ok := s.words[text]; ok {
+		return w
+	}
+	w := strings.Clone(text)
+	if len(s.words) < maxWords {
+		s.words[w] = w
+	}
+	return w
+}
+
+// maxWords bounds the texts that are looked for.
+const maxWords = 1 << 14
+
+// payload reads a member of the message.
+func (s *Session) payload(a *arrived, p part, method string) (payload, tree.Value) {
+	x := payload{ref: a.p.Message, part: p}
+	raw := memberOf(a.m, p)
+	if raw == nil {
+		if x.large = !a.f.Whole(); x.large {
+			x.size = a.f.Size
+			s.large++
+		}
+		return x, tree.Value{}
+	}
+	x.there, x.size = true, int64(len(raw))
+	doc, err := s.reader.Outline(raw, outlineDepth)
+	if err != nil { // an error object that breaks off, say
+		x.value = tree.HashString(string(raw))
+		x.spelled = x.value
+		return x, tree.Value{}
+	}
+	x.value, x.spelled = s.bare(p, method, doc.Root())
+	return x, doc.Root()
+}
+
+// outlineDepth is down to which depth a message is looked into when it arrives:
+// far enough for what it asks for and for _meta.
+const outlineDepth = 2
+
+func memberOf(m *tap.Message, p part) []byte {
+	switch p {
+	case params:
+		return m.Params
+	case result:
+		return m.Result
+	}
+	return m.Error
+}
+
+// errGone says that a loader did not return what was added.
+var errGone = errors.New("it is not what it was when it was read first")
+
+// value loads a payload. One that is not there is absent.
+func (s *Session) value(p payload) (tree.Value, error) {
+	if !p.there {
+		return tree.Value{}, nil
+	}
+	if s.held.Seq != p.ref.Seq || s.held.Raw == nil {
+		f, err := s.load(p.ref.Seq)
+		if err != nil {
+			return tree.Value{}, err
+		}
+		s.held, s.msg = f, tap.PeekFrame(&f)
+	}
+	m := &s.msg
+	if m.Kind == tap.Batch {
+		if p.ref.Index >= len(m.Batch) {
+			return tree.Value{}, errGone
+		}
+		m = &m.Batch[p.ref.Index]
+	}
+	doc, err := tree.Parse(memberOf(m, p.part))
+	if err != nil {
+		return tree.Value{}, err
+	}
+	v := doc.Root()
+	for _, step := range p.within {
+		if v = follow(v, step); !v.Exists() {
+			return v, errGone
+		}
+	}
+	return v, nil
+}
+
+// follow takes one step into a value.
+func follow(v tree.Value, step tree.Step) tree.Value {
+	if step.Kind == tree.Member {
+		return v.Get(step.Name)
+	}
+	i := 0
+	for c := range v.Children() {
+		if i == step.Index {
+			return c
+		}
+		i++
+	}
+	return tree.Value{}
+}

@@ -1,0 +1,288 @@
+package diff
+
+import (
+	"strings"
+
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// part takes one message.
+func (s *Session) part(a *arrived) {
+	u := s.byRef[a.p.Call]
+	if a.p.Call == a.p.Message {
+		s.begin(a)
+		return
+	}
+	if u != nil {
+		u.marked = u.marked || a.marked
+	}
+	switch a.p.Role {
+	case tap.RoleAgain:
+		s.again(a, u)
+	case tap.RoleInterim:
+		s.interim(a, u)
+	case tap.RoleResponse:
+		s.response(a, u)
+	default:
+		s.note(a, u)
+	}
+}
+
+// begin takes the first request of a call.
+func (s *Session) begin(a *arrived) {
+	p := a.p
+	u := &unit{
+		ref: p.Message, lane: p.Lane, method: s.word(p.Method), subject: s.word(tap.Subject(*a.m)), at: p.At,
+		exchange: p.Exchange, marked: a.marked,
+	}
+	var v tree.Value
+	u.request, v = s.payload(a, params, u.method)
+	s.setKeys(u, v)
+	if strings.HasSuffix(u.method, "/list") {
+		u.cursor = v.Get("cursor").Hash()
+	}
+	if level := bounded(v.Get("_meta", metaPrefix+"logLevel").Text()); level != "" && s.levels[level] == nil && len(s.levels) < maxLevels {
+		s.levels[level] = u
+	}
+	s.byRef[u.ref] = u
+	if parent := s.byRef[p.Parent]; parent != nil {
+		u.parent, u.guess = parent, p.Guess
+		parent.asked = append(parent.asked, u)
+		parent.wait(p.At, 1)
+	} else {
+		s.units = append(s.units, u)
+	}
+	if u.exchange != 0 {
+		s.inExchange[u.exchange] = append(s.inExchange[u.exchange], u)
+	}
+	s.opening.asked(u, v)
+}
+
+// maxLevels bounds the levels of log messages that are remembered.
+const maxLevels = 64
+
+// again takes a further request of a call: the answers in it are to what the
+// server asked, and the server goes on.
+func (s *Session) again(a *arrived, u *unit) {
+	if u == nil {
+		return
+	}
+	_, v := s.payload(a, params, u.method)
+	open := map[string]*unit{}
+	for _, q := range u.asked {
+		if q.embedded && !q.answered() && open[q.embeddedKey()] == nil {
+			open[q.embeddedKey()] = q
+		}
+	}
+	for answer := range v.Get("inputResponses").Children() {
+		if q := open[answer.Name()]; q != nil && !q.answered() {
+			q.answer = s.inside(a, params, answer, tree.To("inputResponses"), tree.To(answer.Name()))
+			q.answerKind, q.status = tap.Response, tap.CallDone
+		}
+	}
+	if u.waits > 0 && u.status == tap.CallInputRequired {
+		u.status = tap.CallPending
+		u.wait(a.p.At, -1)
+	}
+}
+
+// embeddedKey is the key in inputRequests.
+func (u *unit) embeddedKey() string { return u.request.within[len(u.request.within)-2].Name }
+
+// inside is the payload of a value inside a message.
+func (s *Session) inside(a *arrived, p part, v tree.Value, within ...tree.Step) payload {
+	x := payload{ref: a.p.Message, part: p, there: true, size: int64(len(v.Raw())), within: within}
+	x.value, x.spelled = v.Hash(), v.Spelled()
+	return x
+}
+
+// interim takes an answer that does not end its call.
+func (s *Session) interim(a *arrived, u *unit) {
+	if u == nil {
+		return
+	}
+	all, v := s.payload(a, result, u.method)
+	requests := v.Get("inputRequests")
+	if requests.Exists() {
+		s.embedded(a, u, requests, result, tree.To("inputRequests"))
+	}
+	switch {
+	case a.m.ResultType == "input_required":
+		u.status = tap.CallInputRequired
+		u.wait(a.p.At, 1)
+	case u.task != nil || a.p.Method != u.method:
+	case a.m.ResultType == "task":
+		u.task = &all
+	case v.Get("task").Exists():
+		task := s.inside(a, result, v.Get("task"), tree.To("task"))
+		u.task = &task
+	}
+}
+
+// embedded takes the requests that a result, or the news of a task, carries.
+// Polls of a task repeat those that were not answered.
+func (s *Session) embedded(a *arrived, u *unit, requests tree.Value, p part, at tree.Step) {
+	for r := range requests.Children() {
+		if len(u.asked) >= tap.MaxCallRefs*4 || u.asks(r.Name()) {
+			continue
+		}
+		full, err := tree.Parse(r.Raw())
+		if err != nil {
+			continue
+		}
+		v := full.Root()
+		q := &unit{
+			ref: a.p.Message, lane: tap.ToClient, method: s.word(bounded(v.Get("method").Text())), at: a.p.At, parent: u,
+			embedded: true, marked: a.marked, status: tap.CallPending,
+		}
+		q.request = s.inside(a, p, v.Get("params"), at, tree.To(r.Name()), tree.To("params"))
+		q.request.there = v.Get("params").Exists()
+		q.request.value, q.request.spelled = s.bare(params, q.method, v.Get("params"))
+		q.subject = s.word(tap.Subject(tap.Message{Kind: tap.Request, Method: q.method, Params: v.Get("params").Raw()}))
+		s.setKeys(q, v.Get("params"))
+		u.asked = append(u.asked, q)
+	}
+}
+
+// asks reports whether a key of inputRequests is open.
+func (u *unit) asks(key string) bool {
+	for _, q := range u.asked {
+		if q.embedded && !q.answered() && q.embeddedKey() == key {
+			return true
+		}
+	}
+	return false
+}
+
+// response takes the answer that ends a call.
+func (s *Session) response(a *arrived, u *unit) {
+	if u == nil {
+		return
+	}
+	p := result
+	if a.m.Kind == tap.ErrorResponse {
+		p = fault
+	}
+	var v tree.Value
+	u.answer, v = s.payload(a, p, u.method)
+	u.answerKind, u.code, u.failed = a.m.Kind, bounded(a.m.ErrorCode), a.m.IsError
+	if u.method != a.p.Method && a.p.Method == "tasks/get" {
+		s.taskEnded(a, u, result, v)
+	}
+	if next := v.Get("nextCursor"); next.Kind() == tree.String {
+		u.next = next.Hash()
+	}
+	s.opening.answered(u, a, v)
+	if u.code == "-32042" {
+		s.elicitations(a, u, v)
+	}
+}
+
+// taskEnded takes the end of a task of the extension: its result or error
+// stands inside the answer to a poll, or in the news of it.
+func (s *Session) taskEnded(a *arrived, u *unit, p part, v tree.Value) {
+	if inner := v.Get("result"); inner.Exists() {
+		full, err := tree.Parse(inner.Raw())
+		if err != nil {
+			return
+		}
+		u.answer = s.inside(a, p, full.Root(), tree.To("result"))
+		u.answer.value, u.answer.spelled = s.bare(result, u.method, full.Root())
+		u.answerKind, u.failed = tap.Response, full.Root().Get("isError").True()
+	} else if inner := v.Get("error"); inner.Exists() {
+		full, err := tree.Parse(inner.Raw())
+		if err != nil {
+			return
+		}
+		u.answer = s.inside(a, p, full.Root(), tree.To("error"))
+		u.answerKind, u.code = tap.ErrorResponse, bounded(string(full.Root().Get("code").Raw()))
+	}
+}
+
+// elicitations takes what an error asks the user to do first (2025-11-25
+// client/elicitation).
+func (s *Session) elicitations(a *arrived, u *unit, v tree.Value) {
+	full, err := tree.Parse(v.Raw())
+	if err != nil {
+		return
+	}
+	i := 0
+	for e := range full.Root().Get("data", "elicitations").Children() {
+		if i == tap.MaxCallRefs {
+			return
+		}
+		q := &unit{
+			ref: a.p.Message, lane: tap.ToClient, method: "elicitation/create", at: a.p.At, parent: u, embedded: true,
+			marked: a.marked, status: tap.CallPending, subject: bounded(e.Get("message").Text()),
+		}
+		q.request = s.inside(a, fault, e, tree.To("data"), tree.To("elicitations"), tree.Step{Kind: tree.Element, Index: i})
+		q.request.value, q.request.spelled = s.bare(params, q.method, e)
+		s.setKeys(q, e)
+		u.asked = append(u.asked, q)
+		i++
+	}
+}
+
+// note takes any other message.
+func (s *Session) note(a *arrived, u *unit) {
+	p := params
+	switch a.m.Kind {
+	case tap.Response:
+		p = result
+	case tap.ErrorResponse:
+		p = fault
+	}
+	n := note{lane: a.p.Lane, kind: a.m.Kind, role: a.p.Role, method: s.word(a.p.Method), late: a.p.Late, guess: a.p.Guess}
+	var v tree.Value
+	n.payload, v = s.payload(a, p, n.method)
+	if a.m.Kind == tap.Invalid {
+		n.value = tree.HashString(string(a.f.Raw))
+		n.spelled = n.value
+	}
+	switch {
+	case u == nil:
+		s.loose = append(s.loose, n)
+	case a.p.Role == tap.RoleCancel:
+		u.cancel = &n
+	case a.m.Kind == tap.Response || a.m.Kind == tap.ErrorResponse:
+		u.repeats = append(u.repeats, n)
+	case n.method == "notifications/tasks/status" || n.method == "notifications/tasks":
+		s.taskNews(a, u, v)
+	default:
+		u.notes = append(u.notes, n)
+	}
+}
+
+// taskNews takes a notification of a task's status. How often there is one
+// depends on timing, so only what it asks for or brings counts.
+func (s *Session) taskNews(a *arrived, u *unit, v tree.Value) {
+	if requests := v.Get("inputRequests"); requests.Exists() {
+		s.embedded(a, u, requests, params, tree.To("inputRequests"))
+	}
+	if !u.answered() {
+		s.taskEnded(a, u, params, v)
+	}
+}
+
+// settle takes what the tracker knows of a call when it is over, or at the end.
+func (s *Session) settle(c *tap.Call) {
+	u := s.byRef[c.Ref]
+	if u == nil {
+		return
+	}
+	u.status = c.Status
+	u.probe = c.Notes&tap.NoteProbe != 0
+	if !c.Status.Settled() {
+		return
+	}
+	u.end = c.End
+	if u.waits > 0 {
+		u.waits = 1
+		u.wait(c.End, -1)
+	}
+	u.own += c.End - c.At
+	if u.parent != nil && u.parent.waits > 0 {
+		u.parent.wait(c.End, -1)
+	}
+}

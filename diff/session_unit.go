@@ -1,0 +1,120 @@
+package diff
+
+import (
+	"time"
+
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A part is a member of a message.
+type part uint8
+
+const (
+	params part = iota
+	result
+	fault // the error
+)
+
+func (p part) String() string { return [...]string{"params", "result", "error"}[p] }
+
+// A payload is a value in a message: one of its members, or something inside of
+// that. Only its hashes are kept; it can be loaded.
+type payload struct {
+	ref  tap.Ref
+	part part
+	// there says that the message has it, large that its frame was too large to
+	// be read; then size, in bytes, is all that is known.
+	there, large bool
+	size         int64
+	// within leads from the member to the value.
+	within tree.Path
+	// value and spelled are its hashes, without what never counts: see bare.
+	value, spelled uint64
+}
+
+// A note is a message that is neither the request nor the answer of a call.
+type note struct {
+	payload
+	lane   tap.Lane
+	kind   tap.Kind
+	role   tap.Role
+	method string
+	// late says that its call was over when it came, guess that the call that it
+	// belongs to is the likeliest of several.
+	late, guess bool
+}
+
+// id is what two notes have in common when they say the same.
+func (n *note) id() uint64 { return tree.Mix(n.like(), n.value) }
+
+// like is what two notes have in common when they are about the same.
+func (n *note) like() uint64 {
+	h := tree.Mix(tree.HashString(n.method), uint64(n.lane)<<8|uint64(n.kind))
+	if n.late {
+		h++
+	}
+	return h
+}
+
+// A unit is a call with all that belongs to it, also one that the server asked
+// within another, by a request or in an input_required result.
+type unit struct {
+	ref  tap.Ref
+	lane tap.Lane
+	// order is its place among the units of its session.
+	order int
+	// method is the request's, name the tool, prompt or resource that it is
+	// about, subject what a person is told of it.
+	method, name, subject string
+	// key is equal for calls that ask for the same, weak for those that ask it
+	// of the same tool, prompt or resource, args for those with the same
+	// arguments.
+	key, weak, args uint64
+	request, answer payload
+	answerKind      tap.Kind
+	// code is the code of an error, failed says that the result has isError.
+	code     string
+	failed   bool
+	status   tap.CallStatus
+	asked    []*unit // within it
+	parent   *unit
+	notes    []note
+	repeats  []note // answers that came too late or twice
+	cancel   *note
+	exchange uint64
+	http     int // its status
+	// own is how long the side that was asked took, without the time that it
+	// waited for the other: since and waits are for counting that.
+	at, end, own, since time.Duration
+	waits               int
+	// cursor and next are hashes of the cursor that it was asked with and of the
+	// one that it gave; pages are the results of its further pages.
+	cursor, next uint64
+	pages        []payload
+	// task is what it became at first, nil if it became no task.
+	task *payload
+	// embedded says that it was asked in a result, guess that its parent is the
+	// likeliest of several, probe that the client tries what the server speaks,
+	// marked that it is one of those that are wanted.
+	embedded, guess, probe, marked bool
+	joined                         bool // is a part of another
+}
+
+// answered reports whether an answer has come that ended it.
+func (u *unit) answered() bool { return u.answer.there || u.answer.large }
+
+// worked reports whether the call ended as the one who asked had hoped.
+func (u *unit) worked() bool {
+	return u.answered() && u.answerKind == tap.Response && !u.failed
+}
+
+// wait begins or ends a time in which the unit waits for the other side.
+func (u *unit) wait(at time.Duration, by int) {
+	switch u.waits += by; {
+	case by > 0 && u.waits == 1:
+		u.since = at
+	case by < 0 && u.waits == 0:
+		u.own -= at - u.since
+	}
+}

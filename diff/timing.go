@@ -1,0 +1,151 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A timing gathers how long calls took.
+type timing struct {
+	groups map[uint64]*timedGroup
+	order  []*timedGroup
+	// usual are the longest and the shortest times among the baselines.
+	usual map[uint64]timeRange
+}
+
+// A timedGroup holds the calls of one method about one thing.
+type timedGroup struct {
+	key   uint64
+	pairs []*pair
+}
+
+type timeRange struct{ shortest, longest time.Duration }
+
+// slowness is what is found of a group.
+type slowness struct{ a, b time.Duration }
+
+// add takes a pair of calls, if both were answered. Subscriptions take as long
+// as somebody listens.
+func (t *timing) add(p *pair) {
+	if !p.a.answered() || !p.b.answered() || p.a.method == "subscriptions/listen" {
+		return
+	}
+	g := t.groups[p.a.weak]
+	if g == nil {
+		g = &timedGroup{key: p.a.weak}
+		t.groups[p.a.weak] = g
+		t.order = append(t.order, g)
+	}
+	g.pairs = append(g.pairs, p)
+}
+
+// compareTimes compares how long the calls of each group took: their medians,
+// else single ones among them.
+func (e *engine) compareTimes() {
+	for _, g := range e.timed.order {
+		if !e.compareMedians(g) {
+			e.compareEach(g)
+		}
+	}
+}
+
+func (e *engine) compareMedians(g *timedGroup) bool {
+	a, b := g.medians()
+	kind, differs := e.timesDiffer(g, a, b)
+	if !differs || len(g.pairs) == 1 {
+		return false
+	}
+	e.reportTimes(g.pairs[0], kind, a, b, fmt.Sprintf("the median of %d calls", len(g.pairs)))
+	return true
+}
+
+func (g *timedGroup) medians() (a, b time.Duration) {
+	return median(g.pairs, func(p *pair) time.Duration { return p.a.own }), median(g.pairs, func(p *pair) time.Duration { return p.b.own })
+}
+
+func median(pairs []*pair, of func(*pair) time.Duration) time.Duration {
+	times := make([]time.Duration, len(pairs))
+	for i, p := range pairs {
+		times[i] = of(p)
+	}
+	slices.Sort(times)
+	return times[(len(times)-1)/2]
+}
+
+// compareEach tells of the call of a group that differs most, and of how many do.
+func (e *engine) compareEach(g *timedGroup) {
+	for _, kind := range []Kind{Slower, Faster} {
+		var worst *pair
+		most, n := time.Duration(0), 0
+		for _, p := range g.pairs {
+			k, differs := e.timesDiffer(g, p.a.own, p.b.own)
+			if !differs || k != kind {
+				continue
+			}
+			n++
+			if by := (p.b.own - p.a.own).Abs(); by > most {
+				worst, most = p, by
+			}
+		}
+		switch {
+		case n == 0:
+		case len(g.pairs) == 1:
+			e.reportTimes(worst, kind, worst.a.own, worst.b.own, "")
+		default:
+			e.reportTimes(worst, kind, worst.a.own, worst.b.own, fmt.Sprintf("%d of %d calls, this one most of all", n, len(g.pairs)))
+		}
+	}
+}
+
+func (e *engine) reportTimes(p *pair, kind Kind, a, b time.Duration, what string) {
+	w := p.of(InAnswer, tap.ToServer+tap.ToClient-p.a.lane, p.a.answer.ref, p.b.answer.ref)
+	e.report(w, &finding{class: Timing, kind: kind, path: tree.Path{tree.To("time")}, what: what, slow: &slowness{a, b}})
+}
+
+// timesDiffer reports whether a call takes another time: by more than so much,
+// and by more than a factor, also than any of the baselines.
+func (e *engine) timesDiffer(g *timedGroup, a, b time.Duration) (Kind, bool) {
+	longest, shortest := a, a
+	if u, ok := e.timed.usual[g.key]; ok {
+		longest, shortest = max(longest, u.longest), min(shortest, u.shortest)
+	}
+	least, ratio := e.opt.Slower, e.opt.Ratio
+	switch {
+	case b-longest > least && float64(b) > ratio*float64(longest):
+		return Slower, true
+	case shortest-b > least && float64(shortest) > ratio*float64(b):
+		return Faster, true
+	}
+	return 0, false
+}
+
+// learn takes the times of a comparison with a baseline.
+func (t *timing) learn(from *timing) {
+	if t.usual == nil {
+		t.usual = map[uint64]timeRange{}
+	}
+	for _, g := range from.order {
+		r, ok := t.usual[g.key]
+		for _, p := range g.pairs {
+			if !ok {
+				r, ok = timeRange{p.b.own, p.b.own}, true
+			}
+			r.shortest, r.longest = min(r.shortest, p.b.own), max(r.longest, p.b.own)
+		}
+		t.usual[g.key] = r
+	}
+}
+
+// rounded is a time for a sentence, in three digits or so.
+func rounded(d time.Duration) string {
+	for _, unit := range []time.Duration{time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+		if d < 1000*unit {
+			return d.Round(unit).String()
+		}
+	}
+	return d.Round(time.Second).String()
+}

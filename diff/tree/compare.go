@@ -1,0 +1,191 @@
+package tree
+
+// A ChangeKind says how two values differ.
+type ChangeKind uint8
+
+const (
+	// Changed is a value that another one took the place of.
+	Changed ChangeKind = iota
+	// Removed is only there before, Added only after.
+	Removed
+	Added
+	// Moved is an element that stands elsewhere in its array.
+	Moved
+	// Respelled is a value that is written in another way: a number, or JSON
+	// inside a string.
+	Respelled
+)
+
+var changeNames = [...]string{"changed", "removed", "added", "moved", "respelled"}
+
+// String returns changed, removed, added, moved or respelled.
+func (k ChangeKind) String() string {
+	if int(k) < len(changeNames) {
+		return changeNames[k]
+	}
+	return "change"
+}
+
+// A Change is one place at which two values differ.
+type Change struct {
+	Kind ChangeKind
+	// Path leads there, by the places of elements before the change where they
+	// were there. It is valid until the next change is told.
+	Path Path
+	// A is the value before, B the one after; one of them may be absent.
+	A, B Value
+	// To is the new place of an element that was moved.
+	To int
+}
+
+const (
+	// maxInside is how often JSON may stand in a string inside of JSON.
+	maxInside = 4
+	// maxInsideText is up to how many bytes of a string are read as JSON.
+	maxInsideText = 64 << 20
+)
+
+// Compare tells each place where two values differ, in the order in which they
+// stand, and returns false if tell did not want to hear of them all. Path leads
+// to the two. Absent values are compared too.
+func Compare(a, b Value, path Path, tell func(*Change) bool) bool {
+	c := comparer{tell: tell, path: append(Path(nil), path...)}
+	c.compare(a, b)
+	return !c.over
+}
+
+type comparer struct {
+	tell   func(*Change) bool
+	path   Path
+	change Change
+	inside int // how many strings around are read as JSON
+	over   bool
+	// The children of the arrays and objects on the way.
+	scratch []Value
+	hashes  []uint64
+}
+
+// told tells of a change at the path.
+func (c *comparer) told(kind ChangeKind, a, b Value) {
+	if c.over {
+		return
+	}
+	c.change = Change{Kind: kind, Path: c.path, A: a, B: b}
+	c.over = !c.tell(&c.change)
+}
+
+// at does something one step further.
+func (c *comparer) at(s Step, do func()) {
+	c.path = append(c.path, s)
+	do()
+	c.path = c.path[:len(c.path)-1]
+}
+
+func (c *comparer) compare(a, b Value) {
+	switch {
+	case c.over:
+	case !a.Exists() && !b.Exists():
+	case !b.Exists():
+		c.told(Removed, a, b)
+	case !a.Exists():
+		c.told(Added, a, b)
+	case a.Equal(b):
+		if a.Spelled() != b.Spelled() {
+			c.respelled(a, b)
+		}
+	case a.Kind() != b.Kind() || a.Opaque() || b.Opaque():
+		c.told(Changed, a, b)
+	case a.Kind() == Object:
+		c.objects(a, b)
+	case a.Kind() == Array:
+		c.arrays(a, b)
+	case a.Kind() == String:
+		c.strings(a, b)
+	default:
+		c.told(Changed, a, b)
+	}
+}
+
+// respelled finds the numbers that are written in another way.
+func (c *comparer) respelled(a, b Value) {
+	switch {
+	case a.Kind() == Object && !a.Opaque() && !b.Opaque():
+		c.objects(a, b)
+	case a.Kind() == Array && !a.Opaque() && !b.Opaque():
+		first := len(c.scratch)
+		la, lb := c.children(a), c.children(b)
+		for i := range la {
+			c.at(Step{Kind: Element, Index: i}, func() { c.compare(la[i], lb[i]) })
+		}
+		c.scratch = c.scratch[:first]
+	default:
+		c.told(Respelled, a, b)
+	}
+}
+
+// children lists what is in an array or an object. The list is valid until the
+// scratch is cut back.
+func (c *comparer) children(v Value) []Value {
+	first := len(c.scratch)
+	for child := range v.Children() {
+		c.scratch = append(c.scratch, child)
+	}
+	return c.scratch[first:len(c.scratch):len(c.scratch)]
+}
+
+// strings compares two that differ.
+func (c *comparer) strings(a, b Value) {
+	if c.inside < maxInside && holdsJSON(a) && holdsJSON(b) {
+		x, errA := Parse([]byte(a.Text()))
+		y, errB := Parse([]byte(b.Text()))
+		if errA == nil && errB == nil {
+			if x.Root().Equal(y.Root()) && x.Root().Spelled() == y.Root().Spelled() {
+				c.told(Respelled, a, b)
+				return
+			}
+			c.inside++
+			c.at(Step{Kind: Inside}, func() { c.compare(x.Root(), y.Root()) })
+			c.inside--
+			return
+		}
+	}
+	c.told(Changed, a, b)
+}
+
+// holdsJSON reports whether a string is likely to be an object or an array.
+func holdsJSON(v Value) bool {
+	raw := v.Raw()
+	if len(raw) < 4 || len(raw) > maxInsideText {
+		return false
+	}
+	open, end := edge(raw[1:len(raw)-1], 1), edge(raw[1:len(raw)-1], -1)
+	return open == '{' && end == '}' || open == '[' && end == ']'
+}
+
+// edge is the first or the last character of a string's inside that is no white
+// space, escaped or not.
+func edge(body []byte, by int) byte {
+	for len(body) > 0 {
+		i := 0
+		if by < 0 {
+			i = len(body) - 1
+		}
+		switch c := body[i]; {
+		case c == ' ':
+		case by > 0 && c == '\\' && len(body) > 1 && isSpaceEscape(body[1]):
+			body = body[1:]
+		case by < 0 && len(body) > 1 && body[i-1] == '\\' && isSpaceEscape(c):
+			body = body[:i]
+		default:
+			return c
+		}
+		if by > 0 {
+			body = body[1:]
+		} else {
+			body = body[:len(body)-1]
+		}
+	}
+	return 0
+}
+
+func isSpaceEscape(c byte) bool { return c == 'n' || c == 't' || c == 'r' }

@@ -1,0 +1,223 @@
+package tree
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func root(t testing.TB, s string) Value {
+	t.Helper()
+	d, err := Parse([]byte(s))
+	if err != nil {
+		t.Fatalf("Parse(%.60q): %v", s, err)
+	}
+	return d.Root()
+}
+
+func TestEqualByValue(t *testing.T) {
+	same := [][2]string{
+		{`{"a":1,"b":2}`, "{\n \"b\" : 2,\t\"a\":1}\r\n"},
+		{`"a/é😀"`, `"\u0061\/\u00e9\ud83d\ude00"`},
+		{`"\n\t\b\f\r\"\\"`, `"\u000a\u0009\u0008\u000c\u000d\u0022\u005c"`},
+		{`{"\u0061":1}`, `{"a":1}`},
+		{`{"a":1,"a":2}`, `{"a":2}`},
+		{`[{"x":{"a":0,"b":1,"a":{}}}]`, `[{"x":{"b":1,"a":{}}}]`},
+	}
+	for _, n := range []string{
+		"1 1.0 1e0 10e-1 0.1e1 1E+0 0.01e2", "0 -0 0.0 -0e7 0e-9", "100 1e2 1.00e+2 0.1e3", "-5e-1 -0.5 -0.50",
+		"9007199254740993 9007199254740993.0 9007199254740.993e3", "123456789012345678901234567890123456789 123456789012345678901234567890123456.789e3",
+		"1e999999999999999999999 1e999999999999999999999", "0.000001 1e-6 1E-06",
+	} {
+		all := strings.Fields(n)
+		for _, other := range all[1:] {
+			same = append(same, [2]string{all[0], other})
+		}
+	}
+	for _, pair := range same {
+		if a, b := root(t, pair[0]), root(t, pair[1]); !a.Equal(b) {
+			t.Errorf("%s and %s differ", pair[0], pair[1])
+		}
+	}
+}
+
+func TestDifferentByValue(t *testing.T) {
+	// All of these differ from one another.
+	all := strings.Split(`null|false|true|0|""|[]|{}|"0"|"null"|[null]|{"a":null}|{"a":[]}|{"a":{}}|{"a":""}|{"a":0}|`+
+		`9007199254740992|9007199254740993|1e400|1e401|-1|1|0.1|0.10000000000000001|[1,2]|[2,1]|[[1],2]|[1,[2]]|[1,2,null]|`+
+		`{"a":1,"b":2}|{"a":2,"b":1}|{"a":{"b":1}}|{"b":{"a":1}}|"a"|"A"|"é"|"e\u0301"|"\ud800"|"\udc00"|"�"|"\u0000"|[""]|`+
+		`["a","b"]|["ab"]|["a,b"]|{"ab":1}|[{}]|[[]]|[[],[]]|[{},{}]`, "|")
+	seen := map[uint64]string{}
+	for _, s := range all {
+		h := root(t, s).Hash()
+		if other, ok := seen[h]; ok {
+			t.Errorf("%s and %s are the same", s, other)
+		}
+		seen[h] = s
+	}
+}
+
+func TestOrderOfMembersAtAnySize(t *testing.T) {
+	for _, n := range []int{1, 2, fewMembers, fewMembers + 1, 500} {
+		var up, down, twice strings.Builder
+		for i := range n {
+			fmt.Fprintf(&up, `,"k%d":%d`, i, i)
+			fmt.Fprintf(&down, `,"k%d":%d`, n-1-i, n-1-i)
+			fmt.Fprintf(&twice, `,"k%d":[%d]`, i, i)
+		}
+		a := root(t, "{"+up.String()[1:]+"}")
+		if b := root(t, "{"+down.String()[1:]+"}"); !a.Equal(b) {
+			t.Errorf("%d members in reverse differ", n)
+		}
+		// Each name twice: the last counts.
+		b := root(t, "{"+twice.String()[1:]+up.String()+"}")
+		if !a.Equal(b) || b.Len() != n {
+			t.Errorf("%d members, each twice: equal %v, %d members", n, a.Equal(b), b.Len())
+		}
+		count := 0
+		for m := range b.Children() {
+			if m.Kind() != Number {
+				t.Errorf("member %s is %s", m.Name(), m.Raw())
+			}
+			count++
+		}
+		if count != n {
+			t.Errorf("%d of %d members are listed", count, n)
+		}
+	}
+}
+
+func TestWhatIsNotJSON(t *testing.T) {
+	for _, s := range []string{
+		``, ` `, `nul`, `truee`, `[`, `]`, `[1,]`, `[1 2]`, `{`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{a:1}`, `{"a" 1}`, `01`, `-`, `+1`, `1.`, `.5`, `1e`,
+		`1e+`, `"`, `"\x"`, `"\u12"`, `"\u12g4"`, "\"a\nb\"", "\"\x00\"", `[]]`, `{}{}`, `1 2`, `'a'`, `"a\`, `NaN`, "\x00",
+	} {
+		if _, err := Parse([]byte(s)); !errors.Is(err, ErrSyntax) {
+			t.Errorf("Parse(%q): %v, want %v", s, err, ErrSyntax)
+		}
+	}
+	deep := strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1)
+	if _, err := Parse([]byte(deep)); !errors.Is(err, ErrDeep) {
+		t.Errorf("%d levels: %v", MaxDepth+1, err)
+	}
+	if _, err := Parse([]byte(deep[1 : len(deep)-1])); err != nil {
+		t.Errorf("%d levels: %v", MaxDepth, err)
+	}
+}
+
+func TestValues(t *testing.T) {
+	v := root(t, ` {"a":{"b":[1,"x\ny",true,null]},"\u0063":false,"d":"\ud800"} `)
+	list := v.Get("a", "b")
+	var raw []string
+	for c := range list.Children() {
+		raw = append(raw, string(c.Raw()))
+	}
+	if got := strings.Join(raw, " "); got != `1 "x\ny" true null` || list.Len() != 4 {
+		t.Errorf("elements %s, %d", got, list.Len())
+	}
+	if c := v.Get("c"); c.Kind() != Bool || c.True() || c.Name() != "c" {
+		t.Errorf("c: %v %v %q", c.Kind(), c.True(), c.Name())
+	}
+	if got := v.Get("d").Text(); got != "\xed\xa0\x80" {
+		t.Errorf("a lone surrogate is %q", got)
+	}
+	for _, none := range []Value{v.Get("x"), v.Get("a", "x", "y"), v.Get("a", "b", "c"), {}} {
+		if none.Exists() || none.Kind() != Absent || none.Raw() != nil || none.Len() != 0 || none.Text() != "" || none.Name() != "" {
+			t.Errorf("absent is %v", none.Kind())
+		}
+		for range none.Children() {
+			t.Error("absent has children")
+		}
+	}
+}
+
+func TestOutlineKeepsTheHashes(t *testing.T) {
+	text := `{"a":{"b":[1,{"c":2,"c":3}]},"d":[1.0,[],{}],"e":"x"}`
+	whole := root(t, text)
+	for depth := range 5 {
+		d, err := Outline([]byte(text), depth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !d.Root().Equal(whole) || d.Root().Spelled() != whole.Spelled() {
+			t.Errorf("depth %d: another hash", depth)
+		}
+		if depth > 0 && (!d.Root().Get("a").Equal(whole.Get("a")) || d.Root().Get("a").Opaque() != (depth == 1)) {
+			t.Errorf("depth %d: a is not as it should be", depth)
+		}
+		if depth == 0 && (len(d.nodes) != 1 || d.Root().Len() != 3) {
+			t.Errorf("depth 0 keeps %d nodes of %d", len(d.nodes), d.Root().Len())
+		}
+	}
+}
+
+func TestTooManyValuesAreOpaque(t *testing.T) {
+	text := `{"few":[1,2],"many":[` + strings.Repeat(`[1,2],`, 100) + `0],"more":{"x":1}}`
+	d, err := parse([]byte(text), MaxDepth, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := d.Root()
+	if !v.Equal(root(t, text)) {
+		t.Error("another hash")
+	}
+	if len(d.nodes) > 50 || !v.Get("many").Opaque() || v.Get("many").Len() != 101 || v.Get("few").Opaque() {
+		t.Errorf("%d nodes, many is opaque: %v (%d), few: %v", len(d.nodes), v.Get("many").Opaque(), v.Get("many").Len(), v.Get("few").Opaque())
+	}
+	other, _ := parse([]byte(strings.Replace(text, ",0]", ",1]", 1)), MaxDepth, 50)
+	if got := changes(v, other.Root()); got != "changed many" {
+		t.Errorf("changes: %s", got)
+	}
+}
+
+// changes lists the changes between two values, a word and a path each.
+func changes(a, b Value) string {
+	var all []string
+	Compare(a, b, nil, func(c *Change) bool {
+		s := c.Kind.String() + " " + c.Path.String()
+		if c.Kind == Moved {
+			s += fmt.Sprintf(" to %d", c.To)
+		}
+		all = append(all, s)
+		return true
+	})
+	return strings.Join(all, "; ")
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{`{"a":[1,2.50,{"b":null}],"a":true}`, `"\ud800\u0041"`, `[[[]]]`, `-0.0e-10`, ` {} `} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		d, err := Parse([]byte(s))
+		if valid := json.Valid([]byte(s)); (err == nil) != valid && !errors.Is(err, ErrDeep) {
+			t.Fatalf("Parse: %v, json.Valid: %v", err, valid)
+		}
+		if err != nil {
+			return
+		}
+		if got := changes(d.Root(), d.Root()); got != "" {
+			t.Errorf("differs from itself: %s", got)
+		}
+		// Written again by somebody else, it is the same.
+		dec := json.NewDecoder(strings.NewReader(s))
+		dec.UseNumber()
+		var v any
+		if dec.Decode(&v) != nil || strings.Contains(s, `\u`) || strings.ContainsRune(s, '�') {
+			return // a lone surrogate, or bytes that are no UTF-8: encoding/json replaces them
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), `\ufffd`) {
+			return
+		}
+		again, err := Parse(b)
+		if err != nil || !again.Root().Equal(d.Root()) {
+			t.Errorf("%q and %q differ (%v)", s, b, err)
+		}
+	})
+}

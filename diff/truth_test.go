@@ -1,0 +1,114 @@
+package diff
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// TestTruth goes through tables of small pairs of sessions, each with all that
+// is to be told of it and its class.
+func TestTruth(t *testing.T) {
+	names, err := filepath.Glob("testdata/truth/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no tables: %v", err)
+	}
+	cases := 0
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range txtar.Parse(data).Files {
+			cases++
+			t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar")+"/"+c.Name, func(t *testing.T) { truth(t, string(c.Data)) })
+		}
+	}
+	t.Logf("%d pairs", cases)
+}
+
+func truth(t *testing.T, text string) {
+	lines, want := parseTruth(text)
+	a, b := play(t, 'a', lines), play(t, 'b', lines)
+	got := verdicts(compare(t, a, b, Options{}))
+	if !verdictsFit(got, want) {
+		t.Errorf("told:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+	// The other way round it is the same number of places, whatever they mean.
+	if back := verdicts(compare(t, b, a, Options{})); (len(back) == 0) != (len(got) == 0) {
+		t.Errorf("the other way round:\n  %s", strings.Join(back, "\n  "))
+	}
+	for _, side := range [][]string{verdicts(compare(t, a, a, Options{})), verdicts(compare(t, b, b, Options{}))} {
+		if len(side) > 0 {
+			t.Errorf("a side differs from itself:\n  %s", strings.Join(side, "\n  "))
+		}
+	}
+}
+
+func parseTruth(text string) (lines, want []string) {
+	for _, l := range strings.Split(text, "\n") {
+		switch l = strings.TrimSpace(l); {
+		case l == "" || l[0] == '#':
+		case l[0] == '=':
+			want = append(want, strings.TrimSpace(l[1:]))
+		default:
+			lines = append(lines, l)
+		}
+	}
+	return lines, want
+}
+
+// verdicts are the differences of a report as a script writes them.
+func verdicts(r *Report) (all []string) {
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		if d.Path == "revision" { // see TestOpening
+			continue
+		}
+		s := fmt.Sprintf("%s %s %s %s", d.Class, d.Kind, d.In, d.Path)
+		s = strings.TrimSpace(s)
+		if d.What != "" {
+			s += " | " + d.What
+		}
+		if d.Times > 1 {
+			s += fmt.Sprintf(" x%d", d.Times)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// verdictsFit reports whether each verdict is wanted, and each that is wanted is there.
+// One that is wanted may leave the words out, or have a part of them.
+func verdictsFit(got, want []string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	left := slices.Clone(want)
+	for _, g := range got {
+		i := slices.IndexFunc(left, func(w string) bool { return verdictFits(g, w) })
+		if i < 0 {
+			return false
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return true
+}
+
+func verdictFits(got, want string) bool {
+	split := func(s string) (head, words, times string) {
+		if i := strings.LastIndex(s, " x"); i >= 0 && strings.Trim(s[i+2:], "0123456789") == "" {
+			s, times = s[:i], s[i+2:]
+		}
+		head, words, _ = strings.Cut(s, " | ")
+		return strings.TrimSpace(head), words, times
+	}
+	h, w, n := split(got)
+	wantH, wantW, wantN := split(want)
+	return h == wantH && strings.Contains(w, wantW) && n == wantN
+}
