@@ -227,7 +227,7 @@ func (a *assembler) note(exchange uint64, at time.Duration, payload []byte) {
 // stdio that it cuts are marked torn. Which frames of streams it cuts is in
 // pieces before it, and what it lacks of them is counted on the lane life, which
 // has none to cut.
-func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane) {
+func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane, why string) {
 	var frames, bytes uint64
 	for lane := range lost {
 		l, c := &lost[lane], &a.lanes[lane]
@@ -245,7 +245,7 @@ func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane) {
 		frames += l.Frames
 		c.Torn = l.Mid
 	}
-	e := tap.Event{Name: tap.EventGap, Bytes: bytes}
+	e := tap.Event{Name: tap.EventGap, Bytes: bytes, Error: why}
 	if frames > 0 {
 		e.From, e.To = a.st.NextSeq, a.st.NextSeq+frames-1
 		a.st.Gaps = append(a.st.Gaps, tap.Range{From: e.From, To: e.To})

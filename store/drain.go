@@ -131,7 +131,7 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 			c.Torn = c.Torn || d.allTorn || d.torn[s]
 		}
 		if lost := d.lost; lost != [tap.Lanes]lostLane{} {
-			asm.gap(asm.seg.last, lost)
+			asm.gap(asm.seg.last, lost, "")
 		}
 	}
 	asm.endAll()

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/binary"
 	"time"
 
@@ -73,10 +72,7 @@ func (q *queue) lose(lane tap.Lane, p []byte) {
 	if len(p) == 0 {
 		return
 	}
-	lost := &q.lost[lane]
-	lost.Bytes += uint64(len(p))
-	lost.Frames += uint64(bytes.Count(p, []byte{'\n'}))
-	lost.Mid = p[len(p)-1] != '\n'
+	q.lost[lane].add(p)
 	q.missed = true
 	q.keepLost()
 }

@@ -58,6 +58,7 @@ type Recorder struct {
 	closing chan struct{}
 	done    chan struct{}
 	ended   time.Time  // when Close was called; set before closing is closed
+	failure error      // why Close gave up; the committer's own
 	long    sync.Mutex // held over a life frame that is entered in pieces
 }
 

@@ -331,6 +331,7 @@ func TestScratchRoomIsSavedWhenTheStoreIsBack(t *testing.T) {
 	room := r.Room(tap.ToServer) // a pump blocks in its read with this
 	os.Rename(dir+"-away", dir)
 	waitFor(t, func() bool { return Stat(r.Path()).Frames > 100 })
+	waitFor(t, func() bool { return drained(r) }) // a full queue has no room for it yet
 	n := copy(room, "a request\n")
 	r.Record(tap.ToServer, n)
 	r.Close()

@@ -37,6 +37,10 @@ func TestMain(m *testing.M) {
 		if os.Getenv("MCPTAP_TEST_STREAMS") != "" {
 			victimOfStreams(dir)
 		}
+		if os.Getenv("MCPTAP_TEST_FULL") != "" {
+			victimOfFullDisk(dir)
+			return
+		}
 		victim(dir)
 		return
 	}

@@ -184,7 +184,7 @@ func feed(a *assembler, entries []entry, bytes func(*entry) []byte) {
 		case entryNote:
 			a.note(0, at, bytes(e))
 		case entryGap:
-			a.gap(at, parseLost(bytes(e)))
+			a.gap(at, parseLost(bytes(e)), "")
 		case entryPiece:
 			exchange, p := numbered(bytes(e))
 			a.piece(stream{exchange, tap.Lane(e.Lane)}, tap.Form(e.Form), e.Flags, at, p)
@@ -223,6 +223,8 @@ func (r *Recorder) commits(jobs <-chan *job, free chan<- *job) {
 	})
 	if alive {
 		r.finish()
+	} else {
+		r.abandon()
 	}
 }
 
@@ -243,6 +245,7 @@ func (r *Recorder) persist(try func() error) bool {
 		}
 		if r.isClosing() && time.Since(r.ended) > limit {
 			r.warn(err)
+			r.failure = err
 			if r.db.id != nil && errors.Is(err, fs.ErrNotExist) {
 				r.q.file.remove() // the recording was removed on purpose
 			}

@@ -154,6 +154,9 @@ func statusWord(info store.Info) string {
 		if info.Err != nil {
 			return "cut off, and the rest waits in its queue: " + escape(info.Err.Error())
 		}
+		if n := len(info.Gaps); n > 0 && info.Gaps[n-1].To+1 >= info.Frames {
+			return "cut off: the end could not be written"
+		}
 		return "cut off: the tap was killed"
 	case store.Damaged:
 		return "damaged"

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+	bolt "go.etcd.io/bbolt"
+)
+
+// abandon finishes a recording whose store failed to the end, for instance on a
+// full disk. What the queue holds is gone with the process where it is plain
+// memory, so the recording gets an account of that, which needs no more space
+// than the pages that earlier commits have given up. A mapped queue is left for
+// whoever opens the recording next, who may have more luck.
+func (r *Recorder) abandon() {
+	if r.q.file != nil || r.db.id == nil {
+		return
+	}
+	// If this fails too, the recording has no end and reads as cut off, which it is.
+	_ = r.db.update(func(tx *bolt.Tx) error {
+		asm, err := resume(tx)
+		if err != nil {
+			return err
+		}
+		asm.begin(asm.out)
+		lost, next := r.q.loseRest(asm)
+		at := asm.seg.last
+		if lost != [tap.Lanes]lostLane{} {
+			asm.gap(at, lost, r.reason())
+		}
+		asm.endAll()
+		if err := asm.commit(next).write(tx); err != nil {
+			return err
+		}
+		return writeEnd(tx, End{At: at, Cut: true})
+	})
+}
+
+// reason is what a recording says of a failure, without the directory, which is
+// nobody's business who is given the recording. Errors of bbolt name it in words.
+func (r *Recorder) reason() string {
+	return strings.ReplaceAll(r.failure.Error(), r.db.path, filepath.Base(r.db.path))
+}
+
+// loseRest accounts for all that the store does not have. asm is where the store
+// stopped: the frames of streams that have begun there are marked torn.
+func (q *queue) loseRest(asm *assembler) (lost [tap.Lanes]lostLane, next uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	begun := make(map[stream]bool)
+	for s, c := range asm.streams {
+		c.Torn, begun[s] = true, true
+	}
+	for next = q.drained; next < q.next; next++ {
+		e := &q.ring[next%ringEntries]
+		p := q.bytes(e)
+		switch e.Kind {
+		case entryData:
+			lost[e.Lane].add(p)
+		case entryNote:
+			lost[tap.Life].Bytes += uint64(len(p))
+			lost[tap.Life].Frames++
+		case entryGap:
+			for lane, l := range parseLost(p) {
+				lost[lane].join(l)
+			}
+		case entryPiece, entryEvent:
+			exchange, p := numbered(p)
+			lost[tap.Life].Bytes += uint64(len(p))
+			if s := (stream{exchange, tap.Lane(e.Lane)}); e.Kind == entryPiece && (e.Flags&pieceEnd == 0 || begun[s]) {
+				begun[s] = begun[s] && e.Flags&pieceEnd == 0
+				break
+			}
+			lost[tap.Life].Frames++
+		}
+	}
+	for lane := range lost {
+		lost[lane].join(q.lost[lane])
+	}
+	return lost, next
+}
+
+// add counts bytes that crossed.
+func (l *lostLane) add(p []byte) {
+	if len(p) > 0 {
+		l.join(lostLane{
+			Bytes:  uint64(len(p)),
+			Frames: uint64(bytes.Count(p, []byte{'\n'})),
+			Mid:    p[len(p)-1] != '\n',
+		})
+	}
+}
+
+// join counts what another account has, which came after.
+func (l *lostLane) join(after lostLane) {
+	if after != (lostLane{}) {
+		l.Bytes, l.Frames, l.Mid = l.Bytes+after.Bytes, l.Frames+after.Frames, after.Mid
+	}
+}
