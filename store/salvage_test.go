@@ -35,8 +35,9 @@ func TestSalvageWholeFile(t *testing.T) {
 	}
 }
 
-// TestSalvageAfterDamage flips bytes all over a file, and wants every frame of
-// every segment that was not hit, and an account of the others.
+// TestSalvageAfterDamage destroys some bytes here and there in a file, more than
+// a checksum can put right, and wants every frame of every segment that was not
+// hit, and an account of the others.
 func TestSalvageAfterDamage(t *testing.T) {
 	path, want := sample(t)
 	good := readAll(t, path)
@@ -51,7 +52,10 @@ func TestSalvageAfterDamage(t *testing.T) {
 	}
 	for at := int64(0); at < int64(len(good)); at += int64(step) {
 		content := slices.Clone(good)
-		content[at] ^= 0x40
+		hit := content[at:min(at+4, int64(len(content)))]
+		for i := range hit {
+			hit[i] ^= 0x40 << i
+		}
 		os.Remove(path)
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
@@ -66,14 +70,14 @@ func TestSalvageAfterDamage(t *testing.T) {
 		}
 		untouched := make(map[uint64]bool)
 		for _, p := range whole.frames {
-			if at >= p.off && at < p.off+int64(p.len) {
+			if at+4 > p.off && at < p.off+int64(p.len) {
 				continue
 			}
 			for n := range uint64(p.n) {
 				untouched[p.first+n] = true
 			}
 		}
-		partHit := slices.ContainsFunc(whole.parts, func(p place) bool { return at >= p.off && at < p.off+int64(p.len) })
+		partHit := slices.ContainsFunc(whole.parts, func(p place) bool { return at+4 > p.off && at < p.off+int64(p.len) })
 		var missing uint64
 		for _, r := range s.Report().Missing {
 			missing += r.To - r.From + 1
@@ -134,7 +138,7 @@ func TestSalvageLargeFrame(t *testing.T) {
 	writeSample(t, path, frames, 100, tap.PartSize)
 	content := readAll(t, path)
 	whole := mustSalvage(t, path)
-	content[whole.parts[1].off+100] ^= 1
+	copy(content[whole.parts[1].off+100:], "destroyed")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
