@@ -78,6 +78,16 @@ func (c *httpClient) response(request []byte, size int, buf []byte) error {
 	return nil
 }
 
+// insist sends a request, where r counts those that were broken off until it is
+// answered.
+func (c *httpClient) insist(request, buf []byte, r httpRow) error {
+	err := c.roundTrip(request, r.size, buf)
+	for ; err != nil && r.cuts != nil; err = c.again(request, r.size, buf) {
+		r.cuts.Add(1)
+	}
+	return err
+}
+
 // again sends a request on another connection.
 func (c *httpClient) again(request []byte, size int, buf []byte) error {
 	c.conn.Close()
@@ -130,7 +140,7 @@ func posts(host string, r httpRow) (res httpResult, err error) {
 		}
 		defer func() { c.conn.Close() }() // which may be another one by then
 		request, buf := c.post(body), make([]byte, 64<<10)
-		if err := c.roundTrip(request, r.size, buf); err != nil { // not counted: the connection
+		if err := c.insist(request, buf, r); err != nil { // not counted: the connection
 			return res, err
 		}
 		all.Go(func() {
@@ -138,11 +148,7 @@ func posts(host string, r httpRow) (res httpResult, err error) {
 			own := make([]time.Duration, 0, r.count)
 			for range r.count {
 				t := time.Now()
-				err := c.roundTrip(request, r.size, buf)
-				for ; err != nil && r.cuts != nil; err = c.again(request, r.size, buf) {
-					r.cuts.Add(1)
-				}
-				if err != nil {
+				if err := c.insist(request, buf, r); err != nil {
 					errs <- err
 					return
 				}

@@ -108,18 +108,24 @@ func (q *queue) unsettled() bool {
 	return q.missed
 }
 
-// pull hands the writer the next entries, until their bytes reach limit. more
-// says that some were left.
-func (q *queue) pull(into []entry, limit int) (entries []entry, more bool) {
+// pull appends the next entries to those that the writer has, until their bytes
+// reach limit. more says that some were left.
+func (q *queue) pull(entries []entry, limit int) (_ []entry, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	entries = into[:0]
 	for ; q.taken < q.next && limit > 0; q.taken++ {
 		e := q.ring[q.taken%ringEntries]
 		entries = append(entries, e)
 		limit -= int(e.N) + entryBytes
 	}
 	return entries, q.taken != q.next
+}
+
+// filling reports whether more than half of the queue is in use.
+func (q *queue) filling() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.fresh-len(q.free) > q.usable/2 || q.next-q.drained > ringEntries/2
 }
 
 // bytes returns the chunk of an entry.

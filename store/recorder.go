@@ -23,8 +23,11 @@ const (
 	pace = 15 * time.Millisecond
 	// birth is how long after its queue a recording's file is made.
 	birth = 30 * time.Millisecond
-	// commitBytes is how much one commit takes at most.
+	// commitBytes is how much one commit takes at most, unless it compresses
+	// well: then it takes more until there is about as much to write, or it has
+	// taken maxCommit.
 	commitBytes = 2 << 20
+	maxCommit   = 8 << 20
 	// closeLimit is how long Close waits for a disk that is slow or a file that
 	// somebody else holds, and failLimit for one that fails. What is not
 	// committed by then is left in the queue, for whoever opens the recording
@@ -170,11 +173,17 @@ func (r *Recorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte
 	}
 }
 
+// notes are memory for events that are being encoded.
+var notes = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+
 // Event implements [tap.StreamRecorder].
 func (r *Recorder) Event(exchange uint64, e tap.Event) {
-	payload := e.Encode()
+	room := notes.Get().(*[]byte)
+	payload := e.AppendJSON((*room)[:0])
 	if len(payload) <= maxNote {
 		r.q.note(exchange, payload)
+		*room = payload
+		notes.Put(room)
 		return
 	}
 	// An argv or a header of many pages. Two at once must not mix.

@@ -13,6 +13,7 @@ import (
 // A job is one commit on its way from the encoder to the committer.
 type job struct {
 	entries []entry
+	bytes   int  // of theirs that are in out
 	more    bool // entries were left behind
 	out     batch
 }
@@ -91,7 +92,13 @@ func (e *encoder) step() bool {
 	// Compression is for a disk that is the bottleneck. While more piles up and
 	// the committer was not waited for, the processor is.
 	r.asm.plain = j.more && e.wait < e.work/4
-	e.fill(j, false)
+	e.begin(j)
+	// What compresses well leaves room for more, so that a busy tap waits for the
+	// disk less often.
+	for j.more && len(j.out.buf) < commitBytes/2 && j.bytes < maxCommit {
+		e.pull(j)
+	}
+	r.asm.commit(e.next)
 	e.pressure(j)
 	done := time.Now()
 	e.jobs <- j
@@ -102,15 +109,27 @@ func (e *encoder) step() bool {
 	return true
 }
 
-// fill makes a batch of a job's entries; the last one ends all frames.
-func (e *encoder) fill(j *job, last bool) {
-	e.next += uint64(len(j.entries))
+// begin begins a batch with the entries that a job has.
+func (e *encoder) begin(j *job) {
+	j.bytes = 0
 	e.r.asm.begin(&j.out)
-	feed(e.r.asm, j.entries, e.r.q.bytes)
-	if last {
-		e.r.asm.endAll()
+	e.take(j, j.entries)
+}
+
+// pull takes the next entries to a batch.
+func (e *encoder) pull(j *job) {
+	had := len(j.entries)
+	j.entries, j.more = e.r.q.pull(j.entries, commitBytes)
+	e.take(j, j.entries[had:])
+}
+
+// take feeds the assembler.
+func (e *encoder) take(j *job, entries []entry) {
+	e.next += uint64(len(entries))
+	for i := range entries {
+		j.bytes += int(entries[i].N)
 	}
-	e.r.asm.commit(e.next)
+	feed(e.r.asm, entries, e.r.q.bytes)
 }
 
 // last makes the batches that only the end makes: what was lost and is not
@@ -134,31 +153,31 @@ func (e *encoder) last() {
 		if jobs = jobs[1:]; j == nil {
 			return
 		}
-		j.entries, more = q.pull(j.entries, commitBytes)
-		e.fill(j, !more)
+		j.entries, more = q.pull(j.entries[:0], commitBytes)
+		if e.begin(j); !more {
+			e.r.asm.endAll()
+		}
+		e.r.asm.commit(e.next)
 		e.jobs <- j
 	}
 }
 
-// pressure finds out whether the traffic is heavy.
+// pressure finds out whether the traffic is heavy. When the queue is filling up
+// it is the traffic that will wait for the writer, so that it must not give way.
 func (e *encoder) pressure(j *job) {
-	bytes := 0
-	for i := range j.entries {
-		bytes += int(j.entries[i].N)
-	}
-	if bytes >= busyBatch {
+	if j.bytes >= busyBatch {
 		e.quiet = 0
 	} else if e.quiet < calm {
 		e.quiet++
 	}
-	e.r.busy.Store(e.quiet < calm && !e.r.isClosing())
+	e.r.busy.Store(e.quiet < calm && !e.r.isClosing() && !e.r.q.filling())
 }
 
 // await pulls the next entries, when there are any. It reports false when the
 // recording is closed and none are left.
 func (r *Recorder) await(j *job) bool {
 	for {
-		if j.entries, j.more = r.q.pull(j.entries, commitBytes); len(j.entries) > 0 {
+		if j.entries, j.more = r.q.pull(j.entries[:0], commitBytes); len(j.entries) > 0 {
 			return true
 		}
 		if r.isClosing() {

@@ -73,17 +73,20 @@ type Call struct {
 	// dialect it is [Dialect].
 	Revision Revision
 	// At is when it was asked. FirstAnswer is when the first answer came, of
-	// any role, and End when what settled it did; both are 0 as long as there
-	// is no such thing.
+	// any role, and End when what settled it did, or when it was lost (see
+	// [NoteStreamEnded]); both are 0 as long as there is no such thing.
 	At, FirstAnswer, End time.Duration
 	// Status says how it stands; Answer names the message that settled it: an
-	// answer, the cancellation, or the news that its task has ended.
+	// answer, the cancellation, the news that its task has ended, or the frame
+	// that tells of the end of its HTTP exchange.
 	Status CallStatus
 	Answer Ref
 	// ErrorCode and ErrorText say why it failed: the code and message of a
-	// JSON-RPC error, or in ErrorText alone what a failed tool or task says.
+	// JSON-RPC error, or in ErrorText alone what a failed tool or task says, or
+	// the HTTP status that refused it, as soon as that is known.
 	ErrorCode, ErrorText string
-	// Cancel names the message that asked for its end, CancelledBy the lane of
+	// Cancel names the message that asked for its end, or the end of the exchange
+	// that did (see [NoteHungUp]), CancelledBy the lane of
 	// that ([ToServer]: the client asked; [Life]: nobody did), CancelReason
 	// the reason given.
 	Cancel       Ref

@@ -1,6 +1,7 @@
 package tap_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,13 +15,37 @@ import (
 // belong to none. It also checks what holds for all frames.
 func outline(t testing.TB, frames []tap.Frame) string {
 	t.Helper()
-	var tracker tap.Tracker
+	// The sessions of a recording of HTTP traffic are told by its heads.
+	var tracker interface {
+		Ended() []*tap.Call
+		Open() []*tap.Call
+	}
+	var add func(f *tap.Frame, m *tap.Message) []tap.Part
+	var event func(f *tap.Frame, e *tap.Event)
+	if slices.ContainsFunc(frames, func(f tap.Frame) bool { return bytes.Contains(f.Raw, []byte(`{"event":"connect"`)) }) {
+		all := &tap.SessionTracker{}
+		tracker, event = all, func(f *tap.Frame, e *tap.Event) { all.AddEvent(f, e) }
+		add = func(f *tap.Frame, m *tap.Message) []tap.Part { _, parts := all.Add(f, m); return parts }
+	} else {
+		one := &tap.Tracker{}
+		tracker, event, add = one, one.AddEvent, one.Add
+	}
 	var calls []*tap.Call
 	parts := map[tap.Ref][]tap.Part{}
 	last := map[tap.Ref]tap.Ref{} // where a call was handed over
 	for _, f := range frames {
-		m := tap.Peek(f.Raw)
-		got := tracker.Add(&f, &m)
+		var m tap.Message
+		var got []tap.Part
+		if f.Lane == tap.Life {
+			e, err := tap.ParseEvent(f.Raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			event(&f, &e)
+		} else {
+			m = tap.PeekFrame(&f)
+			got = add(&f, &m)
+		}
 		checkParts(t, &f, &m, got)
 		for _, p := range got {
 			parts[p.Call] = append(parts[p.Call], p)
@@ -72,7 +97,7 @@ func checkParts(t testing.TB, f *tap.Frame, m *tap.Message, got []tap.Part) {
 	t.Helper()
 	want := 1
 	switch {
-	case f.Lane != tap.ToServer && f.Lane != tap.ToClient:
+	case f.Lane != tap.ToServer && f.Lane != tap.ToClient, m.Kind == tap.Other:
 		want = 0
 	case m.Kind == tap.Batch:
 		want = len(m.Batch)
@@ -141,6 +166,9 @@ func writeCall(b *strings.Builder, c *tap.Call) {
 	if c.Status.Settled() {
 		fmt.Fprintf(b, " by %s after %v", refText(c.Answer), c.End-c.At)
 	}
+	if !c.Status.Settled() && c.End != 0 {
+		fmt.Fprintf(b, ", lost after %v", c.End-c.At)
+	}
 	if c.FirstAnswer != 0 && c.FirstAnswer != c.End {
 		fmt.Fprintf(b, ", first answer after %v", c.FirstAnswer-c.At)
 	}
@@ -196,6 +224,9 @@ func writePart(b *strings.Builder, p *tap.Part) {
 	}
 	if p.Via != (tap.Ref{}) {
 		fmt.Fprintf(b, " via %s", refText(p.Via))
+	}
+	if p.First != (tap.Ref{}) {
+		fmt.Fprintf(b, " of %s", refText(p.First))
 	}
 	if p.Clash != (tap.Ref{}) {
 		fmt.Fprintf(b, " clash %s", refText(p.Clash))

@@ -22,9 +22,11 @@ func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 // The sessions of the corpus, each with the calls that it is made of.
 func TestSessionCalls(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("..", "testdata", "sessions", "*.txtar"))
-	if err != nil || len(names) == 0 {
+	streams, _ := filepath.Glob(filepath.Join("..", "testdata", "sessions", "streams", "*.txtar"))
+	if err != nil || len(names) == 0 || len(streams) == 0 {
 		t.Fatalf("no sessions: %v", err)
 	}
+	names = append(names, streams...)
 	for _, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			data, err := os.ReadFile(name)
@@ -60,8 +62,8 @@ func golden(t *testing.T, name, got string) {
 const callsMark = "-- calls --\n"
 
 // The patterns, each as a few lines with the calls that they make below. A line
-// that begins with > goes to the server, one with < to the client, others are
-// for the reader; a number after the sign is the HTTP exchange. The lines are
+// that begins with > goes to the server, one with < to the client, one with . is
+// about the run, others are for the reader; a number after the sign is the HTTP exchange. The lines are
 // ten milliseconds apart.
 func TestCalls(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("testdata", "calls", "*.txt"))
@@ -91,7 +93,7 @@ func TestCalls(t *testing.T) {
 func lines(t testing.TB, text string) (frames []tap.Frame) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		lane, ok := map[byte]tap.Lane{'>': tap.ToServer, '<': tap.ToClient}[line[0]]
+		lane, ok := map[byte]tap.Lane{'>': tap.ToServer, '<': tap.ToClient, '.': tap.Life}[line[0]]
 		if !ok {
 			continue
 		}

@@ -167,10 +167,25 @@ const (
 	// NoteLetGo: too many calls waited without an open request, and this one
 	// was handed over before its end was seen.
 	NoteLetGo
+	// NoteRefused: it was refused by the HTTP status of the response alone, with
+	// no JSON-RPC answer. ErrorText has the status, Answer the end of the exchange.
+	NoteRefused
+	// NoteChallenged: that was a 401, which begins an authorization. The client
+	// asks the same again, as another call, when it has a token.
+	NoteChallenged
+	// NoteHungUp: it was cancelled by the end of its HTTP exchange, which the
+	// client closed (2026-07-28 basic/transports/streamable-http). Cancel is the
+	// end of the exchange.
+	NoteHungUp
+	// NoteStreamEnded: the HTTP exchange on which it was to be answered is over,
+	// and it was not. In 2026-07-28 it will not be, and End says when that was; in
+	// the legacy era a stream that is resumed may still bring the answer.
+	NoteStreamEnded
 )
 
 var noteNames = []string{
 	"clash", "token_clash", "duplicate_keys", "long", "null_id", "probe", "state_lost", "cancel_refused", "let_go",
+	"refused", "challenged", "hung_up", "stream_ended",
 }
 
 // Names returns the stable names of the notes in the set.

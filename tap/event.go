@@ -6,7 +6,8 @@ import (
 )
 
 // An Event is what the tap saw of the run itself. It travels as JSON in the Raw
-// of a [Life] frame. Which fields are set depends on Name.
+// of a [Life] frame. Which fields are set depends on Name. A field that is added
+// here is added to [Event.AppendJSON] too.
 type Event struct {
 	// Name says what happened; see the Event constants.
 	Name string `json:"event"`
@@ -32,7 +33,12 @@ type Event struct {
 	// Code is the server's exit status, or the status that the tap itself
 	// returned (exit, spawn_failed).
 	Code *int `json:"code,omitempty"`
-	// Error is a failure in words (spawn_failed, gap, broken, end).
+	// Error is a failure in words (spawn_failed, gap, broken, disconnect, end).
+	// On a request it says why there is no more of its head than this: what the
+	// client sent is not HTTP/1, or ended too early, or is too large. Such a
+	// request has no Method, Target and Header. On an end it says by whom and
+	// where the exchange was broken off, and then, after semicolons, what of it
+	// was not recorded and why.
 	Error string `json:"error,omitempty"`
 
 	// Listen is the address that the tap listens on, Upstream the origin that
@@ -57,13 +63,23 @@ type Event struct {
 	// Header has the fields in their order and spelling, each a name and a
 	// value (request, response). Values that are secret are masked.
 	Header [][2]string `json:"header,omitempty"`
-	// Masked names the header fields whose values were replaced by pseudonyms.
+	// Masked names what was replaced by pseudonyms, each once. An entry of one
+	// word is a header field, in the spelling that it came in (request, response),
+	// or a trailer field (end). The others are "target NAME", a parameter of the
+	// target, such as "target code" (request); "body NAME", a member of a JSON
+	// body or a parameter of a form, such as "body access_token" (end); and
+	// "endpoint NAME", a parameter of the URL that an HTTP+SSE server names in
+	// its first event, such as "endpoint sessionId" (end). A body that could not
+	// be masked was not recorded, which Error says (end).
 	Masked []string `json:"masked,omitempty"`
 	// Trailer has the fields after a chunked body (end).
 	Trailer [][2]string `json:"trailer,omitempty"`
 	// By says who did it: client, server or tap. The tap answers by itself when
 	// the upstream cannot be reached (response, end, rewrite, disconnect).
 	By string `json:"by,omitempty"`
+	// HalfClosed says that the client had closed its side of the connection before
+	// the response was over, whoever ended that: so clients hang up (end).
+	HalfClosed bool `json:"half_closed,omitempty"`
 	// Coding is the content coding that was decoded, or that could not be,
 	// which Error then says (end).
 	Coding string `json:"coding,omitempty"`
@@ -100,15 +116,6 @@ const (
 	EventRewrite    = "rewrite"    // the tap changed what it forwarded
 	EventEnd        = "end"        // an exchange is over
 )
-
-// Encode returns the event as one JSON object without a newline.
-func (e Event) Encode() []byte {
-	b, err := json.Marshal(e)
-	if err != nil { // strings and numbers only: cannot happen
-		panic(err)
-	}
-	return b
-}
 
 // ParseEvent reads the event in a [Life] frame's Raw.
 func ParseEvent(raw []byte) (Event, error) {

@@ -131,7 +131,7 @@ func (x *Facts) answer(state *Finding, m *Message) {
 	key := appendIDKey(nil, m.ID)
 	result := gjson.ParseBytes(m.Result)
 	switch {
-	case state.Initialize != nil && string(key) == string(state.Initialize):
+	case state.Initialize != nil && string(key) == string(state.Initialize) && !state.ofProbe(key, m, result):
 		state.Initialize = nil
 		if m.Kind == Response {
 			x.initialized(state, result)
@@ -150,6 +150,17 @@ func (x *Facts) answer(state *Finding, m *Message) {
 			x.Revision = x.Requested
 		}
 	}
+}
+
+// ofProbe reports whether an answer with the id of an open initialize is that of a
+// server/discover with the same id: a client that gave up waiting for it may use
+// its id again. A result says whose it is; an error is taken for that of the probe,
+// which was asked first.
+func (state *Finding) ofProbe(key []byte, m *Message, result gjson.Result) bool {
+	if state.Discover == nil || string(key) != string(state.Discover) {
+		return false
+	}
+	return m.Kind == ErrorResponse || member(result, "supportedVersions").Exists()
 }
 
 // initialized reads the result of an initialize, which ends all doubt about

@@ -96,6 +96,21 @@ var factSessions = []struct{ name, text, want string }{
 		> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{` + modernMeta + `}}
 		< {"jsonrpc":"2.0","id":2,"result":{}}`,
 		`{"era":"modern","revision":"2026-07-28","requested":"2026-07-28","client":{"name":"cli","version":"3"},"client_capabilities":{"elicitation":{}}}`},
+	{"a probe refused late, its id used for initialize", probeSession + `
+		> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
+		< {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}
+		< {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"srv"}}}`,
+		`{"era":"legacy","revision":"2025-06-18","requested":"2025-11-25","client":{"name":"cli","version":"3"},"server":{"name":"srv"},"client_capabilities":{"elicitation":{}}}`},
+	{"a probe answered late, its id used for initialize", probeSession + `
+		> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
+		< {"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}
+		< {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"srv"}}}`,
+		`{"era":"legacy","revision":"2025-06-18","requested":"2025-11-25","client":{"name":"cli","version":"3"},"server":{"name":"srv"},"client_capabilities":{"elicitation":{}}}`},
+	{"a probe without an answer, its id used for initialize", probeSession + `
+		> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
+		< {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"srv"}}}
+		< {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}`,
+		`{"era":"legacy","revision":"2025-06-18","requested":"2025-11-25","client":{"name":"cli","version":"3"},"server":{"name":"srv"},"client_capabilities":{"elicitation":{}}}`},
 	{"the answer of another request", `
 		> {"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocolVersion":"2025-11-25"}}
 		< {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"wrong"}}

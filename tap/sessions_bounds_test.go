@@ -234,7 +234,7 @@ func TestSessionTrackerLetsGo(t *testing.T) {
 		t.Fatalf("%d calls were handed over, want %d", len(ended), more)
 	}
 	for i, x := range ended {
-		if x.Exchange != uint64(i+1) || x.Status != tap.CallPending || x.Notes != tap.NoteLetGo {
+		if x.Exchange != uint64(i+1) || x.Status != tap.CallPending || x.Notes != tap.NoteLetGo|tap.NoteStreamEnded {
 			t.Errorf("call %d: %+v", i, x)
 		}
 	}

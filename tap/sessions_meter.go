@@ -22,7 +22,7 @@ func NewSessionMeter(s *Stats, session int) *SessionMeter {
 // Add takes the next frame, whose Raw must be whole.
 func (m *SessionMeter) Add(f *Frame) {
 	if f.Lane == Life {
-		m.tell(f, nil)
+		m.event(f)
 		return
 	}
 	if f.Exchange == 0 || !m.sessions.asks(f) {
@@ -32,7 +32,22 @@ func (m *SessionMeter) Add(f *Frame) {
 		return
 	}
 	message := PeekFrame(f)
-	m.AddMessage(f, &message)
+	if meter := m.meter(m.tell(f, &message)); meter != nil {
+		meter.add(f, &message)
+	}
+}
+
+// event takes a frame about the run.
+func (m *SessionMeter) event(f *Frame) {
+	e, err := ParseEvent(f.Raw)
+	if err != nil {
+		e = Event{}
+	}
+	n := m.sessions.AddEvent(f, &e)
+	m.letGo()
+	if meter := m.meters[n]; meter != nil {
+		meter.AddEvent(f, &e)
+	}
 }
 
 // AddMessage takes the next frame with what is known of its message; see
@@ -43,23 +58,28 @@ func (m *SessionMeter) AddMessage(f *Frame, message *Message) {
 	}
 }
 
-// tell returns the session of a frame, -1 for one that does not count, and counts the calls of those that are
-// not kept any more.
+// tell returns the session of a frame that is not about the run, -1 for one that
+// does not count.
 func (m *SessionMeter) tell(f *Frame, message *Message) int {
-	if f.Exchange == 0 && f.Lane != Life {
+	if f.Exchange == 0 {
 		return 1 // the only one
 	}
 	n := m.sessions.Add(f, message)
 	if m.sessions.Replays() > 0 {
 		n = -1 // it has been counted
 	}
+	m.letGo()
+	return n
+}
+
+// letGo counts the calls of sessions that are not kept any more.
+func (m *SessionMeter) letGo() {
 	for _, x := range m.sessions.forgotten {
 		if meter := m.meters[x.Number]; meter != nil {
 			meter.letGo()
 			delete(m.meters, x.Number)
 		}
 	}
-	return n
 }
 
 // meter returns the meter of a session, nil for one that is not wanted.

@@ -3,11 +3,14 @@ package tap_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/transcript"
 )
 
 // crowd makes the frames of some sessions, of which every kind has some, that use
@@ -146,5 +149,49 @@ func TestSessionMeterLetsGo(t *testing.T) {
 	}
 	if want := fmt.Sprint([]string{fmt.Sprint("tools/list", many, many)}); fmt.Sprint(statuses) != want {
 		t.Errorf("%v, want %v", statuses, want)
+	}
+}
+
+// What the ends of exchanges say of calls counts the same as with a Tracker.
+func TestSessionMeterOnStreams(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join("..", "testdata", "sessions", "streams", "*.txtar"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, frames, err := transcript.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		metered, tracked := tap.NewStats("r", 5), tap.NewStats("r", 5)
+		meter, tracker := tap.NewSessionMeter(metered, 0), &tap.SessionTracker{}
+		for i := range frames {
+			f := &frames[i]
+			meter.Add(f)
+			m := tap.PeekFrame(f)
+			tracker.Add(f, &m)
+			for _, c := range tracker.Ended() {
+				tracked.Add(c)
+			}
+		}
+		meter.Finish(time.Hour)
+		tracked.Finish(tracker.Open(), time.Hour)
+		if got, want := describeStats(metered), describeStats(tracked); got != want || got == "" {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+		}
+		for _, c := range metered.Waiting() {
+			if c.Took >= time.Minute && strings.Contains(name, "2026") {
+				t.Errorf("%s: %s waits for %v, although its stream is over", name, c.Method, c.Took)
+			}
+		}
+		for _, g := range metered.Groups() {
+			if g.Method == "initialize" && g.Statuses.Errors() > 0 {
+				t.Errorf("%s: a challenge counts as an error of %s", name, g.Method)
+			}
+		}
 	}
 }

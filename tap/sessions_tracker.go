@@ -21,18 +21,35 @@ type SessionTracker struct {
 // Add takes the next frame and its message and returns what [Tracker.Add] of its
 // session does. Session is the frame's, as [Sessions.Add] has it.
 func (t *SessionTracker) Add(f *Frame, m *Message) (session int, parts []Part) {
+	if f.Lane == Life {
+		e, err := ParseEvent(f.Raw)
+		if err != nil {
+			e = Event{}
+		}
+		return t.AddEvent(f, &e), nil
+	}
 	session = t.Sessions.Add(f, m)
-	return session, t.track(session, f, m)
+	t.turn(session)
+	if first := t.Sessions.Replays(); first > 0 {
+		return session, t.replay(f, m, first)
+	}
+	parts = t.used.Add(f, m)
+	t.ended = append(t.ended, t.used.Ended()...)
+	return session, parts
 }
 
-// AddEvent is Add for a frame about the run whose event was read already.
+// AddEvent is Add for a frame about the run whose event was read already; see
+// [Tracker.AddEvent].
 func (t *SessionTracker) AddEvent(f *Frame, e *Event) (session int) {
 	session = t.Sessions.AddEvent(f, e)
-	t.track(session, f, nil)
+	t.turn(session)
+	t.used.AddEvent(f, e)
+	t.ended = append(t.ended, t.used.Ended()...)
 	return session
 }
 
-func (t *SessionTracker) track(session int, f *Frame, m *Message) []Part {
+// turn chooses the Tracker of a session.
+func (t *SessionTracker) turn(session int) {
 	t.in, t.used = t.Sessions.open[session], &t.none
 	clear(t.ended)
 	t.ended = t.ended[:0]
@@ -43,12 +60,6 @@ func (t *SessionTracker) track(session int, f *Frame, m *Message) []Part {
 		}
 		t.used = t.in.tracker
 	}
-	if first := t.Sessions.Replays(); first > 0 {
-		return t.replay(f, m, first)
-	}
-	parts := t.used.Add(f, m)
-	t.ended = append(t.ended, t.used.Ended()...)
-	return parts
 }
 
 // replay makes the parts of a frame that repeats another. The Tracker knows that

@@ -57,7 +57,7 @@ func NewStats(recording string, slowest int) *Stats {
 // Add counts a call that a [Tracker] has handed over.
 func (s *Stats) Add(c *Call) {
 	end := c.End
-	if !c.Status.Settled() && len(c.Parts) > 0 { // let go: what came of it is not known
+	if !c.Status.Settled() && end == 0 && len(c.Parts) > 0 { // let go: what came of it is not known
 		end = c.Parts[len(c.Parts)-1].At
 	}
 	s.count(c, end)
@@ -68,7 +68,7 @@ func (s *Stats) Add(c *Call) {
 func (s *Stats) Finish(open []*Call, end time.Duration) {
 	for _, c := range open {
 		at := c.End
-		if !c.Status.Settled() {
+		if !c.Status.Settled() && at == 0 {
 			at = end
 		}
 		s.count(c, at)
@@ -82,8 +82,13 @@ func (s *Stats) Finish(open []*Call, end time.Duration) {
 	s.handshake, s.useful = moment{}, moment{}
 }
 
-// count counts a call of which nothing is known beyond end.
+// count counts a call of which nothing is known beyond end. One that was refused
+// with a challenge (HTTP 401) counts for nothing: it has not reached the server's
+// tools, and the client asks it again, with a token, as another call.
 func (s *Stats) count(c *Call, end time.Duration) {
+	if c.Notes&NoteChallenged != 0 {
+		return
+	}
 	status, took, answered := outcome(c, max(end-c.At, 0))
 	g := s.group(c)
 	g.Statuses[status]++
@@ -149,14 +154,13 @@ func (s *Stats) group(c *Call) *StatsGroup {
 	return s.newGroup(k)
 }
 
-// plainGroup finds the group of a call of the client's that is in no other,
-// without a copy of the method or the name.
-func (s *Stats) plainGroup(method, name []byte) *StatsGroup {
-	s.key = appendStatsKey(s.key[:0], ToServer, false, method, name)
+// plainGroup finds the group of a call without a copy of the method or the name.
+func (s *Stats) plainGroup(lane Lane, nested bool, method, name []byte) *StatsGroup {
+	s.key = appendStatsKey(s.key[:0], lane, nested, method, name)
 	if g := s.groups[string(s.key)]; g != nil {
 		return g
 	}
-	return s.newGroup(StatsKey{Lane: ToServer, Method: string(method), Name: string(name)})
+	return s.newGroup(StatsKey{Lane: lane, Nested: nested, Method: string(method), Name: string(name)})
 }
 
 // newGroup makes the group whose key has just been written to s.key, or finds

@@ -69,7 +69,8 @@ func (g *glance) readFrame(f *Frame) bool {
 // read reads a message and reports whether it is a request, a successful
 // response, progress or a log message, in plain JSON, with nothing else in it by
 // which a message is tied to others: no input or task asked for or given, no
-// related task, no isError but false, no wish for log messages.
+// related task, no elicitation by name, no isError but false, no wish for log
+// messages.
 func (g *glance) read(raw []byte) bool {
 	*g = glance{b: raw}
 	if len(raw) > maxGlance {
@@ -126,7 +127,7 @@ func (g *glance) paramsMember(name []byte) bool {
 		return false
 	case "progressToken":
 		return g.once(glanceToken) && g.readID(&g.token)
-	case "task", "requestState", "inputResponses":
+	case "task", "requestState", "inputResponses", "elicitationId":
 		return false
 	}
 	return g.value(2)

@@ -9,10 +9,10 @@ import (
 
 // A Meter makes the [Stats] of one session out of its frames. What is tied to
 // what a [Tracker] decides, but it is not asked about the bulk of the traffic:
-// an ordinary request of the client that is answered, with or without progress,
-// before anything else crosses than other such messages. It would hand over a
-// call of these messages, and decide nothing else differently for having seen
-// them. Such requests are held back until something comes for which the Tracker
+// an ordinary request of the client that is answered, with or without progress
+// and ordinary questions of the server in between, before anything else crosses
+// than other such messages. It would hand over a call of these messages, and
+// decide nothing else differently for having seen them. Such requests are held back until something comes for which the Tracker
 // has to know them. The result is the same.
 //
 // Its memory grows with the requests that are open and no further. Make one
@@ -20,10 +20,12 @@ import (
 type Meter struct {
 	stats   *Stats
 	tracker Tracker
-	// held are the requests that the Tracker does not know of by their ids,
-	// tokens those of them with a token by that, spare memory for others.
-	held, tokens map[heldKey]*heldRequest
-	spare        []*heldRequest
+	// held are the client's requests that the Tracker does not know of by their
+	// ids, tokens those of them with a token by that, asked the server's by their
+	// ids; newest is the last of held, spare memory for others.
+	held, tokens, asked map[heldKey]*heldRequest
+	newest              *heldRequest
+	spare               []*heldRequest
 	// owed is what was counted of calls while they were held.
 	owed    map[Ref]int64
 	glance  glance
@@ -33,7 +35,8 @@ type Meter struct {
 // NewMeter makes a Meter that adds to s.
 func NewMeter(s *Stats) *Meter {
 	return &Meter{
-		stats: s, held: map[heldKey]*heldRequest{}, tokens: map[heldKey]*heldRequest{}, owed: map[Ref]int64{},
+		stats: s, held: map[heldKey]*heldRequest{}, tokens: map[heldKey]*heldRequest{}, asked: map[heldKey]*heldRequest{},
+		owed: map[Ref]int64{},
 	}
 }
 
@@ -60,6 +63,12 @@ type heldRequest struct {
 	hasToken bool
 	// progress are the bytes of the progress notifications that came for it.
 	progress int64
+	// older and newer are its neighbours among the client's.
+	older, newer *heldRequest
+	// within is the request for the sake of which the server asks, open how many
+	// questions of the server there are for the sake of this one.
+	within *heldRequest
+	open   int
 }
 
 // Add takes the next frame, whose Raw must be whole.
@@ -74,6 +83,14 @@ func (m *Meter) Add(f *Frame) {
 	m.AddMessage(f, &m.message)
 }
 
+// add is Add for a frame whose message was read already.
+func (m *Meter) add(f *Frame, message *Message) {
+	if f.Lane != ToServer && f.Lane != ToClient || m.glance.readFrame(f) && m.ordinary(f) {
+		return
+	}
+	m.AddMessage(f, message)
+}
+
 // AddMessage takes the next frame with what is known of its message, from a
 // [FrameScanner] where the frame is too large to hold.
 func (m *Meter) AddMessage(f *Frame, message *Message) {
@@ -82,6 +99,29 @@ func (m *Meter) AddMessage(f *Frame, message *Message) {
 	}
 	m.release()
 	m.track(f, message)
+}
+
+// AddEvent takes the next frame if it is about the run, with what it says; see
+// [Tracker.AddEvent].
+func (m *Meter) AddEvent(f *Frame, e *Event) {
+	if e.Name != EventEnd && (e.Name != EventResponse || ordinaryStatus(e.Status)) {
+		return
+	}
+	if m.holds(f.Exchange) {
+		m.release()
+	}
+	m.tracker.AddEvent(f, e)
+	m.count()
+}
+
+// holds reports whether a request of an exchange is held.
+func (m *Meter) holds(exchange uint64) bool {
+	for r := m.newest; r != nil; r = r.older {
+		if r.frame.Exchange == exchange {
+			return true
+		}
+	}
+	return false
 }
 
 // Finish says that the recording is over, or, while it is live, how far it is.
@@ -97,6 +137,11 @@ func (m *Meter) Finish(end time.Duration) {
 // track gives a message to the Tracker.
 func (m *Meter) track(f *Frame, message *Message) {
 	m.tracker.Add(f, message)
+	m.count()
+}
+
+// count counts the calls that have just ended.
+func (m *Meter) count() {
 	for _, c := range m.tracker.Ended() {
 		m.pay(c)
 		m.stats.Add(c)
@@ -113,15 +158,20 @@ func (m *Meter) pay(c *Call) {
 
 // release gives all held requests to the Tracker.
 func (m *Meter) release() {
-	if len(m.held) == 0 {
+	if len(m.held)+len(m.asked) == 0 {
 		return
 	}
 	var all []*heldRequest
 	for _, r := range m.held {
 		all = append(all, r)
 	}
+	for _, r := range m.asked {
+		all = append(all, r)
+	}
 	clear(m.held)
 	clear(m.tokens)
+	clear(m.asked)
+	m.newest = nil
 	slices.SortFunc(all, func(a, b *heldRequest) int { return cmp.Compare(a.frame.Seq, b.frame.Seq) })
 	for _, r := range all {
 		if r.progress > 0 {
@@ -139,19 +189,13 @@ func (m *Meter) ordinary(f *Frame) bool {
 	g := &m.glance
 	switch {
 	case g.kind == Response && f.Lane == ToClient:
-		r := m.held[m.key(g.id)]
-		if r == nil {
-			return false
-		}
-		m.answered(r, f)
-		delete(m.held, m.key(g.id))
-		if r.hasToken {
-			delete(m.tokens, r.token)
-		}
-		m.spare = append(m.spare, r)
-		return true
+		return m.answeredByServer(f)
+	case g.kind == Response:
+		return m.answeredByClient(f)
 	case g.kind == Request && f.Lane == ToServer && f.Form != FormEvent:
-		return m.mayHold() && m.hold(f)
+		return m.mayHold(ToServer) && m.hold(f)
+	case g.kind == Request && f.Lane == ToClient:
+		return m.mayHold(ToClient) && m.holdQuestion(f)
 	case g.kind == Notification && f.Lane == ToClient && g.token.size() > 0:
 		r := m.tokens[m.key(g.token)]
 		if r != nil {
@@ -170,23 +214,41 @@ func (t *Tracker) logs() bool {
 	return n > 0
 }
 
-// mayHold reports whether the Tracker can do without the request that was
-// glanced at, if its answer is ordinary.
-func (m *Meter) mayHold() bool {
+// answeredByServer takes the answer to a request that is held. What the server
+// asked for the sake of it must not be left behind.
+func (m *Meter) answeredByServer(f *Frame) bool {
+	id := m.key(m.glance.id)
+	r := m.held[id]
+	if r == nil || r.open > 0 {
+		return false
+	}
+	m.answered(r, f)
+	delete(m.held, id)
+	if r.hasToken {
+		delete(m.tokens, r.token)
+	}
+	m.unlink(r)
+	m.spare = append(m.spare, r)
+	return true
+}
+
+// mayHold reports whether the Tracker can do without the request of a lane that
+// was glanced at, if its answer is ordinary.
+func (m *Meter) mayHold(lane Lane) bool {
 	t, g := &m.tracker, &m.glance
 	switch string(g.method.of(g.b)) {
-	case "initialize", "server/discover", "elicitation/create", "subscriptions/listen",
+	case "initialize", "server/discover", "subscriptions/listen",
 		"tasks/get", "tasks/result", "tasks/update", "tasks/cancel":
 		return false
 	}
 	switch {
-	case len(m.held) == maxHeld:
+	case len(m.held)+len(m.asked) == maxHeld:
 		return false
 	case len(t.long) > 0: // an id or a token of the request may have been theirs
 		return false
 	}
 	// Of several requests with one id the oldest is answered.
-	side := &t.pairer.sides[ToServer]
+	side := &t.pairer.sides[lane]
 	if len(side.open) == 0 {
 		return true
 	}
@@ -204,42 +266,76 @@ func (m *Meter) hold(f *Frame) bool {
 	if m.held[id] != nil {
 		return false
 	}
-	r := &heldRequest{}
-	if n := len(m.spare); n > 0 {
-		r, m.spare = m.spare[n-1], m.spare[:n-1]
-	}
-	// A frame keeps alive what was stored with it, so this is a copy.
-	r.buf = append(r.buf[:0], f.Raw...)
-	r.frame = *f
-	r.frame.Raw = r.buf
-	r.method, r.name, r.progress = g.method, span{}, 0
-	if isNamed(string(r.method.of(r.buf))) {
-		r.name = g.name
-	}
+	r := m.keep(f)
 	m.held[id] = r
+	m.link(r)
 	if r.token, r.hasToken = m.key(g.metaToken), g.metaToken.size() > 0; r.hasToken {
 		m.tokens[r.token] = r
 	}
 	return true
 }
 
+// keep copies the request that was glanced at, as a frame keeps alive what was
+// stored with it.
+func (m *Meter) keep(f *Frame) *heldRequest {
+	r := &heldRequest{}
+	if n := len(m.spare); n > 0 {
+		r, m.spare = m.spare[n-1], m.spare[:n-1]
+	}
+	buf := append(r.buf[:0], f.Raw...)
+	*r = heldRequest{frame: *f, buf: buf, method: m.glance.method}
+	r.frame.Raw = buf
+	if isNamed(string(r.method.of(buf))) {
+		r.name = m.glance.name
+	}
+	return r
+}
+
+// link and unlink keep the client's requests in order.
+func (m *Meter) link(r *heldRequest) {
+	r.older = m.newest
+	if r.older != nil {
+		r.older.newer = r
+	}
+	m.newest = r
+}
+
+func (m *Meter) unlink(r *heldRequest) {
+	if r.older != nil {
+		r.older.newer = r.newer
+	}
+	if r.newer != nil {
+		r.newer.older = r.older
+	} else {
+		m.newest = r.older
+	}
+	r.older, r.newer = nil, nil
+}
+
 // answered counts the call of a held request and its answer.
 func (m *Meter) answered(r *heldRequest, f *Frame) {
 	s, took := m.stats, max(f.At-r.frame.At, 0)
-	method := r.method.of(r.buf)
-	g := s.plainGroup(method, r.name.of(r.buf))
+	method, asker := r.method.of(r.buf), r.frame.Lane
+	g := s.plainGroup(asker, r.within != nil, method, r.name.of(r.buf))
 	g.Statuses[CallDone]++
 	g.Latency.Add(took)
-	g.BytesToServer += frameSize(&r.frame)
-	g.BytesToClient += frameSize(f) + r.progress
-	if !s.useful.known || f.At < s.useful.at {
+	up, down := frameSize(&r.frame), frameSize(f)+r.progress
+	if asker == ToClient {
+		up, down = down, up
+	}
+	g.BytesToServer += up
+	g.BytesToClient += down
+	if asker == ToServer && (!s.useful.known || f.At < s.useful.at) {
 		s.succeeded(string(method), f.At)
 	}
 	if s.slowest.wants(took) {
 		message := PeekFrame(&r.frame)
 		c := Call{
-			Ref: Ref{Seq: r.frame.Seq}, Lane: ToServer, Method: message.Method, Subject: strings.Clone(Subject(message)),
+			Ref: Ref{Seq: r.frame.Seq}, Lane: asker, Method: message.Method, Subject: strings.Clone(Subject(message)),
 			Answer: Ref{Seq: f.Seq}, At: r.frame.At,
+		}
+		if r.within != nil {
+			c.Parent = Ref{Seq: r.within.frame.Seq}
 		}
 		s.slowest.add(newStatsCall(s.recording, &c, CallDone, took))
 	}

@@ -1,12 +1,8 @@
 package tap
 
 import (
-	"bytes"
 	"encoding/json"
-	"strconv"
 	"time"
-
-	"github.com/tidwall/gjson"
 )
 
 // LaneCounts is a number for each lane. As JSON it is an object with the names
@@ -58,7 +54,8 @@ type Tally struct {
 	// Errors counts the messages that tell of a failure, both ways: error
 	// responses, results with isError, and what is no message at all where one
 	// should be. Each element of a batch counts. So does each response of HTTP
-	// with a status that [FailedStatus] names, whatever its body says.
+	// with a status that [FailedStatus] names, whatever its body says: a refusal
+	// with an error in its body is two frames that say so.
 	Errors uint64 `json:"errors"`
 	// Invalid counts those of Errors that are no message, by a cheap rule: a
 	// frame is taken for a message if its beginning reads like an envelope up
@@ -78,7 +75,13 @@ type Tally struct {
 	Finding Finding `json:"finding,omitzero"`
 	// Sessions counts the sessions of a recording of HTTP traffic.
 	Sessions SessionCount `json:"sessions,omitzero"`
+	// Looking are the exchanges whose requests bring no message, such as GET, and
+	// that have no response yet: the last of them, see [FailedStatus].
+	Looking []uint64 `json:"looking,omitempty"`
 }
+
+// maxLooking is how many of those are remembered.
+const maxLooking = 256
 
 // Add counts a frame whose Raw is whole.
 func (t *Tally) Add(f *Frame) {
@@ -142,32 +145,6 @@ func (t *Tally) message(lane Lane, m *Message) {
 // that named itself in no answer yet may do so in any.
 func (t *Tally) ofAnother(f *Frame, m *Message) bool {
 	return f.Exchange != 0 && t.Finding.Settled && m.Kind != Response
-}
-
-// FailedStatus reports whether an HTTP status by itself tells of a failure: 500
-// and above. Those from 400 on do not, since conversations in which nothing is
-// wrong have them: a 401 begins an authorization, a 404 answers who looks for
-// metadata at a place where a server has none, and a 405 says that there is no
-// stream to GET or no session to DELETE (basic/transports, basic/authorization).
-// Where one of them refuses a message, its body is a JSON-RPC error as a rule,
-// and counts as that.
-func FailedStatus(status int) bool { return status >= 500 }
-
-// event counts what the head of a response tells of: a failure, or whether a
-// session may begin.
-func (t *Tally) event(f *Frame) {
-	if f.Lane != Life || !bytes.Contains(f.Raw, []byte(`"status"`)) || !gjson.ValidBytes(f.Raw) {
-		return
-	}
-	e := gjson.ParseBytes(f.Raw)
-	status, err := strconv.Atoi(member(e, "status").Raw)
-	if err != nil || member(e, "event").Str != EventResponse {
-		return
-	}
-	t.Sessions.Response(f.Exchange, status)
-	if FailedStatus(status) {
-		t.Errors++
-	}
 }
 
 func (t *Tally) failures(m *Message) {

@@ -93,8 +93,9 @@ func TestTallyCountsStatuses(t *testing.T) {
 		{string(Event{Name: EventResponse, Proto: "HTTP/1.1", Status: 200, Reason: "OK"}.Encode()), 0},
 		{string(Event{Name: EventResponse, Status: 202}.Encode()), 0},
 		{string(Event{Name: EventResponse, Status: 401, Header: [][2]string{{"WWW-Authenticate", "Bearer"}}}.Encode()), 0},
-		{string(Event{Name: EventResponse, Status: 404}.Encode()), 0},
-		{string(Event{Name: EventResponse, Status: 405}.Encode()), 0},
+		{string(Event{Name: EventResponse, Status: 400}.Encode()), 1},
+		{string(Event{Name: EventResponse, Status: 404}.Encode()), 1},
+		{string(Event{Name: EventResponse, Status: 405}.Encode()), 1},
 		{string(Event{Name: EventResponse, Status: 500}.Encode()), 1},
 		{string(Event{Name: EventResponse, Status: 502, By: "tap"}.Encode()), 1},
 		{"{ \"status\" : 503,\n\"event\":\"response\" }\n", 1},
@@ -112,6 +113,27 @@ func TestTallyCountsStatuses(t *testing.T) {
 		if tally.Errors != c.want || tally.Invalid != 0 || tally.Frames[Life] != 1 {
 			t.Errorf("%s: %+v", c.raw, tally)
 		}
+	}
+	looking := func(method string, status int) uint64 {
+		var tally Tally
+		head := Event{Name: EventRequest, Method: method, Target: "/mcp", Header: [][2]string{{"Accept", "text/event-stream"}}}
+		for i, e := range []Event{head, {Name: EventResponse, Status: 103}, {Name: EventResponse, Status: status}, {Name: EventEnd}} {
+			tally.Add(&Frame{Seq: uint64(i + 1), Lane: Life, Exchange: 7, Raw: e.Encode()})
+		}
+		if len(tally.Looking) > 0 {
+			t.Errorf("after the end of an exchange: %+v", tally)
+		}
+		return tally.Errors
+	}
+	for _, method := range []string{"GET", "DELETE", "HEAD", "OPTIONS"} {
+		for status, want := range map[int]uint64{200: 0, 401: 0, 404: 0, 405: 0, 400: 1, 403: 1, 409: 1, 500: 1} {
+			if got := looking(method, status); got != want {
+				t.Errorf("%s is answered with %d: %d errors", method, status, got)
+			}
+		}
+	}
+	if looking("POST", 401) != 0 || looking("POST", 404) != 1 || looking("GETS", 405) != 1 {
+		t.Error("what a POST is refused with")
 	}
 	var tally Tally
 	tally.Add(&Frame{Lane: Stderr, Raw: Event{Name: EventResponse, Status: 500}.Encode()})

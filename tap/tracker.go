@@ -53,6 +53,8 @@ const MaxWaiting = 1024
 //   - An answer by its id; of several open requests with that id to the one on
 //     its HTTP exchange, else to the oldest. An error without an id, with which
 //     HTTP servers refuse a request, by the exchange alone.
+//   - The head of a response and the end of an exchange by the exchange; see
+//     [Tracker.AddEvent].
 //
 // Its memory grows with the requests that are open and no further. The zero
 // value is ready. Frames must come in the order of their numbers. It is not for

@@ -57,12 +57,20 @@ var vocabulary = []string{
 
 var values = []string{`1`, `"1"`, `2`, `0`, `"\u0031"`, `1.0`, `null`, `true`, `{}`, `"` + strings.Repeat("long", 2000) + `"`}
 
+// ends are what is told of exchanges.
+var ends = []string{
+	`{"event":"end","by":"client"}`, `{"event":"end","by":"server"}`, `{"event":"end","half_closed":true}`,
+	`{"event":"response","status":200}`, `{"event":"response","status":202}`, `{"event":"response","status":101}`,
+	`{"event":"response","status":404,"reason":"Not Found"}`, `{"event":"response","status":401}`, `{"event":"request","method":"GET"}`,
+}
+
 // randomSession is a session that nobody would have.
 func randomSession(rng *rand.Rand, n int) (frames []tap.Frame) {
 	message := func() string {
 		pick := func(of int) string { return values[rng.IntN(of)] }
 		return fmt.Sprintf(vocabulary[rng.IntN(len(vocabulary))], pick(4+rng.IntN(len(values)-4)), pick(4+rng.IntN(len(values)-4)))
 	}
+	heads := rng.IntN(2) == 0
 	for i := range n {
 		f := tap.Frame{Seq: uint64(i + 1), At: time.Duration(i+1) * time.Millisecond, Lane: tap.ToServer + tap.Lane(rng.IntN(2))}
 		if rng.IntN(3) == 0 {
@@ -71,6 +79,9 @@ func randomSession(rng *rand.Rand, n int) (frames []tap.Frame) {
 		raw := message()
 		if rng.IntN(10) == 0 {
 			raw = "[" + message() + "," + message() + "," + message() + "]"
+		}
+		if heads && rng.IntN(8) == 0 {
+			f.Lane, f.Exchange, raw = tap.Life, uint64(rng.IntN(3)), ends[rng.IntN(len(ends))]
 		}
 		f.Raw = []byte(raw)
 		f.Size = int64(len(raw))
@@ -110,12 +121,18 @@ func FuzzTracker(f *testing.F) {
 		var frames []tap.Frame
 		for line := range strings.Lines(string(text)) {
 			lane := tap.ToServer
-			if line[0] == '<' {
+			switch line[0] {
+			case '<':
 				lane = tap.ToClient
+			case '.':
+				lane = tap.Life
 			}
 			f := tap.Frame{Seq: uint64(len(frames) + 1), Lane: lane, Raw: []byte(line[1:])}
 			if len(line) > 1 && line[1]-'0' < 10 {
 				f.Exchange, f.Raw = uint64(line[1]-'0'), f.Raw[1:]
+			}
+			if _, err := tap.ParseEvent(f.Raw); err != nil && f.Lane == tap.Life {
+				continue
 			}
 			frames = append(frames, f)
 		}

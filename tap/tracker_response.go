@@ -76,6 +76,10 @@ func (t *Tracker) answered(x *arrival, a *asked) {
 		t.facts.Learn(&t.finding, x.f.Lane, x.m)
 	}
 	t.unask(a)
+	c.Notes &^= NoteStreamEnded
+	if a.status >= 400 && !c.Status.Settled() {
+		c.ErrorText = "" // the answer knows better
+	}
 	if a.purpose <= asksRetry {
 		t.callAnswered(x, a)
 	} else {

@@ -23,6 +23,9 @@ type asked struct {
 	guess bool
 	// level is from which level on it asks for log messages.
 	level int
+	// status is that of the HTTP response, 0 as long as there is none, and for
+	// the usual one.
+	status int
 	// The lists that it is in.
 	sibling entry[pool]   // the open requests of its call
 	causing entry[pool]   // those that the server may ask something for

@@ -304,7 +304,7 @@ func FuzzSearch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, payload string, size uint8) {
 		if !utf8.ValidString(text) || onlyStars(text) || len(text)*len(payload) > 1<<16 { // as the other is slow
-			t.Skip()
+			return
 		}
 		want := slowFound(text, true, payload)
 		s := newSearch([]*needle{newGlobNeedle(text)})

@@ -66,7 +66,7 @@ func ofEvent(name, event, help string) word {
 }
 
 var isWords = []word{
-	thatIs(IsError, "error", "failed", NeedPeek, "it tells of a failure: an error, isError, an HTTP status of 400 or more"),
+	thatIs(IsError, "error", "failed", NeedPeek, "it tells of a failure: an error, isError, an HTTP status that refuses"),
 	{name: "slow", help: "its answer took long, 1s if nothing else is set", needs: NeedPeek | NeedPairing,
 		test: func(f *Filter, it *Item) bool { return it.Answered && it.Latency >= f.slow }},
 	thatIs(IsPending, "pending", "open", NeedPeek|NeedPairing|NeedFuture, "a request without an answer"),
@@ -75,7 +75,7 @@ var isWords = []word{
 	thatIs(IsLate, "late", "", NeedPeek|NeedPairing, "a response after its request was cancelled"),
 	thatIs(IsInvalid, "invalid", "", NeedPeek, "no JSON-RPC message, where one should be"),
 	thatIs(IsNested, "nested", "", NeedPeek|NeedPairing, "asked within another call: sampling, elicitation, roots"),
-	thatIs(IsDuplicate, "duplicate", "", NeedPeek|NeedPairing, "a response to a request that was answered before"),
+	thatIs(IsDuplicate, "duplicate", "", NeedPeek|NeedPairing, "an answer to what was answered before, or sent again on a resumed stream"),
 	thatIs(IsUnsolicited, "unsolicited", "", NeedPeek|NeedPairing, "a notification that belongs to no call"),
 	thatIs(IsBatch, "batch", "batched", NeedPeek, "a batch, or a message of one"),
 	{name: "torn", help: "bytes of it are missing", test: func(_ *Filter, it *Item) bool { return it.Frame.Torn }},

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/rawtalk"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -17,11 +18,11 @@ import (
 func FuzzRequestsAreReadAsOthersDo(f *testing.F) {
 	for _, file := range talks(f) {
 		var all []byte
-		for _, st := range parseTalk(f, file).steps {
-			if st.verb == ">" {
-				all = append(all, expand(f, st.text, "evil", pureTap, pureUp)...)
+		for _, st := range rawtalk.Parse(f, file).Steps {
+			if st.Verb == ">" {
+				all = append(all, rawtalk.Expand(f, st.Text, "evil", pureTap, pureUp)...)
 			}
-			if st.verb == "client again" {
+			if st.Verb == "client again" {
 				f.Add(all)
 				all = nil
 			}
@@ -65,9 +66,9 @@ func FuzzRequestsAreReadAsOthersDo(f *testing.F) {
 // FuzzResponsesAreReadAsOthersDo is the same for a response.
 func FuzzResponsesAreReadAsOthersDo(f *testing.F) {
 	for _, file := range talks(f) {
-		for _, st := range parseTalk(f, file).steps {
-			if st.verb == "<" {
-				f.Add(expand(f, st.text, "evil", pureTap, pureUp))
+		for _, st := range rawtalk.Parse(f, file).Steps {
+			if st.Verb == "<" {
+				f.Add(rawtalk.Expand(f, st.Text, "evil", pureTap, pureUp))
 			}
 		}
 	}

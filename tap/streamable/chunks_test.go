@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcptap/mcptap/internal/rawtalk"
 )
 
 // lanes is the two lanes of a connection without any sockets.
@@ -151,8 +153,8 @@ func randomCuts(seed uint64) func(int) int {
 }
 
 // replay plays a talk on lanes alone, and describes all that comes of it.
-func replay(t *testing.T, k *talk, cut func(int) int) string {
-	l := newLanes(t, k.configure, cut)
+func replay(t *testing.T, k *rawtalk.Talk, cut func(int) int) string {
+	l := newLanes(t, configure(k), cut)
 	var out strings.Builder
 	ended := false
 	finish := func(by string, clean bool) {
@@ -160,23 +162,23 @@ func replay(t *testing.T, k *talk, cut func(int) int) string {
 			l.end(by, clean)
 		}
 		ended = true
-		fmt.Fprintf(&out, "up %s\ndown %s\nown %s\n", escaped(l.toUp), escaped(l.toDwn), escaped(l.own))
+		fmt.Fprintf(&out, "up %s\ndown %s\nown %s\n", rawtalk.Escaped(l.toUp), rawtalk.Escaped(l.toDwn), rawtalk.Escaped(l.own))
 		l.toUp, l.toDwn, l.own = nil, nil, nil
 	}
-	for _, st := range k.steps {
+	for _, st := range k.Steps {
 		switch {
-		case st.verb == ">" && !ended:
-			l.client(expand(t, st.text, pureTap, pureTap, pureUp))
-		case st.verb == "<" && !ended:
-			l.server(expand(t, st.text, pureUp, pureTap, pureUp))
-		case st.verb == "client again":
+		case st.Verb == ">" && !ended:
+			l.client(rawtalk.Expand(t, st.Text, pureTap, pureTap, pureUp))
+		case st.Verb == "<" && !ended:
+			l.server(rawtalk.Expand(t, st.Text, pureUp, pureTap, pureUp))
+		case st.Verb == "client again":
 			finish(byClient, true)
 			l.connect(l.up.site)
 			ended = false
-		case strings.HasSuffix(st.verb, "close"), strings.HasSuffix(st.verb, "rst"):
-			by, how, _ := strings.Cut(st.verb, " ")
+		case strings.HasSuffix(st.Verb, "close"), strings.HasSuffix(st.Verb, "rst"):
+			by, how, _ := strings.Cut(st.Verb, " ")
 			finish(by, how == "close")
-		case st.verb == "server fin":
+		case st.Verb == "server fin":
 			finish(byServer, true)
 		}
 	}
@@ -189,7 +191,7 @@ func replay(t *testing.T, k *talk, cut func(int) int) string {
 func TestChunksDoNotMatter(t *testing.T) {
 	for _, file := range talks(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			k := parseTalk(t, file)
+			k := rawtalk.Parse(t, file)
 			want := replay(t, k, ways["whole"](0))
 			for name, way := range ways {
 				for seed := range uint64(5) {
@@ -227,7 +229,7 @@ func joinFrames(m *memory) string {
 	}
 	var b strings.Builder
 	for _, k := range order {
-		fmt.Fprintf(&b, "%v: %s\n", k, escaped([]byte(data[k].String())))
+		fmt.Fprintf(&b, "%v: %s\n", k, rawtalk.Escaped([]byte(data[k].String())))
 	}
 	return b.String()
 }
@@ -237,14 +239,14 @@ func joinFrames(m *memory) string {
 // recording says otherwise.
 func FuzzTraffic(f *testing.F) {
 	for _, file := range talks(f) {
-		k := parseTalk(f, file)
+		k := rawtalk.Parse(f, file)
 		var up, down []byte
-		for _, st := range k.steps {
-			switch st.verb {
+		for _, st := range k.Steps {
+			switch st.Verb {
 			case ">":
-				up = append(up, expand(f, st.text, "evil", pureTap, pureUp)...)
+				up = append(up, rawtalk.Expand(f, st.Text, "evil", pureTap, pureUp)...)
 			case "<":
-				down = append(down, expand(f, st.text, "evil", pureTap, pureUp)...)
+				down = append(down, rawtalk.Expand(f, st.Text, "evil", pureTap, pureUp)...)
 			case "client again":
 				f.Add(up, down, uint64(1))
 				up, down = nil, nil

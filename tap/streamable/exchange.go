@@ -44,7 +44,10 @@ type exchange struct {
 	answering bool
 	// by and why say how it ended where it was broken off.
 	by, why string
-	ended   bool
+	// halfClosed says that the client had closed its side before that. A server that
+	// notices may end its response as if it were whole.
+	halfClosed bool
+	ended      bool
 }
 
 // A side is what is known of one direction of an exchange.
@@ -188,6 +191,9 @@ func (tr *traffic) over(ex *exchange, s *side, complete bool) {
 
 // blame says who broke an exchange off.
 func (tr *traffic) blame(ex *exchange, s *side, complete bool) {
+	if s == &ex.down && tr.goneBy == byClient {
+		ex.halfClosed = true
+	}
 	if complete || ex.why != "" {
 		return
 	}
@@ -214,7 +220,7 @@ func (tr *traffic) blame(ex *exchange, s *side, complete bool) {
 // end is the event that ends an exchange.
 func (ex *exchange) end() tap.Event {
 	e := tap.Event{
-		Name: tap.EventEnd, By: ex.by, FirstByte: ex.down.first,
+		Name: tap.EventEnd, By: ex.by, HalfClosed: ex.halfClosed, FirstByte: ex.down.first,
 		BytesUp: ex.up.bytes, BytesDown: ex.down.bytes,
 		Trailer: append(ex.up.trailer, ex.down.trailer...),
 	}

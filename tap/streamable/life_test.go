@@ -177,8 +177,8 @@ func TestFailingCutterDoesNotStopTraffic(t *testing.T) {
 			s := newStage(t, func(c *Config) {
 				c.Warn = func(s string) { mu.Lock(); defer mu.Unlock(); warned = append(warned, s) }
 			})
-			s.play(step{verb: ">", text: `POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9\r\n\r\nabc`})
-			s.play(step{verb: "<", text: `HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc`})
+			s.Say(">", `POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9\r\n\r\nabc`)
+			s.Say("<", `HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc`)
 			s.tap.mu.Lock()
 			for k := range s.tap.open { // what cannot happen
 				if side == "up" {
@@ -189,8 +189,8 @@ func TestFailingCutterDoesNotStopTraffic(t *testing.T) {
 			}
 			s.tap.mu.Unlock()
 			for _, part := range []string{"def", "ghi", `GET / HTTP/1.1\r\nHost: evil\r\n\r\n`} {
-				s.play(step{verb: ">", text: part})
-				s.play(step{verb: "<", text: part})
+				s.Say(">", part)
+				s.Say("<", part)
 			}
 			records := s.finish()
 			if len(warned) != 1 || !strings.HasPrefix(warned[0], "a connection could not be read any more") {
@@ -206,15 +206,15 @@ func TestFailingCutterDoesNotStopTraffic(t *testing.T) {
 // Close ends all connections, records their ends, and is not the server's fault.
 func TestClose(t *testing.T) {
 	s := newStage(t, nil)
-	s.play(step{verb: ">", text: `GET / HTTP/1.1\r\nHost: {host}\r\n\r\n`})
-	s.play(step{verb: "<", text: `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n`})
-	idle := s.connect()
+	s.Say(">", `GET / HTTP/1.1\r\nHost: {host}\r\n\r\n`)
+	s.Say("<", `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n`)
+	idle := s.Connect()
 	s.rec.wait(func(f []*frame) bool { return countEvents(f, tap.EventConnect) == 2 })
 	must(t, s.tap.Close())
-	if _, err := s.client.Read(make([]byte, 1)); !isReset(err) {
+	if _, err := s.Client.Read(make([]byte, 1)); !isReset(err) {
 		t.Errorf("the client of the stream saw %v", err)
 	}
-	if _, err := s.server.Read(make([]byte, 1)); !isReset(err) {
+	if _, err := s.Server.Read(make([]byte, 1)); !isReset(err) {
 		t.Errorf("the server saw %v", err)
 	}
 	if _, err := idle.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
@@ -238,7 +238,7 @@ func TestClose(t *testing.T) {
 // Shutdown lets what is under way come to its end.
 func TestShutdown(t *testing.T) {
 	s := newStage(t, nil)
-	s.play(step{verb: ">", text: `GET / HTTP/1.0\r\n\r\n`})
+	s.Say(">", `GET / HTTP/1.0\r\n\r\n`)
 	done := make(chan error)
 	go func() { done <- s.tap.Shutdown(context.Background()) }()
 	for { // it no longer listens
@@ -248,10 +248,10 @@ func TestShutdown(t *testing.T) {
 		}
 		c.Close()
 	}
-	s.play(step{verb: "<", text: `HTTP/1.0 200 OK\r\n\r\nhello`})
-	s.play(step{verb: "server fin"})
-	s.play(step{verb: "client sees eof"})
-	s.play(step{verb: "client close"})
+	s.Say("<", `HTTP/1.0 200 OK\r\n\r\nhello`)
+	s.Say("server fin", "")
+	s.Say("client sees eof", "")
+	s.Say("client close", "")
 	must(t, <-done)
 	if e := s.rec.events(tap.EventEnd); len(e) != 1 || e[0].Error != "" {
 		t.Errorf("ended with %+v", e)
@@ -259,7 +259,7 @@ func TestShutdown(t *testing.T) {
 	cut, cancel := context.WithCancel(context.Background())
 	cancel()
 	s = newStage(t, nil)
-	s.play(step{verb: ">", text: `GET / HTTP/1.0\r\n\r\n`})
+	s.Say(">", `GET / HTTP/1.0\r\n\r\n`)
 	must(t, s.tap.Shutdown(cut))
 	if e := s.rec.events(tap.EventEnd); len(e) != 1 || e[0].By != "tap" {
 		t.Errorf("ended with %+v", e)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/rawtalk"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -28,7 +29,7 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 // get asks once, on a connection of its own.
 func get(t testing.TB, client *http.Client, url string) (*http.Response, string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), rawtalk.Patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
 	must(t, err)
@@ -117,7 +118,7 @@ func TestEndsOfTLS(t *testing.T) {
 	defer srv.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
-	l := listen(t)
+	l := rawtalk.Listen(t)
 	for _, proper := range []bool{true, false} {
 		tp, rec := begin(t, "https://"+l.Addr().String(), func(c *Config) { c.ClientTLS = &tls.Config{RootCAs: roots} })
 		go func() {
@@ -135,7 +136,7 @@ func TestEndsOfTLS(t *testing.T) {
 		}()
 		c, err := net.Dial("tcp", tp.Addr().String())
 		must(t, err)
-		must(t, c.SetDeadline(time.Now().Add(patience)))
+		must(t, c.SetDeadline(time.Now().Add(rawtalk.Patience)))
 		_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 		must(t, err)
 		got, err := io.ReadAll(c)
@@ -209,7 +210,7 @@ func TestProxy(t *testing.T) {
 // A server that cannot be reached is a plain sentence, and the tap's own answer
 // in the recording, to each kind of request.
 func TestUnreachable(t *testing.T) {
-	l := listen(t)
+	l := rawtalk.Listen(t)
 	gone := "http://" + l.Addr().String()
 	l.Close()
 	for name, tc := range map[string]struct{ send, want string }{
@@ -225,7 +226,7 @@ func TestUnreachable(t *testing.T) {
 			c, err := net.Dial("tcp", tp.Addr().String())
 			must(t, err)
 			defer c.Close()
-			must(t, c.SetDeadline(time.Now().Add(patience)))
+			must(t, c.SetDeadline(time.Now().Add(rawtalk.Patience)))
 			_, err = io.WriteString(c, strings.ReplaceAll(tc.send, "{host}", tp.Addr().String()))
 			must(t, err)
 			got, err := io.ReadAll(c)
@@ -253,7 +254,7 @@ func TestUnreachable(t *testing.T) {
 		c, err := net.Dial("tcp", tp.Addr().String())
 		must(t, err)
 		defer c.Close()
-		must(t, c.SetDeadline(time.Now().Add(patience)))
+		must(t, c.SetDeadline(time.Now().Add(rawtalk.Patience)))
 		_, err = io.WriteString(c, "\x16\x03\x01")
 		must(t, err)
 		if got, err := io.ReadAll(c); len(got) > 0 || !isReset(err) {

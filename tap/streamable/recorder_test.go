@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/rawtalk"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -176,7 +177,7 @@ func (m *memory) text(joinBytes bool) string {
 			describeEvent(&b, f.exchange, f.event)
 			continue
 		case !f.ended:
-			fmt.Fprintf(&b, "#%d %v %v UNENDED %s\n", f.exchange, f.lane, f.form, escaped(f.data))
+			fmt.Fprintf(&b, "#%d %v %v UNENDED %s\n", f.exchange, f.lane, f.form, rawtalk.Escaped(f.data))
 			continue
 		}
 		data := f.data
@@ -185,7 +186,7 @@ func (m *memory) text(joinBytes bool) string {
 			i++
 			data = append(bytes.Clone(data), frames[i].data...)
 		}
-		fmt.Fprintf(&b, "#%d %v %v %s\n", f.exchange, f.lane, f.form, escaped(data))
+		fmt.Fprintf(&b, "#%d %v %v %s\n", f.exchange, f.lane, f.form, rawtalk.Escaped(data))
 	}
 	return b.String()
 }
@@ -197,7 +198,7 @@ func describeEvent(b *strings.Builder, exchange uint64, e *tap.Event) {
 	fmt.Fprint(b, e.Name)
 	add := func(name string, value any) {
 		if s := fmt.Sprint(value); s != "" && s != "0" && s != "[]" {
-			fmt.Fprintf(b, " %s=%s", name, escaped([]byte(s)))
+			fmt.Fprintf(b, " %s=%s", name, rawtalk.Escaped([]byte(s)))
 		}
 	}
 	add("method", e.Method)
@@ -221,58 +222,4 @@ func describeEvent(b *strings.Builder, exchange uint64, e *tap.Event) {
 	add("by", e.By)
 	add("error", e.Error)
 	b.WriteByte('\n')
-}
-
-// escaped makes one line of bytes: line ends and what does not print are
-// written as in Go.
-func escaped(p []byte) string {
-	var b strings.Builder
-	for _, c := range p {
-		switch {
-		case c == '\r':
-			b.WriteString(`\r`)
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c == '\\':
-			b.WriteString(`\\`)
-		case c < ' ' || c >= 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-// unescaped is the inverse of escaped.
-func unescaped(t testing.TB, s string) []byte {
-	t.Helper()
-	var out []byte
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' {
-			out = append(out, s[i])
-			continue
-		}
-		i++
-		switch s[i] {
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'n':
-			out = append(out, '\n')
-		case '\\':
-			out = append(out, '\\')
-		case 'x':
-			var c byte
-			if _, err := fmt.Sscanf(s[i+1:i+3], "%02x", &c); err != nil {
-				t.Fatalf("%q: %v", s, err)
-			}
-			out = append(out, c)
-			i += 2
-		default:
-			t.Fatalf("%q: no such escape", s)
-		}
-	}
-	return out
 }

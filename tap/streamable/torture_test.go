@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/rawtalk"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -65,19 +66,19 @@ func TestHugeBodies(t *testing.T) {
 		}
 	}
 	long := func(c net.Conn) { must(t, c.SetDeadline(time.Now().Add(10*time.Minute))) }
-	long(s.client)
-	s.play(step{verb: ">", text: fmt.Sprintf(`POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Length: %d\r\n\r\n`, size)})
-	long(s.server)
+	long(s.Client)
+	s.Say(">", fmt.Sprintf(`POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Length: %d\r\n\r\n`, size))
+	long(s.Server)
 	var sums [4]uint32
 	var both sync.WaitGroup
-	both.Go(func() { sums[0] = pump(t, s.client, size) })
-	both.Go(func() { sums[1] = drain(t, s.server, size) })
+	both.Go(func() { sums[0] = pump(t, s.Client, size) })
+	both.Go(func() { sums[1] = drain(t, s.Server, size) })
 	both.Wait()
-	s.play(step{verb: "<", text: fmt.Sprintf(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n`, size)})
-	both.Go(func() { sums[2] = pump(t, s.server, size) })
-	both.Go(func() { sums[3] = drain(t, s.client, size) })
+	s.Say("<", fmt.Sprintf(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n`, size))
+	both.Go(func() { sums[2] = pump(t, s.Server, size) })
+	both.Go(func() { sums[3] = drain(t, s.Client, size) })
 	both.Wait()
-	s.play(step{verb: "<", text: `\r\n0\r\n\r\n`})
+	s.Say("<", `\r\n0\r\n\r\n`)
 	s.finish()
 	if sums[0] != sums[1] || sums[2] != sums[3] {
 		t.Error("what arrived is not what was sent")
@@ -98,7 +99,7 @@ func openStream(t *testing.T, tp *Tap, up net.Listener, i int) (client, server n
 	ready := func(c net.Conn, err error) net.Conn {
 		must(t, err)
 		t.Cleanup(func() { c.Close() })
-		must(t, c.SetDeadline(time.Now().Add(patience)))
+		must(t, c.SetDeadline(time.Now().Add(rawtalk.Patience)))
 		return c
 	}
 	client = ready(net.Dial("tcp", tp.Addr().String()))
@@ -122,7 +123,7 @@ func openStream(t *testing.T, tp *Tap, up net.Listener, i int) (client, server n
 // stream that rests takes little.
 func TestManyStreams(t *testing.T) {
 	const streams = 500
-	up := listen(t)
+	up := rawtalk.Listen(t)
 	tp, rec := begin(t, "http://"+up.Addr().String(), nil)
 	before := heap()
 	var servers, clients [streams]net.Conn
@@ -167,17 +168,17 @@ func TestManyStreams(t *testing.T) {
 // Events of 8 MB, one behind the other, are each one frame.
 func TestLargeEvents(t *testing.T) {
 	s := newStage(t, nil)
-	s.play(step{verb: ">", text: `GET /mcp HTTP/1.1\r\nHost: {host}\r\n\r\n`})
-	s.play(step{verb: "<", text: `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n`})
+	s.Say(">", `GET /mcp HTTP/1.1\r\nHost: {host}\r\n\r\n`)
+	s.Say("<", `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n`)
 	event := "data: " + strings.Repeat("x", 8<<20) + "\r\n\r\n"
 	var wire bytes.Buffer
 	for range 3 {
 		fmt.Fprintf(&wire, "%x\r\n%s\r\n", len(event)/2, event[:len(event)/2])
 		fmt.Fprintf(&wire, "%x\r\n%s\r\n", len(event)-len(event)/2, event[len(event)/2:])
 	}
-	go func() { _, _ = s.server.Write(wire.Bytes()) }()
+	go func() { _, _ = s.Server.Write(wire.Bytes()) }()
 	got := make([]byte, wire.Len())
-	_, err := io.ReadFull(s.client, got)
+	_, err := io.ReadFull(s.Client, got)
 	if must(t, err); !bytes.Equal(got, wire.Bytes()) {
 		t.Error("what arrived is not what was sent")
 	}
@@ -200,8 +201,8 @@ func TestLargeHeads(t *testing.T) {
 	for _, kib := range []int{64, 1000} {
 		s := newStage(t, nil)
 		many := strings.Repeat(`X-Header: `+strings.Repeat("y", 1000)+`\r\n`, kib)
-		s.play(step{verb: ">", text: `GET / HTTP/1.1\r\nHost: {host}\r\n` + many + `\r\n`})
-		s.play(step{verb: "<", text: `HTTP/1.1 200 OK\r\n` + many + `Content-Length: 2\r\n\r\nok`})
+		s.Say(">", `GET / HTTP/1.1\r\nHost: {host}\r\n`+many+`\r\n`)
+		s.Say("<", `HTTP/1.1 200 OK\r\n`+many+`Content-Length: 2\r\n\r\nok`)
 		s.finish()
 		requests, responses := s.rec.events(tap.EventRequest), s.rec.events(tap.EventResponse)
 		if len(requests) != 1 || len(requests[0].Header) != kib+1 || len(responses) != 1 || len(responses[0].Header) != kib+1 {
@@ -210,15 +211,15 @@ func TestLargeHeads(t *testing.T) {
 	}
 	huge := `X: ` + strings.Repeat("y", maxHead) + `\r\n\r\n`
 	s := newStage(t, nil)
-	go func() { _, _ = s.client.Write(s.expand(`GET / HTTP/1.1\r\nHost: {host}\r\n`+huge, true)) }()
-	s.play(step{verb: "~", text: `HTTP/1.1 431 Request Header Fields Too Large\r\n`})
+	go func() { _, _ = s.Client.Write(s.Expand(`GET / HTTP/1.1\r\nHost: {host}\r\n`+huge, true)) }()
+	s.Say("~", `HTTP/1.1 431 Request Header Fields Too Large\r\n`)
 	if records := s.finish(); !strings.Contains(records, "more than 1024 KiB") {
 		t.Errorf("recorded %.500s", records)
 	}
 	s = newStage(t, nil)
-	s.play(step{verb: ">", text: `GET / HTTP/1.1\r\nHost: {host}\r\n\r\n`})
-	go func() { _, _ = s.server.Write(s.expand(`HTTP/1.1 200 OK\r\n`+huge, false)) }()
-	s.play(step{verb: "~", text: `HTTP/1.1 200 OK\r\n` + huge})
+	s.Say(">", `GET / HTTP/1.1\r\nHost: {host}\r\n\r\n`)
+	go func() { _, _ = s.Server.Write(s.Expand(`HTTP/1.1 200 OK\r\n`+huge, false)) }()
+	s.Say("~", `HTTP/1.1 200 OK\r\n`+huge)
 	if records := s.finish(); !strings.Contains(records, "the head of the response is too long") {
 		t.Errorf("recorded %.500s", records)
 	}
@@ -242,18 +243,18 @@ func TestServerDiesAtEachByte(t *testing.T) {
 		for n := range len(tc.reply) + 1 {
 			for _, reset := range []bool{false, true} {
 				s := newStage(t, nil)
-				s.play(step{verb: ">", text: escaped([]byte(tc.ask))})
-				_, err := io.WriteString(s.server, tc.reply[:n])
+				s.Say(">", rawtalk.Escaped([]byte(tc.ask)))
+				_, err := io.WriteString(s.Server, tc.reply[:n])
 				must(t, err)
 				if reset {
-					must(t, s.server.SetLinger(0))
+					must(t, s.Server.SetLinger(0))
 				}
-				must(t, s.server.Close())
-				got, err := io.ReadAll(s.client)
+				must(t, s.Server.Close())
+				got, err := io.ReadAll(s.Client)
 				if !reset && (err != nil || string(got) != tc.reply[:n]) || reset && (!isReset(err) || !strings.HasPrefix(tc.reply, string(got))) {
 					t.Fatalf("%s, %d bytes, reset %v: got %q, %v", tc.name, n, reset, got, err)
 				}
-				s.server = nil
+				s.Server = nil
 				records := s.finish()
 				if broken := strings.Contains(records, "by=server error="); reset && !broken && n < len(tc.reply) {
 					t.Fatalf("%s, %d bytes, reset %v: recorded\n%s", tc.name, n, reset, records)
@@ -273,25 +274,25 @@ func TestClientDiesAtEachByte(t *testing.T) {
 		for n := 1; n <= len(tc.ask); n++ {
 			for _, reset := range []bool{false, true} {
 				s := newStage(t, nil)
-				_, err := io.WriteString(s.client, tc.ask[:n])
+				_, err := io.WriteString(s.Client, tc.ask[:n])
 				must(t, err)
 				var got []byte
 				headless := !strings.Contains(tc.ask[:n], "\r\n\r\n")
 				if reset && headless {
 					continue // nothing of it may have been forwarded
 				}
-				s.server = nil
+				s.Server = nil
 				if reset {
-					s.server = s.accept()
-					_, err := s.server.Read(make([]byte, 1)) // the tap has read it
+					s.Server = s.Accept()
+					_, err := s.Server.Read(make([]byte, 1)) // the tap has read it
 					must(t, err)
-					must(t, s.client.SetLinger(0))
+					must(t, s.Client.SetLinger(0))
 				}
-				must(t, s.client.Close())
-				if s.server == nil {
-					s.server = s.accept()
+				must(t, s.Client.Close())
+				if s.Server == nil {
+					s.Server = s.Accept()
 				}
-				got, err = io.ReadAll(s.server)
+				got, err = io.ReadAll(s.Server)
 				if !reset && (err != nil || string(got) != tc.ask[:n]) || reset && !isReset(err) {
 					t.Fatalf("%s, %d bytes, reset %v: got %q, %v", tc.name, n, reset, got, err)
 				}

@@ -16,21 +16,29 @@ type Feed struct {
 	// Index is what a first pass told of sessions, nil without one.
 	Index *tap.SessionIndex
 
-	raw     func(io.Writer, tap.Frame) error
-	tracker tap.SessionTracker
-	calls   map[tap.Ref]*call
-	// status is that of each HTTP exchange that is not over.
-	status map[uint64]int
-	joined bool
-	facts  tap.Facts // of the recording, if it joined
-	row    Row
+	raw       func(io.Writer, tap.Frame) error
+	tracker   tap.SessionTracker
+	calls     map[tap.Ref]*call
+	exchanges map[uint64]exchange // those that are not over
+	joined    bool
+	facts     tap.Facts // of the recording, if it joined
+	row       Row
 }
 
-// A call is what is remembered of an open call for the sake of its answers.
+// An exchange is what is remembered of an HTTP exchange.
+type exchange struct {
+	method string
+	status int
+	asks   bool // it has brought a request
+}
+
+// A call is what is remembered of an open call for the sake of its answers, and
+// of one that was lost.
 type call struct {
 	first    Question
 	answered bool
 	more     map[tap.Ref]Question // its further requests that are open
+	lost     bool
 }
 
 // A Question is a request without an answer.
@@ -42,14 +50,15 @@ type Question struct {
 	ID []byte
 	// Method and Subject are what it asks; see [tap.Subject].
 	Method, Subject string
-	// Cancelled says that the end of its call was asked for.
-	Cancelled bool
-	target    target
+	// Cancelled says that the end of its call was asked for, Lost that the stream
+	// on which it was to be answered is over; see [tap.NoteStreamEnded].
+	Cancelled, Lost bool
+	target          target
 }
 
 // NewFeed makes a Feed. Raw writes all bytes of a frame that is not whole.
 func NewFeed(raw func(io.Writer, tap.Frame) error) *Feed {
-	return &Feed{raw: raw, calls: map[tap.Ref]*call{}, status: map[uint64]int{}}
+	return &Feed{raw: raw, calls: map[tap.Ref]*call{}, exchanges: map[uint64]exchange{}}
 }
 
 // A Row is a frame with what is known of it. It and all that it holds are valid
@@ -74,6 +83,10 @@ type Row struct {
 	// Status is the HTTP status of the frame's exchange, 0 as long as there is
 	// none.
 	Status int
+	// Failed says that a frame about the run tells of a failure: of an HTTP status
+	// as [tap.FailedStatus] has it, of a call that stays without an answer. That a
+	// lane ended or a connection is over is none.
+	Failed bool
 
 	// Resumes is, of the head of a request that asks to go on with a stream, the
 	// first frame of the exchange that began that stream; 0 for others, and where
@@ -86,6 +99,8 @@ type Row struct {
 
 	// to are the requests that the messages answer, by their places.
 	to []Question
+	// asks says that the exchange whose response begins has brought a request.
+	asks bool
 }
 
 // Add reads the next frame. The error is that of reading a frame that is not
@@ -99,6 +114,9 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 		r.Session = x.tracker.AddEvent(f, &r.Event)
 		r.Resumes = x.tracker.Sessions.Resumes()
 		r.Ended = x.tracker.Ended()
+		for _, c := range r.Ended {
+			r.Failed = r.Failed || lost(c)
+		}
 	case tap.ToServer, tap.ToClient:
 		m, err := x.peek(f)
 		if err != nil {
@@ -113,9 +131,10 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	}
 	r.Session = x.Index.Of(f, r.Session)
 	x.tie(r)
+	x.brought(r)
 	r.Doubtful = x.joined && x.doubtful(r)
 	if f.Exchange != 0 && r.Status == 0 {
-		r.Status = x.status[f.Exchange]
+		r.Status = x.exchanges[f.Exchange].status
 	}
 	r.Revision = x.revision()
 	return r, nil
@@ -138,16 +157,22 @@ func (x *Feed) life(r *Row) {
 	if e, err := tap.ParseEvent(r.Frame.Raw); err == nil {
 		r.Event = e
 	}
-	if r.Frame.Exchange == 0 {
+	number := r.Frame.Exchange
+	known := x.exchanges[number]
+	r.Failed = failed(&r.Event, known.method)
+	if number == 0 {
 		return
 	}
 	switch r.Event.Name {
+	case tap.EventRequest:
+		x.exchanges[number] = exchange{method: r.Event.Method}
 	case tap.EventResponse:
 		r.Status = r.Event.Status
-		x.status[r.Frame.Exchange] = r.Event.Status
+		known.status = r.Event.Status
+		x.exchanges[number], r.asks = known, known.asks
 	case tap.EventEnd:
-		r.Status = x.status[r.Frame.Exchange]
-		delete(x.status, r.Frame.Exchange)
+		r.Status = known.status
+		delete(x.exchanges, number)
 	}
 }
 
@@ -182,8 +207,29 @@ func (x *Feed) tie(r *Row) {
 		r.to = append(r.to, to)
 	}
 	for _, c := range r.Ended {
+		if held := x.calls[c.Ref]; held != nil && lost(c) {
+			held.lost = true
+			continue
+		}
 		delete(x.calls, c.Ref)
 	}
+}
+
+// brought notes that an exchange brings a request.
+func (x *Feed) brought(r *Row) {
+	known, ok := x.exchanges[r.Frame.Exchange]
+	if !ok || known.asks || r.Frame.Lane != tap.ToServer {
+		return
+	}
+	for i := range r.Parts {
+		known.asks = known.asks || r.Parts[i].Kind == tap.Request
+	}
+	x.exchanges[r.Frame.Exchange] = known
+}
+
+// lost reports whether a call that is over has no answer, as its stream ended.
+func lost(c *tap.Call) bool {
+	return !c.Status.Settled() && c.Notes&tap.NoteStreamEnded != 0 && c.End != 0
 }
 
 // message returns the message of a part.
@@ -235,10 +281,11 @@ func (x *Feed) Unanswered() []Question {
 	var all []Question
 	for _, c := range x.calls {
 		if !c.answered {
+			c.first.Lost = c.lost
 			all = append(all, c.first)
 		}
 		for _, q := range c.more {
-			q.Cancelled = c.first.Cancelled
+			q.Cancelled, q.Lost = c.first.Cancelled, c.lost
 			all = append(all, q)
 		}
 	}

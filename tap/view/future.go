@@ -6,7 +6,8 @@ import (
 )
 
 // A Future is what a first pass over a recording tells of requests: which got
-// no answer, and which belong to a call that was cancelled. It remembers these
+// no answer, not even a refusal by HTTP, and which belong to a call that was
+// cancelled. It remembers these
 // and nothing else, so its memory grows with their number. The zero value is
 // ready.
 type Future struct {
@@ -40,6 +41,11 @@ func (u *Future) end(calls []*tap.Call) {
 	for _, c := range calls {
 		if c.Cancel != (tap.Ref{}) {
 			u.cancelled[c.Ref] = struct{}{}
+		}
+		if c.Notes&tap.NoteRefused != 0 {
+			for _, request := range c.Requests {
+				delete(u.unanswered, request)
+			}
 		}
 	}
 }

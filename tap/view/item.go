@@ -86,7 +86,7 @@ func (x *Feed) item(r *Row) filter.Item {
 	switch f.Lane {
 	case tap.Life:
 		it.Kind = r.Event.Name
-		if it.Kind == "" || Failed(&r.Event) {
+		if it.Kind == "" || r.Failed {
 			it.Is |= filter.IsError
 		}
 	case tap.Stderr:

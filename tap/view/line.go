@@ -39,6 +39,15 @@ type Line struct {
 	// [Row] has it.
 	Event   *tap.Event
 	Resumes uint64
+	// Ended are the calls that such a frame ended: see [tap.Tracker.AddEvent].
+	Ended []Ended
+}
+
+// Ended is a call that an HTTP exchange ended.
+type Ended struct {
+	Call    tap.Ref
+	Notes   tap.Notes
+	Settled bool
 }
 
 // Line describes the frame as a whole.
@@ -74,8 +83,11 @@ func (r *Row) event(l *Line) {
 		l.Kind, l.About, l.Failed, l.Fault = tap.Life.String(), beginning(r.Frame.Raw), true, "not an event"
 		return
 	}
-	l.Kind, l.Event, l.Failed, l.About = r.Event.Name, &r.Event, Failed(&r.Event), beginning(r.Frame.Raw)
+	l.Kind, l.Event, l.Failed, l.About = r.Event.Name, &r.Event, r.Failed, beginning(r.Frame.Raw)
 	l.Resumes = r.Resumes
+	for _, c := range r.Ended {
+		l.Ended = append(l.Ended, Ended{c.Ref, c.Notes, c.Status.Settled()})
+	}
 }
 
 // MessageLine describes one message of the frame, by its place in Parts.
@@ -116,16 +128,16 @@ func (l Line) keep() Line {
 	return l
 }
 
-// Failed reports whether an event tells of a failure. That a lane ended or a
-// connection is over is none.
-func Failed(e *tap.Event) bool {
+// failed reports whether an event tells of a failure; method is that of the
+// request that it is about, if it is.
+func failed(e *tap.Event, method string) bool {
 	switch e.Name {
 	case tap.EventSpawnFailed, tap.EventBroken, tap.EventGap:
 		return true
 	case tap.EventExit:
 		return e.Signal != "" || e.Code != nil && *e.Code != 0
 	case tap.EventResponse:
-		return e.Status >= 400
+		return tap.FailedStatus(method, e.Status)
 	}
 	return e.Error != ""
 }

@@ -18,9 +18,11 @@ import (
 func sessions(t *testing.T, fn func(t *testing.T, frames []tap.Frame)) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", "*.txtar"))
-	if err != nil || len(names) == 0 {
+	streams, _ := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", "streams", "*.txtar"))
+	if err != nil || len(names) == 0 || len(streams) == 0 {
 		t.Fatalf("no sessions: %v", err)
 	}
+	names = append(names, streams...)
 	for _, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			data, err := os.ReadFile(name)

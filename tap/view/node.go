@@ -131,10 +131,10 @@ func (n *Node) add(l Line) {
 }
 
 // Item is what a filter can match of a call as a whole, or of what is no call.
-// Is has what is true of any of its messages, Kind is that of its answer
-// (request as long as there is none), Size the sum of its frames. Its payload
-// is that of its messages, one after the other, as far as [tap.Call] lists
-// them; write writes that of a frame.
+// Is has what is true of any of its messages, and that HTTP refused it, Kind is
+// that of its answer (request as long as there is none), Size the sum of its
+// frames. Its payload is that of its messages, one after the other, as far as
+// [tap.Call] lists them; write writes that of a frame.
 func (n *Node) Item(write func(w io.Writer, seq uint64) error) filter.Item {
 	c := n.Call
 	it := filter.Item{
@@ -153,6 +153,9 @@ func (n *Node) Item(write func(w io.Writer, seq uint64) error) filter.Item {
 	}
 	if c.Cancel != (tap.Ref{}) {
 		it.Is |= filter.IsCancelled
+	}
+	if c.Notes&(tap.NoteRefused|tap.NoteChallenged) == tap.NoteRefused { // no message of it says so
+		it.Is |= filter.IsError
 	}
 	it.Raw = func(w io.Writer) error {
 		last := uint64(0)

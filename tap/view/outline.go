@@ -77,6 +77,7 @@ func (o *Outline) Add(r *Row) []*Node {
 	for _, c := range r.Ended {
 		if n := o.nodes[c.Ref]; n != nil {
 			n.Call = c
+			n.status = max(n.status, r.Status) // of the head, where no answer came
 			o.less(n)
 		}
 	}
@@ -86,17 +87,32 @@ func (o *Outline) Add(r *Row) []*Node {
 
 // notable reports whether what carries no message has a place among calls: what
 // became of the run does, the coming and going of connections and what does not
-// mean to be a message does not.
+// mean to be a message does not, nor what its call says.
 func notable(r *Row) bool {
 	if r.Frame.Lane == tap.ToServer || r.Frame.Lane == tap.ToClient {
 		return false
 	}
-	if r.Frame.Lane == tap.Stderr || r.Event.Name == "" || Failed(&r.Event) {
+	if r.Frame.Lane == tap.Stderr || r.Event.Name == "" || r.Failed && !r.told() {
 		return true
 	}
 	switch r.Event.Name {
 	case tap.EventStart, tap.EventExit, tap.EventSignal:
 		return true
+	}
+	return false
+}
+
+// told reports whether what an event of HTTP says is said of a call already: that
+// it was refused or answered with an error, or cancelled; or of an exchange, that
+// the tap broke it off.
+func (r *Row) told() bool {
+	switch r.Event.Name {
+	case tap.EventResponse:
+		return r.asks
+	case tap.EventEnd:
+		return len(r.Ended) > 0 && !lost(r.Ended[0])
+	case tap.EventDisconnect:
+		return r.Event.By == "tap"
 	}
 	return false
 }

@@ -1,0 +1,139 @@
+// Package rawtalk has conversations of raw bytes through an HTTP tap, for tests: how
+// they are written down as text (see tap/streamable/testdata/talk/README), and the
+// two peers that hold them.
+package rawtalk
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+)
+
+// A Talk is what one file has.
+type Talk struct {
+	Head    string // everything before the recording
+	Steps   []Step
+	Records string
+	Set     map[string]bool
+}
+
+// A Step is one thing that one side does, or sees.
+type Step struct {
+	Line int
+	Verb string // ">", "<", "~", "^", or words such as "client fin"
+	Text string
+	// Get is what the other side gets, where it is not the same.
+	Get   string
+	Other bool // Get counts
+}
+
+// RecordsMark stands before the recording.
+const RecordsMark = "-- recorded --\n"
+
+// Parse reads a file.
+func Parse(t testing.TB, file string) *Talk {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, records, _ := strings.Cut(string(raw), RecordsMark)
+	k := &Talk{Head: head, Records: records, Set: map[string]bool{}}
+	for n, line := range strings.Split(head, "\n") {
+		var last *Step
+		if len(k.Steps) > 0 {
+			last = &k.Steps[len(k.Steps)-1]
+		}
+		mark, rest, _ := strings.Cut(line, " ")
+		switch mark {
+		case "", "#":
+		case "set":
+			k.Set[rest] = true
+		case ">", "<", "~", "^":
+			k.Steps = append(k.Steps, Step{Line: n + 1, Verb: mark, Text: rest})
+		case "|":
+			if last.Other {
+				last.Get += rest
+			} else {
+				last.Text += rest
+			}
+		case "=":
+			last.Other, last.Get = true, rest
+		case "client", "server":
+			k.Steps = append(k.Steps, Step{Line: n + 1, Verb: line})
+		default:
+			t.Fatalf("%s:%d: %q is no step", file, n+1, line)
+		}
+	}
+	return k
+}
+
+// Expand fills in the names of the two ends. {host} is the one that a Host
+// header has on that side of the tap.
+func Expand(t testing.TB, s, host, tapAt, upAt string) []byte {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(tapAt)
+	return unescaped(t, strings.NewReplacer("{host}", host, "{tap}", tapAt, "{tapport}", port, "{up}", upAt).Replace(s))
+}
+
+// Neutral puts names in the place of the addresses of one run.
+func Neutral(text, tapAt, upAt string) string {
+	_, port, _ := net.SplitHostPort(tapAt)
+	return strings.NewReplacer(tapAt, "{tap}", upAt, "{up}", ":"+port, ":{tapport}").Replace(text)
+}
+
+// Escaped makes one line of bytes: line ends and what does not print are
+// written as in Go.
+func Escaped(p []byte) string {
+	var b strings.Builder
+	for _, c := range p {
+		switch {
+		case c == '\r':
+			b.WriteString(`\r`)
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\\':
+			b.WriteString(`\\`)
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// unescaped is the inverse of Escaped.
+func unescaped(t testing.TB, s string) []byte {
+	t.Helper()
+	var out []byte
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			out = append(out, s[i])
+			continue
+		}
+		i++
+		switch s[i] {
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'n':
+			out = append(out, '\n')
+		case '\\':
+			out = append(out, '\\')
+		case 'x':
+			var c byte
+			if _, err := fmt.Sscanf(s[i+1:i+3], "%02x", &c); err != nil {
+				t.Fatalf("%q: %v", s, err)
+			}
+			out = append(out, c)
+			i += 2
+		default:
+			t.Fatalf("%q: no such escape", s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package tap
+
+import (
+	"strconv"
+	"strings"
+)
+
+// AddEvent takes the next frame if it is about the run, with what it says. The
+// calls that it ended are in [Tracker.Ended]. It matters for the requests that
+// the exchange has brought and that have no answer when it is over:
+//
+//   - One that was refused by the HTTP status, with no JSON-RPC error that says
+//     so, has failed ([NoteRefused]; [NoteChallenged] where it was a 401).
+//   - In 2026-07-28, where the client closed the stream of the response, that is
+//     how it cancels the request (basic/transports/streamable-http).
+//   - In 2026-07-28, where it was not the client, the request is lost, as no
+//     other stream can bring its answer: it stays unanswered ([NoteStreamEnded]).
+//   - In the legacy era its answer may still come on a stream that is resumed
+//     (2025-11-25 basic/transports#resumability-and-redelivery), and that a
+//     client is gone cancels nothing. The note stays as long as none has come.
+//
+// In HTTP+SSE the exchange of a request is over before its answer comes, on
+// another. It has a status such as 202, which says so.
+func (t *Tracker) AddEvent(f *Frame, e *Event) {
+	t.parts = t.parts[:0]
+	clear(t.ended)
+	t.ended = t.ended[:0]
+	l := t.streams[f.Exchange]
+	if f.Exchange == 0 || l.n == 0 {
+		return
+	}
+	switch {
+	case e.Name == EventResponse && ordinaryStatus(e.Status):
+	case e.Name == EventResponse:
+		for a := l.oldest; a != nil; a = a.newer {
+			a.owner.replied(e)
+		}
+	case e.Name == EventEnd:
+		x := &arrival{f: f, part: Part{Message: Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange}}
+		var left []*asked
+		for a := l.oldest; a != nil; a = a.newer {
+			left = append(left, a.owner)
+		}
+		for _, a := range left {
+			if a.stream.listed { // and has not gone with another one of its call
+				t.exchangeEnded(x, e, a)
+			}
+		}
+	}
+}
+
+// ordinaryStatus reports whether a response of a status may bring the answers to
+// the requests of its exchange, or whether it is an interim one.
+func ordinaryStatus(status int) bool { return status == 200 || status < 200 && status != 101 }
+
+// replied notes the head of the response.
+func (a *asked) replied(e *Event) {
+	a.status = e.Status
+	if e.Status >= 400 {
+		words := "HTTP " + strings.TrimSpace(strconv.Itoa(e.Status)+" "+e.Reason)
+		if e.By == "tap" {
+			words += ", by the tap"
+		}
+		if a.purpose <= asksRetry && !a.call.Status.Settled() {
+			a.call.ErrorText = bound(words) // should there be no answer and no end
+		}
+	}
+}
+
+// exchangeEnded takes the end of the exchange of a request that has no answer.
+func (t *Tracker) exchangeEnded(x *arrival, e *Event, a *asked) {
+	c := a.call
+	modern := EraOf(c.Revision) == Modern && a.status != 101
+	switch {
+	case a.status >= 400:
+		t.refusedBy(x, a)
+	case a.purpose > asksRetry:
+		if modern { // a poll of a task, which goes on without it
+			t.abandon(a)
+		}
+	case modern && (e.By == "client" || e.HalfClosed):
+		c.Notes |= NoteHungUp
+		if c.Cancel == (Ref{}) {
+			c.Cancel, c.CancelledBy = x.part.Message, ToServer
+		}
+		if !c.Status.Settled() {
+			c.settle(x, CallCancelled)
+		}
+		c.final = true
+		t.abandon(a)
+	case modern:
+		c.Notes |= NoteStreamEnded
+		if !c.Status.Settled() {
+			c.End = x.part.At
+		}
+		c.final = true
+		t.abandon(a)
+	case !c.Status.Settled() && (a.status == 0 || a.status == 101):
+		c.Notes |= NoteStreamEnded
+	}
+}
+
+// refusedBy ends a request with the status of its response.
+func (t *Tracker) refusedBy(x *arrival, a *asked) {
+	c := a.call
+	if a.purpose <= asksRetry {
+		c.Notes |= NoteRefused
+		if a.status == 401 {
+			c.Notes |= NoteChallenged
+		}
+		if !c.Status.Settled() {
+			c.settle(x, CallError)
+		}
+		c.final = true
+	}
+	t.abandon(a)
+}
+
+// abandon closes a request that will have no answer.
+func (t *Tracker) abandon(a *asked) {
+	c := a.call
+	t.pairer.close(a.open)
+	t.pairer.givenUp(a.open)
+	t.unask(a)
+	if c.more == nil || c.more.holder != a {
+		t.release(a)
+	}
+	t.rest(c)
+}
