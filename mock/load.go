@@ -16,29 +16,66 @@ const (
 	inFlight  = 8
 )
 
-// A Recording is a script with its payloads.
+// A Recording is what can be played of a recording: the scripts of its sessions, with
+// their payloads.
 type Recording struct {
+	// Script is the first session's.
 	*replay.Script
-	spool *spool
+	sessions []*played
+	site     site
+	spool    *spool
+	// refuses says that HTTP is to refuse something on purpose.
+	refuses bool
+}
+
+// A played is a session of a recording.
+type played struct {
+	*replay.Script
+	number int
+	conduct
 }
 
 // Close lets go of the payloads.
 func (r *Recording) Close() error { return r.spool.Close() }
 
-// Load makes a script of the frames of one session, whose Raw must be whole. The
-// payloads of a large recording go into a temporary file, so that memory is needed
-// for an index only. The error is that of the frames, or of the file.
+// Scripts returns the scripts of the sessions, in the order in which they appeared
+// in the recording.
+func (r *Recording) Scripts() []*replay.Script {
+	var all []*replay.Script
+	for _, p := range r.sessions {
+		all = append(all, p.Script)
+	}
+	return all
+}
+
+// Only leaves of a recording the session with that number, from 1 in the order in
+// which the sessions appeared (see [tap.Sessions]). It reports whether there is one
+// in which something was said.
+func (r *Recording) Only(number int) bool {
+	for _, p := range r.sessions {
+		if p.number == number {
+			r.sessions, r.Script = []*played{p}, p.Script
+			return true
+		}
+	}
+	return false
+}
+
+// Load makes scripts of the frames of a recording, whose Raw must be whole. The
+// payloads of a large one go into a temporary file, so that memory is needed for an
+// index only. The error is that of the frames, or of the file.
 func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
 	return load(frames, opt, &spool{limit: memory})
 }
 
 func load(frames iter.Seq2[tap.Frame, error], opt replay.Options, s *spool) (*Recording, error) {
-	b := replay.NewBuilder(opt, s)
+	first := replay.NewBuilder(opt, s)
+	l := newLoader(first, s)
 	var err error
-	for batch := range prepared(frames, b.Preparer()) {
+	for batch := range prepared(frames, first.Preparer()) {
 		for i := range batch {
 			if err == nil {
-				err = batch[i].add(b)
+				err = l.add(&batch[i])
 			}
 		}
 	}
@@ -49,22 +86,20 @@ func load(frames iter.Seq2[tap.Frame, error], opt replay.Options, s *spool) (*Re
 		s.Close()
 		return nil, err
 	}
-	return &Recording{b.Script(), s}, nil
+	r := l.recording()
+	for i := range opt.Faults {
+		r.refuses = r.refuses || opt.Faults[i].Kind == replay.FaultStatus
+	}
+	return r, nil
 }
 
 // A readFrame is a frame with what a Preparer says of it, or the error that ended
 // the frames.
 type readFrame struct {
 	frame    tap.Frame
+	payload  []byte
 	prepared replay.Prepared
 	err      error
-}
-
-func (r *readFrame) add(b *replay.Builder) error {
-	if r.err != nil {
-		return r.err
-	}
-	return b.AddPrepared(&r.frame, &r.prepared)
 }
 
 // read finds out what a frame says.
@@ -76,8 +111,9 @@ func (r *readFrame) read(p *replay.Preparer) {
 		r.err = fmt.Errorf("frame %d: %w", f.Seq, io.ErrUnexpectedEOF)
 	case f.Lane == tap.ToServer || f.Lane == tap.ToClient:
 		m := tap.PeekFrame(f)
-		f.Raw = tap.Payload(f)
-		r.prepared = p.Prepare(f, &m)
+		whole := *f
+		whole.Raw = tap.Payload(f)
+		r.payload, r.prepared = whole.Raw, p.Prepare(&whole, &m)
 	}
 }
 

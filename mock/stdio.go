@@ -88,7 +88,7 @@ func (s *stdio) read(in io.Reader) {
 		if len(line) > 0 && !s.done {
 			s.session.Receive(s.now(), duplex, line)
 		}
-		if err != nil {
+		if err != nil && !s.done {
 			s.session.End(s.now())
 			if err != io.EOF {
 				s.finish(fmt.Errorf("read from the client: %w", err))

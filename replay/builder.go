@@ -15,12 +15,13 @@ type Builder struct {
 	finding tap.Finding
 	// preparer is for who has none.
 	preparer *Preparer
-	// off is how much is in the spool.
-	off uint64
+	// off is how much is in the spool, which several may share.
+	off *uint64
 	// lasts are, for each cue, the last of its own items, hangs that of the items
-	// which hang on the last cue.
-	lasts []uint32
-	hangs uint32
+	// which hang on it.
+	lasts, hangs []uint32
+	// behind is the last cue that was not refused.
+	behind uint32
 	// listens are the subscriptions by their ids, tasks the items of requests of
 	// which the client made a task, by the task.
 	listens, tasks map[string]uint32
@@ -53,11 +54,19 @@ func NewBuilder(opt Options, spool Spool) *Builder {
 	if spool == nil {
 		spool = &Memory{}
 	}
-	s := &Script{opt: opt, spool: spool, seeds: newSeeds(), cues: make([]cue, 1), items: make([]item, 1)}
-	b := &Builder{s: s, lasts: make([]uint32, 1)}
+	return newBuilder(opt, spool, newSeeds(), new(uint64))
+}
+
+func newBuilder(opt Options, spool Spool, seeds seeds, off *uint64) *Builder {
+	s := &Script{opt: opt, spool: spool, seeds: seeds, cues: make([]cue, 1), items: make([]item, 1)}
+	b := &Builder{s: s, lasts: make([]uint32, 1), hangs: make([]uint32, 1), off: off}
 	b.preparer = b.Preparer()
 	return b
 }
+
+// Another begins the script of another session of the same recording: with the
+// same options, in the same spool, and for what the same [Preparer] prepares.
+func (b *Builder) Another() *Builder { return newBuilder(b.s.opt, b.s.spool, b.s.seeds, b.off) }
 
 // Add takes the next frame of the session and its message, nil for a frame that
 // carries none. The frame's Raw is the message as it stood: a line, a body, the
@@ -79,18 +88,14 @@ func (b *Builder) AddPrepared(f *tap.Frame, p *Prepared) error {
 		return nil
 	case f.Lane == tap.Stderr || m == nil || m.Kind == tap.Other:
 		return nil
-	case len(f.Raw) > maxSize || len(b.s.items)+len(m.Batch)+1 > maxMessages || len(b.s.cues)+len(m.Batch)+1 > maxMessages:
+	case p.err != nil:
+		return p.err
+	case len(b.s.items)+len(m.Batch)+1 > maxMessages || len(b.s.cues)+len(m.Batch)+1 > maxMessages:
 		return fmt.Errorf("frame %d: %w", f.Seq, ErrTooLarge)
 	}
 	b.learn(f.Lane, m)
 	parts := b.tracker.Add(f, m)
-	whole := place{b.off, uint32(len(f.Raw))}
-	n, err := b.s.spool.Write(f.Raw)
-	b.off += uint64(n)
-	if err != nil {
-		return fmt.Errorf("keep frame %d: %w", f.Seq, err)
-	}
-	x := arriving{f: f, raw: f.Raw, place: whole, line: f.Form == tap.FormLine, prepared: p}
+	x := arriving{f: f, raw: f.Raw, place: p.place, line: f.Form == tap.FormLine, prepared: p}
 	if m.Kind != tap.Batch || len(m.Batch) == 0 {
 		x.m, x.part = m, &parts[0]
 		b.message(&x)
@@ -192,13 +197,13 @@ func (b *Builder) life(f *tap.Frame) {
 func (b *Builder) cue(c cue) uint32 {
 	n := uint32(len(b.s.cues))
 	b.s.cues = append(b.s.cues, c)
-	b.lasts = append(b.lasts, 0)
-	b.hangs = 0
+	b.lasts, b.hangs = append(b.lasts, 0), append(b.hangs, 0)
+	b.behind = n
 	return n
 }
 
 // last is the last cue so far.
-func (b *Builder) last() uint32 { return uint32(len(b.s.cues) - 1) }
+func (b *Builder) last() uint32 { return b.behind }
 
 // own adds an item to those of a request.
 func (b *Builder) own(c uint32, it item) uint32 {
@@ -217,12 +222,12 @@ func (b *Builder) hang(it item) uint32 {
 	it.flags |= itemHangs
 	c := b.last()
 	n := b.item(c, it)
-	if b.hangs != 0 {
-		b.s.items[b.hangs].next = n
+	if last := b.hangs[c]; last != 0 {
+		b.s.items[last].next = n
 	} else {
 		b.s.cues[c].hang = n
 	}
-	b.hangs = n
+	b.hangs[c] = n
 	return n
 }
 

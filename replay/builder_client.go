@@ -44,6 +44,9 @@ func (b *Builder) request(x *arriving, c cue) {
 	}
 	n := b.cue(c)
 	b.s.requests++
+	if b.s.opening == 0 {
+		b.s.opening = n
+	}
 	b.s.cues[n].call = n
 	if root != 0 {
 		b.again(n, root, x.m.Method)

@@ -39,7 +39,7 @@ func (b *Builder) server(x *arriving) {
 		b.hang(it)
 		return
 	}
-	if e := b.s.cues[owner].exchange; e != x.f.Exchange {
+	if e := b.s.cues[owner].exchange; e != x.f.Exchange && !it.has(itemFinal) {
 		it.flags |= itemGeneral
 	}
 	b.own(owner, it)

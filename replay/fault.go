@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -14,7 +15,8 @@ type Fault struct {
 	Kind FaultKind
 	// Delay is how much later the answer comes (FaultDelay).
 	Delay time.Duration
-	// Code is the error that takes the place of the answer (FaultError).
+	// Code is the error that takes the place of the answer (FaultError), or the
+	// status of HTTP (FaultStatus).
 	Code int
 	// Method and Name choose the requests whose answers are meant: the method,
 	// and the tool, prompt, resource or task, each with * for any characters; ""
@@ -39,13 +41,14 @@ const (
 	FaultMalformed                   // it is no JSON
 	FaultError                       // it is an error
 	FaultDisconnect                  // the server leaves instead
+	FaultStatus                      // HTTP refuses the request; elsewhere it is an error
 	faultKinds
 )
 
-var faultNames = [faultKinds]string{"delay", "drop", "duplicate", "reorder", "truncate", "malformed", "error", "disconnect"}
+var faultNames = [faultKinds]string{"delay", "drop", "duplicate", "reorder", "truncate", "malformed", "error", "disconnect", "status"}
 
 // String returns the stable name: delay, drop, duplicate, reorder, truncate,
-// malformed, error or disconnect.
+// malformed, error, disconnect or status.
 func (k FaultKind) String() string {
 	if k < faultKinds {
 		return faultNames[k]
@@ -63,6 +66,7 @@ const defaultFaultCode = -32603
 //	error=-32000 tools/call:* n=2
 //	drop p=0.1
 //	disconnect resources/read every=5
+//	status=503 tools/call
 func ParseFault(s string) (f Fault, err error) {
 	words := strings.Fields(s)
 	if len(words) == 0 {
@@ -103,6 +107,10 @@ func (f *Fault) kind(w string) (err error) {
 				return fmt.Errorf("error=%s: the code must be an integer, such as error=-32000", value)
 			}
 		}
+	case f.Kind == FaultStatus:
+		if f.Code, err = strconv.Atoi(value); err != nil || f.Code < 400 || f.Code > 599 {
+			return errors.New("status needs one of HTTP from 400 to 599, such as status=503")
+		}
 	case given:
 		return fmt.Errorf("%s takes no value", name)
 	}
@@ -139,7 +147,7 @@ func (f Fault) String() string {
 	switch f.Kind {
 	case FaultDelay:
 		words[0] += "=" + f.Delay.String()
-	case FaultError:
+	case FaultError, FaultStatus:
 		words[0] += "=" + strconv.Itoa(f.Code)
 	}
 	if f.Name != "" {

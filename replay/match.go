@@ -10,6 +10,7 @@ const (
 	byNear
 	byMethod
 	byNote
+	byRefused
 )
 
 // A cursorKey names a queue of a table by its first cue.
@@ -62,12 +63,7 @@ func (s *Session) take(t *table, id uint8, key sum) (uint32, fate) {
 		return 0, fateNone
 	}
 	cur := s.cursor(id, q)
-	for cur.next != 0 {
-		if _, used := s.arrived[cur.next]; !used {
-			break
-		}
-		cur.next = t.next[cur.next]
-	}
+	s.skipUsed(t, cur)
 	if c := cur.next; c != 0 {
 		if s.early(c) && cur.last != 0 && cur.held < maxHeld {
 			cur.held++
@@ -78,16 +74,44 @@ func (s *Session) take(t *table, id uint8, key sum) (uint32, fate) {
 	}
 	switch s.script.opt.Repeat {
 	case RepeatLast:
-		return q.last, fateAgain
+		if s.script.cues[q.last].kind != cueRefused {
+			return q.last, fateAgain
+		}
+		return cur.last, fateOf(cur.last)
 	case RepeatLoop:
-		if cur.loop == 0 {
-			cur.loop = q.first
+		for range 2 {
+			if cur.loop == 0 {
+				cur.loop = q.first
+			}
+			for cur.loop != 0 && s.script.cues[cur.loop].kind == cueRefused {
+				cur.loop = t.next[cur.loop]
+			}
 		}
 		c := cur.loop
-		cur.loop = t.next[c]
-		return c, fateAgain
+		if c != 0 {
+			cur.loop = t.next[c]
+		}
+		return c, fateOf(c)
 	}
 	return 0, fateUsed
+}
+
+// fateOf is that of a cue which is played again, if there is one.
+func fateOf(c uint32) fate {
+	if c == 0 {
+		return fateNone
+	}
+	return fateAgain
+}
+
+// skipUsed moves a cursor to the first cue that can still be played.
+func (s *Session) skipUsed(t *table, cur *cursor) {
+	for cur.next != 0 {
+		if _, used := s.arrived[cur.next]; !used && s.script.cues[cur.next].kind != cueRefused {
+			return
+		}
+		cur.next = t.next[cur.next]
+	}
 }
 
 // early reports whether the answer to a poll supposes something that the client
@@ -156,7 +180,7 @@ func (s *Session) subset(m *tap.Message, k *keyed) (uint32, fate) {
 	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore}
 	live := d.whole(m.Params, inParams)
 	fits := func(c uint32) bool {
-		if s.script.cues[c].has(cueModern) != k.modern {
+		if x := &s.script.cues[c]; x.has(cueModern) != k.modern || x.kind == cueRefused {
 			return false
 		}
 		r, _, err := s.script.message(s.script.cues[c].place)
@@ -168,12 +192,7 @@ func (s *Session) subset(m *tap.Message, k *keyed) (uint32, fate) {
 		return contains(&recorded, &live)
 	}
 	cur := s.cursor(byNear, q)
-	for cur.next != 0 {
-		if _, used := s.arrived[cur.next]; !used {
-			break
-		}
-		cur.next = t.next[cur.next]
-	}
+	s.skipUsed(t, cur)
 	for c, n := cur.next, 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
 		if _, used := s.arrived[c]; !used && fits(c) {
 			return c, fateFresh

@@ -140,12 +140,7 @@ func (s *Session) candidates(method string, k *keyed) (found []uint32) {
 		return s.script.index.kinds[method]
 	}
 	cur := s.cursor(byNear, q)
-	for cur.next != 0 {
-		if _, used := s.arrived[cur.next]; !used {
-			break
-		}
-		cur.next = t.next[cur.next]
-	}
+	s.skipUsed(t, cur)
 	for c := cur.next; c != 0 && len(found) < MaxNear/2; c = t.next[c] {
 		found = append(found, c)
 	}

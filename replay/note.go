@@ -52,17 +52,19 @@ const (
 	NoteFault
 	// NoteUnasked: a recorded request that the client did not ask for.
 	NoteUnasked
+	// NoteElsewhere: a request that was not recorded is answered by somebody else.
+	NoteElsewhere
 	noteKinds
 )
 
 var noteNames = [noteKinds]string{
 	"miss", "used_up", "timeout", "repeat", "relaxed", "answer", "skipped", "cancelled", "left", "version", "client",
-	"invented", "held", "order", "silence", "fault", "unasked",
+	"invented", "held", "order", "silence", "fault", "unasked", "elsewhere",
 }
 
 // String returns the stable name: miss, used_up, timeout, repeat, relaxed, answer,
 // skipped, cancelled, left, version, client, invented, held, order, silence,
-// fault or unasked.
+// fault, unasked or elsewhere.
 func (k NoteKind) String() string {
 	if k < noteKinds {
 		return noteNames[k]

@@ -25,6 +25,11 @@ type Options struct {
 	// GateTimeout is how long the client may take to answer a request of the
 	// server's; 0 means DefaultGateTimeout.
 	GateTimeout time.Duration
+	// Elsewhere, if set, is offered each request that nothing recorded fits, as it
+	// stood, and reports whether somebody else answers it. It is called while the
+	// session takes the message in, and must not wait for anything. It is for
+	// sessions on one duplex stream.
+	Elsewhere func(raw []byte) bool
 }
 
 // DefaultGateTimeout is how long a client may take to answer. People answer too,

@@ -36,7 +36,7 @@ func TestOptionNames(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if matches.String() != "match(4)" || repeats.String() != "repeat(3)" || faultKinds.String() != "fault(8)" || noteKinds.String() != "note(17)" {
+	if matches.String() != "match(4)" || repeats.String() != "repeat(3)" || faultKinds.String() != "fault(9)" || noteKinds.String() != "note(18)" {
 		t.Error(matches, repeats, faultKinds, noteKinds)
 	}
 }

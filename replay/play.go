@@ -123,7 +123,8 @@ func (s *Session) schedule(p *play) {
 	it := &s.script.items[p.item]
 	if it.after > max(s.reached, p.waived) {
 		p.move(playSoft)
-		if p.hangs || p.answered || s.script.cues[p.cue].has(cueListens) {
+		// Nobody waits for what comes on a subscription, but for its acknowledgement.
+		if c := &s.script.cues[p.cue]; p.hangs || p.answered || c.has(cueListens) && p.item != c.first {
 			s.soft.push(int64(it.after), p)
 		} else {
 			s.owed.push(int64(it.after), p)

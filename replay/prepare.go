@@ -1,20 +1,33 @@
 package replay
 
-import "github.com/mcptap/mcptap/tap"
+import (
+	"fmt"
 
-// A Preparer does what of a [Builder]'s work needs nothing but the message itself.
-// It has no share in the Builder's state, so another goroutine can do that while
-// the Builder is at the messages before.
-type Preparer struct{ keyer keyer }
+	"github.com/mcptap/mcptap/tap"
+)
 
-// Preparer makes a Preparer for what this Builder is to be given.
+// A Preparer does what of a [Builder]'s work needs nothing but the message itself: it
+// puts it into the spool, and reads what it is matched by. It has no share in the
+// rest of the Builder's state, so another goroutine can do that while the Builder is
+// at the messages before.
+type Preparer struct {
+	keyer keyer
+	spool Spool
+	off   *uint64 // how much is in the spool
+}
+
+// Preparer makes a Preparer for what this Builder, and others like it, are to be
+// given. All of them are to be given what it has prepared, in that order.
 func (b *Builder) Preparer() *Preparer {
-	return &Preparer{keyer{hasher{seeds: b.s.seeds}, b.s.opt.Ignore}}
+	return &Preparer{keyer{hasher{seeds: b.s.seeds}, b.s.opt.Ignore}, b.s.spool, b.off}
 }
 
 // A Prepared is what a [Preparer] says of a message. It points into the frame.
 type Prepared struct {
 	message *tap.Message
+	// place is where it is in the spool, err why it is not.
+	place place
+	err   error
 	// key is what a request or a notification of the client's is matched by.
 	key keyed
 	// id is where the id stands in an answer of the server's, if it has one.
@@ -27,7 +40,19 @@ func (p *Preparer) Prepare(f *tap.Frame, m *tap.Message) Prepared {
 	if m == nil {
 		return Prepared{}
 	}
-	return p.prepare(f.Lane, f.Raw, m)
+	x := p.prepare(f.Lane, f.Raw, m)
+	switch {
+	case m.Kind == tap.Other || f.Lane != tap.ToServer && f.Lane != tap.ToClient:
+	case len(f.Raw) > maxSize:
+		x.err = fmt.Errorf("frame %d: %w", f.Seq, ErrTooLarge)
+	default:
+		x.place = place{*p.off, uint32(len(f.Raw))}
+		n, err := p.spool.Write(f.Raw)
+		if *p.off += uint64(n); err != nil {
+			x.err = fmt.Errorf("keep frame %d: %w", f.Seq, err)
+		}
+	}
+	return x
 }
 
 func (p *Preparer) prepare(lane tap.Lane, raw []byte, m *tap.Message) Prepared {

@@ -9,7 +9,7 @@ import (
 )
 
 // request takes a request of the client's.
-func (s *Session) request(stream Stream, m *tap.Message) {
+func (s *Session) request(stream Stream, m *tap.Message, raw []byte) {
 	k := s.keyer.key(m)
 	if m.Method == "initialize" {
 		s.can = readCapabilities(firstMember(m.Params, "capabilities", "clientCapabilities"))
@@ -22,6 +22,7 @@ func (s *Session) request(stream Stream, m *tap.Message) {
 	case x.cue != 0:
 		s.remark(m, &k, x)
 		s.play(stream, m, &k, x)
+	case s.elsewhere(m, raw):
 	case s.invent(stream, m, &k):
 	default:
 		s.miss(stream, m, &k, x.fate)
@@ -47,6 +48,9 @@ func (s *Session) play(stream Stream, m *tap.Message, k *keyed, x match) {
 	}
 	if s.chances.faults != nil {
 		p.method, p.name = m.Method, string(decode(k.subject))
+	}
+	if s.matched == 0 {
+		s.matched = x.cue
 	}
 	s.enlist(p, c.at)
 	s.open.add(p)

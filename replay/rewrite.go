@@ -76,6 +76,11 @@ func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 	s.buf = raw
 	patches := s.script.patchesOf(it)
 	if len(patches) == 0 {
+		if it.has(itemFinal) && s.streams.hasDuplex {
+			// An answer without the id over HTTP, where the exchange says what it
+			// answers. On one stream for all, nothing else does.
+			return Rewrite(raw, p.id, "id"), nil
+		}
 		return raw, nil
 	}
 	out := s.wrap[:0]

@@ -26,8 +26,10 @@ type Script struct {
 	// the poll.
 	needed map[uint32]uint32
 	index  lookup
-	// requests counts the cues that are requests.
-	requests int
+	// requests counts the cues that are requests, refused those that the transport
+	// refused. opening is the first request, 0 for none.
+	requests, refused int
+	opening           uint32
 	// ownIDs is above each number that the server used for an id, or at the end of
 	// one.
 	ownIDs int64
@@ -62,6 +64,7 @@ const (
 	cueCancel                      // the cancellation of a request
 	cueInvalid                     // a frame that is no message
 	cueEnd                         // the client's lane ended
+	cueRefused                     // a request or notification that the transport refused
 )
 
 // A cueFlags is a set of what is known of a cue.
@@ -80,6 +83,8 @@ const (
 	cueCancelled
 	// cueListens: the request is a subscription, so nobody waits for its answer.
 	cueListens
+	// cueForeign: it was refused for something that is not in the message.
+	cueForeign
 )
 
 // A cue is something that the client did.

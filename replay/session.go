@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -18,8 +17,10 @@ type Session struct {
 	script *Script
 	keyer  keyer
 	now    time.Duration
-	// live counts the client's messages.
-	live uint64
+	// live counts the client's messages. matched is the cue of the first request of
+	// the last one, 0 for none.
+	live    uint64
+	matched uint32
 	// can is what the client can be asked.
 	can capabilities
 
@@ -94,6 +95,7 @@ func (s *Session) Receive(now time.Duration, stream Stream, raw []byte) (request
 		return 0
 	}
 	s.live++
+	s.matched = 0
 	m := tap.Peek(raw)
 	s.streams.expect(stream) // so that no answer is the last before all is read
 	if m.Kind != tap.Batch {
@@ -112,7 +114,7 @@ func (s *Session) Receive(now time.Duration, stream Stream, raw []byte) (request
 			s.note(Note{Kind: NoteMiss, Text: "the client sent a " + m.Reason})
 		}
 	}
-	s.streams.expected(stream, s.outbox)
+	s.expected(stream, requests)
 	s.patience.watch(s)
 	return requests
 }
@@ -122,7 +124,7 @@ func (s *Session) message(stream Stream, m *tap.Message, raw []byte) int {
 	switch m.Kind {
 	case tap.Request:
 		s.streams.expect(stream)
-		s.request(stream, m)
+		s.request(stream, m, raw)
 		return 1
 	case tap.Notification:
 		s.notification(m)
@@ -228,21 +230,6 @@ func (s *Session) Recorded() int { return s.script.requests }
 
 // Unasked names the recorded requests that the client has not asked for, at most
 // so many.
-func (s *Session) Unasked(most int) (notes []Note) {
-	for c := range s.script.cues {
-		x := &s.script.cues[c]
-		if _, asked := s.arrived[uint32(c)]; asked || x.kind != cueRequest {
-			continue
-		}
-		if len(notes) == most {
-			break
-		}
-		n := Note{Kind: NoteUnasked, Frame: x.message()}
-		if m, _, err := s.script.message(x.place); err == nil {
-			n.Method, n.Subject = m.Method, tap.Subject(m)
-		}
-		n.Text = fmt.Sprintf("frame %d, %s, was not asked for", x.seq, about(n.Method, n.Subject))
-		notes = append(notes, n)
-	}
-	return notes
+func (s *Session) Unasked(most int) []Note {
+	return s.script.unasked(func(c uint32) bool { _, asked := s.arrived[c]; return asked }, most)
 }

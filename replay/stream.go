@@ -37,6 +37,8 @@ type Output struct {
 	Last bool
 	// Leave says that the server leaves.
 	Leave bool
+	// Status is the status of HTTP with which the message is refused, 0 for none.
+	Status int
 	// Frame names the recorded message, zero for one that was made up.
 	Frame tap.Ref
 }
@@ -102,16 +104,19 @@ func (t *streams) expect(stream Stream) {
 
 // expected takes back one that was expected while a message was being taken in. If
 // it was the last one due, the last answer that waits to be written is the last on
-// the stream.
-func (t *streams) expected(stream Stream, outbox []Output) {
-	if !t.answered(stream) {
+// the stream; where requests get none at all, the stream ends without.
+func (s *Session) expected(stream Stream, requests int) {
+	if !s.streams.answered(stream) {
 		return
 	}
-	for i := len(outbox) - 1; i >= 0; i-- {
-		if outbox[i].Stream == stream {
-			outbox[i].Last = true
+	for i := len(s.outbox) - 1; i >= 0; i-- {
+		if s.outbox[i].Stream == stream {
+			s.outbox[i].Last = true
 			return
 		}
+	}
+	if requests > 0 {
+		s.outbox = append(s.outbox, Output{Stream: stream, Last: true})
 	}
 }
 
@@ -137,8 +142,26 @@ func (s *Session) route(p *play, it *item) (stream Stream, ok bool) {
 	if t.hasDuplex {
 		return t.duplex, true
 	}
+	if stream, ok := s.subscribed(p, it); ok {
+		return stream, true
+	}
 	if _, due := t.replies[p.stream]; due && !p.hangs && !it.has(itemGeneral) {
 		return p.stream, true
 	}
 	return t.standing, t.hasStanding
+}
+
+// subscribed finds the stream of the subscription that a step names, whatever call it
+// belongs to (2026-07-28 basic/patterns/subscriptions).
+func (s *Session) subscribed(p *play, it *item) (Stream, bool) {
+	for _, x := range s.script.patchesOf(it) {
+		if x.kind != patchID || x.ref == p.cue && !p.hangs || !s.script.cues[x.ref].has(cueListens) {
+			continue
+		}
+		if q := s.bound[x.ref]; q != nil {
+			_, due := s.streams.replies[q.stream]
+			return q.stream, due
+		}
+	}
+	return 0, false
 }

@@ -53,10 +53,19 @@ func (s *Session) fault(p *play, it *item, out *Output, final bool) bool {
 	case FaultMalformed:
 		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))-1)
 	case FaultError:
-		message := `{"code":` + strconv.Itoa(f.Code) + `,"message":"mcptap mock: an error on purpose"}`
-		out.Raw, out.Line = ownAnswer(p.id, "error", []byte(message)), true
+		failOnPurpose(p, out, f.Code)
+	case FaultStatus:
+		if failOnPurpose(p, out, defaultFaultCode); !s.streams.hasDuplex {
+			out.Status = f.Code
+		}
 	}
 	return true
+}
+
+// failOnPurpose makes an error of an answer.
+func failOnPurpose(p *play, out *Output, code int) {
+	message := `{"code":` + strconv.Itoa(code) + `,"message":"mcptap mock: an error on purpose"}`
+	out.Raw, out.Line = ownAnswer(p.id, "error", []byte(message)), true
 }
 
 // twice sends what is being written once more, behind it.

@@ -1,0 +1,105 @@
+package mock
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/replay"
+)
+
+// get opens the stream for what belongs to no request, or goes on with one that was
+// cut (2025-11-25 basic/transports#resumability-and-redelivery).
+func (s *Server) get(w http.ResponseWriter, r *http.Request, f *fields) {
+	t := s.talkOf(f.session)
+	switch {
+	case t == nil && (f.modern() || f.session == ""):
+		s.page(w, r)
+		return
+	case t == nil || t.duplex != nil:
+		s.refuse(w, r, overSession, replay.Claim{}, nil)
+		return
+	case t.rec.refusesGET != nil && !t.knows(f):
+		s.fixed(w, r, t.rec.refusesGET)
+		return
+	case !f.takes("text/event-stream"):
+		http.Error(w, "mcptap mock: the client does not take an event stream", http.StatusNotAcceptable)
+		return
+	}
+	x, from, turn := t.reads(f)
+	p := reply{w: w, r: r, srv: s, t: t, x: x, sent: from}
+	p.begin()
+	p.run(turn)
+}
+
+// standingName is the name of the stream for what belongs to no request.
+const standingName = "0"
+
+// reads finds the stream that a GET wants, how many events of it the client has, and
+// the reader's turn. A second reader takes the place of the first.
+func (t *talk) reads(f *fields) (x *stream, from, turn int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x, from = t.resumed(f); x == nil {
+		if t.standing == nil {
+			name := ""
+			if t.resumable() {
+				name = standingName
+			}
+			t.standing = t.open(name, formEvents)
+		}
+		x, from = t.standing, t.standing.read
+	}
+	x.turn++
+	x.reading = true
+	if x == t.standing && !t.over {
+		t.play.Attach(t.now(), x.id, replay.Standing)
+	}
+	t.pump()
+	x.signal()
+	return x, from, x.turn
+}
+
+// resumable reports whether events get ids: as recorded, or where that is not known,
+// or where streams are cut.
+func (t *talk) resumable() bool { return t.rec.ids || !t.rec.heads || t.srv.opt.Cut > 0 }
+
+// resumed finds the stream that a request goes on with, and how many events of it the
+// client has; nil if there is none.
+func (t *talk) resumed(f *fields) (*stream, int) {
+	name, number, ok := strings.Cut(f.lastEvent, "-")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || n < 0 || t.named[name] == nil {
+		return nil, 0
+	}
+	return t.named[name], n
+}
+
+// knows reports whether a request goes on with a stream of the session.
+func (t *talk) knows(f *fields) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x, _ := t.resumed(f)
+	return x != nil
+}
+
+// delete ends a session.
+func (s *Server) delete(w http.ResponseWriter, r *http.Request, f *fields) {
+	t := s.talkOf(f.session)
+	switch {
+	case t == nil && (f.modern() || f.session == ""):
+		s.page(w, r)
+	case t == nil || t.duplex != nil:
+		s.refuse(w, r, overSession, replay.Claim{}, nil)
+	case t.rec.refusesDELETE != nil:
+		s.fixed(w, r, t.rec.refusesDELETE)
+	default:
+		t.end()
+		s.mu.Lock()
+		delete(s.byID, t.id)
+		s.mu.Unlock()
+		if t.rec.deleted != nil {
+			s.fixed(w, r, t.rec.deleted)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package mock
+
+import (
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A loader makes a Recording, frame by frame. Of a recording of HTTP it tells the
+// sessions apart, and keeps what HTTP said beside the messages.
+type loader struct {
+	spool *spool
+	// first makes the first session's script, and others like it.
+	first     *replay.Builder
+	firstUsed bool
+	sessions  tap.Sessions
+	building  map[int]*building
+	inOrder   []*building
+	// http says that there are exchanges, heads that those of their requests are
+	// there too; open are those that are not over.
+	http, heads bool
+	open        map[uint64]*exchange
+	// streams are the exchanges that began a stream, by their first frames: those
+	// that may be resumed. resumed says which of them an exchange goes on with.
+	streams map[uint64]uint64
+	site    site
+}
+
+// A building is a session on its way into a script.
+type building struct {
+	b       *replay.Builder
+	number  int
+	conduct conduct
+}
+
+func newLoader(first *replay.Builder, s *spool) *loader {
+	l := &loader{spool: s, first: first, building: map[int]*building{}, open: map[uint64]*exchange{}, streams: map[uint64]uint64{}}
+	l.site.init()
+	return l
+}
+
+// onlySession is the number of the session of a recording without exchanges.
+const onlySession = 1
+
+// add takes the next frame.
+func (l *loader) add(r *readFrame) error {
+	f := &r.frame
+	switch {
+	case r.err != nil:
+		return r.err
+	case f.Exchange != 0:
+		l.http = true
+	case f.Lane == tap.Life && !l.http:
+		if e, err := tap.ParseEvent(f.Raw); err == nil && (e.Transport == "http" || e.Name == tap.EventConnect) {
+			l.http = true
+		}
+	}
+	switch {
+	case !l.http:
+		return l.session(onlySession).b.AddPrepared(f, &r.prepared)
+	case f.Lane == tap.Life:
+		l.event(f)
+		return nil
+	case f.Lane == tap.Stderr:
+		return nil
+	}
+	return l.message(r)
+}
+
+// session is the one with that number, which is made if need be.
+func (l *loader) session(number int) *building {
+	x := l.building[number]
+	if x == nil {
+		x = &building{b: l.first, number: number}
+		if l.firstUsed {
+			x.b = l.first.Another()
+		}
+		l.firstUsed = true
+		l.building[number] = x
+		l.inOrder = append(l.inOrder, x)
+	}
+	return x
+}
+
+// event takes what the tap saw of an exchange, or of the run.
+func (l *loader) event(f *tap.Frame) {
+	e, err := tap.ParseEvent(f.Raw)
+	if err != nil {
+		return
+	}
+	number := l.sessions.AddEvent(f, &e)
+	if e.Name == tap.EventStart {
+		l.site.names(&e)
+	}
+	if f.Exchange == 0 {
+		return
+	}
+	if e.Name == tap.EventRequest {
+		l.heads = true
+		x := &exchange{number: f.Exchange, stream: f.Exchange, method: e.Method, target: e.Target, fields: readFields(e.Header)}
+		if began := l.sessions.Resumes(); began != 0 {
+			if origin, ok := l.streams[began]; ok {
+				x.stream = origin
+			}
+		} else {
+			l.streams[f.Seq] = f.Exchange
+		}
+		x.first = f.Seq
+		l.open[f.Exchange] = x
+	}
+	x := l.open[f.Exchange]
+	if x == nil {
+		return
+	}
+	if number != 0 {
+		x.session = number
+	}
+	switch {
+	case e.Name == tap.EventResponse && (e.Status >= 200 && e.Status < 600 || e.Status == 101):
+		x.status, x.header = e.Status, e.Header
+	case e.Name == tap.EventEnd:
+		x.left = e.By == "server"
+		l.over(x)
+	}
+}
+
+// message takes a frame of an exchange.
+func (l *loader) message(r *readFrame) error {
+	f := &r.frame
+	if !l.heads { // messages alone, as people write them by hand
+		f.Raw = r.payload
+		return l.session(onlySession).b.AddPrepared(f, &r.prepared)
+	}
+	number := l.sessions.Add(f, r.prepared.Message())
+	replayed := l.sessions.Replays() != 0
+	x := l.open[f.Exchange]
+	if x == nil { // its head is not there
+		x = &exchange{number: f.Exchange, stream: f.Exchange, headless: true}
+		l.open[f.Exchange] = x
+	}
+	if number != 0 {
+		x.session = number
+	}
+	if f.Lane == tap.ToServer {
+		x.asked(r)
+	} else if l.answered(x, r) || replayed {
+		return nil
+	}
+	if x.session == 0 {
+		return nil
+	}
+	s := l.session(x.session)
+	kept, _ := l.sessions.Session(x.session)
+	s.conduct.learn(x, r, kept.Kind)
+	f.Exchange = x.stream
+	if kept.Kind == tap.SessionEndpoint || kept.Kind == tap.SessionSocket {
+		f.Exchange = 0 // there is one stream for everything
+	}
+	f.Raw = r.payload
+	if m := r.prepared.Message(); m == nil || m.Kind == tap.Other {
+		return nil
+	}
+	return s.b.AddPrepared(f, &r.prepared)
+}
+
+// recording returns what was made.
+func (l *loader) recording() *Recording {
+	for _, x := range l.open {
+		l.over(x)
+	}
+	if len(l.inOrder) == 0 {
+		l.session(onlySession)
+	}
+	r := &Recording{site: l.site, spool: l.spool}
+	for _, x := range l.inOrder {
+		p := &played{Script: x.b.Script(), number: x.number, conduct: x.conduct}
+		if p.Requests() > 0 || p.Steps() > 0 || len(l.inOrder) == 1 {
+			r.sessions = append(r.sessions, p)
+		}
+	}
+	if len(r.sessions) == 0 {
+		r.sessions = append(r.sessions, &played{Script: l.first.Another().Script(), number: onlySession})
+	}
+	r.Script = r.sessions[0].Script
+	return r
+}

@@ -1,0 +1,284 @@
+package mock
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// maxMessage is how many bytes a message of a client's may have.
+const maxMessage = 256 << 20
+
+// A posted is a message that a client sent.
+type posted struct {
+	raw     []byte
+	message tap.Message
+	// claim is that of the message, or of the first in a batch.
+	claim replay.Claim
+	// modern says that it is of 2026-07-28, or that its head says so.
+	modern bool
+}
+
+// read reads the message of a request. It reports whether there is one, and answers
+// the request otherwise.
+func (p *posted) read(w http.ResponseWriter, r *http.Request) bool {
+	var err error
+	body := http.MaxBytesReader(w, r.Body, maxMessage)
+	if r.ContentLength > maxMessage {
+		http.Error(w, "mcptap mock: the message is too long", http.StatusRequestEntityTooLarge)
+		return false
+	}
+	if n := r.ContentLength; n > 0 && n <= 1<<20 {
+		p.raw = make([]byte, n)
+		_, err = io.ReadFull(body, p.raw)
+	} else {
+		p.raw, err = io.ReadAll(body)
+	}
+	if err != nil {
+		status := http.StatusBadRequest
+		if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, "mcptap mock: the message cannot be read: "+err.Error(), status)
+		return false
+	}
+	p.message = tap.Peek(p.raw)
+	m := &p.message
+	if m.Kind == tap.Batch && len(m.Batch) > 0 {
+		m = &m.Batch[0]
+	}
+	p.claim = replay.ReadClaim(m)
+	return true
+}
+
+// post takes a message on the path of Streamable HTTP.
+func (s *Server) post(w http.ResponseWriter, r *http.Request, f *fields) {
+	var p posted
+	if !p.read(w, r) {
+		return
+	}
+	p.modern = p.claim.Modern || f.modern()
+	if s.refuses(w, r, s.site.circumstances(f, &p.claim), p.claim, &p.message) {
+		return
+	}
+	t, why := s.find(r, f, &p)
+	if t == nil {
+		s.refuse(w, r, why, p.claim, &p.message)
+		return
+	}
+	t.mu.Lock()
+	if t.over {
+		t.mu.Unlock()
+		s.refuse(w, r, overSession, p.claim, &p.message)
+		return
+	}
+	if frame, ok := t.play.Refused(p.raw); ok && s.site.byFrame[frame] != nil {
+		t.pump()
+		t.mu.Unlock()
+		s.fixed(w, r, s.site.byFrame[frame])
+		return
+	}
+	x := t.open("", formUnknown)
+	requests := t.play.Receive(t.now(), x.id, p.raw)
+	s.dress(t, x, &p)
+	x.reading = true
+	t.pump()
+	if requests == 0 && len(x.events) == 0 {
+		delete(t.streams, x.id)
+		t.mu.Unlock()
+		s.accepted(w, r, t, &p)
+		return
+	}
+	t.mu.Unlock()
+	if p.claim.Method == "initialize" && t.id != "" {
+		w.Header().Set("Mcp-Session-Id", t.id)
+	}
+	out := reply{w: w, r: r, srv: s, t: t, x: x, modern: p.modern, primes: x.ids && primed(f, &p), method: p.claim.Method, broken: p.broken()}
+	if x.form == formEvents && !s.rec.refuses {
+		out.begin()
+	}
+	out.run(0)
+}
+
+// broken reports whether it is no message, which is answered as well.
+func (p *posted) broken() bool { return p.message.Kind == tap.Invalid }
+
+// dress gives a stream the form that the recorded answer had. The caller holds the
+// lock.
+func (s *Server) dress(t *talk, x *stream, p *posted) {
+	request, exchange := t.play.Matched()
+	if exchange != 0 {
+		x.shape = s.site.shapeOf(exchange)
+	}
+	if x.shape.form == formEvents {
+		x.form = formEvents
+	}
+	if !p.modern && t.resumable() && p.claim.Kind == tap.Request {
+		name := "own"
+		if request.Seq != 0 {
+			name = strconv.FormatUint(request.Seq, 10)
+		}
+		t.name(x, name)
+	}
+}
+
+// accepted answers a message that nothing answers.
+func (s *Server) accepted(w http.ResponseWriter, r *http.Request, t *talk, p *posted) {
+	if p.broken() {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if f := t.rec.accepted; f != nil {
+		s.fixed(w, r, f)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// primed reports whether a client may get an event that says nothing but its id: the
+// older ones take it for a broken message.
+func primed(f *fields, p *posted) bool {
+	version := f.version
+	if p.claim.Method == "initialize" {
+		version = p.claim.Version
+	}
+	return tap.Revision(version) >= tap.Rev20251125
+}
+
+// plain writes an error with a status of its own.
+func (s *Server) plain(w http.ResponseWriter, status int, message []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(message)
+}
+
+// modern reports whether there is a session of 2026-07-28 to play.
+func (s *Server) modern() bool {
+	for _, p := range s.rec.sessions {
+		if p.Opens(true) {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes recorded header fields.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, header [][2]string) {
+	h := w.Header()
+	for _, x := range header {
+		h.Add(x[0], s.here(r, x[1]))
+	}
+}
+
+// here puts the origin of this server in the place of the recorded one's, in what
+// names it: where to be authorized, say.
+func (s *Server) here(r *http.Request, text string) string {
+	for _, o := range s.site.origins {
+		if strings.Contains(text, o) {
+			text = strings.ReplaceAll(text, o, "http://"+r.Host)
+		}
+	}
+	return text
+}
+
+// fixed writes a recorded response that is no message.
+func (s *Server) fixed(w http.ResponseWriter, r *http.Request, f *fixed) {
+	s.write(w, r, f.header)
+	w.WriteHeader(f.status)
+	if bodyAllowed(f.status) {
+		_, _ = io.WriteString(w, s.here(r, string(f.body)))
+	}
+}
+
+func bodyAllowed(status int) bool {
+	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+// find finds the session that a message belongs to, or begins it; else why is the
+// reason not to.
+func (s *Server) find(r *http.Request, f *fields, p *posted) (t *talk, why circumstances) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, overSession
+	}
+	if f.session != "" && !p.modern {
+		if t = s.byID[f.session]; t == nil || t.duplex != nil {
+			return nil, overSession
+		}
+		t.used = time.Now()
+		return t, 0
+	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	client := strings.Join([]string{host, r.URL.RequestURI(), f.agent, f.credentials, string(p.claim.Client)}, "\x00")
+	t = s.byConn[r.RemoteAddr]
+	here := t != nil && (t.client == client || p.claim.Client == nil)
+	if !here {
+		t = s.byClient[client]
+	}
+	if t != nil && t.begins(p, here) {
+		t = nil
+	}
+	if t == nil || p.claim.Method == "initialize" && !p.modern {
+		if t, why = s.enter(t, r, p); t == nil {
+			return nil, why
+		}
+		t.client = client
+	}
+	t.probe = t.probe && p.claim.Method == "server/discover"
+	if t.id == "" {
+		s.byClient[client] = t
+		if len(s.byConn) >= maxConns {
+			clear(s.byConn)
+		}
+		s.byConn[r.RemoteAddr] = t
+	}
+	t.used = time.Now()
+	return t, 0
+}
+
+// enter begins a session for a message, or goes on with one in which the client has
+// asked for the server's versions only. The caller holds the lock.
+func (s *Server) enter(probed *talk, r *http.Request, p *posted) (*talk, circumstances) {
+	opening := p.claim.Method == "initialize" || p.claim.Method == "server/discover" || p.modern
+	rec := s.choose(p.modern, r.URL.Path)
+	if !opening && rec.Opens(false) {
+		return nil, noSession
+	}
+	named := p.claim.Method == "initialize" && !p.modern && !rec.nameless()
+	if probed != nil && probed.probe && p.claim.Method == "initialize" {
+		probed.probe = false
+		if named {
+			delete(s.byClient, probed.client)
+			probed.id = rand.Text()
+			s.byID[probed.id] = probed
+		}
+		return probed, 0
+	}
+	t := s.begin(rec, named)
+	t.probe = p.claim.Method == "server/discover"
+	return t, 0
+}
+
+// begins reports whether a message begins the session of its client anew: what it
+// begins with comes once more than recorded, on another connection, or it asks for
+// the server's versions again.
+func (t *talk) begins(p *posted, here bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return true
+	}
+	if here && p.claim.Method != "server/discover" {
+		return false
+	}
+	return t.play.BeginsAgain(p.raw)
+}

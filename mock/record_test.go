@@ -1,0 +1,330 @@
+package mock
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/replay"
+)
+
+// A fakeLive is a live server: it reads lines and says what they are answered with.
+type fakeLive struct {
+	io.Reader
+	toClient *io.PipeWriter
+	fromMock *io.PipeWriter
+	mu       sync.Mutex
+	got      []string
+}
+
+func (l *fakeLive) Write(p []byte) (int, error) { return l.fromMock.Write(p) }
+func (l *fakeLive) Close() error                { return l.fromMock.Close() }
+
+func (l *fakeLive) lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.got)
+}
+
+// newFakeLive starts a server: after a line that has a key of answers in it, it says
+// the lines there; "exit" ends it.
+func newFakeLive(answers map[string][]string) *fakeLive {
+	in, inW := io.Pipe()
+	out, outW := io.Pipe()
+	l := &fakeLive{Reader: out, toClient: outW, fromMock: inW}
+	go func() {
+		defer outW.Close()
+		for r := bufio.NewReader(in); ; {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			l.mu.Lock()
+			l.got = append(l.got, strings.TrimSpace(line))
+			l.mu.Unlock()
+			for key, say := range answers {
+				if !strings.Contains(line, key) {
+					continue
+				}
+				for _, s := range say {
+					if s == "exit" {
+						in.Close()
+						return
+					}
+					_, _ = io.WriteString(outW, s+"\n")
+				}
+			}
+		}
+	}()
+	return l
+}
+
+const recordedPart = `>{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}
+{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}
+>{"jsonrpc":"2.0","method":"notifications/initialized"}
+>{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"old"}}
+{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{}}
+>{"jsonrpc":"2.0","id":0,"result":{"model":"m"}}
+{"jsonrpc":"2.0","id":1,"result":{"content":[]}}
+`
+
+const (
+	liveHello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}`
+	liveReady = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	liveOld   = `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"old"}}`
+	liveNew   = `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"new","_meta":{"progressToken":6}}}`
+)
+
+// A dialogue is a client by hand with an Extender.
+type dialogue struct {
+	t     *testing.T
+	in    *io.PipeWriter
+	out   chan string // the lines that came, read at once as clients do
+	e     *Extender
+	over  chan error
+	mu    sync.Mutex
+	notes []replay.Note
+}
+
+func newDialogue(t *testing.T, recorded string, start func() (io.ReadWriteCloser, error)) *dialogue {
+	t.Helper()
+	k := &dialogue{t: t, over: make(chan error, 1)}
+	k.e = &Extender{Start: start, Note: func(n replay.Note) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.notes = append(k.notes, n)
+	}}
+	rec := loaded(t, lines(recorded), replay.Options{Elsewhere: k.e.Elsewhere})
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	k.in, k.out = inW, make(chan string, 100)
+	go func() {
+		defer close(k.out)
+		for r := bufio.NewReader(outR); ; {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			k.out <- line
+		}
+	}()
+	go func() {
+		_, err := k.e.Serve(context.Background(), rec.Script, inR, outW, time.Hour)
+		outW.Close()
+		k.over <- err
+	}()
+	return k
+}
+
+func (k *dialogue) say(lines ...string) {
+	k.t.Helper()
+	for _, line := range lines {
+		if _, err := io.WriteString(k.in, line+"\n"); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+}
+
+// hear reads a line, which must have all these words.
+func (k *dialogue) hear(words ...string) string {
+	k.t.Helper()
+	line, ok := <-k.out
+	if !ok {
+		k.t.Fatal("nothing more comes")
+	}
+	for _, w := range words {
+		if !strings.Contains(line, w) {
+			k.t.Errorf("%q has no %q", line, w)
+		}
+	}
+	return line
+}
+
+// end ends the client's lane, and returns what is to be added.
+func (k *dialogue) end() (added []string) {
+	k.t.Helper()
+	k.in.Close()
+	for line := range k.out {
+		k.t.Errorf("%q comes too", line)
+	}
+	if err := <-k.over; err != nil {
+		k.t.Error(err)
+	}
+	for _, f := range k.e.Added() {
+		added = append(added, f.Lane.String()+" "+strings.TrimSpace(string(f.Raw)))
+	}
+	if err := k.e.Close(); err != nil {
+		k.t.Error(err)
+	}
+	return added
+}
+
+func (k *dialogue) kinds() (kinds []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, n := range k.notes {
+		kinds = append(kinds, n.Kind.String())
+	}
+	return kinds
+}
+
+func wantLines(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// What is recorded comes from the recording, the rest from the live server, which
+// has been greeted as the client did it; its questions and those of the recorded one
+// are kept apart.
+func TestExtenderTwoWorlds(t *testing.T) {
+	live := newFakeLive(map[string][]string{
+		`"initialize"`: {`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"early"}}`, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`},
+		`"new"`:        {`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":6,"progress":1}}`, `{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"live":true}}`},
+		`"live model"`: {`{"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`},
+	})
+	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+	k.say(liveHello)
+	k.hear(`"serverInfo":{"name":"s"`)
+	k.say(liveReady, liveOld)
+	k.hear(`"id":0`, "sampling/createMessage") // and while this waits:
+	k.say(liveNew)
+	k.hear("notifications/progress", `"progressToken":6`)
+	k.hear("sampling/createMessage", `"live":true`, `"id":1099511627777`)
+	k.say(`{"jsonrpc":"2.0","id":0,"result":{"model":"m"}}`)
+	k.hear(`"id":5`, `"content":[]`)
+	k.say(`{"jsonrpc":"2.0","id":1099511627777,"result":{"model":"live model"}}`)
+	k.hear(`"id":6`, `"live"`)
+	wantLines(t, "added", k.end(),
+		"to_server "+liveNew,
+		`to_client {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":6,"progress":1}}`,
+		`to_client {"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"live":true}}`,
+		`to_server {"jsonrpc":"2.0","id":0,"result":{"model":"live model"}}`,
+		`to_client {"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`,
+	)
+	wantLines(t, "the live server got", live.lines(), liveHello, liveReady, liveNew, `{"jsonrpc":"2.0","id":0,"result":{"model":"live model"}}`)
+	wantLines(t, "notes", k.kinds(), "elsewhere")
+}
+
+// A server that is asked nothing new is not even started.
+func TestExtenderNothingNew(t *testing.T) {
+	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) {
+		t.Error("started")
+		return nil, errors.New("no")
+	})
+	k.say(liveHello, liveReady, `{"jsonrpc":"2.0","id":9,"method":"ping"}`, `{"jsonrpc":"2.0","id":10,"method":"server/discover"}`)
+	k.hear("serverInfo")
+	k.hear(`"id":9`)
+	k.hear(`"id":10`, "-32601")
+	wantLines(t, "added", k.end())
+}
+
+// What the live server does not answer is answered all the same, said, and not
+// added: it cannot be started, or ends.
+func TestExtenderWithoutAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		start func() (io.ReadWriteCloser, error)
+		want  string
+	}{
+		"not started": {func() (io.ReadWriteCloser, error) { return nil, errors.New("no such \"file\"") }, `cannot be started: no such \"file\"`},
+		"ends": {func() (io.ReadWriteCloser, error) {
+			return newFakeLive(map[string][]string{`"initialize"`: {`{"id":0,"result":{}}`}, `"new"`: {"exit"}}), nil
+		}, "the live server has ended"},
+		"ends at once": {func() (io.ReadWriteCloser, error) {
+			return newFakeLive(map[string][]string{`"initialize"`: {"exit"}}), nil
+		}, "the live server has ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDialogue(t, recordedPart, c.start)
+			k.say(liveHello, liveReady, liveNew)
+			k.hear("serverInfo")
+			k.hear(`"id":6,"error":{"code":-32603`, c.want)
+			k.say(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`) // now it is a miss like any other
+			k.hear(`"id":7`, "no recorded answer for tools/list")
+			wantLines(t, "added", k.end())
+			wantLines(t, "notes", k.kinds(), "elsewhere", "miss", "miss")
+		})
+	}
+}
+
+// A cancellation reaches whom it concerns, in both directions.
+func TestExtenderCancels(t *testing.T) {
+	live := newFakeLive(map[string][]string{
+		`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{}}`},
+		`"new"`:        {`{"jsonrpc":"2.0","id":"q","method":"roots/list"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`},
+		`"cancelled"`:  {`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"seen"}}`},
+	})
+	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+	k.say(liveHello, liveReady)
+	k.hear("serverInfo")
+	k.say(liveNew)
+	k.hear("roots/list", `"id":"live-1"`)
+	k.hear("notifications/cancelled", `"requestId":"live-1"`)
+	k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6,"reason":"cancelled"}}`)
+	k.hear("seen")
+	k.say(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`) // both are told
+	added := k.end()
+	if len(added) != 5 || !strings.Contains(added[0], `"new"`) || !strings.Contains(added[3], `"requestId":6`) {
+		t.Errorf("%q", added)
+	}
+}
+
+// In 2026-07-28 there is nothing to greet with, and a recording of nothing but
+// notifications leaves the greeting to the client.
+func TestExtenderGreeting(t *testing.T) {
+	t.Run("stateless", func(t *testing.T) {
+		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+		live := newFakeLive(map[string][]string{`"new"`: {`{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}`}})
+		k := newDialogue(t, `>{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"old",`+meta+`}}
+{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}
+`, func() (io.ReadWriteCloser, error) { return live, nil })
+		request := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"new",` + meta + `}}`
+		k.say(request)
+		k.hear(`"id":2`)
+		if added := k.end(); len(added) != 2 {
+			t.Errorf("%q", added)
+		}
+		wantLines(t, "the live server got", live.lines(), request)
+	})
+	t.Run("by the client", func(t *testing.T) {
+		live := newFakeLive(map[string][]string{`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{"live":1}}`}, `"new"`: {`{"jsonrpc":"2.0","id":6,"result":{}}`}})
+		k := newDialogue(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{}}`+"\n", func() (io.ReadWriteCloser, error) { return live, nil })
+		k.hear("notifications/message")
+		k.say(liveHello)
+		k.hear(`"live":1`)
+		k.say(liveReady, liveNew)
+		k.hear(`"id":6`)
+		if added := k.end(); len(added) != 5 || !strings.Contains(added[2], "initialized") {
+			t.Errorf("%q", added)
+		}
+		wantLines(t, "the live server got", live.lines(), liveHello, liveReady, liveNew)
+	})
+}
+
+// Whatever the live server says, lines reach the client as lines, and nothing breaks.
+func TestExtenderHostile(t *testing.T) {
+	deep := strings.Repeat("[", 100_000)
+	live := newFakeLive(map[string][]string{
+		`"initialize"`: {"", "not JSON", `{"id":0,"result":{}}`},
+		`"new"`:        {deep, "\x00\xff", `{"id":{},"method":"x"}`, `[]`, `{"id":77,"result":1}`, `{"jsonrpc":"2.0","id":6,"result":{}}`},
+	})
+	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+	k.say(liveHello, liveReady, liveNew)
+	k.hear("serverInfo")
+	k.hear("[[[[")
+	k.hear("\x00\xff")
+	k.hear(`"x"`)
+	k.hear(`[]`)
+	k.hear(`77`)
+	k.hear(`"id":6`)
+	if added := k.end(); len(added) != 7 {
+		t.Errorf("%d lines are added", len(added))
+	}
+}

@@ -1,0 +1,139 @@
+// Package recorded opens what can be played: a recording, or a text of one, as
+// people commit it beside their tests. It is a package of its own because package
+// mock plays frames wherever they come from, and must know nothing of files.
+package recorded
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/ndjson"
+	"github.com/mcptap/mcptap/tap/transcript"
+)
+
+// ErrNoText says that a file is neither form of text.
+var ErrNoText = errors.New("neither NDJSON nor a transcript")
+
+// Load makes a script of the file at path: a recording, or one of the two forms of
+// text that `mcptap export` writes, told apart by what is in it. The error names
+// the file.
+func Load(path string, opt replay.Options) (*mock.Recording, error) {
+	var rec *mock.Recording
+	var err error
+	if IsText(path) {
+		rec, err = loadText(path, opt)
+	} else {
+		rec, err = loadStored(path, opt)
+	}
+	if err != nil && !strings.Contains(err.Error(), path) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return rec, err
+}
+
+func loadStored(path string, opt replay.Options) (*mock.Recording, error) {
+	rec, err := store.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	rec.SetMaxRaw(math.MaxInt64)
+	return mock.Load(rec.Frames(0), opt)
+}
+
+func loadText(path string, opt replay.Options) (*mock.Recording, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	next, err := text(f)
+	if err != nil {
+		return nil, err
+	}
+	return mock.Load(frames(next), opt)
+}
+
+// text finds out which of the two forms it is, and returns what reads the frames,
+// until [io.EOF].
+func text(from io.Reader) (func() (tap.Frame, error), error) {
+	r := bufio.NewReaderSize(from, 64<<10)
+	for {
+		c, err := r.ReadByte()
+		if err == io.EOF {
+			return nil, errors.New("it is empty")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if strings.IndexByte(" \t\r\n", c) < 0 {
+			_ = r.UnreadByte() // it was just read
+			if c == '{' {
+				break
+			}
+			return transcribed(r)
+		}
+	}
+	n, err := ndjson.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	return n.Next, nil
+}
+
+func transcribed(r io.Reader) (func() (tap.Frame, error), error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := transcript.NewReader(data)
+	if errors.Is(err, transcript.ErrNoFrames) {
+		return nil, ErrNoText
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.Next, nil
+}
+
+// frames are those that next returns.
+func frames(next func() (tap.Frame, error)) iter.Seq2[tap.Frame, error] {
+	return func(yield func(tap.Frame, error) bool) {
+		for {
+			f, err := next()
+			if err == io.EOF || !yield(f, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// IsText reports whether a name is that of a file which is no recording: those have
+// zero bytes at their beginning, which no text has.
+func IsText(name string) bool {
+	if strings.HasSuffix(name, store.Ext) {
+		return false
+	}
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return true // to say why not
+	}
+	defer f.Close()
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(f, head)
+	return err != nil && n == 0 || bytes.IndexByte(head[:n], 0) < 0
+}

@@ -1,0 +1,218 @@
+package mock
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A duplexClient sends messages one way and keeps what comes on the other.
+type duplexClient struct {
+	mu   sync.Mutex
+	came *sync.Cond
+	got  []string
+	over bool
+	send func([]byte) error
+}
+
+func newDuplexClient() *duplexClient {
+	c := &duplexClient{}
+	c.came = sync.NewCond(&c.mu)
+	return c
+}
+
+func (c *duplexClient) add(message string, over bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !over {
+		c.got = append(c.got, message)
+	}
+	c.over = c.over || over
+	c.came.Broadcast()
+}
+
+// until waits for so many messages, and reports whether they came.
+func (c *duplexClient) until(n int) bool {
+	late := time.AfterFunc(soon, func() { c.add("", true) })
+	defer late.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.got) < n && !c.over {
+		c.came.Wait()
+	}
+	return len(c.got) >= n
+}
+
+// half plays the client half of a recording.
+func (c *duplexClient) half(t *testing.T, frames []tap.Frame) {
+	t.Helper()
+	frames = beforeEnd(frames)
+	due := 0
+	for i := range frames {
+		f := &frames[i]
+		if m := tap.PeekFrame(f); m.Kind == tap.Other {
+			continue
+		}
+		switch f.Lane {
+		case tap.ToClient:
+			due++
+		case tap.ToServer:
+			if !c.until(due) {
+				t.Fatalf("%d of %d messages came before frame %d", len(c.got), due, f.Seq)
+			}
+			if err := c.send(bytes.TrimSpace(f.Raw)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.until(due)
+	want := messages(frames)
+	for i := range want {
+		want[i] = strings.ReplaceAll(want[i], "\r", " ")
+	}
+	if !slices.Equal(c.got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(c.got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// dialEvents is a client of HTTP+SSE.
+func dialEvents(t *testing.T, url, path string) *duplexClient {
+	c := newDuplexClient()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	in := bufio.NewReader(res.Body)
+	next := func() (tap.ServerSentEvent, error) {
+		var raw []byte
+		for {
+			line, err := in.ReadBytes('\n')
+			if raw = append(raw, line...); err != nil || len(line) == 1 {
+				return tap.ParseServerSentEvent(raw), err
+			}
+		}
+	}
+	first, err := next()
+	if err != nil || first.Name != "endpoint" || !strings.HasPrefix(string(first.Data), "/") {
+		t.Fatalf("%v %+v", err, first)
+	}
+	c.send = func(message []byte) error {
+		res, err := http.Post(url+string(first.Data), "application/json", bytes.NewReader(message))
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if body, _ := io.ReadAll(res.Body); res.StatusCode != 202 || string(body) != "Accepted" {
+			t.Errorf("%s %s", res.Status, body)
+		}
+		return nil
+	}
+	go func() {
+		for {
+			e, err := next()
+			if err != nil {
+				c.add("", true)
+				return
+			}
+			c.add(string(e.Data), false)
+		}
+	}()
+	return c
+}
+
+// dialSocket is a client of WebSocket.
+func dialSocket(t *testing.T, url, path string) *duplexClient {
+	c := newDuplexClient()
+	dialer := websocket.Dialer{Subprotocols: []string{"mcp"}}
+	conn, _, err := dialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(url, "http")+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conn.Subprotocol() != "mcp" {
+		t.Error(conn.Subprotocol())
+	}
+	t.Cleanup(func() { conn.Close() })
+	c.send = func(message []byte) error { return conn.WriteMessage(websocket.TextMessage, message) }
+	go func() {
+		for {
+			_, message, err := conn.ReadMessage()
+			if err != nil {
+				c.add("", true)
+				return
+			}
+			c.add(string(message), false)
+		}
+	}()
+	return c
+}
+
+// Over HTTP+SSE and WebSocket, which carry everything on one stream, the recorded
+// server half comes in recorded order.
+func TestServerDuplexSessions(t *testing.T) {
+	for _, name := range corpus(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			frames := session(t, name)
+			if hasHeads(frames) {
+				return // TestServerPlaysRefusals has such
+			}
+			var said notes
+			var over sync.WaitGroup
+			over.Add(2)
+			s, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{
+				Note: said.note, Over: func(*replay.Session) { over.Done() },
+			})
+			dialEvents(t, url, s.EventPath()).half(t, frames)
+			dialSocket(t, url, s.SocketPath()).half(t, frames)
+			said.check(t)
+			s.Close()
+			over.Wait()
+		})
+	}
+}
+
+// When the client is gone, the session is over, and so is what is left of it.
+func TestServerDuplexEnds(t *testing.T) {
+	frames := session(t, "2024-11-05-tools-healthy")
+	over := make(chan *replay.Session, 2)
+	s, url := served(t, loaded(t, frames, replay.Options{}), ServerOptions{Over: func(x *replay.Session) { over <- x }})
+	c := dialEvents(t, url, s.EventPath())
+	if err := c.send([]byte(opening)); err != nil || !c.until(1) {
+		t.Fatal(err, c.got)
+	}
+	s.Close()
+	if x := <-over; x.Requests() != 1 {
+		t.Error(x.Requests())
+	}
+	c.mu.Lock()
+	for !c.over {
+		c.came.Wait()
+	}
+	c.mu.Unlock()
+	if res, _ := ask(t, url, said{"GET", s.EventPath(), nil, ""}); res.StatusCode != 503 {
+		t.Error(res.Status)
+	}
+	if res, _ := ask(t, url, said{"POST", "/mcp", nil, opening}); res.StatusCode != 404 {
+		t.Error(res.Status)
+	}
+	if res, _ := ask(t, url, said{"POST", "/message?sessionId=nobody", nil, opening}); res.StatusCode != 404 {
+		t.Error(res.Status)
+	}
+}

@@ -1,0 +1,241 @@
+package mock
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/transcript"
+)
+
+// fixture reads a recording of HTTP, with the heads of its exchanges.
+func fixture(t testing.TB, name string) []tap.Frame {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, frames, err := transcript.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frames
+}
+
+// A said is a request by hand: its method, path, header fields as "Name: value", and
+// body.
+type said struct {
+	method, path string
+	header       []string
+	body         string
+}
+
+// ask sends a request, and returns the response and its body.
+func ask(t testing.TB, url string, x said) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), x.method, url+x.path, strings.NewReader(x.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for _, h := range x.header {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			r.Host = value
+		}
+		r.Header.Set(name, value)
+	}
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+const (
+	opening  = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"studio","version":"5.1.0"}}}`
+	survey   = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"survey","arguments":{"from":1990},"_meta":{"progressToken":"p"}}}`
+	listing  = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	ready    = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	token    = "Authorization: Bearer x"
+	idHeader = "Mcp-Session-Id"
+)
+
+// begun opens a session, and returns its header field.
+func begun(t testing.TB, url, path string, header ...string) string {
+	t.Helper()
+	res, body := ask(t, url, said{"POST", path, header, opening})
+	if res.StatusCode != 200 || res.Header.Get(idHeader) == "" {
+		t.Fatalf("%s: %s", res.Status, body)
+	}
+	return idHeader + ": " + res.Header.Get(idHeader)
+}
+
+// What was recorded over HTTP is refused and answered as it was: by status, fields and
+// body.
+func TestServerPlaysRefusals(t *testing.T) {
+	rec := loaded(t, fixture(t, "http-2025-11-25"), replay.Options{Pace: replay.Instant})
+	_, url := served(t, rec, ServerOptions{})
+	is := func(x said, status int, header, body string) {
+		t.Helper()
+		res, got := ask(t, url, x)
+		name, value, _ := strings.Cut(header, ": ")
+		if res.StatusCode != status || header != "" && res.Header.Get(name) != value || !strings.Contains(got, body) {
+			t.Errorf("%s %s %v: %s %v\n%s", x.method, x.path, x.header, res.Status, res.Header, got)
+		}
+	}
+	// The challenge names this server, and what it names is there.
+	is(said{"POST", "/mcp", nil, opening}, 401,
+		`WWW-Authenticate: Bearer resource_metadata="`+url+`/.well-known/oauth-protected-resource/mcp"`, "no token")
+	is(said{"POST", "/mcp", nil, opening}, 401, "", "no token")
+	is(said{"GET", "/.well-known/oauth-protected-resource/mcp", nil, ""}, 200, "Content-Type: application/json", `"resource":"`+url+`/mcp"`)
+	is(said{"POST", "/token", nil, "grant_type=client_credentials"}, 200, "", "access_token")
+	is(said{"GET", "/elsewhere", nil, ""}, 404, "", "nothing was recorded here")
+
+	id := begun(t, url, "/mcp", token)
+	is(said{"POST", "/mcp", []string{id}, listing}, 401, "", "no token")
+	is(said{"POST", "/mcp", []string{id, token}, ready}, 202, "", "")
+	is(said{"GET", "/mcp", []string{id, token}, ""}, 405, "Allow: POST, DELETE", "no stream here")
+	is(said{"POST", "/mcp", []string{id, token}, listing}, 200, "Content-Type: application/json", `"name":"survey"`)
+	is(said{"POST", "/mcp", []string{id, token}, survey}, 200, "Content-Type: text/event-stream", `"id":2,"result":{"content"`)
+	is(said{"POST", "/mcp", []string{id, token}, listing[:40]}, 400, "", "-32700")
+	is(said{"POST", "/mcp", []string{id, token}, " "}, 400, "", "")
+	is(said{"DELETE", "/mcp", []string{id, token}, ""}, 204, "", "")
+	is(said{"POST", "/mcp", []string{id, token}, listing}, 404, "", "Session not found")
+	is(said{"GET", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
+	is(said{"DELETE", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
+}
+
+// What the specification tells a server to refuse is refused, whatever was recorded.
+func TestServerGuards(t *testing.T) {
+	rec := loaded(t, session(t, "2025-11-25-tools-healthy"), replay.Options{Pace: replay.Instant})
+	_, url := served(t, rec, ServerOptions{Names: []string{"mock.test"}})
+	id := begun(t, url, "/mcp")
+	for _, c := range []struct {
+		header []string
+		body   string
+		status int
+	}{
+		{[]string{"Host: evil.example"}, opening, 403},
+		{[]string{"Host: evil.example", id}, listing, 403},
+		{[]string{"Host: mock.test:99"}, opening, 200},
+		{[]string{"Host: LOCALHOST:1"}, opening, 200},
+		{[]string{"Host: 192.0.2.1"}, opening, 403},
+		{[]string{"Host: [::1]:80"}, opening, 200},
+		{[]string{"Origin: http://evil.example"}, opening, 403},
+		{[]string{"Origin: null"}, opening, 403},
+		{[]string{"Origin: http://localhost:6274"}, opening, 200},
+		{[]string{"Mcp-Protocol-Version: 2025-11-25", id}, listing, 200},
+		{[]string{"Mcp-Protocol-Version: 1999-01-01", id}, listing, 400},
+		{nil, listing, 400},
+		{[]string{"Mcp-Session-Id: none"}, listing, 404},
+		{[]string{"Mcp-Session-Id: none"}, opening, 404},
+	} {
+		res, body := ask(t, url, said{"POST", "/mcp", c.header, c.body})
+		if res.StatusCode != c.status || c.status != 200 && tap.Peek([]byte(body)).ErrorCode == "" {
+			t.Errorf("%v: %s, want %d\n%s", c.header, res.Status, c.status, body)
+		}
+	}
+	for _, path := range []string{"/mcp", "/sse", "/ws", "/elsewhere"} {
+		if res, _ := ask(t, url, said{"GET", path, []string{"Host: evil.example"}, ""}); res.StatusCode != 403 {
+			t.Errorf("GET %s for a foreign host: %s", path, res.Status)
+		}
+	}
+}
+
+// Each request of 2026-07-28 says in its head what its body says, and is refused
+// otherwise.
+func TestServerChecksHeads(t *testing.T) {
+	frames := session(t, "2026-07-28-tools-healthy")
+	_, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{})
+	const call = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"\u00e9","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
+	head := []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: =?base64?w6k=?="}
+	with := func(i int, field string) []string {
+		h := append([]string(nil), head...)
+		h[i] = field
+		return h
+	}
+	for _, c := range []struct {
+		header []string
+		status int
+		code   string
+	}{
+		{head, 200, "-32602"}, // it was not recorded
+		{with(0, "X: y"), 400, "-32020"},
+		{with(0, "Mcp-Protocol-Version: 2025-11-25"), 400, "-32020"},
+		{with(1, "X: y"), 400, "-32020"},
+		{with(1, "Mcp-Method: tools/List"), 400, "-32020"},
+		{with(2, "X: y"), 400, "-32020"},
+		{with(2, "Mcp-Name: =?base64?!?="), 400, "-32020"},
+		{append(with(0, head[0]), "Mcp-Session-Id: gone"), 200, "-32602"},
+	} {
+		res, body := ask(t, url, said{"POST", "/mcp", c.header, call})
+		if m := tap.Peek([]byte(body)); res.StatusCode != c.status || m.ErrorCode != c.code || string(m.ID) != "9" {
+			t.Errorf("%v: %s, want %d %s\n%s", c.header, res.Status, c.status, c.code, body)
+		}
+	}
+	for body, want := range map[string]struct {
+		status int
+		code   string
+	}{
+		strings.Replace(call, "tools/call", "nothing/known", 1):      {404, "-32601"},
+		strings.ReplaceAll(call, "2026-07-28", "2027-01-01"):         {400, "-32022"},
+		strings.Replace(opening, `"id":0`, `"id":9`, 1):              {400, "-32022"},
+		`{"jsonrpc":"2.0","id":9,"method":"tools/list","params":{}}`: {400, "-32602"},
+	} {
+		m := tap.Peek([]byte(body))
+		claim := replay.ReadClaim(&m)
+		header := []string{"Mcp-Method: " + claim.Method, "Mcp-Name: =?base64?w6k=?=", "Mcp-Protocol-Version: 2026-07-28"}
+		switch {
+		case claim.Method == "initialize":
+			header = nil
+		case claim.Modern:
+			header[2] = "Mcp-Protocol-Version: " + claim.Version
+		}
+		res, got := ask(t, url, said{"POST", "/mcp", header, body})
+		if m := tap.Peek([]byte(got)); res.StatusCode != want.status || m.ErrorCode != want.code || string(m.ID) != "9" {
+			t.Errorf("%s: %s, want %v\n%s", body, res.Status, want, got)
+		}
+	}
+	for _, method := range []string{"GET", "DELETE"} {
+		if res, _ := ask(t, url, said{method, "/mcp", []string{"Mcp-Protocol-Version: 2026-07-28"}, ""}); res.StatusCode != 405 {
+			t.Errorf("%s: %s", method, res.Status)
+		}
+	}
+}
+
+// The reverse: what was recorded over HTTP plays on stdio, where nothing is refused and
+// a resumed stream is one.
+func TestStdioPlaysHTTP(t *testing.T) {
+	frames := fixture(t, "http-2025-11-25")
+	rec := loaded(t, frames, replay.Options{Pace: replay.Instant})
+	var out bytes.Buffer
+	var said notes
+	in := strings.NewReader(opening + "\n" + ready + "\n" + listing + "\n" + survey + "\n")
+	s, err := Stdio(t.Context(), rec.Script, in, &out, said.note)
+	if err != nil || s.Requests() != 3 || s.Recorded() != 3 {
+		t.Error(err, s.Requests(), s.Recorded())
+	}
+	var want []string
+	for _, m := range messages(frames) {
+		if !slices.Contains(want, m) { // one was sent once more when the stream was resumed
+			want = append(want, m)
+		}
+	}
+	if got := strings.Split(strings.TrimSpace(out.String()), "\n"); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	said.check(t)
+}

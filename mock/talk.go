@@ -1,0 +1,316 @@
+package mock
+
+import (
+	"crypto/rand"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mcptap/mcptap/replay"
+)
+
+// A talk is a session with a client over HTTP. Whoever has something for it, a
+// request or the timer, takes the lock and does all there is to do; each stream is
+// written by the request that it is the answer to.
+type talk struct {
+	srv *Server
+	rec *played
+	// id is what the client repeats, "" where nothing on the wire names the session;
+	// client is what it is known by then.
+	id, client string
+	gone       chan struct{} // closed when it is over
+
+	mu    sync.Mutex
+	play  *replay.Session
+	began time.Time
+	used  time.Time
+	timer *time.Timer
+	armed bool
+	over  bool
+	// probe says that the client has asked for the server's versions only.
+	probe bool
+
+	streams map[replay.Stream]*stream
+	last    replay.Stream
+	// named are those that can be resumed, oldest first, and kept is how many bytes
+	// are kept for that.
+	named map[string]*stream
+	order []*stream
+	kept  int
+	// times counts how often a recorded request was played, to name its stream.
+	times    map[string]int
+	standing *stream
+	duplex   *stream
+	// waiting is how many bytes wait for a client to read them.
+	waiting int
+}
+
+// maxTalks is how many sessions are kept that nothing ended, and maxConns how many
+// connections are remembered.
+const (
+	maxTalks = 1024
+	maxConns = 4096
+)
+
+// begin begins a session. The caller holds the lock of the server.
+func (s *Server) begin(rec *played, named bool) *talk {
+	t := &talk{
+		srv: s, rec: rec, play: rec.NewSession(), began: time.Now(), gone: make(chan struct{}),
+		streams: map[replay.Stream]*stream{}, named: map[string]*stream{}, times: map[string]int{},
+	}
+	t.used = t.began
+	t.timer = time.AfterFunc(time.Hour, t.tick)
+	t.armed = true
+	if named {
+		t.id = rand.Text()
+		s.byID[t.id] = t
+	}
+	s.played[rec]++
+	s.talks[t] = struct{}{}
+	if len(s.talks) > maxTalks {
+		go s.oldest().end()
+	}
+	return t
+}
+
+// oldest is the session that was used least lately.
+func (s *Server) oldest() (old *talk) {
+	for t := range s.talks {
+		if old == nil || t.used.Before(old.used) {
+			old = t
+		}
+	}
+	return old
+}
+
+// choose picks the recorded session that a client gets. The caller holds the lock of
+// the server.
+func (s *Server) choose(modern bool, path string) *played {
+	var best *played
+	rank := func(p *played) (n int) {
+		if !p.Opens(modern) {
+			n += 1 << 40
+		}
+		if p.path != "" && path != "" && p.path != path {
+			n += 1 << 36
+		}
+		return n + s.played[p]
+	}
+	for _, p := range s.rec.sessions {
+		if best == nil || rank(p) < rank(best) {
+			best = p
+		}
+	}
+	return best
+}
+
+func (t *talk) now() time.Duration { return time.Since(t.began) }
+
+// tick is called when something is due.
+func (t *talk) tick() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pump()
+}
+
+// maxWaiting is how many bytes wait for a client that does not read, before nothing
+// more is played to it.
+const maxWaiting = 16 << 20
+
+// pump hands all that is to be written now to the streams, and sets the timer to when
+// there will be more.
+func (t *talk) pump() {
+	for !t.over && t.waiting < maxWaiting {
+		out, ok, err := t.play.Next(t.now())
+		for _, n := range t.play.Notes() {
+			t.srv.opt.Note(n)
+		}
+		switch {
+		case err != nil:
+			t.srv.opt.Note(replay.Note{Kind: replay.NoteMiss, Text: "the recording cannot be read any more: " + err.Error()})
+			t.finish(true)
+		case ok && out.Leave:
+			t.finish(true)
+		case ok:
+			t.put(out)
+		case t.play.Done():
+			t.finish(false)
+		default:
+			t.wait()
+			return
+		}
+	}
+}
+
+// wait sets the timer to when something is due.
+func (t *talk) wait() {
+	due, any := t.play.Due()
+	switch {
+	case any:
+		t.timer.Reset(max(0, due-t.now()))
+	case t.armed:
+		t.timer.Stop()
+	}
+	t.armed = any
+}
+
+// put hands a message to its stream.
+func (t *talk) put(out replay.Output) {
+	x := t.streams[out.Stream]
+	if x == nil {
+		return // nobody can come back for it
+	}
+	if len(out.Raw) > 0 {
+		n := x.put(out)
+		if x.reading {
+			x.waiting += n
+			t.waiting += n
+		}
+		if x.ids {
+			t.kept += n
+		}
+	}
+	x.over = x.over || out.Last
+	x.signal()
+}
+
+// open makes a stream. Its name is what resuming clients call it.
+func (t *talk) open(name string, form answerForm) *stream {
+	t.last++
+	x := &stream{id: t.last, form: form, wake: make(chan struct{}, 1)}
+	t.streams[x.id] = x
+	if name != "" {
+		t.name(x, name)
+	}
+	return x
+}
+
+// name lets a stream be resumed.
+func (t *talk) name(x *stream, name string) {
+	if t.times[name]++; t.times[name] > 1 {
+		name += "." + strconv.Itoa(t.times[name])
+	}
+	x.name, x.ids = name, true
+	t.named[name] = x
+	t.order = append(t.order, x)
+	t.forget()
+}
+
+// What is kept for clients that resume.
+const (
+	maxKeptEvents = 16 << 20
+	maxNamed      = 1024
+)
+
+// forget drops the oldest streams that are over, where there are too many.
+func (t *talk) forget() {
+	for i := 0; i < len(t.order) && (t.kept > maxKeptEvents || len(t.order) > maxNamed); {
+		x := t.order[i]
+		if !x.over || x.reading {
+			i++
+			continue
+		}
+		t.order = append(t.order[:i], t.order[i+1:]...)
+		delete(t.named, x.name)
+		t.kept -= x.drop()
+	}
+}
+
+// finish ends the session: the streams end too, as if the connection broke if
+// abruptly.
+func (t *talk) finish(abruptly bool) {
+	if t.over {
+		return
+	}
+	t.over = true
+	t.timer.Stop()
+	for _, x := range t.streams {
+		x.broken = x.broken || abruptly && !x.over
+		x.over = true
+		x.signal()
+	}
+	close(t.gone)
+	t.srv.opt.Over(t.play)
+	go t.srv.drop(t)
+}
+
+// drop forgets a session that is over.
+func (s *Server) drop(t *talk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.talks, t)
+	if t.id != "" {
+		delete(s.byID, t.id)
+	}
+	if s.byClient[t.client] == t {
+		delete(s.byClient, t.client)
+	}
+}
+
+// end ends the session for the client.
+func (t *talk) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return
+	}
+	t.play.End(t.now())
+	t.pump()
+	t.finish(false)
+}
+
+// detach says that a reader does not read a stream any more.
+func (t *talk) detach(x *stream, turn int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x.turn != turn {
+		return // another does
+	}
+	x.reading = false
+	t.waiting -= x.waiting
+	x.waiting = 0
+	if !x.over || x == t.standing || x == t.duplex {
+		t.play.Detach(t.now(), x.id)
+	}
+	if x == t.duplex {
+		t.pump()
+		t.finish(false)
+		return
+	}
+	if x.over && x != t.standing || !x.ids {
+		delete(t.streams, x.id)
+	}
+	t.pump()
+}
+
+// take returns what is to be written to a reader that has had so many events.
+func (t *talk) take(x *stream, from int) (events []event, over, broken bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	events = x.from(from)
+	x.read = max(x.read, from+len(events))
+	full := t.waiting >= maxWaiting
+	t.waiting -= x.waiting
+	x.waiting = 0
+	switch {
+	case !x.ids:
+		x.drop()
+	case x == t.standing:
+		t.kept -= x.trim(from)
+	}
+	if full {
+		t.pump()
+	}
+	return events, x.over, x.broken
+}
+
+// taken reports whether another reader has taken the place of one.
+func (t *talk) taken(x *stream, turn int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x.turn != turn {
+		x.signal() // which was for that one
+		return true
+	}
+	return false
+}

@@ -1,0 +1,42 @@
+package replay
+
+import (
+	"bytes"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// elsewhere offers a request that nothing recorded fits to who answers such ones,
+// and reports whether it was taken. What every recording answers is not offered:
+// a ping, and the question for another era that the recorded server is not of.
+func (s *Session) elsewhere(m *tap.Message, raw []byte) bool {
+	other := m.Method == "server/discover" && !s.script.eras.modern && s.script.requests > 0
+	if s.script.opt.Elsewhere == nil || m.Method == "ping" || other {
+		return false
+	}
+	if !s.script.opt.Elsewhere(bytes.Clone(raw)) {
+		return false
+	}
+	s.note(Note{Kind: NoteElsewhere, Method: m.Method, Subject: tap.Subject(*m),
+		Text: about(m.Method, tap.Subject(*m)) + " was not recorded; it is answered elsewhere"})
+	return true
+}
+
+// Rewrite returns a message in which the value that the names lead to is another
+// one, and all else is as it was; the message itself if it has no such value.
+func Rewrite(message, value []byte, names ...string) []byte {
+	at, ok := find(message, begin(message), names...)
+	if !ok {
+		return message
+	}
+	return bytes.Join([][]byte{message[:at.from], value, message[at.to:]}, nil)
+}
+
+// Value returns the value that the names lead to, as it stands, nil for none.
+func Value(message []byte, names ...string) []byte {
+	at, ok := find(message, begin(message), names...)
+	if !ok {
+		return nil
+	}
+	return at.of(message)
+}

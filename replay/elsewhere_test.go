@@ -1,0 +1,32 @@
+package replay
+
+import (
+	"strings"
+	"testing"
+)
+
+// A value is found, and another put in its place, whatever else there is; what is not
+// there, or no JSON, is left as it is.
+func TestRewriteMember(t *testing.T) {
+	deep := strings.Repeat("[", 100_000)
+	for _, c := range []struct{ message, path, value, want string }{
+		{`{"id":1,"method":"a"}`, "id", "1", `{"id":"x","method":"a"}`},
+		{" \ufeff{ \"a\" : [ {\"id\":2} ] , \"id\" :  \"7\" }\n", "id", `"7"`, " \ufeff{ \"a\" : [ {\"id\":2} ] , \"id\" :  \"x\" }\n"},
+		{`{"params":{"requestId":12345678901234567890}}`, "params.requestId", "12345678901234567890", `{"params":{"requestId":"x"}}`},
+		{`{"id":1,"id":2}`, "id", "2", `{"id":1,"id":"x"}`},
+		{`{"method":"a"}`, "id", "", `{"method":"a"}`},
+		{`{"params":[1]}`, "params.id", "", `{"params":[1]}`},
+		{`{"id":` + deep, "id", deep, `{"id":"x"`},
+		{``, "id", "", ``},
+		{`[{"id":1}]`, "id", "", `[{"id":1}]`},
+		{"\x00\xff", "id", "", "\x00\xff"},
+	} {
+		path := strings.Split(c.path, ".")
+		if got := string(Value([]byte(c.message), path...)); got != c.value {
+			t.Errorf("%.80q at %s: %.80q, want %.80q", c.message, c.path, got, c.value)
+		}
+		if got := string(Rewrite([]byte(c.message), []byte(`"x"`), path...)); got != c.want {
+			t.Errorf("%.80q at %s: %.80q, want %.80q", c.message, c.path, got, c.want)
+		}
+	}
+}

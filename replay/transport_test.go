@@ -1,0 +1,216 @@
+package replay
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// told makes frames of lines, each on an exchange of its own; those with > are the
+// client's.
+func told(text string) (frames []tap.Frame) {
+	for line := range strings.Lines(text) {
+		f := tap.Frame{Seq: uint64(len(frames) + 1), At: time.Duration(len(frames)) * time.Millisecond, Lane: tap.ToClient, Form: tap.FormBody}
+		raw, client := strings.CutPrefix(strings.TrimSpace(line), ">")
+		if client {
+			f.Lane = tap.ToServer
+		}
+		f.Raw, f.Size = []byte(raw), int64(len(raw))
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+// refusing makes a script in which some frames were refused.
+func refusing(t *testing.T, frames []tap.Frame, opt Options, refused map[uint64]bool) *Script {
+	t.Helper()
+	b := NewBuilder(opt, nil)
+	for i := range frames {
+		m := tap.PeekFrame(&frames[i])
+		if err := b.Add(&frames[i], &m); err != nil {
+			t.Fatal(err)
+		}
+		if foreign, ok := refused[frames[i].Seq]; ok {
+			b.Refuse(frames[i].Seq, foreign)
+		}
+	}
+	return b.Script()
+}
+
+// A request that the transport refused is none of the session's: where it cannot be
+// refused, the next like it is played; where it can, it is refused at its place.
+func TestRefusedRequests(t *testing.T) {
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	frames := told(`>` + list + `
+>` + list + `
+{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+{"jsonrpc":"2.0","id":1,"result":{"n":1}}
+>` + list + `
+{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}
+>{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}
+`)
+	for i := range frames[1:4] {
+		frames[i+1].Exchange = 2
+	}
+	for _, repeat := range []Repeat{RepeatLast, RepeatLoop, RepeatError} {
+		s := refusing(t, frames, Options{Pace: Instant, Repeat: repeat}, map[uint64]bool{1: false, 5: false, 7: false})
+		if s.Requests() != 1 {
+			t.Error(s.Requests(), "requests")
+		}
+		p := newPlayer(t, s)
+		p.send([]byte(list))
+		p.send([]byte(list))
+		p.until(time.Second)
+		var got []string
+		for _, o := range p.out {
+			got = append(got, string(o.Raw))
+		}
+		all := strings.Join(got, "\n")
+		// What came after a refused one hangs on the one before.
+		want := 2
+		if repeat == RepeatError {
+			want = 1
+		}
+		if strings.Count(all, `{"n":1}`) != want || strings.Count(all, "prompts/list_changed") != 1 || strings.Count(all, "resources/list_changed") != 1 {
+			t.Errorf("%v:\n%s", repeat, all)
+		}
+		if p.s.Requests() != 1 || len(p.s.Unasked(9)) != 0 {
+			t.Error(p.s.Requests(), p.s.Unasked(9))
+		}
+	}
+
+}
+
+// A transport that can refuse asks first, and is told which recorded one it was.
+func TestRefused(t *testing.T) {
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	frames := told(strings.Repeat(">"+list+"\n", 3) + `{"jsonrpc":"2.0","id":1,"result":{}}
+>` + list + `
+>` + list + `
+>{"jsonrpc":"2.0","method":"notifications/initialized"}
+`)
+	frames[1].Exchange = 2
+	refused := map[uint64]bool{1: false, 3: true, 5: true, 6: true, 7: false}
+	s := refusing(t, frames, Options{Pace: Instant}, refused).NewSession()
+	for i, want := range []uint64{1, 0, 0} {
+		frame, ok := s.Refused([]byte(list))
+		if frame != want || ok != (want != 0) {
+			t.Errorf("request %d: %d %v", i, frame, ok)
+		}
+		if !ok {
+			s.Receive(0, 1, []byte(list))
+			if ref, exchange := s.Matched(); ref.Seq != 2 || exchange != 2 {
+				t.Error(ref, exchange)
+			}
+		}
+	}
+	for message, want := range map[string]uint64{
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`: 7, `{"jsonrpc":"2.0","id":1,"result":{}}`: 0, `no`: 0,
+		`{"jsonrpc":"2.0","id":1,"method":"other"}`: 0,
+	} {
+		if frame, ok := s.Refused([]byte(message)); frame != want || ok != (want != 0) {
+			t.Errorf("%s: %d %v", message, frame, ok)
+		}
+	}
+	s.Receive(0, 2, []byte(`{"jsonrpc":"2.0","id":1,"method":"other"}`))
+	if ref, exchange := s.Matched(); ref != (tap.Ref{}) || exchange != 0 {
+		t.Error(ref, exchange)
+	}
+}
+
+// A client begins anew when it asks once more for what the recording begins with.
+func TestBeginsAgain(t *testing.T) {
+	frames := told(`>{"id":1,"method":"a"}
+{"id":1,"result":{}}
+>{"id":2,"method":"b"}
+{"id":2,"result":{}}
+>{"id":3,"method":"a"}
+{"id":3,"result":{}}
+`)
+	s := script(t, frames, Options{}).NewSession()
+	for i, c := range []struct {
+		message string
+		again   bool
+	}{
+		{`{"id":1,"method":"a"}`, false}, {`{"id":2,"method":"b"}`, false}, {`{"id":3,"method":"b"}`, false},
+		{`{"id":4,"method":"a"}`, false}, {`{"id":5,"method":"a"}`, true}, {`{"id":5,"method":"b"}`, false},
+		{`{"method":"a"}`, false}, {`[]`, false},
+	} {
+		if again := s.BeginsAgain([]byte(c.message)); again != c.again {
+			t.Errorf("%d: %s: %v", i, c.message, again)
+		}
+		s.Receive(0, Stream(i+1), []byte(c.message))
+	}
+	if script(t, nil, Options{}).NewSession().BeginsAgain([]byte(`{"id":1,"method":"a"}`)) {
+		t.Error("nothing was recorded")
+	}
+}
+
+// Sessions of one recording share a spool and what is prepared for them.
+func TestAnotherBuilder(t *testing.T) {
+	frames := told(`>{"id":1,"method":"a"}
+>{"id":1,"method":"a"}
+{"id":1,"result":"first"}
+{"id":1,"result":"second"}
+`)
+	spool := &Memory{}
+	first := NewBuilder(Options{Pace: Instant}, spool)
+	builders := []*Builder{first, first.Another()}
+	prepare := first.Preparer()
+	for i := range frames {
+		m := tap.PeekFrame(&frames[i])
+		p := prepare.Prepare(&frames[i], &m)
+		if err := builders[i%2].AddPrepared(&frames[i], &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scripts := []*Script{builders[0].Script(), builders[1].Script()}
+	cover := NewCoverage(scripts...)
+	for i, want := range []string{"first", "second"} {
+		p := newPlayer(t, scripts[i])
+		p.send([]byte(`{"id":7,"method":"a"}`))
+		if len(p.out) != 1 || string(p.out[0].Raw) != `{"id":7,"result":"`+want+`"}` {
+			t.Errorf("%+v", p.out)
+		}
+		if cover.Recorded() != 2 || cover.Asked() != i || len(cover.Unasked(9)) != 2-i {
+			t.Error(cover.Recorded(), cover.Asked(), cover.Unasked(9))
+		}
+		cover.Add(p.s)
+	}
+}
+
+// What a message claims is read whatever stands there.
+func TestReadClaim(t *testing.T) {
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a"}}`
+	for message, want := range map[string]Claim{
+		`{"id":1,"method":"tools/call","params":{"name":"x",` + meta + `}}`:               {Kind: tap.Request, Method: "tools/call", ID: []byte("1"), Modern: true, Version: "2026-07-28", Client: []byte(`{"name":"a"}`), Name: "x", HasName: true},
+		`{"id":"1","method":"resources/read","params":{"name":"x","uri":"\u0061://"}}`:    {Kind: tap.Request, Method: "resources/read", ID: []byte(`"1"`), Name: "a://", HasName: true},
+		`{"id":1,"method":"tools/call","params":{"name":7}}`:                              {Kind: tap.Request, Method: "tools/call", ID: []byte("1")},
+		`{"id":1,"method":"tools/call","params":[1]}`:                                     {Kind: tap.Request, Method: "tools/call", ID: []byte("1")},
+		`{"id":1,"method":"initialize","params":{"protocolVersion":"v","clientInfo":{}}}`: {Kind: tap.Request, Method: "initialize", ID: []byte("1"), Version: "v", Client: []byte(`{}`)},
+		`{"id":1,"result":{"name":"x"}}`:                                                  {Kind: tap.Response, ID: []byte("1")},
+		`{`:                                                                               {},
+	} {
+		m := tap.Peek([]byte(message))
+		got := ReadClaim(&m)
+		if got.Kind != want.Kind || got.Method != want.Method || string(got.ID) != string(want.ID) || got.Modern != want.Modern ||
+			got.Version != want.Version || string(got.Client) != string(want.Client) || got.Name != want.Name || got.HasName != want.HasName {
+			t.Errorf("%s: %+v", message, got)
+		}
+	}
+}
+
+// A request that has no answer in the recording gets none, and its stream ends.
+func TestSilenceEndsTheStream(t *testing.T) {
+	s := script(t, told(`>{"id":1,"method":"a"}`), Options{Pace: Instant}).NewSession()
+	if n := s.Receive(0, 5, []byte(`{"id":1,"method":"a"}`)); n != 1 {
+		t.Fatal(n)
+	}
+	out, ok, err := s.Next(0)
+	if err != nil || !ok || out.Stream != 5 || !out.Last || len(out.Raw) > 0 {
+		t.Errorf("%v %v %+v", err, ok, out)
+	}
+}
