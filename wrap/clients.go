@@ -1,0 +1,133 @@
+package wrap
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Host is what decides where the clients of a machine keep their files.
+type Host struct {
+	// OS is one of GOOS.
+	OS string
+	// Home is the person's home directory, Dir the project's.
+	Home, Dir string
+	Env       func(string) string
+}
+
+// A Place is a file in which a client looks for servers. It need not be there.
+type Place struct {
+	// Client is the name for --client, Title what people call it.
+	Client, Title string
+	Path          string
+	// Sections are where in the file the servers stand; see [Parse].
+	Sections [][]string
+}
+
+// TOML reports whether the file is in TOML.
+func (p Place) TOML() bool { return isTOML(p.Path) }
+
+func isTOML(path string) bool { return strings.EqualFold(filepath.Ext(path), ".toml") }
+
+// Clients are the names for --client.
+func Clients() []string {
+	return []string{"claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "zed", "codex", "gemini", "project"}
+}
+
+var (
+	mcpServers = [][]string{{"mcpServers"}}
+	// Of Claude Code's file each project has servers of its own.
+	claudeCode = [][]string{{"mcpServers"}, {"projects", "*", "mcpServers"}}
+	vscodeFile = [][]string{{"servers"}}
+	vscodeUser = [][]string{{"mcp", "servers"}}
+	zedServers = [][]string{{"context_servers"}}
+	tomlTables = [][]string{{"mcp_servers"}}
+	anySection = [][]string{
+		{"mcpServers"}, {"servers"}, {"mcp", "servers"}, {"context_servers"}, {"mcp_servers"}, {"projects", "*", "mcpServers"},
+	}
+)
+
+// Places returns where each client keeps its servers, the person's own files
+// first, then those of the project.
+func (h Host) Places() []Place {
+	home := func(words ...string) string { return filepath.Join(append([]string{h.Home}, words...)...) }
+	config := h.configDir()
+	places := []Place{
+		{"claude-desktop", "Claude Desktop", filepath.Join(config, "Claude", "claude_desktop_config.json"), mcpServers},
+		{"claude-code", "Claude Code", filepath.Join(h.dir("CLAUDE_CONFIG_DIR", h.Home), ".claude.json"), claudeCode},
+		{"cursor", "Cursor", home(".cursor", "mcp.json"), mcpServers},
+	}
+	for _, code := range []string{"Code", "Code - Insiders", "VSCodium"} {
+		title := map[string]string{"Code": "VS Code", "Code - Insiders": "VS Code Insiders"}[code]
+		if title == "" {
+			title = code
+		}
+		places = append(places,
+			Place{"vscode", title, filepath.Join(config, code, "User", "mcp.json"), vscodeFile},
+			Place{"vscode", title, filepath.Join(config, code, "User", "settings.json"), vscodeUser})
+	}
+	places = append(places,
+		Place{"windsurf", "Windsurf", home(".codeium", "windsurf", "mcp_config.json"), mcpServers},
+		Place{"zed", "Zed", filepath.Join(h.zedDir(), "settings.json"), zedServers},
+		Place{"codex", "Codex", filepath.Join(h.dir("CODEX_HOME", home(".codex")), "config.toml"), tomlTables},
+		Place{"gemini", "Gemini CLI", home(".gemini", "settings.json"), mcpServers},
+		Place{"project", "project", filepath.Join(h.Dir, ".mcp.json"), mcpServers},
+		Place{"cursor", "Cursor, project", filepath.Join(h.Dir, ".cursor", "mcp.json"), mcpServers},
+		Place{"vscode", "VS Code, project", filepath.Join(h.Dir, ".vscode", "mcp.json"), vscodeFile},
+		Place{"zed", "Zed, project", filepath.Join(h.Dir, ".zed", "settings.json"), zedServers},
+		Place{"codex", "Codex, project", filepath.Join(h.Dir, ".codex", "config.toml"), tomlTables},
+		Place{"gemini", "Gemini CLI, project", filepath.Join(h.Dir, ".gemini", "settings.json"), mcpServers},
+	)
+	seen := map[string]bool{} // of who works in the home directory
+	return slices.DeleteFunc(places, func(p Place) bool {
+		twice := seen[p.Path]
+		seen[p.Path] = true
+		return twice
+	})
+}
+
+// Place returns what a file is: one of the known places, or else a file that may
+// have servers in any section.
+func (h Host) Place(path string) Place {
+	for _, p := range h.Places() {
+		if filepath.Clean(p.Path) == filepath.Clean(path) {
+			p.Path = path
+			return p
+		}
+	}
+	p := Place{Title: filepath.Base(path), Path: path, Sections: anySection}
+	if isTOML(path) {
+		p.Sections = tomlTables
+	}
+	return p
+}
+
+// dir is a directory that a variable may name.
+func (h Host) dir(variable, otherwise string) string {
+	if d := h.Env(variable); d != "" {
+		return d
+	}
+	return otherwise
+}
+
+// configDir is where programs keep their settings.
+func (h Host) configDir() string {
+	switch h.OS {
+	case "windows":
+		return h.dir("APPDATA", filepath.Join(h.Home, "AppData", "Roaming"))
+	case "darwin":
+		return filepath.Join(h.Home, "Library", "Application Support")
+	}
+	return h.dir("XDG_CONFIG_HOME", filepath.Join(h.Home, ".config"))
+}
+
+// zedDir is where Zed keeps its settings: also on macOS it is ~/.config.
+func (h Host) zedDir() string {
+	switch h.OS {
+	case "windows":
+		return filepath.Join(h.configDir(), "Zed")
+	case "darwin":
+		return filepath.Join(h.Home, ".config", "zed")
+	}
+	return filepath.Join(h.configDir(), "zed")
+}

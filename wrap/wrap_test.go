@@ -1,0 +1,281 @@
+package wrap
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+var testTap = Tap{Program: "/opt/mcp tap/mcptap", Listen: "127.0.0.1:8931"}
+
+// testPlaces are the files of the fixtures.
+var testPlaces = map[string]Place{
+	"claude-desktop": {Path: "x.json", Sections: mcpServers}, "claude-code": {Path: "x.json", Sections: claudeCode},
+	"cursor": {Path: "x.json", Sections: mcpServers}, "vscode": {Path: "x.json", Sections: vscodeFile},
+	"vscode-settings": {Path: "x.json", Sections: vscodeUser}, "windsurf": {Path: "x.json", Sections: mcpServers},
+	"zed": {Path: "x.json", Sections: zedServers}, "codex": {Path: "x.toml", Sections: tomlTables},
+	"gemini": {Path: "x.json", Sections: mcpServers}, "project": {Path: "x.json", Sections: mcpServers},
+}
+
+// wrapAll wraps each entry that can be.
+func wrapAll(t *testing.T, p Place, src string, tap Tap) (string, *File) {
+	t.Helper()
+	f, err := Parse([]byte(src), p.TOML(), p.Sections)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range f.Entries() {
+		if e.Problem != "" {
+			continue
+		}
+		if _, err := f.Wrap(i, tap); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return string(f.Bytes()), f
+}
+
+func fixtures(t *testing.T) map[string]*txtar.Archive {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(names) < 9 {
+		t.Fatal(names, err)
+	}
+	all := map[string]*txtar.Archive{}
+	for _, name := range names {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(name)] = a
+	}
+	return all
+}
+
+func TestClientsFiles(t *testing.T) {
+	spellings := map[string]func(string) string{
+		"as it is":    func(s string) string { return s },
+		"CRLF":        func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
+		"BOM":         func(s string) string { return byteOrderMark + s },
+		"no last end": func(s string) string { return strings.TrimSuffix(s, "\n") },
+	}
+	for name, a := range fixtures(t) {
+		p, ok := testPlaces[strings.TrimSpace(string(a.Files[0].Data))]
+		if !ok {
+			t.Fatal(name, "has no place")
+		}
+		for how, spell := range spellings {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				before, after := spell(string(a.Files[1].Data)), spell(string(a.Files[2].Data))
+				got, f := wrapAll(t, p, before, testTap)
+				if got != after {
+					t.Errorf("wrapped:\n%s\nwant:\n%s", got, after)
+				}
+				if f.Diff() == "" {
+					t.Error("no diff")
+				}
+				if twice, f := wrapAll(t, p, got, Tap{Program: "other", Listen: "[::1]:1"}); twice != got || f.Diff() != "" {
+					t.Errorf("wrapped twice:\n%s", twice)
+				}
+				back, err := Without([]byte(got), p)
+				if err != nil || string(back) != before {
+					t.Errorf("unwrapped, %v:\n%s\nwant:\n%s", err, back, before)
+				}
+			})
+		}
+	}
+}
+
+// Each entry alone: the others stay as they are, wrapped or not.
+func TestOneEntryAtATime(t *testing.T) {
+	for name, a := range fixtures(t) {
+		p := testPlaces[strings.TrimSpace(string(a.Files[0].Data))]
+		before := a.Files[1].Data
+		f, err := Parse(before, p.TOML(), p.Sections)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range f.Entries() {
+			if e.Problem != "" {
+				continue
+			}
+			one, _ := Parse(before, p.TOML(), p.Sections)
+			if changed, err := one.Wrap(i, testTap); !changed || err != nil {
+				t.Fatal(name, e.Name, changed, err)
+			}
+			now, err := Parse(one.Bytes(), p.TOML(), p.Sections)
+			if err != nil {
+				t.Fatal(name, e.Name, err)
+			}
+			for j, was := range f.Entries() {
+				is := now.Entries()[j]
+				if is.Wrapped != (i == j) || strings.Join(is.Command, "|") != strings.Join(was.Command, "|") || is.URL != was.URL {
+					t.Errorf("%s, %s wrapped: %s is %+v, was %+v", name, e.Name, was.Name, is, was)
+				}
+			}
+			if changed, err := now.Unwrap(i); !changed || err != nil || string(now.Bytes()) != string(before) {
+				t.Errorf("%s, %s: %v %v\n%s", name, e.Name, changed, err, now.Bytes())
+			}
+		}
+	}
+}
+
+func TestTheTapsOwnFlags(t *testing.T) {
+	p := testPlaces["cursor"]
+	before := `{"mcpServers":{"a":{"command":"npx","args":["x"]},"b":{"command":"y"}}}`
+	tap := Tap{Program: `C:\mcptap.exe`, Flags: []string{"--dir", `C:\rec`}}
+	got, f := wrapAll(t, p, before, tap)
+	want := `{"mcpServers":{"a":{"command":"C:\\mcptap.exe","args":["stdio", "--dir", "C:\\rec", "--", "npx", "x"]},` +
+		`"b":{"command":"C:\\mcptap.exe","args":["stdio","--dir","C:\\rec","--","y"]}}}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if back, err := Without([]byte(got), p); err != nil || string(back) != before {
+		t.Errorf("%v %s", err, back)
+	}
+	if d := f.Diff(); d != "@@ line 1 @@\n-"+before+"\n+"+want+"\n" {
+		t.Error(d)
+	}
+}
+
+// What people wrote by hand is known too.
+func TestByHand(t *testing.T) {
+	p := testPlaces["cursor"]
+	for _, c := range []struct{ entry, unwrapped, problem string }{
+		{`{"command":"mcptap","args":["stdio","--","npx","-y","s"]}`, `{"command":"npx","args":["-y","s"]}`, ""},
+		{`{"command":"mcptap","args": ["--dir","d","stdio","--label","l","--","npx"]}`, `{"command":"npx","args": []}`, ""},
+		{`{"command":"mcptap","args":["stdio","npx","-y","s"]}`, "", "without --"},
+		{`{"command":"mcptap","args":["stdio","--"]}`, "", "without --"},
+		{`{"command":"mcptap","args":["stdio",7]}`, "", "no text"},
+		{`{"command":"mcptap","args":"stdio"}`, "", "no list"},
+		{`{"command":"mcptap","args":["mock","x.ndjson"]}`, `{"command":"mcptap","args":["mock","x.ndjson"]}`, ""},
+		{`{"command":"mcptap-server","args":["stdio"]}`, `{"command":"mcptap-server","args":["stdio"]}`, ""},
+		{`{"url":"ftp://x/"}`, "", "no http"},
+		{`{"url":"https://me:pw@x/"}`, "", "password"},
+		{`{"settings":{}}`, "", "neither"},
+	} {
+		src := `{"mcpServers":{"a":` + c.entry + `}}`
+		f, err := Parse([]byte(src), false, p.Sections)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := f.Entries()[0]
+		if c.problem != "" {
+			if !strings.Contains(e.Problem, c.problem) {
+				t.Errorf("%s: problem %q", c.entry, e.Problem)
+			}
+			if _, err := f.Wrap(0, testTap); err == nil && !e.Wrapped {
+				t.Errorf("%s was wrapped", c.entry)
+			}
+			continue
+		}
+		back, err := Without([]byte(src), p)
+		if want := `{"mcpServers":{"a":` + c.unwrapped + `}}`; err != nil || string(back) != want {
+			t.Errorf("%s: %v %s", c.entry, err, back)
+		}
+	}
+}
+
+// The last of two equal names is the one that clients read.
+func TestEqualNames(t *testing.T) {
+	f, err := Parse([]byte(`{"mcpServers":{"a":{"command":"old"}},"mcpServers":{"a":{"command":"x","command":"y"},"a":{"command":"z"}}}`), false, mcpServers)
+	if err != nil || len(f.Entries()) != 1 || f.Entries()[0].Command[0] != "z" {
+		t.Fatalf("%v %+v", err, f.Entries())
+	}
+}
+
+func TestBrokenFiles(t *testing.T) {
+	deep := strings.Repeat("[", 100_000)
+	for _, c := range []struct {
+		src  string
+		toml bool
+		want string
+	}{
+		{`{"a":`, false, "line 1, column 6: a value is missing"},
+		{"{\n  \"a\" 1}", false, "line 2, column 7: a colon"},
+		{`{"a":1 "b":2}`, false, "comma or }"},
+		{`{"a":"x`, false, "does not end"},
+		{`{"a":"\`, false, "does not end"},
+		{"{\"a\":\"x\ny\"}", false, "does not end"},
+		{`{"a":"\x"}`, false, "none"},
+		{`{} x`, false, "follows"},
+		{`{/*`, false, "comment"},
+		{`{,}`, false, "name of a member"},
+		{`[]`, false, "no object"},
+		{`{"a":` + deep, false, "too deep"},
+		{"a = " + deep, true, "too deep"},
+		{"a = " + strings.Repeat("{a=", 100_000), true, "too deep"},
+		{strings.Repeat("a.", 1000) + "a = 1", true, "too deep"},
+		{"a = \"x", true, "does not end"},
+		{"a = \"\"\"x", true, "does not end"},
+		{"a = \"\\", true, "does not end"},
+		{"a = \"\\q\"", true, "escape"},
+		{"a = \"\\u12\"", true, "escape"},
+		{"a = 1 = 2", true, "follows"},
+		{"a 1", true, "= is missing"},
+		{"= 1", true, "a key"},
+		{"[a", true, "] is missing"},
+		{"[[a]", true, "]] is missing"},
+		{"a = 1\n[a.b]", true, "no table"},
+		{"a = [1 2", true, "comma or ]"},
+		{"a =", true, "a value"},
+	} {
+		_, err := Parse([]byte(c.src), c.toml, mcpServers)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.30q: %v, want %q", c.src, err, c.want)
+		}
+	}
+	for _, empty := range []string{"", "\n", byteOrderMark, "{}", "# c\n"} {
+		if f, err := Parse([]byte(empty), strings.HasPrefix(empty, "#"), mcpServers); err != nil || len(f.Entries()) > 0 {
+			t.Errorf("%q: %v", empty, err)
+		}
+	}
+}
+
+func TestTOMLTexts(t *testing.T) {
+	for src, want := range map[string]string{
+		`"a\tb\u00e9\U0001F600\x41"`: "a\tbé😀A",
+		`'a\tb'`:                     `a\tb`,
+		"\"\"\"\na\\\n   b\"\"\"":    "ab",
+		`""""quoted""""`:             `"quoted"`,
+		`'''it's'''`:                 "it's",
+		`""`:                         "",
+	} {
+		root, err := parseTOML("k = " + src + " # c\n")
+		if err != nil || root.child("k").text != want {
+			t.Errorf("%s: %v %+v", src, err, root.child("k"))
+		}
+	}
+}
+
+// Whatever the bytes are, reading ends, and what can be wrapped can be unwrapped.
+func FuzzWrap(f *testing.F) {
+	names, _ := filepath.Glob("testdata/*.txtar")
+	for _, name := range names {
+		if a, err := txtar.ParseFile(name); err == nil {
+			f.Add(a.Files[1].Data, strings.Contains(name, "codex"))
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte, toml bool) {
+		p := Place{Path: "x.json", Sections: anySection}
+		if toml {
+			p.Path = "x.toml"
+		}
+		file, err := Parse(src, toml, p.Sections)
+		if err != nil {
+			return
+		}
+		for i, e := range file.Entries() {
+			if e.Wrapped || e.Problem != "" {
+				return
+			}
+			_, _ = file.Wrap(i, testTap) // one that cannot be wrapped stays
+		}
+		back, err := Without(file.Bytes(), p)
+		if err != nil || string(back) != string(src) {
+			t.Errorf("%v\n%q\n%q\n%q", err, src, file.Bytes(), back)
+		}
+	})
+}
