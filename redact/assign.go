@@ -1,0 +1,301 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+)
+
+// maxNames is how many names are remembered with what they mean.
+const maxNames = 4096
+
+// named says which rule makes a name's value a secret, "" for none.
+func (r *Redactor) named(name string) string {
+	rule, known := r.names[name]
+	if !known && len(name) <= maxName {
+		if len(r.names) >= maxNames {
+			clear(r.names)
+		}
+		rule = r.ruleOf(name)
+		r.names[name] = rule
+	}
+	return rule
+}
+
+// ruleOf is named without memory.
+func (r *Redactor) ruleOf(name string) string {
+	for i := range r.opt.Rules {
+		if rule := &r.opt.Rules[i]; rule.key != "" && matchName(rule.key, name) {
+			return rule.text
+		}
+	}
+	if secretName(plainName(name)) {
+		return nameRule
+	}
+	return ""
+}
+
+// assigned finds the value of the name that is around text[start:end]: behind = or
+// :, with or without quotes, or behind a flag and a blank.
+func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule string) {
+	for start > 0 && end-start <= maxName && word[text[start-1]] {
+		start--
+	}
+	for end < len(text) && end-start <= maxName && word[text[end]] {
+		end++
+	}
+	if end-start > maxName {
+		return 0, 0, ""
+	}
+	name := string(text[start:end])
+	if rule = r.named(strings.TrimLeft(name, "-")); rule == "" {
+		return 0, 0, ""
+	}
+	sign, i := separator(text, end)
+	if sign == '>' && (start == 0 || text[start-1] != '<') {
+		return 0, 0, ""
+	}
+	flag := text[start] == '-'
+	if sign == 0 && flag && i > end && i < len(text) && text[i] != '-' {
+		sign = '='
+	}
+	if sign == 0 {
+		return 0, 0, ""
+	}
+	query := start > 0 && (text[start-1] == '?' || text[start-1] == '&') || sign == '%'
+	from, to = valueAt(text, i, sign, query)
+	plain := plainName(name)
+	switch {
+	case strings.HasSuffix(plain, "cookie") && sign == ':':
+		to = max(to, lineEnd(text, from))
+		if bytes.IndexByte(text[from:to], '=') < 0 { // a sentence about cookies
+			return 0, 0, ""
+		}
+	case strings.HasSuffix(plain, "authorization"):
+		if scheme := isScheme(text[from:to]); scheme && to < len(text) && text[to] == ' ' {
+			from, to = to+1, wordEnd(text, to+1)
+		}
+	case sign == ':' && !quotedBefore(text, from) && !dense(text[from:to]) && !ownLine(text, start, from, to):
+		return 0, 0, ""
+	}
+	if vacant(text[from:to]) || sign == '>' && !bytes.HasPrefix(text[to:], []byte("</")) {
+		return 0, 0, ""
+	}
+	return from, to, rule
+}
+
+// separator reads what stands between a name and its value: it returns =, :, % for
+// a coded =, or 0 for none, and where the value begins.
+func separator(text []byte, i int) (sign byte, at int) {
+	i = skipQuote(text, i)
+	for n := 0; n < 8 && i < len(text) && (text[i] == ' ' || text[i] == '\t'); n++ {
+		i++
+	}
+	if i == len(text) {
+		return 0, i
+	}
+	switch {
+	case text[i] == '>' && i > 0 && text[i-1] != ' ': // the name of an element of XML
+		return '>', i + 1
+	case text[i] == '=' || text[i] == ':':
+		sign = text[i]
+		if i++; i < len(text) && text[i] == '>' { // =>
+			i++
+		}
+	case bytes.HasPrefix(text[i:], []byte("%3D")) || bytes.HasPrefix(text[i:], []byte("%3d")):
+		return '%', i + 3
+	default:
+		return 0, i
+	}
+	if i < len(text) && (text[i] == '=' || text[i] == ':') { // a comparison, a path
+		return 0, i
+	}
+	for n := 0; n < 8 && i < len(text) && (text[i] == ' ' || text[i] == '\t'); n++ {
+		i++
+	}
+	return sign, i
+}
+
+// skipQuote passes over a quote, which may be escaped several times.
+func skipQuote(text []byte, i int) int {
+	j := i
+	for j < len(text) && j-i < 16 && text[j] == '\\' {
+		j++
+	}
+	if j < len(text) && (text[j] == '"' || text[j] == '\'' || text[j] == '`') {
+		return j + 1
+	}
+	return i
+}
+
+// valueAt finds a value that begins at an offset, without its quotes.
+func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
+	if j := skipQuote(text, i); j > i {
+		quote := text[j-1]
+		for to = j; to < len(text) && text[to] != quote && text[to] != '\n'; to++ {
+			if text[to] == '\\' && j-i == 1 { // of a text that is not inside another
+				to++
+			}
+		}
+		to = min(to, len(text))
+		for to > j && text[to-1] == '\\' {
+			to--
+		}
+		return j, to
+	}
+	for to = i; to < len(text) && !endsValue(text, to, sign, query); to++ {
+	}
+	for to > i && (text[to-1] == '.' || text[to-1] == ',' || text[to-1] == ';' || text[to-1] == '\\') {
+		to--
+	}
+	return i, to
+}
+
+// endsValue reports whether a value without quotes ends before text[i].
+func endsValue(text []byte, i int, sign byte, query bool) bool {
+	switch c := text[i]; c {
+	case ' ', '\t', '\r', '\n', '"', '\'', '`', '<', '>':
+		return sign != '>' || c == '<' || c == '\n'
+	case '&', '#':
+		return query || c == '&' && sign == '='
+	case '%':
+		return sign == '%'
+	case ';':
+		return true
+	case ',', ')', ']', '}':
+		return !query && (sign == ':' || i+1 == len(text) || strings.IndexByte(" \t\r\n\",;)]}", text[i+1]) >= 0)
+	}
+	return false
+}
+
+// dense reports whether a text looks like a value and not like a word of a
+// sentence, as in "password: required".
+func dense(s []byte) bool {
+	return len(s) >= 20 || len(s) >= 4 && bytes.ContainsAny(s, "0123456789")
+}
+
+// typeNames are what stands behind a name where it is explained.
+var typeNames = map[string]bool{
+	"string": true, "str": true, "number": true, "int": true, "integer": true, "boolean": true, "bool": true, "object": true, "array": true,
+	"any": true, "required": true, "optional": true, "yes": true, "no": true, "bytes": true, "text": true, "secret": true, "password": true,
+}
+
+// ownLine reports whether a name and its value, one word, are all of a line, as in
+// YAML and in the head of a request.
+func ownLine(text []byte, start, from, to int) bool {
+	for start > 0 && strings.IndexByte(" \t-*", text[start-1]) >= 0 {
+		start--
+	}
+	return (start == 0 || text[start-1] == '\n') && (to == len(text) || text[to] == '\n' || text[to] == '\r') &&
+		to-from >= 4 && !typeNames[strings.ToLower(string(text[from:to]))]
+}
+
+// vacant reports whether a text stands for a value that is not there.
+func vacant(s []byte) bool {
+	switch strings.ToLower(string(s[:min(len(s), 12)])) {
+	case "", "true", "false", "null", "none", "undefined", "nil", "{", "[", "{}", "[]", "/", "//":
+		return true
+	}
+	return bytes.HasPrefix(s, []byte("//")) || s[0] == '$' && len(s) > 3 && s[1] == '{' && s[len(s)-1] == '}' ||
+		len(s) > 2 && s[0] == '[' && s[1] == '"' || len(s) > 2 && s[0] == '{' && s[1] == '"'
+}
+
+func quotedBefore(text []byte, i int) bool {
+	return i > 0 && (text[i-1] == '"' || text[i-1] == '\'' || text[i-1] == '`')
+}
+
+// maxCookies is how long the value of a Cookie in a text may be, as in the limits
+// that servers set.
+const maxCookies = 16 << 10
+
+func lineEnd(text []byte, i int) int {
+	line := text[i:min(len(text), i+maxCookies)]
+	if n := bytes.IndexAny(line, "\r\n\""); n >= 0 {
+		return i + n
+	}
+	return i + len(line)
+}
+
+func wordEnd(text []byte, i int) int {
+	for i < len(text) && strings.IndexByte(" \t\r\n\"'\\<>,;", text[i]) < 0 {
+		i++
+	}
+	return i
+}
+
+// schemes are the words before the credentials of an Authorization.
+var schemes = map[string]bool{"bearer": true, "basic": true, "token": true, "digest": true, "apikey": true, "dpop": true, "negotiate": true}
+
+func isScheme(s []byte) bool { return len(s) < 12 && schemes[strings.ToLower(string(s))] }
+
+// schemeSecret finds the credentials behind a scheme anywhere in a text: of Bearer
+// what no word of a sentence is, of Basic what decodes to a name and a password.
+func schemeSecret(text []byte, start, end int) (from, to int) {
+	if start > 0 && alnum[text[start-1]] {
+		return 0, 0
+	}
+	for to = end; to < len(text) && urlish[text[to]] || to < len(text) && text[to] == '~'; to++ {
+	}
+	for to > end && text[to-1] == '.' {
+		to--
+	}
+	s := text[end:to]
+	if fold(text[start]) == 'b' && fold(text[start+1]) == 'a' {
+		plain, err := decode64(string(s))
+		if err != nil || len(s) < 4 || !bytes.Contains(plain, []byte(":")) {
+			return 0, 0
+		}
+		return end, to
+	}
+	if len(s) < 6 || !dense(s) {
+		return 0, 0
+	}
+	return end, to
+}
+
+// urlSecret finds the password in a URL whose :// is at text[start:end].
+func urlSecret(text []byte, start, end int) (from, to int) {
+	scheme := start
+	for scheme > 0 && start-scheme < 32 && (alnum[text[scheme-1]] || text[scheme-1] == '+') {
+		scheme--
+	}
+	if scheme == start {
+		return 0, 0
+	}
+	stop, at := " \t\r\n\"'<>`\\/?#", -1
+	web := strings.HasPrefix(strings.ToLower(string(text[scheme:start])), "http")
+	if !web { // drivers of databases take a password with these too
+		stop = " \t\r\n\"'<>`"
+	}
+	for i := end; i < len(text) && i-end < 512 && strings.IndexByte(stop, text[i]) < 0; i++ {
+		if text[i] == '@' {
+			at = i
+		} else if text[i] == '?' && at >= 0 || text[i] == ':' && bytes.HasPrefix(text[i:], []byte("://")) {
+			break
+		}
+	}
+	if at < 0 {
+		return 0, 0
+	}
+	colon := bytes.IndexByte(text[end:at], ':')
+	if colon >= 0 {
+		return end + colon + 1, at
+	}
+	if at-end >= 20 && !bytes.ContainsAny(text[end:at], "/?") { // a token in the place of the name
+		return end, at
+	}
+	return 0, 0
+}
+
+// decode64 decodes base64 of either alphabet, with or without padding.
+func decode64(s string) ([]byte, error) {
+	return alphabet(s).DecodeString(strings.TrimRight(s, "="))
+}
+
+// alphabet returns the encoding that a text in base64 is in, without padding.
+func alphabet(s string) *base64.Encoding {
+	if strings.ContainsAny(s, "-_") {
+		return base64.RawURLEncoding
+	}
+	return base64.RawStdEncoding
+}

@@ -1,0 +1,70 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+)
+
+// An edit puts text in the place of content[start:end]. Its text is such that it
+// need not be escaped, however deep the content is inside strings: letters,
+// digits, and the signs of base64 and numbers.
+type edit struct {
+	start, end int
+	text       string
+}
+
+// apply returns the content with the edits made, which are in order and apart;
+// the content itself when there are none.
+func apply(content []byte, edits []edit) []byte {
+	if len(edits) == 0 {
+		return content
+	}
+	out := make([]byte, 0, len(content)+len(edits)*16)
+	at := 0
+	for _, e := range edits {
+		out = append(out, content[at:e.start]...)
+		out = append(out, e.text...)
+		at = e.end
+	}
+	return append(out, content[at:]...)
+}
+
+// A hit is a secret in a text.
+type hit struct {
+	start, end int
+	rule       string
+	// text is what takes its place where that is known already; done says so.
+	text string
+	done bool
+}
+
+// replaced makes edits of hits, which may overlap: then what they cover together
+// is one secret.
+func (r *Redactor) replaced(text []byte, hits []hit) []edit {
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+	})
+	var apart []hit
+	for _, h := range hits {
+		if h.start >= h.end {
+			continue
+		}
+		if n := len(apart); n > 0 && h.start < apart[n-1].end {
+			last := &apart[n-1]
+			if h.end > last.end {
+				last.end, last.done = h.end, false
+			}
+			continue
+		}
+		apart = append(apart, h)
+	}
+	var edits []edit
+	for _, h := range apart {
+		if h.done {
+			edits = append(edits, edit{h.start, h.end, h.text})
+		} else if p, ok := r.replace(h.rule, text[h.start:h.end]); ok {
+			edits = append(edits, edit{h.start, h.end, p})
+		}
+	}
+	return edits
+}

@@ -1,0 +1,138 @@
+package redact
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// nameRule is the name of the built-in rule for names.
+const nameRule = "secret-name"
+
+func isAuthorization(name string) bool { return strings.HasSuffix(plainName(name), "authorization") }
+
+// fieldRule returns the rule that makes the value of a header field a secret.
+func (r *Redactor) fieldRule(name string) string {
+	for i := range r.opt.Rules {
+		if rule := &r.opt.Rules[i]; rule.header != "" && matchName(rule.header, name) {
+			return rule.text
+		}
+	}
+	return r.named(name)
+}
+
+// fieldHits finds the secrets in the value of a header field: of an Authorization
+// what is behind the scheme, of cookies their values.
+func (r *Redactor) fieldHits(name string, value []byte) (hits []hit) {
+	rule := r.fieldRule(name)
+	plain := plainName(name)
+	switch {
+	case rule == "":
+		return r.textHits(value)
+	case isAuthorization(name):
+		from := 0
+		if i := bytes.IndexByte(value, ' '); i > 0 {
+			from = i + 1
+		}
+		return []hit{{start: from, end: len(value), rule: rule}}
+	case plain == "cookie" || plain == "setcookie":
+		return cookies(value, rule, plain == "setcookie")
+	}
+	return []hit{{start: 0, end: len(value), rule: rule}}
+}
+
+// cookies finds the values of cookies; of a Set-Cookie the first alone is one, and
+// the others are attributes.
+func cookies(value []byte, rule string, one bool) (hits []hit) {
+	for at := 0; at < len(value); {
+		end := len(value)
+		if i := bytes.IndexByte(value[at:], ';'); i >= 0 {
+			end = at + i
+		}
+		from := at
+		if i := bytes.IndexByte(value[at:end], '='); i >= 0 {
+			from = at + i + 1
+		}
+		for from < end && value[from] == ' ' {
+			from++
+		}
+		hits = append(hits, hit{start: from, end: end, rule: rule})
+		if at = end + 1; one {
+			break
+		}
+	}
+	return hits
+}
+
+// life rewrites an event of the run: its argument list, target, head and words.
+func (r *Redactor) life(raw []byte) []byte {
+	if !isJSON(raw) {
+		return apply(raw, r.textEdits(raw))
+	}
+	w := walker{r: r, src: raw, life: true}
+	w.space()
+	w.value(scope{})
+	return apply(raw, w.edits)
+}
+
+// flag says of a word in a list of arguments which rule makes the next one a
+// secret, or how long the NAME= is before one in the word itself.
+func (r *Redactor) flag(s []byte) (next string, own int) {
+	if len(s) < 3 || len(s) > 1<<16 {
+		return "", 0
+	}
+	name, _, assigns := bytes.Cut(s, []byte("="))
+	if len(name) > maxName || len(bytes.TrimLeft(name, "-")) == 0 {
+		return "", 0
+	}
+	for _, c := range name {
+		if !word[c] && c != '.' {
+			return "", 0
+		}
+	}
+	rule := r.named(string(bytes.TrimLeft(name, "-")))
+	switch {
+	case rule == "":
+		return "", 0
+	case assigns && len(name)+1 < len(s):
+		return "", len(name) + 1
+	case !assigns && s[0] == '-':
+		return rule, 0
+	}
+	return "", 0
+}
+
+// Header returns what a recording says of itself, with pseudonyms.
+func (r *Redactor) Header(h tap.Header) tap.Header {
+	r.seq, r.where, r.path, r.depth = 0, "header", r.path[:0], 0
+	text := func(s string) string { return string(apply([]byte(s), r.textEdits([]byte(s)))) }
+	h.Label, h.Upstream, h.Dir = text(h.Label), text(h.Upstream), text(h.Dir)
+	if len(h.Command) > 0 {
+		h.Command = r.Args(h.Command)
+	}
+	return h
+}
+
+// Args returns a list of arguments with pseudonyms.
+func (r *Redactor) Args(args []string) []string {
+	r.seq, r.where, r.path, r.depth = 0, "header", append(r.path[:0], crumb{name: "command"}), 0
+	out := make([]string, len(args))
+	rule := ""
+	for i, a := range args {
+		next, own := r.flag([]byte(a))
+		var hits []hit
+		switch {
+		case rule != "":
+			hits = []hit{{start: 0, end: len(a), rule: rule}}
+		case own > 0:
+			name, _, _ := strings.Cut(a, "=")
+			hits = []hit{{start: own, end: len(a), rule: r.named(strings.TrimLeft(name, "-"))}}
+		default:
+			hits = r.textHits([]byte(a))
+		}
+		out[i] = string(apply([]byte(a), r.replaced([]byte(a), hits)))
+		rule = next
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// Whatever a frame is, work on it ends in proportion to its length.
+func TestHostileFrames(t *testing.T) {
+	long := strings.Repeat("a", 1<<20)
+	deep := 9_000
+	nested := `{"password":"plantedDeep1"}`
+	for range 10 {
+		b, _ := json.Marshal(nested)
+		nested = `{"s":` + string(b) + `}`
+	}
+	redactors := map[tap.Form]*Redactor{}
+	for _, form := range []tap.Form{tap.FormLine, tap.FormEvent} {
+		redactors[form] = New(Options{Key: []byte("k"), Emails: true})
+	}
+	for name, raw := range map[string]string{
+		"deep":       strings.Repeat(`{"password":[`, deep/2) + `"plantedX1"` + strings.Repeat(`]}`, deep/2),
+		"too deep":   strings.Repeat(`[`, 20_000),
+		"one name":   strings.Repeat("password", 10_000),
+		"names":      strings.Repeat("password=", 10_000),
+		"at signs":   "http://" + strings.Repeat("@", 10_000),
+		"schemes":    strings.Repeat("a://", 20_000),
+		"quotes":     strings.Repeat(`token":"`, 10_000),
+		"backslash":  strings.Repeat(`token\`, 10_000),
+		"keys":       strings.Repeat("-----BEGIN PRIVATE KEY-----", 500),
+		"dots":       strings.Repeat("eyJhbGciOiJIUzI1NiJ9.", 10_000),
+		"base64":     strings.Repeat("QUJD", 20_000),
+		"long name":  `{"` + long + `":"x","password":"` + long + `"}`,
+		"controls":   "\x00\x01\x1b[31m password=\x00\xff\xfe",
+		"half":       `{"password":"\ud83d","t":"\ud83d\udca9 token=abc123","x":"\u00`,
+		"surrogates": `{"password":"a\ud83d\udca9b1","x":"\ud83d"}`,
+		"empty":      "",
+		"nothing":    "\n",
+		"nested":     nested,
+	} {
+		for form, r := range redactors {
+			r.Again()
+			out := r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToClient, Form: form, Raw: []byte(raw)})
+			if json.Valid([]byte(raw)) && form != tap.FormEvent && !json.Valid(out) {
+				t.Errorf("%s as %v is no JSON any more", name, form)
+			}
+			if form != tap.FormEvent && bytes.Contains(out, []byte("plantedX1")) {
+				t.Errorf("%s as %v is left", name, form)
+			}
+		}
+	}
+}
+
+func FuzzFrame(f *testing.F) {
+	f.Add([]byte(`{"password":"abc123","t":"token=x\u0031\n"}`), byte(0), true)
+	f.Add([]byte("data: {\"a\":\ndata: \"secret=abc123\"}\n: token: 'x1'\n\n"), byte(2), false)
+	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nQUJDREVGR0hJSktMTU5PUFFSU1RVVg==\n"), byte(0), false)
+	f.Fuzz(func(t *testing.T, raw []byte, form byte, same bool) {
+		r := New(Options{Key: []byte("k"), Emails: true, SameLength: same})
+		frame := tap.Frame{Seq: 1, Lane: tap.ToClient, Form: tap.Form(form % byte(tap.Forms)), Raw: bytes.Clone(raw)}
+		out := r.Frame(&frame)
+		if !bytes.Equal(frame.Raw, raw) {
+			t.Fatal("the frame itself was changed")
+		}
+		if json.Valid(raw) && frame.Form != tap.FormEvent && !json.Valid(out) {
+			t.Errorf("%q became %q", raw, out)
+		}
+		frame.Lane = tap.Life
+		r.Frame(&frame)
+	})
+}
+
+func BenchmarkFrame(b *testing.B) {
+	for name, raw := range map[string]string{
+		"ping":  `{"jsonrpc":"2.0","id":12,"method":"ping"}`,
+		"call":  `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello there"},"_meta":{"progressToken":3}}}`,
+		"tools": `{"jsonrpc":"2.0","id":1,"result":{"tools":[` + strings.TrimSuffix(strings.Repeat(`{"name":"read_file","description":"Reads a file from the disk and returns what is in it.","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"encoding":{"type":"string","enum":["utf8","latin1"]}},"required":["path"]}},`, 100), ",") + `]}}`,
+		"image": `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ` + strings.Repeat("AAAADUlEQVR42mNk", 6000) + `"}]}}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			r := New(Options{Key: []byte("k")})
+			f := tap.Frame{Seq: 1, Lane: tap.ToClient, Raw: []byte(raw)}
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Frame(&f)
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package redact
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// Options are the settings of a [Redactor].
+type Options struct {
+	// Key decides on the pseudonyms. It should be random, and secret.
+	Key []byte
+	// SameLength makes a pseudonym as long as the value, in bytes.
+	SameLength bool
+	// Emails counts e-mail addresses among the secrets.
+	Emails bool
+	// Rules are the person's own.
+	Rules []Rule
+	// Check changes nothing and lets pass what is a pseudonym, or may be one.
+	Check bool
+}
+
+// A Place is where a secret was found: a lane and a path in it, such as
+// "to_server $.params.arguments.password". Elements of arrays have no numbers in
+// it, so that there are not too many places.
+type Place struct{ Rule, Where string }
+
+// A Finding says how often a rule found a secret at a place.
+type Finding struct {
+	Place
+	Times uint64
+	// First is the number of the first frame, 0 for what stands beside the frames.
+	First uint64
+}
+
+// MaxFindings is how many places are remembered; what is found at others counts
+// under the Where "elsewhere".
+const MaxFindings = 1000
+
+// A Redactor rewrites the frames of one recording.
+type Redactor struct {
+	opt   Options
+	words *automaton
+	kinds []wordKind // of each word
+	namer namer
+	known known
+
+	names map[string]string // the rule that a name falls under
+
+	findings map[Place]*Finding
+	// inKey says of each lane that it is in the middle of a private key.
+	inKey [tap.Lanes]int
+
+	// Of the frame in work.
+	seq   uint64
+	where string
+	path  []crumb
+	depth int // of contents within contents
+}
+
+// New returns a Redactor.
+func New(opt Options) *Redactor {
+	r := &Redactor{opt: opt, namer: newNamer(opt.Key, opt.SameLength), names: map[string]string{}, findings: map[Place]*Finding{}}
+	r.words, r.kinds = vocabulary(&opt)
+	return r
+}
+
+// Findings returns what was found, the rules in alphabetical order.
+func (r *Redactor) Findings() []Finding {
+	var all []Finding
+	for _, f := range r.findings {
+		all = append(all, *f)
+	}
+	slices.SortFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.First, b.First), cmp.Compare(a.Where, b.Where))
+	})
+	return all
+}
+
+// Again begins another pass over the same recording: what was found so far is
+// forgotten, but for the values themselves.
+func (r *Redactor) Again() {
+	clear(r.findings)
+	clear(r.inKey[:])
+}
+
+// Frame returns the bytes of a frame with pseudonyms in them; they are f.Raw
+// itself where there is nothing to change. Frames come in their order.
+func (r *Redactor) Frame(f *tap.Frame) []byte {
+	r.seq, r.where = f.Seq, f.Lane.String()
+	r.path, r.depth = r.path[:0], 0
+	switch {
+	case f.Lane == tap.Life:
+		return r.life(f.Raw)
+	case f.Form == tap.FormLine && f.Lane < tap.Lanes && r.inKey[f.Lane] > 0:
+		return r.keyLine(f)
+	case !utf8.Valid(f.Raw) && (f.Form == tap.FormBody || f.Form == tap.FormBytes || f.Form == tap.FormBinary):
+		return r.unreadable(f.Raw)
+	case r.harmless(f.Raw):
+		return f.Raw
+	}
+	var out []byte
+	if f.Form == tap.FormEvent {
+		out = r.event(f.Raw)
+	} else {
+		out = apply(f.Raw, r.edits(f.Raw))
+	}
+	if f.Form == tap.FormLine && f.Lane < tap.Lanes && opensKey(f.Raw) {
+		r.inKey[f.Lane] = maxKeyLines
+	}
+	return out
+}
+
+// unreadable stands for content that is no text: compressed or encrypted, it may
+// hold anything.
+func (r *Redactor) unreadable(raw []byte) []byte {
+	if !r.found("not-text", raw) {
+		return raw
+	}
+	return fmt.Appendf(nil, "redacted: %d bytes that are no text were withheld", len(raw))
+}
+
+// found notes a secret and returns whether it is to be replaced.
+func (r *Redactor) found(rule string, value []byte) bool {
+	if len(value) == 0 || made(value) || r.opt.Check && maybeMade(value) {
+		return false
+	}
+	at := Place{rule, r.place()}
+	f := r.findings[at]
+	if f == nil {
+		if len(r.findings) >= MaxFindings {
+			at.Where = "elsewhere"
+		}
+		if f = r.findings[at]; f == nil {
+			f = &Finding{Place: at, First: r.seq}
+			r.findings[at] = f
+		}
+	}
+	f.Times++
+	return !r.opt.Check
+}
+
+// replace returns the pseudonym of a text under a rule, and whether there is one.
+func (r *Redactor) replace(rule string, value []byte) (string, bool) {
+	if !r.found(rule, value) {
+		return "", false
+	}
+	if rule != knownRule {
+		r.known.add(value)
+	}
+	return r.namer.text(value), true
+}
+
+// maxWhere is how long the name of a place gets, in bytes.
+const maxWhere = 200
+
+// place names where the work is.
+func (r *Redactor) place() string {
+	s := r.where
+	for i, c := range r.path {
+		if i == 0 {
+			s += " $"
+		}
+		if len(s)+len(c.name) > maxWhere {
+			return s + "…"
+		}
+		if c.element {
+			s += "[*]"
+		} else {
+			s += "." + c.name
+		}
+	}
+	return s
+}
+
+// A crumb is a step of the path to where the work is: the name of a member, or
+// the number of an element.
+type crumb struct {
+	name    string
+	element bool
+}

@@ -1,0 +1,320 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// frames reads a fixture. It returns the frames and, of each, where the marks were.
+func frames(t *testing.T, name string) (list []tap.Frame, secrets []string) {
+	t.Helper()
+	a, err := txtar.ParseFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := regexp.MustCompile(`(?s)«(.*?)»`)
+	for i, file := range a.Files {
+		words := strings.Fields(file.Name)
+		lane, err := tap.ParseLane(words[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := tap.Frame{Seq: uint64(i + 1), Lane: lane}
+		if len(words) > 2 {
+			if f.Form, err = tap.ParseForm(words[2]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, m := range marks.FindAllSubmatch(file.Data, -1) {
+			secrets = append(secrets, string(m[1]))
+		}
+		f.Raw = marks.ReplaceAll(file.Data, []byte("$1"))
+		list = append(list, f)
+	}
+	return list, secrets
+}
+
+// twice runs a redactor over frames as `mcptap redact` does.
+func twice(r *Redactor, list []tap.Frame) (out [][]byte) {
+	for i := range list {
+		r.Frame(&list[i])
+	}
+	r.Again()
+	for i := range list {
+		out = append(out, r.Frame(&list[i]))
+	}
+	return out
+}
+
+func testOptions() Options { return Options{Key: []byte("key")} }
+
+func TestNothingPlantedIsLeft(t *testing.T) {
+	list, secrets := frames(t, "corpus.txtar")
+	if len(secrets) < 45 {
+		t.Fatal(len(secrets))
+	}
+	for _, same := range []bool{false, true} {
+		opt := testOptions()
+		opt.SameLength = same
+		out := twice(New(opt), list)
+		all := string(bytes.Join(out, nil))
+		for _, s := range secrets {
+			if s != "4711" && strings.Contains(all, s) {
+				t.Errorf("same length %v: left: %s", same, s)
+			}
+		}
+		if strings.Contains(strings.ToLower(all), "planted") {
+			t.Errorf("a part is left: %s", all)
+		}
+		for i, f := range list {
+			if same && len(out[i]) != len(f.Raw) && !strings.Contains(string(f.Raw), `\`) {
+				t.Errorf("frame %d: %d bytes, were %d\n%s", f.Seq, len(out[i]), len(f.Raw), out[i])
+			}
+			if json.Valid(f.Raw) && !json.Valid(out[i]) {
+				t.Errorf("frame %d is no JSON any more: %s", f.Seq, out[i])
+			}
+		}
+	}
+}
+
+// What is between the marks goes, what is around them stays.
+func TestNothingElseIsTouched(t *testing.T) {
+	a, err := txtar.ParseFile("testdata/corpus.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _ := frames(t, "corpus.txtar")
+	out := twice(New(testOptions()), list)
+	pseudonym := `(redacted-[0-9a-f]{12}|9[0-9]*|[A-Za-z0-9+/=]+)`
+	for i, file := range a.Files {
+		parts := regexp.MustCompile(`(?s)«.*?»`).Split(string(file.Data), -1)
+		for j := range parts {
+			parts[j] = regexp.QuoteMeta(parts[j])
+		}
+		want := regexp.MustCompile("^(?s:" + strings.Join(parts, pseudonym) + ")$")
+		if !want.Match(out[i]) {
+			t.Errorf("frame %d\n%s\nbecame\n%s", i+1, list[i].Raw, out[i])
+		}
+	}
+}
+
+func TestWhatIsNoSecretStays(t *testing.T) {
+	list, _ := frames(t, "open.txtar")
+	r := New(testOptions())
+	for i, got := range twice(r, list) {
+		if !bytes.Equal(got, list[i].Raw) {
+			t.Errorf("frame %d\n%s\nbecame\n%s", i+1, list[i].Raw, got)
+		}
+	}
+	if f := r.Findings(); len(f) > 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestACheckFindsNothingAfterwards(t *testing.T) {
+	list, _ := frames(t, "corpus.txtar")
+	for _, same := range []bool{false, true} {
+		opt := testOptions()
+		opt.SameLength = same
+		out := twice(New(opt), list)
+		again := New(opt)
+		opt.Check = true
+		before, after := New(opt), New(opt)
+		for i := range list {
+			if got := before.Frame(&list[i]); !bytes.Equal(got, list[i].Raw) {
+				t.Errorf("a check changed frame %d", i+1)
+			}
+			f := list[i]
+			f.Raw = out[i]
+			after.Frame(&f)
+			if got := again.Frame(&f); !same && f.Seq != 3 && !bytes.Equal(got, out[i]) { // the third has a number
+				t.Errorf("redacted twice:\n%s\n%s", out[i], got)
+			}
+		}
+		if n := len(before.Findings()); n < 30 {
+			t.Errorf("only %d found before", n)
+		}
+		if f := after.Findings(); len(f) > 0 {
+			t.Errorf("same length %v: found afterwards: %+v", same, f)
+		}
+	}
+}
+
+// The same value has the same pseudonym, another key another one.
+func TestPseudonyms(t *testing.T) {
+	line := func(r *Redactor, raw string) string {
+		return string(r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: []byte(raw)}))
+	}
+	r := New(testOptions())
+	a := line(r, `{"password":"first1"}`)
+	if b := line(r, `{"x":{"token":"first1"}}`); a[len(`{"password":`):] != b[len(`{"x":{"token":`):len(b)-1] {
+		t.Errorf("%s and %s", a, b)
+	}
+	if b := line(r, `{"password":"other1"}`); a == b {
+		t.Error("two values have one pseudonym")
+	}
+	if b := line(New(Options{Key: []byte("another")}), `{"password":"first1"}`); a == b {
+		t.Error("two keys make one pseudonym")
+	}
+	opt := testOptions()
+	opt.SameLength = true
+	for _, n := range []int{1, 2, 9, 10, 40, 500} {
+		got := line(New(opt), `{"password":"`+strings.Repeat("p", n)+`"}`)
+		if len(got) != len(`{"password":""}`)+n || strings.Contains(got, "pp") {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+	for in, want := range map[string]string{`{"pin":-12.50e7}`: `^\{"pin":-9\d\.\d\de7\}$`, `{"pin":0}`: `^\{"pin":9\}$`} {
+		if got := line(r, in); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s became %s", in, got)
+		}
+	}
+}
+
+// A value that was found by its name is found again where it has none, also in the
+// frames before.
+func TestKnownValues(t *testing.T) {
+	list := []tap.Frame{
+		{Seq: 1, Lane: tap.Stderr, Raw: []byte("using s3cr3tvalue now, and 100%25\n")},
+		{Seq: 2, Lane: tap.ToServer, Raw: []byte(`{"id":1,"password":"s3cr3tvalue","token":"string"}`)},
+		{Seq: 3, Lane: tap.ToClient, Raw: []byte(`{"id":1,"result":"S3CR3TVALUE or s3cr3tvalue, a string"}`)},
+	}
+	out := twice(New(testOptions()), list)
+	if strings.Contains(string(bytes.Join(out, nil)), "s3cr3tvalue") {
+		t.Errorf("%s", bytes.Join(out, nil))
+	}
+	if !strings.Contains(string(out[2]), "S3CR3TVALUE") || !strings.Contains(string(out[2]), "a string") {
+		t.Errorf("%s", out[2])
+	}
+}
+
+// However many values there are, each is found.
+func TestManyKnownValues(t *testing.T) {
+	r := New(testOptions())
+	line := func(raw string) string {
+		return string(r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: []byte(raw)}))
+	}
+	for i := range 300 {
+		line(fmt.Sprintf(`{"password":"value-%d-x"}`, i))
+		for _, j := range []int{0, i / 2, i} {
+			if got := line(fmt.Sprintf(`"<value-%d-x> <value-%d-x>"`, j, j)); strings.Contains(got, "value-") {
+				t.Fatalf("after %d: %s", i, got)
+			}
+		}
+	}
+	for i := range 100_000 { // more than are kept
+		r.known.add(fmt.Appendf(nil, "another-%d-x", i))
+	}
+	if len(r.known.list) > maxKnown || r.known.bytes > maxKnownBytes {
+		t.Errorf("%d values, %d bytes", len(r.known.list), r.known.bytes)
+	}
+}
+
+func TestBase64OfText(t *testing.T) {
+	inner := `{"note":"é","password":"plantedInside1"}`
+	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding, base64.RawStdEncoding} {
+		raw := `{"blob":"` + enc.EncodeToString([]byte(inner)) + `","data":"data:application/json;base64,` + enc.EncodeToString([]byte(inner)) + `"}`
+		out := New(testOptions()).Frame(&tap.Frame{Seq: 1, Lane: tap.ToClient, Raw: []byte(raw)})
+		var got struct{ Blob, Data string }
+		if err := json.Unmarshal(out, &got); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []string{got.Blob, strings.TrimPrefix(got.Data, "data:application/json;base64,")} {
+			plain, err := enc.DecodeString(s)
+			if err != nil || !regexp.MustCompile(`^\{"note":"é","password":"redacted-[0-9a-f]{12}"\}$`).Match(plain) {
+				t.Errorf("%v %s", err, plain)
+			}
+		}
+	}
+}
+
+func TestRulesOfThePerson(t *testing.T) {
+	msg := `{"id":1,"method":"tools/call","params":{"arguments":{"customer":{"name":"Ann","age":30,"vip":true},"rows":[["a","b"],["c","d"]],"note":"order 12-345 for bob@example.com"}}}`
+	for rule, want := range map[string]string{
+		"key:customer":              `"customer":{"name":"R","age":9\d,"vip":true}`,
+		"key:cust*":                 `"customer":{"name":"R","age":9\d,"vip":true}`,
+		"path:$.params..name":       `"name":"R","age":30`,
+		"path:$..rows[*][1]":        `\[\["a","R"\],\["c","R"\]\]`,
+		"path:$.params.*.note":      `"note":"R"\}`,
+		`pattern:\d\d-\d{3}`:        `"order R for bob@`,
+		`pattern:order (\d\d)-\d+`:  `"order R-345 for bob@`,
+		`path:$['params']..rows[0]`: `\[\["R","R"\],\["c","d"\]\]`,
+	} {
+		r, err := ParseRule(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := testOptions()
+		opt.Rules = []Rule{r}
+		red := New(opt)
+		got := string(red.Frame(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: []byte(msg)}))
+		if !regexp.MustCompile(strings.ReplaceAll(want, "R", "redacted-[0-9a-f]{12}")).MatchString(got) || !json.Valid([]byte(got)) {
+			t.Errorf("%s: %s", rule, got)
+		}
+		if f := red.Findings(); len(f) == 0 || f[0].Rule != rule || !strings.HasPrefix(f[0].Where, "to_server $.params.arguments") {
+			t.Errorf("%s: %+v", rule, f)
+		}
+	}
+	batch, _ := ParseRule("path:$.params.x")
+	if got := New(Options{Rules: []Rule{batch}}).Frame(&tap.Frame{Seq: 1, Raw: []byte(`[{"params":{"x":"a"}},{"params":{"x":["b"]}}]`), Lane: tap.ToServer}); strings.Count(string(got), "redacted-") != 2 {
+		t.Errorf("in a batch: %s", got)
+	}
+	opt := testOptions()
+	opt.Emails = true
+	if got := New(opt).Frame(&tap.Frame{Seq: 1, Raw: []byte(msg), Lane: tap.ToServer}); !regexp.MustCompile(`for redacted-[0-9a-f]{12}"`).Match(got) {
+		t.Errorf("%s", got)
+	}
+	head := `{"event":"request","header":[["X-Tenant","acme"],["X-Other","acme"]]}`
+	r, _ := ParseRule("header:x-ten*")
+	opt = testOptions()
+	opt.Rules = []Rule{r}
+	if got := New(opt).Frame(&tap.Frame{Seq: 1, Raw: []byte(head)}); !regexp.MustCompile(`\[\["X-Tenant","redacted-[0-9a-f]{12}"\],\["X-Other","acme"\]\]`).Match(got) {
+		t.Errorf("%s", got)
+	}
+	for _, bad := range []string{"", "x", "key:", "what:x", "pattern:(", "path:a", "path:$", "path:$.a[", "path:$..", "key:[", "path:$." + strings.Repeat("a.", 40) + "b"} {
+		if _, err := ParseRule(bad); err == nil {
+			t.Errorf("%q is a rule", bad)
+		}
+	}
+}
+
+func TestHeader(t *testing.T) {
+	r := New(testOptions())
+	h := r.Header(tap.Header{
+		ID: "0a1b2c3d", Label: "srv", Command: []string{"srv", "--api-key", "plantedOne1", "--secret=plantedTwo2", "-v", "https://me:plantedThree@h/"},
+		Upstream: "https://example.com", Dir: "/home/me",
+	})
+	got := fmt.Sprintf("%+v", h)
+	if strings.Contains(got, "planted") || h.Upstream != "https://example.com" || h.Command[1] != "--api-key" || h.Command[4] != "-v" || h.Dir != "/home/me" {
+		t.Error(got)
+	}
+	if len(r.Findings()) != 3-1 { // two places: the names of one rule, and the URL
+		t.Errorf("%+v", r.Findings())
+	}
+}
+
+// Nobody can say what is in content that is no text.
+func TestWhatIsNoText(t *testing.T) {
+	gzipped := "\x1f\x8b\x08\x00planted"
+	for _, form := range []tap.Form{tap.FormBody, tap.FormBinary, tap.FormBytes} {
+		r := New(testOptions())
+		if got := r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToClient, Form: form, Raw: []byte(gzipped)}); string(got) != "redacted: 11 bytes that are no text were withheld" {
+			t.Errorf("%v: %q", form, got)
+		}
+		if f := r.Findings(); len(f) != 1 || f[0].Rule != "not-text" {
+			t.Errorf("%+v", f)
+		}
+	}
+	if got := New(testOptions()).Frame(&tap.Frame{Seq: 1, Lane: tap.Stderr, Raw: []byte("caf\xe9\n")}); string(got) != "caf\xe9\n" {
+		t.Errorf("%q", got)
+	}
+}

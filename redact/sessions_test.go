@@ -1,0 +1,79 @@
+package redact
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/transcript"
+)
+
+// ties says what each message of a recording is to which call.
+func ties(frames []tap.Frame) string {
+	tracker := tap.SessionTracker{}
+	s := ""
+	for i := range frames {
+		m := tap.PeekFrame(&frames[i])
+		session, parts := tracker.Add(&frames[i], &m)
+		for _, p := range parts {
+			s += fmt.Sprintln(session, p.Message, p.Kind, p.Role, p.Method, p.Call, p.Parent, p.Request, p.Guess)
+		}
+	}
+	return s
+}
+
+// Redacted recordings tell the same story: what answers what, in which session,
+// whatever a person takes for a secret beside the envelope.
+func TestRecordedSessionsKeepTheirShape(t *testing.T) {
+	names, err := filepath.Glob("../testdata/sessions/*.txtar")
+	if err != nil || len(names) < 20 {
+		t.Fatal(len(names), err)
+	}
+	var rules []Rule
+	for _, text := range []string{"path:$.params.arguments", "path:$.result.content", "path:$.result.structuredContent", "key:clientInfo"} {
+		rule, err := ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, rule)
+	}
+	plain, strict := New(testOptions()), New(Options{Key: []byte("key"), Rules: rules, SameLength: true})
+	changed := 0
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, frames, err := transcript.Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ties(frames)
+		for _, r := range []*Redactor{plain, strict} {
+			out := make([]tap.Frame, len(frames))
+			for i, f := range frames {
+				out[i] = f
+				out[i].Raw = r.Frame(&f)
+				out[i].Size = int64(len(out[i].Raw))
+				if json.Valid(f.Raw) != json.Valid(out[i].Raw) {
+					t.Errorf("%s, frame %d: %s", name, f.Seq, out[i].Raw)
+				}
+				if string(out[i].Raw) != string(f.Raw) && r == strict {
+					changed++
+				} else if string(out[i].Raw) != string(f.Raw) && !strings.Contains(string(f.Raw), ".sig=") { // a signature in a requestState
+					t.Errorf("%s holds no secret:\n%s\nbecame\n%s", name, f.Raw, out[i].Raw)
+				}
+			}
+			if got := ties(out); got != want {
+				t.Errorf("%s: it was\n%s\nand became\n%s", name, want, got)
+			}
+		}
+	}
+	if changed < 100 {
+		t.Errorf("only %d frames were changed", changed)
+	}
+}

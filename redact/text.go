@@ -1,0 +1,222 @@
+package redact
+
+import (
+	"bytes"
+)
+
+// A wordKind says what the automaton found a word for.
+type wordKind struct {
+	kind  uint8
+	shape *shape
+	// size is how many bytes of the word are a name's.
+	size int
+}
+
+const (
+	wordShape  uint8 = iota // the prefix of a shape
+	wordName                // (the end of) a name
+	wordURL                 // ://
+	wordKey                 // the head of a private key
+	wordScheme              // the scheme of an Authorization
+	wordJWT                 // {" in base64
+	wordAt                  // an e-mail address's
+	wordEscape              // an escape, behind which any other word may hide
+)
+
+// vocabulary builds the automaton.
+func vocabulary(opt *Options) (*automaton, []wordKind) {
+	var words []string
+	var kinds []wordKind
+	add := func(w string, k wordKind) {
+		words, kinds = append(words, w), append(kinds, k)
+	}
+	for i := range shapes {
+		add(shapes[i].prefix, wordKind{kind: wordShape, shape: &shapes[i]})
+	}
+	for _, w := range nameWords() {
+		size := len(w)
+		if i := bytes.IndexAny([]byte(w), "\"\\=:%"); i >= 0 {
+			size = i
+		}
+		add(w, wordKind{kind: wordName, size: len(bytes.TrimRight([]byte(w[:size]), " "))})
+	}
+	add("://", wordKind{kind: wordURL})
+	add(`:\/\/`, wordKind{kind: wordURL})
+	add("-----begin", wordKind{kind: wordKey})
+	add("bearer ", wordKind{kind: wordScheme})
+	add("basic ", wordKind{kind: wordScheme})
+	add("eyj", wordKind{kind: wordJWT})
+	add(`\u00`, wordKind{kind: wordEscape})
+	add(`\/`, wordKind{kind: wordEscape})
+	if opt.Emails {
+		add("@", wordKind{kind: wordAt})
+	}
+	return newAutomaton(words), kinds
+}
+
+// harmless reports whether there can be no secret in the bytes of a frame.
+func (r *Redactor) harmless(raw []byte) bool {
+	return len(r.opt.Rules) == 0 && !r.suspicious(raw) && !r.known.has(raw) && !hasRun(raw)
+}
+
+// suspicious reports whether a word occurs that a secret may be at: of a shape's
+// prefix only where it is spelled so and enough follows. What stands before it does
+// not matter yet, as it may be part of an escape.
+func (r *Redactor) suspicious(raw []byte) bool {
+	a, s := r.words, int32(0)
+	for i, c := range raw {
+		s = a.step(s, c)
+		for _, w := range a.found[s] {
+			k := &r.kinds[w]
+			start := i + 1 - len(a.words[w])
+			switch {
+			case k.kind == wordShape && !k.shape.follows(raw[start:]):
+			case k.kind == wordName && bytes.HasSuffix(raw[:start], []byte("progress")): // in every other request
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// textEdits finds the secrets of a text.
+func (r *Redactor) textEdits(text []byte) []edit {
+	if hits := r.textHits(text); len(hits) > 0 {
+		return r.replaced(text, hits)
+	}
+	return nil
+}
+
+func (r *Redactor) textHits(text []byte) (hits []hit) {
+	add := func(start, end int, rule string) {
+		if start < end {
+			hits = append(hits, hit{start: start, end: end, rule: rule})
+		}
+	}
+	emailsTo, namesTo := 0, 0
+	ends := runs{}
+	r.words.each(text, func(w int32, start, end int) {
+		switch k := &r.kinds[w]; k.kind {
+		case wordShape:
+			if to := k.shape.match(text, start, ends); to > 0 {
+				add(start, to, k.shape.rule)
+			}
+		case wordName:
+			if start >= namesTo { // one in a value is covered with it
+				from, to, rule := r.assigned(text, start, start+k.size)
+				add(from, to, rule)
+				namesTo = max(namesTo, to)
+			}
+		case wordURL:
+			from, to := urlSecret(text, start, end)
+			add(from, to, "url-password")
+		case wordKey:
+			from, to := keyBody(text, end)
+			add(from, to, "private-key")
+		case wordScheme:
+			from, to := schemeSecret(text, start, end)
+			add(from, to, "authorization")
+		case wordJWT:
+			add(start, jwtEnd(text, start), "jwt")
+		case wordAt:
+			if start >= emailsTo {
+				from, to := email(text, start)
+				add(from, to, "email")
+				emailsTo = max(emailsTo, to)
+			}
+		}
+	})
+	r.known.each(text, func(start, end int) { add(start, end, knownRule) })
+	for i := range r.opt.Rules {
+		if rule := &r.opt.Rules[i]; rule.pattern != nil {
+			for _, m := range rule.pattern.FindAllSubmatchIndex(text, -1) {
+				if len(m) > 2 && m[2] >= 0 {
+					m = m[2:]
+				}
+				add(m[0], m[1], rule.text)
+			}
+		}
+	}
+	return append(hits, r.encoded(text)...)
+}
+
+// jwtEnd returns where a JSON Web Token that begins at an offset ends, or 0.
+func jwtEnd(text []byte, at int) int {
+	if string(text[at:at+3]) != "eyJ" || at > 0 && alnum[text[at-1]] {
+		return 0
+	}
+	part := func(i int) int {
+		for i < len(text) && word[text[i]] {
+			i++
+		}
+		return i
+	}
+	head := part(at)
+	if head-at < 15 || head == len(text) || text[head] != '.' {
+		return 0
+	}
+	body := part(head + 1)
+	if body-head < 11 {
+		return 0
+	}
+	if body < len(text) && text[body] == '.' {
+		return part(body + 1)
+	}
+	return body
+}
+
+// maxKeyHead is how long the first line of a private key may be.
+const maxKeyHead = 120
+
+// keyBody finds what stands between the first and the last line of a private key.
+// after is behind the word BEGIN. One without an end goes to the end of the text.
+func keyBody(text []byte, after int) (from, to int) {
+	head := text[after:min(len(text), after+maxKeyHead)]
+	i := bytes.Index(head, []byte("-----"))
+	if i < 0 || !bytes.Contains(bytes.ToUpper(head[:i]), []byte("PRIVATE KEY")) {
+		return 0, 0
+	}
+	from = after + i + 5
+	to = len(text)
+	if j := bytes.Index(text[from:], []byte("-----END")); j >= 0 {
+		to = from + j
+	}
+	from += lead(text[from:to])
+	for to > from && (text[to-1] == '\n' || text[to-1] == '\r' || text[to-1] == ' ') {
+		to--
+	}
+	if bytes.HasSuffix(text[from:to], []byte(`\n`)) {
+		to -= 2
+	}
+	return from, to
+}
+
+// lead counts the white space that a text begins with, also where it is escaped.
+func lead(text []byte) int {
+	n := len(text) - len(bytes.TrimLeft(text, " \r\n"))
+	for bytes.HasPrefix(text[n:], []byte(`\n`)) || bytes.HasPrefix(text[n:], []byte(`\r`)) {
+		n += 2
+	}
+	return n
+}
+
+// email finds the address around an @.
+func email(text []byte, at int) (from, to int) {
+	from, to = at, at+1
+	for from > 0 && at-from < 64 && (dotted[text[from-1]] && text[from-1] != '=' || text[from-1] == '+' || text[from-1] == '%') {
+		from--
+	}
+	for to < len(text) && to-at < 256 && (alnum[text[to]] || text[to] == '-' || text[to] == '.') {
+		to++
+	}
+	for to > at && (text[to-1] == '.' || text[to-1] == '-') {
+		to--
+	}
+	domain := text[at+1 : max(at+1, to)]
+	dot := bytes.LastIndexByte(domain, '.')
+	if from == at || dot < 1 || len(domain)-dot < 3 {
+		return 0, 0
+	}
+	return from, to
+}
