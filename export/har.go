@@ -1,0 +1,127 @@
+package export
+
+import (
+	"io"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// HAR writes an HTTP Archive, version 1.2, for the network panels of browsers and
+// whatever else reads them.
+//
+// An exchange of an HTTP recording is an entry, with its head as it was recorded,
+// its body, and the time in which it was sent, waited for and received. The events
+// of a stream are its body. A WebSocket's messages are where Chrome has them.
+//
+// On stdio there is no HTTP. Each request is an entry all the same, a POST with the
+// message to http://stdio.invalid/<label>/<method>, answered with the answer; a
+// notification is one with an empty answer, 202. What the server asks has
+// from-server in its path. Each of these entries says so in its comment, and so
+// does the file.
+//
+// Entries are written when they are over, those without an end at the end. No more
+// than [About.MaxBody] bytes of a body are kept; a comment says what is missing.
+type HAR struct {
+	about About
+	w     io.Writer
+	stdio bool
+	begun bool
+	some  bool // an entry was written
+
+	open   map[uint64]*exchange
+	feed   *view.Feed // of stdio
+	asked  map[tap.Ref]*exchange
+	last   time.Duration
+	origin string
+}
+
+// NewHAR returns a Writer of an HTTP Archive.
+func NewHAR(w io.Writer, about About) *HAR {
+	if about.MaxBody == 0 {
+		about.MaxBody = DefaultMaxBody
+	}
+	return &HAR{
+		about: about, w: w, stdio: about.Header.Transport != "http", open: map[uint64]*exchange{},
+		feed: view.NewFeed(about.Raw), asked: map[tap.Ref]*exchange{}, origin: about.Header.Upstream,
+	}
+}
+
+const (
+	pageID       = "recording"
+	stdioComment = "JSON-RPC on stdio, shown as HTTP by mcptap: no HTTP was spoken"
+)
+
+// begin writes the head once.
+func (h *HAR) begin() error {
+	if h.begun {
+		return nil
+	}
+	h.begun = true
+	creator, err := safeJSON(harNamed{Name: h.about.Program, Version: h.about.Version})
+	if err != nil {
+		return err
+	}
+	page, err := safeJSON(harPage{Started: h.stamp(0), ID: pageID, Title: h.about.Header.Label})
+	if err != nil {
+		return err
+	}
+	comment := ""
+	if h.stdio {
+		comment = `"comment":"` + stdioComment + `",`
+	}
+	_, err = io.WriteString(h.w, `{"log":{"version":"1.2","creator":`+string(creator)+`,`+comment+`"pages":[`+string(page)+`],"entries":[`)
+	return err
+}
+
+// stamp is a moment as HAR has it.
+func (h *HAR) stamp(at time.Duration) string {
+	return h.about.at(at).Format("2006-01-02T15:04:05.000000Z07:00")
+}
+
+// Add implements [Writer].
+func (h *HAR) Add(f *tap.Frame) error {
+	if err := h.begin(); err != nil {
+		return err
+	}
+	h.last = max(h.last, f.At)
+	if h.stdio {
+		return h.addStdio(f)
+	}
+	return h.addHTTP(f)
+}
+
+// Close implements [Writer].
+func (h *HAR) Close() error {
+	if err := h.begin(); err != nil {
+		return err
+	}
+	for _, x := range inOrder(h.open) {
+		if err := h.write(x); err != nil {
+			return err
+		}
+	}
+	for _, x := range inOrder(h.asked) {
+		if err := h.write(x); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(h.w, "]}}\n")
+	return err
+}
+
+// write writes an entry.
+func (h *HAR) write(x *exchange) error {
+	line, err := safeJSON(h.entry(x))
+	if err != nil {
+		return err
+	}
+	separator := "\n"
+	if h.some {
+		separator = ",\n"
+	}
+	h.some = true
+	_, err = h.w.Write(append([]byte(separator), line...))
+	return err
+}

@@ -1,0 +1,319 @@
+package export
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// An exchange is an entry in the making.
+type exchange struct {
+	number      uint64
+	first, last uint64
+	request     tap.Event
+	response    tap.Event
+	up, down    body
+	// began, sent, answered and ended are when the request began, when its last
+	// byte came, when the first byte of the response did, and when it was over.
+	began, sent, answered, ended time.Duration
+	over                         bool
+	end                          tap.Event
+	sockets                      []harMessage
+	dropped                      int // messages of a WebSocket without room
+	comment                      string
+}
+
+// A body is the beginning of one.
+type body struct {
+	bytes []byte
+	size  int64
+	lost  bool // bytes are missing at its end
+}
+
+// maxSockets is how many messages of a WebSocket an entry gets.
+const maxSockets = 10_000
+
+var errEnough = errors.New("enough")
+
+// A limited takes the first bytes of what is written.
+type limited struct {
+	b    *body
+	room int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := l.room - len(l.b.bytes); len(p) > room {
+		l.b.bytes = append(l.b.bytes, p[:room]...)
+		l.b.lost = true
+		return room, errEnough
+	}
+	l.b.bytes = append(l.b.bytes, p...)
+	return len(p), nil
+}
+
+// take adds a frame to a body.
+func (h *HAR) take(b *body, f *tap.Frame) error {
+	b.size += max(f.Size, int64(len(f.Raw)))
+	to := limited{b, h.about.MaxBody}
+	if b.lost {
+		return nil
+	}
+	if max(f.Size, int64(len(f.Raw))) == int64(len(f.Raw)) || h.about.Raw == nil {
+		_, _ = to.Write(f.Raw)
+		b.lost = b.lost || f.Size > int64(len(f.Raw))
+		return nil
+	}
+	if err := h.about.Raw(&to, *f); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return nil
+}
+
+// addHTTP takes a frame of an HTTP recording.
+func (h *HAR) addHTTP(f *tap.Frame) error {
+	if f.Exchange == 0 {
+		return nil
+	}
+	x := h.open[f.Exchange]
+	if x == nil {
+		x = &exchange{number: f.Exchange, first: f.Seq, began: f.At - f.Took, sent: f.At}
+		h.open[f.Exchange] = x
+	}
+	x.last, x.ended = f.Seq, f.At
+	switch {
+	case f.Lane == tap.Life:
+		return h.event(x, f)
+	case f.Form >= tap.FormText && f.Form <= tap.FormClose:
+		h.socket(x, f)
+		return nil
+	case f.Lane == tap.ToServer:
+		x.sent = f.At
+		return h.take(&x.up, f)
+	}
+	return h.take(&x.down, f)
+}
+
+func (h *HAR) event(x *exchange, f *tap.Frame) error {
+	e, err := tap.ParseEvent(f.Raw)
+	if err != nil {
+		return nil // what cannot be read is no head
+	}
+	switch e.Name {
+	case tap.EventRequest:
+		x.request, x.sent = e, max(x.sent, f.At)
+	case tap.EventResponse:
+		if e.Status >= 200 || e.Status == 101 {
+			x.response = e
+		}
+		if x.answered == 0 {
+			x.answered = f.At - f.Took
+		}
+	case tap.EventEnd:
+		x.end, x.over = e, true
+		delete(h.open, x.number)
+		return h.write(x)
+	}
+	return nil
+}
+
+var opcodes = map[tap.Form]int{tap.FormText: 1, tap.FormBinary: 2, tap.FormClose: 8, tap.FormPing: 9, tap.FormPong: 10}
+
+// socket takes a message of a WebSocket.
+func (h *HAR) socket(x *exchange, f *tap.Frame) {
+	if len(x.sockets) >= maxSockets || x.down.size > int64(h.about.MaxBody) {
+		x.dropped++
+		return
+	}
+	x.down.size += int64(len(f.Raw))
+	m := harMessage{Type: "send", Opcode: opcodes[f.Form], Time: float64(h.about.at(f.At).UnixMicro()) / 1e6}
+	if f.Lane == tap.ToClient {
+		m.Type = "receive"
+	}
+	if m.Data = string(f.Raw); m.Opcode != 1 || !utf8.Valid(f.Raw) {
+		m.Data = base64.StdEncoding.EncodeToString(f.Raw)
+	}
+	x.sockets = append(x.sockets, m)
+}
+
+// inOrder returns the exchanges in the order in which they began.
+func inOrder[K comparable](open map[K]*exchange) []*exchange {
+	var all []*exchange
+	for _, x := range open {
+		all = append(all, x)
+	}
+	slices.SortFunc(all, func(a, b *exchange) int { return cmp.Compare(a.first, b.first) })
+	return all
+}
+
+// entry makes an entry of what is known.
+func (h *HAR) entry(x *exchange) harEntry {
+	if x.request.Method == "" {
+		x.request.Method, x.comment = "POST", "the head of the request was not recorded"
+	}
+	if !x.over && x.end.Name == "" {
+		x.ended = max(x.ended, h.last)
+	}
+	e := harEntry{
+		Page: pageID, Started: h.stamp(x.began), Request: h.requestOf(x), Response: h.responseOf(x), Timings: timings(x), Comment: x.comment,
+		Mcptap: harMcptap{x.first, x.last, x.number}, Sockets: x.sockets,
+	}
+	e.Time = e.Timings.Send + e.Timings.Wait + e.Timings.Receive
+	if x.request.Conn > 0 {
+		e.Connection = strconv.FormatUint(x.request.Conn, 10)
+	}
+	if x.sockets != nil {
+		e.Type = "websocket"
+		if x.dropped > 0 {
+			e.Comment = strings.TrimSpace(fmt.Sprintf("%s %d messages are left out", e.Comment, x.dropped))
+		}
+	}
+	if x.response.By == "tap" {
+		e.Comment = strings.TrimSpace(e.Comment + " answered by mcptap itself")
+	}
+	return e
+}
+
+// timings cuts the time of an exchange in three.
+func timings(x *exchange) harTimings {
+	answered := x.answered
+	if answered == 0 {
+		answered = x.ended
+	}
+	sent := min(x.sent, answered)
+	return harTimings{
+		Blocked: -1, DNS: -1, Connect: -1, SSL: -1,
+		Send: millis(sent - x.began), Wait: millis(answered - sent), Receive: millis(x.ended - answered),
+	}
+}
+
+func (h *HAR) requestOf(x *exchange) harRequest {
+	r := harRequest{
+		Method: x.request.Method, URL: h.url(x.request.Target), Version: x.request.Proto, Headers: pairs(x.request.Header),
+		Cookies: cookies(x.request.Header, "cookie"), Query: query(x.request.Target), HeadersSize: -1, BodySize: x.up.size,
+	}
+	if x.up.size > 0 {
+		text, encoding := x.up.text()
+		r.Post = &harPost{Type: field(x.request.Header, "content-type"), Text: text, Comment: x.up.comment()}
+		if encoding != "" { // there is no place for it in a request
+			r.Post.Comment = strings.TrimSpace(r.Post.Comment + " the text is " + encoding)
+		}
+	}
+	return r
+}
+
+func (h *HAR) responseOf(x *exchange) harResponse {
+	r := harResponse{
+		Status: max(x.response.Status, 0), Text: x.response.Reason, Version: x.response.Proto, Headers: pairs(x.response.Header),
+		Cookies: cookies(x.response.Header, "set-cookie"), Redirect: field(x.response.Header, "location"), HeadersSize: -1, BodySize: -1,
+		Content: harContent{Size: x.down.size, Type: field(x.response.Header, "content-type"), Comment: x.down.comment()},
+	}
+	if x.end.Name != "" && x.end.BytesDown > 0 {
+		r.BodySize = int64(x.end.BytesDown)
+	}
+	if x.sockets == nil {
+		r.Content.Text, r.Content.Encoding = x.down.text()
+	}
+	if r.Status == 0 {
+		r.Error = "no response was recorded"
+	}
+	if x.end.Error != "" {
+		r.Error = x.end.Error
+	}
+	return r
+}
+
+// text is a body as JSON can hold it.
+func (b *body) text() (text, encoding string) {
+	if utf8.Valid(b.bytes) {
+		return string(b.bytes), ""
+	}
+	return base64.StdEncoding.EncodeToString(b.bytes), "base64"
+}
+
+func (b *body) comment() string {
+	if !b.lost {
+		return ""
+	}
+	return fmt.Sprintf("the first %d of %d bytes", len(b.bytes), b.size)
+}
+
+// url makes a whole URL of a request's target.
+func (h *HAR) url(target string) string {
+	if strings.Contains(target, "://") {
+		return target
+	}
+	if !strings.HasPrefix(target, "/") {
+		target = "/" + target
+	}
+	origin := strings.TrimSuffix(h.origin, "/")
+	if !strings.Contains(origin, "://") {
+		origin = "http://unknown.invalid"
+	}
+	return origin + target
+}
+
+func query(target string) []harPair {
+	list := []harPair{}
+	_, q, _ := strings.Cut(target, "?")
+	q, _, _ = strings.Cut(q, "#")
+	for part := range strings.SplitSeq(q, "&") {
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		list = append(list, harPair{unescaped(name), unescaped(value)})
+	}
+	return list
+}
+
+func unescaped(s string) string {
+	if plain, err := url.QueryUnescape(s); err == nil {
+		return plain
+	}
+	return s
+}
+
+func pairs(fields [][2]string) []harPair {
+	list := make([]harPair, len(fields))
+	for i, f := range fields {
+		list[i] = harPair{f[0], f[1]}
+	}
+	return list
+}
+
+// field returns the value of the first header field of a name.
+func field(fields [][2]string, name string) string {
+	for _, f := range fields {
+		if strings.EqualFold(f[0], name) {
+			return f[1]
+		}
+	}
+	return ""
+}
+
+// cookies reads the cookies of a head: all of a Cookie, the first of a Set-Cookie.
+func cookies(fields [][2]string, name string) []harPair {
+	list := []harPair{}
+	for _, f := range fields {
+		if !strings.EqualFold(f[0], name) {
+			continue
+		}
+		for part := range strings.SplitSeq(f[1], ";") {
+			key, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+			list = append(list, harPair{key, value})
+			if name == "set-cookie" {
+				break
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,83 @@
+package export
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// addStdio takes a frame of a stdio recording.
+func (h *HAR) addStdio(f *tap.Frame) error {
+	r, err := h.feed.Add(f)
+	if err != nil {
+		return err
+	}
+	for i := range r.Parts {
+		if err := h.message(r, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// message makes of a message an entry, or the answer in one.
+func (h *HAR) message(r *view.Row, i int) error {
+	f, p := r.Frame, &r.Parts[i]
+	switch p.Kind {
+	case tap.Request:
+		x := h.posted(r, i)
+		if err := h.take(&x.up, f); err != nil {
+			return err
+		}
+		h.asked[p.Message] = x
+	case tap.Notification:
+		x := h.posted(r, i)
+		x.response = tap.Event{Status: 202, Reason: "Accepted", Proto: "HTTP/1.1"}
+		x.over, x.answered = true, f.At
+		if err := h.take(&x.up, f); err != nil {
+			return err
+		}
+		return h.write(x)
+	case tap.Response, tap.ErrorResponse:
+		x := h.asked[p.Request]
+		if x == nil || p.Role == tap.RoleOrphan {
+			return nil
+		}
+		delete(h.asked, p.Request)
+		x.response = tap.Event{Status: 200, Reason: "OK", Proto: "HTTP/1.1", Header: [][2]string{{"Content-Type", "application/json"}}}
+		x.answered, x.ended, x.last, x.over = f.At-f.Took, f.At, f.Seq, true
+		if err := h.take(&x.down, f); err != nil {
+			return err
+		}
+		return h.write(x)
+	}
+	return nil
+}
+
+// posted is the entry of a message that is sent.
+func (h *HAR) posted(r *view.Row, i int) *exchange {
+	f, l := r.Frame, r.MessageLine(i)
+	label := h.about.Header.Label
+	if label == "" {
+		label = "server"
+	}
+	path := "/" + url.PathEscape(label)
+	if f.Lane == tap.ToClient {
+		path += "/from-server"
+	}
+	for word := range strings.SplitSeq(l.Method, "/") {
+		path += "/" + url.PathEscape(word)
+	}
+	if _, about := targets[l.Method]; about && l.About != "" {
+		path += "/" + url.PathEscape(l.About)
+	}
+	return &exchange{
+		first: f.Seq, last: f.Seq, began: f.At - f.Took, sent: f.At, ended: f.At, comment: stdioComment,
+		request: tap.Event{
+			Method: "POST", Target: "http://stdio.invalid" + path, Proto: "HTTP/1.1",
+			Header: [][2]string{{"Content-Type", "application/json"}},
+		},
+	}
+}

@@ -1,0 +1,163 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// maxMermaid is how many bytes a diagram gets: at 50,000 characters Mermaid draws
+// none.
+const maxMermaid = 45_000
+
+// maxWords is how many characters an arrow's text gets.
+const maxWords = 80
+
+// Mermaid writes a sequence diagram in a Markdown code block. It has the messages
+// and the ends of the run, as many as Mermaid draws, and says how many are left
+// out.
+type Mermaid struct {
+	about About
+	w     io.Writer
+	feed  *view.Feed
+	size  int
+	begun bool
+	left  int // messages without room
+}
+
+// NewMermaid returns a Writer of a diagram.
+func NewMermaid(w io.Writer, about About) *Mermaid {
+	return &Mermaid{about: about, w: w, feed: view.NewFeed(about.Raw)}
+}
+
+func (m *Mermaid) line(format string, args ...any) error {
+	n, err := fmt.Fprintf(m.w, format+"\n", args...)
+	m.size += n
+	return err
+}
+
+// begin writes the head once.
+func (m *Mermaid) begin() error {
+	if m.begun {
+		return nil
+	}
+	m.begun = true
+	return m.line("```mermaid\nsequenceDiagram\n    participant C as %s\n    participant S as %s",
+		words(name(m.about.Facts.Client, "client")), words(name(m.about.Facts.Server, "server")))
+}
+
+func name(p tap.Party, otherwise string) string {
+	if p.Name == "" {
+		return otherwise
+	}
+	return strings.TrimSpace(p.Name + " " + p.Version)
+}
+
+// Add implements [Writer].
+func (m *Mermaid) Add(f *tap.Frame) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	r, err := m.feed.Add(f)
+	if err != nil {
+		return err
+	}
+	if f.Lane == tap.Life {
+		return m.event(r)
+	}
+	for i := range r.Parts {
+		l := r.MessageLine(i)
+		if m.size > maxMermaid {
+			m.left++
+		} else if err := m.message(&l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// message draws an arrow: a solid one for what is asked, a dashed one for what is
+// answered, one with an open head for a notification, one with a cross for a
+// failure.
+func (m *Mermaid) message(l *view.Line) error {
+	from, to := "C", "S"
+	if l.Part.Lane == tap.ToClient {
+		from, to = to, from
+	}
+	arrow, text, after := "->>", strings.TrimSpace(l.Method+" "+l.About), ""
+	switch l.Part.Kind {
+	case tap.Notification:
+		arrow = "-)"
+	case tap.Response, tap.ErrorResponse:
+		arrow = "-->>"
+		if l.Failed {
+			arrow, text = "--x", strings.TrimSpace(l.Method+" "+l.Fault)
+		}
+		if l.Part.Request.Seq > 0 {
+			after = " (" + took(l.Part.Latency) + ")"
+		}
+	case tap.Invalid:
+		arrow, text = "-x", "no message: "+l.About
+	}
+	return m.line("    %s%s%s: %d %s%s", from, arrow, to, l.Part.Message.Seq, words(text), after)
+}
+
+// event draws what ended the run, and nothing of the many that say that it goes
+// on.
+func (m *Mermaid) event(r *view.Row) error {
+	text := ""
+	switch e := &r.Event; e.Name {
+	case tap.EventExit:
+		text = "the server exits"
+		if e.Signal != "" {
+			text += ", " + e.Signal
+		} else if e.Code != nil {
+			text += fmt.Sprintf(", code %d", *e.Code)
+		}
+	case tap.EventSpawnFailed:
+		text = "the server could not be started: " + e.Error
+	case tap.EventGap:
+		text = "frames are missing here"
+	case tap.EventResponse:
+		if !r.Failed {
+			return nil
+		}
+		text = fmt.Sprintf("HTTP %d %s", e.Status, e.Reason)
+	default:
+		return nil
+	}
+	if m.size > maxMermaid {
+		return nil
+	}
+	return m.line("    Note over C,S: %d %s", r.Frame.Seq, words(text))
+}
+
+// Close implements [Writer].
+func (m *Mermaid) Close() error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	if m.left > 0 {
+		if err := m.line("    Note over C,S: %d more messages are left out", m.left); err != nil {
+			return err
+		}
+	}
+	return m.line("```")
+}
+
+// words makes a text that ends neither a line, nor an entity, nor the code block.
+func words(s string) string {
+	s = printable.Escape(strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")))
+	if utf8.RuneCountInString(s) > maxWords {
+		s = string([]rune(s)[:maxWords-1]) + "…"
+	}
+	return entities.Replace(s)
+}
+
+var entities = strings.NewReplacer("#", "#35;", ";", "#59;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "\\", "#92;", "`", "#96;",
+	"$", "#36;", "%", "#37;", "{", "#123;", "}", "#125;")
