@@ -23,6 +23,9 @@ type pair struct {
 	// one.
 	worst Class
 	told  bool
+	// differences are those in it, by their places in the report, where the
+	// calls are listed.
+	differences []int
 }
 
 // one is the unit on either side.

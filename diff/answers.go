@@ -30,21 +30,17 @@ func (e *engine) compareAnswer(p *pair) {
 		e.turned(w, p)
 	case a.answerKind == tap.ErrorResponse:
 		w.part = fault
-		e.compareInside(w, a.answer, b.answer)
+		e.comparePayload(w, a.answer, b.answer)
 	case len(a.pages) > 0 || len(b.pages) > 0:
 		w.part = result
 		e.comparePages(w, p)
 	default:
 		w.part = result
-		e.compareInside(w, a.answer, b.answer)
+		e.comparePayload(w, a.answer, b.answer)
 	}
 	e.compareCancel(p)
 	e.compareHTTP(p)
 }
-
-// compareInside compares two answers. That of a task stands inside of another
-// message.
-func (e *engine) compareInside(w *where, a, b payload) { e.comparePayload(w, a, b) }
 
 // crossedAnswers finds pairs of calls whose answers took one another's place: the
 // wires between ids are crossed.
@@ -80,6 +76,8 @@ func (e *engine) unanswered(w *where, p *pair) {
 		answered, other = p.b, p.a
 	}
 	switch {
+	case e.goodbye(answered, p):
+		return
 	case other.status == tap.CallCancelled:
 		if f.kind == Removed {
 			f.class, f.what = Behaviour, "it was cancelled and not answered"
@@ -96,6 +94,18 @@ func (e *engine) unanswered(w *where, p *pair) {
 	if *v, e.err = s.value(answered.answer); e.err == nil {
 		e.report(w, f)
 	}
+}
+
+// goodbye reports whether the answer to a subscription on HTTP is the last thing that
+// happened: a client ends it by leaving, and whether the server still says that it is
+// over is chance (2026-07-28 basic/patterns/subscriptions).
+func (e *engine) goodbye(answered *unit, p *pair) bool {
+	s := e.a
+	if answered == p.b {
+		s = e.b
+	}
+	return answered.method == "subscriptions/listen" && answered.worked() &&
+		(p.a.exchange != 0 || p.b.exchange != 0) && answered.answer.ref.Seq > s.asked
 }
 
 // turned tells of a call that fails on one side only, or in another way.
@@ -162,7 +172,7 @@ func (e *engine) compareCancel(p *pair) {
 // one.
 func (e *engine) compareHTTP(p *pair) {
 	a, b := p.a.http, p.b.http
-	if a == b || a == 0 || b == 0 {
+	if a == b || a == 0 || b == 0 || p.a.elsewhere || p.b.elsewhere {
 		return
 	}
 	f := &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To("http"), tree.To("status")},

@@ -119,7 +119,7 @@ func (e *engine) compareAsked(p *pair) {
 func otherOrder(asked []*pair) bool {
 	var sure []*pair
 	for _, q := range asked {
-		if q.a != nil && q.b != nil && !q.a.guess && !q.b.guess && q.a.key == q.b.key {
+		if q.a != nil && q.b != nil && q.a.certain() && q.b.certain() && q.a.key == q.b.key {
 			sure = append(sure, q)
 		}
 	}
@@ -138,6 +138,10 @@ func otherOrder(asked []*pair) bool {
 	}
 	return false
 }
+
+// certain reports whether it is certain enough, for its place among others, which
+// call a question belongs to.
+func (u *unit) certain() bool { return !u.guess || u.alone }
 
 // compareRefs orders messages as they crossed.
 func compareRefs(a, b tap.Ref) int {

@@ -14,7 +14,7 @@ func (e *engine) compareMembers(w *where, path tree.Path, a, b tree.Value) {
 	union(a, b, func(name string, x, y tree.Value) {
 		switch {
 		case e.err != nil || neverMember(w.part, w.method, name):
-		case name == "_meta" && w.part != fault && (x.Kind() == tree.Object || y.Kind() == tree.Object):
+		case name == "_meta" && w.part != fault && (x.Kind() == tree.Object || y.Kind() == tree.Object) && !x.Opaque() && !y.Opaque():
 			e.compareMeta(w, path.With(tree.To(name)), x, y)
 		case name == "nextCursor" && x.Kind() == tree.String && y.Kind() == tree.String:
 		default:

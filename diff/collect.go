@@ -18,35 +18,40 @@ type collector struct {
 
 // found takes a finding.
 func (c *collector) found(f *finding) {
-	for i := range c.opt.Ignore {
-		if c.opt.Ignore[i].ignores(f) {
-			c.r.Ignored++
-			return
-		}
+	if ignored(c.opt.Ignore, f) {
+		c.r.Ignored++
+		return
 	}
 	if c.noise != nil && c.noise.has(f) {
 		c.r.Noise++
 		return
 	}
+	var top *pair
 	for p := f.at.p; p != nil; p = p.up {
 		p.told, p.worst = true, max(p.worst, f.class)
+		top = p
 	}
 	c.r.Counts[f.class]++
 	if f.at.p != nil {
 		c.group(f.at.top()).Counts[f.class]++
 	}
 	key := f.identity()
-	if i, again := c.told[key]; again {
+	i, again := c.told[key]
+	switch {
+	case again:
 		c.r.Differences[i].again(f)
-		return
-	}
-	if c.kept[f.class] == c.opt.Most {
+	case c.kept[f.class] == c.opt.Most:
 		c.r.Left[f.class]++
 		return
+	default:
+		i = len(c.r.Differences)
+		c.kept[f.class]++
+		c.told[key] = i
+		c.r.Differences = append(c.r.Differences, f.difference())
 	}
-	c.kept[f.class]++
-	c.told[key] = len(c.r.Differences)
-	c.r.Differences = append(c.r.Differences, f.difference())
+	if top != nil && c.opt.Rows > 0 {
+		top.note(i)
+	}
 }
 
 // identity is equal for findings that are told as one.

@@ -14,7 +14,7 @@ func Compare(a, b *Session, opt Options) (*Report, error) {
 	if opt.Ratio <= 1 {
 		opt.Ratio = DefaultRatio
 	}
-	r := &Report{A: a.side(), B: b.side(), TooLarge: a.large + b.large}
+	r := &Report{A: a.Side(), B: b.Side(), TooLarge: a.large + b.large}
 	c := &collector{r: r, opt: &opt, told: map[uint64]int{}, groups: map[uint64]*Group{}}
 	e := newEngine(a, b, &opt)
 	if len(opt.Baselines) > 0 {
@@ -32,6 +32,9 @@ func Compare(a, b *Session, opt Options) (*Report, error) {
 	}
 	c.calls(pairs)
 	c.times(e.timed)
+	if opt.Rows > 0 {
+		r.Rows, r.MoreRows = rows(pairs, opt.Rows)
+	}
 	r.Summary = r.summarize()
 	return r, nil
 }
@@ -47,8 +50,8 @@ func (t *timing) listen(a, base *Session, opt *Options, n *noise) error {
 	return nil
 }
 
-// side describes a session.
-func (s *Session) side() Side {
+// Side describes the session as far as it has been read.
+func (s *Session) Side() Side {
 	side := Side{
 		Name: s.name, Era: s.facts.Era, Revision: s.revision(), Client: s.facts.Client, Server: s.facts.Server,
 		Frames: s.frames, Calls: uint64(len(s.units)), Lacks: s.lacking,

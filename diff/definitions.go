@@ -62,7 +62,7 @@ func (e *engine) compareLists(w *where, l listing, path tree.Path, as, bs []tree
 		union(as[0], bs[0], func(name string, x, y tree.Value) {
 			switch {
 			case name == l.member, name == "nextCursor":
-			case name == "_meta":
+			case name == "_meta" && !x.Opaque() && !y.Opaque():
 				e.compareMeta(w, path.With(tree.To(name)), x, y)
 			default:
 				e.tree(w, path.With(tree.To(name)), x, y)
@@ -74,18 +74,51 @@ func (e *engine) compareLists(w *where, l listing, path tree.Path, as, bs []tree
 		}
 	}
 	if odd(as, l) || odd(bs, l) {
-		x, y := as[0], bs[0]
-		if x.Kind() == tree.Object && y.Kind() == tree.Object {
-			path, x, y = path.With(tree.To(l.member)), x.Get(l.member), y.Get(l.member)
-		}
-		e.tree(w, path, x, y)
+		e.comparePagesAsTheyAre(w, l, path, as, bs)
 		return
 	}
+	e.shapes(w, path, as[0], bs[0])
 	at := path
 	if as[0].Kind() == tree.Object || bs[0].Kind() == tree.Object { // the 002 dialect has bare arrays
 		at = path.With(tree.To(l.member))
 	}
 	e.compareKeyed(w, l, at, listed(as, l), listed(bs, l), func(at tree.Path, x, y tree.Value) { e.definition(w, l, at, x, y) })
+}
+
+// comparePagesAsTheyAre compares what is no list that can be taken apart, each
+// page with the one in its place.
+func (e *engine) comparePagesAsTheyAre(w *where, l listing, path tree.Path, as, bs []tree.Value) {
+	whole := func(v tree.Value) bool { return v.Kind() != tree.Object || v.Opaque() }
+	for i := range max(len(as), len(bs)) {
+		var x, y tree.Value
+		if i < len(as) {
+			x = as[i]
+		}
+		if i < len(bs) {
+			y = bs[i]
+		}
+		at := path
+		if !whole(x) && !whole(y) {
+			at, x, y = path.With(tree.To(l.member)), x.Get(l.member), y.Get(l.member)
+		}
+		e.tree(w, at, x, y)
+	}
+}
+
+// shapes tells of a list that stands by itself on one side, and in an object on
+// the other.
+func (e *engine) shapes(w *where, path tree.Path, a, b tree.Value) {
+	if a.Kind() == b.Kind() {
+		return
+	}
+	f := &finding{class: Behaviour, kind: Changed, path: path, a: a, b: b, what: "the list stands in an object now"}
+	if b.Kind() == tree.Array {
+		f.what = "the list stands by itself now"
+	}
+	if e.oneDialect() {
+		f.class, f.same, f.reason = Expected, true, "the 002 dialect has bare lists"
+	}
+	e.report(w, f)
 }
 
 // listed returns the elements of a list in all its pages.
@@ -168,7 +201,7 @@ func (e *engine) oneDefinition(w *where, l listing, path tree.Path, x, y tree.Va
 
 // definition compares two definitions of one name.
 func (e *engine) definition(w *where, l listing, path tree.Path, a, b tree.Value) {
-	if a.Kind() != tree.Object || b.Kind() != tree.Object {
+	if a.Kind() != tree.Object || b.Kind() != tree.Object || a.Opaque() || b.Opaque() {
 		e.tree(w, path, a, b)
 		return
 	}
@@ -181,6 +214,8 @@ func (e *engine) definition(w *where, l listing, path tree.Path, a, b tree.Value
 			e.schemas(w, at, x, y, intoServer)
 		case l.thing == "tool" && name == "outputSchema" && x.Exists() && y.Exists():
 			e.schemas(w, at, x, y, outOfServer)
+		case x.Opaque() || y.Opaque():
+			e.tree(&of, at, x, y)
 		case l.thing == "tool" && (name == "annotations" || name == "execution"): // their members have defaults
 			union(x, y, func(name string, v, w tree.Value) { e.tree(&of, at.With(tree.To(name)), v, w) })
 		case l.thing == "prompt" && name == "arguments":

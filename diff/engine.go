@@ -7,9 +7,10 @@ import (
 
 // An engine compares two sessions and hands what it finds to found.
 type engine struct {
-	a, b  *Session
-	opt   *Options
-	found func(*finding)
+	novelties []novelty // once needed
+	a, b      *Session
+	opt       *Options
+	found     func(*finding)
 	// timed takes the pairs whose times are compared.
 	timed *timing
 	// revA and revB are the revisions, cross says that one is legacy and the

@@ -3,8 +3,6 @@ package diff
 import (
 	"fmt"
 	"strings"
-
-	"github.com/mcptap/mcptap/diff/tree"
 )
 
 // A Rule says what is not to be told of. Make one with [ParseRule].
@@ -23,18 +21,14 @@ type Rule struct {
 //	tools/call: result.**.etag
 //	tools/call now: result.content[*].text
 //	notifications/message: params.data
+//	@timestamps
+//	tools/call now: @durations
 //
-// What is below the path is ignored too. A method or name of * is any. @ begins
-// the name of a preset, see [Presets]: it is ignored when only such parts of a
-// text differ.
+// What is below the path is ignored too. A method or name of * is any. In place of
+// a path may stand the name of a preset, see [Presets]: it is ignored when only such
+// parts of a text differ.
 func ParseRule(text string) (Rule, error) {
 	r := Rule{text: text}
-	if name, ok := strings.CutPrefix(text, "@"); ok {
-		if r.preset = presetNamed(name); r.preset == nil {
-			return r, fmt.Errorf("there is no preset %q (there are %s)", text, strings.Join(Presets(), ", "))
-		}
-		return r, nil
-	}
 	path := text
 	if head, after, ok := cutColon(text); ok {
 		path = strings.TrimSpace(after)
@@ -43,6 +37,12 @@ func ParseRule(text string) (Rule, error) {
 		if r.method == "" {
 			return r, fmt.Errorf("%q: there is no method before the colon", text)
 		}
+	}
+	if name, ok := strings.CutPrefix(path, "@"); ok {
+		if r.preset = presetNamed(name); r.preset == nil {
+			return r, fmt.Errorf("there is no preset %q (there are %s)", path, strings.Join(Presets(), ", "))
+		}
+		return r, nil
 	}
 	var err error
 	if r.path, err = parsePattern(strings.TrimPrefix(path, ".")); err != nil {
@@ -68,29 +68,29 @@ func cutColon(text string) (before, after string, ok bool) {
 // String returns the rule as it was written.
 func (r Rule) String() string { return r.text }
 
-// ignores reports whether the rule is about a finding.
-func (r *Rule) ignores(f *finding) bool {
-	if r.preset != nil {
-		return f.kind == Changed && r.preset.same(f.a, f.b)
+// ignored reports whether one of the rules is about a finding, or all that differs
+// in it is known to one preset or another. Presets are tried in one order,
+// whichever they are given in: what one of them knows may hold what looks like
+// another's.
+func ignored(rules []Rule, f *finding) bool {
+	var but [presetCount]bool
+	some := false
+	for i := range rules {
+		switch r := &rules[i]; {
+		case !r.about(f):
+		case r.preset == nil && r.path.matches(f.path):
+			return true
+		case r.preset != nil:
+			but[r.preset.order], some = true, true
+		}
 	}
+	return some && f.kind == Changed && sameBut(&but, f.a, f.b)
+}
+
+// about reports whether the rule is about the call of a finding.
+func (r *Rule) about(f *finding) bool {
 	call := f.at.call()
-	return (fits(r.method, call.method) || fits(r.method, f.at.message)) && fits(r.name, call.name) && r.path.matches(f.path)
+	return (fits(r.method, call.method) || fits(r.method, f.at.message)) && fits(r.name, call.name)
 }
 
 func fits(want, is string) bool { return want == "" || want == "*" || want == is }
-
-// same reports whether two texts, or numbers, are the same but for what the
-// preset is about.
-func (p *preset) same(a, b tree.Value) bool {
-	if a.Kind() != b.Kind() {
-		return false
-	}
-	switch a.Kind() {
-	case tree.Number:
-		return p.number != nil && p.number(string(a.Raw())) && p.number(string(b.Raw()))
-	case tree.String:
-		x, y := a.Text(), b.Text()
-		return p.text.ReplaceAllLiteralString(x, "\x00") == p.text.ReplaceAllLiteralString(y, "\x00")
-	}
-	return false
-}

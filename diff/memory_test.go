@@ -12,7 +12,7 @@ import (
 // TestMemoryDoesNotGrowWithWhatIsSaid reads sessions of few calls that say much:
 // what stays is little, and so is what a comparison needs beyond one call.
 func TestMemoryDoesNotGrowWithWhatIsSaid(t *testing.T) {
-	const calls, size = 100, 1 << 20
+	const calls, size = 40, 1 << 20
 	frame := func(seq uint64, last byte) tap.Frame {
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"f","arguments":{"n":%d}}}`, seq/2, seq/2)
 		f := tap.Frame{Seq: seq, Lane: tap.ToServer}

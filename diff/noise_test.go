@@ -158,15 +158,29 @@ func TestPresets(t *testing.T) {
 		{"@uuids", `"id a"`, `"id b"`, false},
 		{"@durations", `"took 12ms"`, `"took 1.5 seconds"`, true},
 		{"@durations", `"took 12 eggs"`, `"took 13 eggs"`, false},
+		{"@durations @timestamps", `"12ms at 10:00:01"`, `"15ms at 10:00:02"`, true},
+		{"@timestamps @durations", `"12ms at 10:00:01"`, `"15ms at 10:00:02"`, true},
+		{"@timestamps", `"12ms at 10:00:01"`, `"15ms at 10:00:02"`, false},
+		{"@timestamps @uuids", `"2026-11-20"`, `"d41d8cd98f00b204e9800998ecf8427e"`, false},
+		{"@uuids @timestamps", `1795170001`, `1795170002`, true},
+		{"@uuids @timestamps", `[1795170001]`, `{}`, false},
+		{"tools/call:@timestamps", `1795170001`, `1795170002`, true},
+		{"tools/call&f:@timestamps", `1795170001`, `1795170002`, true},
+		{"tools/call&g:@timestamps", `1795170001`, `1795170002`, false},
+		{"prompts/get:@timestamps @uuids", `1795170001`, `1795170002`, false},
 	} {
-		rule, err := ParseRule(c.preset)
-		if err != nil {
-			t.Fatal(err)
+		var rules []Rule
+		for _, text := range strings.Fields(c.preset) {
+			rule, err := ParseRule(strings.ReplaceAll(strings.ReplaceAll(text, ":", ": "), "&", " "))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, rule)
 		}
 		text := "rev 2025-06-18\n> tools/call {\"name\":\"f\"}\na< {\"content\":[],\"structuredContent\":{\"v\":" + c.a +
 			"}}\nb< {\"content\":[],\"structuredContent\":{\"v\":" + c.b + "}}\n"
 		lines, _ := parseTruth(text)
-		r := compare(t, play(t, 'a', lines), play(t, 'b', lines), Options{Ignore: []Rule{rule}})
+		r := compare(t, play(t, 'a', lines), play(t, 'b', lines), Options{Ignore: rules})
 		if (len(r.Differences) == 0) != c.same {
 			t.Errorf("%s: %s and %s are the same: %v", c.preset, c.a, c.b, !c.same)
 		}

@@ -132,7 +132,7 @@ func (e *engine) compareGreetings(who string, by tap.Lane, a, b greeting) {
 	told := *w
 	told.refA, told.refB = a.capabilitiesRef, b.capabilitiesRef
 	at := tree.Path{tree.To(who), tree.To("capabilities")}
-	if a.capabilities.Kind() == tree.Object && b.capabilities.Kind() == tree.Object {
+	if a.capabilities.Kind() == tree.Object && b.capabilities.Kind() == tree.Object && !a.capabilities.Opaque() && !b.capabilities.Opaque() {
 		union(a.capabilities, b.capabilities, func(name string, x, y tree.Value) {
 			if name == "elicitation" && who == "client" {
 				e.compareElicitation(&told, at.With(tree.To(name)), x, y)
@@ -203,6 +203,10 @@ func (e *engine) compareHandshakes(a, b *unit) {
 		}
 		at := p.of(x.in, x.by, x.a.ref, x.b.ref)
 		at.part = x.a.part
+		if v.Opaque() || w.Opaque() {
+			e.tree(at, tree.Path{tree.To(at.part.String())}, v, w)
+			continue
+		}
 		union(v, w, func(name string, v, w tree.Value) {
 			path := tree.Path{tree.To(at.part.String()), tree.To(name)}
 			switch {

@@ -3,18 +3,24 @@ package diff
 import (
 	"regexp"
 	"strconv"
+
+	"github.com/mcptap/mcptap/diff/tree"
 )
 
 // A preset knows what a kind of volatile value looks like.
 type preset struct {
+	order  int // its place among presets
 	name   string
+	stands string // in the place of one; nothing a person writes
 	text   *regexp.Regexp
 	number func(s string) bool // nil where no number is one
 }
 
-var presets = []preset{
+const presetCount = 3
+
+var presets = [presetCount]preset{
 	{
-		name: "timestamps",
+		order: 0, name: "timestamps", stands: "\x00t",
 		text: regexp.MustCompile(`\d{4}-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?)?` +
 			`|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (?:\d{1,2} )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*(?: \d{1,2})?(?: \d{4})?` +
 			`(?: [0-2]?\d:[0-5]\d:[0-5]\d)?(?: (?:GMT|UTC|[A-Z]{3,4}|[+-]\d{4}))?(?: \d{4})?` +
@@ -23,11 +29,11 @@ var presets = []preset{
 		number: isEpoch,
 	},
 	{
-		name: "uuids",
+		order: 1, name: "uuids", stands: "\x00u",
 		text: regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`),
 	},
 	{
-		name: "durations",
+		order: 2, name: "durations", stands: "\x00d",
 		text: regexp.MustCompile(`\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds?|milliseconds?|minutes?|min|m|h|hours?)\b(?: ?\d+(?:\.\d+)? ?(?:ms|s|m|sec)\b)*`),
 	},
 }
@@ -49,6 +55,26 @@ func presetNamed(name string) *preset {
 		}
 	}
 	return nil
+}
+
+// sameBut reports whether two texts, or numbers, are the same but for what some
+// presets are about.
+func sameBut(but *[presetCount]bool, a, b tree.Value) bool {
+	if a.Kind() != b.Kind() || a.Kind() != tree.Number && a.Kind() != tree.String {
+		return false
+	}
+	x, y := a.Text(), b.Text()
+	for i := range presets {
+		p := &presets[i]
+		switch {
+		case !but[i]:
+		case a.Kind() == tree.String:
+			x, y = p.text.ReplaceAllLiteralString(x, p.stands), p.text.ReplaceAllLiteralString(y, p.stands)
+		case p.number != nil && p.number(string(a.Raw())) && p.number(string(b.Raw())):
+			return true
+		}
+	}
+	return a.Kind() == tree.String && x == y
 }
 
 // isEpoch reports whether a number may be a time since 1970, from 2001 to 2033,

@@ -25,6 +25,10 @@ type Report struct {
 	Left [Classes]uint64
 	// Groups sums up the calls, by method and by tool, prompt or resource.
 	Groups []*Group
+	// Rows are the calls side by side, in the order of the first session, if
+	// [Options.Rows] asks for them; MoreRows is how many calls are beyond.
+	Rows     []CallRow
+	MoreRows uint64
 	// Ignored is how many differences a rule of [Options.Ignore] kept back, Noise
 	// how many are no others than among the baselines.
 	Ignored, Noise uint64
@@ -162,6 +166,9 @@ type Options struct {
 	// Most is how many differences of each class are told, [DefaultMost] if it
 	// is zero.
 	Most int
+	// Rows is how many rows of calls side by side are listed, 0 for none. Those
+	// that are the same are folded where there are more.
+	Rows int
 	// Check is called now and then; an error ends the comparison.
 	Check func() error
 }

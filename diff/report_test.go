@@ -223,11 +223,27 @@ func TestSummaries(t *testing.T) {
 		a< {"content":[]}
 		b> prompts/list
 		b< {"prompts":[]}`,
-			`3 breaking: the tool "echo" is gone; add: "precision" is required now; tools/call add: it fails now. ` +
-				`2 in behaviour: prompts/list: asked now; tools/call echo: not asked any more. 0 of 4 calls behave the same.`},
-		{"rev 2025-06-18\n> tools/call {\"name\":\"f\"}\nb+ 1234567us\n< {\"content\":[]}", "1 in timing: tools/call f: slower, 1.24s instead of 1ms. 1 of 1 call behaves the same."},
-		{many(6), "6 in behaviour: tools/call a: result.structuredContent.w changed; tools/call b: result.structuredContent.w changed; " +
-			"tools/call c: result.structuredContent.w changed; and more. 6 cosmetic. 0 of 6 calls behave the same."},
+			`3 breaking differences: the tool "echo" is gone; add: "precision" is required now; tools/call add: it fails now. ` +
+				`2 differences in behaviour: prompts/list: asked now; tools/call echo: not asked any more. 0 of 4 calls behave the same.`},
+		{"rev 2025-06-18\n> tools/call {\"name\":\"f\"}\nb+ 1234567us\n< {\"content\":[]}", "1 difference in timing: tools/call f: slower, 1.24s instead of 1ms. 1 of 1 call behaves the same."},
+		{`rev 2025-06-18
+			> tools/call {"name":"f","_meta":{"progressToken":1}}
+			a<~ notifications/progress {"progressToken":1,"progress":1}
+			a< {"content":[{"type":"text","text":"3"}],"structuredContent":{"a":1,"b":1}}
+			b< {"content":[{"type":"text","text":"4"}],"structuredContent":{"a":2,"b":2}}
+			> tools/list
+			a< {"tools":[{"name":"x","description":"A","inputSchema":{}}]}
+			b< {"tools":[{"name":"x","description":"B","inputSchema":{}}]}
+			> tools/call {"name":"g"}
+			a< {"content":[]}
+			b< {"content":[],"isError":true}`,
+			"1 breaking difference: tools/call g: it fails now. 5 differences in behaviour: tools/call f: notifications/progress is missing, result.content[0].text changed; " +
+				"x: description changed; and more. 0 of 3 calls behave the same."},
+		{"> initialize {\"protocolVersion\":\"2025-06-18\"}\na< {\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"a\"}}\n" +
+			"b< {\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"serverInfo\":{\"name\":\"b\"}}",
+			"1 breaking difference: server.capabilities.tools: the server cannot do it any more. 1 difference in behaviour: server.info.name: changed."},
+		{many(6), "6 differences in behaviour: tools/call a: result.structuredContent.w changed; tools/call b: result.structuredContent.w changed; " +
+			"tools/call c: result.structuredContent.w changed; and more. 6 cosmetic differences. 0 of 6 calls behave the same."},
 	} {
 		if r, _ := compareScript(t, c.text, Options{}); r.Summary != c.want {
 			t.Errorf("told %s\nwant %s", r.Summary, c.want)

@@ -133,6 +133,10 @@ func (x *schemer) compare(path tree.Path, a, b tree.Value) {
 		x.tell(schemaChange{Changed, neither, path, a, b, "it is no schema"})
 		return
 	}
+	if a.Opaque() || b.Opaque() {
+		x.tell(schemaChange{Changed, unclear, path, a, b, "it is too large to be compared"})
+		return
+	}
 	x.types(path, a, b)
 	x.values(path, a, b)
 	x.keywords(path, a, b)
@@ -168,6 +172,10 @@ func (x *schemer) keywords(path tree.Path, a, b tree.Value) {
 	each(a, b, x.refs, func(name string, v, w tree.Value) {
 		at := path.With(tree.To(name))
 		switch rule := keywords[name]; {
+		case v.Opaque() || w.Opaque():
+			if !v.Equal(w) {
+				x.tell(schemaChange{Changed, unclear, at, v, w, "it is too large to be compared"})
+			}
 		case name == "anyOf" || name == "oneOf":
 			if !simple {
 				x.alternatives(at, v, w, looser)

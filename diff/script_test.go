@@ -13,13 +13,13 @@ import (
 
 // A script is a short way to write two sessions that differ in a few lines:
 //
-//	rev 2025-06-18          what is spoken; with a or b before it, by one side
+//	rev 2025-06-18          what is spoken, 002 for that dialect; with a or b before it, by one side
 //	> METHOD [PARAMS]       a request of the client
 //	< RESULT                its answer; <! ERROR where it fails
 //	>~ METHOD [PARAMS]      a notification of the client, <~ one of the server
 //	<? METHOD [PARAMS]      a request of the server
 //	>= RESULT               its answer; >=! ERROR where it fails
-//	<| TEXT                 a line of the server that is no message
+//	<| TEXT                 a line of the server as it stands, >| one of the client
 //	+ 500ms                 time passes
 //	http 404                the status of the next answer's exchange
 //
@@ -90,6 +90,8 @@ func (s *script) line(l string) {
 		s.notify(tap.ToClient, method, params)
 	case "<|":
 		s.frame(tap.ToClient, rest)
+	case ">|":
+		s.frame(tap.ToServer, rest)
 	case "+":
 		d, err := time.ParseDuration(rest)
 		if err != nil {
@@ -105,6 +107,12 @@ func (s *script) line(l string) {
 
 // open writes what opens a session of a revision.
 func (s *script) open(rev tap.Revision) {
+	if rev == "002" {
+		s.request(tap.ToServer, "", "initialize", `{"mcpVersion":"2025-06-18","clientCapabilities":{"supportsProgress":true}}`)
+		s.answer(tap.ToClient, "", `{"server":{"name":"s","version":"1"},"serverCapabilities":{"supportsToolDiscovery":true}}`, false)
+		s.notify(tap.ToServer, "initialized", "{}")
+		return
+	}
 	s.rev = rev
 	if tap.EraOf(rev) != tap.Legacy {
 		return

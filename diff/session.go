@@ -26,14 +26,15 @@ type Session struct {
 	units []*unit // that no call asked, in order
 	byRef map[tap.Ref]*unit
 	loose []note // messages that belong to no call
-	// inExchange are the calls of each HTTP exchange that is open, gone what is
-	// known of its status.
+	// inExchange are the calls of each HTTP exchange that is open.
 	inExchange map[uint64][]*unit
 	headers    headers
 	first      map[string]uint64
 	opening    opening
 	levels     map[string]*unit  // the first request that asks for logs of a level
 	words      map[string]string // methods, names and what is said of calls, each once
+	asked      uint64            // the frame of the client's latest request
+	open       int               // calls of the client that are not over
 	large      int               // messages that are too large to be read
 	frames     uint64
 	lacking    string

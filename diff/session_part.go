@@ -46,17 +46,26 @@ func (s *Session) begin(a *arrived) {
 		s.levels[level] = u
 	}
 	s.byRef[u.ref] = u
+	if u.lane == tap.ToServer {
+		s.asked = p.Message.Seq
+		s.open++
+	}
 	if parent := s.byRef[p.Parent]; parent != nil {
-		u.parent, u.guess = parent, p.Guess
+		u.parent, u.guess, u.alone = parent, p.Guess, s.open == 1
 		parent.asked = append(parent.asked, u)
 		parent.wait(p.At, 1)
 	} else {
 		s.units = append(s.units, u)
 	}
+	s.carried(u)
+	s.opening.asked(u, v)
+}
+
+// carried notes which HTTP exchange a call is asked in, if any.
+func (s *Session) carried(u *unit) {
 	if u.exchange != 0 {
 		s.inExchange[u.exchange] = append(s.inExchange[u.exchange], u)
 	}
-	s.opening.asked(u, v)
 }
 
 // maxLevels bounds the levels of log messages that are remembered.
@@ -68,6 +77,8 @@ func (s *Session) again(a *arrived, u *unit) {
 	if u == nil {
 		return
 	}
+	u.exchange = a.p.Exchange
+	s.carried(u)
 	_, v := s.payload(a, params, u.method)
 	open := map[string]*unit{}
 	for _, q := range u.asked {
@@ -167,6 +178,7 @@ func (s *Session) response(a *arrived, u *unit) {
 	var v tree.Value
 	u.answer, v = s.payload(a, p, u.method)
 	u.answerKind, u.code, u.failed = a.m.Kind, bounded(a.m.ErrorCode), a.m.IsError
+	u.elsewhere = a.p.Exchange != u.exchange
 	if u.method != a.p.Method && a.p.Method == "tasks/get" {
 		s.taskEnded(a, u, result, v)
 	}
@@ -270,6 +282,9 @@ func (s *Session) settle(c *tap.Call) {
 	u := s.byRef[c.Ref]
 	if u == nil {
 		return
+	}
+	if u.lane == tap.ToServer {
+		s.open--
 	}
 	u.status = c.Status
 	u.probe = c.Notes&tap.NoteProbe != 0

@@ -83,7 +83,10 @@ type unit struct {
 	repeats  []note // answers that came too late or twice
 	cancel   *note
 	exchange uint64
-	http     int // its status
+	// elsewhere says that its answer came on another exchange, as on HTTP+SSE: then
+	// the status of its own says nothing of it.
+	elsewhere bool
+	http      int // its status
 	// own is how long the side that was asked took, without the time that it
 	// waited for the other: since and waits are for counting that.
 	at, end, own, since time.Duration
@@ -98,7 +101,9 @@ type unit struct {
 	// likeliest of several, probe that the client tries what the server speaks,
 	// marked that it is one of those that are wanted.
 	embedded, guess, probe, marked bool
-	joined                         bool // is a part of another
+	// alone says of what the server asked that one call only was open then.
+	alone  bool
+	joined bool // is a part of another
 }
 
 // answered reports whether an answer has come that ended it.

@@ -2,11 +2,16 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// maxClauses is how many differences of a class the summary names.
-const maxClauses = 3
+// Of each class the summary names maxClauses calls, and of each call maxInClause
+// differences.
+const (
+	maxClauses  = 3
+	maxInClause = 2
+)
 
 // summarize says in a sentence what changed, what matters most first.
 func (r *Report) summarize() string {
@@ -23,7 +28,7 @@ func (r *Report) summarize() string {
 			parts = append(parts, r.clause(Class(c), n))
 		}
 	}
-	return strings.Join(parts, " ") + " " + r.rest()
+	return strings.TrimSpace(strings.Join(parts, " ") + " " + r.rest())
 }
 
 // rest says how much is the same.
@@ -56,53 +61,70 @@ func (r *Report) kept() string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// clause names the first differences of a class.
+// clause names the first differences of a class, those of one call together.
 func (r *Report) clause(c Class, n uint64) string {
-	head := map[Class]string{
-		Breaking: "%d breaking", Behaviour: "%d in behaviour", Expected: "%d expected by the revision", Timing: "%d in timing", Cosmetic: "%d cosmetic",
-	}[c]
-	s := fmt.Sprintf(head, n)
+	s := classCount(c, n)
 	if c == Cosmetic || c == Expected {
 		return s + "."
 	}
-	var named []string
-	seen := map[string]bool{}
-	more := 0
+	var named []clausePart
+	more := false
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		if d.Class != c {
 			continue
 		}
-		text := d.clause()
-		if seen[text] {
-			continue
+		who, what := d.clause()
+		k := slices.IndexFunc(named, func(p clausePart) bool { return p.who == who && who != "" })
+		switch {
+		case k >= 0 && slices.Contains(named[k].whats, what):
+		case k >= 0 && len(named[k].whats) < maxInClause:
+			named[k].whats = append(named[k].whats, what)
+		case k < 0 && len(named) < maxClauses:
+			named = append(named, clausePart{who, []string{what}})
+		default:
+			more = true
 		}
-		seen[text] = true
-		if len(named) == maxClauses {
-			more++
-			continue
-		}
-		named = append(named, text)
 	}
-	if len(named) > 0 {
-		s += ": " + strings.Join(named, "; ")
+	var parts []string
+	for _, p := range named {
+		parts = append(parts, strings.TrimPrefix(p.who+": "+strings.Join(p.whats, ", "), ": "))
 	}
-	if more > 0 {
-		s += "; and more"
+	if more {
+		parts = append(parts, "and more")
+	}
+	if len(parts) > 0 {
+		s += ": " + strings.Join(parts, "; ")
 	}
 	return s + "."
 }
 
-// clause says in a few words what differs.
-func (d *Difference) clause() string {
-	who := d.who()
-	if d.Message != "" {
-		who = strings.TrimSpace(who + " " + oneLine(d.Message, 60))
+// A clausePart is what a clause says of one call.
+type clausePart struct {
+	who   string
+	whats []string
+}
+
+// classCount is how many differences of a class there are, in words.
+func classCount(c Class, n uint64) string {
+	switch c {
+	case Behaviour, Timing:
+		return count(n, "difference") + " in " + c.String()
+	case Expected:
+		return count(n, "difference") + " expected by the revision"
 	}
-	what := d.What
+	return count(n, c.String()+" difference")
+}
+
+// clause says in a few words where it differs, "" if the words say that too, and
+// how.
+func (d *Difference) clause() (who, what string) {
+	who, what = d.who(), d.What
 	switch {
+	case d.In == InSession && what == "":
+		return d.Path, d.Kind.String()
 	case d.In == InSession:
-		who = d.Path
+		return d.Path, what
 	case d.Kind == Slower || d.Kind == Faster:
 		what = fmt.Sprintf("%s, %s instead of %s", d.Kind, rounded(d.NewTime), rounded(d.OldTime))
 	case d.In == InCall && d.Kind == Removed && d.A == d.CallA:
@@ -110,15 +132,29 @@ func (d *Difference) clause() string {
 	case d.In == InCall && d.Kind == Added && d.B == d.CallB:
 		what = "asked now"
 	case d.names:
-		return what
+		return "", what
+	case what == "" && d.Message != "" && d.Path == "params" && d.Kind == Removed:
+		return who, oneLine(d.Message, 60) + " is missing"
+	case what == "" && d.Message != "" && d.Path == "params" && d.Kind == Added:
+		return who, oneLine(d.Message, 60) + " is new"
+	case what == "":
+		what = d.part() + " " + d.Kind.String()
 	}
-	if what == "" {
-		what = d.Path + " " + d.Kind.String()
+	if d.Message != "" {
+		what = oneLine(d.Message, 60) + ": " + what
 	}
 	if d.Times > 1 {
 		what += fmt.Sprintf(" (%d times)", d.Times)
 	}
-	return strings.TrimPrefix(who+": "+what, ": ")
+	return who, what
+}
+
+// part is the path, within a definition for those.
+func (d *Difference) part() string {
+	if i := strings.Index(d.Path, `"].`); i >= 0 && strings.HasSuffix(d.Method, "/list") {
+		return d.Path[i+len(`"].`):]
+	}
+	return d.Path
 }
 
 // who names the call, or of a definition what is defined.

@@ -103,7 +103,11 @@ func (e *engine) compareEach(g *timedGroup) {
 
 func (e *engine) reportTimes(p *pair, kind Kind, a, b time.Duration, what string) {
 	w := p.of(InAnswer, tap.ToServer+tap.ToClient-p.a.lane, p.a.answer.ref, p.b.answer.ref)
-	e.report(w, &finding{class: Timing, kind: kind, path: tree.Path{tree.To("time")}, what: what, slow: &slowness{a, b}})
+	f := &finding{class: Timing, kind: kind, path: tree.Path{tree.To("time")}, what: what, slow: &slowness{a, b}}
+	if p.a.method == "initialize" {
+		f.reason = "a server that is started for it takes its time"
+	}
+	e.report(w, f)
 }
 
 // timesDiffer reports whether a call takes another time: by more than so much,

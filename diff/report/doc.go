@@ -71,8 +71,11 @@ func Call(d *diff.Difference) string {
 	if d.Method == "" {
 		return "session"
 	}
-	return strings.TrimSpace(printable.Escape(d.Method + " " + short(d.Subject, 100)))
+	return strings.TrimSpace(printable.Escape(d.Method + " " + short(d.Subject, subjectBytes)))
 }
+
+// subjectBytes is how much is told of what a call is about.
+const subjectBytes = 100
 
 // Numbers names the calls of a difference on both sides by the numbers of their
 // first frames, such as "#5 | #7"; "" where there are none.
@@ -98,6 +101,31 @@ func number(r tap.Ref) string {
 		return fmt.Sprintf("#%d[%d]", r.Seq, r.Index)
 	}
 	return fmt.Sprintf("#%d", r.Seq)
+}
+
+// A CallPart is the differences of one class in one call, as far as they come in
+// a row.
+type CallPart struct {
+	// Call and Numbers are as those functions say.
+	Call, Numbers string
+	Differences   []*diff.Difference
+}
+
+// ByCall lists the differences of a class that are told of, those of one call
+// together.
+func ByCall(r *diff.Report, c diff.Class) (all []CallPart) {
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		if d.Class != c {
+			continue
+		}
+		if call, n := Call(d), Numbers(d); len(all) == 0 || all[len(all)-1].Call != call || all[len(all)-1].Numbers != n {
+			all = append(all, CallPart{Call: call, Numbers: n})
+		}
+		last := &all[len(all)-1]
+		last.Differences = append(last.Differences, d)
+	}
+	return all
 }
 
 // Location says where in its call a difference is, escaped: the path, with the

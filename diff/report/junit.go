@@ -127,7 +127,7 @@ func (c *junitCase) fill(of []*diff.Difference, counts *[diff.Classes]uint64, s 
 	c.Out = others.String()
 	switch {
 	case worst != nil:
-		c.Failure = &junitFailure{strings.TrimSpace(Location(worst) + ": " + Means(worst)), worst.Class.String(), fails.String()}
+		c.Failure = &junitFailure{strings.TrimPrefix(Location(worst)+": "+Means(worst), ": "), worst.Class.String(), fails.String()}
 	case counts != nil && s.Fails:
 		for class := s.FailOn; class < diff.Classes; class++ {
 			if counts[class] > 0 {
@@ -139,7 +139,8 @@ func (c *junitCase) fill(of []*diff.Difference, counts *[diff.Classes]uint64, s 
 
 // tell writes a difference as text.
 func tell(b *strings.Builder, d *diff.Difference) {
-	fmt.Fprintf(b, "%s: %s %s %s: %s", d.Class, Call(d), Numbers(d), Location(d), Means(d))
+	where := strings.Fields(Call(d) + " " + Numbers(d) + " " + Location(d))
+	fmt.Fprintf(b, "%s: %s: %s", d.Class, strings.Join(where, " "), Means(d))
 	if d.Reason != "" {
 		fmt.Fprintf(b, " (%s)", printable.Escape(d.Reason))
 	}

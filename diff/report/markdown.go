@@ -50,7 +50,7 @@ func (m *markdown) report(r *diff.Report, s *Set) {
 func (m *markdown) sides(r *diff.Report) {
 	m.printf("\n| | session | revision | server | client | calls |\n|---|---|---|---|---|---|\n")
 	for i, s := range []*diff.Side{&r.A, &r.B} {
-		m.printf("| %c | %s | %s | %s | %s | %d |\n", 'A'+i, cell(s.Name), cell(string(s.Revision)), cell(party(s.Server)), cell(party(s.Client)), s.Calls)
+		m.printf("| %c | %s | %s | %s | %s | %d |\n", 'A'+i, cell(s.Name), cell(Revision(s)), cell(party(s.Server)), cell(party(s.Client)), s.Calls)
 	}
 	for i, s := range []*diff.Side{&r.A, &r.B} {
 		if s.Lacks != "" {
@@ -82,24 +82,30 @@ var titles = [diff.Classes]string{
 	diff.Breaking: "Breaking", diff.Behaviour: "Behaviour", diff.Expected: "Expected by the revision", diff.Timing: "Timing", diff.Cosmetic: "Cosmetic",
 }
 
+// difference writes one. Numbers of frames stand in code as well: a # and a number
+// is a link to something else on most sites.
 func (m *markdown) difference(d *diff.Difference) {
 	head := []string{code(Call(d))}
 	if n := Numbers(d); n != "" {
-		head = append(head, n)
+		head = append(head, code(n))
 	}
 	if l := Location(d); l != "" {
 		head = append(head, code(l))
 	}
 	m.printf("- %s: %s", strings.Join(head, " "), code(Means(d)))
 	if d.Reason != "" {
-		m.printf(" (%s", plainText(d.Reason))
+		reason := plainText(d.Reason)
+		if strings.Contains(reason, "#") {
+			reason = code(d.Reason)
+		}
+		m.printf(" (%s", reason)
 		if url := pageURL(d.Page); url != "" {
 			m.printf(", [%s](%s)", d.Page, url)
 		}
 		m.printf(")")
 	}
 	if t := Times(d); t != "" {
-		m.printf("; %s", t)
+		m.printf("; %s", code(t))
 	}
 	m.printf("\n")
 	var lines []string

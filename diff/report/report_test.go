@@ -52,10 +52,9 @@ func read(t *testing.T, name string, frames []tap.Frame) *diff.Session {
 	return s
 }
 
-// weather compares the two transcripts in testdata.
-func weather(t *testing.T, fails bool) *Set {
+// weatherSessions are the two transcripts in testdata.
+func weatherSessions(t *testing.T) (sides []*diff.Session) {
 	t.Helper()
-	var sides []*diff.Session
 	for _, name := range []string{"before", "after"} {
 		data, err := os.ReadFile("testdata/" + name + ".txtar")
 		if err != nil {
@@ -67,6 +66,13 @@ func weather(t *testing.T, fails bool) *Set {
 		}
 		sides = append(sides, read(t, name, frames))
 	}
+	return sides
+}
+
+// weather compares the two transcripts in testdata.
+func weather(t *testing.T, fails bool) *Set {
+	t.Helper()
+	sides := weatherSessions(t)
 	sides[1].Lacks("frames 40 to 42 are missing")
 	r, err := diff.Compare(sides[0], sides[1], diff.Options{})
 	if err != nil {
@@ -165,7 +171,7 @@ func TestHTMLHoldsNoElementsOfOthers(t *testing.T) {
 	}
 	out := b.String()
 	tags := regexp.MustCompile(`</?[a-zA-Z][^>]*>?`).FindAllString(out, -1)
-	allowed := regexp.MustCompile(`^</?(html|head|meta|title|style|body|h1|p|strong|span|table|tr|th|td|details|summary|article|div|code|a|del|ins)\b`)
+	allowed := regexp.MustCompile(`^</?(html|head|meta|title|style|body|h1|h3|p|strong|span|table|tr|th|td|details|summary|article|div|code|a|del|ins)\b`)
 	for _, tag := range tags {
 		if !allowed.MatchString(tag) || strings.Contains(tag, "onerror") || strings.Contains(tag, "javascript:") {
 			t.Errorf("an element of somebody else's: %s", tag)

@@ -1,10 +1,6 @@
 package tree
 
-import (
-	"cmp"
-	"slices"
-	"sort"
-)
+import "sort"
 
 // A Pair says that one element of each of two lists belongs together.
 type Pair struct{ A, B int }
@@ -19,20 +15,41 @@ const (
 )
 
 // Align finds a long common subsequence of two lists of hashes, in time near to
-// linear whatever they are: what both begin and end with, then those that occur
-// once in both, as far as they stand in one order (patience diff), and so on
-// between those. Pairs ascend on both sides.
+// linear whatever they are: what both begin and end with, then, if there is little
+// to it, the shortest way from one to the other, else those that occur once in
+// both, as far as they stand in one order (patience diff), and so on between
+// those. Pairs ascend on both sides.
 func Align(a, b []uint64) []Pair {
-	x := aligner{a: a, b: b}
+	x := aligner{a: a, b: b, toB: make([]int32, len(a))}
 	x.stretch(span{0, len(a), 0, len(b)}, 0)
-	slices.SortFunc(x.pairs, func(p, q Pair) int { return cmp.Compare(p.A, q.A) })
-	return x.pairs
+	pairs := make([]Pair, 0, x.count)
+	for i, j := range x.toB {
+		if j > 0 {
+			pairs = append(pairs, Pair{i, int(j) - 1})
+		}
+	}
+	return pairs
 }
 
 type aligner struct {
-	a, b  []uint64
-	pairs []Pair
+	a, b []uint64
+	// toB is the place of each element in b, plus one; 0 if it has none. Count is
+	// how many have one.
+	toB   []int32
+	count int
 	index table
+	slots []*tableEntry
+}
+
+func (x *aligner) pair(i, j int) {
+	x.toB[i] = int32(j) + 1
+	x.count++
+}
+
+func (x *aligner) all(pairs []Pair) {
+	for _, p := range pairs {
+		x.pair(p.A, p.B)
+	}
 }
 
 // A span is a stretch of both lists.
@@ -41,14 +58,14 @@ type span struct{ a, aEnd, b, bEnd int }
 // stretch aligns what is in a span.
 func (x *aligner) stretch(s span, level int) {
 	for s.a < s.aEnd && s.b < s.bEnd && x.a[s.a] == x.b[s.b] {
-		x.pairs = append(x.pairs, Pair{s.a, s.b})
+		x.pair(s.a, s.b)
 		s.a++
 		s.b++
 	}
 	for s.a < s.aEnd && s.b < s.bEnd && x.a[s.aEnd-1] == x.b[s.bEnd-1] {
 		s.aEnd--
 		s.bEnd--
-		x.pairs = append(x.pairs, Pair{s.aEnd, s.bEnd})
+		x.pair(s.aEnd, s.bEnd)
 	}
 	n, m := s.aEnd-s.a, s.bEnd-s.b
 	switch {
@@ -57,13 +74,15 @@ func (x *aligner) stretch(s span, level int) {
 	case n*m <= exactCells:
 		x.exact(s)
 		return
+	case x.few(s):
+		return
 	}
 	anchors := ascending(x.unique(s))
 	if len(anchors) == 0 || level == alignLevels {
-		x.pairs = append(x.pairs, ascending(x.counted(s))...)
+		x.all(ascending(x.counted(s)))
 		return
 	}
-	x.pairs = append(x.pairs, anchors...)
+	x.all(anchors)
 	for _, p := range append(anchors, Pair{s.aEnd, s.bEnd}) {
 		x.stretch(span{s.a, p.A, s.b, p.B}, level+1)
 		s.a, s.b = p.A+1, p.B+1
@@ -73,19 +92,22 @@ func (x *aligner) stretch(s span, level int) {
 // unique pairs the elements that occur once on both sides of a span, in the
 // order of the first.
 func (x *aligner) unique(s span) (pairs []Pair) {
-	x.index.reset(s.aEnd - s.a + s.bEnd - s.b)
+	x.index.reset(s.aEnd - s.a)
+	x.slots = x.slots[:0]
 	for i := s.a; i < s.aEnd; i++ {
 		e := x.index.entry(x.a[i])
-		e.a++
+		e.a = min(e.a+1, 2)
+		x.slots = append(x.slots, e)
 	}
 	for j := s.b; j < s.bEnd; j++ {
-		e := x.index.entry(x.b[j])
-		e.b++
-		e.at = int32(j)
+		if e := x.index.find(x.b[j]); e != nil {
+			e.b = min(e.b+1, 2)
+			e.at = int32(j)
+		}
 	}
-	for i := s.a; i < s.aEnd; i++ {
-		if e := x.index.entry(x.a[i]); e.a == 1 && e.b == 1 {
-			pairs = append(pairs, Pair{i, int(e.at)})
+	for i, e := range x.slots {
+		if e.a == 1 && e.b == 1 {
+			pairs = append(pairs, Pair{s.a + i, int(e.at)})
 		}
 	}
 	return pairs
@@ -160,7 +182,7 @@ func (x *aligner) exact(s span) {
 	for i, j := 0, 0; i < n && j < m; {
 		switch {
 		case x.a[s.a+i] == x.b[s.b+j]:
-			x.pairs = append(x.pairs, Pair{s.a + i, s.b + j})
+			x.pair(s.a+i, s.b+j)
 			i++
 			j++
 		case length[(i+1)*width+j] >= length[i*width+j+1]:

@@ -1,5 +1,7 @@
 package tree
 
+import "slices"
+
 // A ChangeKind says how two values differ.
 type ChangeKind uint8
 
@@ -127,6 +129,7 @@ func (c *comparer) respelled(a, b Value) {
 // scratch is cut back.
 func (c *comparer) children(v Value) []Value {
 	first := len(c.scratch)
+	c.scratch = slices.Grow(c.scratch, v.Len())
 	for child := range v.Children() {
 		c.scratch = append(c.scratch, child)
 	}
@@ -136,8 +139,8 @@ func (c *comparer) children(v Value) []Value {
 // strings compares two that differ.
 func (c *comparer) strings(a, b Value) {
 	if c.inside < maxInside && holdsJSON(a) && holdsJSON(b) {
-		x, errA := Parse([]byte(a.Text()))
-		y, errB := Parse([]byte(b.Text()))
+		x, errA := Parse(a.said())
+		y, errB := Parse(b.said())
 		if errA == nil && errB == nil {
 			if x.Root().Equal(y.Root()) && x.Root().Spelled() == y.Root().Spelled() {
 				c.told(Respelled, a, b)

@@ -115,16 +115,27 @@ func (o *arrayOps) between(s span) {
 }
 
 // pairLike pairs two elements unless they are of different kinds, or call
-// themselves by different names.
+// themselves by other names altogether.
 func (o *arrayOps) pairLike(i, j int) {
 	x, y := o.a[i], o.b[j]
 	if x.Kind() != y.Kind() {
 		return
 	}
-	if nx, ny := identity(x), identity(y); nx != ny && nx != 0 && ny != 0 {
+	if nx, ny := identity(x), identity(y); nx != ny && nx != 0 && ny != 0 && !sameInPart(x, y) {
 		return
 	}
 	o.pair(i, j)
+}
+
+// sameInPart reports whether two objects have one of the members in common by
+// which they may be known: the id where the name has changed, say.
+func sameInPart(x, y Value) bool {
+	for _, name := range identityNames {
+		if v := x.member(name); v.Exists() && v.Equal(y.member(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // identities are what elements call themselves. Where they do not, it is what

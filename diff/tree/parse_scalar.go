@@ -3,6 +3,7 @@ package tree
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -42,7 +43,7 @@ func (p *parser) str(tag byte) uint64 {
 			if !escaped {
 				return hashText(tag, p.raw[from+1:p.i-1])
 			}
-			p.buf = appendUnescaped(p.buf[:0], p.raw[from+1:p.i-1])
+			p.buf = appendUnescaped(slices.Grow(p.buf[:0], p.i-from), p.raw[from+1:p.i-1])
 			return hashText(tag, p.buf)
 		case '\\':
 			escaped = true

@@ -12,9 +12,9 @@ type table struct {
 
 type tableEntry struct {
 	key   uint64
+	at    int32 // where it is
+	a, b  uint8 // how often it occurs on each side, up to 2
 	taken bool
-	a, b  uint32 // how often it occurs on each side
-	at    int32  // where
 }
 
 // reset empties the table and makes room for n keys.

@@ -111,7 +111,18 @@ func unquote(token []byte) string {
 	if bytes.IndexByte(body, '\\') < 0 {
 		return string(body)
 	}
-	return string(appendUnescaped(nil, body))
+	return string(appendUnescaped(make([]byte, 0, len(body)), body))
+}
+
+// said is what a string says, for reading only: it may be a part of the text that
+// the value was read from.
+func (v Value) said() []byte {
+	token := v.Raw()
+	body := token[1 : len(token)-1]
+	if bytes.IndexByte(body, '\\') < 0 {
+		return body
+	}
+	return appendUnescaped(make([]byte, 0, len(body)), body)
 }
 
 // Name is the name of a member, and "" for anything else.

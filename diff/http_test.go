@@ -1,0 +1,173 @@
+package diff
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A carrier writes a session as it crosses HTTP: each request of the client is an
+// exchange, answered with a body or with events; what is not within one comes on
+// the stream of a GET, if there is one.
+type carrier struct {
+	events bool // answers come as events
+	stream bool // there is a GET
+	header [][2]string
+	status map[uint64]int // of exchanges, else 200
+	frames []tap.Frame
+	at     time.Duration
+	last   uint64 // the latest exchange of a request
+}
+
+func (c *carrier) frame(exchange uint64, lane tap.Lane, form tap.Form, raw []byte) {
+	c.at += time.Millisecond
+	f := tap.Frame{Seq: uint64(len(c.frames) + 1), At: c.at, Lane: lane, Exchange: exchange, Form: form, Raw: raw, Size: int64(len(raw))}
+	c.frames = append(c.frames, f)
+}
+
+func (c *carrier) event(exchange uint64, e tap.Event) { c.frame(exchange, tap.Life, 0, e.Encode()) }
+
+const getStream = 1000
+
+func (c *carrier) carry(frames []tap.Frame) []tap.Frame {
+	if c.stream {
+		c.event(getStream, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp", Header: c.header})
+		c.event(getStream, tap.Event{Name: tap.EventResponse, Status: 200, Header: c.header})
+	}
+	within := map[string]uint64{}
+	for _, f := range frames {
+		m := tap.PeekFrame(&f)
+		body := bytes.TrimSuffix(f.Raw, []byte("\n"))
+		switch {
+		case f.Lane == tap.ToServer:
+			c.last++
+			c.event(c.last, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp", Header: c.header})
+			c.frame(c.last, tap.ToServer, tap.FormBody, body)
+			if m.Kind == tap.Request {
+				within[string(m.ID)] = c.last
+				c.event(c.last, tap.Event{Name: tap.EventResponse, Status: cmp.Or(c.status[c.last], 200), Header: c.header})
+			}
+		case m.Kind == tap.Response || m.Kind == tap.ErrorResponse:
+			c.answer(within[string(m.ID)], body)
+		case c.stream:
+			c.frame(getStream, tap.ToClient, tap.FormEvent, event(len(c.frames), body))
+		default:
+			c.frame(c.last, tap.ToClient, tap.FormEvent, event(len(c.frames), body))
+		}
+	}
+	return c.frames
+}
+
+func (c *carrier) answer(exchange uint64, body []byte) {
+	if c.events {
+		c.frame(exchange, tap.ToClient, tap.FormEvent, []byte(": keep-alive\nretry: 500\n\n"))
+		c.frame(exchange, tap.ToClient, tap.FormEvent, event(len(c.frames), body))
+	} else {
+		c.frame(exchange, tap.ToClient, tap.FormBody, body)
+	}
+	c.event(exchange, tap.Event{Name: tap.EventEnd})
+}
+
+func event(id int, body []byte) []byte {
+	return fmt.Appendf(nil, ": comment\nid: %d\nretry: %d\ndata: %s\n\n", id, id*10, body)
+}
+
+// TestWhatCarriesASessionDoesNotCount holds what PROTOCOL.md 11 leaves out of HTTP:
+// events or a body, comments, ids of events and retry, the order and case of
+// header fields, dates, lengths, codings and session ids.
+func TestWhatCarriesASessionDoesNotCount(t *testing.T) {
+	lines, _ := parseTruth(`
+		rev 2025-11-25
+		> tools/list
+		< {"tools":[{"name":"f","inputSchema":{}}]}
+		> tools/call {"name":"f","_meta":{"progressToken":"p"}}
+		<~ notifications/progress {"progressToken":"p","progress":1}
+		< {"content":[{"type":"text","text":"done"}]}
+		> tools/call {"name":"g"}
+		<! {"code":-32602,"message":"no such tool"}`)
+	stdio := play(t, 'a', lines)
+	one := [][2]string{{"Content-Type", "application/json"}, {"Mcp-Session-Id", "s1"}, {"Date", "Fri, 20 Nov 2026 10:00:00 GMT"}, {"Content-Length", "17"}}
+	two := [][2]string{{"date", "Sat, 21 Nov 2026 10:00:00 GMT"}, {"mcp-session-id", "s2"}, {"content-type", "text/event-stream"}, {"content-encoding", "gzip"}, {"Transfer-Encoding", "chunked"}}
+	forms := map[string][]tap.Frame{
+		"stdio": stdio, "bodies": (&carrier{header: one}).carry(stdio), "events": (&carrier{events: true, header: two}).carry(stdio),
+		"other ids": (&carrier{events: true, header: two}).carry(play(t, 'b', lines)),
+	}
+	for x, a := range forms {
+		for y, b := range forms {
+			if r := compare(t, a, b, Options{}); len(r.Differences) > 0 {
+				t.Errorf("%s and %s:\n%s", x, y, told(r))
+			}
+		}
+	}
+	// And what differs still does.
+	other := play(t, 'a', append([]string{}, append(lines[:len(lines)-1:len(lines)-1], `<! {"code":-32601,"message":"no such tool"}`)...))
+	for name, a := range forms {
+		r := compare(t, a, (&carrier{events: true, header: two}).carry(other), Options{})
+		if len(r.Differences) != 1 || r.Differences[0].Path != "error.code" {
+			t.Errorf("%s, with another code:\n%s", name, told(r))
+		}
+	}
+}
+
+// TestStreamAndListen compares subscriptions whose news come on a GET stream with
+// one of 2026-07-28 (PROTOCOL.md 11).
+func TestStreamAndListen(t *testing.T) {
+	lines, _ := parseTruth(`
+		arev 2025-11-25
+		brev 2026-07-28
+		a> resources/subscribe {"uri":"file:///a"}
+		a< {}
+		a<~ notifications/resources/updated {"uri":"file:///a"}
+		a<~ notifications/tools/list_changed
+		b> subscriptions/listen {"notifications":{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}}
+		b<~ notifications/subscriptions/acknowledged {"notifications":{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]},"_meta":{"io.modelcontextprotocol/subscriptionId":$id}}
+		b<~ notifications/resources/updated {"uri":"file:///a","_meta":{"io.modelcontextprotocol/subscriptionId":$id}}
+		b<~ notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":$id}}`)
+	a := (&carrier{stream: true, header: [][2]string{{"Mcp-Session-Id", "s"}}}).carry(play(t, 'a', lines))
+	b := (&carrier{header: [][2]string{{"Mcp-Method", "x"}}}).carry(play(t, 'b', lines))
+	for _, side := range [][2][]tap.Frame{{a, b}, {b, a}} {
+		r := compare(t, side[0], side[1], Options{})
+		if worst, _ := r.Worst(); worst != Expected || !strings.Contains(told(r), "subscriptions/listen") {
+			t.Errorf("told:\n%s", told(r))
+		}
+	}
+}
+
+// TestStatusOfAnUnknownMethod compares 200 and -32601 with 404 and -32601.
+func TestStatusOfAnUnknownMethod(t *testing.T) {
+	for _, c := range []struct {
+		a, b  string
+		class Class
+	}{{"2025-11-25", "2026-07-28", Expected}, {"2025-11-25", "2025-11-25", Behaviour}, {"2026-07-28", "2026-07-28", Behaviour}} {
+		lines, _ := parseTruth("arev " + c.a + "\nbrev " + c.b + "\nahttp 200\nbhttp 404\n> acme/do {\"x\":1}\n<! {\"code\":-32601,\"message\":\"no\"}")
+		r := compare(t, play(t, 'a', lines), play(t, 'b', lines), Options{})
+		found := false
+		for _, d := range r.Differences {
+			found = found || d.Path == "http.status" && d.Class == c.class
+		}
+		if !found {
+			t.Errorf("%s and %s:\n%s", c.a, c.b, told(r))
+		}
+	}
+}
+
+// TestStatusOfTheLastLeg has a chain whose second request is answered with another
+// status: that of the exchange in which the answer came.
+func TestStatusOfTheLastLeg(t *testing.T) {
+	lines, _ := parseTruth(`
+		rev 2026-07-28
+		> tools/call {"name":"f"}
+		< {"resultType":"input_required","inputRequests":{"q":{"method":"roots/list"}},"requestState":"s"}
+		> tools/call {"name":"f","inputResponses":{"q":{"roots":[]}},"requestState":"s"}
+		<! {"code":-32602,"message":"no"}`)
+	frames := play(t, 'a', lines)
+	r := compare(t, (&carrier{}).carry(frames), (&carrier{status: map[uint64]int{2: 400}}).carry(frames), Options{})
+	if len(r.Differences) != 1 || r.Differences[0].Path != "http.status" || !strings.Contains(r.Differences[0].What, "400 instead of 200") {
+		t.Errorf("told:\n%s", told(r))
+	}
+}
