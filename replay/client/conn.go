@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Conn carries messages to a server and back. [Stdio], [HTTP] and [WebSocket] make
+// one, for one [Play].
+type Conn interface {
+	// open reaches the server. What comes from it is put into the channel until
+	// close.
+	open(ctx context.Context, to chan<- event) error
+	// post hands a message over. The channel tells once when the server has it, or
+	// why it will never have it.
+	post(m *outgoing) <-chan error
+	// opened says that the session is open, in a revision; standing asks for a stream
+	// beside those of requests. It returns when there is one or will be none.
+	opened(ctx context.Context, revision tap.Revision, standing bool)
+	// hangUp breaks off the exchange of a request. It is false where requests have
+	// no exchanges.
+	hangUp(id string) bool
+	// closeSend ends the client's lane, where it can end by itself.
+	closeSend()
+	// close ends the connection and returns when all is recorded. Killed names the
+	// signal that it took to end the server, "" for none.
+	close() (killed string)
+}
+
+// An event is what a Conn has to tell.
+type event struct {
+	// raw is a message of the server's.
+	raw []byte
+	// about is the request on whose exchange it came, "" for none, or for which
+	// there will be no message any more: then err says why.
+	about string
+	err   error
+	// gone says that nothing more can come at all.
+	gone bool
+}
+
+// An outgoing is a message for the server.
+type outgoing struct {
+	// raw is the message, line how it stood on stdio, nil if it did not.
+	raw, line []byte
+	kind      tap.Kind
+	// id is that of a request, "" for anything else.
+	id, method string
+	// version is the revision that a request names in its _meta, "" in the legacy
+	// era; name and params are for the header fields that repeat them.
+	version string
+	name    string
+	// refused says that it was refused in the recording too.
+	refused bool
+	fields  [][2]string
+}

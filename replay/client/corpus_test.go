@@ -1,0 +1,105 @@
+package client
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// TestAnyCorpus plays every session of the corpus, the broken ones too, in
+// other revisions to a server that answers everything with next to nothing. Whatever that
+// leads to, it comes to an end.
+func TestAnyCorpus(t *testing.T) {
+	names, err := filepath.Glob("../../testdata/sessions/*.txtar")
+	if err != nil || len(names) < 40 {
+		t.Fatalf("%d sessions, %v", len(names), err)
+	}
+	for _, name := range names {
+		name = strings.TrimSuffix(filepath.Base(name), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			frames := recorded(t, name)
+			plan := planned(frames, nil)
+			others := []tap.Revision{tap.Rev20260728, tap.Rev20250326}
+			if plan.Facts().Era == tap.Modern {
+				others = []tap.Revision{tap.Rev20251125}
+			}
+			for _, to := range others {
+				opt := patient()
+				opt.Timeout, opt.Patience, opt.Revision = 10*time.Millisecond, time.Millisecond, to
+				answered := 0
+				err := Play(t.Context(), plan, &wire{serve: answering(func(method, id, _ string) (string, error) {
+					if id == "" || method == "" {
+						return "", nil
+					}
+					answered++
+					return result(id), nil
+				})}, opt)
+				if err != nil && err != ErrRevision {
+					t.Errorf("in %q: %v", to, err)
+				}
+				if err == nil && answered == 0 && !strings.Contains(name, "probe") {
+					t.Errorf("in %q: nothing was asked", to)
+				}
+			}
+		})
+	}
+}
+
+// TestBrokenCorpus plays the broken sessions against the mock that has recorded them:
+// what was not answered then is not waited for.
+func TestBrokenCorpus(t *testing.T) {
+	names, err := filepath.Glob("../../testdata/sessions/*-broken.txtar")
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%d sessions, %v", len(names), err)
+	}
+	for _, name := range names {
+		name = strings.TrimSuffix(filepath.Base(name), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			frames := recorded(t, name)
+			opt := patient()
+			opt.Timeout, opt.Patience = 200*time.Millisecond, 50*time.Millisecond
+			got := play(t, planned(frames, nil), opt, mocked(t, frames))
+			if len(got) == 0 {
+				t.Error("nothing was said")
+			}
+		})
+	}
+}
+
+// TestObject: members keep their order and their bytes.
+func TestObject(t *testing.T) {
+	for _, c := range []struct{ raw, want string }{
+		{`{"b":1.50,"a":{"cursor":"x","n":12345678901234567890}}`, `{"b":1.50,"a":{"cursor":"new","n":12345678901234567890}}`},
+		{`{"a":{}}`, `{"a":{"cursor":"new"}}`},
+		{`{"a":[1]}`, `{"a":[1]}`},
+		{`{"b":1}`, `{"b":1}`},
+		{`{"a":{"cursor":1},"a":{"cursor":2}}`, `{"a":{"cursor":1},"a":{"cursor":"new"}}`},
+		{`[`, `[`},
+		{`{"\u0061":{"é\u0000":"<&>"}}`, `{"a":{"é\u0000":"<&>","cursor":"new"}}`},
+		{strings.Repeat(`{"a":`, 20000), strings.Repeat(`{"a":`, 20000)},
+	} {
+		if got := string(edit([]byte(c.raw), []byte(`"new"`), "a", "cursor")); got != c.want {
+			t.Errorf("%.80s: %.80s, want %.80s", c.raw, got, c.want)
+		}
+	}
+}
+
+// TestFieldValue: what is not plain in a header field is in base64.
+func TestFieldValue(t *testing.T) {
+	for value, want := range map[string]string{
+		"": "", "plain text": "plain text", "größe": "=?base64?Z3LDtsOfZQ==?=", " x": "=?base64?IHg=?=", "a\nb": "=?base64?YQpi?=",
+		"=?base64?x?=": "=?base64?PT9iYXNlNjQ/eD89?=",
+	} {
+		if got := fieldValue(value); got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+		if got := decoded(fieldValue(value)); got != value {
+			t.Errorf("%q comes back as %q", value, got)
+		}
+	}
+}

@@ -1,0 +1,340 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// HTTP makes a connection to a server on Streamable HTTP (2025-03-26 and later
+// basic/transports; without sessions in 2026-07-28). The watcher is the recorder of
+// the tap that stands at the URL.
+func HTTP(url string, tap *Watcher) Conn { return newHTTP(url, tap) }
+
+// maxBody is how much of a body is read that is no stream.
+const maxBody = 256 << 20
+
+// standingPatience is how long a stream beside those of requests may take to begin:
+// some servers say nothing at all on it before there is something to say.
+const standingPatience = time.Second
+
+// A httpConn is a connection on Streamable HTTP.
+type httpConn struct {
+	url    string
+	tap    *Watcher
+	client *http.Client
+	to     chan<- event
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu       sync.Mutex
+	session  string // its id, "" for none
+	revision tap.Revision
+	streams  map[string]context.CancelFunc // by the request's id
+}
+
+func newHTTP(url string, tap *Watcher) *httpConn {
+	return &httpConn{url: url, tap: tap, streams: map[string]context.CancelFunc{}, client: &http.Client{
+		Transport: &http.Transport{
+			// The tap in front of the server finds the way to it.
+			Proxy: nil, DisableCompression: true, MaxIdleConnsPerHost: 16,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+func (c *httpConn) open(ctx context.Context, to chan<- event) error {
+	c.to = to
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	return nil
+}
+
+// tell hands an event over, unless nobody listens any more.
+func (c *httpConn) tell(e event) {
+	select {
+	case c.to <- e:
+	case <-c.ctx.Done():
+	}
+}
+
+func (c *httpConn) post(m *outgoing) <-chan error {
+	sent := make(chan error, 2)
+	ctx, cancel := context.WithCancel(c.ctx)
+	arrived := c.tap.next()
+	waits := m.id == "" // a notification is taken when it is accepted
+	if !waits {
+		c.mu.Lock()
+		c.streams[m.id] = cancel
+		c.mu.Unlock()
+		c.work.Go(func() {
+			select {
+			case <-arrived:
+				sent <- nil
+			case <-ctx.Done():
+			}
+		})
+	}
+	c.work.Go(func() {
+		defer cancel()
+		err := c.exchange(ctx, m)
+		c.tap.drop(arrived)
+		if err != nil && m.id != "" && ctx.Err() == nil {
+			c.tell(event{about: m.id, err: err})
+		}
+		sent <- err
+	})
+	return sent
+}
+
+// exchange sends a message and reads all that comes on its exchange.
+func (c *httpConn) exchange(ctx context.Context, m *outgoing) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(m.raw))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	c.dress(req, m)
+	res, err := c.client.Do(req)
+	if err != nil {
+		return unwrapped(err)
+	}
+	defer res.Body.Close()
+	c.learn(m, res)
+	return c.answer(ctx, m, res)
+}
+
+// learn takes the session's id from the answer to an initialize.
+func (c *httpConn) learn(m *outgoing, res *http.Response) {
+	if id := res.Header.Get("Mcp-Session-Id"); id != "" && m.method == "initialize" {
+		c.mu.Lock()
+		c.session = id
+		c.mu.Unlock()
+	}
+}
+
+// dress puts on what the header of a request says of its message.
+func (c *httpConn) dress(req *http.Request, m *outgoing) {
+	h := req.Header
+	if m.version != "" {
+		h.Set("Mcp-Protocol-Version", m.version)
+		h.Set("Mcp-Method", m.method)
+		if m.name != "" {
+			h.Set("Mcp-Name", m.name)
+		}
+		for _, f := range m.fields {
+			h[f[0]] = []string{f[1]}
+		}
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session != "" {
+		h.Set("Mcp-Session-Id", c.session)
+	}
+	if c.revision >= tap.Rev20250618 && m.method != "initialize" && m.method != "server/discover" {
+		h.Set("Mcp-Protocol-Version", string(c.revision))
+	}
+}
+
+// answer reads the response to a message.
+func (c *httpConn) answer(ctx context.Context, m *outgoing, res *http.Response) error {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if kind == "text/event-stream" {
+		return c.events(ctx, m.id, res.Body)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	if err != nil {
+		return unwrapped(err)
+	}
+	f := tap.Frame{Lane: tap.ToClient, Form: tap.FormBody, Raw: body, Size: int64(len(body))}
+	switch p := tap.PeekFrame(&f); {
+	case p.Kind != tap.Other && p.Kind != tap.Invalid && (m.id != "" || res.StatusCode < 400):
+		c.tell(event{raw: body, about: m.id})
+		return nil
+	case res.StatusCode >= 300:
+		return refusal(res.Status, body)
+	case m.id != "":
+		return refusal(res.Status+" without an answer", body)
+	}
+	return nil
+}
+
+// refusal is the error for a response that is none to the message.
+func refusal(status string, body []byte) error {
+	const most = 200
+	text := strings.TrimSpace(string(body[:min(len(body), most)]))
+	if text == "" {
+		return fmt.Errorf("HTTP %s", status)
+	}
+	return fmt.Errorf("HTTP %s: %s", status, text)
+}
+
+// events reads the stream of a request, and goes on with it where the server breaks
+// it off to be asked again (2025-11-25 basic/transports#resumability). It returns
+// without an error when the stream is over, with or without an answer.
+func (c *httpConn) events(ctx context.Context, id string, body io.Reader) error {
+	over := id == ""
+	last, wait := "", time.Duration(-1)
+	take := func(e serverEvent) {
+		if e.hasID {
+			last = e.id
+		}
+		if e.retry >= 0 {
+			wait = e.retry
+		}
+		if e.data == nil || e.name == "endpoint" {
+			return
+		}
+		m := tap.Peek(e.data)
+		over = over || (m.Kind == tap.Response || m.Kind == tap.ErrorResponse) && idKey(string(m.ID)) == idKey(id) || m.Kind == tap.Batch
+		c.tell(event{raw: e.data, about: id})
+	}
+	err := readEvents(body, take)
+	for tries := 0; !over && last != "" && tries < maxResumes && ctx.Err() == nil; tries++ {
+		select {
+		case <-time.After(max(wait, resumePause)):
+		case <-ctx.Done():
+		}
+		before := last
+		err = c.resume(ctx, last, take)
+		if last != before {
+			tries = 0
+		}
+	}
+	switch {
+	case over:
+		return nil
+	case err != nil:
+		return unwrapped(err)
+	}
+	return errors.New("the stream ended without an answer")
+}
+
+// How a stream is resumed that was broken off.
+const (
+	maxResumes  = 5
+	resumePause = 50 * time.Millisecond
+)
+
+// resume goes on with a stream behind its last event.
+func (c *httpConn) resume(ctx context.Context, last string, take func(serverEvent)) error {
+	res, err := c.get(ctx, last)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		return refusal(res.Status, nil)
+	}
+	return readEvents(res.Body, take)
+}
+
+// get asks for a stream, behind an event if last is not "".
+func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	if last != "" {
+		req.Header.Set("Last-Event-Id", last)
+	}
+	c.dress(req, &outgoing{})
+	return c.client.Do(req)
+}
+
+func (c *httpConn) opened(ctx context.Context, revision tap.Revision, standing bool) {
+	c.mu.Lock()
+	c.revision = revision
+	c.mu.Unlock()
+	if !standing {
+		return
+	}
+	began := make(chan struct{})
+	c.work.Go(func() {
+		res, err := c.get(c.ctx, "")
+		close(began)
+		if err != nil {
+			return
+		}
+		defer res.Body.Close()
+		if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK && kind == "text/event-stream" {
+			_ = readEvents(res.Body, func(e serverEvent) { // its end is the session's, or nobody's loss
+				if e.data != nil {
+					c.tell(event{raw: e.data})
+				}
+			})
+		}
+	})
+	select {
+	case <-began:
+	case <-time.After(standingPatience):
+	case <-ctx.Done():
+	}
+}
+
+func (c *httpConn) hangUp(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.streams[id]; cancel != nil {
+		cancel()
+		delete(c.streams, id)
+	}
+	return true
+}
+
+func (c *httpConn) closeSend() {}
+
+func (c *httpConn) close() string {
+	if c.cancel == nil {
+		return ""
+	}
+	c.mu.Lock()
+	session := c.session
+	c.mu.Unlock()
+	if session != "" && c.ctx.Err() == nil {
+		c.remove()
+	}
+	c.cancel()
+	c.work.Wait()
+	c.client.CloseIdleConnections()
+	return ""
+}
+
+// remove ends the session (2025-03-26 to 2025-11-25
+// basic/transports#session-management).
+func (c *httpConn) remove() {
+	ctx, cancel := context.WithTimeout(c.ctx, graceEOF)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, c.url, nil)
+	if err != nil {
+		return
+	}
+	c.dress(req, &outgoing{})
+	if res, err := c.client.Do(req); err == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxBody))
+		res.Body.Close()
+	}
+}
+
+// unwrapped leaves out of an error the URL, which is that of the tap.
+func unwrapped(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		if _, ok := err.(interface{ Timeout() bool }); !ok {
+			break
+		}
+		err = inner
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+package client
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// web serves the session of twoCalls over HTTP; call does what the handler does with
+// a call of the tool a.
+func web(t *testing.T, call http.HandlerFunc) string {
+	return served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		m := tap.Peek(body)
+		switch {
+		case r.Method == http.MethodGet && r.Header.Get("Last-Event-Id") == "":
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case r.Method != http.MethodPost || strings.Contains(string(body), `"name":"a"`):
+			call(w, r)
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, result(string(m.ID)))
+		}
+	}))
+}
+
+// TestHTTPTrouble: servers that refuse, break off, or say nothing.
+func TestHTTPTrouble(t *testing.T) {
+	for name, c := range map[string]struct {
+		call http.HandlerFunc
+		want string
+	}{
+		"an error page": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "\x1b[2Jbroken", http.StatusInternalServerError)
+		},
+			"refused: tools/call a (#4) was not answered: HTTP 500 Internal Server Error: \x1b[2Jbroken"},
+		"an error with no id": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`)
+		}, ""},
+		"accepted, and nothing more": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) },
+			"refused: tools/call a (#4) was not answered: HTTP 202 Accepted without an answer"},
+		"a stream that ends": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, ": nothing\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")
+		}, "refused: tools/call a (#4) was not answered: the stream ended without an answer"},
+		"a connection that breaks": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"refused: tools/call a (#4) was not answered: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opt := patient()
+			said := notes(&opt)
+			got := bodies(tapped(t, planned(lines(twoCalls), nil), opt, web(t, c.call), HTTP))
+			if all := strings.Join(*said, "\n"); (c.want == "") != (all == "") || !strings.HasPrefix(all, c.want) {
+				t.Errorf("notes %q, want %q", *said, c.want)
+			}
+			if !strings.Contains(got, `"name":"b"`) {
+				t.Errorf("it did not go on:\n%s", got)
+			}
+		})
+	}
+}
+
+// TestResumed: an answer that comes when a stream is resumed is waited for (2025-11-25
+// basic/transports#resumability).
+func TestResumed(t *testing.T) {
+	var resumed atomic.Int32
+	server := web(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		switch last := r.Header.Get("Last-Event-Id"); {
+		case r.Method == http.MethodPost:
+			fmt.Fprint(w, "id: 1\nretry: 1\ndata:\n\n")
+		case last == "1":
+			resumed.Add(1)
+			fmt.Fprint(w, "id: 2\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")
+		case last == "2":
+			resumed.Add(1)
+			fmt.Fprint(w, "id: 3\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\ndata: \"result\":{\"content\":[]}}\n\n")
+		}
+	})
+	opt := patient()
+	said := notes(&opt)
+	tapped(t, planned(lines(twoCalls), nil), opt, server, HTTP)
+	if len(*said) > 0 || resumed.Load() != 2 {
+		t.Errorf("resumed %d times, notes %q", resumed.Load(), *said)
+	}
+}
+
+// TestUnreachable: where nobody listens, the tap says so; each request fails, and the
+// session comes to its end.
+func TestUnreachable(t *testing.T) {
+	opt := patient()
+	said := notes(&opt)
+	tapped(t, planned(lines(twoCalls), nil), opt, "http://127.0.0.1:1/mcp", HTTP)
+	if len(*said) == 0 || !strings.HasPrefix((*said)[0], "refused: initialize") {
+		t.Errorf("notes %q", *said)
+	}
+	for name, conn := range map[string]Conn{"sse": SSE("http://127.0.0.1:1/sse", &Watcher{}), "websocket": WebSocket("ws://127.0.0.1:1/")} {
+		if err := Play(t.Context(), planned(lines(twoCalls), nil), conn, opt); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

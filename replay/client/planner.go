@@ -1,0 +1,315 @@
+package client
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Planner makes a [Plan] of the frames of one session. Make one with
+// [NewPlanner].
+type Planner struct {
+	plan    *Plan
+	tracker tap.SessionTracker
+	asks    map[tap.Ref]int
+	asked   map[tap.Ref]int // the server's requests, by where they stand
+	// embedded are the questions of input_required results that wait for an answer,
+	// by their call and name; minted are who gave a value, by the value.
+	embedded map[tap.Ref]map[string]int
+	minted   map[string]int
+	last     map[tap.Ref]int   // the latest ask of a call
+	byStream map[uint64][]int  // the open requests, by their exchange
+	told     map[uint64]int    // the step that sent what is no request, by its exchange
+	names    map[uint64]string // what the header of an open exchange names
+	marked   map[tap.Ref]bool  // calls
+}
+
+// NewPlanner begins a plan. Load must return each frame that is added.
+func NewPlanner(load Loader) *Planner {
+	return &Planner{
+		plan: &Plan{load: load, keyer: replay.NewKeyer(), hello: -1, modern: -1, fresh: 1},
+		asks: map[tap.Ref]int{}, asked: map[tap.Ref]int{}, embedded: map[tap.Ref]map[string]int{},
+		minted: map[string]int{}, last: map[tap.Ref]int{}, byStream: map[uint64][]int{}, names: map[uint64]string{}, told: map[uint64]int{}, marked: map[tap.Ref]bool{},
+	}
+}
+
+// Add takes the next frame of the session with its message, nil for one that
+// carries none. Marked says that it belongs to what is to be played if
+// [Planner.Plan] is asked for only that.
+func (p *Planner) Add(f *tap.Frame, m *tap.Message, marked bool) {
+	_, parts := p.tracker.Add(f, m)
+	if f.Lane == tap.Life {
+		p.event(f)
+		return
+	}
+	if m == nil || f.Lane == tap.Stderr {
+		return
+	}
+	if f.Form == tap.FormEvent && m.Kind == tap.Other && readEvent(f.Raw).name == "endpoint" {
+		p.plan.sse = true
+	}
+	facts := p.tracker.Facts()
+	if facts.Era != "" || facts.Dialect != "" {
+		p.plan.facts = facts
+	}
+	for i := range parts {
+		part := &parts[i]
+		if marked && part.Call != (tap.Ref{}) {
+			p.marked[part.Call] = true
+		}
+		x := m
+		if m.Kind == tap.Batch && part.Message.Index < len(m.Batch) {
+			x = &m.Batch[part.Message.Index]
+		}
+		s := step{role: part.Role, ref: part.Message, at: part.At, method: part.Method, call: part.Call, ask: -1, question: -1}
+		s.batch = m.Kind == tap.Batch
+		if f.Lane == tap.ToServer {
+			p.client(f, part, x, s)
+		} else {
+			p.server(part, x, s)
+		}
+	}
+}
+
+// event looks at what happened to the connection.
+func (p *Planner) event(f *tap.Frame) {
+	e, err := tap.ParseEvent(f.Raw)
+	if err != nil {
+		return
+	}
+	s := step{kind: stepEnd, ref: tap.Ref{Seq: f.Seq}, at: f.At, ask: -1, question: -1}
+	switch {
+	case e.Name == tap.EventRequest:
+		p.plan.http = true
+		for _, field := range e.Header {
+			if strings.EqualFold(field[0], "Mcp-Name") {
+				p.names[f.Exchange] = field[1]
+			}
+		}
+		p.plan.standing = p.plan.standing || e.Method == "GET"
+	case e.Name == tap.EventResponse && e.Status >= 400:
+		if i, ok := p.told[f.Exchange]; ok {
+			p.plan.steps[i].refused = true
+		}
+	case e.Name == tap.EventEOF && e.Lane == tap.ToServer.String():
+		p.plan.steps = append(p.plan.steps, s)
+	case e.Name == tap.EventEnd && e.By == "client":
+		for _, n := range p.byStream[f.Exchange] {
+			if a := &p.plan.asks[n]; a.answer == (tap.Ref{}) {
+				s.kind, s.ask, s.call = stepHangUp, n, a.call
+				p.plan.steps = append(p.plan.steps, s)
+			}
+		}
+		delete(p.byStream, f.Exchange)
+		delete(p.names, f.Exchange)
+		delete(p.told, f.Exchange)
+	case e.Name == tap.EventEnd:
+		delete(p.byStream, f.Exchange)
+		delete(p.names, f.Exchange)
+		delete(p.told, f.Exchange)
+	}
+}
+
+// client takes a message of the client's.
+func (p *Planner) client(f *tap.Frame, part *tap.Part, m *tap.Message, s step) {
+	switch m.Kind {
+	case tap.Request:
+		s.ask = p.request(f, part, m)
+	case tap.Response, tap.ErrorResponse:
+		n, ok := p.asked[part.Request]
+		if !ok || p.plan.questions[n].answer != (tap.Ref{}) {
+			return // an answer to nothing: nobody can be told it again
+		}
+		p.plan.questions[n].answer = part.Message
+		s.kind, s.question = stepAnswer, n
+	case tap.Invalid:
+		if f.Torn || len(bytes.TrimSpace(f.Raw)) == 0 {
+			return
+		}
+	default:
+		if part.Role == tap.RoleCancel {
+			if n, ok := p.asks[part.Call]; ok {
+				s.ask = n
+			}
+		}
+	}
+	if s.kind == stepSend && s.batch && part.Message.Index > 0 {
+		if last := p.leader(part.Message.Seq); last != nil {
+			last.more++
+			s.rides = true
+		}
+	}
+	if f.Exchange > 0 && m.Kind != tap.Request {
+		p.told[f.Exchange] = len(p.plan.steps)
+	}
+	p.plan.steps = append(p.plan.steps, s)
+}
+
+// leader is the step that sends a batch, nil if there is none yet.
+func (p *Planner) leader(seq uint64) *step {
+	for i := len(p.plan.steps) - 1; i >= 0 && p.plan.steps[i].ref.Seq == seq; i-- {
+		if s := &p.plan.steps[i]; s.kind == stepSend && (i == 0 || p.plan.steps[i-1].ref.Seq != seq) {
+			return s
+		}
+	}
+	return nil
+}
+
+// request takes a request of the client's and returns its number.
+func (p *Planner) request(f *tap.Frame, part *tap.Part, m *tap.Message) int {
+	n := len(p.plan.asks)
+	a := ask{
+		ref: part.Message, call: part.Call, id: string(m.ID), method: strings.Clone(m.Method), role: part.Role,
+		subject: strings.Clone(tap.Subject(*m)), retry: -1,
+		spelled: p.names[f.Exchange],
+	}
+	params, _ := readObject(m.Params)
+	meta, _ := readObject(params.get("_meta"))
+	a.modern = meta.get(metaVersion) != nil
+	if m.Method == "initialize" && p.plan.hello < 0 {
+		p.plan.hello = n
+	}
+	if a.modern && p.plan.modern < 0 {
+		p.plan.modern = n
+	}
+	if id, err := strconv.ParseInt(a.id, 10, 64); err == nil && id >= p.plan.fresh && id < 1<<40 {
+		p.plan.fresh = id + 1
+	}
+	for _, place := range carried {
+		if word, ok := textOf(lookup(m.Params, place.in...)); ok {
+			if from, ok := p.minted[place.kind+word]; ok {
+				a.needs = append(a.needs, from)
+			}
+		}
+	}
+	answers, _ := readObject(params.get("inputResponses"))
+	for name, q := range p.embedded[part.Call] {
+		if answers.get(name) != nil {
+			p.plan.questions[q].answer = part.Message
+			delete(p.embedded[part.Call], name)
+		}
+	}
+	if last, ok := p.last[part.Call]; ok && part.Role == tap.RoleAgain && p.plan.asks[last].method == a.method && !isPoll(a.method) {
+		p.plan.asks[last].retry = n
+	}
+	p.last[part.Call] = n
+	p.plan.asks = append(p.plan.asks, a)
+	p.asks[part.Message] = n
+	if f.Exchange > 0 {
+		p.byStream[f.Exchange] = append(p.byStream[f.Exchange], n)
+	}
+	return n
+}
+
+// server takes a message of the server's.
+func (p *Planner) server(part *tap.Part, m *tap.Message, s step) {
+	if part.Role == tap.RoleReplay || m.Kind == tap.Invalid || m.Kind == tap.Other {
+		return
+	}
+	s.kind = stepHear
+	switch m.Kind {
+	case tap.Request:
+		if m.Method == "ping" {
+			break // which anybody answers at any time
+		}
+		p.asked[part.Message] = len(p.plan.questions)
+		p.plan.questions = append(p.plan.questions, question{
+			ref: part.Message, within: part.Parent, method: strings.Clone(m.Method), key: p.plan.keyer.Key(m),
+		})
+	case tap.Response, tap.ErrorResponse:
+		n, ok := p.asks[part.Request]
+		if !ok || part.Role == tap.RoleLate || part.Role == tap.RoleRepeat {
+			return
+		}
+		s.kind, s.ask = stepAwait, n
+		p.answered(n, part, m)
+	}
+	p.plan.steps = append(p.plan.steps, s)
+}
+
+// answered takes the answer to a request.
+func (p *Planner) answered(n int, part *tap.Part, m *tap.Message) {
+	a := &p.plan.asks[n]
+	a.answer, a.took = part.Message, part.Latency
+	for _, w := range words(m.Result) {
+		p.minted[w.kind+w.word] = n
+		a.mints = true
+		a.tasked = a.tasked || w.kind == kindTask && !isPoll(a.method)
+	}
+	if status, ok := textOf(lookup(m.Result, "status")); ok && a.method == "tasks/get" {
+		a.final = terminal(status)
+	}
+	inputs, _ := readObject(lookup(m.Result, "inputRequests"))
+	for _, in := range inputs {
+		o, ok := readObject(in.value)
+		if !ok {
+			continue
+		}
+		method, _ := o.text("method")
+		if p.embedded[part.Call] == nil {
+			p.embedded[part.Call] = map[string]int{}
+		}
+		p.embedded[part.Call][in.name] = len(p.plan.questions)
+		p.plan.questions = append(p.plan.questions, question{
+			ref: part.Message, within: part.Call, name: in.name, method: method,
+			key: p.plan.keyer.Key(&tap.Message{Kind: tap.Request, Method: method, Params: o.get("params")}),
+		})
+	}
+}
+
+// Plan returns what was made. With only, it holds the calls that were marked and
+// what they depend on: the opening of the session, and the requests whose answers
+// gave a value that they repeat. The Planner must not be used any more.
+func (p *Planner) Plan(only bool) *Plan {
+	plan := p.plan
+	if only {
+		p.choose()
+	}
+	return plan
+}
+
+// choose leaves out the steps that are not wanted.
+func (p *Planner) choose() {
+	wanted := map[tap.Ref]bool{}
+	var want func(call tap.Ref)
+	byCall := map[tap.Ref][]int{}
+	for i := range p.plan.asks {
+		byCall[p.plan.asks[i].call] = append(byCall[p.plan.asks[i].call], i)
+	}
+	want = func(call tap.Ref) {
+		if wanted[call] {
+			return
+		}
+		wanted[call] = true
+		for _, n := range byCall[call] {
+			for _, from := range p.plan.asks[n].needs {
+				want(p.plan.asks[from].call)
+			}
+		}
+	}
+	for call := range p.marked {
+		want(call)
+	}
+	for i := range p.plan.asks {
+		if m := p.plan.asks[i].method; m == "initialize" || m == "server/discover" {
+			want(p.plan.asks[i].call)
+		}
+	}
+	kept := p.plan.steps[:0]
+	for _, s := range p.plan.steps {
+		opening := s.method == "notifications/initialized" || s.method == "initialized"
+		about := wanted[s.call]
+		if s.question >= 0 {
+			q := &p.plan.questions[s.question]
+			about = about || wanted[q.within]
+		}
+		if about && s.call != (tap.Ref{}) || opening || s.kind == stepEnd {
+			s.more, s.rides = 0, false // of a batch each is sent alone
+			kept = append(kept, s)
+		}
+	}
+	p.plan.steps = kept
+}

@@ -1,0 +1,256 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/transcript"
+)
+
+// patient options wait for as long as a loaded machine may need.
+func patient() Options {
+	return Options{Pace: replay.Instant, Timeout: 60 * time.Second, Patience: 60 * time.Second}
+}
+
+// recorded reads a session of the corpus.
+func recorded(t *testing.T, name string) []tap.Frame {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "sessions", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, frames, err := transcript.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frames
+}
+
+// lines makes frames of lines: those with > are the client's. A line of another
+// begins with ! and is an event.
+func lines(text string) (frames []tap.Frame) {
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		f := tap.Frame{Seq: uint64(len(frames) + 1), At: time.Duration(len(frames)) * time.Millisecond, Lane: tap.ToClient, Raw: []byte(line)}
+		switch {
+		case line[0] == '>':
+			f.Lane, f.Raw = tap.ToServer, f.Raw[1:]
+		case line[0] == '!':
+			f.Lane, f.Raw = tap.Life, bytes.TrimSpace(f.Raw[1:])
+		}
+		f.Size = int64(len(f.Raw))
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+// planned makes a plan of frames.
+func planned(frames []tap.Frame, only func(*tap.Frame) bool) *Plan {
+	p := NewPlanner(loader(frames))
+	for i := range frames {
+		f := frames[i]
+		p.Add(&f, peeked(&f), only != nil && only(&f))
+	}
+	return p.Plan(only != nil)
+}
+
+func loader(frames []tap.Frame) Loader {
+	at := map[uint64]int{}
+	for i := range frames {
+		at[frames[i].Seq] = i
+	}
+	return func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil }
+}
+
+func peeked(f *tap.Frame) *tap.Message {
+	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
+		return nil
+	}
+	m := tap.PeekFrame(f)
+	return &m
+}
+
+// A wire is a connection to a server in this process, which records.
+type wire struct {
+	serve func(in io.Reader, out io.Writer)
+
+	to     chan<- event
+	in     io.WriteCloser
+	ended  chan struct{}
+	queue  chan posted
+	closed sync.Once
+
+	mu     sync.Mutex
+	frames []tap.Frame
+}
+
+func (w *wire) record(lane tap.Lane, raw []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(w.frames)
+	w.frames = append(w.frames, tap.Frame{
+		Seq: uint64(n + 1), At: time.Duration(n) * time.Millisecond, Lane: lane, Raw: bytes.Clone(raw), Size: int64(len(raw)),
+	})
+}
+
+func (w *wire) open(_ context.Context, to chan<- event) error {
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	w.to, w.in, w.ended, w.queue = to, toServer, make(chan struct{}), make(chan posted, 100000)
+	go func() {
+		w.serve(in, out)
+		in.Close()
+		out.Close()
+	}()
+	go func() {
+		for p := range w.queue {
+			w.record(tap.ToServer, p.line)
+			_, err := w.in.Write(p.line)
+			p.sent <- err
+		}
+		w.in.Close()
+	}()
+	go func() {
+		defer close(w.ended)
+		r := bufio.NewReader(fromServer)
+		for {
+			line, err := r.ReadBytes('\n')
+			if len(line) > 0 {
+				w.record(tap.ToClient, line)
+				to <- event{raw: line}
+			}
+			if err != nil {
+				to <- event{gone: true, err: io.ErrUnexpectedEOF}
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+func (w *wire) post(m *outgoing) <-chan error {
+	sent := make(chan error, 1)
+	line := m.line
+	if line == nil {
+		line = asLine(m.raw)
+	}
+	w.queue <- posted{line, sent}
+	return sent
+}
+
+func (w *wire) opened(context.Context, tap.Revision, bool) {}
+func (w *wire) hangUp(string) bool                         { return false }
+func (w *wire) closeSend()                                 { w.closed.Do(func() { close(w.queue) }) }
+func (w *wire) close() string {
+	w.closeSend()
+	<-w.ended
+	return ""
+}
+
+// compared compares two sessions.
+func compared(t *testing.T, a, b []tap.Frame) *diff.Report {
+	t.Helper()
+	load := func(frames []tap.Frame) *diff.Session {
+		s := diff.NewSession("", diff.Loader(loader(frames)))
+		for i := range frames {
+			f := frames[i]
+			m := peeked(&f)
+			if m == nil {
+				m = &tap.Message{Kind: tap.Other}
+			}
+			s.AddMessage(&f, m, false)
+		}
+		s.End()
+		return s
+	}
+	r, err := diff.Compare(load(a), load(b), diff.Options{Slower: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// differences are those of a class and above, a line each.
+func differences(r *diff.Report, from diff.Class) string {
+	var b strings.Builder
+	for i := range r.Differences {
+		if d := &r.Differences[i]; d.Class >= from {
+			b.WriteString(d.Class.String() + " " + d.Kind.String() + " " + d.Method + " " + d.Name + " " + d.Message + " " + d.Path + " " + d.What + " " + d.Old + " | " + d.New + "\n")
+		}
+	}
+	return b.String()
+}
+
+// notes collects what is told, a line each.
+func notes(opt *Options) *[]string {
+	all := &[]string{}
+	opt.Note = func(n Note) { *all = append(*all, n.Kind.String()+": "+n.Text) }
+	return all
+}
+
+// play plays frames to a server in this process and returns what passed.
+func play(t *testing.T, plan *Plan, opt Options, serve func(io.Reader, io.Writer)) []tap.Frame {
+	t.Helper()
+	w := &wire{serve: serve}
+	if err := Play(t.Context(), plan, w, opt); err != nil {
+		t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.frames
+}
+
+// mocked serves a recorded session.
+func mocked(t *testing.T, frames []tap.Frame) func(io.Reader, io.Writer) {
+	t.Helper()
+	rec, err := mock.Load(func(yield func(tap.Frame, error) bool) {
+		for i := range frames {
+			if !yield(frames[i], nil) {
+				return
+			}
+		}
+	}, replay.Options{Pace: replay.Instant})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rec.Close() })
+	return func(in io.Reader, out io.Writer) {
+		_, _ = mock.Stdio(context.Background(), rec.Script, in, out, nil)
+	}
+}
+
+// TestCorpus plays each healthy session against the mock that has recorded it.
+func TestCorpus(t *testing.T) {
+	names, err := filepath.Glob("../../testdata/sessions/*-healthy.txtar")
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%d sessions, %v", len(names), err)
+	}
+	for _, name := range names {
+		name = strings.TrimSuffix(filepath.Base(name), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			frames := recorded(t, name)
+			opt := patient()
+			said := notes(&opt)
+			got := play(t, planned(frames, nil), opt, mocked(t, frames))
+			r := compared(t, frames, got)
+			if text := differences(r, diff.Timing); text != "" || len(*said) > 0 {
+				t.Errorf("%s\nnotes %q", text, *said)
+			}
+		})
+	}
+}

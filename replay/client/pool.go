@@ -1,0 +1,168 @@
+package client
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A pool has what the client was asked in the recording, and what it said.
+type pool struct {
+	plan *Plan
+	all  []asked
+	// byKey and byMethod are those that are left to be used, in recorded order; a
+	// key's last one stays. steps are where they were answered.
+	byKey    map[replay.Key][]int
+	byMethod map[string][]int
+	// held are the live requests whose answers come later in the recording. They are
+	// free if the server waits for something else first.
+	held []held
+	free bool
+}
+
+// An asked is a recorded question in a replay.
+type asked struct {
+	*question
+	asked int // how often it was asked
+	step  int // in which it is answered, -1 for none
+}
+
+// A held is a live request that waits for its answer.
+type held struct {
+	id       []byte
+	question int
+}
+
+func newPool(plan *Plan) *pool {
+	x := &pool{plan: plan, all: make([]asked, len(plan.questions)), byKey: map[replay.Key][]int{}, byMethod: map[string][]int{}}
+	for i := range plan.questions {
+		q := &plan.questions[i]
+		x.all[i] = asked{q, 0, -1}
+		x.byKey[q.key] = append(x.byKey[q.key], i)
+		x.byMethod[q.method] = append(x.byMethod[q.method], i)
+	}
+	for i := range plan.steps {
+		if s := &plan.steps[i]; s.kind == stepAnswer {
+			x.all[s.question].step = i
+		}
+	}
+	return x
+}
+
+func (x *pool) at(n int) *asked { return &x.all[n] }
+
+// letGo lets all that is held be answered: the server waits for something else first
+// than in the recording.
+func (x *pool) letGo() { x.free = true }
+
+func (x *pool) holds() bool { return len(x.held) > 0 }
+
+// find returns the recorded question that a live one is, -1 for none. Exact says
+// that it is the same by value.
+func (x *pool) find(m *tap.Message) (n int, exact bool) {
+	key := x.plan.keyer.Key(m)
+	list := x.byKey[key]
+	for i, n := range list {
+		if x.all[n].asked == 0 || i == len(list)-1 {
+			x.byKey[key] = list[i:]
+			x.all[n].asked++
+			return n, true
+		}
+	}
+	list = x.byMethod[m.Method]
+	for i, n := range list {
+		if x.all[n].asked == 0 {
+			x.byMethod[m.Method] = list[i:]
+			x.all[n].asked++
+			return n, false
+		}
+	}
+	return -1, false
+}
+
+// question takes a request of the server's.
+func (p *player) question(m *tap.Message) {
+	id := bytes.Clone(m.ID)
+	if m.Method == "ping" {
+		p.reply(id, "result", []byte("{}"))
+		return
+	}
+	n, exact := p.pool.find(m)
+	if n < 0 {
+		p.opt.Note(Note{Kind: NoteUnknown, Method: m.Method, Subject: tap.Subject(*m),
+			Text: fmt.Sprintf("the server asked %s, which was never recorded", phrase(m))})
+		p.reply(id, "error", []byte(`{"code":-32601,"message":"this request was never recorded"}`))
+		return
+	}
+	if !exact {
+		p.relaxed(n, m)
+	}
+	p.pool.held = append(p.pool.held, held{id, n})
+	_ = p.release()
+}
+
+// relaxed notes that the server asked something else.
+func (p *player) relaxed(n int, m *tap.Message) {
+	q := p.pool.at(n)
+	p.opt.Note(Note{Kind: NoteRelaxed, Frame: q.ref, Method: m.Method, Subject: tap.Subject(*m),
+		Text: fmt.Sprintf("the server asked %s otherwise than in #%d, and got the answer to that", phrase(m), q.ref.Seq)})
+}
+
+// phrase names a live request.
+func phrase(m *tap.Message) string {
+	if s := tap.Subject(*m); s != "" {
+		return m.Method + " " + s
+	}
+	return m.Method
+}
+
+// release answers what is held and may be answered: in the recorded order.
+func (p *player) release() error {
+	var err error
+	p.pool.held = slices.DeleteFunc(p.pool.held, func(h held) bool {
+		q := p.pool.at(h.question)
+		if q.step > p.at && !p.pool.free {
+			return false
+		}
+		if e := p.answer(h.id, q); err == nil {
+			err = e
+		}
+		return true
+	})
+	return err
+}
+
+// answer says to a live request what the client said in the recording: nothing, if
+// it said nothing.
+func (p *player) answer(id []byte, q *asked) error {
+	if q.answer == (tap.Ref{}) {
+		return nil
+	}
+	m, err := p.load(q.answer)
+	if err != nil {
+		return err
+	}
+	switch {
+	case q.name != "":
+		p.reply(id, "result", lookup(m.Params, "inputResponses", q.name))
+	case m.Kind == tap.ErrorResponse:
+		p.reply(id, "error", m.Error)
+	default:
+		p.reply(id, "result", m.Result)
+	}
+	return nil
+}
+
+// reply sends an answer of the client's.
+func (p *player) reply(id []byte, member string, value []byte) {
+	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"%s":%s}`, id, member, value)
+	kind := tap.Response
+	if member == "error" {
+		kind = tap.ErrorResponse
+	}
+	// Nothing waits for it to arrive: the server's next message will tell.
+	p.conn.post(&outgoing{raw: raw, kind: kind, version: ""})
+}

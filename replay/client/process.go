@@ -1,0 +1,252 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/stdio"
+)
+
+// How long a server has to end when its stdin has, and after it was asked to
+// (basic/lifecycle#shutdown).
+const (
+	graceEOF  = 2 * time.Second
+	graceTerm = 2 * time.Second
+)
+
+// Stdio makes a connection to a server that is started for it. The recorder takes
+// what crosses, as from a tap; nil for none.
+func Stdio(command []string, rec tap.Recorder) Conn {
+	if rec == nil {
+		rec = new(tap.Discard)
+	}
+	c := &process{command: command, rec: rec}
+	c.wake = sync.NewCond(&c.mu)
+	return c
+}
+
+// A process is a connection to a process.
+type process struct {
+	command []string
+	rec     tap.Recorder
+	server  *stdio.Process
+	to      chan<- event
+	ctx     context.Context
+
+	mu    sync.Mutex
+	wake  *sync.Cond
+	queue []posted
+	ended bool // nothing more is to be written
+	lanes sync.WaitGroup
+}
+
+// A posted is a message that waits to be written.
+type posted struct {
+	line []byte
+	sent chan error
+}
+
+func (c *process) open(ctx context.Context, to chan<- event) error {
+	c.ctx = ctx
+	dir, _ := os.Getwd()
+	server, err := stdio.Start(c.command)
+	if err != nil {
+		c.rec.Note(tap.Event{Name: tap.EventSpawnFailed, Transport: "stdio", Command: c.command, Error: err.Error()})
+		return err
+	}
+	c.server, c.to = server, to
+	c.rec.Note(tap.Event{Name: tap.EventStart, Transport: "stdio", Command: c.command, Dir: dir, PID: server.PID()})
+	c.lanes.Add(3)
+	go c.write()
+	go c.read(tap.ToClient, server.Stdout)
+	go c.read(tap.Stderr, server.Stderr)
+	return nil
+}
+
+func (c *process) opened(context.Context, tap.Revision, bool) {}
+func (c *process) hangUp(string) bool                         { return false }
+
+func (c *process) post(m *outgoing) <-chan error {
+	line := m.line
+	if line == nil {
+		line = asLine(m.raw)
+	} else if !bytes.HasSuffix(line, []byte("\n")) {
+		line = append(bytes.Clone(line), '\n')
+	}
+	sent := make(chan error, 1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		sent <- io.ErrClosedPipe
+		return sent
+	}
+	c.queue = append(c.queue, posted{line, sent})
+	c.wake.Signal()
+	return sent
+}
+
+func (c *process) closeSend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.wake.Signal()
+}
+
+// asLine makes a line of a message, between whose values there may be line ends.
+func asLine(raw []byte) []byte {
+	line := append(bytes.Clone(raw), '\n')
+	for i, b := range raw {
+		if b == '\n' || b == '\r' {
+			line[i] = ' '
+		}
+	}
+	return line
+}
+
+// write writes what is posted.
+func (c *process) write() {
+	defer c.lanes.Done()
+	for {
+		c.mu.Lock()
+		for len(c.queue) == 0 && !c.ended {
+			c.wake.Wait()
+		}
+		if len(c.queue) == 0 {
+			c.mu.Unlock()
+			break
+		}
+		next := c.queue[0]
+		c.queue = c.queue[1:]
+		c.mu.Unlock()
+		next.sent <- c.writeLine(next.line)
+	}
+	c.rec.End(tap.ToServer)
+	c.rec.Note(tap.Event{Name: tap.EventEOF, Lane: tap.ToServer.String()})
+	c.server.Stdin.Close()
+}
+
+// writeLine records a line and writes it (law 3).
+func (c *process) writeLine(line []byte) error {
+	for len(line) > 0 {
+		room := c.rec.Room(tap.ToServer)
+		n := copy(room, line)
+		c.rec.Record(tap.ToServer, n)
+		if _, err := c.server.Stdin.Write(room[:n]); err != nil {
+			return err
+		}
+		line = line[n:]
+	}
+	return nil
+}
+
+// read reads a lane of the server's to its end.
+func (c *process) read(lane tap.Lane, from *os.File) {
+	defer c.lanes.Done()
+	defer from.Close()
+	var split tap.Splitter
+	var line []byte
+	for {
+		room := c.rec.Room(lane)
+		n, err := from.Read(room)
+		if n > 0 {
+			c.rec.Record(lane, n)
+		}
+		for chunk := room[:n]; lane == tap.ToClient && len(chunk) > 0; {
+			k, cut := split.Next(chunk)
+			line = append(line, chunk[:k]...)
+			chunk = chunk[k:]
+			if cut == tap.CutFrame {
+				c.message(line)
+				line = nil
+			}
+		}
+		if err == nil {
+			continue
+		}
+		e := tap.Event{Name: tap.EventEOF, Lane: lane.String()}
+		if !errors.Is(err, io.EOF) {
+			e.Error = err.Error()
+		}
+		c.rec.End(lane)
+		c.rec.Note(e)
+		break
+	}
+	if lane == tap.ToClient {
+		c.message(line)
+		c.to <- event{gone: true, err: c.why()}
+	}
+}
+
+// message hands over a line that is one.
+func (c *process) message(line []byte) {
+	if len(bytes.TrimSpace(line)) > 0 {
+		c.to <- event{raw: line}
+	}
+}
+
+// why says how the server's stdout came to its end.
+func (c *process) why() error {
+	select {
+	case <-c.server.Ended():
+		code, signal := c.server.Status()
+		if signal != "" {
+			return fmt.Errorf("the server was ended by %s", signal)
+		}
+		return fmt.Errorf("the server ended with status %d", code)
+	case <-time.After(graceTerm):
+		return errors.New("the server closed its stdout")
+	}
+}
+
+// close ends the server as clients do: the end of its stdin, SIGTERM, SIGKILL.
+func (c *process) close() (killed string) {
+	if c.server == nil {
+		return ""
+	}
+	c.closeSend()
+	for _, end := range []struct {
+		grace time.Duration
+		by    func() (string, error)
+	}{{graceEOF, c.server.Terminate}, {graceTerm, c.server.Kill}} {
+		select {
+		case <-c.server.Ended():
+			continue
+		case <-time.After(end.grace):
+		case <-c.ctx.Done(): // nobody waits any more
+		}
+		if name, _ := end.by(); name != "" {
+			killed = name
+			c.rec.Note(tap.Event{Name: tap.EventSignal, Signal: name})
+		}
+	}
+	<-c.server.Ended()
+	c.drain()
+	code, signal := c.server.Status()
+	c.rec.Note(tap.Event{Name: tap.EventExit, Code: &code, Signal: signal})
+	return killed
+}
+
+// drain waits for the end of the lanes. Others whom the server started may hold them
+// open: those are not waited for.
+func (c *process) drain() {
+	done := make(chan struct{})
+	go func() { c.lanes.Wait(); close(done) }()
+	select {
+	case <-done:
+		return
+	case <-time.After(graceEOF):
+	}
+	_, _ = c.server.Kill()
+	past := time.Now().Add(-time.Second)
+	for _, f := range []*os.File{c.server.Stdin, c.server.Stdout, c.server.Stderr} {
+		_ = f.SetDeadline(past)
+	}
+	<-done
+}

@@ -1,0 +1,260 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// handle takes what the connection tells.
+func (p *player) handle(e event) {
+	switch {
+	case e.gone:
+		p.lost(e.err)
+	case e.err != nil && e.about != "":
+		p.refused(e.about, e.err)
+	case e.err != nil:
+		p.opt.Note(Note{Kind: NoteRefused, Text: e.err.Error()})
+	default:
+		m := tap.Peek(e.raw)
+		p.take(e, &m)
+	}
+}
+
+// take takes a message.
+func (p *player) take(e event, m *tap.Message) {
+	switch m.Kind {
+	case tap.Batch:
+		for i := range m.Batch {
+			p.take(e, &m.Batch[i])
+		}
+	case tap.Response, tap.ErrorResponse:
+		if f := p.flown(e.about, m); f != nil {
+			p.landed(f, m)
+		}
+	case tap.Notification:
+		p.heard(m)
+		p.notified(m)
+	case tap.Request:
+		p.heard(m)
+		p.question(m)
+	}
+}
+
+// flown finds the request that an answer is for: of several with that id the one
+// whose exchange it is on, else the oldest. An error without an id is for its
+// exchange.
+func (p *player) flown(about string, m *tap.Message) *flight {
+	id := string(m.ID)
+	if id == "" || id == "null" {
+		id = about
+	}
+	list := p.flights[idKey(id)]
+	if len(list) == 0 {
+		return nil
+	}
+	f := list[0]
+	p.land(f)
+	return f
+}
+
+// land takes a request out of those that wait.
+func (p *player) land(f *flight) {
+	f.over = true
+	list := p.flights[idKey(f.id)]
+	if i := slices.Index(list, f); i >= 0 {
+		list = slices.Delete(list, i, i+1)
+	}
+	if len(list) == 0 {
+		delete(p.flights, idKey(f.id))
+	} else {
+		p.flights[idKey(f.id)] = list
+	}
+}
+
+// landed takes the answer to a request.
+func (p *player) landed(f *flight, m *tap.Message) {
+	if f.ask < 0 {
+		f.result, f.code = bytes.Clone(m.Result), m.ErrorCode
+		return
+	}
+	a := &p.plan.asks[f.ask]
+	if f.method == "tools/list" {
+		p.learnFields(m.Result)
+	}
+	if f.method == "initialize" {
+		if v, ok := textOf(lookup(m.Result, "protocolVersion")); ok {
+			p.agree(tap.Revision(v))
+		}
+	}
+	if m.ResultType == "input_required" && p.required(f, a, m) {
+		return
+	}
+	if p.asks[f.ask] == waiting {
+		p.set(f.ask, answered)
+	}
+	if status, ok := textOf(lookup(m.Result, "status")); ok && terminal(status) {
+		if id, ok := textOf(lookup(m.Result, "taskId")); ok {
+			p.ended[id] = true
+		}
+	}
+	if !a.mints {
+		return
+	}
+	if recorded, err := p.load(a.answer); err == nil {
+		p.values.learn(recorded.Result, m.Result)
+	}
+}
+
+// agree takes the revision that the server agreed to.
+func (p *player) agree(v tap.Revision) {
+	p.voice.agreed = v
+	if p.voice.changes && v != p.voice.speaks {
+		p.opt.Note(Note{Kind: NoteVersion, Method: "initialize", Text: fmt.Sprintf("the server speaks %s, not %s", v, p.voice.speaks)})
+	}
+}
+
+// notified looks at a notification for what somebody waits for.
+func (p *player) notified(m *tap.Message) {
+	if m.Method != "notifications/subscriptions/acknowledged" {
+		return
+	}
+	id := lookup(m.Params, "_meta", metaPrefix+"subscriptionId")
+	for _, f := range p.flights[idKey(string(id))] {
+		if f.method != "subscriptions/listen" {
+			continue
+		}
+		if f.acknowledged = true; f.ask >= 0 && p.voice.crosses && p.asks[f.ask] == waiting {
+			p.set(f.ask, answered)
+		}
+	}
+}
+
+// refused takes the news that a request will not be answered.
+func (p *player) refused(id string, err error) {
+	list := p.flights[idKey(id)]
+	if len(list) == 0 {
+		return
+	}
+	f := list[0]
+	p.land(f)
+	if f.ask < 0 {
+		p.opt.Note(Note{Kind: NoteRefused, Method: f.method, Text: fmt.Sprintf("%s was not answered: %v", f.method, err)})
+		return
+	}
+	a := &p.plan.asks[f.ask]
+	if p.asks[f.ask] == waiting {
+		p.set(f.ask, failed)
+		p.note(NoteRefused, a, fmt.Sprintf("%s was not answered: %v", p.name(a), err))
+	}
+}
+
+// lost takes the news that the server is gone.
+func (p *player) lost(err error) {
+	if p.gone != nil {
+		return
+	}
+	p.gone = err
+	waits := 0
+	for i := range p.asks {
+		if p.asks[i] == waiting {
+			p.set(i, failed)
+			if p.plan.asks[i].answer != (tap.Ref{}) {
+				waits++
+			}
+		}
+	}
+	if !p.more() && waits == 0 {
+		return // as it may: nothing was to come
+	}
+	text := err.Error()
+	if waits > 0 {
+		text += fmt.Sprintf(" while %d %s for an answer", waits, map[bool]string{true: "request waited", false: "requests waited"}[waits == 1])
+	}
+	p.opt.Note(Note{Kind: NoteDied, Text: text})
+}
+
+// more reports whether there is something to be sent or waited for.
+func (p *player) more() bool {
+	for i := p.at + 1; i < len(p.plan.steps); i++ {
+		if k := p.plan.steps[i].kind; k == stepSend || k == stepAwait {
+			return true
+		}
+	}
+	return false
+}
+
+// closed reports whether a call of the recording has its answer by now.
+func (p *player) closed(call tap.Ref) bool {
+	if call == (tap.Ref{}) {
+		return false
+	}
+	return p.waits[call] == 0
+}
+
+// set changes how far a request is.
+func (p *player) set(n int, to progress) {
+	call := p.plan.asks[n].call
+	if p.asks[n] == waiting {
+		if p.waits[call]--; p.waits[call] == 0 {
+			delete(p.waits, call)
+			p.over(call)
+		}
+	}
+	if p.asks[n] = to; to == waiting {
+		p.waits[call]++
+	}
+}
+
+// A said is a recorded message, its bytes, and how it stood on stdio, nil if it did
+// not stand there by itself.
+type said struct {
+	*tap.Message
+	raw, line []byte
+}
+
+// load loads a recorded message: of a batch the element.
+func (p *player) load(ref tap.Ref) (said, error) {
+	f, err := p.plan.load(ref.Seq)
+	if err != nil {
+		return said{}, err
+	}
+	if !f.Whole() {
+		return said{}, fmt.Errorf("frame %d is too large to be sent again", ref.Seq)
+	}
+	m := tap.PeekFrame(&f)
+	raw := bytes.TrimSpace(tap.Payload(&f))
+	if m.Kind != tap.Batch {
+		x := said{&m, raw, nil}
+		if f.Form == tap.FormLine {
+			x.line = f.Raw
+		}
+		return x, nil
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil || ref.Index >= len(all) || ref.Index >= len(m.Batch) {
+		return said{}, fmt.Errorf("frame %d cannot be read as a batch", ref.Seq)
+	}
+	return said{&m.Batch[ref.Index], all[ref.Index], nil}, nil
+}
+
+// fly notes that a request is under way.
+func (p *player) fly(f *flight) *flight {
+	f.sent = time.Now()
+	key := idKey(f.id)
+	p.flights[key] = append(p.flights[key], f)
+	return f
+}
+
+// idKey is an id in the one spelling of it: servers may escape a text otherwise than
+// the client did. A text and a number stay different.
+func idKey(id string) string {
+	if text, ok := textOf([]byte(id)); ok {
+		return `"` + text
+	}
+	return id
+}

@@ -1,0 +1,252 @@
+package client
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// send sends what the client sent.
+func (p *player) send(s *step) error {
+	whole := s.batch && p.voice.batches()
+	switch {
+	case s.rides && whole:
+		return nil
+	case s.more > 0 && whole:
+		return p.sendBatch(s)
+	}
+	m, err := p.load(s.ref)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.role == tap.RoleCancel && m.Kind == tap.Notification && s.ask >= 0:
+		p.cancel(s, m)
+	case m.Kind == tap.Request && s.ask >= 0:
+		return p.request(s, m)
+	case m.Kind == tap.Notification:
+		p.notify(s, m)
+	default:
+		p.put(&outgoing{raw: m.raw, line: m.line, kind: m.Kind, refused: s.refused})
+	}
+	return nil
+}
+
+// sendBatch sends a frame with several messages as it is.
+func (p *player) sendBatch(s *step) error {
+	f, err := p.plan.load(s.ref.Seq)
+	if err != nil {
+		return err
+	}
+	out := &outgoing{raw: bytes.TrimSpace(tap.Payload(&f)), line: batchLine(&f), kind: tap.Batch}
+	for i := p.at; i < len(p.plan.steps) && p.plan.steps[i].ref.Seq == s.ref.Seq; i++ {
+		if x := &p.plan.steps[i]; x.kind == stepSend && x.ask >= 0 && x.role != tap.RoleCancel {
+			a := &p.plan.asks[x.ask]
+			p.set(x.ask, waiting)
+			p.fly(&flight{id: a.id, method: a.method, ask: x.ask})
+			out.id = a.id
+		}
+	}
+	p.put(out)
+	return nil
+}
+
+// batchLine is how a batch stood on stdio, nil if it did not.
+func batchLine(f *tap.Frame) []byte {
+	if f.Form != tap.FormLine {
+		return nil
+	}
+	return f.Raw
+}
+
+// request sends a request, unless it cannot be said or need not be.
+func (p *player) request(s *step, m said) error {
+	a := &p.plan.asks[s.ask]
+	if p.voice.crosses {
+		return p.translated(s, m.Message)
+	}
+	if !p.voice.asks(m.Method) {
+		p.untold(s.ask)
+		return nil
+	}
+	params, ok := p.ready(s.ask, m.Params)
+	if !ok {
+		p.set(s.ask, skipped)
+		return nil
+	}
+	if p.voice.changes && p.voice.speaks != tap.Rev20251125 {
+		params = withoutTask(params)
+	}
+	out := &outgoing{raw: m.raw, line: m.line, kind: tap.Request, id: a.id, method: m.Method}
+	if !bytes.Equal(params, m.Params) {
+		out.raw, out.line = edit(m.raw, params, "params"), nil
+	}
+	if p.voice.renames(m.Method) {
+		out.raw, out.line = edit(out.raw, quoted(string(p.voice.speaks)), "params", "protocolVersion"), nil
+	}
+	p.launch(s.ask, out)
+	return nil
+}
+
+// ready completes the params of a recorded request with what the live server gave.
+// It is not ok if the request is not to be sent.
+func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
+	a := &p.plan.asks[n]
+	if a.role == tap.RoleAgain && !isPoll(a.method) {
+		c := p.chains[a.call]
+		if c == nil {
+			p.note(NoteSkipped, a, p.name(a)+" was not sent again, since the server did not ask for input")
+			return nil, false
+		}
+		delete(p.chains, a.call)
+		return p.withChain(params, c), true
+	}
+	out, lacks := p.values.carry(params)
+	if lacks != "" {
+		p.note(NoteSkipped, a, fmt.Sprintf("%s was not sent, since the server gave no %s for it", p.name(a), lacks))
+		return nil, false
+	}
+	if a.method == "tasks/get" && !a.final {
+		if id, _ := textOf(lookup(out, "taskId")); p.ended[id] {
+			return nil, false // its task has ended earlier than in the recording
+		}
+	}
+	return out, true
+}
+
+// launch sends a recorded request.
+func (p *player) launch(n int, out *outgoing) *flight {
+	p.set(n, waiting)
+	if token := lookup(out.raw, "params", "_meta", "progressToken"); token != nil {
+		p.tokens[idKey(string(token))] = p.plan.asks[n].call
+	}
+	f := p.fly(&flight{id: out.id, method: out.method, ask: n})
+	p.complete(out)
+	if spelled := p.plan.asks[n].spelled; decoded(spelled) == decoded(out.name) {
+		out.name = spelled
+	}
+	p.put(out)
+	return f
+}
+
+// ask sends a request that was not recorded as it is.
+func (p *player) ask(f *flight, params []byte) {
+	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s`, f.id, quoted(f.method))
+	if params != nil {
+		raw = append(append(raw, `,"params":`...), params...)
+	}
+	raw = append(raw, '}')
+	p.put(p.complete(&outgoing{raw: raw, kind: tap.Request, id: f.id, method: f.method}))
+}
+
+// own asks for something that was not recorded and waits for the answer, nil if
+// there is none or it is an error.
+func (p *player) own(method string, params []byte) []byte {
+	f := p.fly(&flight{id: p.freshID(), method: method, ask: -1})
+	p.ask(f, params)
+	if !p.until(func() bool { return f.over }, p.opt.Timeout) && p.ctx.Err() == nil && p.gone == nil {
+		p.opt.Note(Note{Kind: NoteTimeout, Method: method, Text: fmt.Sprintf("%s was not answered within %v", method, p.opt.Timeout)})
+	}
+	return f.result
+}
+
+func (p *player) freshID() string {
+	p.fresh++
+	return strconv.FormatInt(p.fresh-1, 10)
+}
+
+// notify sends a notification.
+func (p *player) notify(s *step, m said) {
+	if !p.voice.says(m.Method) {
+		return
+	}
+	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: tap.Notification, method: m.Method, refused: s.refused}))
+	if m.Method == "notifications/initialized" {
+		p.conn.opened(p.ctx, p.voice.agreed, p.plan.standing || !p.plan.http)
+	}
+}
+
+// cancel sends the cancellation of a request. Where requests have exchanges of their
+// own in 2026-07-28, to break one off is to cancel (basic/transports); a client that
+// was recorded there and said so all the same says it again.
+func (p *player) cancel(s *step, m said) {
+	if p.asks[s.ask] == unsent || p.asks[s.ask] == skipped {
+		p.endListen(s.ask)
+		return
+	}
+	if !p.plan.http && p.voice.modern() && p.conn.hangUp(p.plan.asks[s.ask].id) {
+		return
+	}
+	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: tap.Notification, method: m.Method, refused: s.refused}))
+}
+
+// abandon breaks off a request, as the client did by breaking off its exchange.
+func (p *player) abandon(n int) {
+	a := &p.plan.asks[n]
+	switch {
+	case p.asks[n] != waiting && !(p.asks[n] == answered && a.method == "subscriptions/listen"):
+		p.endListen(n)
+	case p.conn.hangUp(a.id):
+	case p.voice.modern():
+		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, a.id)
+		p.put(p.complete(&outgoing{raw: raw, kind: tap.Notification, method: "notifications/cancelled"}))
+	}
+}
+
+// params are those of a recorded request with the live values.
+func (p *player) params(a *ask) ([]byte, error) {
+	m, err := p.load(a.ref)
+	if err != nil {
+		return nil, err
+	}
+	params, _ := p.values.carry(m.Params)
+	if p.voice.crosses && p.voice.modern() {
+		params = p.withMeta(params)
+	}
+	return params, nil
+}
+
+// complete puts beside a message what HTTP needs to know of it (2026-07-28
+// basic/transports/streamable-http).
+func (p *player) complete(out *outgoing) *outgoing {
+	params := lookup(out.raw, "params")
+	if v, ok := textOf(lookup(params, "_meta", metaVersion)); ok {
+		out.version = v
+		out.name, out.fields = p.headers(out.method, params)
+	} else if out.kind == tap.Notification && p.voice.modern() {
+		out.version = string(p.voice.speaks) // its header says it all the same
+	}
+	return out
+}
+
+// put hands a message to the connection and handles what comes until the server has
+// it.
+func (p *player) put(out *outgoing) {
+	if p.gone != nil {
+		return
+	}
+	sent := p.conn.post(out)
+	timer := time.NewTimer(p.opt.Timeout)
+	defer timer.Stop()
+	for {
+		select {
+		case err := <-sent:
+			if err != nil && out.id == "" && !out.refused {
+				p.opt.Note(Note{Kind: NoteRefused, Method: out.method, Text: fmt.Sprintf("%s was refused: %v", out.method, err)})
+			}
+			return
+		case e := <-p.events:
+			p.handle(e)
+			if p.gone != nil {
+				return
+			}
+		case <-timer.C:
+			return // whoever waits for the answer will tell
+		case <-p.ctx.Done():
+			return
+		}
+	}
+}

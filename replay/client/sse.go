@@ -1,0 +1,124 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// SSE makes a connection to a server on HTTP+SSE (2024-11-05 basic/transports). The
+// watcher is as for [HTTP].
+func SSE(url string, tap *Watcher) Conn { return &sseConn{httpConn: newHTTP(url, tap)} }
+
+// endpointPatience is how long a stream may take to name the endpoint.
+const endpointPatience = 30 * time.Second
+
+// A sseConn has one stream for all that the server says.
+type sseConn struct {
+	*httpConn
+	endpoint string
+}
+
+func (c *sseConn) open(ctx context.Context, to chan<- event) error {
+	if err := c.httpConn.open(ctx, to); err != nil {
+		return err
+	}
+	named := make(chan error, 1)
+	c.work.Go(func() { c.listen(named) })
+	select {
+	case err := <-named:
+		return err
+	case <-time.After(endpointPatience):
+		return errors.New("the server's stream names no endpoint")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// listen reads the stream. Named tells when there is an endpoint, or why there is
+// none.
+func (c *sseConn) listen(named chan<- error) {
+	res, err := c.get(c.ctx, "")
+	if err != nil {
+		named <- unwrapped(err)
+		return
+	}
+	defer res.Body.Close()
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		named <- refusal(res.Status+" to the GET of a stream", nil)
+		return
+	}
+	known := false
+	err = readEvents(res.Body, func(e serverEvent) {
+		switch {
+		case e.name == "endpoint" && !known:
+			known = true
+			named <- c.name(string(e.data))
+		case e.name != "endpoint" && e.data != nil:
+			c.tell(event{raw: e.data})
+		}
+	})
+	if !known {
+		named <- errors.New("the server's stream ended before it named an endpoint")
+	}
+	if err == nil {
+		err = errors.New("the server ended its stream")
+	}
+	c.tell(event{gone: true, err: unwrapped(err)})
+}
+
+// name takes the endpoint, whose URL may be relative to that of the stream.
+func (c *sseConn) name(endpoint string) error {
+	base, err := url.Parse(c.url)
+	if err != nil {
+		return err
+	}
+	at, err := base.Parse(endpoint)
+	if err != nil {
+		return fmt.Errorf("the endpoint cannot be read: %w", err)
+	}
+	c.endpoint = at.String()
+	return nil
+}
+
+func (c *sseConn) post(m *outgoing) <-chan error {
+	sent := make(chan error, 1)
+	c.work.Go(func() {
+		err := c.send(m)
+		if err != nil && m.id != "" {
+			c.tell(event{about: m.id, err: err})
+		}
+		sent <- err
+	})
+	return sent
+}
+
+// send posts a message. What it is answered with comes on the stream.
+func (c *sseConn) send(m *outgoing) error {
+	req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.endpoint, bytes.NewReader(m.raw))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := c.client.Do(req)
+	if err != nil {
+		return unwrapped(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	if err == nil && res.StatusCode >= 300 {
+		err = refusal(res.Status, body)
+	}
+	return err
+}
+
+func (c *sseConn) opened(context.Context, tap.Revision, bool) {}
+func (c *sseConn) hangUp(string) bool                         { return false }

@@ -1,0 +1,243 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// answering serves with a function that gets the method and the id of each message
+// and returns what to say, "" for nothing. An error ends the server.
+func answering(fn func(method, id, raw string) (string, error)) func(io.Reader, io.Writer) {
+	return func(in io.Reader, out io.Writer) {
+		r := bufio.NewReader(in)
+		for {
+			raw, err := r.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			_ = json.Unmarshal(raw, &m)
+			text, err := fn(m.Method, string(m.ID), string(raw))
+			if text != "" {
+				if _, err := io.WriteString(out, text); err != nil {
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+const opening = `
+>{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"tester","version":"1"}}}
+{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"subject","version":"1.0.0"}}}
+>{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+const twoCalls = opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
+{"jsonrpc":"2.0","id":2,"result":{"content":[]}}
+>{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"b"}}
+{"jsonrpc":"2.0","id":3,"result":{"content":[]}}
+`
+
+func result(id string) string {
+	return fmt.Sprintf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[],\"protocolVersion\":\"2025-11-25\"}}\n", id)
+}
+
+// slow makes all answers but that to the call of a take a minute in the recording,
+// where the timeout is short: so it is short for that call alone.
+func slow(frames []tap.Frame, timeout time.Duration) []tap.Frame {
+	at := time.Duration(0)
+	for i := range frames {
+		if m := tap.PeekFrame(&frames[i]); timeout < time.Minute && m.Kind == tap.Response && string(m.ID) != "2" {
+			at += time.Minute
+		}
+		at += time.Millisecond
+		frames[i].At = at
+	}
+	return frames
+}
+
+// TestTrouble: servers that do not do what servers do.
+func TestTrouble(t *testing.T) {
+	leave := errors.New("leave")
+	for name, c := range map[string]struct {
+		frames  string
+		timeout time.Duration
+		serve   func(method, id, raw string) (string, error)
+		want    []string
+		sent    string // what must be sent all the same
+	}{
+		"dies": {twoCalls, time.Minute, func(method, id, _ string) (string, error) {
+			if method == "tools/call" {
+				return "", leave
+			}
+			return result(id), nil
+		}, []string{"died: unexpected EOF while 1 request waited for an answer", "unsent: tools/call b (#6) was not sent"}, `"name":"a"`},
+		"dies at once": {twoCalls, time.Minute, func(string, string, string) (string, error) { return "", leave },
+			[]string{"died: unexpected EOF while 1 request waited for an answer", "unsent: 2 requests were not sent, from tools/call a (#4) on"}, "initialize"},
+		"hangs": {twoCalls, 50 * time.Millisecond, func(method, id, raw string) (string, error) {
+			if strings.Contains(raw, `"name":"a"`) || id == "" {
+				return "", nil
+			}
+			return result(id), nil
+		}, []string{"timeout: tools/call a (#4) was not answered within"}, `"name":"b"`},
+		"asks something new": {twoCalls, time.Minute, func(_, id, raw string) (string, error) {
+			if strings.Contains(raw, `"name":"a"`) {
+				return `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?"}}` + "\n", nil
+			}
+			if id == `"q"` {
+				return result("2"), nil
+			}
+			if id == "" {
+				return "", nil
+			}
+			return result(id), nil
+		}, []string{"unknown: the server asked elicitation/create Sure?, which was never recorded"}, `"id":"q","error":{"code":-32601`},
+		"says nonsense": {twoCalls, time.Minute, func(_, id, _ string) (string, error) {
+			if id == "" {
+				return "", nil
+			}
+			return "\x1b[2Jbanner\n[[[[\n\xff\xfe\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n" + strings.Repeat("[", 100000) + "\n" + result(id), nil
+		}, nil, `"name":"b"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opt := patient()
+			opt.Timeout = c.timeout
+			said := notes(&opt)
+			got := bodies(play(t, planned(slow(lines(c.frames), c.timeout), nil), opt, answering(c.serve)))
+			if len(*said) != len(c.want) {
+				t.Errorf("notes %q, want %q", *said, c.want)
+			}
+			for i, w := range c.want {
+				if i < len(*said) && !strings.HasPrefix((*said)[i], w) {
+					t.Errorf("note %q, want %q", (*said)[i], w)
+				}
+			}
+			if !strings.Contains(got, c.sent) {
+				t.Errorf("not sent: %s\n%s", c.sent, got)
+			}
+		})
+	}
+}
+
+// TestMinted: what the server makes up is carried, and what it does not give is not
+// asked for.
+func TestMinted(t *testing.T) {
+	frames := lines(opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+{"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"c1"}}
+>{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"c1"}}
+{"jsonrpc":"2.0","id":3,"result":{"tools":[],"nextCursor":"c2"}}
+>{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{"cursor":"c2"}}
+{"jsonrpc":"2.0","id":4,"result":{"tools":[]}}
+>{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"a","task":{}}}
+{"jsonrpc":"2.0","id":5,"result":{"task":{"taskId":"t1","status":"working"}}}
+>{"jsonrpc":"2.0","id":6,"method":"tasks/get","params":{"taskId":"t1"}}
+{"jsonrpc":"2.0","id":6,"result":{"taskId":"t1","status":"completed"}}
+>{"jsonrpc":"2.0","id":7,"method":"tasks/result","params":{"taskId":"t1"}}
+{"jsonrpc":"2.0","id":7,"result":{"content":[]}}
+`)
+	polls := 0
+	serve := func(method, id, raw string) (string, error) {
+		answer := `{"content":[]}`
+		switch {
+		case id == "":
+			return "", nil
+		case id == "2":
+			answer = `{"tools":[],"nextCursor":"live \u00e9"}`
+		case method == "tools/call":
+			answer = `{"task":{"taskId":"live-task","status":"working"}}`
+		case method == "tasks/get":
+			if polls++; polls < 3 {
+				answer = `{"taskId":"live-task","status":"working"}`
+			} else {
+				answer = `{"taskId":"live-task","status":"completed"}`
+			}
+		}
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":` + answer + "}\n", nil
+	}
+	opt := patient()
+	said := notes(&opt)
+	got := bodies(play(t, planned(frames, nil), opt, answering(serve)))
+	if len(*said) != 1 || (*said)[0] != "skipped: tools/list c2 (#8) was not sent, since the server gave no cursor for it" {
+		t.Errorf("notes %q", *said)
+	}
+	for _, want := range []string{`{"cursor":"live é"}`, `"id":6,"method":"tasks/get","params":{"taskId":"live-task"}`, `"method":"tasks/result","params":{"taskId":"live-task"}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not sent: %s\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "c2") || polls != 3 {
+		t.Errorf("%d polls\n%s", polls, got)
+	}
+}
+
+// TestOnly: a part of a session is played with what it depends on.
+func TestOnly(t *testing.T) {
+	frames := lines(opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+{"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"c1"}}
+>{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}
+{"jsonrpc":"2.0","id":3,"result":{"content":[]}}
+>{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{"cursor":"c1"}}
+{"jsonrpc":"2.0","id":4,"result":{"tools":[]}}
+`)
+	only := func(f *tap.Frame) bool { return strings.Contains(string(f.Raw), `"cursor":"c1"`) }
+	got := play(t, planned(frames, only), patient(), mocked(t, frames))
+	var sent []string
+	for i := range got {
+		if got[i].Lane == tap.ToServer {
+			m := tap.PeekFrame(&got[i])
+			sent = append(sent, m.Method+string(m.ID))
+		}
+	}
+	if want := "initialize1 notifications/initialized tools/list2 tools/list4"; strings.Join(sent, " ") != want {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+}
+
+// TestRecordedPace: the recorded time passes, if it is asked for.
+func TestRecordedPace(t *testing.T) {
+	frames := lines(twoCalls)
+	for i := range frames {
+		frames[i].At = time.Duration(i) * 20 * time.Millisecond
+	}
+	opt := patient()
+	opt.Pace = replay.Recorded
+	began := time.Now()
+	play(t, planned(frames, nil), opt, mocked(t, frames))
+	if took := time.Since(began); took < 60*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestInterrupted: who does not want to wait any more need not.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	silent := answering(func(method, _, _ string) (string, error) {
+		cancel()
+		return "", nil
+	})
+	err := Play(ctx, planned(lines(twoCalls), nil), &wire{serve: silent}, patient())
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// WebSocket makes a connection to a server on a WebSocket, one message a text frame,
+// as some SDKs speak it. No revision has that transport.
+func WebSocket(url string) Conn { return &webSocket{url: url} }
+
+// A webSocket is a connection on a WebSocket.
+type webSocket struct {
+	url  string
+	to   chan<- event
+	ctx  context.Context
+	sock *websocket.Conn
+	work sync.WaitGroup
+	mu   sync.Mutex // one writes at a time
+}
+
+func (c *webSocket) open(ctx context.Context, to chan<- event) error {
+	d := websocket.Dialer{Subprotocols: []string{"mcp"}, HandshakeTimeout: endpointPatience}
+	sock, res, err := d.DialContext(ctx, c.url, nil)
+	if err != nil {
+		if res != nil {
+			return fmt.Errorf("the server does not open a WebSocket: %w", refusal(res.Status, nil))
+		}
+		return unwrapped(err)
+	}
+	c.ctx, c.to, c.sock = ctx, to, sock
+	c.work.Go(c.read)
+	return nil
+}
+
+func (c *webSocket) read() {
+	for {
+		_, raw, err := c.sock.ReadMessage()
+		e := event{raw: raw}
+		if err != nil {
+			e = event{gone: true, err: errors.New("the server closed the WebSocket")}
+		}
+		select {
+		case c.to <- e:
+		case <-c.ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *webSocket) post(m *outgoing) <-chan error {
+	sent := make(chan error, 1)
+	c.work.Go(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		sent <- c.sock.WriteMessage(websocket.TextMessage, m.raw)
+	})
+	return sent
+}
+
+func (c *webSocket) opened(context.Context, tap.Revision, bool) {}
+func (c *webSocket) hangUp(string) bool                         { return false }
+func (c *webSocket) closeSend()                                 {}
+
+func (c *webSocket) close() string {
+	if c.sock == nil {
+		return ""
+	}
+	c.mu.Lock()
+	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	_ = c.sock.WriteControl(websocket.CloseMessage, bye, time.Now().Add(graceEOF))
+	c.mu.Unlock()
+	_ = c.sock.SetReadDeadline(time.Now().Add(graceEOF)) // the server says goodbye too
+	c.work.Wait()
+	c.sock.Close()
+	return ""
+}
