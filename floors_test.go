@@ -35,6 +35,10 @@ var floors = map[string]floor{
 	// What makes strangers' text fit for a person to read, in one place, so that
 	// a terminal and a transcript agree about it.
 	"tap/printable": {never: pure},
+	"tap/ndjson": {
+		ours:  []string{"tap", "tap/printable"},
+		never: pure,
+	},
 	"tap/transcript": {
 		ours:  []string{"tap", "tap/printable"},
 		third: []string{"golang.org/x/tools/txtar"},
@@ -69,6 +73,9 @@ var floors = map[string]floor{
 			"os/exec":  "it stands between connections",
 		},
 	},
+	// Conversations of raw bytes, for the tests of everything that an HTTP tap's
+	// recording goes through.
+	"internal/rawtalk": {},
 	"store": {
 		ours: []string{"tap"},
 		// S2 is the store's second door: segments are compressed, because the
@@ -83,6 +90,14 @@ var floors = map[string]floor{
 	"replay": {
 		ours:  []string{"tap"},
 		never: pure,
+	},
+	"replay/client": {
+		ours: []string{"tap", "tap/stdio", "replay"},
+		// One file speaks WebSocket.
+		third: []string{"github.com/gorilla/websocket"},
+		never: map[string]string{
+			"os/exec": "package tap/stdio starts servers, as execvp finds them",
+		},
 	},
 	// How two values of JSON differ, and the only door for go-diff, which is good
 	// for the words of a line and for nothing larger.
@@ -100,25 +115,55 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"mock": {
-		ours: []string{"tap", "replay"},
+		ours:  []string{"tap", "replay"},
+		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os/exec": "it is the server: whoever wants one starts it",
 		},
 	},
+	// Where package mock gets its frames from when they are in a file.
+	"mock/recorded": {ours: []string{"tap", "tap/ndjson", "tap/transcript", "store", "replay", "mock"}},
+	// What tests in Go use. It is no part of the program, so package testing is
+	// not either.
+	"mock/mocktest": {ours: []string{"tap/printable", "replay", "mock", "mock/recorded"}},
 	"demo": {
 		// The demo's server and client are what users have: the official SDK.
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"web": {
-		ours:  []string{"tap", "tap/filter", "tap/printable", "tap/view"},
+		ours:  []string{"tap", "tap/filter", "tap/printable", "tap/view", "diff/report"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os":      "recordings come from whoever provides a web.Source",
 			"os/exec": "the viewer only reads",
 		},
 	},
+	"export": {
+		ours:  []string{"tap", "tap/printable", "tap/view"},
+		never: pure,
+	},
+	"redact": {
+		ours:  []string{"tap"},
+		never: pure,
+	},
+	// The locks that a tap's goroutines need around it.
+	"redact/record": {
+		ours: []string{"tap", "redact"},
+		never: map[string]string{
+			"os":       "what goes to the disk goes through the recorder behind it",
+			"net/http": "it sees frames",
+		},
+	},
+	// It reads and writes files of the clients, and starts nothing.
+	"wrap": {
+		never: map[string]string{
+			"net/http": "it edits files",
+			"os/exec":  "it edits files",
+			"time":     "what it writes depends on the file alone",
+		},
+	},
 	"cmd/mcptap": {
-		ours: []string{"tap", "tap/filter", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "mock", "diff", "diff/report", "diff/tree", "demo", "web"},
+		ours: []string{"tap", "tap/filter", "tap/ndjson", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"iter"
 	"sync/atomic"
 
@@ -34,3 +35,6 @@ type oneReader struct{ r Reader }
 func (o *oneReader) Recordings() ([]Recording, error) { return nil, nil }
 func (o *oneReader) Open(string) (Reader, error)      { return o.r, nil }
 func (o *oneReader) Formats() []Format                { return nil }
+func (o *oneReader) Compare(context.Context, Side, Side) (*Comparison, error) {
+	return nil, nil
+}

@@ -27,6 +27,12 @@
 // yet are held, the first and the last of them; those of a call that is over
 // are not.
 //
+// # Two recordings
+//
+// Comparing is the business of whoever provides the [Source]: the page gets the
+// document of package diff/report, which is what `mcptap diff` says, and only
+// shows it.
+//
 // # Hostile traffic
 //
 // Anybody's bytes are recorded. Rows carry texts in which [printable.Escape] has

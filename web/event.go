@@ -78,17 +78,37 @@ func httpText(e *tap.Event) (about, fault string) {
 	case tap.EventDisconnect:
 		return by, e.Error
 	case tap.EventRequest:
-		return joinWords(" ", e.Method, e.Target), e.Error
+		return joinWords(", after ", joinWords(" ", e.Method, e.Target), headerOf(e, "Last-Event-ID")), e.Error
 	case tap.EventResponse:
-		status := joinWords(" ", fmt.Sprint(e.Status), e.Reason, by)
+		status := joinWords(" ", fmt.Sprint(e.Status), e.Reason)
+		if e.By == "tap" {
+			status += ", by mcptap itself"
+		}
 		if e.Status >= 400 {
-			return "", joinWords(", ", status, e.Error)
+			return "", joinWords(", ", status, e.Error, headerOf(e, "WWW-Authenticate"))
 		}
 		return status, e.Error
 	case tap.EventRewrite:
 		return joinWords(": ", e.What, joinWords(" became ", e.Before, e.After)), e.Error
 	case tap.EventEnd:
-		return by, e.Error
+		var size string
+		if e.BytesUp > 0 || e.BytesDown > 0 {
+			size = fmt.Sprintf("%d bytes up, %d down", e.BytesUp, e.BytesDown)
+		}
+		if e.HalfClosed {
+			by = "after the client hung up"
+		}
+		return joinWords(", ", size, by), e.Error
 	}
 	return "", e.Error
+}
+
+// headerOf is the first value of a header of an event, "" if there is none.
+func headerOf(e *tap.Event, name string) string {
+	for _, h := range e.Header {
+		if strings.EqualFold(h[0], name) {
+			return h[1]
+		}
+	}
+	return ""
 }

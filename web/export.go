@@ -8,10 +8,13 @@ import (
 )
 
 // pageFormat is the recording as a page of its own.
-var pageFormat = Format{Name: "html", About: "a page to look at, without mcptap", Type: "text/html; charset=utf-8"}
+var pageFormat = Format{Name: "html", Ext: "html", About: "a page to look at, without mcptap", Type: "text/html; charset=utf-8"}
 
 // formats are those of the source, and a page.
 func (s *Server) formats() []Format { return append(slices.Clone(s.source.Formats()), pageFormat) }
+
+// serveFormats is the handler of the forms in which recordings can be saved.
+func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) { answer(w, s.formats()) }
 
 // serveExport is the handler of a recording as a file.
 func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
@@ -33,13 +36,13 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", format.Type)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Content-Disposition", `attachment; filename="`+fileName(r.PathValue("key"))+"."+format.Name+`"`)
+	h.Set("Content-Disposition", `attachment; filename="`+fileName(r.PathValue("key"))+"."+format.Ext+`"`)
 	// An error after the first byte can only be told by a file that ends early,
 	// which whoever reads it notices.
 	cw := &countingWriter{w: w}
 	write := func() error { return reader.Export(r.Context(), cw, format.Name) }
 	if format.Name == pageFormat.Name {
-		write = func() error { return WriteSaved(r.Context(), cw, reader) }
+		write = func() error { return Offline(r.Context(), cw, reader) }
 	}
 	if err := write(); err != nil {
 		if cw.n == 0 {

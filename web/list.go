@@ -35,8 +35,12 @@ type recordingJSON struct {
 	Errors    uint64         `json:"errors"`
 	Last      uint64         `json:"last"`
 	Gaps      []tap.Range    `json:"gaps,omitempty"`
-	Duration  int64          `json:"duration"` // ns
-	Size      int64          `json:"size"`
+	// Sessions is 0 where there are no exchanges, which is one session;
+	// MoreSessions says that there are more.
+	Sessions     uint64 `json:"sessions,omitempty"`
+	MoreSessions bool   `json:"more_sessions,omitempty"`
+	Duration     int64  `json:"duration"` // ns
+	Size         int64  `json:"size"`
 }
 
 type partyJSON struct {
@@ -66,6 +70,7 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 		Frames: r.Tally.Frames, Bytes: r.Tally.Bytes, Errors: r.Tally.Errors, Last: r.Last,
 		Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Duration: int64(r.Duration), Size: r.Size,
 	}
+	j.Sessions, j.MoreSessions = r.Tally.Sessions.N()
 	for i, word := range h.Command {
 		if i == maxArgs {
 			j.Command = append(j.Command, "…")
@@ -89,6 +94,5 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	}
 	answer(w, struct {
 		Recordings []*recordingJSON `json:"recordings"`
-		Formats    []Format         `json:"formats"`
-	}{list, s.formats()})
+	}{list})
 }

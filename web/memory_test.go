@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -158,8 +159,15 @@ func (s *shelf) Open(key string) (Reader, error) {
 	return nil, fmt.Errorf("no recording: %w", fs.ErrNotExist)
 }
 
+func (s *shelf) Compare(_ context.Context, a, b Side) (*Comparison, error) {
+	return &Comparison{
+		Sessions: []*report.Sides{{V: 1, Summary: fmt.Sprintf("%v and %v are the same.", a, b)}},
+		Unpaired: []Unpaired{{Side: "b", Name: "second\x1b[31m"}},
+	}, nil
+}
+
 func (s *shelf) Formats() []Format {
-	return []Format{{Name: "ndjson", About: "all of it", Type: "application/x-ndjson"}}
+	return []Format{{Name: "ndjson", Ext: "ndjson", About: "all of it", Type: "application/x-ndjson"}}
 }
 
 // busy are frames as a busy session has them.

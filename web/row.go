@@ -113,6 +113,9 @@ func newRow(l *view.Line, of *view.Row) row {
 	}
 	if l.Event != nil {
 		about, fault := eventText(l.Event)
+		if l.Event.Name == tap.EventResponse && !l.Failed { // a refusal that means no harm
+			about, fault = joinWords(", ", about, fault), ""
+		}
 		r.About, r.Fault = brief(about), brief(fault)
 	}
 	if p.Call != (tap.Ref{}) || p.Kind != tap.Other && isMessage(l.Kind) {

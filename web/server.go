@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/mcptap/mcptap/tap/printable"
@@ -46,7 +47,10 @@ func NewServer(ctx context.Context, c Config) *Server {
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { writeAsset(w, r, "icon.svg") })
 	s.mux.HandleFunc("GET /{$}", s.servePage)
 	s.mux.HandleFunc("GET /r/{key}", s.servePage)
+	s.mux.HandleFunc("GET /compare", s.servePage)
 	s.mux.HandleFunc(api, s.private(s.serveList))
+	s.mux.HandleFunc("GET /api/compare", s.private(s.serveCompare))
+	s.mux.HandleFunc("GET /api/formats", s.private(s.serveFormats))
 	s.mux.HandleFunc("GET /api/filter", s.private(s.serveHelp))
 	s.mux.HandleFunc(api+"/{key}/complete", s.private(s.serveComplete))
 	s.mux.HandleFunc(api+"/{key}/stats", s.private(s.serveStats))
@@ -94,8 +98,9 @@ func (s *Server) Serve(l net.Listener) error {
 }
 
 // URL is the address that a person opens: of a recording, or of the list where
-// key is "". Addr is the listener's.
-func (s *Server) URL(addr net.Addr, key string) string {
+// key is "". Addr is the listener's; session is the only one that is shown at
+// first, 0 for all.
+func (s *Server) URL(addr net.Addr, key string, session int) string {
 	host := addr.String()
 	if h, port, err := net.SplitHostPort(host); err == nil {
 		if ip := net.ParseIP(h); ip != nil && ip.IsUnspecified() {
@@ -105,6 +110,9 @@ func (s *Server) URL(addr net.Addr, key string) string {
 	u := url.URL{Scheme: "http", Host: host, Path: "/", RawQuery: tokenParam + "=" + url.QueryEscape(s.guard.token)}
 	if key != "" {
 		u = *u.JoinPath("r", key)
+	}
+	if session > 0 {
+		u.RawQuery += "&q=session:" + strconv.Itoa(session)
 	}
 	return u.String()
 }

@@ -3,12 +3,14 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -171,6 +173,50 @@ func TestStats(t *testing.T) {
 	}
 	if n != 2000 {
 		t.Errorf("%d calls in the histogram %v", n, j.Histogram)
+	}
+	// Those of each group stand in the buckets of the whole, none is lost.
+	for _, g := range j.Groups {
+		n = 0
+		for _, calls := range g.Spread {
+			n += calls
+		}
+		if n != g.Calls || len(g.Spread) != len(j.Histogram) {
+			t.Errorf("%s: %d calls of %d in the buckets %v", g.Name, n, g.Calls, g.Spread)
+		}
+	}
+}
+
+// A call that takes longer than any that counts in the whole, as one within
+// another may, is in the last bucket.
+func TestSpread(t *testing.T) {
+	var l tap.Latencies
+	for _, d := range []time.Duration{time.Millisecond, 2 * time.Millisecond, time.Hour} {
+		l.Add(d)
+	}
+	got := spread(&l, []bucketJSON{{Below: int64(time.Microsecond)}, {Below: int64(10 * time.Millisecond)}, {Below: int64(time.Second)}})
+	if fmt.Sprint(got) != "[0 2 1]" {
+		t.Errorf("%v", got)
+	}
+	if got := spread(&l, nil); got != nil {
+		t.Errorf("without buckets: %v", got)
+	}
+}
+
+func TestURL(t *testing.T) {
+	s := newTestServer(t, "")
+	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
+	for _, c := range []struct {
+		key     string
+		session int
+		want    string
+	}{
+		{"", 0, "http://127.0.0.1:80/?token=" + testToken},
+		{"1ee9dfb0", 0, "http://127.0.0.1:80/r/1ee9dfb0?token=" + testToken},
+		{"1ee9dfb0", 2, "http://127.0.0.1:80/r/1ee9dfb0?token=" + testToken + "&q=session:2"},
+	} {
+		if got := s.URL(addr, c.key, c.session); got != c.want {
+			t.Errorf("%s#%d: %s", c.key, c.session, got)
+		}
 	}
 }
 

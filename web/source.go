@@ -19,6 +19,9 @@ type Source interface {
 	Open(key string) (Reader, error)
 	// Formats names what [Reader.Export] can write.
 	Formats() []Format
+	// Compare compares two recordings, or sessions of them. It ends early when ctx
+	// does.
+	Compare(ctx context.Context, a, b Side) (*Comparison, error)
 }
 
 // A Reader reads one recording, which may still be growing. It holds nothing
@@ -43,8 +46,10 @@ type Reader interface {
 
 // A Format is a form in which a recording can be saved.
 type Format struct {
-	// Name is what [Reader.Export] takes, and the extension of the file.
+	// Name is what [Reader.Export] takes, Ext the extension of the file without
+	// its dot.
 	Name string `json:"name"`
+	Ext  string `json:"-"`
 	// About says in a few words what it is good for.
 	About string `json:"about"`
 	// Type is its media type.

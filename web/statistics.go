@@ -47,6 +47,8 @@ type groupJSON struct {
 	Max        int64  `json:"max"`
 	Up         int64  `json:"up"`
 	Down       int64  `json:"down"`
+	// Spread is how many took how long, in the buckets of the whole.
+	Spread []uint64 `json:"spread,omitempty"`
 }
 
 type callJSON struct {
@@ -120,15 +122,32 @@ func newStatsJSON(s *tap.Stats, end time.Duration) *statsJSON {
 		Slowest: callsJSON(s.Slowest()), Waiting: callsJSON(s.Waiting()),
 		Handshake: int64(s.Handshake.Max()), Useful: int64(s.Useful.Max()),
 	}
+	j.Histogram = histogram(&total.Latency)
 	for i, g := range s.Groups() {
 		if i == maxGroups {
 			j.MoreGroup = len(s.Groups()) - maxGroups
 			break
 		}
-		j.Groups = append(j.Groups, newGroupJSON(g))
+		one := newGroupJSON(g)
+		one.Spread = spread(&g.Latency, j.Histogram)
+		j.Groups = append(j.Groups, one)
 	}
-	j.Histogram = histogram(&total.Latency)
 	return j
+}
+
+// spread sorts latencies into buckets that are given. What is longer than all of
+// them, as a nested call may be, is in the last.
+func spread(l *tap.Latencies, buckets []bucketJSON) (all []uint64) {
+	var before uint64
+	for i, b := range buckets {
+		n := l.Below(time.Duration(b.Below))
+		if i == len(buckets)-1 {
+			n = l.Count()
+		}
+		all = append(all, n-before)
+		before = n
+	}
+	return all
 }
 
 func newGroupJSON(g *tap.StatsGroup) groupJSON {

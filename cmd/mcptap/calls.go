@@ -51,6 +51,9 @@ const (
 const (
 	partsWidth = 5
 	tookWidth  = latencyWidth + 1 // with the >
+	// leastCall is how much room the last column has before others go, leastBeside
+	// before even the word for how a call stands does.
+	leastCall, leastBeside = 20, 12
 	// maxIndentedCalls is how many levels of calls are indented.
 	maxIndentedCalls = 12
 )
@@ -80,8 +83,11 @@ func (t *callRows) untitled() { t.started = true }
 
 func (t *callRows) choose() {
 	t.has = [callColumns]bool{columnParts: !t.tree, columnCallTime: true, columnCallTook: !t.tree, columnStatus: !t.tree}
-	for i := 0; i < callColumns && t.width > 0 && t.width-t.fixed() < leastAbout; i++ {
+	for i := 0; i < columnStatus && t.width > 0 && t.width-t.fixed() < leastCall; i++ {
 		t.has[i] = false
+	}
+	if t.width > 0 && t.width-t.fixed() < leastBeside {
+		t.has[columnStatus] = false
 	}
 }
 

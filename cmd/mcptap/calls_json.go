@@ -25,7 +25,8 @@ type jsonCall struct {
 	Revision string `json:"revision,omitempty"`
 	Status   string `json:"status"` // see tap.CallStatus
 	// Answer settled the call, Latency is how long that took. One that is not
-	// settled has waited for Waited at the end of the recording.
+	// settled has waited for Waited at the end of the recording, or when it was
+	// lost (the note stream_ended).
 	Answer      *tap.Ref `json:"answer,omitempty"`
 	Latency     *int64   `json:"latency_ns,omitempty"`
 	Waited      *int64   `json:"waited_ns,omitempty"`
@@ -109,6 +110,9 @@ func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 	if took := int64(c.End - c.At); c.Status.Settled() {
 		j.Latency = &took
 	} else {
+		if c.End != 0 { // it was lost then
+			end = c.End
+		}
 		waited := int64(max(end-c.At, 0))
 		j.Waited = &waited
 	}

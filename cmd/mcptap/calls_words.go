@@ -17,6 +17,14 @@ type callMark struct {
 
 // markOf returns the mark of a call; live says that more may come.
 func markOf(c *tap.Call, live bool) callMark {
+	switch {
+	case c.Notes&tap.NoteChallenged != 0 && c.Status == tap.CallError:
+		return callMark{"?", "challenged", boldCyan}
+	case c.Notes&tap.NoteRefused != 0 && c.Status == tap.CallError:
+		return callMark{"✗", "refused", boldRed}
+	case c.Notes&tap.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
+		return callMark{"✗", "no answer", boldRed}
+	}
 	switch c.Status {
 	case tap.CallDone:
 		return callMark{"✓", "done", green}
@@ -49,6 +57,9 @@ const markWidth = len("x wants input")
 func callTook(c *tap.Call, end time.Duration) string {
 	if c.Status.Settled() {
 		return formatDuration(c.End - c.At)
+	}
+	if c.End != 0 { // it was lost then
+		end = c.End
 	}
 	return ">" + formatDuration(max(end-c.At, 0))
 }
@@ -102,6 +113,10 @@ var noteWords = []string{
 	"requestState lost",
 	"the cancellation was refused",
 	"lost sight of",
+	"", // the status of the response is told
+	"asks for authorization",
+	"", // see cancelWords
+	"its stream ended",
 }
 
 // cancelWords says who cancelled a call, and why; that it was cancelled stands
@@ -110,6 +125,9 @@ func cancelWords(c *tap.Call) string {
 	text := "by " + map[tap.Lane]string{tap.ToServer: "the client", tap.ToClient: "the server"}[c.CancelledBy]
 	if c.Status != tap.CallCancelled && c.Status != tap.CallCancelledLate {
 		text = "cancelled " + text
+	}
+	if c.Notes&tap.NoteHungUp != 0 {
+		text += ", which hung up"
 	}
 	return joinWords(": ", text, c.CancelReason)
 }

@@ -177,7 +177,7 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 	if err != nil {
 		return err
 	}
-	if err := o.write(a, &set); err != nil {
+	if err := o.write(a, &set, nil); err != nil {
 		return err
 	}
 	if set.Failed() {
@@ -186,22 +186,25 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 	return nil
 }
 
-// write writes the report where it is wanted.
-func (o *diffOptions) write(a *app, set *diffreport.Set) error {
+// write writes the report where it is wanted, after the head, nil for none.
+func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, palette) error) error {
 	to := func(w io.Writer, p palette, width int) error {
 		out := bufio.NewWriter(w)
 		var err error
+		if head != nil {
+			err = head(out, p)
+		}
 		switch o.format {
 		case "json":
-			err = diffreport.JSON(out, set)
+			err = errors.Join(err, diffreport.JSON(out, set))
 		case "markdown":
-			err = diffreport.Markdown(out, set)
+			err = errors.Join(err, diffreport.Markdown(out, set))
 		case "html":
-			err = diffreport.HTML(out, set)
+			err = errors.Join(err, diffreport.HTML(out, set))
 		case "junit":
-			err = diffreport.JUnit(out, set)
+			err = errors.Join(err, diffreport.JUnit(out, set))
 		default:
-			err = printDiff(out, p, width, set)
+			err = errors.Join(err, printDiff(out, p, width, set))
 		}
 		return errors.Join(err, out.Flush())
 	}

@@ -36,7 +36,7 @@ func (d *differ) directories(first, second string) error {
 			continue
 		}
 		later[a.label()] = same[1:]
-		if err := d.compared(a, same[0]); err != nil {
+		if err := d.both(a, same[0], nil); err != nil {
 			return err
 		}
 	}
@@ -47,18 +47,6 @@ func (d *differ) directories(first, second string) error {
 	}
 	d.set.Unpaired = append(alone, d.set.Unpaired...)
 	return nil
-}
-
-func (d *differ) compared(a, b *compared) error {
-	as, err := d.sessions(a)
-	if err != nil {
-		return err
-	}
-	bs, err := d.sessions(b)
-	if err != nil {
-		return err
-	}
-	return d.pairs(as, bs, nil)
 }
 
 // label is what recordings of two directories are paired by.

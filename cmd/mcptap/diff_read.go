@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
@@ -59,14 +60,6 @@ func (d *differ) recordings(first, second string, baselines []string) error {
 	if err != nil {
 		return err
 	}
-	as, err := d.sessions(a)
-	if err != nil {
-		return err
-	}
-	bs, err := d.sessions(b)
-	if err != nil {
-		return err
-	}
 	var more [][]*diff.Session
 	for _, name := range baselines {
 		c, err := d.open(name)
@@ -79,39 +72,96 @@ func (d *differ) recordings(first, second string, baselines []string) error {
 		}
 		more = append(more, sessions)
 	}
-	return d.pairs(as, bs, more)
+	return d.both(a, b, more)
 }
 
-// pairs compares the sessions of two recordings, the first with the first.
+// both compares the sessions of two recordings.
+func (d *differ) both(a, b *compared, baselines [][]*diff.Session) error {
+	as, err := d.sessions(a)
+	if err != nil {
+		return err
+	}
+	bs, err := d.sessions(b)
+	if err != nil {
+		return err
+	}
+	return d.pairs(as, bs, baselines)
+}
+
+// pairs compares the sessions of two recordings, each with its counterpart.
 func (d *differ) pairs(as, bs []*diff.Session, baselines [][]*diff.Session) error {
-	for i := range max(len(as), len(bs)) {
-		if i >= len(as) || i >= len(bs) {
-			rest, second := as, false
-			if i >= len(as) {
-				rest, second = bs, true
-			}
-			d.set.Unpaired = append(d.set.Unpaired, diffreport.Unpaired{Second: second, Name: rest[i].Name()})
+	others, alone := matched(as, bs)
+	bases := make([][]*diff.Session, len(baselines))
+	for k, b := range baselines {
+		bases[k], _ = matched(as, b)
+	}
+	for i, a := range as {
+		if others[i] == nil {
+			d.set.Unpaired = append(d.set.Unpaired, diffreport.Unpaired{Name: a.Name()})
 			continue
 		}
 		opt := d.opt
-		for _, b := range baselines {
-			if i < len(b) {
-				opt.Baselines = append(opt.Baselines, b[i])
+		for _, base := range bases {
+			if base[i] != nil {
+				opt.Baselines = append(opt.Baselines, base[i])
 			}
 		}
-		r, err := diff.Compare(as[i], bs[i], opt)
+		r, err := diff.Compare(a, others[i], opt)
 		if err != nil {
 			return err
 		}
 		d.set.Reports = append(d.set.Reports, r)
 	}
+	for _, b := range alone {
+		d.set.Unpaired = append(d.set.Unpaired, diffreport.Unpaired{Second: true, Name: b.Name()})
+	}
 	return nil
+}
+
+// matched finds the counterpart of each session, nil where there is none, and the
+// sessions that are left. Several clients of one server may come in any order, so
+// the first session of a client belongs to the first of one of the same name; what
+// is left then, the first to the first.
+func matched(as, bs []*diff.Session) (others, alone []*diff.Session) {
+	byClient := map[string][]*diff.Session{}
+	for _, b := range bs {
+		name := b.Side().Client.Name
+		byClient[name] = append(byClient[name], b)
+	}
+	others = make([]*diff.Session, len(as))
+	taken := map[*diff.Session]bool{}
+	for i, a := range as {
+		name := a.Side().Client.Name
+		if same := byClient[name]; len(same) > 0 {
+			others[i], byClient[name] = same[0], same[1:]
+			taken[same[0]] = true
+		}
+	}
+	for _, b := range bs {
+		if !taken[b] {
+			alone = append(alone, b)
+		}
+	}
+	for i := range as {
+		if others[i] == nil && len(alone) > 0 {
+			others[i], alone = alone[0], alone[1:]
+		}
+	}
+	return others, alone
 }
 
 // open finds what an argument means.
 func (d *differ) open(arg string) (*compared, error) {
 	if isTextFile(arg) {
 		return openText(arg)
+	}
+	name, after, _ := strings.Cut(arg, "#")
+	if number, err := strconv.Atoi(after); err == nil && number > 0 && isTextFile(name) {
+		c, err := openText(name)
+		if err == nil {
+			c.session = number
+		}
+		return c, err
 	}
 	dir, err := d.a.dataDir()
 	if err != nil {
@@ -208,8 +258,11 @@ func (c *compared) each(ctx context.Context, fn func(f *tap.Frame) error) error 
 }
 
 // sessions reads the sessions of a recording, in their order.
-func (d *differ) sessions(c *compared) ([]*diff.Session, error) {
-	r := sessionReader{compared: c, only: d.only, made: map[int]*diff.Session{}, held: frameCache{from: c, first: map[uint64]tap.Frame{}}}
+func (d *differ) sessions(c *compared) ([]*diff.Session, error) { return d.read(c, nil) }
+
+// read reads the sessions of a recording; see sessionReader.
+func (d *differ) read(c *compared, seen func(*tap.Frame, *tap.Message, bool)) ([]*diff.Session, error) {
+	r := sessionReader{compared: c, only: d.only, seen: seen, made: map[int]*diff.Session{}, held: frameCache{from: c, first: map[uint64]tap.Frame{}}}
 	if err := r.firstPass(d.ctx); err != nil {
 		return nil, err
 	}

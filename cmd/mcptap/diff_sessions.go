@@ -25,6 +25,9 @@ type sessionReader struct {
 	made     map[int]*diff.Session
 	all      []*diff.Session
 	held     frameCache
+	// seen, if set, is told each frame of a session, and whether it is one that
+	// the filter chose.
+	seen func(f *tap.Frame, m *tap.Message, marked bool)
 }
 
 // firstPass finds out what only later frames tell: of HTTP traffic which session
@@ -109,6 +112,9 @@ func (r *sessionReader) add(f *tap.Frame) error {
 	}
 	if number == 0 || r.session > 0 && number != r.session {
 		return nil // a page, a token: of no session
+	}
+	if r.seen != nil {
+		r.seen(f, m, marked)
 	}
 	s := r.made[number]
 	if s == nil {

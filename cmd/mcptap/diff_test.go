@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
 )
 
 // weatherDiff compares the two transcripts that the formats are tested with.
@@ -76,6 +78,46 @@ func TestWrapPieces(t *testing.T) {
 	for _, line := range wrapPieces(pieces, 1) {
 		if n := piecesWidth(line); n > 2 {
 			t.Errorf("%v takes %d columns", line, n)
+		}
+	}
+}
+
+// TestSessionsFindTheirCounterparts holds that clients of one server may come in
+// any order.
+func TestSessionsFindTheirCounterparts(t *testing.T) {
+	sessions := func(clients string) (all []*diff.Session) {
+		for i, name := range strings.Fields(clients) {
+			s := diff.NewSession(name+strconv.Itoa(i), nil)
+			raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":%q,"version":"1"}}}`, name)
+			s.Add(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}, false)
+			s.End()
+			all = append(all, s)
+		}
+		return all
+	}
+	for _, c := range []struct{ a, b, want string }{
+		{"x y", "y x", "x0-x1 y1-y0"},
+		{"x x", "x x", "x0-x0 x1-x1"},
+		{"x y z", "z q", "x0-q1 y1- z2-z0"},
+		{"x", "q x y", "x0-x1 -q0 -y2"},
+		{"old", "new", "old0-new0"},
+		{"", "x", "-x0"},
+	} {
+		as := sessions(c.a)
+		others, alone := matched(as, sessions(c.b))
+		var got []string
+		for i, a := range as {
+			name := a.Name() + "-"
+			if others[i] != nil {
+				name += others[i].Name()
+			}
+			got = append(got, name)
+		}
+		for _, b := range alone {
+			got = append(got, "-"+b.Name())
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s and %s: %s, want %s", c.a, c.b, s, c.want)
 		}
 	}
 }

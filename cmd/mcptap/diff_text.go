@@ -8,7 +8,6 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/diff/tree"
-	"github.com/mcptap/mcptap/tap"
 )
 
 // besideWidth is how wide a line has to be for two texts to stand side by side.
@@ -62,7 +61,7 @@ func (t *diffText) textWidth() int {
 
 // side describes a session in a line.
 func (t *diffText) side(name string, s *diff.Side) {
-	words := []string{escape(s.Name), sideRevision(s), party(s.Server), plural(s.Calls, "call", "calls")}
+	words := []string{escape(s.Name), escape(diffreport.Revision(s)), party(s.Server), plural(s.Calls, "call", "calls")}
 	var kept []string
 	for _, w := range words {
 		if w != "" {
@@ -75,30 +74,17 @@ func (t *diffText) side(name string, s *diff.Side) {
 	}
 }
 
-func sideRevision(s *diff.Side) string {
-	if s.Revision == tap.Dialect {
-		return "dialect " + tap.Dialect002
-	}
-	return escape(string(s.Revision))
-}
-
 // class prints the differences of a class, those of one call under its name.
 func (t *diffText) class(r *diff.Report, c diff.Class) {
 	if r.Counts[c] == 0 {
 		return
 	}
 	t.l.printf("\n%s\n", t.p.paint(fmt.Sprintf("%s (%d)", strings.ToUpper(c.String()), r.Counts[c]), classStyle(c)))
-	last := ""
-	for i := range r.Differences {
-		d := &r.Differences[i]
-		if d.Class != c {
-			continue
+	for _, call := range diffreport.ByCall(r, c) {
+		t.l.printf("%s  %s\n", t.p.paint(call.Call, bold), t.p.paint(call.Numbers, dim))
+		for _, d := range call.Differences {
+			t.difference(d)
 		}
-		if head := diffreport.Call(d) + "  " + diffreport.Numbers(d); head != last {
-			t.l.printf("%s  %s\n", t.p.paint(diffreport.Call(d), bold), t.p.paint(diffreport.Numbers(d), dim))
-			last = head
-		}
-		t.difference(d)
 	}
 	if left := r.Left[c]; left > 0 {
 		t.l.printf("%s\n", t.p.paint(fmt.Sprintf("and %d more, see --most", left), dim))

@@ -26,7 +26,18 @@ to a microsecond, the bytes are exact.
 
 Of REC#2 it writes the second session alone, and numbers its frames anew.
 
-` + "`mcptap import`" + ` reads both.`
+` + "`mcptap import`" + ` reads both.
+
+The others are for other tools, and lose something:
+
+har is an HTTP Archive 1.2 for the network panel of a browser. Of a recording of
+stdio each message becomes a POST to http://stdio.invalid, and says so.
+
+otlp is traces of OpenTelemetry, as a file of OTLP/JSON: a span a call, with the
+names of the semantic conventions for MCP, below the span that _meta.traceparent of
+its request names.
+
+mermaid is a sequence diagram for Markdown, of as many messages as Mermaid draws.`
 
 type exportOptions struct {
 	format  string
@@ -38,9 +49,9 @@ func newExport(a *app) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:               "export REC [flags]",
-		Short:             "Write a recording as text: NDJSON or a transcript",
+		Short:             "Write a recording as text: NDJSON, a transcript, HAR, OTLP or a diagram",
 		Long:              exportLong,
-		Example:           "  mcptap export @last -o session.ndjson\n  mcptap export @last --format txtar | less",
+		Example:           "  mcptap export @last -o session.ndjson\n  mcptap export @last --format txtar | less\n  mcptap export @last -o session.har",
 		Args:              takes(1, 1, "a recording"),
 		ValidArgsFunction: a.completeRecording,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,21 +65,16 @@ func newExport(a *app) *cobra.Command {
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "", "`ndjson` or txtar; by default what FILE's name says, else ndjson")
+	f.StringVar(&o.format, "format", "", "`ndjson`, txtar, har, otlp or mermaid; by default what FILE's name says, else ndjson")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
 	f.BoolVar(&o.salvage, "salvage", false, "get what can be read out of a damaged recording")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"ndjson", "txtar"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportFormats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
-	format := o.format
-	if format == "" {
-		if format = "ndjson"; strings.EqualFold(filepath.Ext(o.out), ".txtar") {
-			format = "txtar"
-		}
-	}
-	if format != "ndjson" && format != "txtar" {
-		return withHint(fmt.Errorf("--format: there is no format %s", quote(format)), "ndjson or txtar")
+	format, err := exportFormat(o.format, o.out)
+	if err != nil {
+		return err
 	}
 	path, session, err := a.findSession(arg)
 	if err != nil {
@@ -107,10 +113,7 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 // an [unfinished] error names.
 func exportTo(ctx context.Context, to io.Writer, format string, src exportSource) error {
 	w := bufio.NewWriterSize(to, 64<<10)
-	var x exporter = &ndjsonWriter{w: w, raw: src.WriteRaw}
-	if format == "txtar" {
-		x = newTranscriptWriter(w, src.WriteRaw)
-	}
+	x := newExporter(format, w, src.WriteRaw)
 	info, err := src.Info()
 	if err != nil {
 		return err

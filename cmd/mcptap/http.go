@@ -50,11 +50,12 @@ const httpExample = `  mcptap http https://example.com/mcp
   mcptap http https://example.com/mcp --header "Authorization: Bearer $TOKEN"`
 
 type httpOptions struct {
-	listen, label, queue        string
+	listen, label, queue, web   string
 	names, headers              []string
 	caFile, tlsCert, tlsKey     string
 	off, rewriteAuth, keepsOpen bool
 	json                        bool
+	redaction                   redaction
 }
 
 func newHTTP(a *app) *cobra.Command {
@@ -88,6 +89,8 @@ func (o *httpOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.keepsOpen, "keep-secrets", false, "record tokens, cookies and session ids as they are (MCPTAP_KEEP_SECRETS=1)")
 	f.BoolVar(&o.off, "off", false, "forward and record nothing (MCPTAP_OFF=1)")
 	f.StringVar(&o.queue, "queue", "64MiB", "how much may wait for the disk before traffic is slowed down, a `size` (MCPTAP_QUEUE)")
+	addWeb(f, &o.web)
+	o.redaction.addFlags(f)
 	addJSON(cmd, &o.json)
 }
 
@@ -98,6 +101,9 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	queue, err := parseSize(o.queue)
 	if err != nil {
 		return fmt.Errorf("--queue: %w", err)
+	}
+	if err := o.redaction.check(); err != nil {
+		return err
 	}
 	var once sync.Once // one word on stderr, whatever else fails
 	warn := func(msg string) { once.Do(func() { a.say("not recording: " + msg) }) }
@@ -116,19 +122,23 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	// same.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(httpHeapLimit)
-	header := o.recordingHeader(cfg)
+	header := o.redaction.header(o.recordingHeader(cfg))
 	recording := o.record(a, header, queue, warn)
+	flush := func() {}
 	if rec.StreamRecorder = new(tap.Discard); recording != nil {
-		rec.StreamRecorder = recording
+		rec.StreamRecorder, flush = o.redaction.streams(recording)
 		header = recording.Header()
 	}
 	err = o.announce(a, t, header, recording)
 	if err == nil {
+		if recording != nil && o.web != "" {
+			a.watchBeside(o.web, recording.Path())
+		}
 		err = serveHTTP(cmd.Context(), t)
 	} else {
 		err = errors.Join(err, t.Close())
 	}
-	if recording != nil {
+	if flush(); recording != nil {
 		recording.Close()
 	}
 	return err

@@ -55,6 +55,7 @@ func (o *httpOptions) fromEnv(a *app, cmd *cobra.Command) error {
 		}
 		*v.is = is
 	}
+	o.redaction.fromEnv(a.env, set)
 	return nil
 }
 

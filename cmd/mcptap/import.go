@@ -122,8 +122,7 @@ func readSource(in io.Reader) (frameReader, source, error) {
 		_, _ = r.Discard(1)
 	}
 	if c, _ := r.Peek(1); c[0] == '{' {
-		n := &ndjsonReader{r: r}
-		src, err := n.header()
+		n, src, err := newNDJSON(r)
 		return n, src, err
 	}
 	data, err := io.ReadAll(r)

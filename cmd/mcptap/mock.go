@@ -47,36 +47,41 @@ with the answer; instant does not wait at all; recorded keeps the recorded times
   delay=2s tools/call:forecast      the answers to that tool come 2 s later
   error=-32000 tools/call n=2       the second tool call fails
   drop p=0.1                        one answer in ten does not come
-  duplicate, reorder, truncate, malformed, disconnect
+  duplicate, reorder, truncate, malformed, disconnect, status=503
 
 --fault @FILE reads them from a file, one a line. What happens by chance is the same
 with the same --seed.
 
 It exits with 0 when all that the client asked for was recorded, with 1 when not, or
 when the client did not answer; with --strict also when it did anything else than in
-the recording.`
+the recording, and with --verify when it has not asked for all that was recorded.
+--report FILE has the details, as text, JSON, NDJSON or JUnit.
+
+` + mockHTTPLong + mockRecordLong
 
 type mockOptions struct {
 	match   string
 	ignore  []string
 	repeat  string
 	pace    string
-	report  string
+	report  mockReportOptions
+	record  mockRecordOptions
+	http    mockHTTPOptions
 	faults  []string
 	seed    uint64
-	strict  bool
 	timeout time.Duration
 }
 
 func newMock(a *app) *cobra.Command {
 	var o mockOptions
 	cmd := &cobra.Command{
-		Use:   "mock REC [flags]",
+		Use:   "mock REC [flags] [-- CMD [ARG…]]",
 		Short: "Play a recorded server to a client",
 		Long:  mockLong,
 		Example: "  mcptap mock @last\n  mcptap mock testdata/session.txtar --ignore arguments.now --report mock.ndjson\n" +
-			"  mcptap mock @last --fault 'delay=2s tools/call:forecast'",
-		Args: takes(1, 1, "a recording"),
+			"  mcptap mock @last --fault 'delay=2s tools/call:forecast'\n  mcptap mock @last --listen 127.0.0.1:8080\n" +
+			"  mcptap mock testdata/session.txtar --record once -- npx -y @modelcontextprotocol/server-everything",
+		Args: mockArgs,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -85,7 +90,7 @@ func newMock(a *app) *cobra.Command {
 			return names, cobra.ShellCompDirectiveDefault // a text is a file
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd, a, args[0])
+			return o.run(cmd, a, args[0], args[1:])
 		},
 		DisableFlagsInUseLine: true,
 	}
@@ -99,10 +104,11 @@ func (o *mockOptions) addFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.ignore, "ignore", nil, "a `path` in params that may differ, such as arguments.now or messages.*.id; again for more")
 	f.StringVar(&o.repeat, "repeat", "last", "`what` a request gets when the recorded ones are used up: last, loop or error")
 	f.StringVar(&o.pace, "pace", "brisk", "when things come, a `pace`: brisk, instant, recorded, or a speed such as 10x")
-	f.StringVar(&o.report, "report", "", "write what differed to `FILE`, as NDJSON")
+	o.report.addFlags(cmd)
+	o.record.addFlags(cmd)
+	o.http.addFlags(cmd)
 	f.StringArrayVar(&o.faults, "fault", nil, "make answers go wrong, a `fault` such as 'drop tools/call n=2', or @FILE; again for more")
 	f.Uint64Var(&o.seed, "seed", 0, "a `number` that faults by chance go by")
-	f.BoolVar(&o.strict, "strict", false, "fail when the client does anything else than in the recording")
 	f.DurationVar(&o.timeout, "gate-timeout", replay.DefaultGateTimeout, "how long the client may take to answer a request of the server's, a `time`")
 	fixed := func(flag string, values ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -112,13 +118,31 @@ func (o *mockOptions) addFlags(cmd *cobra.Command) {
 	fixed("pace", "brisk", "instant", "recorded", "10x")
 }
 
-func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string) error {
-	if o.strict && !cmd.Flags().Changed("repeat") {
+func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []string) error {
+	if o.report.strict && !cmd.Flags().Changed("repeat") {
 		o.repeat = replay.RepeatError.String()
 	}
 	opt, err := o.options()
 	if err != nil {
 		return err
+	}
+	if err := o.http.check(); err != nil {
+		return err
+	}
+	plan := o.record.plan(a, arg)
+	if o.http.listen != "" && plan != recordNone {
+		return errors.New("--listen plays what is recorded; --record is for stdio")
+	}
+	if plan == recordAll && o.record.to == "" {
+		return a.recordWhole(cmd.Context(), arg, command)
+	}
+	// The client hangs up, or ends us, whenever it likes: what there is to report
+	// must be written first.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
+	defer stop()
+	if plan != recordNone {
+		return o.extend(ctx, a, arg, command, opt, plan == recordAll)
 	}
 	rec, err := a.loadMock(arg, opt)
 	if err != nil {
@@ -128,20 +152,26 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string) error {
 	if rec.Requests() == 0 && rec.Steps() == 0 {
 		return withHint(fmt.Errorf("%s holds nothing that could be played", quote(arg)), "`mcptap show` shows what is in it")
 	}
-	report, err := newMockReport(a, o.report, o.strict)
+	if o.http.listen != "" {
+		report, err := newMockReport(a, o.report, arg, rec.Scripts()...)
+		if err != nil {
+			return err
+		}
+		if err := o.http.serve(ctx, a, rec, report); err != nil {
+			return errors.Join(err, report.end())
+		}
+		return errors.Join(report.end(), cmd.Context().Err())
+	}
+	report, err := newMockReport(a, o.report, arg, rec.Script)
 	if err != nil {
 		return err
 	}
-	// The client hangs up, or ends us, whenever it likes: what there is to report
-	// must be written first.
-	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
-	defer stop()
 	session, err := mock.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
+	report.over(session)
 	if err != nil && !(errors.Is(err, context.Canceled) && cmd.Context().Err() == nil) {
-		return errors.Join(err, report.end(session))
+		return errors.Join(err, report.end())
 	}
-	return report.end(session)
+	return report.end()
 }
 
 // options reads the flags.

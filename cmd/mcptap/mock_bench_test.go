@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -56,13 +57,21 @@ func BenchmarkMockStart(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(seq), "ns/frame")
 	})
 	b.Run("mock", func(b *testing.B) {
+		heap := uint64(0)
 		for b.Loop() {
 			m, err := mock.Load(rec.Frames(0), replay.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
+			b.StopTimer()
+			var stats runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&stats)
+			heap = stats.HeapAlloc
 			m.Close()
+			b.StartTimer()
 		}
+		b.ReportMetric(float64(heap)/float64(seq), "heap-B/frame")
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(seq), "ns/frame")
 	})
 }

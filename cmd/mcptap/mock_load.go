@@ -1,70 +1,43 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"math"
-	"os"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/mock/recorded"
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
 
 // loadMock reads a recording, or a text of one, as people commit it beside their
-// tests.
+// tests. With #2 at the end of its name only the second session is played.
 func (a *app) loadMock(arg string, opt replay.Options) (*mock.Recording, error) {
-	if isTextFile(arg) {
-		f, err := os.Open(arg)
-		if err != nil {
+	path, session := arg, 0
+	if !isTextFile(arg) {
+		name, after, _ := strings.Cut(arg, "#")
+		number, err := strconv.Atoi(after)
+		if err == nil && number > 0 && isTextFile(name) {
+			path, session = name, number
+		} else if path, session, err = a.findSession(arg); err != nil {
 			return nil, err
 		}
-		defer f.Close()
-		frames, _, err := readSource(f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", arg, err)
-		}
-		rec, err := mock.Load(textFrames(frames), opt)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", arg, err)
-		}
-		return rec, nil
 	}
-	path, err := a.find(arg)
+	rec, err := recorded.Load(path, opt)
 	if err != nil {
 		return nil, err
 	}
-	rec, err := store.Open(path)
-	if err != nil {
-		return nil, err
+	if session > 0 && !rec.Only(session) {
+		return nil, errors.Join(fmt.Errorf("%s has no session #%d in which something was said", quote(path), session), rec.Close())
 	}
-	rec.SetMaxRaw(math.MaxInt64)
-	return mock.Load(rec.Frames(0), opt)
+	return rec, nil
 }
 
-// isTextFile reports whether an argument names a file that is no recording: those have
-// zero bytes at their beginning, which no text has.
-func isTextFile(name string) bool {
-	if strings.HasSuffix(name, store.Ext) {
-		return false
-	}
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return true // to say why not
-	}
-	defer f.Close()
-	head := make([]byte, 4096)
-	n, err := io.ReadFull(f, head)
-	return err != nil && n == 0 || bytes.IndexByte(head[:n], 0) < 0
-}
+// isTextFile reports whether an argument names a text of a recording.
+func isTextFile(name string) bool { return recorded.IsText(name) }
 
 // textFrames are the frames of a text.
 func textFrames(r frameReader) iter.Seq2[tap.Frame, error] {

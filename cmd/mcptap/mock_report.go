@@ -1,119 +1,136 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"sync"
+
+	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/replay"
 )
 
-// maxMockWords is how many notes are said on stderr. The report has them all.
-const maxMockWords = 50
-
-// A mockReport says in what a session was not what was recorded: on stderr what
-// went wrong and what was matched inexactly, in a file everything. The file is written note by note, since a host
-// may end the mock at any time.
-type mockReport struct {
-	a      *app
-	strict bool
-	file   *os.File
-	err    error // of the first write that failed
-	counts map[string]int
-	said   int
-	wrong  int
+// mockReportOptions are the flags that say what is reported, and what is a failure.
+type mockReportOptions struct {
+	file, format   string
+	strict, verify bool
 }
 
-func newMockReport(a *app, file string, strict bool) (*mockReport, error) {
-	r := &mockReport{a: a, strict: strict, counts: map[string]int{}}
-	if file != "" {
-		f, err := os.Create(file)
-		if err != nil {
-			return nil, fmt.Errorf("--report: %w", err)
-		}
-		r.file = f
+func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.file, "report", "", "write what differed to `FILE`")
+	f.StringVar(&o.format, "report-format", "", "`text`, json, ndjson or junit; otherwise by the file's name: .txt, .json, .xml, NDJSON for others")
+	f.BoolVar(&o.strict, "strict", false, "fail when the client does anything else than in the recording")
+	f.BoolVar(&o.verify, "verify", false, "fail when the client has not asked for all that is recorded, too")
+	_ = cmd.RegisterFlagCompletionFunc("report-format", cobra.FixedCompletions(mockReportFormats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+const (
+	// maxMockWords is how many notes are said on stderr. The report has them all.
+	maxMockWords = 50
+	// maxMockUnasked is how many of the requests that were not asked for are named.
+	maxMockUnasked = 100
+)
+
+// A mockReport says in what the sessions were not what was recorded: on stderr what
+// went wrong and what was matched inexactly, in a file everything. Several sessions
+// may use it at once.
+type mockReport struct {
+	a        *app
+	opt      mockReportOptions
+	mu       sync.Mutex
+	coverage *replay.Coverage
+	file     *os.File
+	to       mockReportWriter
+	err      error // of the first write that failed
+	counts   map[string]int
+	said     int
+	wrong    int
+}
+
+// newMockReport begins the report on the scripts of a recording that was named as name.
+func newMockReport(a *app, opt mockReportOptions, name string, scripts ...*replay.Script) (*mockReport, error) {
+	r := &mockReport{a: a, opt: opt, coverage: replay.NewCoverage(scripts...), counts: map[string]int{}}
+	format, err := opt.formatOf()
+	if err != nil {
+		return nil, err
 	}
+	if opt.file == "" {
+		return r, nil
+	}
+	if r.file, err = os.Create(opt.file); err != nil {
+		return nil, fmt.Errorf("--report: %w", err)
+	}
+	r.to = newMockReportWriter(format, name, r.file)
 	return r, nil
 }
 
-// jsonMockNote is a line of the report.
-type jsonMockNote struct {
-	V           int              `json:"v"`
-	Type        string           `json:"type"`
-	Kind        string           `json:"kind"`
-	Failure     bool             `json:"failure"`
-	Message     uint64           `json:"message,omitempty"`
-	Method      string           `json:"method,omitempty"`
-	Subject     string           `json:"subject,omitempty"`
-	Frame       uint64           `json:"frame,omitempty"`
-	UsedBy      uint64           `json:"used_by,omitempty"`
-	Differences []jsonDifference `json:"differences,omitempty"`
-	More        int              `json:"more_differences,omitempty"`
-	Text        string           `json:"text"`
-}
-
-type jsonDifference struct {
-	Path     string `json:"path"`
-	Recorded string `json:"recorded,omitempty"`
-	Live     string `json:"live,omitempty"`
-}
-
-// jsonMockSummary is its last line.
-type jsonMockSummary struct {
-	V        int            `json:"v"`
-	Type     string         `json:"type"`
-	Passed   bool           `json:"passed"`
-	Recorded int            `json:"recorded_requests"`
-	Asked    int            `json:"asked_requests"`
-	Notes    map[string]int `json:"notes"`
-}
-
-// note takes a note.
+// note takes a note of a session.
 func (r *mockReport) note(n replay.Note) {
-	failure := n.Kind.Fails() || r.strict && n.Kind.Deviates()
-	r.counts[n.Kind.String()]++
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.take(n, 1)
+}
+
+// take takes a note that stands for so many.
+func (r *mockReport) take(n replay.Note, count int) {
+	failure := r.fails(n.Kind)
+	r.counts[n.Kind.String()] += count
 	if failure {
 		r.wrong++
 	}
 	if failure || n.Kind == replay.NoteRelaxed { // nothing inexact in silence
-		if r.said++; r.said <= maxMockWords {
-			r.a.say("mock: " + n.Text)
-		}
-		if r.said == maxMockWords {
-			r.a.say("mock: the rest is not said here")
-		}
+		r.say(n.Text)
 	}
-	j := jsonMockNote{
-		V: jsonVersion, Type: "note", Kind: n.Kind.String(), Failure: failure, Message: n.Live, Method: n.Method,
-		Subject: n.Subject, Frame: n.Frame.Seq, UsedBy: n.UsedBy, More: n.More, Text: n.Text,
+	if r.to != nil && r.err == nil {
+		r.err = r.to.note(newJSONMockNote(n, failure))
 	}
-	for _, d := range n.Differences {
-		j.Differences = append(j.Differences, jsonDifference(d))
-	}
-	r.write(j)
 }
 
-func (r *mockReport) write(v any) {
-	if r.file == nil || r.err != nil {
-		return
-	}
-	line, err := json.Marshal(v)
-	if err == nil {
-		_, err = r.file.Write(append(line, '\n'))
-	}
-	r.err = err
+func (r *mockReport) fails(kind replay.NoteKind) bool {
+	return kind.Fails() || r.opt.strict && kind.Deviates() || r.opt.verify && kind == replay.NoteUnasked
 }
 
-// end ends the report, and says whether the client got on with the recording.
-func (r *mockReport) end(s *replay.Session) error {
-	for _, n := range s.Unasked(maxMockUnasked) {
-		r.note(n)
+// say says something on stderr, unless there is too much.
+func (r *mockReport) say(text string) {
+	if r.said++; r.said <= maxMockWords {
+		r.a.say("mock: " + text)
 	}
-	r.write(jsonMockSummary{
-		V: jsonVersion, Type: "summary", Passed: r.wrong == 0,
-		Recorded: s.Recorded(), Asked: s.Requests(), Notes: r.counts,
-	})
+	if r.said == maxMockWords {
+		r.a.say("mock: the rest is not said here")
+	}
+}
+
+// over counts what a session that is over was asked for.
+func (r *mockReport) over(s *replay.Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.coverage.Add(s)
+}
+
+// end ends the report, and says whether the clients got on with the recording.
+func (r *mockReport) end() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	missing := r.coverage.Recorded() - r.coverage.Asked()
+	unasked := r.coverage.Unasked(maxMockUnasked)
+	for i, n := range unasked {
+		count := 1
+		if i == len(unasked)-1 {
+			count = missing - i
+		}
+		r.take(n, count)
+	}
+	if r.opt.verify && missing > 0 {
+		r.a.say(fmt.Sprintf("mock: %d of the %d recorded requests were asked for", r.coverage.Asked(), r.coverage.Recorded()))
+	}
+	if r.to != nil && r.err == nil {
+		r.err = r.to.summary(jsonMockSummary{
+			V: jsonVersion, Type: "summary", Passed: r.wrong == 0,
+			Recorded: r.coverage.Recorded(), Asked: r.coverage.Asked(), Notes: r.counts,
+		})
+	}
 	err := r.err
 	if r.file != nil {
 		err = errors.Join(err, r.file.Close())
@@ -126,6 +143,3 @@ func (r *mockReport) end(s *replay.Session) error {
 	}
 	return nil
 }
-
-// maxMockUnasked is how many of the requests that were not asked for are named.
-const maxMockUnasked = 100

@@ -91,17 +91,17 @@ func newRoot(a *app) *cobra.Command {
 		id   string
 		cmds []*cobra.Command
 	}{
-		{groupRecord, []*cobra.Command{newStdio(a), newHTTP(a), newDemo(a)}},
+		{groupRecord, []*cobra.Command{newStdio(a), newHTTP(a), newWrap(a), newUnwrap(a), newDemo(a)}},
 		{groupRead, []*cobra.Command{newLs(a), newShow(a), newStats(a), newDiff(a), newWeb(a)}},
-		{groupPlay, []*cobra.Command{newMock(a)}},
-		{groupKeep, []*cobra.Command{newExport(a), newImport(a), newRm(a), newPrune(a)}},
+		{groupPlay, []*cobra.Command{newReplay(a), newMock(a)}},
+		{groupKeep, []*cobra.Command{newExport(a), newRedact(a), newImport(a), newRm(a), newPrune(a)}},
 	} {
 		for _, c := range g.cmds {
 			c.GroupID = g.id
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(newVersion(a), newFilterHelp(a))
+	root.AddCommand(newDoctor(a), newVersion(a), newFilterHelp(a))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

@@ -31,13 +31,15 @@ type textRows struct {
 	digits  int    // of the numbers
 	offset  int    // width of the times
 	when    func(time.Duration) string
+	http    bool // there are exchanges
 	has     [frameColumns]bool
 	started bool
 }
 
 // The columns that may be left out, the first to go first.
 const (
-	columnSize = iota
+	columnExchange = iota
+	columnSize
 	columnTo
 	columnTime
 	columnTook
@@ -51,8 +53,10 @@ const (
 	sizeWidth    = 7
 	// leastAbout is how much room the last column has before others go.
 	leastAbout = 16
-	// wideEnough is the width from which sizes are shown.
+	// wideEnough is the width from which sizes are shown, wide that from which
+	// the numbers of HTTP exchanges are.
 	wideEnough = 72
+	wide       = 90
 )
 
 func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *textRows {
@@ -60,6 +64,7 @@ func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *te
 		w: w, paint: paint, width: width,
 		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)),
 		offset: max(len("0.000s"), len(formatOffset(info.Duration))), when: formatOffset,
+		http: info.Header.Transport == "http",
 	}
 	t.choose()
 	return t
@@ -67,7 +72,10 @@ func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *te
 
 // choose decides on the columns.
 func (t *textRows) choose() {
-	t.has = [frameColumns]bool{columnSize: t.width == 0 || t.width >= wideEnough, columnTo: true, columnTime: true, columnTook: true, columnKind: true}
+	t.has = [frameColumns]bool{
+		columnExchange: t.http && (t.width == 0 || t.width >= wide),
+		columnSize:     t.width == 0 || t.width >= wideEnough, columnTo: true, columnTime: true, columnTook: true, columnKind: true,
+	}
 	for i := 0; i < frameColumns && t.width > 0 && t.width-t.fixed() < leastAbout; i++ {
 		t.has[i] = false
 	}
@@ -76,7 +84,7 @@ func (t *textRows) choose() {
 // fixed is the width of all that stands before the last column.
 func (t *textRows) fixed() int {
 	n := columns.StringWidth(t.prefix) + t.digits + 3 // with the arrow
-	for i, width := range [frameColumns]int{sizeWidth + 1, t.digits + 2, t.offset + 1, latencyWidth + 1, kindWidth + 1} {
+	for i, width := range [frameColumns]int{t.digits + 2, sizeWidth + 1, t.digits + 2, t.offset + 1, latencyWidth + 1, kindWidth + 1} {
 		if t.has[i] {
 			n += width
 		}
@@ -87,12 +95,15 @@ func (t *textRows) fixed() int {
 func (t *textRows) row(r *row) error {
 	if !t.started {
 		t.started = true
-		if err := t.write(cells{"NO", "TIME", " ", "KIND", "TO", "TOOK", "SIZE", "ABOUT", ""}, t.header); err != nil {
+		if err := t.write(cells{"NO", "TIME", " ", "EXCH", "KIND", "TO", "TOOK", "SIZE", "ABOUT", ""}, t.header); err != nil {
 			return err
 		}
 	}
 	f := r.frame
 	c := cells{number: strconv.FormatUint(f.Seq, 10), offset: t.when(f.At), arrow: arrows[f.Lane], kind: rowKind(r), about: about(r)}
+	if f.Exchange > 0 {
+		c.exchange = strconv.FormatUint(f.Exchange, 10)
+	}
 	if f.Lane != tap.Life {
 		c.size = formatSize(f.Size)
 	}
@@ -154,7 +165,7 @@ const amongDigits = 5
 func (t *textRows) untitled() { t.started = true }
 
 // cells are the texts of one line.
-type cells struct{ number, offset, arrow, kind, to, took, size, about, fault string }
+type cells struct{ number, offset, arrow, exchange, kind, to, took, size, about, fault string }
 
 var arrows = [tap.Lanes]string{tap.Life: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
 
@@ -181,6 +192,8 @@ func shortKind(kind string) string {
 		return "notify"
 	case tap.EventSpawnFailed:
 		return "no start"
+	case tap.EventDisconnect:
+		return "closed"
 	}
 	return escape(kind)
 }
@@ -237,7 +250,7 @@ func oddPart(p *tap.Part) string {
 }
 
 func (t *textRows) header(c *cells) {
-	for _, s := range []*string{&c.number, &c.offset, &c.kind, &c.to, &c.took, &c.size, &c.about} {
+	for _, s := range []*string{&c.number, &c.offset, &c.exchange, &c.kind, &c.to, &c.took, &c.size, &c.about} {
 		*s = t.paint.paint(*s, dim)
 	}
 }
@@ -245,7 +258,9 @@ func (t *textRows) header(c *cells) {
 // style paints the cells of a row, which have their widths already.
 func (t *textRows) style(c *cells, r *row) {
 	p := t.paint
-	c.number, c.offset, c.to, c.size = p.paint(c.number, dim), p.paint(c.offset, dim), p.paint(c.to, dim), p.paint(c.size, dim)
+	for _, s := range []*string{&c.number, &c.offset, &c.exchange, &c.to, &c.size} {
+		*s = p.paint(*s, dim)
+	}
 	c.arrow = p.paint(c.arrow, laneStyles[r.frame.Lane])
 	switch {
 	case r.failed:
@@ -262,6 +277,7 @@ func (t *textRows) style(c *cells, r *row) {
 func (t *textRows) write(c cells, dress func(*cells)) error {
 	c.number = pad(c.number, t.digits, true)
 	c.offset = pad(c.offset, t.offset, true)
+	c.exchange = pad(c.exchange, t.digits+1, true)
 	c.kind = pad(fit(c.kind, kindWidth), kindWidth, false)
 	c.to = pad(c.to, t.digits+1, true)
 	c.took = pad(c.took, latencyWidth, true)
@@ -278,6 +294,7 @@ func (t *textRows) write(c cells, dress func(*cells)) error {
 		}
 	}
 	put(columnTime, c.offset)
+	put(columnExchange, c.exchange)
 	b.WriteString(" " + c.arrow)
 	put(columnKind, c.kind)
 	put(columnTo, c.to)

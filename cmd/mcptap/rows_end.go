@@ -95,6 +95,9 @@ func (s *summary) waiting(l *lines, p palette, width int) {
 		if q.Cancelled {
 			waited = "cancelled"
 		}
+		if q.Lost {
+			waited = "its stream ended"
+		}
 		names = append(names, name+" ("+waited+")")
 	}
 	s.paragraph(l, p, width, what, names, plain)

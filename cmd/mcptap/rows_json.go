@@ -30,6 +30,8 @@ type jsonRow struct {
 	// Resumes is, of a request that goes on with a stream, the frame that began
 	// that stream.
 	Resumes uint64 `json:"resumes,omitempty"`
+	// Ended are the calls that the end of an exchange ended.
+	Ended []jsonEnded `json:"ended,omitempty"`
 	jsonID
 	Method string     `json:"method,omitempty"` // of a response: its request's
 	About  string     `json:"about,omitempty"`
@@ -58,6 +60,12 @@ type jsonPart struct {
 	Late        bool   `json:"late,omitempty"`
 	// First is the frame that a replay repeats.
 	First uint64 `json:"first,omitempty"`
+}
+
+// jsonEnded is a call that the end of its exchange ended.
+type jsonEnded struct {
+	tap.Ref
+	How string `json:"how"` // cancelled, lost or refused
 }
 
 // jsonDelta is what changed from one answer to the next.
@@ -135,6 +143,11 @@ func newJSONRow(r *row, kind string) jsonRow {
 	}
 	if f.Lane == tap.Life {
 		j.Kind, j.Event = "life", r.kind
+	}
+	for _, c := range r.ended {
+		if how := endedHow(c); how != "" {
+			j.Ended = append(j.Ended, jsonEnded{c.Call, how})
+		}
 	}
 	j.jsonID = newJSONID(r.id)
 	for _, l := range r.links {
@@ -231,10 +244,11 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 			Method    string `json:"method"`
 			About     string `json:"about,omitempty"`
 			Cancelled bool   `json:"cancelled,omitempty"`
+			Lost      bool   `json:"lost,omitempty"` // its stream is over
 			Recording string `json:"recording,omitempty"`
 		}{
 			jsonVersion, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method, q.Subject,
-			q.Cancelled, recording,
+			q.Cancelled, q.Lost, recording,
 		}
 		if err := writeJSON(w, line); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -17,16 +18,17 @@ import (
 )
 
 // BenchmarkTapBesideReaders measures what looking at recordings costs the taps
-// that make them: five of them record ten thousand frames a second each, while
-// nobody looks, and while another process runs ls, show -f of all or stats
-// without a pause. The figures are what ten frames cost a tap, from asking for
-// room until they are handed over.
+// that make them: five of them record ten thousand frames a second each, in turns
+// while nobody looks, and while another process runs ls, show -f of all or stats
+// without a pause. An iteration is such a pair of turns of half a second. The
+// figures are what ten frames cost a tap, from asking for room until they are
+// handed over, and how many times what they cost while nobody looks.
 func BenchmarkTapBesideReaders(b *testing.B) {
 	bin := filepath.Join(b.TempDir(), "mcptap")
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
-	for _, args := range [][]string{nil, {"ls"}, {"show", "-f"}, {"show", "-f", "--calls"}, {"stats"}} {
+	for _, args := range [][]string{{"ls"}, {"show", "-f"}, {"show", "-f", "--calls"}, {"stats"}} {
 		b.Run(strings.Join(append([]string{"beside"}, args...), " "), func(b *testing.B) {
 			dir := b.TempDir()
 			var writers []*writer
@@ -36,68 +38,87 @@ func BenchmarkTapBesideReaders(b *testing.B) {
 				w.call()
 				writers, paths = append(writers, w), append(paths, w.rec.Path())
 			}
-			if len(args) > 0 && args[0] == "show" {
+			switch args[0] {
+			case "show":
 				args = append(append([]string{"show", "-f"}, paths...), args[2:]...)
-			} else if len(args) > 0 && args[0] == "stats" {
+			case "stats":
 				args = append(args[:1:1], dir)
 			}
-			stop := make(chan struct{})
-			var reading, writing sync.WaitGroup
-			reading.Go(func() { again(bin, dir, args, stop) })
-			costs := make([][]time.Duration, taps)
-			for i, w := range writers {
-				writing.Go(func() { costs[i] = w.paced(b.N / taps) })
+			alone, beside := []time.Duration{}, []time.Duration{}
+			for b.Loop() {
+				alone = append(alone, turn(writers)...)
+				ctx, stop := context.WithCancel(b.Context())
+				var reading sync.WaitGroup
+				reading.Go(func() { again(ctx, bin, dir, args) })
+				beside = append(beside, turn(writers)...)
+				stop()
+				reading.Wait()
 			}
-			writing.Wait()
-			close(stop)
 			for _, w := range writers {
 				w.rec.Close()
 			}
-			reading.Wait()
-			report(b, slices.Concat(costs...))
+			report(b, alone, beside)
 		})
 	}
 }
 
-// report tells what ten frames cost.
-func report(b *testing.B, costs []time.Duration) {
-	if len(costs) == 0 {
-		return
+// turnTicks is how many milliseconds a turn takes.
+const turnTicks = 500
+
+// turn lets all taps record at their pace for a while, and returns what each
+// handful of frames cost them.
+func turn(writers []*writer) []time.Duration {
+	costs := make([][]time.Duration, len(writers))
+	var writing sync.WaitGroup
+	for i, w := range writers {
+		writing.Go(func() { costs[i] = w.paced(turnTicks) })
 	}
+	writing.Wait()
+	return slices.Concat(costs...)
+}
+
+// report tells what ten frames cost beside readers, and how many times what they
+// cost alone.
+func report(b *testing.B, alone, beside []time.Duration) {
+	was, is := spread(alone), spread(beside)
+	b.ReportMetric(float64(is.mean)/float64(was.mean), "x-mean")
+	b.ReportMetric(float64(is.p50)/float64(was.p50), "x-p50")
+	b.ReportMetric(float64(is.p99)/float64(was.p99), "x-p99")
+	b.ReportMetric(float64(is.mean), "mean-ns")
+	b.ReportMetric(float64(is.p50), "p50-ns")
+	b.ReportMetric(float64(is.p99), "p99-ns")
+	b.ReportMetric(0, "ns/op")
+}
+
+type spreading struct{ mean, p50, p99 time.Duration }
+
+func spread(costs []time.Duration) spreading {
 	slices.Sort(costs)
 	var sum time.Duration
 	for _, d := range costs {
 		sum += d
 	}
-	b.ReportMetric(float64(sum)/float64(len(costs)), "mean-ns")
-	b.ReportMetric(float64(costs[len(costs)/2]), "p50-ns")
-	b.ReportMetric(float64(costs[len(costs)*99/100]), "p99-ns")
-	b.ReportMetric(0, "ns/op")
+	return spreading{sum / time.Duration(len(costs)), costs[len(costs)/2], costs[len(costs)*99/100]}
 }
 
 // again runs a command again and again, until it is told to stop.
-func again(bin, dir string, args []string, stop chan struct{}) {
-	for len(args) > 0 {
-		cmd := exec.Command(bin, args...)
+func again(ctx context.Context, bin, dir string, args []string) {
+	for ctx.Err() == nil {
+		cmd := exec.CommandContext(ctx, bin, args...)
 		cmd.Env = append(os.Environ(), "MCPTAP_DIR="+dir)
 		_ = cmd.Run()
-		select {
-		case <-stop:
-			return
-		default:
-		}
 	}
 }
 
 // paceFrames is how many frames a tap records each millisecond.
 const paceFrames = 10
 
-// paced records calls in the pace of ten thousand frames a second, and returns
-// what each handful of them cost.
-func (w *writer) paced(frames int) (costs []time.Duration) {
+// paced records calls in the pace of ten thousand frames a second, for so many
+// milliseconds, and returns what each handful of them cost.
+func (w *writer) paced(ticks int) (costs []time.Duration) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for range frames / paceFrames {
+	for range ticks {
 		<-tick.C
 		began := time.Now()
 		for range paceFrames / 2 {

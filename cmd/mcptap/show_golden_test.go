@@ -17,6 +17,11 @@ func corpus(t *testing.T) (names []string, paths map[string]string) {
 	if err != nil || len(files) < 100 {
 		t.Fatalf("%d sessions: %v", len(files), err)
 	}
+	streams, _ := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", "streams", "*.txtar"))
+	if len(streams) == 0 {
+		t.Fatal("no streams")
+	}
+	files = append(files, streams...)
 	paths = map[string]string{}
 	for _, file := range files {
 		f, err := os.Open(file)

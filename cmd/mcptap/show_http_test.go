@@ -1,14 +1,18 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // twoSessions makes a recording of two clients that use the same ids at the same
@@ -111,11 +115,121 @@ func TestEventWords(t *testing.T) {
 		{tap.Event{Name: tap.EventResponse, Status: 799}, "", "799"},
 		{tap.Event{Name: tap.EventRewrite, What: "header Host", Before: "a", After: "b"}, "header Host: a → b", ""},
 		{tap.Event{Name: tap.EventEnd, BytesUp: 1, FirstByte: time.Second, By: "server"}, "1 B up, 0 B down, first byte after 1.00s, by the server", ""},
-		{tap.Event{Name: tap.EventEnd, Error: "cut off"}, "", "cut off"},
+		{tap.Event{Name: tap.EventEnd, Error: "cut off", BytesUp: 1, By: "client"}, "", "cut off"},
+		{tap.Event{Name: tap.EventEnd, BytesUp: 1, By: "server", HalfClosed: true}, "after the client hung up, 1 B up, 0 B down", ""},
+		{tap.Event{Name: tap.EventDisconnect, By: "tap", Error: "stopped"}, "", "by the tap, stopped"},
 		{tap.Event{Name: "tomorrow", Error: "x"}, "text", "x"},
 	} {
 		if about, fault := eventWords(&c.e, "text"); about != c.about || fault != c.fault {
 			t.Errorf("%+v: %q, %q", c.e, about, fault)
+		}
+	}
+}
+
+// What the end of an exchange means for calls is said in its row, for people and
+// for programs, with no more than a few of them.
+func TestEndedWords(t *testing.T) {
+	call := func(seq uint64, notes tap.Notes, settled bool) view.Ended {
+		return view.Ended{Call: tap.Ref{Seq: seq}, Notes: notes, Settled: settled}
+	}
+	for _, c := range []struct {
+		calls []view.Ended
+		want  string
+	}{
+		{nil, ""},
+		{[]view.Ended{call(3, tap.NoteLetGo, false)}, ""},
+		{[]view.Ended{call(3, tap.NoteHungUp, true)}, "#3 is cancelled"},
+		{[]view.Ended{call(3, tap.NoteStreamEnded, false), call(4, tap.NoteRefused, true)}, "#3 gets no answer, #4 is refused"},
+		{[]view.Ended{call(3, tap.NoteStreamEnded, true)}, ""},
+		{slices.Repeat([]view.Ended{call(3, tap.NoteHungUp, true)}, 9), "#3 is cancelled, #3 is cancelled, #3 is cancelled, …"},
+	} {
+		if got := endedWords(c.calls); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.calls, got, c.want)
+		}
+	}
+}
+
+// streams imports a recording that has the heads of its exchanges.
+func streams(t *testing.T, name string) string {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "testdata", "sessions", "streams", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return importFrom(t, f)
+}
+
+// Filters find what HTTP says of calls and frames.
+func TestFiltersOnHTTP(t *testing.T) {
+	lost, ends := streams(t, "streams-2026-07-28-lost"), streams(t, "streams-2026-07-28")
+	legacy, resumed := streams(t, "streams-2025-11-25-lost"), streams(t, "streams-2025-11-25")
+	for _, c := range []struct {
+		path, args string
+		want       []uint64 // the first frames of the lines
+	}{
+		{lost, "status:403", []uint64{26, 27, 28}},
+		{lost, "exchange:4 kind:http_request,request,end", []uint64{23, 25, 28}},
+		{lost, "--calls status:403", []uint64{25}},
+		{lost, "--calls status:>=400", []uint64{19, 25, 33, 40}},
+		{lost, "--calls is:pending", []uint64{5, 12}},
+		{lost, "--calls is:error", []uint64{8, 16, 19, 25, 33, 40}},
+		{lost, "is:pending", []uint64{5, 12}},
+		{lost, "is:error kind:end", []uint64{8, 16, 36, 44}},
+		{ends, "--calls is:cancelled", []uint64{11, 23}},
+		{ends, "is:cancelled", []uint64{11, 23}},
+		{ends, "is:error", nil},
+		{legacy, "session:2", []uint64{36, 37, 38, 39, 40, 41}},
+		{legacy, "--calls session:2", []uint64{38}},
+		{resumed, "is:duplicate", []uint64{52}},
+		{resumed, "is:error", nil},
+		{resumed, "status:401,405", []uint64{6, 7, 8, 33, 34, 35}},
+	} {
+		a, out := testApp(map[string]string{"COLUMNS": "200"})
+		args := append([]string{"show", c.path, "--json"}, strings.Fields(c.args)...)
+		if code := a.run(args); code != 0 && !(code == exitNo && c.want == nil) {
+			t.Errorf("%s: exit %d: %s", c.args, code, out)
+		}
+		var got []uint64
+		for line := range strings.Lines(out.String()) {
+			var j struct {
+				Type string
+				Seq  uint64
+			}
+			if json.Unmarshal([]byte(line), &j) == nil && (j.Type == "row" || j.Type == "call") {
+				got = append(got, j.Seq)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.args, got, c.want)
+		}
+	}
+}
+
+// The errors that a listing counts are those of the tally, on HTTP too.
+func TestErrorsAgree(t *testing.T) {
+	for name, want := range map[string]uint64{
+		"streams-2025-11-25": 0, "streams-2025-11-25-lost": 1, "streams-2026-07-28": 0, "streams-2026-07-28-lost": 5,
+	} {
+		rec, err := store.Open(streams(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := rec.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := newViewer(rec.WriteRaw)
+		for f, err := range rec.Frames(0) {
+			if err == nil {
+				_, err = v.next(&f)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if info.Tally.Errors != want || v.counts.errors != want {
+			t.Errorf("%s: the tally has %d errors, the listing %d, want %d", name, info.Tally.Errors, v.counts.errors, want)
 		}
 	}
 }

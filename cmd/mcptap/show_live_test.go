@@ -43,8 +43,8 @@ func (w *writer) put(lane tap.Lane, text string) {
 	w.rec.Record(lane, n)
 }
 
-// seen counts the rows of each recording, which must come in order and without
-// a gap.
+// seen counts the rows, or the calls, of each recording, which must come in order
+// and without a gap.
 type seen map[string]uint64
 
 func (s seen) line(t *testing.T, line string) (summary bool) {
@@ -57,7 +57,12 @@ func (s seen) line(t *testing.T, line string) (summary bool) {
 		t.Errorf("%s: %v", line, err)
 		return false
 	}
-	if j.Type == "row" {
+	switch j.Type {
+	case "call": // in the order of their requests, two frames each
+		if s[j.Recording]++; 2*s[j.Recording]-1 != j.Seq {
+			t.Errorf("recording %s: a call of frame %d where that of %d was due", j.Recording, j.Seq, 2*s[j.Recording]-1)
+		}
+	case "row":
 		if s[j.Recording]++; s[j.Recording] != j.Seq {
 			t.Errorf("recording %s: row %d where %d was due", j.Recording, j.Seq, s[j.Recording])
 			s[j.Recording] = j.Seq
@@ -83,10 +88,10 @@ func runUntil(t *testing.T, done chan struct{}, dir string, args []string) {
 }
 
 // Five taps record as fast as they can while they are looked at in all ways: not
-// one frame is missed.
+// one frame and not one call is missed.
 func TestReadersMissNothing(t *testing.T) {
 	t.Parallel()
-	const calls = 3000
+	const calls = 500
 	dir := t.TempDir()
 	var writers []*writer
 	var paths []string
@@ -96,20 +101,15 @@ func TestReadersMissNothing(t *testing.T) {
 		writers = append(writers, w)
 		paths = append(paths, w.rec.Path())
 	}
-	pr, pw := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		a, _ := testApp(map[string]string{"MCPTAP_DIR": dir})
-		a.stdout = pw
-		code <- a.run(append([]string{"show", "--follow", "--json"}, paths...))
-		pw.Close()
-	}()
 	done := make(chan struct{})
 	var others sync.WaitGroup
 	for _, args := range [][]string{{"ls"}, {"stats", dir}, {"show", paths[0], "--calls"}, {"show", paths[1], "is:error,pending"}} {
 		others.Go(func() { runUntil(t, done, dir, args) })
 	}
-	var writing sync.WaitGroup
+	var reading, writing sync.WaitGroup
+	rows, called := seen{}, seen{}
+	reading.Go(func() { rows.follow(t, append([]string{"show", "--follow", "--json"}, paths...)) })
+	reading.Go(func() { called.follow(t, append([]string{"show", "--follow", "--calls", "--json"}, paths...)) })
 	for _, w := range writers {
 		writing.Go(func() {
 			for range calls - 1 {
@@ -118,23 +118,47 @@ func TestReadersMissNothing(t *testing.T) {
 			w.rec.Close()
 		})
 	}
-	rows := seen{}
-	ended := 0
-	for s := bufio.NewScanner(pr); s.Scan(); {
-		if rows.line(t, s.Text()) {
-			ended++
-		}
-	}
+	reading.Wait()
 	writing.Wait()
 	close(done)
 	others.Wait()
-	if c := <-code; c != 0 || ended != taps {
-		t.Errorf("exit %d, %d recordings ended", c, ended)
-	}
 	for _, w := range writers {
 		if n := rows[w.rec.Header().ID]; n != 2*calls {
 			t.Errorf("recording %s: %d of %d frames were seen", w.rec.Header().Label, n, 2*calls)
 		}
+		if n := called[w.rec.Header().ID]; n != calls {
+			t.Errorf("recording %s: %d of %d calls were seen", w.rec.Header().Label, n, calls)
+		}
+	}
+	a, out := testApp(map[string]string{"MCPTAP_DIR": dir})
+	if code := a.run([]string{"stats", dir}); code != 0 || !strings.Contains(out.String(), fmt.Sprintf("\n%d calls\n", taps*calls)) {
+		t.Errorf("exit %d, want %d calls:\n%s", code, taps*calls, out)
+	}
+	a, out = testApp(map[string]string{"MCPTAP_DIR": dir})
+	if code := a.run([]string{"ls", "--json"}); code != 0 || strings.Count(out.String(), fmt.Sprintf(`"frames":%d,`, 2*calls)) != taps {
+		t.Errorf("exit %d, want %d frames in each of %d:\n%s", code, 2*calls, taps, out)
+	}
+}
+
+// follow runs a command that follows recordings to their ends and counts their
+// rows or their calls.
+func (s seen) follow(t *testing.T, args []string) {
+	pr, pw := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		a, _ := testApp(nil)
+		a.stdout = pw
+		code <- a.run(args)
+		pw.Close()
+	}()
+	ended := 0
+	for lines := bufio.NewScanner(pr); lines.Scan(); {
+		if s.line(t, lines.Text()) {
+			ended++
+		}
+	}
+	if c := <-code; c != 0 || ended != taps {
+		t.Errorf("%v: exit %d, %d recordings ended", args[:3], c, ended)
 	}
 }
 

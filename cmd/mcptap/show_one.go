@@ -46,9 +46,20 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	field("frame", fmt.Sprintf("%s of %d", p.paint(fmt.Sprint(f.Seq), bold), one.info.Frames))
 	field("time", fmt.Sprintf("+%s, %s", formatOffset(f.At), one.time.In(a.zone).Format("2006-01-02 15:04:05.000 -0700")))
 	field("lane", arrows[f.Lane]+" "+laneWords[f.Lane])
-	kind := p.paint(escape(r.kind), map[bool]style{true: boldRed}[r.failed])
+	name := escape(r.kind)
+	if f.Lane == tap.Life && (r.kind == tap.EventRequest || r.kind == tap.EventResponse) {
+		name = "head of an HTTP " + name
+	}
+	kind := p.paint(name, map[bool]style{true: boldRed}[r.failed])
 	if r.kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Life { // else it is what stands below
 		kind = strings.TrimSpace(kind + " " + about(r))
+	}
+	if f.Exchange > 0 {
+		exchange := fmt.Sprint(f.Exchange)
+		if r.session > 0 {
+			exchange += fmt.Sprintf(", of session %d", r.session)
+		}
+		field("exch", exchange)
 	}
 	field("form", formWords[f.Form])
 	field("kind", kind)

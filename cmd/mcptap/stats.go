@@ -29,8 +29,11 @@ were, how they ended, how long they took, and how much crossed.
 
 A call ends with the answer that ends it: one that became a task, or was asked
 again with more input, took until then. A subscription took until it was
-acknowledged. With a directory, all recordings in it are summed up. Of one that is
-live, all that is there so far; of REC#2, its second session.`
+acknowledged. One that HTTP refused with another status than 401 is among ERRORS;
+one with 401 does not count, as the client asks again when it has a token. A
+request of 2026-07-28 whose client hung up was CANCELLED by that. With a
+directory, all recordings in it are summed up. Of one that is live, all that is
+there so far; of REC#2, its second session.`
 
 type statsOptions struct {
 	json    bool

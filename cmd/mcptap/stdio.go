@@ -41,6 +41,8 @@ type stdioOptions struct {
 	off   bool
 	queue string
 	web   string
+
+	redaction redaction
 }
 
 func newStdio(a *app) *cobra.Command {
@@ -65,8 +67,8 @@ func (o *stdioOptions) addFlags(cmd *cobra.Command) {
 	f.SetInterspersed(false)
 	f.StringVar(&o.label, "label", "", "`name` of the recording; made from the command otherwise (MCPTAP_LABEL)")
 	f.BoolVar(&o.off, "off", false, "forward and record nothing (MCPTAP_OFF=1)")
-	f.StringVar(&o.web, "web", "", "show the recording in a browser while it is made, at this `address`; the URL is said on stderr")
-	f.Lookup("web").NoOptDefVal = anyPort
+	addWeb(f, &o.web)
+	o.redaction.addFlags(f)
 	f.StringVar(&o.queue, "queue", "64MiB", "how much may wait for the disk before traffic is slowed down, a `size` (MCPTAP_QUEUE)")
 }
 
@@ -79,6 +81,9 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	queue, err := parseSize(o.queue)
 	if err != nil {
 		return o.fail(fmt.Errorf("--queue: %w", err))
+	}
+	if err := o.redaction.check(); err != nil {
+		return o.fail(err)
 	}
 	var once sync.Once // one word on stderr, whatever else fails
 	warn := func(msg string) {
@@ -105,7 +110,7 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 			if <-opened; rec == nil {
 				return new(tap.Discard)
 			}
-			return rec
+			return o.redaction.lines(rec)
 		}
 	}
 	code, err := stdio.Run(cfg)
@@ -133,7 +138,7 @@ func (o *stdioOptions) record(a *app, command []string, queue int64, warn func(s
 		a.hintFor(err)
 		return nil
 	}
-	return store.Create(dir, o.header(command), store.Options{
+	return store.Create(dir, o.redaction.header(o.header(command)), store.Options{
 		Queue: queue,
 		Warn:  func(err error) { warn(err.Error()) },
 	})
@@ -147,28 +152,32 @@ func (o *stdioOptions) fail(err error) error { return coded{err, exitTap} }
 // there is left aside with one warning: unlike the flags, the environment need
 // not have been set by whoever set up this server, and must not break it.
 func (o *stdioOptions) fromEnv(a *app, cmd *cobra.Command) {
-	set := cmd.Flags().Changed
-	var wrong []string
-	if v := a.env("MCPTAP_LABEL"); v != "" && !set("label") {
+	if wrong := o.readEnv(a.env, cmd.Flags().Changed); len(wrong) > 0 {
+		a.say("ignored " + strings.Join(wrong, ", and "))
+	}
+}
+
+// readEnv is fromEnv; it returns what is wrong with the variables.
+func (o *stdioOptions) readEnv(env func(string) string, set func(flag string) bool) (wrong []string) {
+	if v := env("MCPTAP_LABEL"); v != "" && !set("label") {
 		o.label = v
 	}
-	if v := a.env("MCPTAP_QUEUE"); v != "" && !set("queue") {
+	if v := env("MCPTAP_QUEUE"); v != "" && !set("queue") {
 		if _, err := parseSize(v); err != nil {
 			wrong = append(wrong, "MCPTAP_QUEUE: "+err.Error())
 		} else {
 			o.queue = v
 		}
 	}
-	if v := a.env("MCPTAP_OFF"); v != "" && !set("off") {
+	if v := env("MCPTAP_OFF"); v != "" && !set("off") {
 		if off, err := strconv.ParseBool(v); err != nil {
 			wrong = append(wrong, "MCPTAP_OFF: "+quote(v)+" is neither 1 nor 0")
 		} else {
 			o.off = off
 		}
 	}
-	if len(wrong) > 0 {
-		a.say("ignored " + strings.Join(wrong, ", and "))
-	}
+	o.redaction.fromEnv(env, set)
+	return wrong
 }
 
 func (o *stdioOptions) header(command []string) tap.Header {

@@ -23,7 +23,7 @@ type viewer struct {
 // rowCounts is what a listing sums up at its end.
 type rowCounts struct {
 	frames uint64
-	errors uint64 // messages that tell of a failure, as tap.Tally counts them
+	errors uint64 // frames and messages that tell of a failure, as tap.Tally counts them
 	bytes  int64
 }
 
@@ -51,6 +51,8 @@ type row struct {
 	// none, and resumes is as view.Row has it.
 	session int
 	resumes uint64
+	// ended are the calls that the end of an exchange ended.
+	ended []view.Ended
 	// deltas are how its answers differ from those before, if that was asked.
 	deltas []*view.Delta
 }
@@ -69,8 +71,14 @@ func (v *viewer) next(f *tap.Frame) (*view.Row, error) {
 	v.counts.frames++
 	v.counts.bytes += f.Size
 	r, err := v.feed.Add(f)
-	if err != nil || len(r.Parts) == 0 {
+	if err != nil {
 		return r, err
+	}
+	if r.Event.Name == tap.EventResponse && r.Failed {
+		v.counts.errors++
+	}
+	if len(r.Parts) == 0 {
+		return r, nil
 	}
 	if r.Message.Kind != tap.Batch {
 		if r.Message.IsFailure() {
@@ -111,6 +119,14 @@ func lineRow(l *view.Line) row {
 		r.resumes = l.Resumes
 		if r.resumes > 0 {
 			r.about = joinWords(", ", r.about, fmt.Sprintf("goes on with the stream of #%d", r.resumes))
+		}
+		r.ended = l.Ended
+		ended := endedWords(r.ended)
+		switch {
+		case !r.failed: // a 401, say, as the specification expects it
+			r.about, r.fault = joinWords(", ", ended, r.about, r.fault), ""
+		case ended != "":
+			r.about, r.fault = "", joinWords(", ", r.fault, ended)
 		}
 	}
 	if p.Role != tap.RoleInvalid {

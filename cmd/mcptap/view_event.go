@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // eventWords says in words what an event is about, and what went wrong. An event
@@ -67,21 +68,61 @@ func httpWords(e *tap.Event, text string) (about, fault string) {
 		}
 		return status, ""
 	case tap.EventEnd:
+		if e.Error != "" { // which says by whom
+			return "", e.Error
+		}
 		if e.BytesUp > 0 || e.BytesDown > 0 {
 			about = fmt.Sprintf("%s up, %s down", formatSize(int64(e.BytesUp)), formatSize(int64(e.BytesDown)))
 		}
 		if e.FirstByte > 0 {
 			about = joinWords(", ", about, "first byte after "+formatDuration(e.FirstByte))
 		}
-		return joinWords(", ", about, by(e)), e.Error
+		if e.HalfClosed {
+			return joinWords(", ", "after the client hung up", about), ""
+		}
+		return joinWords(", ", about, by(e)), ""
 	case tap.EventConnect:
 		return e.Remote, e.Error
 	case tap.EventDisconnect:
-		return by(e), e.Error
+		if e.Error != "" {
+			return "", joinWords(", ", by(e), e.Error)
+		}
+		return by(e), ""
 	case tap.EventRewrite:
 		return joinWords(": ", e.What, joinWords(" → ", e.Before, e.After)), e.Error
 	}
 	return text, e.Error
+}
+
+// endedWords says what the end of an exchange means for the calls that it brought.
+func endedWords(calls []view.Ended) string {
+	var words []string
+	for _, c := range calls {
+		how := endedHow(c)
+		if how == "" {
+			continue
+		}
+		if len(words) == 3 { // of a batch
+			return strings.Join(append(words, "…"), ", ")
+		}
+		words = append(words, fmt.Sprintf(map[string]string{
+			"cancelled": "#%d is cancelled", "lost": "#%d gets no answer", "refused": "#%d is refused",
+		}[how], c.Call.Seq))
+	}
+	return strings.Join(words, ", ")
+}
+
+// endedHow names what became of a call, "" for nothing that an exchange does.
+func endedHow(c view.Ended) string {
+	switch {
+	case c.Notes&tap.NoteRefused != 0:
+		return "refused"
+	case c.Notes&tap.NoteHungUp != 0:
+		return "cancelled"
+	case c.Notes&tap.NoteStreamEnded != 0 && !c.Settled:
+		return "lost"
+	}
+	return ""
 }
 
 // telling is the field of a response's head that says what the client is to do:

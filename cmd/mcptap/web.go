@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 
@@ -17,7 +19,8 @@ import (
 )
 
 const webLong = `Serves the viewer: a page that lists the recordings, shows what was said, and
-follows the recordings that are being made. With REC the page opens on that one.
+follows the recordings that are being made. With REC the page opens on that one,
+with REC#2 on its second session.
 
 It prints a URL. The token in it lets a browser in, which then remembers it; who
 does not have it sees nothing. The page is in the program, and asks nobody else
@@ -63,9 +66,10 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	src := newWebSource(dir)
-	key := ""
+	key, session := "", 0
 	if len(args) > 0 {
-		path, err := a.find(args[0])
+		var path string
+		path, session, err = a.findSession(args[0])
 		if err != nil {
 			return err
 		}
@@ -80,13 +84,15 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 	defer stop()
 	s := web.NewServer(ctx, web.Config{Source: src, Token: web.NewToken(), Host: host})
 	if o.child {
+		// Ctrl-C on a terminal is for the tap: who still looks sees its end.
+		signal.Ignore(os.Interrupt)
 		go func() {
 			_, _ = io.Copy(io.Discard, a.stdin)
 			s.WaitUnwatched(ctx)
 			stop()
 		}()
 	}
-	url := s.URL(l.Addr(), key)
+	url := s.URL(l.Addr(), key, session)
 	if _, err := fmt.Fprintln(a.stdout, url); err != nil {
 		l.Close()
 		return err

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // A viewer beside a tap is a process of its own, so that nothing it does can
@@ -15,6 +17,12 @@ import (
 //
 // It gets none of the tap's own streams. stdout and stderr belong to the host,
 // which may wait until the last process that has them is gone.
+
+// addWeb adds the flag that starts the viewer, to a command that records.
+func addWeb(f *pflag.FlagSet, web *string) {
+	f.StringVar(web, "web", "", "show the recording in a browser while it is made, at this `address`; the URL is said on stderr")
+	f.Lookup("web").NoOptDefVal = anyPort
+}
 
 // watchBeside starts the viewer on a recording, which may not be there yet, and
 // says on stderr where it is. It returns at once. The viewer ends when the tap

@@ -110,6 +110,15 @@ func webRecording(i *store.Info, key string) web.Recording {
 
 // Open implements [web.Source].
 func (s *webSource) Open(key string) (web.Reader, error) {
+	rec, err := s.recording(key)
+	if err != nil {
+		return nil, err
+	}
+	return &webReader{rec: rec, key: key}, nil
+}
+
+// recording opens the recording of a key.
+func (s *webSource) recording(key string) (*store.Recording, error) {
 	path, ok := s.path(key)
 	if !ok {
 		if _, err := s.list(); err != nil {
@@ -122,11 +131,7 @@ func (s *webSource) Open(key string) (web.Reader, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !store.IsLive(path) {
 		return nil, err
 	}
-	rec, err := openRecording(path)
-	if err != nil {
-		return nil, err
-	}
-	return &webReader{rec: rec, key: key}, nil
+	return openRecording(path)
 }
 
 func (s *webSource) path(key string) (string, bool) {
@@ -139,8 +144,11 @@ func (s *webSource) path(key string) (string, bool) {
 // Formats implements [web.Source].
 func (s *webSource) Formats() []web.Format {
 	return []web.Format{
-		{Name: "ndjson", About: "all of it, for programs and mcptap import", Type: "application/x-ndjson"},
-		{Name: "txtar", About: "a transcript to read and edit", Type: "text/plain; charset=utf-8"},
+		{Name: "ndjson", Ext: "ndjson", About: "all of it, for programs and mcptap import", Type: "application/x-ndjson"},
+		{Name: "txtar", Ext: "txtar", About: "a transcript to read and edit", Type: "text/plain; charset=utf-8"},
+		{Name: "har", Ext: "har", About: "for the network panel of a browser", Type: "application/json"},
+		{Name: "otlp", Ext: "otlp.json", About: "traces of OpenTelemetry", Type: "application/json"},
+		{Name: "mermaid", Ext: "mmd", About: "a diagram for Markdown", Type: "text/plain; charset=utf-8"},
 	}
 }
 

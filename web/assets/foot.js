@@ -36,6 +36,7 @@ export class Foot {
       const text = (view.over ? '◌ no answer to ' : '◌ waiting for ') + plural(rows.waiting.size, 'call');
       parts.push(saved ? text : this.#link(view.over ? 'bad' : 'dim', 'Show only these', () => view.filter.set('is:pending'), text));
     }
+    view.sessions.see(rows.sessions);
     if (rows.sessions.size > 1) parts.push(plural(rows.sessions.size, 'session'));
     fill(this.el, h('span', { class: 'counts' }, parts.map((p) => h('span', null, p))), h('span', { class: 'hint' }, h('kbd', null, '?'), ' keys'));
     this.#news();

@@ -8,14 +8,16 @@ import { count, duration, plural, size, started } from './text.js';
 const pause = 2000; // ms between two looks
 
 export class Home {
-  /** open(key) shows a recording. */
-  constructor(root, open) {
+  /** open(key) shows a recording, compare(key) compares it with another. */
+  constructor(root, open, compare) {
     this.open = open;
+    this.compare = compare;
     this.selected = '';
     this.note = h('p', { class: 'lead' }, 'Loading …');
     this.table = h('div', { class: 'recordings' });
+    this.comparing = h('button', { type: 'button', class: 'quiet', hidden: true, title: 'Compare the selected recording with another (d)', onclick: () => this.press('d') }, 'Compare …');
     this.banner = h('div', { class: 'banners', role: 'status' });
-    this.el = h('main', { class: 'home' }, h('header', null, h('h1', null, 'Recordings'), this.note), this.banner, this.table);
+    this.el = h('main', { class: 'home' }, h('header', null, h('h1', null, 'Recordings'), this.note, this.comparing), this.banner, this.table);
     root.append(this.el);
     document.title = 'Recordings · mcptap';
     this.stop = new AbortController();
@@ -49,6 +51,7 @@ export class Home {
     if (stamp === this.stamp) return;
     this.stamp = stamp;
     this.list = list;
+    this.comparing.hidden = list.length < 2 && !list.some((r) => r.sessions > 1);
     if (list.length === 0) {
       fill(this.note);
       fill(this.table, nothing());
@@ -69,7 +72,7 @@ export class Home {
   #row(rec, n) {
     const went = rec.status === 'damaged';
     const texts = [
-      [h('a', { href: '/r/' + encodeURIComponent(rec.key), tabindex: '-1', class: 'label', onclick: (e) => this.#click(e, rec.key) }, rec.label || rec.key), ' ', statusChip(rec), rec.probe && h('span', { class: 'chip' }, 'probe'), h('small', null, rec.id)],
+      [h('a', { href: '/r/' + encodeURIComponent(rec.key), tabindex: '-1', class: 'label', onclick: (e) => this.#click(e, rec.key) }, rec.label || rec.key), ' ', statusChip(rec), rec.probe && h('span', { class: 'chip' }, 'probe'), rec.sessions > 1 && h('span', { class: 'chip' }, `${count(rec.sessions)}${rec.more_sessions ? '+' : ''} sessions`), h('small', null, rec.id)],
       party(rec.client, '–'), party(rec.server, '–'), revision(rec), went ? '' : framesOf(rec),
       rec.errors > 0 ? h('span', { class: 'bad' }, '✕ ' + count(rec.errors)) : '', went ? '' : duration(rec.duration), h('span', { title: size(rec.size) }, started(new Date(rec.start))),
     ];
@@ -108,6 +111,13 @@ export class Home {
     this.grid?.focus();
   }
 
+  /** A key. Returns whether it means anything. */
+  press(key) {
+    if (key !== 'd' || !this.selected || this.comparing.hidden) return false;
+    this.compare(this.selected);
+    return true;
+  }
+
   #key(e) {
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 15, PageUp: -15, Home: -1e9, End: 1e9 }[e.key];
     if (e.ctrlKey || e.metaKey || e.altKey) return;
@@ -125,6 +135,8 @@ const nothing = () => h('div', { class: 'empty start' },
   h('p', { class: 'big' }, 'There are no recordings yet.'),
   h('p', null, 'Put mcptap in front of the command of a server, where the client is configured:'),
   h('pre', null, 'mcptap stdio -- npx -y @modelcontextprotocol/server-everything'),
+  h('p', null, 'Of a server on HTTP, give the client what this prints in the place of URL:'),
+  h('pre', null, 'mcptap http URL'),
   h('p', null, 'Or see what recordings are like, without any client or server:'),
   h('pre', null, 'mcptap demo'),
   h('p', { class: 'note' }, 'They appear here as soon as they begin.'));

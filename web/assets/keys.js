@@ -20,6 +20,7 @@ const inRecording = {
   e: (v) => v.nextError(1),
   E: (v) => v.nextError(-1),
   m: (v) => v.mate(),
+  d: (v) => v.summary.compare?.(),
   c: (v) => !saved && v.filter.set(''),
   y: (v) => { const card = cardOf(v); if (card) inTree() ? card.copyValue() : card.copyRaw(); },
   p: (v) => cardOf(v)?.copyPath(),
@@ -78,6 +79,7 @@ export function listenToKeys(view, home) {
 
 // A key in the view of a recording. Returns whether it means anything.
 function press(v, key) {
+  if (v?.press) return v.press(key);
   if (!v?.setMode) return false;
   const n = Number(key);
   if (n >= 1 && n <= modes.length) {

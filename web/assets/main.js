@@ -1,9 +1,11 @@
 // The page: which view is shown, and what stands in the URL.
 
+import { Compare, comparePath } from './compare.js';
 import { h } from './dom.js';
 import { toggleHelp } from './help.js';
 import { Home } from './home.js';
 import { listenToKeys } from './keys.js';
+import { pick } from './pick.js';
 import { RecordingView } from './recording.js';
 import * as api from './source.js';
 import { startTheme, toggleTheme } from './theme.js';
@@ -24,18 +26,25 @@ function show() {
   view?.close_();
   const url = new URL(location.href);
   const key = url.pathname.startsWith('/r/') ? decodeURIComponent(url.pathname.slice(3)) : '';
+  if (url.pathname === '/compare') {
+    view = new Compare(root, Object.fromEntries(url.searchParams), go);
+    return;
+  }
   if (!key) {
-    view = new Home(root, (k) => go('/r/' + encodeURIComponent(k)));
+    view = new Home(root, (k) => go('/r/' + encodeURIComponent(k)), compareWith);
     return;
   }
   view = new RecordingView(root, key, Object.fromEntries(url.searchParams), (state) => (state ? remember(state) : go('/')));
-  api.recordings().then((res) => {
-    if (!view.summary) return;
-    view.summary.formats = res.formats ?? [];
-    if (view.summary.rec) view.summary.show(view.summary.rec);
+  view.summary.compare = () => compareWith(key);
+  const { summary } = view;
+  api.formats().then((formats) => {
+    summary.formats = formats;
+    if (summary.rec) summary.show(summary.rec);
   }, () => {});
   view.focus();
 }
+
+const compareWith = (key) => pick(key, (other) => go(comparePath(other === key ? { a: key, b: key, as: 1, bs: 2 } : { a: key, b: other })));
 
 function go(path) {
   history.pushState(null, '', path);

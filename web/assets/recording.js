@@ -11,6 +11,7 @@ import { List } from './list.js';
 import * as line from './line.js';
 import { Rows, seqOf } from './rows.js';
 import { Ruler } from './ruler.js';
+import { SessionChoice } from './sessions.js';
 import { Sequence, header as sequenceHeader } from './sequence.js';
 import { showStats } from './statistics.js';
 import { Summary } from './summary.js';
@@ -32,6 +33,7 @@ export class RecordingView {
     this.filter.applied = this.filter.input.value = state.q ?? '';
     this.filter.clear.hidden = !state.q;
     this.filter.el.hidden = api.saved; // the language is the program's
+    this.sessions = new SessionChoice(this.filter);
     this.summary = new Summary();
     this.tabs = h('div', { class: 'modes', role: 'tablist', 'aria-label': 'View' });
     this.banner = h('div', { class: 'banners', role: 'status' });
@@ -39,7 +41,7 @@ export class RecordingView {
     this.detailBox = h('aside', { class: 'detail', 'aria-label': 'Selected frame', hidden: true });
     this.foot = new Foot(this);
     this.split = h('div', { class: 'split' }, this.listBox, splitter(this.detailBox, () => this.list?.repaint()), this.detailBox);
-    this.el = h('main', { class: 'recording' }, this.summary.el, h('div', { class: 'bar' }, this.tabs, this.filter.el), this.banner, this.split, this.foot.el);
+    this.el = h('main', { class: 'recording' }, this.summary.el, h('div', { class: 'bar' }, this.tabs, this.sessions.el, this.filter.el), this.banner, this.split, this.foot.el);
     root.append(this.el);
     this.el.addEventListener('leave', () => this.focus());
     this.detail = new Detail(this.detailBox, this);
@@ -274,7 +276,8 @@ export class RecordingView {
     const opened = this.detailBox.hidden;
     this.detailBox.hidden = false;
     this.detail.show(id);
-    if (opened && at >= 0) requestAnimationFrame(() => this.list?.reveal(at));
+    // The list knows its new height after the next frame.
+    if (opened && at >= 0) requestAnimationFrame(() => requestAnimationFrame(() => this.list?.reveal(at)));
     this.list?.repaint();
     this.#state();
   }

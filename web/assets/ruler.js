@@ -15,7 +15,7 @@ export class Ruler {
 
   close() {
     this.sizes.disconnect();
-    cancelAnimationFrame(this.planned);
+    clearTimeout(this.timer);
   }
 
   #jump(e) {
@@ -36,7 +36,6 @@ export class Ruler {
   }
 
   #draw() {
-    this.drawn = true;
     const { lines } = this.view;
     const { width, height } = this.el.getBoundingClientRect();
     const ratio = devicePixelRatio || 1;
@@ -47,6 +46,7 @@ export class Ruler {
     const bad = look.color;
     const odd = look.outlineColor;
     const n = lines?.length ?? 0;
+    this.drawn = n > 0;
     let lastBad = -1;
     let lastOdd = -1;
     for (let line = 0; line < n; line++) {

@@ -13,7 +13,6 @@ const bytesOf = (base64) => Uint8Array.from(atob(base64 ?? ''), (c) => c.charCod
 export const recording = data.recording;
 export const left = data.left ?? 0;
 
-export const recordings = async () => ({ recordings: [recording], formats: [] });
 export const filterHelp = async () => [];
 export const complete = gone;
 export const stats = async () => data.stats;

@@ -17,6 +17,7 @@ const columns = [
   ['p99', 'p99', (g) => (g.max ? duration(g.p99) : ''), (g) => g.p99],
   ['max', 'Max', (g) => (g.max ? duration(g.max) : ''), (g) => g.max],
   ['bytes', 'Bytes', (g) => size(g.up + g.down), (g) => g.up + g.down],
+  ['spread', 'Latencies', null, (g) => g.p50],
   ['sum', 'Time', (g) => (g.sum ? duration(g.sum) : ''), (g) => g.sum],
 ];
 
@@ -59,9 +60,24 @@ function chart(buckets) {
     const bar = h('i');
     bar.style.height = b.calls ? Math.max((b.calls / most) * 100, 3) + '%' : '0';
     const from = n > 0 ? duration(buckets[n - 1].below) + ' to ' : 'below ';
-    return h('span', { class: 'col', title: `${from}${duration(b.below)}: ${plural(b.calls, 'call')}` }, bar, h('small', null, n % 2 === 1 || buckets.length < 6 ? duration(b.below).replace(' ', ' ') : ''));
+    return h('span', { class: 'col', title: `${from}${duration(b.below)}: ${plural(b.calls, 'call')}` }, h('small', null, b.calls ? count(b.calls) : ''), bar, h('small', { class: 'tick' }, n % 2 === 1 || buckets.length < 6 ? '< ' + bound(b.below) : ''));
   });
-  return h('div', { class: 'chart', role: 'img', 'aria-label': 'Latencies: ' + buckets.filter((b) => b.calls).map((b) => `below ${duration(b.below)}: ${b.calls}`).join(', ') }, bars);
+  return h('figure', { class: 'chart-box' }, h('figcaption', null, 'How long they took'), h('div', { class: 'chart', role: 'img', 'aria-label': 'Latencies: ' + buckets.filter((b) => b.calls).map((b) => `below ${duration(b.below)}: ${b.calls}`).join(', ') }, bars));
+}
+
+// The bound of a bucket, which is a whole number of its unit.
+const bound = (ns) => duration(ns).replace(/\.0+ /, ' ');
+
+// The same for one method, small: its bars stand where those of the chart do.
+function spread(counts, buckets) {
+  const all = counts ?? [];
+  const most = Math.max(1, ...all);
+  const words = all.map((n, k) => (n ? `below ${duration(buckets[k].below)}: ${count(n)}` : '')).filter(Boolean).join(', ');
+  return h('span', { class: 'bars', role: 'img', 'aria-label': words || 'none', title: words || null }, all.map((n) => {
+    const bar = h('i');
+    bar.style.height = n ? Math.max((n / most) * 100, 12) + '%' : '0';
+    return bar;
+  }));
 }
 
 function table(s, view, sort, onsort) {
@@ -70,7 +86,7 @@ function table(s, view, sort, onsort) {
   const longest = Math.max(1, ...groups.map((g) => g.sum));
   const used = columns.filter(([n, , , v]) => !['errors', 'unanswered', 'cancelled'].includes(n) || groups.some((g) => v(g) > 0));
   return h('table', { class: 'grid' },
-    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Method'), used.map(([n, label]) => h('th', { scope: 'col', class: 'num', 'aria-sort': n === sort ? 'descending' : null },
+    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Method'), used.map(([n, label]) => h('th', { scope: 'col', class: 'num ' + n, 'aria-sort': n === sort ? 'descending' : null },
       h('button', { type: 'button', class: 'sort', onclick: () => onsort(n) }, label, n === sort ? ' ↓' : ''))))),
     h('tbody', null, groups.map((g) => {
       const name = g.others ? '(others)' : [g.method, g.name].filter(Boolean).join(' ');
@@ -79,7 +95,7 @@ function table(s, view, sort, onsort) {
       const query = g.others || api.saved ? '' : `method:${word(g.method)}` + (g.name && g.method !== 'prompts/get' ? ` tool:${word(g.name)}` : g.name ? ` prompt:${word(g.name)}` : '');
       return h('tr', null, h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (g.lane === 1 ? 'up' : 'down'), title: g.lane === 1 ? 'asked by the client' : 'asked by the server' }, arrows[g.lane]),
         h('button', { type: 'button', class: 'link', disabled: !query, onclick: () => { view.setMode('calls'); view.filter.set(query); } }, name), g.nested && h('span', { class: 'note' }, ' nested')),
-      used.map(([n, , text]) => h('td', { class: 'num ' + (n === 'errors' || n === 'unanswered' ? 'bad' : '') }, text(g), n === 'sum' ? bar : null)));
+      used.map(([n, , text]) => (n === 'spread' ? h('td', { class: 'spread' }, spread(g.spread, s.histogram)) : h('td', { class: `num ${n}` + (n === 'errors' || n === 'unanswered' ? ' bad' : '') }, text(g), n === 'sum' ? bar : null))));
     })),
     s.more_groups ? h('tfoot', null, h('tr', null, h('td', { colspan: used.length + 1 }, `and ${count(s.more_groups)} more`))) : null);
 }

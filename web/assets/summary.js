@@ -45,6 +45,7 @@ export class Summary {
       statusChip(rec),
       h('span', { class: 'parties' }, party(rec.client, 'client'), h('span', { class: 'wire', 'aria-label': 'talks to' }, '⇄'), party(rec.server, rec.transport === 'http' ? rec.upstream || 'server' : 'server')),
       h('span', { class: 'facts' }, facts.map((f) => h('span', null, f))),
+      this.compare && h('button', { type: 'button', class: 'quiet', title: 'Compare with another recording (d)', onclick: () => this.compare() }, 'Compare'),
       this.formats.length > 0 && menuButton('Export', 'Save the recording as …', () => this.formats.map((f) => ({ text: f.name, note: f.about, act: () => save(api.exportURL(rec.key, f.name)) }))));
   }
 

@@ -27,6 +27,9 @@ const stateWords = {
   cancelled_late: plain('⊘', 'cancelled late', 'odd'),
 };
 
+/** How a call ended, by the name of its state. */
+export const stateWord = (name) => stateWords[name] ?? stateWords.pending;
+
 const unanswered = plain('◌', 'no answer', 'bad');
 const unsubscribed = plain('≋', 'ended', 'ok');
 

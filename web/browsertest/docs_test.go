@@ -1,44 +1,51 @@
+//go:build docs
+
 package browsertest
 
 import (
-	"flag"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-var docs = flag.Bool("docs", false, "make the pictures of docs/viewer.md again, from the demo's recordings")
-
-// TestDocs makes the pictures that the documentation shows.
+// TestDocs makes the pictures that the documentation shows, from the demo's
+// recordings:
+//
+//	go test -tags docs -run TestDocs
 func TestDocs(t *testing.T) {
-	if !*docs {
-		t.Skip("-docs makes them")
-	}
 	dir := t.TempDir()
 	run(t, dir, "demo")
-	var id string
+	ids := map[string]string{}
 	for line := range strings.Lines(run(t, dir, "ls")) {
-		if strings.Contains(line, "2025-11-25") {
-			id = strings.Fields(line)[0]
+		if words := strings.Fields(line); len(words) > 2 {
+			ids[words[2]] = words[0]
 		}
 	}
+	old, now := ids["demo-2025-11-25"], ids["demo-2026-07-28"]
 	base, _ := startWeb(t, dir)
-	old := *pictures
-	*pictures = filepath.Join("..", "..", "docs")
-	defer func() { *pictures = old }()
+	folder := *pictures
+	*pictures = filepath.Join("..", "..", "docs", "images")
+	defer func() { *pictures = folder }()
 	for _, s := range []struct {
-		name, path, ready string
-		dark              bool
+		name, path, ready, keys string
+		dark                    bool
 	}{
-		{"viewer-calls", "/r/%s?q=method%%3Atools%%2Fcall", "document.querySelectorAll('.row.call').length > 5", false},
-		{"viewer-sequence", "/r/%s?v=sequence", "document.querySelectorAll('.row.step').length > 10", true},
+		{"viewer-calls", fmt.Sprintf("/r/%s?q=method%%3Atools%%2Fcall", old), "document.querySelectorAll('.row.call').length > 5", "e", false},
+		{"viewer-sequence", fmt.Sprintf("/r/%s?v=sequence", old), "document.querySelectorAll('.row.step').length > 10", "e", true},
+		{"viewer-statistics", fmt.Sprintf("/r/%s?v=stats", old), "document.querySelector('.stats table')", "", false},
+		{"viewer-compare", fmt.Sprintf("/compare?a=%s&b=%s", old, now), "document.querySelector('.call-pairs .call-head')", "", true},
 	} {
-		p := newTab(t, at(t, base, fmt.Sprintf(s.path, id)), 1280, 760, s.dark)
+		p := newTab(t, at(t, base, s.path), 1280, 760, s.dark)
 		p.wait(s.ready)
-		p.keys("e")
-		p.wait("document.querySelector('.card .tree, .card .code')")
-		p.read()
+		if s.keys != "" {
+			p.keys(s.keys)
+		}
+		if s.keys == "e" {
+			p.wait("document.querySelector('.card .tree, .card .code')")
+			p.read()
+		}
 		p.picture(s.name)
+		shrink(t, filepath.Join(*pictures, s.name+".png"))
 	}
 }

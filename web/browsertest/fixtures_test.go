@@ -14,8 +14,14 @@ import (
 // false.
 func writeRecording(t *testing.T, dir, label string, next func(i int) (tap.Frame, bool)) string {
 	t.Helper()
+	return writeRecordingOf(t, dir, label, "stdio", next)
+}
+
+// writeRecordingOf does so for a transport.
+func writeRecordingOf(t *testing.T, dir, label, transport string, next func(i int) (tap.Frame, bool)) string {
+	t.Helper()
 	h := tap.Header{
-		ID: store.NewID(), Label: label, Start: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Transport: "stdio",
+		ID: store.NewID(), Label: label, Start: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Transport: transport,
 		Command: []string{"server"}, Program: "browsertest",
 	}
 	w, err := store.NewWriter(filepath.Join(dir, store.FileName(h)), h)

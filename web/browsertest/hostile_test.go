@@ -2,6 +2,8 @@ package browsertest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +79,24 @@ func TestHostile(t *testing.T) {
 			p.picture("hostile-text")
 		}
 	}
+	// Side by side with one that asks for other things.
+	other := writeRecording(t, dir, "other", func(i int) (tap.Frame, bool) {
+		if i >= 16 {
+			return tap.Frame{}, false
+		}
+		raw := strings.ReplaceAll(all[i], "pwned=1", "pwned=2") + "\n"
+		return tap.Frame{At: time.Duration(i) * time.Millisecond, Lane: tap.ToServer, Raw: []byte(raw)}, true
+	})
+	p.do(navigate(at(t, base, "/compare?a="+id+"&b="+other)))
+	p.wait("document.querySelector('.call-pairs .call-head')")
+	p.keys("*")
+	p.wait("document.querySelector('.both .cell')")
+	p.inert()
+	if n := eval[int](p, "document.querySelectorAll('*').length"); n > 12_000 {
+		t.Errorf("%d elements side by side", n)
+	}
+	p.picture("hostile-compare")
+
 	// Numbers are as they crossed.
 	p.do(navigate(at(t, base, fmt.Sprintf("/r/%s?v=frames&f=%d", id, len(all)-1))))
 	p.wait("document.querySelector('.card .tree .number')")
@@ -85,13 +105,53 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestHostileSaved: the same frames in a page that was saved, which has no
+// program beside it to escape anything.
+func TestHostileSaved(t *testing.T) {
+	dir := t.TempDir()
+	all := hostile()
+	id := writeRecording(t, dir, `</title><script>window.pwned=1</script>`, func(i int) (tap.Frame, bool) {
+		if i >= len(all) {
+			return tap.Frame{}, false
+		}
+		return tap.Frame{At: time.Duration(i) * time.Millisecond, Lane: []tap.Lane{tap.ToServer, tap.ToClient, tap.Stderr}[i%3], Raw: []byte(all[i] + "\n")}, true
+	})
+	base, _ := startWeb(t, dir)
+	page, _ := exported(t, base, id, "html")
+	if len(page) > 16<<20 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	file := filepath.Join(t.TempDir(), "saved.html")
+	if err := os.WriteFile(file, page, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := newTab(t, "file://"+file+"#v=frames", 1280, 800, false)
+	p.read()
+	if n := eval[int](p, "document.querySelectorAll('script, style').length"); n != 3 {
+		t.Errorf("%d scripts and styles", n)
+	}
+	eval[bool](p, "document.querySelectorAll('script, style').forEach((e) => e.setAttribute('data-own', '')), true") // those of the page itself
+	p.keys("g")
+	for range all {
+		p.keys("j")
+		p.wait("document.querySelector('.card-body > *') && !/^Loading/.test(document.querySelector('.card-body').innerText)")
+	}
+	p.inert()
+	for _, view := range []string{"1", "3", "4"} {
+		p.keys(view)
+		p.wait("document.querySelector('.pad > .row, .stats .tiles')")
+		p.inert()
+	}
+	p.picture("hostile-saved")
+}
+
 // inert fails if anything that was recorded has become more than text.
 func (p *tab) inert() {
 	p.t.Helper()
 	if eval[bool](p, "Boolean(window.pwned || {}.polluted)") {
 		p.t.Error("recorded text was run")
 	}
-	if found := eval[string](p, "[...document.querySelectorAll('script, iframe, svg, style, base, object, embed, img, [onerror], [onload]')].filter((e) => !(e.matches('script[type=module][src=\"/assets/main.js\"], .brand img'))).map((e) => e.outerHTML).join()"); found != "" {
+	if found := eval[string](p, "[...document.querySelectorAll('script, iframe, svg, style, base, object, embed, img, [onerror], [onload]')].filter((e) => !(e.hasAttribute('data-own') || e.matches('script[type=module][src=\"/assets/main.js\"], .brand img'))).map((e) => e.outerHTML).join()"); found != "" {
 		p.t.Errorf("recorded text became %s", found)
 	}
 	// What reorders or hides must not reach the page as it is.

@@ -55,7 +55,7 @@ func httpFrames() []tap.Frame {
 func TestHTTP(t *testing.T) {
 	dir := t.TempDir()
 	all := httpFrames()
-	id := writeRecording(t, dir, "http", func(i int) (tap.Frame, bool) {
+	id := writeRecordingOf(t, dir, "http", "http", func(i int) (tap.Frame, bool) {
 		if i >= len(all) {
 			return tap.Frame{}, false
 		}
@@ -89,9 +89,31 @@ func TestHTTP(t *testing.T) {
 	p.picture("http-calls")
 	p.do(navigate(at(t, base, "/r/"+id+"?v=calls&q=status%3A404")))
 	p.wait("/no such session/.test(document.querySelector('.pad')?.innerText)")
-	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&q=session%3A2")))
-	p.wait("document.querySelector('.pad > .row')")
+	// One of the sessions, chosen from the box and said by the link.
+	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&q=kind%3Arequest")))
+	p.wait("document.querySelector('.sessions:not([hidden])')")
+	eval[bool](p, "(() => { const box = document.querySelector('.sessions'); box.value = '2'; return box.dispatchEvent(new Event('change')); })()")
+	p.wait("new URLSearchParams(location.search).get('q') === 'session:2 kind:request'")
+	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 2")
 	if rows := p.read(); strings.Contains(rows, "slow") {
 		t.Errorf("the second session has %s", rows)
 	}
+	if got := eval[string](p, "document.querySelector('.sessions').value"); got != "2" {
+		t.Errorf("the box says %s", got)
+	}
+	p.keys("r")
+	p.wait("/2 sessions/.test(document.querySelector('.rec .name .chip')?.innerText)")
+	// Its two sessions side by side: one calls, the other is refused.
+	p.compareWith("own")
+	p.keys("\r")
+	p.wait("location.search === '?a=" + id + "&b=" + id + "&as=1&bs=2' && document.querySelector('.call-pairs .call-head')")
+	if got := p.text(".call-pair"); !strings.Contains(got, "slow") || !strings.Contains(got, "tools/list") {
+		t.Errorf("side by side they are %s", got)
+	}
+	p.picture("http-compare")
+	eval[bool](p, "(() => { const box = document.querySelector('.side select'); box.value = '2'; return box.dispatchEvent(new Event('change')); })()")
+	p.wait("/No differences/.test(document.querySelector('.sentence')?.innerText)")
+	p.do(navigate(at(t, base, "/compare?a="+id+"&b="+id+"&bs=9")))
+	p.wait("/cannot be compared/.test(document.querySelector('.compare .empty')?.innerText)")
+	p.allow("500")
 }

@@ -45,10 +45,10 @@ type savedFrame struct {
 	Data []byte `json:"data,omitempty"` // the payload, where that is something else
 }
 
-// WriteSaved writes a recording as one page that needs nobody: no server, no
+// Offline writes a recording as one page that needs nobody: no server, no
 // network, no other file. It has the viewer's own list, sequence, statistics and
 // detail, but no filter, whose language is not the page's.
-func WriteSaved(ctx context.Context, w io.Writer, r Reader) error {
+func Offline(ctx context.Context, w io.Writer, r Reader) error {
 	data, err := gatherSaved(ctx, r)
 	if err != nil {
 		return err

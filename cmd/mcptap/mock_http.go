@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/mock"
+)
+
+const mockHTTPLong = `With --listen it serves HTTP instead, whatever the recording was made on, prints the
+URL to use, and runs until it is interrupted: Streamable HTTP of both eras at the
+recorded path, else /mcp, HTTP+SSE at /sse, WebSocket at /ws. Each client gets a
+session of its own, from the top; where several were recorded, the first client gets
+the first, and REC#2 plays the second to everybody. Clients of 2026-07-28, which name
+no session, are told apart by what they say of themselves; give those that are alike
+URLs of their own, such as /mcp?client=2. What the server refused by a status of HTTP
+is refused again when the same is asked. --cut 2 ends each event stream after two
+events, so that the client has to resume it, and --fault 'status=503 tools/call n=2'
+refuses a request. Ctrl-C ends it with 130, SIGTERM with 0 or 1 as above.
+
+`
+
+// mockHTTPOptions are the flags of serving HTTP.
+type mockHTTPOptions struct {
+	listen string
+	names  []string
+	cut    int
+	json   bool
+}
+
+func (o *mockHTTPOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "", "serve HTTP on this `address`, such as 127.0.0.1:0; port 0 is any free one")
+	f.StringArrayVar(&o.names, "name", nil, "another `host` name that clients know the mock by, with --listen; again for more")
+	f.IntVar(&o.cut, "cut", 0, "end event streams after `N` events, with --listen, so that clients have to resume them")
+	f.BoolVar(&o.json, "json", false, "print the URLs as one line of JSON, with --listen")
+}
+
+// check says what makes no sense.
+func (o *mockHTTPOptions) check() error {
+	switch {
+	case o.cut < 0:
+		return errors.New("--cut: a number of events, from 1")
+	case o.listen == "" && (o.cut > 0 || len(o.names) > 0 || o.json):
+		return withHint(errors.New("--cut, --name and --json are for serving HTTP"), "`--listen 127.0.0.1:0` does that")
+	}
+	return nil
+}
+
+// jsonMockListening is the line of `mock --listen --json`. The names are stable.
+type jsonMockListening struct {
+	V      int    `json:"v"`
+	Type   string `json:"type"` // "listening"
+	URL    string `json:"url"`
+	Listen string `json:"listen"`
+	// EventsURL is for clients of HTTP+SSE, SocketURL for those of WebSocket.
+	EventsURL string `json:"events_url"`
+	SocketURL string `json:"socket_url"`
+	Sessions  int    `json:"sessions"`
+}
+
+// serve serves a recording over HTTP until the context ends.
+func (o *mockHTTPOptions) serve(ctx context.Context, a *app, rec *mock.Recording, report *mockReport) error {
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		err = fmt.Errorf("--listen %s: %w", quote(o.listen), err)
+		return withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
+	}
+	names := o.names
+	if host, _, err := net.SplitHostPort(o.listen); err == nil && host != "" && net.ParseIP(host) == nil {
+		names = append(names, host)
+	}
+	tcp, ok := listener.Addr().(*net.TCPAddr)
+	open := !ok || !tcp.IP.IsLoopback()
+	if open {
+		a.say(fmt.Sprintf("listening on %s, where other machines may reach it: whoever does gets what was recorded", listener.Addr()))
+	}
+	server := mock.NewServer(rec, mock.ServerOptions{
+		Note: report.note, Over: report.over, Cut: o.cut, Names: names, AnyAddress: open,
+	})
+	if err := o.announce(a, server, listener.Addr(), len(rec.Scripts())); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if err := mock.Serve(ctx, listener, server); err != nil {
+		return fmt.Errorf("listening on %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
+
+// announce prints the URLs to use.
+func (o *mockHTTPOptions) announce(a *app, s *mock.Server, addr net.Addr, sessions int) error {
+	host := addr.String()
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		if ip := net.ParseIP(h); ip != nil && ip.IsUnspecified() {
+			host = net.JoinHostPort("127.0.0.1", port)
+		}
+	}
+	url := "http://" + host + s.Recorded()
+	if s.Recorded() == s.SocketPath() {
+		url = "ws://" + host + s.SocketPath()
+	}
+	w := bufio.NewWriter(a.stdout)
+	if !o.json {
+		fmt.Fprintln(w, url)
+		return w.Flush()
+	}
+	return errors.Join(writeJSON(w, jsonMockListening{
+		V: jsonVersion, Type: "listening", URL: url, Listen: addr.String(), Sessions: sessions,
+		EventsURL: "http://" + host + s.EventPath(), SocketURL: "ws://" + host + s.SocketPath(),
+	}), w.Flush())
+}

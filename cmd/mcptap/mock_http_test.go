@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const mockOpening = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
+
+// startMock starts `mcptap mock REC --listen` and waits for the line that it prints.
+func startMock(t *testing.T, args ...string) *running {
+	t.Helper()
+	needSignals(t)
+	r := &running{t: t, stderr: new(bytes.Buffer), rest: make(chan string, 1)}
+	r.cmd = exec.Command("mcptap", append([]string{"mock", "--listen", "127.0.0.1:0"}, args...)...)
+	r.cmd.Stderr = r.stderr
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
+	lines := bufio.NewReader(out)
+	if r.line, err = lines.ReadString('\n'); err != nil {
+		_ = r.cmd.Wait()
+		t.Fatalf("%v: %v\n%s", args, err, r.stderr)
+	}
+	r.line = strings.TrimSuffix(r.line, "\n")
+	go func() {
+		b, _ := io.ReadAll(lines)
+		r.rest <- string(b)
+	}()
+	return r
+}
+
+// postMock sends a message and returns the answer.
+func postMock(t *testing.T, url, id, body string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if id != "" {
+		req.Header.Set("Mcp-Session-Id", id)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(b)
+}
+
+// The mock over HTTP prints where it is, serves until it is ended, and its exit code
+// and report say what was missed, by any client.
+func TestMockListens(t *testing.T) {
+	text := filepath.Join("..", "..", "testdata", "sessions", "2025-11-25-tools-healthy.txtar")
+	r := startMock(t, text, "--json")
+	var line struct {
+		V                 int
+		Type, URL, Listen string
+		EventsURL         string `json:"events_url"`
+		SocketURL         string `json:"socket_url"`
+		Sessions          int
+	}
+	if err := json.Unmarshal([]byte(r.line), &line); err != nil || line.V != 1 || line.Type != "listening" || line.Sessions != 1 ||
+		line.URL != "http://"+line.Listen+"/mcp" || line.EventsURL != "http://"+line.Listen+"/sse" || line.SocketURL != "ws://"+line.Listen+"/ws" {
+		t.Fatalf("%v: %s", err, r.line)
+	}
+	res, body := postMock(t, line.URL, "", mockOpening)
+	if res.StatusCode != 200 || !strings.Contains(body, `"protocolVersion":"2025-11-25"`) {
+		t.Fatalf("%s: %s", res.Status, body)
+	}
+	if code := r.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d\n%s", code, r.stderr)
+	}
+
+	report := filepath.Join(t.TempDir(), "report.ndjson")
+	r = startMock(t, text, "--report", report)
+	for range 2 {
+		res, _ = postMock(t, r.line, "", mockOpening)
+		id := res.Header.Get("Mcp-Session-Id")
+		if res, body = postMock(t, r.line, id, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"nothing"}}`); res.StatusCode != 200 {
+			t.Errorf("%s: %s", res.Status, body)
+		}
+	}
+	if code := r.stop(syscall.SIGTERM); code != 1 || strings.Count(r.stderr.String(), "no recorded answer for tools/call nothing") != 2 {
+		t.Errorf("exit code %d\n%s", code, r.stderr)
+	}
+	raw, err := os.ReadFile(report)
+	if b := string(raw); err != nil || strings.Count(b, `"kind":"miss"`) != 2 || strings.Count(b, `"type":"summary"`) != 1 || !strings.Contains(b, `"asked_requests":1,`) {
+		t.Error(err, b)
+	}
+	r = startMock(t, text)
+	if code := r.stop(syscall.SIGINT); code != 130 {
+		t.Errorf("exit code %d\n%s", code, r.stderr)
+	}
+}
+
+// What makes no sense is said.
+func TestMockListenRefuses(t *testing.T) {
+	text := filepath.Join("..", "..", "testdata", "sessions", "2025-11-25-tools-healthy.txtar")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--cut", "2"}, "for serving HTTP"},
+		{[]string{"--json"}, "for serving HTTP"},
+		{[]string{"--listen", "127.0.0.1:0", "--cut", "-1"}, "from 1"},
+		{[]string{"--listen", "nowhere"}, `--listen "nowhere"`},
+		{[]string{"--listen", "127.0.0.1:0", "--record", "new", "--", "cat"}, "--record is for stdio"},
+	} {
+		out, err := exec.Command("mcptap", append([]string{"mock", text}, c.args...)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("%v: %v\n%s", c.args, err, out)
+		}
+	}
+	if out, err := exec.Command("mcptap", "mock", text+"#2").CombinedOutput(); err == nil || !strings.Contains(string(out), "no session #2") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	r := startMock(t, text+"#1")
+	if code := r.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d\n%s", code, r.stderr)
+	}
+}

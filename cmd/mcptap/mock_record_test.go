@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/transcript"
+)
+
+const handWritten = `# Mine.
+# A transcript of mcptap, made to be read and edited. The comment describes the
+label: hand
+
+# not of the head
+-- to_server +1ms --
+{"jsonrpc":"2.0","id":1,"method":"a"}
+-- to_client +2ms --
+{"jsonrpc":"2.0","id":1,"result":{}}
+-- life +3ms --
+{"event":"eof","lane":"to_server"}
+`
+
+var oneMore = []tap.Frame{{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":2,"method":"b"}` + "\n"), Size: 38}}
+
+// What a person wrote above a transcript stays there when something is added.
+func TestAddToKeepsComments(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "session.txtar")
+	if err := os.WriteFile(path, []byte(handWritten), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := testApp(nil)
+	for range 2 {
+		if err := new(mockRecordOptions).keep(context.Background(), a, path, path, oneMore, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(got), "# Mine.\n# A transcript") || strings.Count(string(got), "# Mine.") != 1 {
+		t.Errorf("%s", got)
+	}
+	_, frames, err := transcript.Parse(got)
+	if err != nil || len(frames) != 5 || !strings.Contains(string(frames[3].Raw), `"b"`) || frames[4].Lane != tap.Life {
+		t.Errorf("%d frames, %v\n%s", len(frames), err, got)
+	}
+}
+
+// When nothing can be added the old file stays, and nothing is left beside it.
+func TestAddToFails(t *testing.T) {
+	for name, text := range map[string]string{
+		"damaged":   strings.Replace(handWritten, "label:", "lable:", 1),
+		"cancelled": handWritten,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "session.txtar")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			if name == "cancelled" {
+				cancel()
+			}
+			defer cancel()
+			a, _ := testApp(nil)
+			if err := new(mockRecordOptions).keep(ctx, a, path, path, oneMore, false); err == nil {
+				t.Error("no error")
+			}
+			got, err := os.ReadFile(path)
+			if err != nil || string(got) != text {
+				t.Errorf("%v, %s", err, got)
+			}
+			if left, _ := os.ReadDir(dir); len(left) != 1 {
+				t.Errorf("%v", left)
+			}
+		})
+	}
+}
+
+// plansServer is a live server over HTTP.
+func plansServer(t *testing.T) (url string) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/fixture/plans.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, frames, err := transcript.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := mock.Load(func(yield func(tap.Frame, error) bool) {
+		for _, f := range frames {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rec.Close() })
+	live := mock.NewServer(rec, mock.ServerOptions{})
+	server := httptest.NewServer(live)
+	t.Cleanup(server.Close)
+	return server.URL + live.Path()
+}
+
+const (
+	planHello  = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`
+	planReady  = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	planSunday = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"plan","arguments":{"day":"Sunday"}}}`
+	planList   = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	planNever  = `{"jsonrpc":"2.0","id":4,"method":"resources/list"}`
+)
+
+// A server at a URL is recorded for a client on stdio, and asked for what is new.
+func TestRecordFromURL(t *testing.T) {
+	url := plansServer(t)
+	path := filepath.Join(t.TempDir(), "session.ndjson")
+	for _, step := range []struct {
+		mode  string
+		lines []string
+		code  int
+		want  []string
+	}{
+		{"once", []string{planHello, planReady, planList}, 0, []string{`"id":1,"result"`, `"id":2,"result"`}},
+		{"none", []string{planHello, planReady, planList}, 0, []string{`"id":2,"result"`}},
+		{"none", []string{planSunday}, 1, []string{"no recorded answer"}},
+		{"new", []string{planHello, planReady, planList, planSunday}, 0, []string{`"id":2,"result"`, "None."}},
+		{"none", []string{planHello, planReady, planList, planSunday}, 0, []string{"None."}},
+		{"all", []string{planHello, planReady, planSunday}, 0, []string{"None."}},
+		{"none", []string{planList}, 1, []string{"no recorded answer for tools/list"}},
+	} {
+		a, out := testApp(nil)
+		a.stdin = strings.NewReader(strings.Join(step.lines, "\n") + "\n")
+		if code := a.run([]string{"mock", path, "--record", step.mode, "--to", url}); code != step.code {
+			t.Errorf("%s: exit %d: %s", step.mode, code, out)
+		}
+		for _, want := range step.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in %s", step.mode, want, out)
+			}
+		}
+	}
+}
+
+// What the transport refuses is no answer to be recorded.
+func TestRecordRefusal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "session.txtar")
+	if err := os.WriteFile(path, []byte(handWritten), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer refusing.Close()
+	for _, lines := range [][]string{{planNever}, {planHello, planReady, planNever}} {
+		a, out := testApp(nil)
+		a.stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+		code := a.run([]string{"mock", path, "--record", "new", "--to", refusing.URL})
+		if code != 1 || !strings.Contains(out.String(), "was not recorded, and the live server") || !strings.Contains(out.String(), "401") {
+			t.Errorf("exit %d: %s", code, out)
+		}
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != handWritten {
+		t.Errorf("%v, it was changed: %s", err, after)
+	}
+	for _, args := range [][]string{{"--to", "example.com"}, {"--to", refusing.URL, "--", "x"}, {"--record", "new", "--to", "ftp://x"}} {
+		a, out := testApp(nil)
+		if code := a.run(append([]string{"mock", path}, args...)); code != 2 {
+			t.Errorf("%v: exit %d, %s", args, code, out)
+		}
+	}
+}

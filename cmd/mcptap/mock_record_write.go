@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// publishIfAsked puts a new recording in the place of an old one, unless the client
+// asked for nothing. TypeScript clients start a server once more, only to find out
+// of which era it is: that run is not the one to keep.
+func (a *app) publishIfAsked(ctx context.Context, made, target string) error {
+	rec, err := openRecording(made)
+	if err != nil {
+		return err
+	}
+	for f, err := range rec.Frames(0) {
+		if err != nil {
+			return err
+		}
+		if m := tap.PeekFrame(&f); sessionAsks(f.Lane, &m) {
+			return publish(ctx, made, target)
+		}
+	}
+	return nil
+}
+
+// sessionAsks reports whether a message shows that a run is a session to keep.
+func sessionAsks(lane tap.Lane, m *tap.Message) bool {
+	return lane == tap.ToServer && (m.Kind == tap.Request && m.Method != "server/discover" || m.Kind == tap.Batch)
+}
+
+// publish puts a recording in the place of the target, in the target's form: at
+// once, and when it is whole.
+func publish(ctx context.Context, made, target string) error {
+	if !isTextFile(target) && filepath.Ext(target) == store.Ext {
+		return os.Rename(made, target)
+	}
+	rec, err := openRecording(made)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(target)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	old = bytes.TrimSpace(old)
+	if filepath.Ext(target) != ".txtar" && (len(old) == 0 || old[0] == '{') {
+		return writeFile(target, func(w io.Writer) error { return exportTo(ctx, w, "ndjson", rec) })
+	}
+	var text bytes.Buffer
+	if err := exportTo(ctx, &text, "txtar", rec); err != nil {
+		return err
+	}
+	return writeFile(target, func(w io.Writer) error {
+		_, err := io.WriteString(w, keepComments(string(old), text.String()))
+		return err
+	})
+}
+
+// keep adds frames to a recording, or makes one of them alone.
+func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string, added []tap.Frame, anew bool) error {
+	if !anew {
+		src, err := a.recordedFrames(arg)
+		if err != nil {
+			return err
+		}
+		defer src.close()
+		return src.addTo(ctx, target, added)
+	}
+	asked := func(f tap.Frame) bool { m := tap.Peek(f.Raw); return sessionAsks(f.Lane, &m) }
+	if !slices.ContainsFunc(added, asked) {
+		return nil
+	}
+	src := &recordedFrames{
+		header: tap.Header{
+			ID: store.NewID(), Start: a.now().UTC(), Transport: "stdio", Upstream: o.to, Label: tidyName(o.to),
+			Program: "mcptap " + programVersion(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		},
+		frames: func(func(tap.Frame, error) bool) {},
+	}
+	return src.addTo(ctx, target, added)
+}
+
+// addTo makes a recording with frames added, and puts it in the place of the old one.
+func (src *recordedFrames) addTo(ctx context.Context, target string, added []tap.Frame) error {
+	work, err := os.MkdirTemp(filepath.Dir(target), ".mcptap-record-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	made := filepath.Join(work, "new"+store.Ext)
+	if err := copyFrames(ctx, made, src.header, src.with(added)); err != nil {
+		return err
+	}
+	return publish(ctx, made, target)
+}
+
+// recordedFrames are those of a recording or of a text, with what is known of it.
+type recordedFrames struct {
+	header tap.Header
+	frames iter.Seq2[tap.Frame, error]
+	end    sourceEnd
+	close  func() error
+}
+
+func (a *app) recordedFrames(arg string) (*recordedFrames, error) {
+	if isTextFile(arg) {
+		f, err := os.Open(arg)
+		if err != nil {
+			return nil, err
+		}
+		r, src, err := readSource(f)
+		if err == nil {
+			err = new(importOptions).complete(a, &src.header, strings.TrimPrefix(filepath.Base(arg), "."))
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return &recordedFrames{header: src.header, frames: textFrames(r), close: f.Close}, nil
+	}
+	path, err := a.find(arg)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := openRecording(path)
+	if err != nil {
+		return nil, err
+	}
+	rec.SetMaxRaw(1<<63 - 1)
+	info, err := rec.Info()
+	if err != nil {
+		return nil, err
+	}
+	return &recordedFrames{
+		header: info.Header, frames: rec.Frames(0), close: func() error { return nil },
+		end: sourceEnd{at: info.Duration, cut: info.Status == store.Cut},
+	}, nil
+}
+
+// with are the frames with others added, as [copyFrames] wants them.
+func (r *recordedFrames) with(added []tap.Frame) frameReader {
+	next, stop := iter.Pull2(mock.Extended(r.frames, added))
+	return &pulledFrames{next: next, stop: stop, end: r.end}
+}
+
+type pulledFrames struct {
+	next func() (tap.Frame, error, bool)
+	stop func()
+	end  sourceEnd
+}
+
+func (p *pulledFrames) frame() (tap.Frame, *sourceEnd, error) {
+	f, err, ok := p.next()
+	switch {
+	case !ok:
+		p.stop()
+		return f, &p.end, nil
+	case err != nil:
+		p.stop()
+	}
+	return f, nil, err
+}

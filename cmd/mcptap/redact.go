@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/redact"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+const redactLong = `Makes a recording without the secrets of another one, to give away. What it took
+for a secret it prints by rule and place, never the value.
+
+A secret becomes a pseudonym of the same JSON type, the same one wherever it occurs,
+so that the copy mocks, replays and diffs like the original. Secrets are
+
+  - what members, parameters, headers, variables and flags hold whose name says so:
+    password, API_KEY, --token, Authorization, Cookie and the like
+  - what looks like a key of a provider, a JSON Web Token, a private key, or the
+    password in a URL; e-mail addresses with --emails
+  - what a --rule says:
+      key:NAME        members and parameters of that name; * stands for any letters
+      header:NAME     header fields of that name
+      path:$.a..b[*]  a place in the JSON of a frame
+      pattern:REGEX   what matches, or the first group of it
+  - any such value again, wherever it occurs
+
+Frames are looked into as deep as they go: JSON inside strings, base64 of text, URLs,
+headers, stderr, and the arguments of the server. The schemas of tools stay.
+
+Nobody can promise that this finds everything. With --check nothing is written, and
+the exit code is 1 if anything is found.`
+
+// redactFlags are the flags of what counts as a secret.
+type redactFlags struct {
+	rules  []string
+	emails bool
+}
+
+type redactOptions struct {
+	redactFlags
+	out         string
+	key         string
+	same, check bool
+	json        bool
+}
+
+func newRedact(a *app) *cobra.Command {
+	var o redactOptions
+	cmd := &cobra.Command{
+		Use:               "redact REC -o FILE|--check [flags]",
+		Short:             "Copy a recording without its secrets, or look for some",
+		Long:              redactLong,
+		Example:           "  mcptap redact @last -o bug.mcptap\n  mcptap redact @last -o bug.mcptap --emails --rule 'key:customer*' --rule 'path:$..address'\n  mcptap redact bug.mcptap --check",
+		Args:              takes(1, 1, "a recording"),
+		ValidArgsFunction: a.completeRecording,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), a, args[0])
+		},
+		DisableFlagsInUseLine: true,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", "", "write the copy to this `file`, whose name ends in "+store.Ext)
+	f.StringArrayVar(&o.rules, "rule", nil, "another `rule`, such as key:customer")
+	f.BoolVar(&o.emails, "emails", false, "e-mail addresses too")
+	f.BoolVar(&o.same, "same-length", false, "pseudonyms as long as the values; of short values some are alike then")
+	f.StringVar(&o.key, "key-file", "", "make the pseudonyms with what this `file` holds, so that copies of several recordings have the same ones")
+	f.BoolVar(&o.check, "check", false, "write nothing, and exit with 1 if there is anything to replace")
+	addJSON(cmd, &o.json)
+	return cmd
+}
+
+func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
+	switch {
+	case o.check == (o.out != ""):
+		return withHint(errors.New("mcptap redact needs either -o FILE or --check"), "`mcptap redact "+arg+" -o redacted"+store.Ext+"`")
+	case o.out != "" && !strings.HasSuffix(o.out, store.Ext):
+		return withHint(fmt.Errorf("-o: %s is no name of a recording", quote(o.out)), "end it in "+store.Ext+"; `mcptap export` makes text of it then")
+	}
+	path, err := a.find(arg)
+	if err != nil {
+		return err
+	}
+	key, err := redactKey(o.key)
+	if err != nil {
+		return err
+	}
+	opt, err := o.options()
+	if err != nil {
+		return err
+	}
+	opt.Key, opt.SameLength, opt.Check = key, o.same, o.check
+	rec, err := store.Open(path)
+	if err != nil {
+		return err
+	}
+	r := redact.New(opt)
+	if o.check {
+		err = redactPass(ctx, rec, r, func(tap.Frame) error { return nil })
+	} else {
+		err = o.copy(ctx, rec, r)
+	}
+	if err != nil {
+		return err
+	}
+	return o.report(a, r.Findings())
+}
+
+// options reads the rules.
+func (f *redactFlags) options() (redact.Options, error) {
+	opt := redact.Options{Emails: f.emails}
+	for _, text := range f.rules {
+		rule, err := redact.ParseRule(text)
+		if err != nil {
+			return opt, withHint(fmt.Errorf("--rule: %w", err), "key:NAME, header:NAME, path:$.a.b or pattern:REGEX")
+		}
+		opt.Rules = append(opt.Rules, rule)
+	}
+	return opt, nil
+}
+
+// copy writes the redacted recording. It reads twice: a value that has a name in
+// one frame may stand in an earlier one without any.
+func (o *redactOptions) copy(ctx context.Context, rec *store.Recording, r *redact.Redactor) error {
+	info, err := rec.Info()
+	if err != nil {
+		return err
+	}
+	if err := redactPass(ctx, rec, r, func(tap.Frame) error { return nil }); err != nil {
+		return err
+	}
+	r.Again()
+	header := r.Header(info.Header)
+	header.ID = store.NewID()
+	w, err := store.NewWriter(o.out, header)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	end := info.Duration
+	err = redactFrames(ctx, rec, r, func(f tap.Frame) error {
+		end = max(end, f.At)
+		return w.Add(f)
+	})
+	if err != nil {
+		return err
+	}
+	return w.Close(store.End{At: end, Cut: info.Status != store.Ended})
+}
+
+// redactPass redacts the header and the frames.
+func redactPass(ctx context.Context, rec *store.Recording, r *redact.Redactor, each func(tap.Frame) error) error {
+	info, err := rec.Info()
+	if err != nil {
+		return err
+	}
+	r.Header(info.Header)
+	return redactFrames(ctx, rec, r, each)
+}
+
+func redactFrames(ctx context.Context, rec *store.Recording, r *redact.Redactor, each func(tap.Frame) error) error {
+	for f, err := range rec.Frames(0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		f.Raw = r.Frame(&f)
+		f.Size = int64(len(f.Raw))
+		if err := each(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jsonRedaction is a line of `redact --json`. The names are stable.
+type jsonRedaction struct {
+	V     int    `json:"v"`
+	Type  string `json:"type"` // "finding"
+	Rule  string `json:"rule"`
+	Where string `json:"where"`
+	Times uint64 `json:"times"`
+	First uint64 `json:"first_seq,omitempty"`
+}
+
+// report prints what was found.
+func (o *redactOptions) report(a *app, found []redact.Finding) error {
+	w := bufio.NewWriter(a.stdout)
+	var rows [][]cell
+	for _, f := range found {
+		if o.json {
+			if err := writeJSON(w, jsonRedaction{jsonVersion, "finding", f.Rule, f.Where, f.Times, f.First}); err != nil {
+				return err
+			}
+		}
+		first := ""
+		if f.First > 0 {
+			first = strconv.FormatUint(f.First, 10)
+		}
+		rows = append(rows, []cell{{escape(f.Rule), plain}, {strconv.FormatUint(f.Times, 10), plain}, {first, dim}, {escape(f.Where), plain}})
+	}
+	l := lines{w: w}
+	if len(rows) == 0 {
+		a.say("nothing was found that looks like a secret")
+	} else if !o.json {
+		cols := []column{{title: "RULE"}, {title: "TIMES", right: true}, {title: "FIRST", right: true, rank: 1}, {title: "WHERE", least: 20}}
+		printTable(&l, a.palette(), a.width(), cols, rows)
+	}
+	if err := errors.Join(l.err, w.Flush()); err != nil {
+		return err
+	}
+	if o.check && len(found) > 0 {
+		return exitCode(exitNo)
+	}
+	return nil
+}

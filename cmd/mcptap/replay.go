@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/diff"
+	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/replay/client"
+	"github.com/mcptap/mcptap/tap"
+)
+
+const replayLong = `Plays the client of a recorded session to a live server, records what passes, and
+compares the new session with the old one: a regression test of a server in one
+command. REC is a recording, or a file that ` + "`mcptap export`" + ` wrote. The server is a
+command, which is started for it, or the URL of one that runs; it need not have the
+transport that was recorded.
+
+What was in flight together is so again, and a request waits for the answers that had
+arrived before it. Cursors, the ids of tasks and whatever else the server makes up are
+carried from its live answers into later requests. What the server asks of the client
+(sampling, elicitation, roots) is answered from the recording; what was never asked
+gets an error, and is told in the report.
+
+--pace says how much of the recorded time passes between what the client says: brisk
+leaves out all but some milliseconds, instant all of it, recorded nothing, and 10x is
+ten times faster than recorded.
+
+--revision speaks the session in another revision of the protocol, and says what has
+no counterpart there.
+
+The report, its formats and the exit code are those of ` + "`mcptap diff`" + `: 1 if there is a
+difference of behaviour or worse, or of what --fail-on says; 0 if not. --update then
+puts the new recording in the place of the old one, after asking.`
+
+const replayExample = `  mcptap replay @last -- npx -y @modelcontextprotocol/server-everything
+  mcptap replay testdata/session.ndjson --ignore @timestamps -- ./server --stdio
+  mcptap replay 3f2a --to http://localhost:3001/mcp --fail-on breaking
+  mcptap replay @last --revision 2026-07-28 -- ./server`
+
+type replayOptions struct {
+	diff      diffOptions
+	to        string
+	transport string
+	revision  string
+	pace      string
+	timeout   time.Duration
+	label     string
+	http      httpOptions
+	update    bool
+	yes       bool
+}
+
+func newReplay(a *app) *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:     "replay REC [flags] (--to URL | -- CMD [ARG…])",
+		Short:   "Play a recorded client to a live server, and compare",
+		Long:    replayLong,
+		Example: replayExample,
+		Args:    cobra.ArbitraryArgs,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			names, _ := a.completeRecording(cmd, args, prefix)
+			return names, cobra.ShellCompDirectiveDefault // a text is a file
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rec, command, err := replayWords(cmd, args, o.to)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), a, rec, command)
+		},
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd, a)
+	return cmd
+}
+
+// replayWords tells the recording from the server's command.
+func replayWords(cmd *cobra.Command, args []string, to string) (rec string, command []string, err error) {
+	hint := "usage: `" + cmd.UseLine() + "`"
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 {
+		dash = len(args)
+	}
+	switch words := args[:dash]; {
+	case len(words) == 0:
+		return "", nil, withHint(errors.New("mcptap replay needs a recording"), hint)
+	case len(words) > 1:
+		return "", nil, withHint(fmt.Errorf("mcptap replay takes no argument %s", quote(words[1])), "the server's command stands behind --: "+hint)
+	case to == "" && len(args) == dash:
+		return "", nil, withHint(errors.New("mcptap replay needs a server"), "its command behind --, or its URL with --to")
+	case to != "" && len(args) > dash:
+		return "", nil, errors.New("--to and a command exclude each other")
+	}
+	return args[0], args[dash:], nil
+}
+
+// replayTransports are the values of --transport.
+var replayTransports = []string{"auto", "streamable", "sse", "websocket"}
+
+func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
+	f := cmd.Flags()
+	f.StringVar(&o.to, "to", "", "the `URL` of the server")
+	f.StringVar(&o.transport, "transport", "auto", "what the server at the URL speaks, a `name`: auto, streamable, sse or websocket")
+	f.StringVar(&o.revision, "revision", "", "speak another `revision` of the protocol, such as 2026-07-28")
+	f.StringVar(&o.pace, "pace", "brisk", "how much time passes between requests, a `pace`: brisk, instant, recorded, or a speed such as 10x")
+	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "how much longer than in the recording an answer may take, a `time`")
+	f.StringVar(&o.label, "label", "", "`name` of the new recording; that of the old one otherwise")
+	f.StringArrayVar(&o.http.headers, "header", nil, "a `'Name: value'` to add to each request; the value is not recorded")
+	f.StringVar(&o.http.caFile, "ca-file", "", "`file` of certificates, in PEM, that may vouch for the server too")
+	f.BoolVar(&o.update, "update", false, "put the new recording in the place of the old one, after asking")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	o.diff.addFlags(cmd, a)
+	f.Lookup("only").Usage = "play and compare only calls of which a frame matches a `filter`, and play what they depend on"
+	fixed := func(flag string, values ...string) {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	fixed("transport", replayTransports...)
+	fixed("pace", "brisk", "instant", "recorded", "10x")
+	fixed("revision", replayRevisions()...)
+}
+
+// replayRevisions are the revisions that can be spoken.
+func replayRevisions() (names []string) {
+	for _, r := range tap.Revisions {
+		if tap.EraOf(r) != "" && r[0] == '2' {
+			names = append(names, string(r))
+		}
+	}
+	return names
+}
+
+// check reads the flags.
+func (o *replayOptions) check() (play client.Options, err error) {
+	if play.Pace, err = replay.ParsePace(o.pace); err != nil {
+		return play, fmt.Errorf("--pace: %w", err)
+	}
+	switch {
+	case o.timeout <= 0:
+		return play, errors.New("--timeout: it must be above 0")
+	case o.revision != "" && !slices.Contains(replayRevisions(), o.revision):
+		return play, withHint(fmt.Errorf("--revision: there is no revision %s", quote(o.revision)), strings.Join(replayRevisions(), ", "))
+	case !slices.Contains(replayTransports, o.transport):
+		return play, withHint(fmt.Errorf("--transport: there is no transport %s", quote(o.transport)), strings.Join(replayTransports, ", "))
+	case o.yes && !o.update:
+		return play, errors.New("--yes is for --update")
+	case o.update && o.diff.only != "":
+		return play, errors.New("--update is for the whole session, not for what --only leaves of it")
+	}
+	play.Timeout, play.Revision = o.timeout, tap.Revision(o.revision)
+	return play, nil
+}
+
+func (o *replayOptions) run(ctx context.Context, a *app, name string, command []string) error {
+	play, err := o.check()
+	if err != nil {
+		return err
+	}
+	if o.update && !o.yes && (!isTerminal(a.stdin) || !isTerminal(a.stderr)) {
+		return withHint(errors.New("--update needs a yes, and there is nobody to ask"), "--yes")
+	}
+	opt, set, err := o.diff.check()
+	if err != nil {
+		return err
+	}
+	opt.Check = ctx.Err
+	r := replayer{o: o, a: a, ctx: ctx, d: differ{a: a, ctx: ctx, opt: opt, set: &set}, play: play}
+	if o.diff.only != "" {
+		if r.d.only, err = a.parseFilter(o.diff.only); err != nil {
+			return err
+		}
+	}
+	if err := r.read(name); err != nil {
+		return err
+	}
+	if err := r.perform(command); err != nil {
+		return err
+	}
+	return r.report(&set)
+}
+
+// differs reports whether there is anything to look at.
+func (r *replayer) differs(set *diffreport.Set) bool {
+	for _, x := range set.Reports {
+		if _, any := x.Worst(); any {
+			return true
+		}
+	}
+	return len(set.Unpaired) > 0
+}
+
+// report compares the two recordings and writes the report.
+func (r *replayer) report(set *diffreport.Set) error {
+	r.d.only = nil // the calls were chosen in the first one
+	made, err := openCompared(r.made)
+	if err != nil {
+		return err
+	}
+	bs, err := r.d.sessions(made)
+	if err != nil {
+		return err
+	}
+	var more [][]*diff.Session
+	for _, name := range r.o.diff.baselines {
+		c, err := r.d.open(name)
+		if err == nil {
+			var sessions []*diff.Session
+			sessions, err = r.d.sessions(c)
+			more = append(more, sessions)
+		}
+		if err != nil {
+			return fmt.Errorf("--baseline: %w", err)
+		}
+	}
+	if err := r.d.pairs(r.old, bs, more); err != nil {
+		return err
+	}
+	if err := r.o.diff.write(r.a, set, r.head()); err != nil {
+		return err
+	}
+	if r.o.update && r.differs(set) {
+		return r.update()
+	}
+	if set.Failed() {
+		return exitCode(exitNo)
+	}
+	return nil
+}

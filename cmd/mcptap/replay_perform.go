@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/replay/client"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/streamable"
+)
+
+// A replayer plays a recording to a server and compares what it gets.
+type replayer struct {
+	o    *replayOptions
+	a    *app
+	ctx  context.Context
+	d    differ
+	play client.Options
+
+	arg  string
+	from *compared
+	plan *client.Plan
+	old  []*diff.Session
+
+	notes []client.Note
+	id    string // of the new recording
+	made  string // its path
+}
+
+// read reads the recording: for the plan and for the comparison.
+func (r *replayer) read(name string) (err error) {
+	if r.arg, r.from, err = name, nil, nil; isDir(name) {
+		return withHint(fmt.Errorf("%s is a directory", quote(name)), "a recording, or a file that `mcptap export` wrote")
+	}
+	if r.from, err = r.d.open(name); err != nil {
+		return err
+	}
+	planner := client.NewPlanner(r.from.frame)
+	if r.old, err = r.d.read(r.from, planner.Add); err != nil {
+		return err
+	}
+	if len(r.old) > 1 {
+		return withHint(fmt.Errorf("%s has %s, and one at a time is played", quote(name), plural(len(r.old), "session", "sessions")),
+			"name one: "+name+"#1")
+	}
+	if r.o.update && r.from.session > 0 {
+		return withHint(errors.New("--update would replace the other sessions of the recording too"),
+			"`mcptap export "+name+" -o FILE` makes a recording of one")
+	}
+	if r.plan = planner.Plan(r.d.only != nil); r.plan.Steps() == 0 {
+		return withHint(fmt.Errorf("%s holds nothing that could be played", quote(name)), "`mcptap show` shows what is in it")
+	}
+	return nil
+}
+
+// perform plays the session, and records it.
+func (r *replayer) perform(command []string) error {
+	dir, err := r.a.dataDir()
+	if err != nil {
+		return err
+	}
+	var upstream *url.URL
+	h := r.header(command)
+	if r.o.to != "" {
+		if upstream, err = parseUpstream(r.httpURL()); err != nil {
+			return fmt.Errorf("--to: %w", err)
+		}
+		h.Transport, h.Upstream = "http", upstream.Scheme+"://"+upstream.Host
+	}
+	var broken error
+	rec := store.Create(dir, h, store.Options{Warn: func(err error) { broken = err }})
+	r.id, r.made = rec.Header().ID, rec.Path()
+	r.play.Note = func(n client.Note) { r.notes = append(r.notes, n) }
+	if upstream == nil {
+		err = client.Play(r.ctx, r.plan, client.Stdio(command, rec), r.play)
+	} else {
+		err = r.overHTTP(upstream, rec)
+	}
+	rec.Close()
+	return errors.Join(err, broken)
+}
+
+// httpURL is the URL of --to for a tap: WebSockets begin as HTTP.
+func (r *replayer) httpURL() string {
+	for _, ws := range []string{"ws://", "wss://"} {
+		if rest, ok := strings.CutPrefix(r.o.to, ws); ok {
+			return "http" + ws[2:] + rest
+		}
+	}
+	return r.o.to
+}
+
+// header is what the new recording says of itself.
+func (r *replayer) header(command []string) tap.Header {
+	label := r.o.label
+	if label == "" {
+		label = r.from.info.Header.Label
+	}
+	dir, _ := os.Getwd()
+	return tap.Header{
+		Label: label, Transport: "stdio", Command: command, Dir: dir,
+		Program: "mcptap " + programVersion(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}
+
+// overHTTP plays to a URL through a tap of its own.
+func (r *replayer) overHTTP(upstream *url.URL, rec *store.Recorder) error {
+	cfg, err := r.o.http.config(upstream.String())
+	if err != nil {
+		return err
+	}
+	if cfg.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return err
+	}
+	watcher := &client.Watcher{StreamRecorder: rec}
+	cfg.Recorder = watcher
+	t, err := streamable.New(cfg)
+	if err != nil {
+		return errors.Join(err, cfg.Listener.Close())
+	}
+	served := make(chan error, 1)
+	go func() { served <- t.Serve() }()
+	err = client.Play(r.ctx, r.plan, r.conn(t.URL(), watcher), r.play)
+	return errors.Join(err, t.Close(), <-served)
+}
+
+// conn chooses what is spoken over HTTP.
+func (r *replayer) conn(tapURL string, watcher *client.Watcher) client.Conn {
+	kind := r.o.transport
+	if kind == "auto" {
+		u, _ := url.Parse(tapURL)
+		switch {
+		case strings.HasPrefix(r.o.to, "ws"):
+			kind = "websocket"
+		case strings.HasSuffix(u.Path, "/sse") || r.plan.SSE():
+			kind = "sse"
+		}
+	}
+	switch kind {
+	case "websocket":
+		return client.WebSocket("ws" + strings.TrimPrefix(tapURL, "http"))
+	case "sse":
+		return client.SSE(tapURL, watcher)
+	}
+	return client.HTTP(tapURL, watcher)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/mcptap/mcptap/replay/client"
+)
+
+// jsonReplay is the first line of `replay --json`, jsonReplayNote one for each note.
+// The names are stable.
+type jsonReplay struct {
+	V    int    `json:"v"`
+	Type string `json:"type"` // "replay"
+	Of   string `json:"of"`
+	// ID and Path are the new recording's.
+	ID       string `json:"id"`
+	Path     string `json:"path"`
+	Requests int    `json:"requests"`
+}
+
+type jsonReplayNote struct {
+	V       int    `json:"v"`
+	Type    string `json:"type"` // "note"
+	Kind    string `json:"kind"`
+	Frame   uint64 `json:"frame,omitempty"`
+	Method  string `json:"method,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Text    string `json:"text"`
+}
+
+// maxReplayNotes is how many notes are told to a person.
+const maxReplayNotes = 50
+
+// head is what the report says of the replay itself: what could not be done as
+// recorded. Formats that have no place for that leave it to stderr.
+func (r *replayer) head() func(io.Writer, palette) error {
+	switch r.o.diff.format {
+	case "json":
+		return r.jsonHead
+	case "", "text":
+		return r.textHead
+	}
+	for i, n := range r.notes {
+		if i == maxReplayNotes {
+			r.a.say(fmt.Sprintf("replay: and %d notes more", len(r.notes)-i))
+			break
+		}
+		r.a.say("replay: " + n.Text)
+	}
+	return nil
+}
+
+func (r *replayer) jsonHead(w io.Writer, _ palette) error {
+	err := writeJSON(w, jsonReplay{V: jsonVersion, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.plan.Requests()})
+	for _, n := range r.notes {
+		if err == nil {
+			err = writeJSON(w, jsonReplayNote{
+				V: jsonVersion, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text,
+			})
+		}
+	}
+	return err
+}
+
+func (r *replayer) textHead(w io.Writer, p palette) error {
+	if len(r.notes) == 0 {
+		return nil
+	}
+	l := lines{w: w}
+	l.printf("%s\n", p.paint(fmt.Sprintf("REPLAY (%d)", len(r.notes)), bold))
+	for i, n := range r.notes {
+		if i == maxReplayNotes {
+			l.printf("  and %d more, see --json\n", len(r.notes)-i)
+			break
+		}
+		l.printf("  %s\n", p.paint(escape(n.Text), replayStyle(n.Kind)))
+	}
+	l.printf("\n")
+	return l.err
+}
+
+// replayStyle is how a note is painted: what failed stands out.
+func replayStyle(k client.NoteKind) style {
+	switch k {
+	case client.NoteTimeout, client.NoteDied, client.NoteUnsent, client.NoteRefused, client.NoteUnknown:
+		return red
+	}
+	return dim
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/mcptap/mcptap/store"
+)
+
+// update puts the new recording in the place of the old one, if the person wants
+// it. A file of text is written anew in its format; a recording keeps its id and its
+// label.
+func (r *replayer) update() error {
+	if !r.o.yes {
+		fmt.Fprintf(r.a.stderr, "Replace %s with what the server says now? [y/N] ", escape(r.from.name))
+		answer, _ := bufio.NewReader(r.a.stdin).ReadString('\n')
+		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+			r.a.say("nothing was replaced")
+			return exitCode(exitNo)
+		}
+	}
+	made, err := store.Open(r.made)
+	if err != nil {
+		return err
+	}
+	made.SetMaxRaw(math.MaxInt64)
+	if isTextFile(r.arg) {
+		err = r.rewriteText(made)
+	} else {
+		err = r.rewriteRecording(made)
+	}
+	if err != nil {
+		return fmt.Errorf("--update: %w", err)
+	}
+	return store.Remove(r.made)
+}
+
+// rewriteText writes the new recording over a file of text.
+func (r *replayer) rewriteText(made *store.Recording) error {
+	f, err := os.Open(r.arg)
+	if err != nil {
+		return err
+	}
+	first, err := bufio.NewReader(f).ReadByte()
+	f.Close()
+	if err != nil {
+		return err
+	}
+	format := "txtar"
+	if first == '{' {
+		format = "ndjson"
+	}
+	return writeFile(r.arg, func(w io.Writer) error { return exportTo(r.ctx, w, format, made) })
+}
+
+// rewriteRecording writes the new recording over a recording.
+func (r *replayer) rewriteRecording(made *store.Recording) error {
+	if store.IsLive(r.from.path) {
+		return fmt.Errorf("%s is still being made", quote(r.from.name))
+	}
+	info, err := made.Info()
+	if err != nil {
+		return err
+	}
+	h := info.Header
+	h.ID, h.Label = r.from.info.Header.ID, r.from.info.Header.Label
+	name := r.from.path + ".new"
+	w, err := store.NewWriter(name, h)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for f, err := range made.Frames(0) {
+		if err == nil {
+			err = r.ctx.Err()
+		}
+		if err == nil {
+			err = w.Add(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.Close(store.End{At: info.Duration}); err != nil {
+		return err
+	}
+	return os.Rename(name, r.from.path)
+}

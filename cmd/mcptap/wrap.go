@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	clients "github.com/mcptap/mcptap/wrap" // wrap is what folds lines here
+)
+
+const wrapLong = `Puts "mcptap stdio --" before the command of a server in the configuration of your
+clients: Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Codex, Gemini
+CLI, and the files of the project in this directory. ` + "`mcptap wrap --list`" + ` shows what
+is there; a client has to be started anew to see what changed.
+
+Everything else in the file stays byte for byte, comments too. What it was is kept
+beside it, as FILE` + clients.BackupExt + `. A server that is wrapped already stays as it is, and
+` + "`mcptap unwrap`" + ` restores the exact entry.
+
+A server with a URL needs a tap that runs by itself. With --listen ADDRESS its entry
+leads to that address, and the command that has to run there is printed; without the
+tap the client cannot reach the server. --all leaves servers with a URL as they are,
+unless --listen is there.`
+
+const unwrapLong = `Takes mcptap out of the configuration of your clients again, wherever it was put
+before the command of a server, by ` + "`mcptap wrap`" + ` or by hand. Everything else in the
+file stays byte for byte.`
+
+type wrapOptions struct {
+	all, list, dryRun, json bool
+	client, config          string
+	listen, program         string
+	redact                  bool
+	undo                    bool // unwrap
+}
+
+func newWrap(a *app) *cobra.Command {
+	var o wrapOptions
+	cmd := &cobra.Command{
+		Use:     "wrap NAME…|--all|--list [flags]",
+		Short:   "Put the tap into the configuration of your clients",
+		Long:    wrapLong,
+		Example: "  mcptap wrap --list\n  mcptap wrap github --client cursor --dry-run\n  mcptap wrap --all\n  mcptap wrap remote --listen 127.0.0.1:8931",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    func(_ *cobra.Command, args []string) error { return o.run(a, args) },
+
+		ValidArgsFunction:     o.complete(a),
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.list, "list", false, "list the servers that clients have, and which are wrapped")
+	f.StringVar(&o.listen, "listen", "", "lead servers with a URL to the tap at this `address`")
+	f.BoolVar(&o.redact, "redact", false, "let the tap record pseudonyms in the place of secrets, see mcptap redact")
+	f.StringVar(&o.program, "mcptap", "", "the `program` to write; the path of this one otherwise")
+	addJSON(cmd, &o.json)
+	return cmd
+}
+
+func newUnwrap(a *app) *cobra.Command {
+	o := wrapOptions{undo: true}
+	cmd := &cobra.Command{
+		Use:     "unwrap NAME…|--all [flags]",
+		Short:   "Take the tap out of the configuration of your clients",
+		Long:    unwrapLong,
+		Example: "  mcptap unwrap github\n  mcptap unwrap --all",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    func(_ *cobra.Command, args []string) error { return o.run(a, args) },
+
+		ValidArgsFunction:     o.complete(a),
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *wrapOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&o.all, "all", false, "every server that is found")
+	f.StringVar(&o.client, "client", "", "only this `client`: "+strings.Join(clients.Clients(), ", "))
+	f.StringVar(&o.config, "config", "", "only this `file`, also where no client is known to look")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "print what would change, and change nothing")
+	_ = cmd.RegisterFlagCompletionFunc("client", cobra.FixedCompletions(clients.Clients(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// A config is a file that was found.
+type config struct {
+	place clients.Place
+	file  *clients.File
+	src   []byte
+	// err says why it cannot be read.
+	err error
+}
+
+func (o *wrapOptions) run(a *app, names []string) error {
+	if err := o.check(names); err != nil {
+		return err
+	}
+	configs, err := o.find(a)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		return o.printList(a, configs)
+	}
+	return o.apply(a, configs, names)
+}
+
+func (o *wrapOptions) check(names []string) error {
+	word := "wrap"
+	if o.undo {
+		word = "unwrap"
+	}
+	if o.client != "" && !slices.Contains(clients.Clients(), o.client) {
+		return withHint(fmt.Errorf("--client: %s is not known", quote(o.client)), "one of "+strings.Join(clients.Clients(), ", "))
+	}
+	if o.listen != "" {
+		if _, port, err := net.SplitHostPort(o.listen); err != nil || port == "0" || port == "" {
+			return withHint(fmt.Errorf("--listen: %s is no address that a client can use", quote(o.listen)), "a host and a port, such as 127.0.0.1:8931")
+		}
+	}
+	switch {
+	case o.list && (o.all || len(names) > 0):
+		return errors.New("--list takes no servers")
+	case !o.list && o.json:
+		return errors.New("--json is for --list")
+	case o.all && len(names) > 0:
+		return errors.New("--all and a name do not go together")
+	case !o.all && !o.list && len(names) == 0:
+		return withHint(fmt.Errorf("mcptap %s needs the name of a server, or --all", word), "`mcptap wrap --list` shows them")
+	}
+	return nil
+}
+
+// find reads the files that are there. One that cannot be read is an error where
+// it was asked for.
+func (o *wrapOptions) find(a *app) ([]config, error) {
+	host, err := a.host()
+	if err != nil {
+		return nil, err
+	}
+	places := host.Places()
+	if o.config != "" {
+		places = []clients.Place{host.Place(o.config)}
+	}
+	var found []config
+	for _, p := range places {
+		if o.client != "" && p.Client != o.client && o.config == "" {
+			continue
+		}
+		c := config{place: p}
+		c.file, c.src, c.err = clients.Load(p)
+		if errors.Is(c.err, fs.ErrNotExist) && o.config == "" {
+			continue
+		}
+		if c.err != nil && o.config != "" {
+			return nil, c.err
+		}
+		found = append(found, c)
+	}
+	return found, nil
+}
+
+// host is this machine, as the clients see it.
+func (a *app) host() (clients.Host, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return clients.Host{}, err
+	}
+	dir, err := os.Getwd()
+	return clients.Host{OS: runtime.GOOS, Home: home, Dir: dir, Env: a.env}, err
+}
+
+// tap is what is written before a server's command.
+func (o *wrapOptions) tap(a *app) (clients.Tap, error) {
+	t := clients.Tap{Program: o.program, Listen: o.listen}
+	if t.Program == "" {
+		var err error
+		if t.Program, err = ownPath(); err != nil {
+			return t, fmt.Errorf("where mcptap is: %w", err)
+		}
+	}
+	dir := a.dirFlag // the hosts strip the environment
+	if dir == "" {
+		dir = a.env("MCPTAP_DIR")
+	}
+	if o.redact {
+		t.Flags = []string{"--redact"}
+	}
+	if dir == "" {
+		return t, nil
+	}
+	dir, err := filepath.Abs(dir)
+	t.Flags = append(t.Flags, "--dir", dir)
+	return t, err
+}
+
+// ownPath is where this program is: as PATH leads to it, if it does, since that
+// name outlives an update that the file behind a link does not.
+func ownPath() (string, error) {
+	own, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if named, err := exec.LookPath("mcptap"); err == nil && filepath.IsAbs(named) && sameFile(named, own) {
+		return named, nil
+	}
+	return own, nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// complete offers the names of servers to the shell.
+func (o *wrapOptions) complete(a *app) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		configs, _ := o.find(a)
+		var names []string
+		for _, c := range configs {
+			if c.err != nil {
+				continue
+			}
+			for _, e := range c.file.Entries() {
+				if e.Wrapped == o.undo && clean(e.Name) && !slices.Contains(names, e.Name) {
+					names = append(names, e.Name)
+				}
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// wrapWriter is where the reports go.
+func wrapWriter(a *app) *bufio.Writer { return bufio.NewWriter(a.stdout) }
