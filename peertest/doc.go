@@ -30,6 +30,16 @@
 // scenarios that docs/transparency-http.md names. Every recording that is made
 // here is exported, imported and exported again, and must be the same then.
 //
+// # The mock
+//
+// The same scenarios are played with `mcptap mock`, on stdio and over HTTP, from a
+// recording of the run with the real server, and what the client writes down must not
+// differ, whichever transport was recorded and whichever is served. The conformance
+// suite judges the mock as it judged the Go SDK's server, twice in a row. vitest/ has
+// the README's test of a client in TypeScript, which is a package of its own:
+//
+//	cd peertest/vitest && npm ci
+//
 // MCPTAP_BIN names the program to test; without it the test builds the parent
 // module. Where Node or the npm packages are missing the pairs are skipped, or
 // fail with CI set.

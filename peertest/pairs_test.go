@@ -121,7 +121,12 @@ func testPair(t *testing.T, c clientUnderTest, s serverUnderTest) {
 // play runs the scenario of a pair once, with the server's command wrapped.
 func play(t *testing.T, c clientUnderTest, s serverUnderTest, wrap func([]string) []string) transcript {
 	t.Helper()
-	tmp := t.TempDir()
+	return playIn(t, t.TempDir(), c, s, wrap)
+}
+
+// playIn is play in the pair's directory.
+func playIn(t *testing.T, tmp string, c clientUnderTest, s serverUnderTest, wrap func([]string) []string) transcript {
+	t.Helper()
 	out := filepath.Join(t.TempDir(), "observed")
 	args := append(c.argv[1:len(c.argv):len(c.argv)],
 		"--scenario", abs("scenarios/"+s.name+".json"), "--out", out, "--var", "tmp="+tmp)

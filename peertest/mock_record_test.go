@@ -1,0 +1,67 @@
+package peertest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What a client does is recorded once, and half of it taken away. With --record new
+// the rest comes from the real server, and is there again afterwards: the client
+// observes the same each time.
+func TestMockRecords(t *testing.T) {
+	needPeers(t)
+	tapBinary(t)
+	for _, c := range clients() {
+		if !contains([]string{"v1-legacy", "v2-legacy", "go-2025-06-18", "go-auto"}, c.name) {
+			continue
+		}
+		for _, s := range servers() {
+			if s.name != "gosdk" && s.name != "memory" { // the others answer by what was asked before
+				continue
+			}
+			t.Run(c.name+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				testMockRecords(t, c, s)
+			})
+		}
+	}
+}
+
+func testMockRecords(t *testing.T, c clientUnderTest, s serverUnderTest) {
+	tmp, file := t.TempDir(), filepath.Join(t.TempDir(), "session.ndjson")
+	run := func(flags ...string) transcript {
+		t.Helper()
+		return playIn(t, tmp, c, s, func(argv []string) []string {
+			return append(append([]string{tapBinary(t), "mock", file}, flags...), argv...)
+		})
+	}
+	live := run("--record", "once", "--")
+	for _, half := range []string{"new", "again"} {
+		if half == "new" {
+			halve(t, file)
+		}
+		compareSession(t, live, run("--record", "new", "--"))
+	}
+	report := filepath.Join(t.TempDir(), "report.ndjson")
+	alone := playIn(t, tmp, c, s, func([]string) []string { return []string{tapBinary(t), "mock", file, "--verify", "--report", report} })
+	compareSession(t, live, alone)
+	passed(t, report)
+}
+
+// halve leaves of a recording what crossed in its first half.
+func halve(t *testing.T, file string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(bytes.TrimSpace(b), []byte("\n"))
+	frames := len(lines)/2 - 1
+	half := append(bytes.Join(lines[:1+frames], nil), fmt.Sprintf(`{"v":1,"type":"end","at_ns":0,"status":"cut","frames":%d}`+"\n", frames)...)
+	if err := os.WriteFile(file, half, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
