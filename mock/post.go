@@ -102,7 +102,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, f *fields) {
 		w.Header().Set("Mcp-Session-Id", t.id)
 	}
 	out := reply{w: w, r: r, srv: s, t: t, x: x, modern: p.modern, primes: x.ids && primed(f, &p), method: p.claim.Method, broken: p.broken()}
-	if x.form == formEvents && !s.rec.refuses {
+	if x.shape.form == formEvents && !s.rec.refuses {
 		out.begin()
 	}
 	out.run(0)

@@ -171,6 +171,7 @@ func (k *dialogue) kinds() (kinds []string) {
 	for _, n := range k.notes {
 		kinds = append(kinds, n.Kind.String())
 	}
+	slices.Sort(kinds) // the session and the live server speak at once
 	return kinds
 }
 

@@ -74,49 +74,54 @@ func slow(frames []tap.Frame, timeout time.Duration) []tap.Frame {
 	return frames
 }
 
-// TestTrouble: servers that do not do what servers do.
+var errLeave = errors.New("leave")
+
+// A trouble is a server that does not do what servers do.
+type trouble struct {
+	frames  string
+	timeout time.Duration
+	serve   func(method, id, raw string) (string, error)
+	want    []string
+	sent    string // what must be sent all the same
+}
+
+var troubles = map[string]trouble{
+	"dies": {twoCalls, time.Minute, func(method, id, _ string) (string, error) {
+		if method == "tools/call" {
+			return "", errLeave
+		}
+		return result(id), nil
+	}, []string{"died: unexpected EOF while 1 request waited for an answer", "unsent: tools/call b (#6) was not sent"}, `"name":"a"`},
+	"dies at once": {twoCalls, time.Minute, func(string, string, string) (string, error) { return "", errLeave },
+		[]string{"died: unexpected EOF while 1 request waited for an answer", "unsent: 2 requests were not sent, from tools/call a (#4) on"}, "initialize"},
+	"hangs": {twoCalls, 50 * time.Millisecond, func(method, id, raw string) (string, error) {
+		if strings.Contains(raw, `"name":"a"`) || id == "" {
+			return "", nil
+		}
+		return result(id), nil
+	}, []string{"timeout: tools/call a (#4) was not answered within"}, `"name":"b"`},
+	"asks something new": {twoCalls, time.Minute, func(_, id, raw string) (string, error) {
+		if strings.Contains(raw, `"name":"a"`) {
+			return `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?"}}` + "\n", nil
+		}
+		if id == `"q"` {
+			return result("2"), nil
+		}
+		if id == "" {
+			return "", nil
+		}
+		return result(id), nil
+	}, []string{"unknown: the server asked elicitation/create Sure?, which was never recorded"}, `"id":"q","error":{"code":-32601`},
+	"says nonsense": {twoCalls, time.Minute, func(_, id, _ string) (string, error) {
+		if id == "" {
+			return "", nil
+		}
+		return "\x1b[2Jbanner\n[[[[\n\xff\xfe\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n" + strings.Repeat("[", 100000) + "\n" + result(id), nil
+	}, nil, `"name":"b"`},
+}
+
 func TestTrouble(t *testing.T) {
-	leave := errors.New("leave")
-	for name, c := range map[string]struct {
-		frames  string
-		timeout time.Duration
-		serve   func(method, id, raw string) (string, error)
-		want    []string
-		sent    string // what must be sent all the same
-	}{
-		"dies": {twoCalls, time.Minute, func(method, id, _ string) (string, error) {
-			if method == "tools/call" {
-				return "", leave
-			}
-			return result(id), nil
-		}, []string{"died: unexpected EOF while 1 request waited for an answer", "unsent: tools/call b (#6) was not sent"}, `"name":"a"`},
-		"dies at once": {twoCalls, time.Minute, func(string, string, string) (string, error) { return "", leave },
-			[]string{"died: unexpected EOF while 1 request waited for an answer", "unsent: 2 requests were not sent, from tools/call a (#4) on"}, "initialize"},
-		"hangs": {twoCalls, 50 * time.Millisecond, func(method, id, raw string) (string, error) {
-			if strings.Contains(raw, `"name":"a"`) || id == "" {
-				return "", nil
-			}
-			return result(id), nil
-		}, []string{"timeout: tools/call a (#4) was not answered within"}, `"name":"b"`},
-		"asks something new": {twoCalls, time.Minute, func(_, id, raw string) (string, error) {
-			if strings.Contains(raw, `"name":"a"`) {
-				return `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?"}}` + "\n", nil
-			}
-			if id == `"q"` {
-				return result("2"), nil
-			}
-			if id == "" {
-				return "", nil
-			}
-			return result(id), nil
-		}, []string{"unknown: the server asked elicitation/create Sure?, which was never recorded"}, `"id":"q","error":{"code":-32601`},
-		"says nonsense": {twoCalls, time.Minute, func(_, id, _ string) (string, error) {
-			if id == "" {
-				return "", nil
-			}
-			return "\x1b[2Jbanner\n[[[[\n\xff\xfe\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n" + strings.Repeat("[", 100000) + "\n" + result(id), nil
-		}, nil, `"name":"b"`},
-	} {
+	for name, c := range troubles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opt := patient()

@@ -1,0 +1,60 @@
+package recorded
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/replay"
+)
+
+// Whatever a file is, it is told apart by what is in it, and an error names it.
+func TestLoad(t *testing.T) {
+	const frames = `{"v":1,"type":"recording"}` + "\n" +
+		`{"v":1,"type":"frame","seq":1,"at_ns":0,"lane":"to_server","raw":"{\"id\":1,\"method\":\"a\"}\n"}` + "\n" +
+		`{"v":1,"type":"end","status":"ended","frames":1}`
+	for name, c := range map[string]struct {
+		text     string
+		requests int
+		want     string // in the error
+	}{
+		"lines.txt":      {"\r\n " + frames, 1, ""},
+		"transcript":     {"-- to_server --\n{\"id\":1,\"method\":\"a\"}\n", 1, ""},
+		"nothing":        {"", 0, "it is empty"},
+		"blank":          {" \n", 0, "it is empty"},
+		"diary.txtar":    {"Dear diary,\n", 0, ErrNoText.Error()},
+		"cut.ndjson":     {frames[:len(frames)-60], 0, "line 2"},
+		"newer.ndjson":   {strings.Replace(frames, `"v":1`, `"v":9`, 1), 0, "newer than this mcptap"},
+		"odd.txtar":      {"-- to_nobody --\nx\n", 0, "to_nobody"},
+		"zeros":          {"\x00\x00", 0, "zeros"},
+		"session.mcptap": {"no recording", 0, "session.mcptap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name)
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := Load(path, replay.Options{})
+			if c.want != "" {
+				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
+					t.Errorf("%v, want %s", err, c.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rec.Close()
+			if rec.Requests() != c.requests {
+				t.Errorf("%d requests", rec.Requests())
+			}
+		})
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none.txtar"), replay.Options{}); err == nil {
+		t.Error("no error")
+	}
+	if IsText(t.TempDir()) {
+		t.Error("a directory is no text")
+	}
+}
