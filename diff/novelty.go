@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
@@ -127,10 +128,11 @@ func (e *engine) oneDialect() bool {
 }
 
 // absentIn reports whether a method does not exist in a revision, although it is
-// a method of others, and why.
+// a method of others, and why. Of a revision that nobody here knows, such as one
+// that is yet to come, it says nothing.
 func absentIn(method string, r tap.Revision) (reason, page string, ok bool) {
 	m, known1 := tap.LookupMethod(method)
-	if !known1 || r == "" {
+	if !known1 || !slices.Contains(tap.Revisions, r) {
 		return "", "", false
 	}
 	if m.In(r) || r >= rev2026 && m.In(tap.ExtTasks) {

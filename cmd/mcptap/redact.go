@@ -103,7 +103,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	r := redact.New(opt)
 	if o.check {
-		err = redactPass(ctx, rec, r, func(tap.Frame) error { return nil })
+		err = redactPass(ctx, rec, newStderrPieces(r), func(tap.Frame) error { return nil })
 	} else {
 		err = o.copy(ctx, rec, r)
 	}
@@ -133,7 +133,8 @@ func (o *redactOptions) copy(ctx context.Context, rec *store.Recording, r *redac
 	if err != nil {
 		return err
 	}
-	if err := redactPass(ctx, rec, r, func(tap.Frame) error { return nil }); err != nil {
+	p := newStderrPieces(r)
+	if err := redactPass(ctx, rec, p, func(tap.Frame) error { return nil }); err != nil {
 		return err
 	}
 	r.Again()
@@ -145,7 +146,7 @@ func (o *redactOptions) copy(ctx context.Context, rec *store.Recording, r *redac
 	}
 	defer w.Abort()
 	end := info.Duration
-	err = redactFrames(ctx, rec, r, func(f tap.Frame) error {
+	err = redactFrames(ctx, rec, p, func(f tap.Frame) error {
 		end = max(end, f.At)
 		return w.Add(f)
 	})
@@ -156,16 +157,16 @@ func (o *redactOptions) copy(ctx context.Context, rec *store.Recording, r *redac
 }
 
 // redactPass redacts the header and the frames.
-func redactPass(ctx context.Context, rec *store.Recording, r *redact.Redactor, each func(tap.Frame) error) error {
+func redactPass(ctx context.Context, rec *store.Recording, p *stderrPieces, each func(tap.Frame) error) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
 	}
-	r.Header(info.Header)
-	return redactFrames(ctx, rec, r, each)
+	p.r.Header(info.Header)
+	return redactFrames(ctx, rec, p, each)
 }
 
-func redactFrames(ctx context.Context, rec *store.Recording, r *redact.Redactor, each func(tap.Frame) error) error {
+func redactFrames(ctx context.Context, rec *store.Recording, p *stderrPieces, each func(tap.Frame) error) error {
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -173,12 +174,13 @@ func redactFrames(ctx context.Context, rec *store.Recording, r *redact.Redactor,
 		if err != nil {
 			return err
 		}
-		f.Raw = r.Frame(&f)
+		f.Raw = p.frame(&f)
 		f.Size = int64(len(f.Raw))
 		if err := each(f); err != nil {
 			return err
 		}
 	}
+	p.end()
 	return nil
 }
 

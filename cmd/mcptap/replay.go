@@ -37,8 +37,9 @@ ten times faster than recorded.
 no counterpart there.
 
 The report, its formats and the exit code are those of ` + "`mcptap diff`" + `: 1 if there is a
-difference of behaviour or worse, or of what --fail-on says; 0 if not. --update then
-puts the new recording in the place of the old one, after asking.`
+difference of behaviour or worse, or of what --fail-on says, or if the server was gone
+before all was said; 0 if not. --update then puts the new recording in the place of
+the old one, after asking.`
 
 const replayExample = `  mcptap replay @last -- npx -y @modelcontextprotocol/server-everything
   mcptap replay testdata/session.ndjson --ignore @timestamps -- ./server --stdio
@@ -232,8 +233,27 @@ func (r *replayer) report(set *diffreport.Set) error {
 	if r.o.update && r.differs(set) {
 		return r.update()
 	}
-	if set.Failed() {
+	if set.Failed() || r.o.diff.failOn != "never" && r.cut() {
 		return exitCode(exitNo)
 	}
 	return nil
+}
+
+// cut reports whether the server was gone before all was said. What it would have
+// answered to the rest nobody knows, so it is no success, whatever was compared.
+func (r *replayer) cut() bool {
+	return slices.ContainsFunc(r.notes, func(n client.Note) bool {
+		return n.Kind == client.NoteDied || n.Kind == client.NoteUnsent
+	})
+}
+
+// unanswered reports whether no request got an answer: each that got none has a note.
+func (r *replayer) unanswered() bool {
+	lost := 0
+	for _, n := range r.notes {
+		if (n.Kind == client.NoteTimeout || n.Kind == client.NoteRefused) && !strings.HasPrefix(n.Method, "notifications/") {
+			lost++
+		}
+	}
+	return lost > 0 && lost >= r.plan.Requests()
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -18,8 +19,13 @@ type serverEvent struct {
 }
 
 // readEvents reads a stream to its end and gives each event to fn. What follows the
-// last blank line is none.
+// last blank line is none. An event that is longer than any body may be ends it with
+// an error, since a server may write on for ever without a blank line.
 func readEvents(from io.Reader, fn func(serverEvent)) error {
+	return readEventsUpTo(maxBody, from, fn)
+}
+
+func readEventsUpTo(most int, from io.Reader, fn func(serverEvent)) error {
 	var split tap.SSESplitter
 	var unit []byte
 	buf := make([]byte, 32<<10)
@@ -27,6 +33,9 @@ func readEvents(from io.Reader, fn func(serverEvent)) error {
 		n, err := from.Read(buf)
 		for chunk := buf[:n]; len(chunk) > 0; {
 			k, cut := split.Next(chunk)
+			if len(unit)+k > most {
+				return fmt.Errorf("an event has more than %d bytes", most)
+			}
 			unit = append(unit, chunk[:k]...)
 			chunk = chunk[k:]
 			if cut == tap.CutFrame {

@@ -35,6 +35,7 @@ func (c *webSocket) open(ctx context.Context, to chan<- event) error {
 		}
 		return unwrapped(err)
 	}
+	sock.SetReadLimit(maxBody) // by itself it takes as much as a server has
 	c.ctx, c.to, c.sock = ctx, to, sock
 	c.work.Go(c.read)
 	return nil
