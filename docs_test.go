@@ -19,7 +19,7 @@ import (
 )
 
 // standing are the commands that run until they are told to end.
-var standing = regexp.MustCompile(`^mcptap (web|http|mock .*--listen|stdio --web|stdio --redact)\b`)
+var standing = regexp.MustCompile(`^mcptap (web|http|open|mock .*--listen|stdio --web|stdio --redact)\b`)
 
 // TestDocsCommands runs every command of the pages in docs, one page after the
 // other, each in a home of its own that has what the pages speak of: recordings,
@@ -96,6 +96,7 @@ func newHome(t *testing.T, bin string) *home {
 		"bin/npx":          "#!/bin/sh\nexec mcptap demo serve\n",
 		"bin/jq":           "#!/bin/sh\ncat\n",
 		"server":           "#!/bin/sh\nexec mcptap demo serve\n",
+		"my-server":        "#!/bin/sh\nexec mcptap demo serve\n",
 		".cursor/mcp.json": `{"mcpServers": {"github": {"command": "npx", "args": ["x"]}, "remote": {"url": "https://example.com/mcp"}}}`,
 		"faults.txt":       "delay=1ms\n",
 	} {

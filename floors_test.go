@@ -146,6 +146,10 @@ var floors = map[string]floor{
 		ours:  []string{"tap"},
 		never: pure,
 	},
+	"bundle": {
+		ours:  []string{"tap", "tap/printable", "tap/view"},
+		never: pure,
+	},
 	// The locks that a tap's goroutines need around it.
 	"redact/record": {
 		ours: []string{"tap", "redact"},
@@ -163,7 +167,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"tap", "tap/filter", "tap/ndjson", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export"},
+		ours: []string{"tap", "tap/filter", "tap/ndjson", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

@@ -94,7 +94,7 @@ func newRoot(a *app) *cobra.Command {
 		{groupRecord, []*cobra.Command{newStdio(a), newHTTP(a), newWrap(a), newUnwrap(a), newDemo(a)}},
 		{groupRead, []*cobra.Command{newLs(a), newShow(a), newStats(a), newDiff(a), newWeb(a)}},
 		{groupPlay, []*cobra.Command{newReplay(a), newMock(a)}},
-		{groupKeep, []*cobra.Command{newExport(a), newRedact(a), newImport(a), newRm(a), newPrune(a)}},
+		{groupKeep, []*cobra.Command{newExport(a), newRedact(a), newBundle(a), newOpen(a), newImport(a), newRm(a), newPrune(a)}},
 	} {
 		for _, c := range g.cmds {
 			c.GroupID = g.id

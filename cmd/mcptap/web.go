@@ -52,12 +52,16 @@ func newWeb(a *app) *cobra.Command {
 		},
 		DisableFlagsInUseLine: true,
 	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *webOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", anyPort, "listen on this `address`; port 0 stands for any that is free")
 	f.BoolVar(&o.open, "open", false, "open the page in the browser")
 	f.BoolVar(&o.child, "until-eof", false, "end when stdin has, and nobody looks any more")
 	_ = f.MarkHidden("until-eof")
-	return cmd
 }
 
 func (o *webOptions) run(ctx context.Context, a *app, args []string) error {

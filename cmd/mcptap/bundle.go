@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/bundle"
+	"github.com/mcptap/mcptap/redact"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/web"
+)
+
+const bundleLong = `Makes one file for a bug report, to be attached or sent: a zip file with
+
+  ` + bundle.Summary + `         in Markdown, for an issue tracker: who spoke to whom, what failed,
+                     what got no answer, what was slow, the end of stderr
+  ` + bundle.Page + `          all of it, to be opened in a browser, without a server or a network
+  ` + bundle.Recording + `   the recording, which shows, mocks, replays and diffs
+
+All of them are made of a copy without secrets, as mcptap redact makes it. What was
+replaced is printed by rule and place, never the value. Nobody can promise that all
+is found: look at what you send.
+
+A FILE that ends in .md gets the summary alone. The other side opens a bundle with
+mcptap open, or unpacks it.`
+
+// bundleExt is how the name of a bundle ends, and summaryExt that of a summary
+// alone.
+const (
+	bundleExt  = ".zip"
+	summaryExt = ".md"
+)
+
+type bundleOptions struct {
+	redactFlags
+	out  string
+	keep bool
+	json bool
+}
+
+func newBundle(a *app) *cobra.Command {
+	var o bundleOptions
+	cmd := &cobra.Command{
+		Use:               "bundle REC -o FILE [flags]",
+		Short:             "Pack a recording without its secrets into a bug report",
+		Long:              bundleLong,
+		Example:           "  mcptap bundle @last -o bug.mcptap.zip\n  mcptap bundle @last -o bug.md\n  mcptap bundle 3f2a -o bug.mcptap.zip --emails --rule 'key:customer*'",
+		Args:              takes(1, 1, "a recording"),
+		ValidArgsFunction: a.completeRecording,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), a, args[0])
+		},
+		DisableFlagsInUseLine: true,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", "", "write to this `file`, whose name ends in "+bundleExt+", or in "+summaryExt+" for the summary alone")
+	f.StringArrayVar(&o.rules, "rule", nil, "another `rule` of what is a secret, such as key:customer, see mcptap redact")
+	f.BoolVar(&o.emails, "emails", false, "e-mail addresses are secrets too")
+	f.BoolVar(&o.keep, "keep-secrets", false, "leave all as it was recorded")
+	addJSON(cmd, &o.json)
+	return cmd
+}
+
+func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
+	if err := o.check(arg); err != nil {
+		return err
+	}
+	path, err := a.find(arg)
+	if err != nil {
+		return err
+	}
+	opt, err := o.options()
+	if err != nil {
+		return err
+	}
+	if opt.Key, err = redactKey(""); err != nil {
+		return err
+	}
+	rec, err := store.Open(path)
+	if err != nil {
+		return err
+	}
+	info, err := rec.Info()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "mcptap-bundle-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	copied := filepath.Join(dir, bundle.Recording)
+	var found []redact.Finding
+	if o.keep {
+		rec.SetMaxRaw(math.MaxInt64)
+		err = copyRecording(ctx, rec, copied, info.Header, func(*tap.Frame) error { return nil })
+	} else {
+		r := redact.New(opt)
+		err = (&redactOptions{out: copied}).copy(ctx, rec, r)
+		found = r.Findings()
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.write(ctx, a, copied, info, found); err != nil {
+		return fmt.Errorf("bundle %s: %w", arg, err)
+	}
+	if o.keep {
+		a.say("the secrets are left in, as --keep-secrets says")
+		return nil
+	}
+	return (&redactOptions{json: o.json}).report(a, found)
+}
+
+func (o *bundleOptions) check(arg string) error {
+	switch ext := strings.ToLower(filepath.Ext(o.out)); {
+	case o.out == "":
+		return withHint(errors.New("mcptap bundle needs -o FILE"), "`mcptap bundle "+arg+" -o bug.mcptap"+bundleExt+"`")
+	case ext != bundleExt && ext != summaryExt:
+		return withHint(fmt.Errorf("-o: %s ends neither in %s nor in %s", quote(o.out), bundleExt, summaryExt),
+			"`mcptap redact` makes a recording without secrets, `mcptap export` text")
+	case o.keep && (o.emails || len(o.rules) > 0):
+		return errors.New("--keep-secrets leaves nothing for --emails and --rule to do")
+	}
+	return nil
+}
+
+// write writes what was asked for. All that was said is from the copy; of what the
+// recording was it takes the status, and the id where there is no copy to be had.
+func (o *bundleOptions) write(ctx context.Context, a *app, copied string, was store.Info, found []redact.Finding) error {
+	rec, err := openRecording(copied)
+	if err != nil {
+		return err
+	}
+	info, err := rec.Info()
+	if err != nil {
+		return err
+	}
+	about := bundle.About{
+		Header: info.Header, Status: was.Status.String(), Duration: info.Duration, Gaps: info.Gaps,
+		Program: "mcptap " + programVersion(), Secrets: o.keep, Took: formatDuration, Size: formatSize,
+	}
+	for _, f := range found {
+		about.Replaced += f.Times
+	}
+	summary := func(w io.Writer) error { return bundle.WriteSummary(ctx, w, rec, about) }
+	if strings.EqualFold(filepath.Ext(o.out), summaryExt) {
+		about.Header.ID = was.Header.ID
+		return writeFile(o.out, summary)
+	}
+	about.Bundle = filepath.Base(o.out)
+	parts := []bundle.Part{
+		{Name: bundle.Readme, Write: func(w io.Writer) error { return bundle.WriteReadme(w, o.keep) }},
+		{Name: bundle.Summary, Write: summary},
+		{Name: bundle.Page, Write: func(w io.Writer) error {
+			return web.Offline(ctx, w, packedReader{&webReader{rec: rec, key: info.Header.ID}, was.Status})
+		}},
+		{Name: bundle.Recording, Write: func(w io.Writer) error { return readFileInto(w, copied) }},
+	}
+	return writeFile(o.out, func(w io.Writer) error { return bundle.Pack(w, a.now(), parts) })
+}
+
+// A packedReader gives the page the copy under the name that it has in the bundle,
+// and says of it how the recording ended: a copy of one that is live has been cut.
+type packedReader struct {
+	*webReader
+	was store.Status
+}
+
+// Recording implements [web.Reader].
+func (r packedReader) Recording() (web.Recording, error) {
+	rec, err := r.webReader.Recording()
+	rec.Path, rec.Status = bundle.Recording, r.was.String()
+	return rec, err
+}
+
+func readFileInto(w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}
+
+// copyRecording makes a recording of the frames of another one, which may not be
+// larger than rec loads. Each frame is shown before it is written.
+func copyRecording(ctx context.Context, rec *store.Recording, path string, h tap.Header, each func(*tap.Frame) error) error {
+	info, err := rec.Info()
+	if err != nil {
+		return err
+	}
+	w, err := store.NewWriter(path, h)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	end := info.Duration
+	for f, err := range rec.Frames(0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = each(&f)
+		}
+		if err == nil {
+			end = max(end, f.At)
+			err = w.Add(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.Close(store.End{At: end, Cut: info.Status != store.Ended})
+}
