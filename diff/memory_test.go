@@ -55,3 +55,37 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// TestFlood reads sessions whose servers write what is no message without end: the
+// same flood is no difference, another one is, and what is kept of it is bounded.
+func TestFlood(t *testing.T) {
+	read := func(lines int, last string) *Session {
+		frame := func(seq uint64) tap.Frame {
+			raw := "y\n"
+			if seq == uint64(lines) {
+				raw = last
+			}
+			return tap.Frame{Seq: seq, Lane: tap.ToClient, Raw: []byte(raw), Size: int64(len(raw))}
+		}
+		s := NewSession("s", func(seq uint64) (tap.Frame, error) { return frame(seq), nil })
+		for seq := uint64(1); seq <= uint64(lines); seq++ {
+			f := frame(seq)
+			s.Add(&f, false)
+		}
+		s.End()
+		return s
+	}
+	const many = 3 * maxInvalid
+	if n := len(read(many, "y\n").loose); n != maxInvalid {
+		t.Errorf("%d frames are kept", n)
+	}
+	for last, same := range map[string]bool{"y\n": true, "n\n": false} {
+		r, err := Compare(read(many, "y\n"), read(many, last), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.AtLeast(Cosmetic) == 0; got != same {
+			t.Errorf("the last line %q: the same %v, want %v", last, got, same)
+		}
+	}
+}

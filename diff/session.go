@@ -26,6 +26,9 @@ type Session struct {
 	units []*unit // that no call asked, in order
 	byRef map[tap.Ref]*unit
 	loose []note // messages that belong to no call
+	// invalid counts the frames that are no message; rest is where among loose
+	// the one stands that all beyond maxInvalid count as.
+	invalid, rest int
 	// inExchange are the calls of each HTTP exchange that is open.
 	inExchange map[uint64][]*unit
 	headers    headers

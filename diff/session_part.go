@@ -251,6 +251,9 @@ func (s *Session) note(a *arrived, u *unit) {
 	if a.m.Kind == tap.Invalid {
 		n.value = tree.HashString(string(a.f.Raw))
 		n.spelled = n.value
+		if u == nil && s.flooded(&n) {
+			return
+		}
 	}
 	switch {
 	case u == nil:
@@ -264,6 +267,26 @@ func (s *Session) note(a *arrived, u *unit) {
 	default:
 		u.notes = append(u.notes, n)
 	}
+}
+
+// maxInvalid is how many frames that are no message are kept apart. A server that
+// floods its stdout has millions of them, and the rest count as one.
+const maxInvalid = 10_000
+
+// flooded counts a frame that is no message, and reports whether it was added to
+// the last one that is kept.
+func (s *Session) flooded(n *note) bool {
+	s.invalid++
+	if s.invalid == maxInvalid {
+		s.rest = len(s.loose) // n comes there
+	}
+	if s.invalid <= maxInvalid {
+		return false
+	}
+	rest := &s.loose[s.rest]
+	rest.value = tree.Mix(rest.value, n.value)
+	rest.spelled = rest.value
+	return true
 }
 
 // taskNews takes a notification of a task's status. How often there is one

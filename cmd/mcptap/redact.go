@@ -171,6 +171,10 @@ func redactFrames(ctx context.Context, rec *store.Recording, p *stderrPieces, ea
 		if err == nil {
 			err = ctx.Err()
 		}
+		if err == nil && !f.Whole() {
+			err = withHint(fmt.Errorf("frame %d has %s, which is too large to be redacted", f.Seq, formatSize(f.Size)),
+				"`mcptap show REC "+strconv.FormatUint(f.Seq, 10)+"` looks at it")
+		}
 		if err != nil {
 			return err
 		}

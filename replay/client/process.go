@@ -21,6 +21,9 @@ const (
 	graceTerm = 2 * time.Second
 )
 
+// maxLine is the longest line that is read; a test makes it smaller.
+var maxLine = maxBody
+
 // Stdio makes a connection to a server that is started for it. The recorder takes
 // what crosses, as from a tap; nil for none.
 func Stdio(command []string, rec tap.Recorder) Conn {
@@ -152,6 +155,7 @@ func (c *process) read(lane tap.Lane, from *os.File) {
 	defer from.Close()
 	var split tap.Splitter
 	var line []byte
+	var over error
 	for {
 		room := c.rec.Room(lane)
 		n, err := from.Read(room)
@@ -167,6 +171,10 @@ func (c *process) read(lane tap.Lane, from *os.File) {
 				line = nil
 			}
 		}
+		if len(line) > maxLine {
+			line, over = nil, fmt.Errorf("the server wrote a line of more than %d MiB", maxLine>>20)
+			err = over
+		}
 		if err == nil {
 			continue
 		}
@@ -180,7 +188,10 @@ func (c *process) read(lane tap.Lane, from *os.File) {
 	}
 	if lane == tap.ToClient {
 		c.message(line)
-		c.to <- event{gone: true, err: c.why()}
+		if over == nil {
+			over = c.why()
+		}
+		c.to <- event{gone: true, err: over}
 	}
 }
 

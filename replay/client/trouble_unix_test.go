@@ -1,0 +1,25 @@
+//go:build unix
+
+package client
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// A server that writes without ever ending a line is given up.
+func TestEndlessLine(t *testing.T) {
+	defer func(n int) { maxLine = n }(maxLine)
+	maxLine = 1 << 20
+	c := Stdio([]string{"sh", "-c", "cat /dev/zero"}, nil)
+	events := make(chan event, 1)
+	if err := c.open(context.Background(), events); err != nil {
+		t.Fatal(err)
+	}
+	e := <-events
+	if !e.gone || e.err == nil || !strings.Contains(e.err.Error(), "a line of more than 1 MiB") {
+		t.Errorf("%+v", e)
+	}
+	c.close()
+}
