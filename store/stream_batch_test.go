@@ -70,8 +70,10 @@ func TestBatchesOfWhatCompresses(t *testing.T) {
 }
 
 // While the traffic is heavy the writer gives way to it, until it is the traffic
-// that waits for the writer.
+// that waits for the writer; on one processor even then.
 func TestWriterDoesNotGiveWayToAFullQueue(t *testing.T) {
+	defer func(n int) { processors = n }(processors)
+	processors = 2
 	e := newEncoder()
 	body := make([]byte, 256<<10)
 	put := func(n int) {
@@ -90,6 +92,11 @@ func TestWriterDoesNotGiveWayToAFullQueue(t *testing.T) {
 	if e.r.busy.Load() {
 		t.Error("the writer gives way though the queue is filling up")
 	}
+	processors = 1
+	if e.pressure(j); !e.r.busy.Load() {
+		t.Error("the writer does not give way on one processor")
+	}
+	processors = 2
 	for j.more { // until little is left
 		e.r.q.commit(j.entries)
 		j = e.batch()

@@ -27,6 +27,9 @@ const busyBatch = 64 << 10
 // from the others again.
 const calm = 16
 
+// processors is how many this process may use; a test says otherwise.
+var processors = runtime.NumCPU()
+
 // run calls step until it returns false, on a thread of low priority while the
 // traffic is heavy. A thread cannot raise its priority again, so each change is
 // to a new one.
@@ -163,14 +166,15 @@ func (e *encoder) last() {
 }
 
 // pressure finds out whether the traffic is heavy. When the queue is filling up
-// it is the traffic that will wait for the writer, so that it must not give way.
+// it is the traffic that will wait for the writer, so that it must not give way;
+// but on a single processor every turn of the writer's is one less for the traffic.
 func (e *encoder) pressure(j *job) {
 	if j.bytes >= busyBatch {
 		e.quiet = 0
 	} else if e.quiet < calm {
 		e.quiet++
 	}
-	e.r.busy.Store(e.quiet < calm && !e.r.isClosing() && !e.r.q.filling())
+	e.r.busy.Store(e.quiet < calm && !e.r.isClosing() && (processors == 1 || !e.r.q.filling()))
 }
 
 // await pulls the next entries, when there are any. It reports false when the
