@@ -7,8 +7,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
+
+	"github.com/mcptap/mcptap/store"
 )
 
 // An app is what a command may touch of the world.
@@ -28,6 +31,9 @@ func main() {
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		env: os.Getenv, now: time.Now, zone: time.Local,
+	}
+	if len(os.Args) > 1 && slices.Contains([]string{"ls", "show", "stats"}, os.Args[1]) {
+		store.GiveWay() // who looks must not slow down the taps that are looked at
 	}
 	os.Exit(a.run(os.Args[1:]))
 }
