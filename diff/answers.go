@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/mcptap/mcptap/diff/tree"
@@ -159,6 +160,7 @@ func (e *engine) compareCancel(p *pair) {
 	a, b := p.a.cancel, p.b.cancel
 	switch {
 	case a == nil && b == nil:
+	case b == nil && e.leaves(p, a, e.a), a == nil && e.leaves(p, b, e.b):
 	case b == nil:
 		e.report(p.of(InCall, a.lane, a.ref, tap.Ref{}), &finding{class: Behaviour, kind: Removed, what: "it is not cancelled"})
 	case a == nil:
@@ -166,6 +168,13 @@ func (e *engine) compareCancel(p *pair) {
 	default:
 		e.comparePayload(e.noteWhere(p, a, a.ref, b.ref), a.payload, b.payload)
 	}
+}
+
+// leaves reports whether a message is part of how a client takes leave of a
+// subscription when it asks for nothing more: on pipes it cancels it, and may get a
+// last answer, while on HTTP it hangs up (2026-07-28 basic/patterns/subscriptions).
+func (e *engine) leaves(p *pair, n *note, s *Session) bool {
+	return p.one().method == "subscriptions/listen" && (p.a.exchange != 0 || p.b.exchange != 0) && n.ref.Seq > s.asked
 }
 
 // compareHTTP compares the HTTP status of the answers, where both sides have
@@ -189,6 +198,8 @@ func (e *engine) compareHTTP(p *pair) {
 func (e *engine) compareRepeats(p *pair) {
 	rest := *p
 	rest.restA, rest.restB = cancelNotes(p.a.repeats, p.b.repeats)
+	rest.restA = slices.DeleteFunc(rest.restA, func(n *note) bool { return n.role == tap.RoleLate && e.leaves(p, n, e.a) })
+	rest.restB = slices.DeleteFunc(rest.restB, func(n *note) bool { return n.role == tap.RoleLate && e.leaves(p, n, e.b) })
 	if len(rest.restA)+len(rest.restB) > 0 {
 		e.compareNotes(&rest)
 	}
