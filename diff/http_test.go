@@ -138,6 +138,45 @@ func TestStreamAndListen(t *testing.T) {
 	}
 }
 
+// TestLeavingASubscription compares a client that hangs up with one that cancels
+// and gets a last answer, which is no difference between HTTP and pipes when it asks
+// for nothing more. In the middle of a session it is one.
+func TestLeavingASubscription(t *testing.T) {
+	const listen = `
+		rev 2026-07-28
+		> subscriptions/listen {"notifications":{"toolsListChanged":true}}
+		<~ notifications/subscriptions/acknowledged {"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":$id}}
+		`
+	left, _ := parseTruth(listen)
+	for more, same := range map[string]bool{"": true, "\n> tools/list\n< {\"tools\":[]}": false} {
+		lines, _ := parseTruth(listen + more)
+		cancelled := play(t, 'b', left)
+		id := tap.Peek(cancelled[0].Raw).ID
+		for i := range cancelled { // the first is the request itself
+			if m := tap.Peek(cancelled[i].Raw); m.Method == "subscriptions/listen" {
+				id = m.ID
+			}
+		}
+		seq := cancelled[len(cancelled)-1].Seq
+		for i, raw := range []string{
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + string(id) + `}}`,
+			`{"jsonrpc":"2.0","id":` + string(id) + `,"result":{"resultType":"complete"}}`,
+		} {
+			f := tap.Frame{Seq: seq + uint64(i) + 1, Lane: tap.ToServer + tap.Lane(i), Raw: []byte(raw), Size: int64(len(raw))}
+			cancelled = append(cancelled, f)
+		}
+		rest := play(t, 'b', lines)[seq:]
+		for i := range rest {
+			rest[i].Seq += 2
+		}
+		web := (&carrier{header: [][2]string{{"Mcp-Method", "x"}}}).carry(play(t, 'a', lines))
+		r := compare(t, web, append(cancelled, rest...), Options{})
+		if got := r.AtLeast(Behaviour) == 0; got != same {
+			t.Errorf("then %q: no difference %v, want %v:\n%s", more, got, same, told(r))
+		}
+	}
+}
+
 // TestStatusOfAnUnknownMethod compares 200 and -32601 with 404 and -32601.
 func TestStatusOfAnUnknownMethod(t *testing.T) {
 	for _, c := range []struct {
