@@ -1,0 +1,47 @@
+package store
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// niceness returns the nice value of a thread; the raw call returns 20 less it.
+func niceness(t *testing.T, thread int) int {
+	t.Helper()
+	p, _, errno := syscall.RawSyscall(syscall.SYS_GETPRIORITY, syscall.PRIO_PROCESS, uintptr(thread), 0)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	return 20 - int(p)
+}
+
+// TestGiveWay has a process of its own give way, whose every thread must then, and
+// which must not become more important than it was.
+func TestGiveWay(t *testing.T) {
+	if os.Getenv("MCPTAP_TEST_GIVE_WAY") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestGiveWay$", "-test.v")
+		cmd.Env = append(os.Environ(), "MCPTAP_TEST_GIVE_WAY=1")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: TestGiveWay") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	want := max(niceness(t, 0), 10)
+	GiveWay()
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil || len(threads) < 2 {
+		t.Fatal(threads, err)
+	}
+	for _, e := range threads {
+		id := 0
+		for _, c := range e.Name() {
+			id = 10*id + int(c-'0')
+		}
+		if got := niceness(t, id); got != want {
+			t.Errorf("a thread has the nice value %d, want %d", got, want)
+		}
+	}
+}
