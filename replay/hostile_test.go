@@ -42,7 +42,7 @@ func FuzzSession(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, recorded, live string, how uint8) {
 		if len(recorded)+len(live) > 1<<16 {
-			t.Skip()
+			return // longer says no more
 		}
 		opt := Options{Match: Match(how % 4), Repeat: Repeat(how / 4 % 3), Pace: []Pace{Brisk, Instant, Recorded, Speed(3)}[how/12%4]}
 		if how > 200 {
