@@ -22,8 +22,9 @@ const (
 // have asked for something, by name and version. What [Sessions] tells besides,
 // it does not see: sessions that began before the recording, that never got
 // beyond asking for versions or being refused, and those of one client that
-// differ in their path or their credentials. The zero value is ready; it can be
-// written as JSON after any frame and continued by another process.
+// differ in their path or their credentials, nor a client that is only ever named
+// in the middle of requests of more than 32 KiB. The zero value is ready; it can
+// be written as JSON after any frame and continued by another process.
 type SessionCount struct {
 	// Handshakes counts the initialize requests.
 	Handshakes uint64 `json:"handshakes,omitempty"`
@@ -61,10 +62,18 @@ func isHandshake(payload []byte) bool {
 	return ok
 }
 
+// countedEnds is how much of either end of a large request is searched for the
+// name of its client: what makes it large are its arguments, and _meta stands
+// before or behind these.
+const countedEnds = 16 << 10
+
 // client counts the client that a request names. The name is looked for without
 // reading the request.
 func (c *SessionCount) client(payload []byte) {
-	at := bytes.Index(payload, []byte(clientInfoName))
+	if len(c.Clients) == MaxCountedClients {
+		return
+	}
+	at := findClientInfo(payload)
 	if at < 0 {
 		return
 	}
@@ -77,7 +86,7 @@ func (c *SessionCount) client(payload []byte) {
 		key = clientKey(v)
 		return false
 	})
-	if key == "" || len(c.Clients) == MaxCountedClients {
+	if key == "" {
 		return
 	}
 	sum := fnv.New64a()
@@ -85,6 +94,22 @@ func (c *SessionCount) client(payload []byte) {
 	if h := sum.Sum64(); !slices.Contains(c.Clients, h) {
 		c.Clients = append(c.Clients, h)
 	}
+}
+
+// findClientInfo returns where that name stands, -1 for nowhere.
+func findClientInfo(payload []byte) int {
+	name := []byte(clientInfoName)
+	if len(payload) <= 2*countedEnds {
+		return bytes.Index(payload, name)
+	}
+	if at := bytes.Index(payload[:countedEnds], name); at >= 0 {
+		return at
+	}
+	tail := len(payload) - countedEnds
+	if at := bytes.Index(payload[tail:], name); at >= 0 {
+		return tail + at
+	}
+	return -1
 }
 
 // Response takes the status of a final response.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
@@ -68,6 +69,30 @@ func TestSessionCountIsContinued(t *testing.T) {
 		step.do()
 		if n, more := c.N(); n != step.want || more {
 			t.Errorf("%s: %d, %v, want %d", step.why, n, more, step.want)
+		}
+	}
+}
+
+// What a large request says of its client is found on either side of what makes it
+// large, and not within.
+func TestSessionCountOfLargeRequests(t *testing.T) {
+	filler := strings.Repeat("x", 64<<10)
+	info := func(name string) string {
+		return `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"` + name + `","version":"1"}}`
+	}
+	var c tap.SessionCount
+	for _, step := range []struct {
+		params string
+		want   uint64
+	}{
+		{info("before") + `,"arguments":{"text":"` + filler + `"}`, 1},
+		{`"arguments":{"text":"` + filler + `"},` + info("behind"), 2},
+		{strings.Repeat(" ", 16<<10-130) + info("across the edge of the beginning") + `,"text":"` + filler + `"`, 3},
+		{`"text":"` + filler + `",` + info("inside") + `,"more":"` + filler + `"`, 3},
+	} {
+		c.Request(1, []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+step.params+`}}`))
+		if n, _ := c.N(); n != step.want {
+			t.Errorf("%.60s: %d clients, want %d", step.params, n, step.want)
 		}
 	}
 }
