@@ -59,10 +59,11 @@ var httpRows = []httpRow{
 // An httpResult is what one run of one variant gave.
 type httpResult struct {
 	p50, p99 time.Duration
-	rate     float64 // requests a second, 0 for streams
-	memory   int64   // peak resident bytes of what stands between
-	disk     float64 // bytes on disk by bytes of bodies, both ways
-	cuts     int64   // requests that were broken off and sent again
+	rate     float64       // requests a second, 0 for streams
+	memory   int64         // peak resident bytes of what stands between
+	cpu      time.Duration // processor time of that, to its end
+	disk     float64       // bytes on disk by bytes of bodies, both ways
+	cuts     int64         // requests that were broken off and sent again
 }
 
 // runHTTP measures the rows whose name contains only.
@@ -74,7 +75,7 @@ func (b *bench) runHTTP(w *tabwriter.Writer, only string) error {
 		}
 		if !began {
 			began = true
-			fmt.Fprintln(w, "load\tvariant\tp50\tp99\trequests/s\tp50/proxy\tp99/proxy\trequests/proxy\tpeak memory\tdisk/payload\tbroken off\t")
+			fmt.Fprintln(w, "load\tvariant\tp50\tp99\trequests/s\tp50/proxy\tp99/proxy\trequests/proxy\tCPU\tpeak memory\tdisk/payload\tbroken off\t")
 		}
 		if err := b.measureHTTP(w, r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
@@ -111,9 +112,10 @@ func (b *bench) measureHTTP(w *tabwriter.Writer, r httpRow) error {
 		p50 := func(r httpResult) float64 { return float64(r.p50) }
 		p99 := func(r httpResult) float64 { return float64(r.p99) }
 		rate := func(r httpResult) float64 { return r.rate }
-		fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%.0f\t%s\t%s\t%s\t%.0f MiB\t%.2f\t%.0f\t\n", r.name, httpVariants[v].name,
+		fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%.0f\t%s\t%s\t%s\t%v\t%.0f MiB\t%.2f\t%.0f\t\n", r.name, httpVariants[v].name,
 			time.Duration(pick(p50)).Round(100*time.Nanosecond), time.Duration(pick(p99)).Round(100*time.Nanosecond), pick(rate),
 			ratio(p50), ratio(p99), ratio(rate),
+			time.Duration(pick(func(r httpResult) float64 { return float64(r.cpu) })).Round(time.Millisecond),
 			pick(func(r httpResult) float64 { return float64(r.memory) })/(1<<20),
 			pick(func(r httpResult) float64 { return r.disk }),
 			pick(func(r httpResult) float64 { return float64(r.cuts) }))
@@ -164,6 +166,7 @@ func (b *bench) onceHTTP(v int, r httpRow) (res httpResult, err error) {
 	if err := errors.Join(err, end(between)); err != nil {
 		return res, err
 	}
+	res.cpu = between.ProcessState.UserTime() + between.ProcessState.SystemTime()
 	if httpVariants[v].name == "tap" {
 		res.disk, err = checkHTTPRecording(b.dir, r)
 	}
