@@ -15,7 +15,11 @@ import (
 // than the pages that earlier commits have given up. A mapped queue is left for
 // whoever opens the recording next, who may have more luck.
 func (r *Recorder) abandon() {
-	if r.q.file != nil || r.db.id == nil {
+	if r.q.file != nil {
+		r.q.file.leave()
+		return
+	}
+	if r.db.id == nil {
 		return
 	}
 	// If this fails too, the recording has no end and reads as cut off, which it is.
@@ -41,6 +45,9 @@ func (r *Recorder) abandon() {
 // reason is what a recording says of a failure, without the directory, which is
 // nobody's business who is given the recording. Errors of bbolt name it in words.
 func (r *Recorder) reason() string {
+	if r.failure == nil {
+		return "the recorder failed" // in the encoder: see survive
+	}
 	return strings.ReplaceAll(r.failure.Error(), r.db.path, filepath.Base(r.db.path))
 }
 

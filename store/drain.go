@@ -17,14 +17,11 @@ import (
 // drainDead finishes the recording at path when the tap that wrote it is gone
 // without having done so: what its queue still holds is appended, frames that
 // never ended are closed, and the recording is marked as cut. It does nothing
-// to a recording that is live or that ended, and is safe to call from several
-// processes at once.
+// to a recording that ended, and is safe to call from several processes at once:
+// ErrLive means that another one does it, or that the tap is alive.
 func drainDead(path string) error {
 	f, err := lockDead(path + QueueExt)
-	if f == nil || errors.Is(err, ErrLive) {
-		return nil
-	}
-	if err != nil {
+	if f == nil || err != nil {
 		return err
 	}
 	defer f.Close()

@@ -106,6 +106,7 @@ type queue struct {
 	lost     [tap.Lanes]lostLane
 	missed   bool // something is in lost or torn
 	failing  bool // the store fails: lend scratch rather than wait
+	dead     bool // mem must not be touched any more: see giveUp
 	closed   bool
 	progress time.Time // when the store last took something, or the queue was empty
 	sleeping bool      // the writer waits for wake
@@ -164,7 +165,7 @@ func (q *queue) room(lane tap.Lane) []byte {
 	defer q.mu.Unlock()
 	l := &q.lanes[lane]
 	for {
-		if q.next-q.drained < ringEntries-ringReserve && q.place(l) {
+		if !q.dead && q.next-q.drained < ringEntries-ringReserve && q.place(l) {
 			l.lost = false
 			at := l.block*q.blockSize + l.off
 			return q.blocks[at : at+min(q.blockSize-l.off, maxRoom)]
@@ -262,6 +263,9 @@ func (q *queue) record(lane tap.Lane, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := &q.lanes[lane]
+	if q.dead {
+		return
+	}
 	if l.lost {
 		p := l.scratch[:n]
 		if l.scratch = l.scratch[n:]; len(l.scratch) < minRoom {

@@ -11,7 +11,7 @@ import (
 func (q *queue) end(lane tap.Lane) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if l := &q.lanes[lane]; !l.ended {
+	if l := &q.lanes[lane]; !l.ended && !q.dead {
 		l.ended = true
 		if q.ready() {
 			q.put(tag{Lane: uint8(lane), Kind: entryEnd}, nil)
@@ -25,6 +25,7 @@ func (q *queue) note(exchange uint64, payload []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
+	case q.dead:
 	case !q.ready():
 		q.lose(tap.Life, append(payload, '\n'))
 	case exchange == 0:
@@ -145,9 +146,7 @@ func (q *queue) commit(entries []entry) {
 	q.drained += uint64(len(entries))
 	binary.LittleEndian.PutUint64(q.mem[headDrained:], q.drained)
 	q.progress = time.Now()
-	if q.failing {
-		q.failing = false
-	}
+	q.failing = q.dead
 	q.space.Broadcast()
 }
 

@@ -32,7 +32,7 @@ type lostStream struct {
 func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for {
+	for !q.dead {
 		if !q.ready() {
 			q.losePiece(s, form, p, end)
 			return

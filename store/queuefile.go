@@ -28,3 +28,24 @@ func regular(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
 }
+
+// markDraining says in a queue whose lock we have that its tap is gone.
+func markDraining(f *os.File) {
+	_, _ = f.WriteAt([]byte{1}, headDraining) // where it fails, others take it for a live one
+}
+
+// beingDrained reports whether the tap of a queue that is locked is gone, and
+// another program appends what it left.
+func beingDrained(recording string) bool {
+	if !regular(recording + QueueExt) {
+		return false
+	}
+	f, err := os.Open(recording + QueueExt)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var mark [1]byte
+	_, err = f.ReadAt(mark[:], headDraining)
+	return err == nil && mark[0] != 0
+}

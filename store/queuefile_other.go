@@ -42,8 +42,12 @@ func (q *queueFile) remove() {
 	}
 }
 
+// leave says that the tap is done with the file, which stays.
+func (q *queueFile) leave() { q.f.Close() }
+
 // lockDead opens the queue at path for draining. It returns nil and no error
-// when there is none, and ErrLive when a running tap has it.
+// when there is none, and ErrLive when a running tap has it, or another program that
+// drains it.
 func lockDead(path string) (*os.File, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -51,7 +55,11 @@ func lockDead(path string) (*os.File, error) {
 	if isOpen(path) {
 		return nil, ErrLive
 	}
-	return os.OpenFile(path, os.O_RDWR, 0)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		markDraining(f)
+	}
+	return f, err
 }
 
 // queueAlive reports whether a running tap holds the queue of the recording.

@@ -76,8 +76,16 @@ func (q *queueFile) remove() {
 	}
 }
 
+// leave says that the tap is done with the file, which stays. Closing it would
+// not: the mapping keeps it open, and with it the lock.
+func (q *queueFile) leave() {
+	_ = syscall.Flock(int(q.f.Fd()), syscall.LOCK_UN)
+	q.f.Close()
+}
+
 // lockDead opens the queue at path for draining. It returns nil and no error
-// when there is none, and ErrLive when a running tap has it.
+// when there is none, and ErrLive when a running tap has it, or another program that
+// drains it.
 func lockDead(path string) (*os.File, error) {
 	if !regular(path) {
 		return nil, nil
@@ -107,6 +115,7 @@ func lockDead(path string) (*os.File, error) {
 		f.Close()
 		return nil, nil
 	}
+	markDraining(f)
 	return f, nil
 }
 

@@ -14,6 +14,7 @@ import (
 //	   8   4  block size
 //	  12   4  blocks
 //	  16   4  length of the tap.Header, JSON
+//	  20   1  not 0: the tap is gone, and another program appends what it left
 //	  24   8  tickets below are in the recording, and their memory may be reused
 //	  32  64  boot id of the machine, zero-padded
 //	 128  96  what crossed unrecorded, 24 bytes a lane: bytes, terminators, mid
@@ -21,15 +22,16 @@ import (
 //	 264      the streams of these, 8 bytes each: the exchange, shifted, and the lane
 //	4096      the tap.Header
 const (
-	headDrained = 24
-	headBoot    = 32
-	bootBytes   = 64
-	headLost    = 128
-	lostBytes   = 24
-	headTorn    = 256
-	headStreams = 264
-	headHeader  = 4096
-	maxTorn     = (headHeader - headStreams) / 8
+	headDraining = 20
+	headDrained  = 24
+	headBoot     = 32
+	bootBytes    = 64
+	headLost     = 128
+	lostBytes    = 24
+	headTorn     = 256
+	headStreams  = 264
+	headHeader   = 4096
+	maxTorn      = (headHeader - headStreams) / 8
 	// maxLost is more frames than any account has: one that says otherwise
 	// must not make frame numbers run over.
 	maxLost = 1 << 40

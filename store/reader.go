@@ -51,16 +51,33 @@ func Open(path string) (*Recording, error) {
 	return r, nil
 }
 
+const (
+	// drainLimit is how long another program is waited for that appends what a
+	// killed tap has left.
+	drainLimit = 10 * time.Second
+	drainPause = 2 * time.Millisecond
+)
+
+// sleepDrain waits for another program; a test does something else meanwhile.
+var sleepDrain = func() { time.Sleep(drainPause) }
+
 // drainIfDead appends what a killed tap has left. Nearly always there is no
-// queue, and nothing to do.
+// queue, and nothing to do. While another program does it the recording looks
+// live, as the queue is locked, but what is there is not all: that is waited for.
 func drainIfDead(path string) error {
-	if _, err := os.Lstat(path + QueueExt); err != nil {
-		return nil
+	for began := time.Now(); ; sleepDrain() {
+		if _, err := os.Lstat(path + QueueExt); err != nil {
+			return nil
+		}
+		if !queueAlive(path) {
+			if err := drainDead(path); !errors.Is(err, ErrLive) {
+				return err
+			}
+		}
+		if !beingDrained(path) || time.Since(began) > drainLimit {
+			return nil
+		}
 	}
-	if queueAlive(path) {
-		return nil
-	}
-	return drainDead(path)
 }
 
 // beginLimit is how long a live recording may take to become one: its file is
@@ -71,9 +88,10 @@ const beginLimit = 2 * time.Second
 // it. It waits for a file that is just being made.
 func openVersion(path string) (*upgrade, error) {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		alive := queueAlive(path) // before reading: what is not there then will not be
 		up, err := readVersion(path)
 		young := errors.Is(err, ErrNotRecording) || errors.Is(err, fs.ErrNotExist)
-		if !young || time.Since(began) > beginLimit || !queueAlive(path) {
+		if !young || time.Since(began) > beginLimit || !alive {
 			return up, err
 		}
 	}

@@ -58,6 +58,7 @@ type Recorder struct {
 	opt     Options
 	warning sync.Once
 	busy    atomic.Bool // the traffic is heavy: see run
+	left    atomic.Bool // the tap has put another recorder in our place
 	closing chan struct{}
 	done    chan struct{}
 	ended   time.Time  // when Close was called; set before closing is closed
@@ -155,19 +156,24 @@ func (r *Recorder) Room(lane tap.Lane) []byte { return r.q.room(lane) }
 
 // Record implements [tap.Recorder].
 func (r *Recorder) Record(lane tap.Lane, n int) {
+	defer r.catch()
 	if n > 0 {
 		r.q.record(lane, n)
 	}
 }
 
 // End implements [tap.Recorder].
-func (r *Recorder) End(lane tap.Lane) { r.q.end(lane) }
+func (r *Recorder) End(lane tap.Lane) {
+	defer r.catch()
+	r.q.end(lane)
+}
 
 // Note implements [tap.Recorder].
 func (r *Recorder) Note(e tap.Event) { r.Event(0, e) }
 
 // Piece implements [tap.StreamRecorder].
 func (r *Recorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, end bool) {
+	defer r.catch()
 	if len(p) > 0 || end {
 		r.q.piece(stream{exchange, lane}, form, p, end)
 	}
@@ -178,6 +184,10 @@ var notes = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }
 
 // Event implements [tap.StreamRecorder].
 func (r *Recorder) Event(exchange uint64, e tap.Event) {
+	defer r.catch()
+	if e.Name == tap.EventGap {
+		r.left.Store(true)
+	}
 	room := notes.Get().(*[]byte)
 	payload := e.AppendJSON((*room)[:0])
 	if len(payload) <= maxNote {
@@ -195,11 +205,13 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 // Close ends all lanes and streams, waits until everything is on disk, for a second at the
 // most, and finishes the recording. No other method may be called after it.
 func (r *Recorder) Close() {
-	for lane := range tap.Lanes {
-		if lane != tap.Life {
-			r.q.end(lane)
+	r.survive(func() {
+		for lane := range tap.Lanes {
+			if lane != tap.Life {
+				r.q.end(lane)
+			}
 		}
-	}
+	})
 	r.ended = time.Now()
 	r.busy.Store(false)
 	close(r.closing)

@@ -166,6 +166,48 @@ func deadQueueOf(t *testing.T, dir, text string) (path string) {
 	return path
 }
 
+// While one program appends what a killed tap has left, the queue is locked as if
+// the tap were alive. Another one waits, and does not take what is there for all.
+func TestQueueThatAnotherProgramDrains(t *testing.T) {
+	path := deadQueueOf(t, t.TempDir(), "one\ntwo\n")
+	f, err := lockDead(path + QueueExt)
+	if err != nil || f == nil {
+		t.Fatal(f, err)
+	}
+	defer func(was func()) { sleepDrain = was }(sleepDrain)
+	waits := 0
+	sleepDrain = func() {
+		if waits++; waits < 3 {
+			return
+		}
+		d, err := readDead(f)
+		if err == nil {
+			err = d.appendTo(path)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		os.Remove(path + QueueExt)
+		f.Close()
+	}
+	if info := Stat(path); info.Status != Cut || info.Frames != 2 || waits != 3 {
+		t.Errorf("%v, %d frames, after %d waits", info.Status, info.Frames, waits)
+	}
+}
+
+// A program that was killed while it drained a queue leaves its mark there.
+func TestQueueWhoseDrainerWasKilled(t *testing.T) {
+	path := deadQueueOf(t, t.TempDir(), "one\ntwo\n")
+	f, err := lockDead(path + QueueExt)
+	if err != nil || f == nil {
+		t.Fatal(f, err)
+	}
+	f.Close()
+	if info := Stat(path); info.Status != Cut || info.Frames != 2 {
+		t.Errorf("%v, %d frames", info.Status, info.Frames)
+	}
+}
+
 // After the machine was restarted, the pages of a queue may be of any age: only
 // what was committed is believed.
 func TestQueueOfAnEarlierBootIsNotBelieved(t *testing.T) {

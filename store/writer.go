@@ -73,8 +73,8 @@ func (r *Recorder) encode() {
 		e.free <- j
 	}
 	go r.commits(e.jobs, e.free)
-	r.run(e.step)
-	e.last()
+	r.run(r.surviving(e.step))
+	r.survive(e.last)
 	close(e.jobs)
 }
 
@@ -229,7 +229,7 @@ func (r *Recorder) commits(jobs <-chan *job, free chan<- *job) {
 	if !alive {
 		close(free)
 	}
-	r.run(func() bool {
+	r.run(r.surviving(func() bool {
 		j, more := <-jobs
 		switch {
 		case !more:
@@ -243,8 +243,8 @@ func (r *Recorder) commits(jobs <-chan *job, free chan<- *job) {
 			free <- j
 		}
 		return true
-	})
-	if alive {
+	}))
+	if alive && !r.q.gaveUp() {
 		r.finish()
 	} else {
 		r.abandon()
@@ -287,7 +287,7 @@ func (r *Recorder) persist(try func() error) bool {
 
 // finish marks the recording as ended and removes the queue.
 func (r *Recorder) finish() {
-	e := End{At: time.Since(r.q.epoch)}
+	e := End{At: time.Since(r.q.epoch), Cut: r.left.Load()}
 	if r.persist(func() error { return r.db.update(func(tx *bolt.Tx) error { return writeEnd(tx, e) }) }) {
 		r.db.trim()
 		r.q.file.remove()

@@ -86,11 +86,12 @@
 // and those that no client has been seen to send (SIGIO, SIGPWR, real-time).
 //
 // SIGHUP, SIGINT and (on Linux) SIGTSTP stay ignored where they were. For other
-// signals the Go runtime overwrites that before any of our code runs.
+// signals the Go runtime overwrites that before any of our code runs. It also
+// unblocks SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGTERM, SIGCHLD and SIGURG.
 //
 // # What the server inherits
 //
-// Arguments, environment, directory, umask, limits, blocked signals and
+// Arguments, environment, directory, umask, limits, other blocked signals and
 // descriptors from 3 up, as without a tap. Of an environment variable that
 // occurs twice the first is kept, which is the one that getenv finds. Its three
 // standard streams are pipes whatever the client's are.

@@ -88,8 +88,11 @@ func (f *fake) End(lane tap.Lane) {
 func (f *fake) Note(e tap.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.kind == "panic-note" {
+	switch f.kind {
+	case "panic-note":
 		panic("cannot note")
+	case "torn-note":
+		tornMemory()[0] = 1
 	}
 	f.rec.Notes = append(f.rec.Notes, e)
 	f.rec.Order = append(f.rec.Order, entry{Note: e.Name})

@@ -83,7 +83,11 @@ func (g *guard) copyIn(lane tap.Lane, b []byte) {
 }
 
 func (g *guard) copy(s *slot, room, b []byte) (n int) {
-	defer g.catch(s)
+	defer func() {
+		if recover() != nil {
+			g.fail(s, "the memory that the recorder lent is gone")
+		}
+	}()
 	return copy(room, b)
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Law 1: whatever happens to the recording.
 func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
-	for _, kind := range []string{"panic-room", "empty-room", "panic-record", "panic-note", "panic-end", "torn-room"} {
+	for _, kind := range []string{"panic-room", "empty-room", "panic-record", "panic-note", "panic-end", "torn-room", "torn-note"} {
 		t.Run(kind, func(t *testing.T) {
 			var stderr bytes.Buffer
 			tp := tapping(t, self("echo"), "rec="+kind)

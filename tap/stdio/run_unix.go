@@ -5,6 +5,7 @@ package stdio
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -42,6 +43,8 @@ func Run(cfg Config) (code int, err error) {
 func runWith(cfg Config, sigs <-chan os.Signal) (int, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	// The recorder's memory may be mapped from a file, see pump.run.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 
 	client := clientSide(&cfg)
 	srv, failure := spawn(cfg.Command, !mayStepOut(client[0]))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -67,6 +68,7 @@ func catchSignals() <-chan os.Signal {
 
 // relay forwards each signal that is caught, once, for ever.
 func (s *server) relay(sigs <-chan os.Signal, rec *guard) {
+	debug.SetPanicOnFault(true) // as in pump.run
 	for sig := range sigs {
 		if sig, ok := sig.(syscall.Signal); ok {
 			s.forward(sig, rec)

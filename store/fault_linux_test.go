@@ -1,0 +1,90 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// Somebody cuts the queue's file short while a tap runs, so that touching its
+// memory is a fault: in the ring, in the blocks, for those who record and for
+// the writer. The tap goes on, says so once, and the recording does not claim to
+// be whole.
+func TestQueueFileCutShort(t *testing.T) {
+	ring := int64(queueHead + ringEntries*entryBytes)
+	for _, size := range []int64{0, 100, queueHead, queueHead + 4096, ring, ring + 4096} {
+		for _, first := range []string{"record", "note", "piece", "end", "close"} {
+			t.Run(fmt.Sprintf("%d/%s", size, first), func(t *testing.T) { cutShort(t, size, first) })
+		}
+	}
+}
+
+func cutShort(t *testing.T, size int64, first string) {
+	// As a tap does on the goroutines that record.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var warned atomic.Int32
+	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize, Warn: func(err error) {
+		if warned.Add(1); !strings.Contains(err.Error(), "cut short") {
+			t.Errorf("warned: %v", err)
+		}
+	}})
+	put(r, tap.ToServer, []byte("one\n"))
+	waitFor(t, func() bool { return drained(r) })
+	if err := os.Truncate(r.Path()+QueueExt, size); err != nil {
+		t.Fatal(err)
+	}
+	steps := map[string]func(){
+		"record": func() { putOrSkip(r, tap.ToServer, []byte("two\n")) },
+		"note":   func() { r.Note(tap.Event{Name: tap.EventSignal}) },
+		"piece":  func() { r.Piece(1, tap.ToClient, tap.FormEvent, []byte("three"), true) },
+		"end":    func() { r.End(tap.Stderr) },
+		"close":  func() {},
+	}
+	steps[first]()
+	for _, step := range []string{"note", "piece", "record", "end"} {
+		steps[step]()
+	}
+	for range 100 { // more than there is room for
+		putOrSkip(r, tap.ToClient, make([]byte, minRoom))
+	}
+	r.Close()
+	if n := warned.Load(); n != 1 {
+		t.Errorf("%d warnings", n)
+	}
+	if fs := frames(t, r.Path()); len(fs) < 1 || string(fs[0].Raw) != "one\n" {
+		t.Errorf("%d frames", len(fs))
+	}
+	if info := Stat(r.Path()); info.Status != Cut {
+		t.Errorf("status %v", info.Status)
+	}
+}
+
+// putOrSkip is put for a room whose memory may be gone. A tap reads into it in
+// the kernel, which refuses; whoever copies instead panics, which is for a tap to
+// catch.
+func putOrSkip(r *Recorder, lane tap.Lane, p []byte) {
+	room := r.Room(lane)
+	defer func() {
+		if recover() != nil {
+			r.Note(tap.Event{Name: tap.EventGap, Error: "its memory is gone"})
+		}
+	}()
+	r.Record(lane, copy(room, p))
+}
+
+// A tap that puts another recorder in the place of this one says so with a gap.
+// What it has recorded until then is not all that crossed.
+func TestRecorderThatWasReplaced(t *testing.T) {
+	r := Create(t.TempDir(), tap.Header{}, Options{})
+	put(r, tap.ToServer, []byte("one\n"))
+	r.Note(tap.Event{Name: tap.EventGap, Error: "it panicked"})
+	r.Close()
+	if info := Stat(r.Path()); info.Status != Cut || info.Frames != 2 {
+		t.Errorf("status %v, %d frames", info.Status, info.Frames)
+	}
+}
