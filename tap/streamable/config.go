@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
@@ -68,10 +69,18 @@ func (c *Config) checkUpstream() (origin, error) {
 		return origin{}, fmt.Errorf("the server's URL %s begins with neither http:// nor https://", u.Redacted())
 	case u.Hostname() == "":
 		return origin{}, fmt.Errorf("the server's URL %s has no host", u.Redacted())
+	case u.Port() != "" && !isPort(u.Port()):
+		return origin{}, fmt.Errorf("the server's URL %s has a port that is none", u.Redacted())
 	case u.User != nil:
 		return origin{}, fmt.Errorf("the server's URL %s has a user in it: use a header instead", u.Redacted())
 	}
 	return originOf(u), nil
+}
+
+// isPort reports whether s is the number of a TCP port.
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
 }
 
 // extra returns the lines for Header, and their names.

@@ -31,7 +31,8 @@ func (t *Tap) dial(ctx context.Context) (wire, error) {
 	if t.proxy != nil {
 		var err error
 		if proxy, err = t.proxy(t.upstream); err != nil {
-			return wire{}, fmt.Errorf("the proxy settings: %w", err)
+			// The error has the setting in it, and that may have a password.
+			return wire{}, errors.New("the setting of the proxy (HTTP_PROXY, HTTPS_PROXY) cannot be read")
 		}
 	}
 	w, err := t.dialFirst(ctx, proxy, target)

@@ -102,8 +102,8 @@
 // endpoints, which are recognised by their paths. Such bodies are recorded when
 // they are complete; of one beyond 64 KiB, or that cannot be decoded, only the
 // size is. The same value has the same pseudonym, so that sessions can be told
-// apart. Of bytes that cannot be read as HTTP or WebSocket only the number is
-// recorded, as there may be secrets in them. Secrets in the JSON-RPC itself, and
-// a value that was added to requests and that the server sends back in a body,
-// are not recognised.
+// apart. Of bytes that cannot be read as HTTP only the number is recorded, as
+// there may be secrets in them; what cannot be read as a WebSocket is recorded
+// as bytes. Secrets in the JSON-RPC itself, and a value that was added to
+// requests and that the server sends back in a body, are not recognised.
 package streamable

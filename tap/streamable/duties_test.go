@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,5 +161,25 @@ func TestAskedWithinAnAnswer(t *testing.T) {
 	records := s.finish()
 	if strings.Contains(records, "error=") || strings.Count(records, "to_client event") != 2 || strings.Index(records, "#2 end") > strings.Index(records, `#1 to_client event data: {"id":1}`) {
 		t.Errorf("recorded\n%s", records)
+	}
+}
+
+// What is wrong with the setting of a proxy is said by an error that repeats it,
+// with its password: neither the client nor the recording learns that.
+func TestProxySettingStaysSecret(t *testing.T) {
+	tp, rec := begin(t, "https://mcp.example.com/mcp", func(c *Config) {
+		c.Proxy = func(*url.URL) (*url.URL, error) { return url.Parse("http://me:s3cret@%zz") }
+	})
+	resp, err := http.Post(tp.URL(), "application/json", strings.NewReader("{}"))
+	must(t, err)
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	resp.Body.Close()
+	said := string(body)
+	for _, e := range rec.events(tap.EventResponse) {
+		said += e.Error
+	}
+	if resp.StatusCode != 502 || !strings.Contains(said, "HTTPS_PROXY") || strings.Contains(said, "s3cret") {
+		t.Errorf("%s: %s", resp.Status, said)
 	}
 }

@@ -34,6 +34,8 @@ func TestConfig(t *testing.T) {
 		"no scheme":       {"localhost:80/mcp", nil, "begins with neither"},
 		"other scheme":    {"ws://x/", nil, "begins with neither"},
 		"no host":         {"http:///mcp", nil, "has no host"},
+		"no port":         {"http://x:99999/mcp", nil, "has a port that is none"},
+		"port 0":          {"http://x:0/mcp", nil, "has a port that is none"},
 		"a user":          {"http://me:s3cret@x/", nil, "has a user in it"},
 		"no name":         {"http://x/", func(c *Config) { c.Header = [][2]string{{"a b", "c"}} }, `"a b" is no name of a header field`},
 		"two lines":       {"http://x/", func(c *Config) { c.Header = [][2]string{{"a", "s3cret\r\nb: c"}} }, "a has a line end in it"},

@@ -59,6 +59,7 @@ const (
 	fieldCookies             // the values of cookies
 	fieldSetCookie           // the value of one cookie, not its attributes
 	fieldURL                 // parameters of a URL
+	fieldProtocols           // those in a list that are too long for a name
 )
 
 var fieldRules = []struct {
@@ -73,11 +74,15 @@ var fieldRules = []struct {
 	{"location", fieldURL},
 	{"content-location", fieldURL},
 	{"referer", fieldURL},
+	{"refresh", fieldURL},
+	{"sec-websocket-protocol", fieldProtocols},
+	{"dpop", fieldWhole},
+	{"authentication", fieldWhole},
 }
 
 // secretEndings are what the names of the fields end in that servers without
 // OAuth take their keys from: X-Api-Key, X-Auth-Token and the like.
-var secretEndings = []string{"api-key", "api_key", "apikey", "-token", "-secret", "-password"}
+var secretEndings = []string{"api-key", "api_key", "apikey", "token", "-secret", "password", "-authorization"}
 
 func ruleFor(name string) fieldRule {
 	if name == "" {
@@ -145,8 +150,24 @@ func (m *masker) field(name, value string) string {
 	case fieldURL:
 		masked, _ := m.url(value)
 		return masked
+	case fieldProtocols:
+		return m.protocols(value)
 	}
 	return value
+}
+
+// maxProtocol is the longest name of a WebSocket's subprotocol. Pages cannot set
+// other fields, so that some put a token there.
+const maxProtocol = 40
+
+func (m *masker) protocols(list string) string {
+	names := strings.Split(list, ",")
+	for i, name := range names {
+		if plain := strings.Trim(name, " \t"); len(plain) > maxProtocol {
+			names[i] = strings.Replace(name, plain, m.pseudonym(plain), 1)
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 // cookie masks the value of name=value. What has no name is a value.

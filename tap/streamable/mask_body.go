@@ -11,15 +11,16 @@ import (
 // with tokens are a few KiB; of one that is larger only the size is recorded.
 const maxSecretBody = 64 << 10
 
-// secretNames are the parameters of OAuth and of the sessions of HTTP+SSE whose
-// values are secret: in URLs, in forms and in JSON. Lower case.
+// secretNames are the parameters of OAuth, of the sessions of HTTP+SSE and of
+// signed URLs whose values are secret: in URLs, in forms and in JSON. Lower case.
 var secretNames = func() map[string]bool {
 	set := map[string]bool{}
 	for _, name := range []string{
 		"access_token", "refresh_token", "id_token", "token", "registration_access_token",
 		"client_secret", "client_assertion", "assertion", "subject_token", "actor_token",
 		"code", "code_verifier", "device_code", "user_code", "state", "password",
-		"api_key", "api-key", "apikey", "key", "sessionid", "session_id",
+		"api_key", "api-key", "apikey", "key", "sessionid", "session_id", "sid",
+		"sig", "signature", "x-amz-signature", "x-amz-security-token", "x-goog-signature",
 	} {
 		set[name] = true
 	}
@@ -59,14 +60,28 @@ func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// url masks the parameters of a URL, or of a request target, and says which.
+// url masks the user and the parameters of a URL, or of a request target, and
+// says which.
 func (m *masker) url(raw string) (masked string, names []string) {
-	start := strings.IndexAny(raw, "?#") + 1
-	if start == 0 || m.keep {
+	if m.keep {
 		return raw, nil
 	}
-	params, names := m.form(raw[start:])
-	return raw[:start] + params, names
+	place, params := raw, ""
+	if start := strings.IndexAny(raw, "?#") + 1; start > 0 {
+		place = raw[:start]
+		params, names = m.form(raw[start:])
+	}
+	if scheme, rest, ok := strings.Cut(place, "//"); ok && (scheme == "" || strings.HasSuffix(scheme, ":")) {
+		end := strings.IndexAny(rest, "/?#")
+		if end < 0 {
+			end = len(rest)
+		}
+		if at := strings.LastIndexByte(rest[:end], '@'); at > 0 {
+			place = scheme + "//" + m.pseudonym(rest[:at]) + rest[at:]
+			names = append(names, "user")
+		}
+	}
+	return place + params, names
 }
 
 // form masks the values of a list of parameters. Everything else stays as it
@@ -92,6 +107,15 @@ func (m *masker) form(raw string) (masked string, names []string) {
 		raw = raw[end+len(separator):]
 	}
 	return b.String(), names
+}
+
+// unnamed masks a body of which nobody says whether it is a form or JSON.
+func (m *masker) unnamed(p []byte) (masked []byte, names []string) {
+	if at := skipSpace(p, 0); at < len(p) && (p[at] == '{' || p[at] == '[') {
+		return m.json(p)
+	}
+	form, names := m.form(string(p))
+	return []byte(form), names
 }
 
 // unescape is [url.QueryUnescape] that takes what is not escaped by the book as

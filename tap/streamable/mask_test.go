@@ -48,6 +48,15 @@ func TestMaskedFields(t *testing.T) {
 		{"Referer", "http://x/y", "http://x/y"},
 		{"", "what is this", p("what is this")},
 		{"Mcp-Param-Token-Count", "1", "1"},
+		{"X-Authorization", "Bearer 1", p("Bearer 1")},
+		{"Authentication", "1", p("1")},
+		{"DPoP", "1", p("1")},
+		{"Sec-WebSocket-Protocol", "mcp, graphql-transport-ws,v1", "mcp, graphql-transport-ws,v1"},
+		{"Sec-WebSocket-Protocol", "mcp, base64url.bearer.authorization.k8s.io.abc", "mcp, " + p("base64url.bearer.authorization.k8s.io.abc")},
+		{"Token", "1", p("1")},
+		{"Password", "1", p("1")},
+		{"Refresh", "0; url=/cb?code=1", "0; url=/cb?code=" + p("1")},
+		{"Location", "https://me:pw@x/y?a=b@c", "https://" + p("me:pw") + "@x/y?a=b@c"},
 	} {
 		if got := m.field(tc.name, tc.value); got != tc.want {
 			t.Errorf("%s: %q becomes %q, want %q", tc.name, tc.value, got, tc.want)
@@ -65,10 +74,31 @@ func TestMaskedURLs(t *testing.T) {
 		"/cb?code=%zz&code&code=":         "/cb?code=" + m.pseudonym("%zz") + "&code&code=",
 		"/?a=code=1&&x":                   "/?a=code=1&&x",
 		"http://u/p?api_key=k#state=s":    "http://u/p?api_key=" + m.pseudonym("k") + "#state=" + m.pseudonym("s"),
+		"http://me:pw@x":                  "http://" + m.pseudonym("me:pw") + "@x",
+		"//me@x/@y":                       "//" + m.pseudonym("me") + "@x/@y",
+		"/users//@me":                     "/users//@me",
+		"http://x/@y?z@w":                 "http://x/@y?z@w",
+		"/blob?se=1&sig=a%2Bb":            "/blob?se=1&sig=" + m.pseudonym("a+b"),
+		"/o?X-Amz-Signature=1&sid=2":      "/o?X-Amz-Signature=" + m.pseudonym("1") + "&sid=" + m.pseudonym("2"),
 		"/message?sessionId=1?sessionId=": "/message?sessionId=" + m.pseudonym("1?sessionId="),
 	} {
 		if got, _ := m.url(raw); got != want {
 			t.Errorf("%s becomes %s, want %s", raw, got, want)
+		}
+	}
+}
+
+// The body of an endpoint of OAuth that does not say of which type it is.
+func TestMaskedUnnamed(t *testing.T) {
+	m := testMasker()
+	for raw, want := range map[string]string{
+		"code=1&a=b":          "code=" + m.pseudonym("1") + "&a=b",
+		" \n{\"code\":\"1\"}": " \n{\"code\":\"" + m.pseudonym("1") + "\"}",
+		"":                    "",
+		"plain words":         "plain words",
+	} {
+		if got, _ := m.unnamed([]byte(raw)); string(got) != want {
+			t.Errorf("%q becomes %q, want %q", raw, got, want)
 		}
 	}
 }

@@ -77,8 +77,10 @@ func (tr *traffic) secretBody(ex *exchange, media string) *secretBody {
 			masked, names := tr.mask.form(string(p))
 			return []byte(masked), names
 		}}
-	case ex.secret && (isJSON(media) || media == ""):
+	case ex.secret && isJSON(media):
 		return &secretBody{mask: tr.mask.json}
+	case ex.secret && media == "":
+		return &secretBody{mask: tr.mask.unnamed}
 	}
 	return nil
 }
