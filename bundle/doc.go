@@ -6,7 +6,7 @@
 // A bundle has at most the four files of [Names], each once, beside nothing else.
 // [Open] believes nothing that a bundle says of itself: it refuses every other
 // name, and so all paths; links and directories; what is encrypted or has two
-// files of one name. Of its directory it reads no more than 64 KiB, and
+// files of one name. Of its directory it reads no more than 16 KiB, and
 // [Bundle.Unpack] counts the bytes that come out, whatever sizes are written down.
 //
 // [WriteSummary] reads a recording once, and then the frames that it quotes. What

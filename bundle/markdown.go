@@ -13,9 +13,14 @@ import (
 
 const (
 	// maxSpan is how many bytes of a word stand in a line of text, and maxBlock
-	// how many of a message in a block.
-	maxSpan  = 200
-	maxBlock = 4 << 10
+	// how many of a message in a block. The blocks of each section have so much
+	// room together that a summary fits into an issue, which has at most 65,536
+	// characters on GitHub.
+	maxSpan    = 200
+	maxBlock   = 4 << 10
+	roomFailed = 30 << 10
+	roomOdd    = 8 << 10
+	roomStderr = 12 << 10
 	// maxTidy and maxTidyDepth bound what is laid out anew: each level indents
 	// all lines below it.
 	maxTidy      = 64 << 10
@@ -24,8 +29,9 @@ const (
 
 // A markdown writes text, and keeps the first error.
 type markdown struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	err  error
+	room int // that the blocks of this section have left
 }
 
 func (m *markdown) printf(format string, args ...any) {
@@ -38,6 +44,7 @@ func (m *markdown) printf(format string, args ...any) {
 // longer than any row of backticks in it.
 func (m *markdown) block(language, text string) {
 	fence := strings.Repeat("`", max(3, longestRow(text)+1))
+	m.room -= len(text)
 	m.printf("%s%s\n%s\n%s\n\n", fence, language, strings.TrimSuffix(text, "\n"), fence)
 }
 
@@ -46,7 +53,7 @@ func span(s string) string {
 	if s == "" {
 		return ""
 	}
-	s = printable.Escape(shorten(s, maxSpan))
+	s = shorten(printable.Escape(shorten(s, maxSpan)), maxSpan)
 	fence := strings.Repeat("`", longestRow(s)+1)
 	pad := ""
 	if len(fence) > 1 || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") {
@@ -78,9 +85,10 @@ func shorten(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// recorded makes what crossed fit for a block: JSON laid out, what cannot be seen
-// spelled out, and no more of it than fits. Size is that of all there is.
-func recorded(raw []byte, size int64) (language, text string) {
+// recorded makes what crossed fit for a block of at most so many bytes: JSON laid
+// out, what cannot be seen spelled out, and no more of it than fits. Size is that of
+// all there is.
+func recorded(raw []byte, size int64, most int) (language, text string) {
 	trimmed := bytes.TrimSpace(raw)
 	if language = "text"; len(raw) <= maxTidy && int64(len(raw)) == size && depth(trimmed) <= maxTidyDepth && json.Valid(trimmed) {
 		language = "json"
@@ -89,15 +97,21 @@ func recorded(raw []byte, size int64) (language, text string) {
 			trimmed = out.Bytes()
 		}
 	}
-	text = shorten(string(trimmed[:min(len(trimmed), maxBlock+utf8.UTFMax)]), maxBlock)
-	if more := len(trimmed) > maxBlock || int64(len(raw)) < size; more {
-		language, text = "text", strings.TrimSuffix(text, "…")+"\n… cut"
+	part := trimmed[:min(len(trimmed), most+utf8.UTFMax)]
+	text = escapedLines(string(part))
+	if len(text) > most || len(part) < len(trimmed) || int64(len(raw)) < size {
+		language, text = "text", strings.TrimSuffix(shorten(text, most), "…")+"\n… cut"
 	}
+	return language, text
+}
+
+// escapedLines spells out what cannot be seen, but for the ends of lines.
+func escapedLines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		lines = append(lines, printable.Escape(strings.TrimRight(line, "\r\n")))
 	}
-	return language, strings.Join(lines, "\n")
+	return strings.Join(lines, "\n")
 }
 
 // depth is how many brackets stand open at most, those within texts too.

@@ -141,6 +141,8 @@ func TestHostileSummary(t *testing.T) {
 	for _, evil := range []string{
 		"```\nEVIL", "````` EVIL", "`EVIL", "EVIL`", "a ``EVIL`` b", "\n\n# EVIL", "<b>EVIL</b>", "@EVIL #12", "|EVIL|", "[EVIL](http://x)",
 		"\n```\n```\n/EVIL", "~~~\nEVIL", "\\`EVIL", "\x1b[2JEVIL\u202e", strings.Repeat("`", 60) + "EVIL", " EVIL ", "\xff\xfeEVIL", "\r\nEVIL\u2028EVIL",
+		"<!-- EVIL", "--> EVIL", "![EVIL](http://example.com/x.png)", "<img src=x onerror=EVIL>", "https://EVIL.example.com", "<details><summary>EVIL",
+		"$$EVIL$$", "[x]: EVIL", "    EVIL", "- [ ] EVIL", "| a |\n|---|\n| EVIL |", "\u2066EVIL\u2069", "closes #1 EVIL", "```mermaid\nEVIL\n```", "</code>EVIL", "*EVIL*",
 	} {
 		word := evil
 		quoted := string(appendJSON(word))
@@ -195,12 +197,24 @@ func TestLongSummary(t *testing.T) {
 		s.add(tap.ToClient, "no message "+big)
 	}
 	got := summary(t, s, About{Bundle: "bug.zip"})
-	if len(got) > 128<<10 {
+	if len(got) > 62<<10 { // of the 64 of an issue
 		t.Errorf("it has %d bytes", len(got))
 	}
 	for _, want := range []string{"`tools/call n0`", "`tools/call n299`", "294 calls are left out here.", "- and 280 more", "… cut\n", "`open0`"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is not in it", want)
+		}
+	}
+}
+
+// A file's name is one word to a shell, and no flag.
+func TestCommandQuotes(t *testing.T) {
+	for name, want := range map[string]string{
+		"bug.mcptap.zip": "mcptap open bug.mcptap.zip ", "a bug.zip": "mcptap open './a bug.zip' ", "$(x);'.zip": `mcptap open './$(x);'\''.zip' `,
+		"-x.zip": "mcptap open './-x.zip' ", "a\n`b.zip": "mcptap open './a\\n`b.zip' ",
+	} {
+		if got := summary(t, frames{}, About{Bundle: name}); !strings.Contains(got, want) {
+			t.Errorf("%q: %s", name, got)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (x *facts) writeHead(m *markdown, about *About) {
 	item("Transport", join(", ", span(h.Transport), span(h.Upstream)))
 	item("Server's command", span(strings.Join(h.Command, " ")))
 	item("Platform", span(h.Platform))
-	item("Recorded by", span(h.Program)+", summed up by "+span(about.Program))
+	item("Recorded by", or(span(h.Program), "a program that does not say its name")+", summed up by "+span(about.Program))
 	item("How it ended", x.ending(about))
 	var calls, failed, cancelled, open uint64
 	for _, nested := range []bool{false, true} {
@@ -147,18 +147,20 @@ func (x *facts) writeFailed(m *markdown, about *About) error {
 		return nil
 	}
 	m.printf("### Calls that failed\n\n")
+	m.room = roomFailed
 	for i := range x.failed {
+		blocks := 2 * (len(x.failed) - i) // that are still to come, at most
 		if left := x.failures - len(x.failed); left > 0 && i == maxFailed/2 {
 			m.printf("%s are left out here.\n\n", count(uint64(left), "call", "calls"))
 		}
 		f := &x.failed[i]
 		m.printf("**%s**: %s\n\nAsked by the %s after %s, in frame %d; failed after %s.\n\n",
 			or(f.title, "a request"), or(f.fault, "it failed"), asker(f.lane), about.Took(f.at), f.request.Seq, about.Took(f.took))
-		if err := x.quote(m, about, "Request", f.request.Seq); err != nil {
+		if err := x.quote(m, about, "Request", f.request.Seq, m.room/blocks); err != nil {
 			return err
 		}
 		if f.answer.Seq != 0 {
-			if err := x.quote(m, about, "Answer", f.answer.Seq); err != nil {
+			if err := x.quote(m, about, "Answer", f.answer.Seq, m.room/(blocks-1)); err != nil {
 				return err
 			}
 		}
@@ -166,8 +168,8 @@ func (x *facts) writeFailed(m *markdown, about *About) error {
 	return nil
 }
 
-// quote writes what a frame holds.
-func (x *facts) quote(m *markdown, about *About, title string, seq uint64) error {
+// quote writes what a frame holds, or as much of it as there is room.
+func (x *facts) quote(m *markdown, about *About, title string, seq uint64, room int) error {
 	f, err := x.src.Frame(seq)
 	if err != nil {
 		return err
@@ -178,7 +180,7 @@ func (x *facts) quote(m *markdown, about *About, title string, seq uint64) error
 		size = int64(len(raw))
 	}
 	m.printf("%s, frame %d, %s:\n\n", title, seq, about.Size(f.Size))
-	m.block(recorded(raw, size))
+	m.block(recorded(raw, size, min(room, maxBlock)))
 	return nil
 }
 
@@ -212,12 +214,13 @@ func (x *facts) writeOdd(m *markdown, about *About) error {
 		return nil
 	}
 	m.printf("### What is no message\n\n")
-	for _, seq := range x.odd {
+	m.room = roomOdd
+	for i, seq := range x.odd {
 		f, err := x.src.Frame(seq)
 		if err != nil {
 			return err
 		}
-		if err := x.quote(m, about, "From the "+asker(f.Lane), seq); err != nil {
+		if err := x.quote(m, about, "From the "+asker(f.Lane), seq, m.room/(len(x.odd)-i)); err != nil {
 			return err
 		}
 	}
@@ -257,7 +260,16 @@ func (x *facts) writeStderr(m *markdown) {
 			fmt.Fprintf(&out, "%d  %s\n", p.seq, printable.Escape(strings.TrimRight(line, "\r\n")))
 		}
 	}
-	m.block("text", out.String())
+	m.block("text", lastLines(out.String(), roomStderr))
+}
+
+// lastLines is as much of the end of a text as there is room for, in whole lines.
+func lastLines(text string, room int) string {
+	if len(text) <= room {
+		return text
+	}
+	text = text[len(text)-room:]
+	return "…\n" + text[strings.IndexByte(text, '\n')+1:]
 }
 
 // writeCommands says what to do with the bundle.
@@ -267,7 +279,16 @@ func writeCommands(m *markdown, about *About) {
 	}
 	m.printf("### To look at it\n\n")
 	m.printf("%s in the bundle needs nothing but a browser. With [mcptap](https://github.com/mcptap/mcptap):\n\n", span(Page))
-	m.block("sh", "mcptap open "+printable.Escape(about.Bundle)+"    # imports it, and shows it in a browser\n"+commands())
+	m.block("sh", "mcptap open "+quoted(about.Bundle)+"    # imports it, and shows it in a browser\n"+commands())
+}
+
+// quoted is a file's name as a shell takes it for one word and no command.
+func quoted(name string) string {
+	name = printable.Escape(name)
+	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" && !strings.HasPrefix(name, "-") {
+		return name
+	}
+	return "'./" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // commands are for the recording in an unpacked bundle.

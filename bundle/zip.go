@@ -35,9 +35,11 @@ const (
 	endSize = 22
 	endMark = 0x06054b50
 	// maxEntries is how many files a bundle may claim to have, and maxDirectory
-	// the bytes that may be spent on describing them: ours take a hundred each.
+	// the bytes that may be spent on describing them: ours take a hundred each. It
+	// is less than 65535, which package zip takes for a sign that another record
+	// says it, with numbers that nobody has looked at.
 	maxEntries   = 16
-	maxDirectory = 64 << 10
+	maxDirectory = 16 << 10
 	// encrypted is the flag of a file that is (APPNOTE 4.4.4).
 	encrypted = 1
 	// maxName is how much of a name an error quotes.

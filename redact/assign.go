@@ -62,7 +62,7 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 	if sign == 0 {
 		return 0, 0, ""
 	}
-	query := start > 0 && (text[start-1] == '?' || text[start-1] == '&') || sign == '%'
+	query := start > 0 && (text[start-1] == '?' || text[start-1] == '&')
 	from, to = valueAt(text, i, sign, query)
 	plain := plainName(name)
 	switch {
@@ -78,14 +78,14 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 	case sign == ':' && !quotedBefore(text, from) && !dense(text[from:to]) && !ownLine(text, start, from, to):
 		return 0, 0, ""
 	}
-	if vacant(text[from:to]) || sign == '>' && !bytes.HasPrefix(text[to:], []byte("</")) {
+	if vacant(text[from:to]) || isDir(name, text[from:to]) || sign == '>' && !bytes.HasPrefix(text[to:], []byte("</")) {
 		return 0, 0, ""
 	}
 	return from, to, rule
 }
 
-// separator reads what stands between a name and its value: it returns =, :, % for
-// a coded =, or 0 for none, and where the value begins.
+// separator reads what stands between a name and its value: it returns =, :, > for
+// the end of a tag, or 0 for none, and where the value begins.
 func separator(text []byte, i int) (sign byte, at int) {
 	i = skipQuote(text, i)
 	for n := 0; n < 8 && i < len(text) && (text[i] == ' ' || text[i] == '\t'); n++ {
@@ -102,8 +102,6 @@ func separator(text []byte, i int) (sign byte, at int) {
 		if i++; i < len(text) && text[i] == '>' { // =>
 			i++
 		}
-	case bytes.HasPrefix(text[i:], []byte("%3D")) || bytes.HasPrefix(text[i:], []byte("%3d")):
-		return '%', i + 3
 	default:
 		return 0, i
 	}
@@ -128,8 +126,38 @@ func skipQuote(text []byte, i int) int {
 	return i
 }
 
+// maxList is how long a list of values may be in a text.
+const maxList = 4 << 10
+
+// listAt finds all that is in a list of texts, from the first to the last of them:
+// of JSON that is cut off, and of other languages.
+func listAt(text []byte, i int) (from, to int) {
+	text = text[:min(len(text), i+maxList)]
+	for i++; i < len(text) && strings.IndexByte(blanks, text[i]) >= 0; i++ {
+	}
+	if from = skipQuote(text, i); from == i {
+		return 0, 0
+	}
+	to = len(text)
+	if n := bytes.IndexByte(text[from:], ']'); n >= 0 {
+		to = from + n
+	}
+	if n := bytes.LastIndexByte(text[from:to], text[from-1]); n >= 0 {
+		to = from + n
+	}
+	for to > from && text[to-1] == '\\' {
+		to--
+	}
+	return from, to
+}
+
 // valueAt finds a value that begins at an offset, without its quotes.
 func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
+	if i < len(text) && text[i] == '[' {
+		if from, to = listAt(text, i); from > 0 {
+			return from, to
+		}
+	}
 	if j := skipQuote(text, i); j > i {
 		quote := text[j-1]
 		for to = j; to < len(text) && text[to] != quote && text[to] != '\n'; to++ {
@@ -145,7 +173,7 @@ func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 	}
 	for to = i; to < len(text) && !endsValue(text, to, sign, query); to++ {
 	}
-	for to > i && (text[to-1] == '.' || text[to-1] == ',' || text[to-1] == ';' || text[to-1] == '\\') {
+	for to > i && (text[to-1] == '.' || text[to-1] == ',' || text[to-1] == ';' || text[to-1] == ':' || text[to-1] == '\\') {
 		to--
 	}
 	return i, to
@@ -154,12 +182,12 @@ func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 // endsValue reports whether a value without quotes ends before text[i].
 func endsValue(text []byte, i int, sign byte, query bool) bool {
 	switch c := text[i]; c {
+	case '\x1b':
+		return true // colours
 	case ' ', '\t', '\r', '\n', '"', '\'', '`', '<', '>':
 		return sign != '>' || c == '<' || c == '\n'
 	case '&', '#':
 		return query || c == '&' && sign == '='
-	case '%':
-		return sign == '%'
 	case ';':
 		return true
 	case ',', ')', ']', '}':

@@ -9,8 +9,9 @@
 //
 //   - The value of a member, a parameter, a header field, a variable or a flag
 //     whose name says so: password, API_KEY, --token, client_secret. See keys.go.
-//     A JSON schema has such names too, and its meaning: there only defaults and
-//     examples count.
+//     The name may stand beside it, and below it there may be an object; see
+//     scope.go. A JSON schema has such names too, and its meaning: there only
+//     defaults and examples count.
 //   - What has the shape of a provider's key, a JSON Web Token, a private key, or
 //     the password in a URL or a connection string. See shapes.go.
 //   - What a [Rule] of the person says.
@@ -18,8 +19,9 @@
 //     wherever it occurred before: a server that repeats a token in a sentence
 //     gives it no name. Values that may be ordinary words are exempt; see known.go.
 //
-// Frames are looked into as deep as they go: JSON, JSON inside strings, base64 of
-// text, server-sent events, forms, URLs, argument lists, heads of HTTP.
+// Frames are looked into as deep as they go: JSON, JSON inside strings and other
+// text, base64 of text, what is escaped for URLs or JSON, server-sent events, forms,
+// URLs, argument lists, heads of HTTP.
 //
 // # How
 //

@@ -33,16 +33,29 @@ func apply(content []byte, edits []edit) []byte {
 type hit struct {
 	start, end int
 	rule       string
+	// value is the secret itself where text spells it with escapes, else nil.
+	value []byte
+	// form is the form of a known value that it is, else nil.
+	form *form
 	// text is what takes its place where that is known already; done says so.
 	text string
 	done bool
+}
+
+// spelled is how long the secret is without its escapes: the fewest of several hits
+// of one are what it is.
+func (h *hit) spelled() int {
+	if h.value == nil {
+		return h.end - h.start
+	}
+	return len(h.value)
 }
 
 // replaced makes edits of hits, which may overlap: then what they cover together
 // is one secret.
 func (r *Redactor) replaced(text []byte, hits []hit) []edit {
 	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(a.spelled(), b.spelled()))
 	})
 	var apart []hit
 	for _, h := range hits {
@@ -52,7 +65,7 @@ func (r *Redactor) replaced(text []byte, hits []hit) []edit {
 		if n := len(apart); n > 0 && h.start < apart[n-1].end {
 			last := &apart[n-1]
 			if h.end > last.end {
-				last.end, last.done = h.end, false
+				last.end, last.done, last.value, last.form = h.end, false, nil, nil
 			}
 			continue
 		}
@@ -60,9 +73,16 @@ func (r *Redactor) replaced(text []byte, hits []hit) []edit {
 	}
 	var edits []edit
 	for _, h := range apart {
-		if h.done {
+		if h.value == nil {
+			h.value = text[h.start:h.end]
+		}
+		if h.form != nil && h.form.coding != plainForm {
+			if r.found(h.rule, h.value) {
+				edits = append(edits, edit{h.start, h.end, r.namer.coded(h.form, h.value)})
+			}
+		} else if h.done {
 			edits = append(edits, edit{h.start, h.end, h.text})
-		} else if p, ok := r.replace(h.rule, text[h.start:h.end]); ok {
+		} else if p, ok := r.replace(h.rule, h.value); ok {
 			edits = append(edits, edit{h.start, h.end, p})
 		}
 	}

@@ -7,8 +7,8 @@ import (
 const (
 	// leastRun is the shortest base64 that is decoded.
 	leastRun = 24
-	// maxDepth is how deep contents may be within contents: a message in a
-	// string in base64 in a string.
+	// maxDepth is how deep codings may be within codings: what is escaped for URLs
+	// in base64 in a message in a log.
 	maxDepth = 6
 	// sample is how much of a run is decoded to see whether it is text.
 	sample = 64
@@ -76,6 +76,8 @@ func (r *Redactor) encoded(text []byte) (hits []hit) {
 	if r.depth >= maxDepth {
 		return nil
 	}
+	r.depth++
+	defer func() { r.depth-- }()
 	eachRun(text, func(start, end int) bool {
 		run := string(text[start:end])
 		if !textual(text[start:end]) {

@@ -42,6 +42,23 @@ func (r *Redactor) fieldHits(name string, value []byte) (hits []hit) {
 	return []hit{{start: 0, end: len(value), rule: rule}}
 }
 
+// lineHits finds the secrets in a header field on a line: its name and its value.
+func (r *Redactor) lineHits(line []byte) (hits []hit) {
+	name, _, ok := bytes.Cut(line, []byte(":"))
+	if !ok || len(name) > maxName || r.fieldRule(string(name)) == "" {
+		return r.textHits(line)
+	}
+	from := len(name) + 1
+	for from < len(line) && line[from] == ' ' {
+		from++
+	}
+	for _, h := range r.fieldHits(string(name), line[from:]) {
+		h.start, h.end = h.start+from, h.end+from
+		hits = append(hits, h)
+	}
+	return hits
+}
+
 // cookies finds the values of cookies; of a Set-Cookie the first alone is one, and
 // the others are attributes.
 func cookies(value []byte, rule string, one bool) (hits []hit) {
@@ -76,13 +93,20 @@ func (r *Redactor) life(raw []byte) []byte {
 	return apply(raw, w.edits)
 }
 
+// fieldFlag stands for the rule of the next word where that is a header field, as
+// behind curl's -H.
+const fieldFlag = "-H"
+
 // flag says of a word in a list of arguments which rule makes the next one a
 // secret, or how long the NAME= is before one in the word itself.
 func (r *Redactor) flag(s []byte) (next string, own int) {
+	if string(s) == fieldFlag || string(s) == "--header" {
+		return fieldFlag, 0
+	}
 	if len(s) < 3 || len(s) > 1<<16 {
 		return "", 0
 	}
-	name, _, assigns := bytes.Cut(s, []byte("="))
+	name, value, assigns := bytes.Cut(s, []byte("="))
 	if len(name) > maxName || len(bytes.TrimLeft(name, "-")) == 0 {
 		return "", 0
 	}
@@ -93,7 +117,7 @@ func (r *Redactor) flag(s []byte) (next string, own int) {
 	}
 	rule := r.named(string(bytes.TrimLeft(name, "-")))
 	switch {
-	case rule == "":
+	case rule == "" || isDir(string(name), value):
 		return "", 0
 	case assigns && len(name)+1 < len(s):
 		return "", len(name) + 1
@@ -107,10 +131,11 @@ func (r *Redactor) flag(s []byte) (next string, own int) {
 func (r *Redactor) Header(h tap.Header) tap.Header {
 	r.seq, r.where, r.path, r.depth = 0, "header", r.path[:0], 0
 	text := func(s string) string { return string(apply([]byte(s), r.textEdits([]byte(s)))) }
-	h.Label, h.Upstream, h.Dir = text(h.Label), text(h.Upstream), text(h.Dir)
-	if len(h.Command) > 0 {
+	if len(h.Command) > 0 { // first: the label may be made of it
 		h.Command = r.Args(h.Command)
 	}
+	r.path = r.path[:0]
+	h.Label, h.Upstream, h.Dir = text(h.Label), text(h.Upstream), text(h.Dir)
 	return h
 }
 
@@ -123,6 +148,8 @@ func (r *Redactor) Args(args []string) []string {
 		next, own := r.flag([]byte(a))
 		var hits []hit
 		switch {
+		case rule == fieldFlag:
+			hits = r.lineHits([]byte(a))
 		case rule != "":
 			hits = []hit{{start: 0, end: len(a), rule: rule}}
 		case own > 0:

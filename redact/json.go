@@ -1,14 +1,15 @@
 package redact
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 )
 
 // edits finds the secrets in a content: JSON, or any other text.
 func (r *Redactor) edits(content []byte) []edit {
-	r.depth++
-	defer func() { r.depth-- }()
+	r.nested++
+	defer func() { r.nested-- }()
 	if !isJSON(content) {
 		return r.textEdits(content)
 	}
@@ -31,27 +32,6 @@ func isJSON(content []byte) bool {
 		break
 	}
 	return false
-}
-
-// A scope is what the names above a value say about it.
-type scope struct {
-	// secret is the rule that makes it one, "" for none. all says that the rule
-	// goes for what is in it too.
-	secret string
-	all    bool
-	// number says that a number is a secret too.
-	number bool
-	// schema says that it is (part of) a JSON schema, properties that its members
-	// are named by the person and are schemas, and prop the rule that the name of
-	// the property that it describes fell under.
-	schema, properties bool
-	prop               string
-	// pairs says that it is the fields of a head: pairs of a name and a value.
-	pairs bool
-	// header is the name of the field that a text is the value of.
-	header string
-	// scheme says that it may begin with the scheme of an Authorization.
-	scheme bool
 }
 
 // A walker goes through valid JSON.
@@ -78,9 +58,9 @@ func (w *walker) value(s scope) {
 	}
 	switch w.src[w.at] {
 	case '{':
-		w.object(s)
+		w.object(w.inside(s))
 	case '[':
-		w.array(s)
+		w.array(w.inside(s))
 	case '"':
 		start, end := w.token()
 		w.text(start, end, s)
@@ -108,15 +88,28 @@ func (w *walker) token() (start, end int) {
 
 func (w *walker) scalar(start, end int, s scope) {
 	token := w.src[start:end]
-	if s.secret != "" && s.number && (token[0] == '-' || token[0]-'0' < 10) && w.r.found(s.secret, token) {
+	switch {
+	case s.secret == "" || !s.number && !longNumber(token) || token[0] != '-' && token[0]-'0' > 9:
+	case w.r.opt.Check && maybeMadeNumber(token):
+		w.r.doubtful++
+	case w.r.found(s.secret, token):
 		w.edits = append(w.edits, edit{start, end, w.r.namer.number(token)})
 	}
 }
 
+// longNumber reports whether a number is no amount of something.
+func longNumber(token []byte) bool {
+	return len(token) >= 6 && len(bytes.Trim(token, "0123456789")) == 0
+}
+
 func (w *walker) object(s scope) {
+	object := w.at
 	w.at++
 	w.space()
-	pair := "" // the rule of the name in {"name": …, "value": …}
+	pair := scope{} // of the value in {"name": …, "value": …}
+	if s.weak {
+		pair, s = s, scope{}
+	}
 	for w.src[w.at] != '}' {
 		if w.src[w.at] == ',' {
 			w.at++
@@ -130,16 +123,37 @@ func (w *walker) object(s scope) {
 		w.space()
 		w.r.path = append(w.r.path, crumb{name: w.r.shown(name)})
 		in := w.member(name, s)
-		if name == "value" && pair != "" && in == (scope{}) {
-			in.secret = pair
+		if in.secret == nameRule && w.src[w.at] == '"' && isDir(name, []byte(w.string())) {
+			in = scope{}
 		}
-		if (name == "name" || name == "key") && w.src[w.at] == '"' && !s.schema {
-			pair = w.r.named(w.string())
+		if plain := plainName(name); !s.schema && !s.all && in.secret == "" {
+			switch {
+			case pairNames[plain] && w.src[w.at] == '"':
+				pair = w.paired(w.string(), pair)
+			case pairValues[plain]:
+				if pair == (scope{}) {
+					pair = w.paired(w.nameAhead(object), pair)
+				}
+				if pair.secret != "" {
+					in = pair
+				}
+			}
 		}
 		w.value(in)
 		w.r.path = w.r.path[:len(w.r.path)-1]
 	}
 	w.at++
+}
+
+// paired is the scope of the value that has a name.
+func (w *walker) paired(name string, otherwise scope) scope {
+	rule := w.r.named(name)
+	if rule == "" {
+		return otherwise
+	}
+	s := w.r.secretScope(rule, name)
+	s.number = s.number && (rule != nameRule || figureNames[plainName(name)])
+	return s
 }
 
 // string returns the string that is next, and stays before it.
@@ -161,34 +175,26 @@ func (r *Redactor) shown(name string) string {
 func (w *walker) array(s scope) {
 	w.at++
 	w.space()
-	flag := ""
+	next := scope{} // what an element says of the one behind it
 	for i := 0; w.src[w.at] != ']'; i++ {
 		if w.src[w.at] == ',' {
 			w.at++
 			w.space()
 		}
-		in := s
-		if s.pairs {
-			w.pair(s)
+		if s.pairs || s.secret == "" && !s.schema && w.isPair() {
+			w.pair()
 			continue
 		}
-		if flag != "" {
-			in.secret = flag
+		in := s
+		if in.flat = false; next != (scope{}) {
+			in = next
 		}
 		start, depth := w.at, len(w.r.path)
-		if depth > 0 || w.r.depth > 1 { // a batch: paths begin at each message
+		if depth > 0 || w.r.nested > 1 { // a batch: paths begin at each message
 			w.r.path = append(w.r.path, crumb{strconv.Itoa(i), true})
 		}
-		if flag = ""; w.src[start] == '"' {
-			from, to := w.token()
-			next, own := w.r.flag(decoded(w.src[from:to]).text)
-			if flag = next; own > 0 && in.secret == "" {
-				w.assigned(from, to, own)
-				w.space()
-			} else {
-				w.at = start
-				w.value(in)
-			}
+		if next = (scope{}); w.src[start] == '"' {
+			next = w.element(in, s.flat && i%2 == 0)
 		} else {
 			w.value(in)
 		}
@@ -197,8 +203,52 @@ func (w *walker) array(s scope) {
 	w.at++
 }
 
-// pair reads [name, value] of a head.
-func (w *walker) pair(s scope) {
+// element reads a string in an array, which may be one of a list of arguments, or
+// the name in a list of header fields. It returns what it says of the next one.
+func (w *walker) element(s scope, name bool) scope {
+	at := w.at
+	from, to := w.token()
+	text := decoded(w.src[from:to]).text
+	next, own := w.r.flag(text)
+	if own > 0 && s.secret == "" {
+		w.assigned(from, to, own)
+		w.space()
+	} else {
+		w.at = at
+		w.value(s)
+	}
+	switch {
+	case name && w.r.fieldRule(string(text)) != "":
+		return scope{header: string(text)}
+	case next == fieldFlag:
+		return scope{field: true}
+	}
+	return scope{secret: next}
+}
+
+// isPair reports whether a value within an array is a pair of a secret's name and
+// its value, and nothing else.
+func (w *walker) isPair() bool {
+	if w.src[w.at] != '[' {
+		return false
+	}
+	src := bytes.TrimLeft(w.src[w.at+1:min(len(w.src), w.at+maxPeek)], blanks)
+	name, after := peeked(src)
+	if name == "" || len(name) > maxName || w.r.fieldRule(name) == "" {
+		return false
+	}
+	src, ok := bytes.CutPrefix(bytes.TrimLeft(src[after:], blanks), []byte(","))
+	src = bytes.TrimLeft(src, blanks)
+	_, after = peeked(src)
+	src = bytes.TrimLeft(src[after:], blanks)
+	return ok && after > 0 && (len(src) == 0 || src[0] == ']')
+}
+
+// blanks are the white space of JSON.
+const blanks = " \t\r\n"
+
+// pair reads [name, value] of a head or a list.
+func (w *walker) pair() {
 	if w.src[w.at] != '[' {
 		w.value(scope{})
 		return
@@ -223,39 +273,6 @@ func (w *walker) pair(s scope) {
 	}
 	w.at++
 	w.space()
-}
-
-// schemaNames are the members of MCP that are JSON schemas.
-var schemaNames = map[string]bool{"inputSchema": true, "outputSchema": true, "requestedSchema": true}
-
-// member says what a member's name and its object mean for the value.
-func (w *walker) member(name string, s scope) scope {
-	switch {
-	case s.all:
-		return s
-	case w.life && len(w.r.path) == 1:
-		return scope{pairs: name == "header" || name == "trailer"}
-	case s.properties:
-		return scope{schema: true, prop: w.r.named(name)}
-	case s.schema:
-		switch name {
-		case "properties", "patternProperties", "$defs", "definitions":
-			return scope{schema: true, properties: true}
-		case "default", "examples", "example":
-			if s.prop != "" {
-				return scope{secret: s.prop, all: true, number: true}
-			}
-		}
-		return scope{schema: true, prop: s.prop}
-	case schemaNames[name]:
-		return scope{schema: true}
-	}
-	rule := w.r.named(name)
-	if rule == "" {
-		return scope{}
-	}
-	own := rule != nameRule
-	return scope{secret: rule, all: own, number: own || numberNames[plainName(name)], scheme: isAuthorization(name)}
 }
 
 // pathRule returns the path rule that the value in work falls under.

@@ -21,16 +21,46 @@ var secretNames = []string{
 var wholeNames = map[string]bool{
 	"pass": true, "auth": true, "jwt": true, "pin": true, "otp": true, "cvv": true, "cvc": true, "ssn": true, "pat": true,
 	"sig": true, "creds": true, "credentials": true, "secrets": true, "passwords": true, "apikeys": true, "dsn": true,
+	"cookies": true, "apitokens": true, "accesstokens": true, "authtokens": true, "refreshtokens": true, "accesskeys": true,
+	"secretkeys": true, "privatekeys": true, "sessionids": true,
 }
 
 // openNames end like secrets and are none: words of the protocol and of pages.
 var openNames = map[string]bool{
 	"progresstoken": true, "nextpagetoken": true, "pagetoken": true, "nexttoken": true, "continuationtoken": true,
 	"synctoken": true, "maxtoken": true, "totaltoken": true, "eostoken": true, "bostoken": true, "padtoken": true,
+	"oldpwd": true,
 }
 
-// numberNames are secrets also where the value is a number.
-var numberNames = map[string]bool{
+// isDir reports whether a value is the directory that a shell calls PWD, and no
+// password.
+func isDir(name string, value []byte) bool {
+	if plainName(name) != "pwd" || len(value) == 0 {
+		return false
+	}
+	return value[0] == '/' || len(value) > 2 && value[1] == ':' && (value[2] == '\\' || value[2] == '/')
+}
+
+// weakName reports whether a plain name that is a secret's has other meanings too: a
+// token may be a word or a coin, a session a row in a table. A number below such a
+// name may be one of them, or how many there are, unless it is long.
+func weakName(name string) bool {
+	switch {
+	case name == "token", strings.HasSuffix(name, "sessionid"), strings.HasSuffix(name, "cookie"), name == "sig":
+		return true
+	case !strings.HasSuffix(name, "token"):
+		return false
+	}
+	for _, kind := range []string{"access", "refresh", "auth", "api", "bearer", "bot", "secret", "session", "csrf", "private"} {
+		if strings.HasSuffix(name, kind+"token") {
+			return false
+		}
+	}
+	return true
+}
+
+// figureNames are secrets whose values are numbers, and short ones.
+var figureNames = map[string]bool{
 	"pin": true, "otp": true, "cvv": true, "cvc": true, "ssn": true, "passcode": true, "password": true, "onetimecode": true,
 }
 
@@ -85,7 +115,7 @@ func nameWords() (list []string) {
 		}
 	}
 	for n := range wholeNames {
-		for _, end := range []string{`"`, `\"`, "=", ":", "%3d", " "} {
+		for _, end := range []string{`"`, `\"`, "=", ":", " "} {
 			list = append(list, n+end)
 		}
 	}

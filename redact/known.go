@@ -2,29 +2,57 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"net/url"
+	"strings"
+	"unicode/utf8"
 )
 
 // knownRule is the name under which a value is found again.
 const knownRule = "known-value"
 
 // maxKnown is how many values are remembered, and maxKnownBytes how long they may
-// be together: their automaton takes some hundred bytes for each.
+// be together; maxFormBytes is how long the other forms of them may be, of which
+// the first values have some. Their automaton takes some hundred bytes for each.
 const (
 	maxKnown      = 2000
 	maxKnownBytes = 16 << 10
+	maxFormBytes  = 32 << 10
 )
+
+// A coding is how a known value may be written elsewhere. Where it is spelled with
+// the escapes of URLs or JSON, these are taken off before.
+type coding uint8
+
+const (
+	plainForm coding = iota
+	hexForm          // its bytes as hexadecimal digits, in either case
+	coreForm         // what it alone decides of a base64 in which it stands
+	trigger          // a part of it that no escape can hide
+)
+
+// A form is what is looked for.
+type form struct {
+	text   string
+	coding coding
+	value  string // what it is a form of
+}
 
 // known are the values that were found to be secrets by their place. They are
 // looked for everywhere.
 type known struct {
 	values map[string]bool
-	list   []string
-	bytes  int
+	list   []*form
+	bytes  int // of the values
+	more   int // of their other forms
 	// auto finds the first built of the list. The few behind them are looked for
 	// one by one, so that it is not built anew for each.
 	auto  *automaton
 	built int
+	// hidden says that there is a value that may be spelled so that no part of it
+	// is as it was.
+	hidden bool
 }
 
 // telling reports whether a value can be looked for: one that may be an ordinary
@@ -59,63 +87,137 @@ func nameLike(value []byte) bool {
 }
 
 func (k *known) add(value []byte) {
-	if k.values[string(value)] || !telling(value) {
-		return
-	}
-	spellings := []string{string(value)}
-	if u := url.QueryEscape(spellings[0]); u != spellings[0] {
-		spellings = append(spellings, u)
-	}
-	if u, err := url.QueryUnescape(spellings[0]); err == nil && u != spellings[0] && telling([]byte(u)) {
-		spellings = append(spellings, u)
-	}
-	size := 0
-	for _, s := range spellings {
-		size += len(s)
-	}
-	if len(k.list)+len(spellings) > maxKnown || k.bytes+size > maxKnownBytes {
+	v := string(value)
+	if k.values[v] || !telling(value) || len(k.values) >= maxKnown || k.bytes+len(v) > maxKnownBytes {
 		return
 	}
 	if k.values == nil {
 		k.values = map[string]bool{}
 	}
-	k.values[spellings[0]] = true
-	k.list = append(k.list, spellings...)
-	k.bytes += size
+	k.values[v] = true
+	k.bytes += len(v)
+	k.list = append(k.list, &form{v, plainForm, v})
+	if u, err := url.QueryUnescape(v); err == nil && u != v && telling([]byte(u)) && k.bytes+len(u) <= maxKnownBytes {
+		k.bytes += len(u)
+		k.list = append(k.list, &form{u, plainForm, u})
+	}
+	if part := longestWord(v); len(part) < 4 {
+		k.hidden = true
+	} else if part != v {
+		k.list = append(k.list, &form{part, trigger, v})
+		k.more += len(part)
+	}
+	k.addCoded(v)
+	k.addInside(value)
 	if len(k.list)-k.built > max(8, k.built/4) {
-		k.auto, k.built = newAutomaton(k.list), len(k.list)
+		k.build()
 	}
 }
 
-// each calls fn with where a value occurs.
-func (k *known) each(text []byte, fn func(start, end int)) {
+// addInside adds what a value in base64 holds: of the credentials of Basic the
+// password alone is a secret elsewhere.
+func (k *known) addInside(value []byte) {
+	if len(value) < 8 || !textual(value) {
+		return
+	}
+	plain, err := decode64(string(value))
+	if err != nil || !utf8.Valid(plain) {
+		return
+	}
+	if _, password, ok := bytes.Cut(plain, []byte(":")); ok {
+		plain = password
+	}
+	k.add(plain)
+}
+
+// addCoded adds what a value is as hexadecimal digits and in base64, as long as
+// there is room. Of base64 these are the digits that no neighbour of the value has
+// a part in: for each of the three ways in which it may stand, and each alphabet.
+func (k *known) addCoded(v string) {
+	forms := []*form{{hex.EncodeToString([]byte(v)), hexForm, v}}
+	for shift := range 3 {
+		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			digits := enc.EncodeToString([]byte("  "[:shift] + v))
+			core := digits[(shift*8+5)/6 : (shift+len(v))*8/6]
+			if core != forms[len(forms)-1].text {
+				forms = append(forms, &form{core, coreForm, v})
+			}
+		}
+	}
+	size := 0
+	for _, f := range forms {
+		size += len(f.text)
+	}
+	if k.more+size <= maxFormBytes {
+		k.list, k.more = append(k.list, forms...), k.more+size
+	}
+}
+
+func (k *known) build() {
+	words := make([]string, len(k.list))
+	for i, f := range k.list {
+		words[i] = f.text
+	}
+	k.auto, k.built = newAutomaton(words), len(words)
+}
+
+// longestWord is the longest row of letters and digits of a text.
+func longestWord(s string) (longest string) {
+	for start := 0; start < len(s); start++ {
+		end := start
+		for end < len(s) && alnum[s[end]] {
+			end++
+		}
+		if end-start > len(longest) {
+			longest = s[start:end]
+		}
+		start = end
+	}
+	return longest
+}
+
+// is reports whether a text that is the form's but for the case is it.
+func (f *form) is(text []byte) bool { return f.coding == hexForm || string(text) == f.text }
+
+// each calls fn with where a value occurs, and in which form.
+func (k *known) each(text []byte, fn func(start, end int, f *form)) {
 	if k.auto != nil {
 		k.auto.each(text, func(w int32, start, end int) {
-			if string(text[start:end]) == k.list[w] {
-				fn(start, end)
+			if f := k.list[w]; f.coding != trigger && f.is(text[start:end]) {
+				fn(start, end, f)
 			}
 		})
 	}
-	for _, v := range k.list[k.built:] {
-		for at := 0; ; at += len(v) {
-			i := bytes.Index(text[at:], []byte(v))
-			if i < 0 {
-				break
-			}
-			at += i
-			fn(at, at+len(v))
+	for _, f := range k.list[k.built:] {
+		if f.coding == trigger {
+			continue
 		}
+		occurrences(text, f.text, func(start, end int) { fn(start, end, f) })
+		if f.coding == hexForm {
+			occurrences(text, strings.ToUpper(f.text), func(start, end int) { fn(start, end, f) })
+		}
+	}
+}
+
+func occurrences(text []byte, v string, fn func(start, end int)) {
+	for at := 0; ; at += len(v) {
+		i := bytes.Index(text[at:], []byte(v))
+		if i < 0 {
+			return
+		}
+		at += i
+		fn(at, at+len(v))
 	}
 }
 
 // has reports whether a value may occur in a text: the automaton does not tell
 // letters apart by case.
 func (k *known) has(text []byte) bool {
-	if k.auto != nil && k.auto.any(text) {
+	if k.hidden || k.auto != nil && k.auto.any(text) {
 		return true
 	}
-	for _, v := range k.list[k.built:] {
-		if bytes.Contains(text, []byte(v)) {
+	for _, f := range k.list[k.built:] {
+		if bytes.Contains(text, []byte(f.text)) || f.coding == hexForm && bytes.Contains(text, bytes.ToUpper([]byte(f.text))) {
 			return true
 		}
 	}

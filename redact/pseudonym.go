@@ -46,27 +46,65 @@ func (n *namer) text(value []byte) string {
 	case len(value) > len(prefix):
 		return prefix + n.stream(value, len(value)-len(prefix))
 	}
-	return "x" + n.stream(value, len(value)-1)
+	return short("x" + n.stream(value, len(value)-1))
+}
+
+// short makes the last letter of a pseudonym that is too short for the prefix one
+// that the others decide on, so that few secrets look like one.
+func short(s string) string {
+	if len(s) < 2 {
+		return s
+	}
+	sum := byte(0)
+	for i := range len(s) - 1 {
+		sum = sum*5 + s[i]
+	}
+	return s[:len(s)-1] + string("ghijklmnopqrstuv"[sum%16])
+}
+
+// coded returns what takes the place of a known value in another form: the same
+// form of its pseudonym, but in a base64 digits that let the rest be decoded.
+func (n *namer) coded(f *form, value []byte) string {
+	if f.coding == hexForm {
+		return hex.EncodeToString([]byte(n.text([]byte(f.value))))
+	}
+	return n.stream([]byte(f.value), len(value))
 }
 
 // number returns the pseudonym of a number: one of the same form with other
-// digits, the first of which is 9.
+// digits, the first of which are nines.
 func (n *namer) number(value []byte) string {
 	out := []byte(n.stream(value, len(value)))
-	first := true
+	left := nines(value)
 	for i, c := range value {
 		switch {
 		case c == 'e' || c == 'E':
 			return string(append(out[:i], value[i:]...)) // the exponent stays
 		case c < '0' || c > '9':
 			out[i] = c
-		case first:
-			out[i], first = '9', false
+		case left > 0:
+			out[i] = '9'
+			left--
 		default:
 			out[i] = '0' + fromHex(out[i])%10
 		}
 	}
 	return string(out)
+}
+
+// nines is how many nines the pseudonym of a number begins with: more than half of
+// the digits before the exponent, so that few numbers look like one.
+func nines(value []byte) int {
+	digits := 0
+	for _, c := range value {
+		if c == 'e' || c == 'E' {
+			break
+		}
+		if c-'0' < 10 {
+			digits++
+		}
+	}
+	return min(digits/2+1, 5)
 }
 
 func fromHex(c byte) byte {
@@ -87,17 +125,24 @@ func made(value []byte) bool {
 	return false
 }
 
-// maybeMade reports whether a value may be a pseudonym: what a check lets pass,
-// since short ones and numbers cannot be told from secrets.
+// maybeMade reports whether a value looks like a pseudonym that is too short to be
+// told from a secret for certain.
 func maybeMade(value []byte) bool {
-	if len(value) == 0 || made(value) {
-		return true
+	return len(value) <= len(prefix) && value[0] == 'x' && short(string(value)) == string(value) && allHex(value[1:max(1, len(value)-1)])
+}
+
+// maybeMadeNumber reports whether a number looks like a pseudonym.
+func maybeMadeNumber(value []byte) bool {
+	left := nines(value)
+	for _, c := range value {
+		switch {
+		case left > 0 && c == '9':
+			left--
+		case left > 0 && c-'0' < 10:
+			return false
+		}
 	}
-	if len(value) <= len(prefix) && value[0] == 'x' {
-		return allHex(value[1:])
-	}
-	number := strings.TrimLeft(string(value), "-")
-	return number != "" && number[0] == '9' && strings.Trim(number, "0123456789.eE+-") == ""
+	return left == 0
 }
 
 func allHex(s []byte) bool {

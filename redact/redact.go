@@ -19,7 +19,7 @@ type Options struct {
 	Emails bool
 	// Rules are the person's own.
 	Rules []Rule
-	// Check changes nothing and lets pass what is a pseudonym, or may be one.
+	// Check changes nothing and lets pass what is a pseudonym, or looks like one.
 	Check bool
 }
 
@@ -51,6 +51,7 @@ type Redactor struct {
 	names map[string]string // the rule that a name falls under
 
 	findings map[Place]*Finding
+	doubtful uint64
 	// inKey says of each lane that it is in the middle of a private key.
 	inKey [tap.Lanes]int
 
@@ -58,7 +59,10 @@ type Redactor struct {
 	seq   uint64
 	where string
 	path  []crumb
-	depth int // of contents within contents
+	depth int // of codings within codings, each of which is one of several ways to read a text
+	// nested counts contents within contents. JSON in a string of JSON is twice as
+	// long each time, so that it needs no limit.
+	nested int
 }
 
 // New returns a Redactor.
@@ -80,6 +84,10 @@ func (r *Redactor) Findings() []Finding {
 	return all
 }
 
+// Doubtful returns how many values a check let pass that look like pseudonyms and
+// are too short, or numbers, so that they may be secrets by chance.
+func (r *Redactor) Doubtful() uint64 { return r.doubtful }
+
 // Again begins another pass over the same recording: what was found so far is
 // forgotten, but for the values themselves.
 func (r *Redactor) Again() {
@@ -91,7 +99,7 @@ func (r *Redactor) Again() {
 // itself where there is nothing to change. Frames come in their order.
 func (r *Redactor) Frame(f *tap.Frame) []byte {
 	r.seq, r.where = f.Seq, f.Lane.String()
-	r.path, r.depth = r.path[:0], 0
+	r.path, r.depth, r.nested = r.path[:0], 0, 0
 	switch {
 	case f.Lane == tap.Life:
 		return r.life(f.Raw)
@@ -123,11 +131,37 @@ func (r *Redactor) unreadable(raw []byte) []byte {
 	return fmt.Appendf(nil, "redacted: %d bytes that are no text were withheld", len(raw))
 }
 
+// Withhold returns what stands for a frame that has more bytes than anybody wants
+// to hold: it may have secrets, too.
+func (r *Redactor) Withhold(f *tap.Frame) []byte {
+	r.seq, r.where, r.path = f.Seq, f.Lane.String(), r.path[:0]
+	r.note("too-large")
+	if r.opt.Check {
+		return f.Raw
+	}
+	return Withheld(f.Size)
+}
+
+// Withheld are the words that stand for a frame of so many bytes.
+func Withheld(size int64) []byte {
+	return fmt.Appendf(nil, "redacted: a frame of %d bytes was withheld\n", size)
+}
+
 // found notes a secret and returns whether it is to be replaced.
 func (r *Redactor) found(rule string, value []byte) bool {
-	if len(value) == 0 || made(value) || r.opt.Check && maybeMade(value) {
+	switch {
+	case len(value) == 0 || made(value):
+		return false
+	case r.opt.Check && maybeMade(value):
+		r.doubtful++
 		return false
 	}
+	r.note(rule)
+	return !r.opt.Check
+}
+
+// note counts a finding.
+func (r *Redactor) note(rule string) {
 	at := Place{rule, r.place()}
 	f := r.findings[at]
 	if f == nil {
@@ -140,7 +174,6 @@ func (r *Redactor) found(rule string, value []byte) bool {
 		}
 	}
 	f.Times++
-	return !r.opt.Check
 }
 
 // replace returns the pseudonym of a text under a rule, and whether there is one.

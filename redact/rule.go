@@ -129,3 +129,14 @@ func matchName(pattern, name string) bool {
 	ok, _ := path.Match(pattern, strings.ToLower(name))
 	return ok
 }
+
+// matches calls fn with what the pattern of a rule matches, or with the first group
+// of that.
+func (r *Rule) matches(text []byte, fn func(start, end int, rule string)) {
+	for _, m := range r.pattern.FindAllSubmatchIndex(text, -1) {
+		if len(m) > 2 && m[2] >= 0 {
+			m = m[2:]
+		}
+		fn(m[0], m[1], r.text)
+	}
+}

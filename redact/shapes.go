@@ -17,12 +17,24 @@ func newCharset(more string) *charset {
 	return &c
 }
 
+func only(all string) *charset {
+	var c charset
+	for i := range len(all) {
+		c[all[i]] = true
+	}
+	return &c
+}
+
 var (
 	alnum  = newCharset("")
 	word   = newCharset("_-")
 	dotted = newCharset("_-.=")
 	coded  = newCharset("+/=")
 	urlish = newCharset("_-+/=@.")
+
+	dottedTilde = newCharset("_-.~")
+	figures     = only("0123456789")
+	hexadecimal = only("0123456789abcdefABCDEF")
 )
 
 // A shape is how a provider's secrets look: a prefix, spelled exactly so, and at
@@ -166,10 +178,44 @@ var shapes = []shape{
 	{"stripe-access-token", "rk_prod_", alnum, 10, false},
 	{"stripe-webhook-secret", "whsec_", coded, 24, false},
 	{"teams-webhook", "webhook.office.com/webhookb2/", urlish, 80, false},
+	{"twilio-api-key", "SK", hexadecimal, 32, true},
 	{"vault-batch-token", "hvb.", word, 100, true},
 	{"vault-service-token", "hvs.", word, 24, true},
 	{"vercel-api-token", "vcp_", alnum, 24, true},
 	{"xai-api-key", "xai-", alnum, 60, true},
+}
+
+// A front is what stands before the word of a shape that begins with none of its
+// own: so many bytes of a set, nil for nothing.
+type front struct {
+	set   *charset
+	least int
+	most  int
+}
+
+// infixes are derived from the same rules.
+var infixes = []struct {
+	shape
+	lead front
+}{
+	{shape{"azure-ad-client-secret", "Q~", dottedTilde, 31, false}, front{dottedTilde, 4, 4}},
+	{shape{"telegram-bot-api-token", ":A", word, 34, false}, front{figures, 5, 16}},
+}
+
+// from returns where a secret begins whose word stands at an offset, or the end
+// of the text where its lead is not there.
+func (l *front) from(text []byte, at int) int {
+	if l == nil {
+		return at
+	}
+	from := at
+	for from > 0 && at-from < l.most && l.set[text[from-1]] {
+		from--
+	}
+	if at-from < l.least {
+		return len(text)
+	}
+	return from
 }
 
 // runs remember where the run of a set ends in which the last secret began, so that

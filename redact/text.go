@@ -2,12 +2,15 @@ package redact
 
 import (
 	"bytes"
+	"net/url"
 )
 
 // A wordKind says what the automaton found a word for.
 type wordKind struct {
 	kind  uint8
 	shape *shape
+	// lead is what stands before a shape's word, nil for nothing.
+	lead *front
 	// size is how many bytes of the word are a name's.
 	size int
 }
@@ -33,6 +36,9 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	for i := range shapes {
 		add(shapes[i].prefix, wordKind{kind: wordShape, shape: &shapes[i]})
 	}
+	for i := range infixes {
+		add(infixes[i].prefix, wordKind{kind: wordShape, shape: &infixes[i].shape, lead: &infixes[i].lead})
+	}
 	for _, w := range nameWords() {
 		size := len(w)
 		if i := bytes.IndexAny([]byte(w), "\"\\=:%"); i >= 0 {
@@ -43,11 +49,13 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	add("://", wordKind{kind: wordURL})
 	add(`:\/\/`, wordKind{kind: wordURL})
 	add("-----begin", wordKind{kind: wordKey})
-	add("bearer ", wordKind{kind: wordScheme})
-	add("basic ", wordKind{kind: wordScheme})
+	for _, w := range []string{"bearer ", "basic ", "bearer+", "basic+"} { // a blank of URLs, too
+		add(w, wordKind{kind: wordScheme})
+	}
 	add("eyj", wordKind{kind: wordJWT})
-	add(`\u00`, wordKind{kind: wordEscape})
-	add(`\/`, wordKind{kind: wordEscape})
+	for _, w := range []string{`\u00`, `\/`, "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
+		add(w, wordKind{kind: wordEscape})
+	}
 	if opt.Emails {
 		add("@", wordKind{kind: wordAt})
 	}
@@ -94,13 +102,13 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			hits = append(hits, hit{start: start, end: end, rule: rule})
 		}
 	}
-	emailsTo, namesTo := 0, 0
+	emailsTo, namesTo, keysTo := 0, 0, 0
 	ends := runs{}
 	r.words.each(text, func(w int32, start, end int) {
 		switch k := &r.kinds[w]; k.kind {
 		case wordShape:
 			if to := k.shape.match(text, start, ends); to > 0 {
-				add(start, to, k.shape.rule)
+				add(k.lead.from(text, start), to, k.shape.rule)
 			}
 		case wordName:
 			if start >= namesTo { // one in a value is covered with it
@@ -112,8 +120,11 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			from, to := urlSecret(text, start, end)
 			add(from, to, "url-password")
 		case wordKey:
-			from, to := keyBody(text, end)
-			add(from, to, "private-key")
+			if start >= keysTo { // one in a key is covered with it
+				from, to := keyBody(text, end)
+				add(from, to, "private-key")
+				keysTo = max(keysTo, to)
+			}
 		case wordScheme:
 			from, to := schemeSecret(text, start, end)
 			add(from, to, "authorization")
@@ -127,18 +138,43 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			}
 		}
 	})
-	r.known.each(text, func(start, end int) { add(start, end, knownRule) })
+	r.known.each(text, func(start, end int, f *form) {
+		hits = append(hits, hit{start: start, end: end, rule: knownRule, form: f})
+	})
 	for i := range r.opt.Rules {
 		if rule := &r.opt.Rules[i]; rule.pattern != nil {
-			for _, m := range rule.pattern.FindAllSubmatchIndex(text, -1) {
-				if len(m) > 2 && m[2] >= 0 {
-					m = m[2:]
-				}
-				add(m[0], m[1], rule.text)
-			}
+			rule.matches(text, add)
 		}
 	}
-	return append(hits, r.encoded(text)...)
+	hits = append(append(hits, r.encoded(text)...), r.escaped(text)...)
+	if inside, spans := r.embedded(text); len(spans) > 0 {
+		hits = append(outside(hits, spans), inside...)
+	}
+	return hits
+}
+
+// escaped finds the secrets of a text that are spelled with escapes.
+func (r *Redactor) escaped(text []byte) (hits []hit) {
+	if r.depth >= maxDepth {
+		return nil
+	}
+	d, ok := loosely(text)
+	if !ok {
+		return nil
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	for _, h := range r.textHits(d.text) {
+		if !h.done && h.form == nil && h.value == nil {
+			h.value = d.text[h.start:h.end]
+		}
+		h.start, h.end = d.spelled(h.start, h.end)
+		if h.done && bytes.IndexByte(text[h.start:h.end], '%') >= 0 {
+			h.text = url.QueryEscape(h.text)
+		}
+		hits = append(hits, h)
+	}
+	return hits
 }
 
 // jwtEnd returns where a JSON Web Token that begins at an offset ends, or 0.
@@ -174,7 +210,7 @@ const maxKeyHead = 120
 func keyBody(text []byte, after int) (from, to int) {
 	head := text[after:min(len(text), after+maxKeyHead)]
 	i := bytes.Index(head, []byte("-----"))
-	if i < 0 || !bytes.Contains(bytes.ToUpper(head[:i]), []byte("PRIVATE KEY")) {
+	if i < 0 || !bytes.Contains(bytes.ReplaceAll(bytes.ToUpper(head[:i]), []byte("+"), []byte(" ")), []byte("PRIVATE KEY")) {
 		return 0, 0
 	}
 	from = after + i + 5

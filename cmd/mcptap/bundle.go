@@ -28,7 +28,7 @@ const bundleLong = `Makes one file for a bug report, to be attached or sent: a z
 
 All of them are made of a copy without secrets, as mcptap redact makes it. What was
 replaced is printed by rule and place, never the value. Nobody can promise that all
-is found: look at what you send.
+is found: look at what you send. Of REC#2 it is the second session alone.
 
 A FILE that ends in .md gets the summary alone. The other side opens a bundle with
 mcptap open, or unpacks it.`
@@ -74,22 +74,22 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 	if err := o.check(arg); err != nil {
 		return err
 	}
-	path, err := a.find(arg)
+	path, session, err := a.findSession(arg)
 	if err != nil {
-		return err
-	}
-	opt, err := o.options()
-	if err != nil {
-		return err
-	}
-	if opt.Key, err = redactKey(""); err != nil {
 		return err
 	}
 	rec, err := store.Open(path)
 	if err != nil {
 		return err
 	}
-	info, err := rec.Info()
+	if o.keep {
+		rec.SetMaxRaw(math.MaxInt64)
+	}
+	src, err := sessionOf(ctx, rec, session)
+	if err != nil {
+		return err
+	}
+	info, err := src.Info()
 	if err != nil {
 		return err
 	}
@@ -99,26 +99,45 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	defer os.RemoveAll(dir)
 	copied := filepath.Join(dir, bundle.Recording)
-	var found []redact.Finding
-	if o.keep {
-		rec.SetMaxRaw(math.MaxInt64)
-		err = copyRecording(ctx, rec, copied, info.Header, func(*tap.Frame) error { return nil })
-	} else {
-		r := redact.New(opt)
-		err = (&redactOptions{out: copied}).copy(ctx, rec, r)
-		found = r.Findings()
-	}
+	found, err := o.copy(ctx, src, copied, session == 0 && info.Status != store.Live)
 	if err != nil {
 		return err
 	}
 	if err := o.write(ctx, a, copied, info, found); err != nil {
-		return fmt.Errorf("bundle %s: %w", arg, err)
+		return fmt.Errorf("bundle %s: %w", arg, packedError(err, copied))
 	}
 	if o.keep {
 		a.say("the secrets are left in, as --keep-secrets says")
 		return nil
 	}
 	return (&redactOptions{json: o.json}).report(a, found)
+}
+
+// copy makes the recording that goes into the bundle. A file that is to stay as it
+// is, and that nobody writes to, is copied as bytes: so a frame of any size needs
+// no memory.
+func (o *bundleOptions) copy(ctx context.Context, src exportSource, to string, still bool) ([]redact.Finding, error) {
+	opt, err := o.options()
+	if err == nil {
+		opt.Key, err = redactKey("")
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec, whole := src.(*store.Recording)
+	switch {
+	case !o.keep:
+		r := redact.New(opt)
+		err := (&redactOptions{out: to}).copy(ctx, src, r)
+		return r.Findings(), err
+	case whole && still:
+		return nil, copyFile(rec.Path(), to)
+	}
+	info, err := src.Info()
+	if err != nil {
+		return nil, err
+	}
+	return nil, copyRecording(ctx, src, to, info.Header, func(*tap.Frame) error { return nil })
 }
 
 func (o *bundleOptions) check(arg string) error {
@@ -193,9 +212,17 @@ func readFileInto(w io.Writer, path string) error {
 	return err
 }
 
+func copyFile(from, to string) error {
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(readFileInto(f, from), f.Close())
+}
+
 // copyRecording makes a recording of the frames of another one, which may not be
 // larger than rec loads. Each frame is shown before it is written.
-func copyRecording(ctx context.Context, rec *store.Recording, path string, h tap.Header, each func(*tap.Frame) error) error {
+func copyRecording(ctx context.Context, rec exportSource, path string, h tap.Header, each func(*tap.Frame) error) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err

@@ -110,6 +110,92 @@ func exported(t *testing.T, b []byte) []byte {
 	return append(bytes.Clone(b), stdout.Bytes()...)
 }
 
+// However a recording ended, it is packed, opened again, and holds the same frames;
+// one that cannot be read is no bundle.
+func TestBundleOfOddRecordings(t *testing.T) {
+	t.Parallel()
+	whole, err := os.ReadFile(record(t, manyFrames(3000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := bytes.Clone(whole)
+	for i := range 5000 {
+		broken[len(broken)/2+i] ^= 0x55
+	}
+	file := func(b []byte) string {
+		path := filepath.Join(t.TempDir(), "odd"+store.Ext)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, tt := range []struct {
+		name, path string
+		frames     int
+		damaged    bool
+	}{
+		{"empty", record(t, []tap.Frame{}), 0, false}, {"cut", cutRecording(t), 3, false}, {"long", file(whole), 3000, false}, {"damaged", file(broken), 0, true},
+	} {
+		for _, args := range [][]string{{}, {"--keep-secrets"}} {
+			dir := t.TempDir()
+			out := filepath.Join(dir, "bug.zip")
+			a, said := testApp(nil)
+			code := a.run(append([]string{"bundle", tt.path, "-o", out}, args...))
+			if tt.damaged {
+				if _, err := os.Stat(out); code != exitFailure || err == nil || !strings.Contains(said.String(), "--salvage") || strings.Contains(said.String(), "mcptap-bundle-") {
+					t.Errorf("%s %q: exit %d, %s", tt.name, args, code, said)
+				}
+				continue
+			}
+			if code != 0 {
+				t.Fatalf("%s %q: exit %d, %s", tt.name, args, code, said)
+			}
+			a, said = testApp(nil)
+			if code := a.run([]string{"open", out, "--only-import", "--dir", dir}); code != 0 {
+				t.Fatalf("%s %q: exit %d, %s", tt.name, args, code, said)
+			}
+			back := only(t, dir)
+			if n := len(framesOf(t, back)); n != tt.frames {
+				t.Errorf("%s %q: %d frames", tt.name, args, n)
+			}
+			if was, is := store.Stat(tt.path).Status, store.Stat(back).Status; was != is {
+				t.Errorf("%s %q: it was %v and is %v", tt.name, args, was, is)
+			}
+		}
+	}
+}
+
+// cutRecording is one whose tap was killed after three frames.
+func cutRecording(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cut"+store.Ext)
+	w, err := store.NewWriter(path, tap.Header{ID: "00c0ffe1", Label: "cut", Start: testNow, Transport: "stdio"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range manyFrames(3) {
+		if f.Seq = uint64(i + 1); w.Add(f) != nil {
+			t.Fatal("a frame is refused")
+		}
+	}
+	if err := w.Close(store.End{Cut: true}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// manyFrames are calls and their answers, none of which holds a secret.
+func manyFrames(n int) (all []tap.Frame) {
+	for i := range n {
+		f := tap.Frame{Lane: tap.ToServer, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo"}}`+"\n", i/2)}
+		if i%2 == 1 {
+			f = tap.Frame{Lane: tap.ToClient, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`+"\n", i/2)}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
 // What is in a bundle is not believed to be a recording, nor to be the one that
 // has its id.
 func TestOpenHostileRecordings(t *testing.T) {
@@ -137,7 +223,11 @@ func TestOpenHostileRecordings(t *testing.T) {
 	}
 	broken := bytes.Clone(recording)
 	clear(broken[:8192])
-	for name, b := range map[string][]byte{"nothing": nil, "text": []byte("no recording"), "broken": broken, "cut": recording[:len(recording)/2]} {
+	nested, err := os.ReadFile(pack(recording))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"a bundle": nested, "nothing": nil, "text": []byte("no recording"), "broken": broken, "cut": recording[:len(recording)/2]} {
 		dir := t.TempDir()
 		code, _, stderr := open(dir, pack(b))
 		if code != exitFailure || !strings.Contains(stderr, "bug.zip: ") || !strings.Contains(stderr, bundle.Recording) || strings.Contains(stderr, "mcptap-open-") {
@@ -147,6 +237,12 @@ func TestOpenHostileRecordings(t *testing.T) {
 			t.Errorf("%s: %v is left", name, left)
 		}
 	}
+	sameID(t, recording, pack, open)
+}
+
+// sameID opens a recording twice, and another one of the same id.
+func sameID(t *testing.T, recording []byte, pack func([]byte) string, open func(dir, file string, args ...string) (int, string, string)) {
+	t.Helper()
 	dir := t.TempDir()
 	_, first, _ := open(dir, pack(recording))
 	_, again, _ := open(dir, pack(recording))

@@ -37,7 +37,7 @@ func mcpServer(seen chan<- http.Header) http.HandlerFunc {
 	}
 }
 
-// A running is a `mcptap http` of its own.
+// A running is a `mcptap` that listens.
 type running struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -47,11 +47,11 @@ type running struct {
 	rest   chan string // what it printed besides
 }
 
-// startHTTP starts `mcptap http` and waits for the line that it prints.
-func startHTTP(t *testing.T, env []string, args ...string) *running {
+// start starts a command that listens, and waits for the line that it prints.
+func start(t *testing.T, env []string, args ...string) *running {
 	t.Helper()
-	r := &running{t: t, stderr: new(bytes.Buffer), dir: filepath.Join(t.TempDir(), "rec"), rest: make(chan string, 1)}
-	r.cmd = exec.Command("mcptap", append([]string{"http", "--dir", r.dir}, args...)...)
+	r := &running{t: t, stderr: new(bytes.Buffer), rest: make(chan string, 1)}
+	r.cmd = exec.Command("mcptap", args...)
 	r.cmd.Env = append(os.Environ(), env...)
 	r.cmd.Stderr = r.stderr
 	out, err := r.cmd.StdoutPipe()
@@ -72,6 +72,15 @@ func startHTTP(t *testing.T, env []string, args ...string) *running {
 		b, _ := io.ReadAll(lines)
 		r.rest <- string(b)
 	}()
+	return r
+}
+
+// startHTTP starts `mcptap http`.
+func startHTTP(t *testing.T, env []string, args ...string) *running {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "rec")
+	r := start(t, env, append([]string{"http", "--dir", dir}, args...)...)
+	r.dir = dir
 	return r
 }
 

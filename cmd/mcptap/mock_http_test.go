@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -16,32 +14,11 @@ import (
 
 const mockOpening = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
 
-// startMock starts `mcptap mock REC --listen` and waits for the line that it prints.
+// startMock starts `mcptap mock REC --listen`.
 func startMock(t *testing.T, args ...string) *running {
 	t.Helper()
 	needSignals(t)
-	r := &running{t: t, stderr: new(bytes.Buffer), rest: make(chan string, 1)}
-	r.cmd = exec.Command("mcptap", append([]string{"mock", "--listen", "127.0.0.1:0"}, args...)...)
-	r.cmd.Stderr = r.stderr
-	out, err := r.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
-	lines := bufio.NewReader(out)
-	if r.line, err = lines.ReadString('\n'); err != nil {
-		_ = r.cmd.Wait()
-		t.Fatalf("%v: %v\n%s", args, err, r.stderr)
-	}
-	r.line = strings.TrimSuffix(r.line, "\n")
-	go func() {
-		b, _ := io.ReadAll(lines)
-		r.rest <- string(b)
-	}()
-	return r
+	return start(t, nil, append([]string{"mock", "--listen", "127.0.0.1:0"}, args...)...)
 }
 
 // postMock sends a message and returns the answer.

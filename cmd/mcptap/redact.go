@@ -33,7 +33,8 @@ so that the copy mocks, replays and diffs like the original. Secrets are
   - any such value again, wherever it occurs
 
 Frames are looked into as deep as they go: JSON inside strings, base64 of text, URLs,
-headers, stderr, and the arguments of the server. The schemas of tools stay.
+headers, stderr, and the arguments of the server. The schemas of tools stay. Of a
+frame of more than 64 MiB only the size is kept. REC#2 is the second session alone.
 
 Nobody can promise that this finds everything. With --check nothing is written, and
 the exit code is 1 if anything is found.`
@@ -84,7 +85,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	case o.out != "" && !strings.HasSuffix(o.out, store.Ext):
 		return withHint(fmt.Errorf("-o: %s is no name of a recording", quote(o.out)), "end it in "+store.Ext+"; `mcptap export` makes text of it then")
 	}
-	path, err := a.find(arg)
+	path, session, err := a.findSession(arg)
 	if err != nil {
 		return err
 	}
@@ -101,16 +102,31 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	if err != nil {
 		return err
 	}
+	src, err := sessionOf(ctx, rec, session)
+	if err != nil {
+		return err
+	}
 	r := redact.New(opt)
 	if o.check {
-		err = redactPass(ctx, rec, newStderrPieces(r), func(tap.Frame) error { return nil })
+		err = redactPass(ctx, src, newStderrPieces(r), func(tap.Frame) error { return nil })
 	} else {
-		err = o.copy(ctx, rec, r)
+		err = o.copy(ctx, src, r)
 	}
 	if err != nil {
 		return err
 	}
+	if n := r.Doubtful(); n > 0 {
+		a.say("not counted: " + plural(n, "value looks", "values look") + " like short pseudonyms; in what mcptap redact has not made they are secrets")
+	}
 	return o.report(a, r.Findings())
+}
+
+// sessionOf is a recording, or the session of it that REC#2 names.
+func sessionOf(ctx context.Context, rec *store.Recording, session int) (exportSource, error) {
+	if session == 0 {
+		return rec, nil
+	}
+	return newSessionSource(ctx, rec, session)
 }
 
 // options reads the rules.
@@ -128,7 +144,7 @@ func (f *redactFlags) options() (redact.Options, error) {
 
 // copy writes the redacted recording. It reads twice: a value that has a name in
 // one frame may stand in an earlier one without any.
-func (o *redactOptions) copy(ctx context.Context, rec *store.Recording, r *redact.Redactor) error {
+func (o *redactOptions) copy(ctx context.Context, rec exportSource, r *redact.Redactor) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
@@ -157,7 +173,7 @@ func (o *redactOptions) copy(ctx context.Context, rec *store.Recording, r *redac
 }
 
 // redactPass redacts the header and the frames.
-func redactPass(ctx context.Context, rec *store.Recording, p *stderrPieces, each func(tap.Frame) error) error {
+func redactPass(ctx context.Context, rec exportSource, p *stderrPieces, each func(tap.Frame) error) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
@@ -166,14 +182,10 @@ func redactPass(ctx context.Context, rec *store.Recording, p *stderrPieces, each
 	return redactFrames(ctx, rec, p, each)
 }
 
-func redactFrames(ctx context.Context, rec *store.Recording, p *stderrPieces, each func(tap.Frame) error) error {
+func redactFrames(ctx context.Context, rec exportSource, p *stderrPieces, each func(tap.Frame) error) error {
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
-		}
-		if err == nil && !f.Whole() {
-			err = withHint(fmt.Errorf("frame %d has %s, which is too large to be redacted", f.Seq, formatSize(f.Size)),
-				"`mcptap show REC "+strconv.FormatUint(f.Seq, 10)+"` looks at it")
 		}
 		if err != nil {
 			return err

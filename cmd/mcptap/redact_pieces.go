@@ -30,8 +30,12 @@ func newStderrPieces(r *redact.Redactor) *stderrPieces {
 // frame returns what the bytes of a frame become.
 func (s *stderrPieces) frame(f *tap.Frame) []byte {
 	out, learned := s.become[f.Seq]
-	if !learned {
+	switch {
+	case learned:
+	case f.Whole():
 		out = s.r.Frame(f)
+	default:
+		out = s.r.Withhold(f)
 	}
 	if f.Lane != tap.Stderr {
 		return out

@@ -11,7 +11,6 @@ package record
 
 import (
 	"bytes"
-	"fmt"
 	"sync"
 
 	"github.com/mcptap/mcptap/redact"
@@ -38,16 +37,11 @@ func (g *guard) frame(lane tap.Lane, form tap.Form, raw []byte) (out []byte) {
 	defer g.mu.Unlock()
 	defer func() {
 		if recover() != nil {
-			out = withheld(len(raw))
+			out = redact.Withheld(int64(len(raw)))
 		}
 	}()
 	g.seq++
 	return g.r.Frame(&tap.Frame{Seq: g.seq, Lane: lane, Form: form, Raw: raw})
-}
-
-// withheld is what is recorded in the place of a frame.
-func withheld(size int) []byte {
-	return fmt.Appendf(nil, "redacted: a frame of %d bytes was withheld\n", size)
 }
 
 func (g *guard) event(e tap.Event) tap.Event {
@@ -84,7 +78,7 @@ func (h *held) add(p []byte) {
 func (h *held) take(g *guard, lane tap.Lane) []byte {
 	defer func() { *h = held{bytes: h.bytes[:0], form: h.form} }()
 	if h.over > 0 {
-		return withheld(h.over)
+		return redact.Withheld(int64(h.over))
 	}
 	return g.frame(lane, h.form, h.bytes)
 }

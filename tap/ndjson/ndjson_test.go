@@ -32,7 +32,7 @@ func read(text string) (*Reader, []tap.Frame, error) {
 
 func TestReader(t *testing.T) {
 	long := strings.Repeat("x", 200_000)
-	r, all, err := read("\n" + head + `{"v":1,"type":"frame","seq":1,"at_ns":5,"took_ns":6,"lane":"to_server","raw":"a\n"}` + "\r\n \n" +
+	r, all, err := read("\n" + head + `{"v":1,"type":"frame","seq":1,"at_ns":5,"took_ns":4,"lane":"to_server","raw":"a\n"}` + "\r\n \n" +
 		`{"v":1,"type":"frame","seq":4,"at_ns":7,"lane":"to_client","exchange":2,"form":"event","torn":true,"raw_base64":"AP8=","unknown":1}` + "\n" +
 		`{"v":1,"type":"frame","seq":5,"at_ns":8,"lane":"stderr","raw":"` + long + `"}` + "\n" +
 		`{"v":1,"type":"end","at_ns":9,"status":"cut","frames":3}`)
@@ -46,7 +46,7 @@ func TestReader(t *testing.T) {
 		t.Errorf("%+v", r.End())
 	}
 	for i, want := range []string{
-		`1 5ns 6ns to_server 0 line false "a\n"`, `4 7ns 0s to_client 2 event true "\x00\xff"`, `5 8ns 0s stderr 0 line false "` + long + `"`,
+		`1 5ns 4ns to_server 0 line false "a\n"`, `4 7ns 0s to_client 2 event true "\x00\xff"`, `5 8ns 0s stderr 0 line false "` + long + `"`,
 	} {
 		f := all[i]
 		if got := fmt.Sprintf("%d %v %v %v %d %v %v %q", f.Seq, f.At, f.Took, f.Lane, f.Exchange, f.Form, f.Torn, f.Raw); got != want || f.Size != int64(len(f.Raw)) {

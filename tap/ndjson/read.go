@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -16,6 +17,8 @@ type Reader struct {
 	r      *bufio.Reader
 	n      int // the line
 	frames uint64
+	seq    uint64        // of the frame before
+	at     time.Duration // of the frame before
 	head   Header
 	end    End
 }
@@ -63,6 +66,9 @@ func (r *Reader) Next() (tap.Frame, error) {
 	switch j.Type {
 	case "frame":
 		f, err := j.decode()
+		if err == nil {
+			err = r.check(&f)
+		}
 		if err != nil {
 			return f, r.wrong(err)
 		}
@@ -72,6 +78,23 @@ func (r *Reader) Next() (tap.Frame, error) {
 		return tap.Frame{}, r.last(line)
 	}
 	return tap.Frame{}, r.wrong(fmt.Errorf("unknown type %s", quote(j.Type)))
+}
+
+// check refuses what no recording can hold, so that whoever reads the lines takes
+// the same ones.
+func (r *Reader) check(f *tap.Frame) error {
+	switch {
+	case f.Seq <= r.seq:
+		return fmt.Errorf("frame %d comes after frame %d", f.Seq, r.seq)
+	case f.Seq >= 1<<63:
+		return fmt.Errorf("frame %d: no recording has that many frames", f.Seq)
+	case f.At < r.at:
+		return fmt.Errorf("frame %d was at %v, before the frame that it follows, at %v", f.Seq, f.At, r.at)
+	case f.Took < 0 || f.Took > f.At:
+		return fmt.Errorf("frame %d took %v until %v, longer than the recording ran", f.Seq, f.Took, f.At)
+	}
+	r.seq, r.at = f.Seq, f.At
+	return nil
 }
 
 // last takes the line that ends the recording.

@@ -52,22 +52,30 @@ type Reader struct {
 // [Error]. The Reader takes data as its own.
 func NewReader(data []byte) (*Reader, error) {
 	archive := txtar.Parse(data)
-	if len(archive.Files) == 0 {
-		return nil, ErrNoFrames
-	}
 	t := &Reader{files: archive.Files}
+	empty, settings := len(archive.Files) == 0, 0
 	for i, line := range strings.Split(string(archive.Comment), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		name, value, ok := strings.Cut(line, ":")
+		if !ok && empty {
+			return nil, ErrNoFrames
+		}
 		if !ok {
 			return nil, &Error{Problem: fmt.Sprintf("line %d: %s is no `name: value`, nor a comment with #", i+1, quote(line))}
 		}
 		if err := t.head.set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
+			if empty {
+				return nil, ErrNoFrames
+			}
 			return nil, &Error{Problem: fmt.Sprintf("line %d: %s: %v", i+1, name, err)}
 		}
+		settings++
+	}
+	if empty && settings == 0 {
+		return nil, ErrNoFrames
 	}
 	return t, nil
 }
@@ -148,23 +156,45 @@ func (t *Reader) Next() (tap.Frame, error) {
 	}
 	if err == nil {
 		f.Size = int64(len(f.Raw))
-		t.at = f.At
+		err = t.time(&f)
+	}
+	if err == nil {
 		err = t.number(&f)
 	}
 	if err != nil {
 		wrong := &Error{Problem: fmt.Sprintf("frame %s: %v", quote(file.Name), err)}
 		if errors.Is(err, errLines) {
 			wrong.Hint = "anything else stands as a JSON string, with the word quoted after the time"
+		} else if errors.Is(err, errTime) {
+			wrong.Hint = "a frame without a time has that of the one before it"
 		}
 		return f, wrong
 	}
 	return f, nil
 }
 
+var errTime = errors.New("its time is before that of the frame before it")
+
+// time checks what no recording can hold, so that whoever reads a transcript takes
+// the same ones.
+func (t *Reader) time(f *tap.Frame) error {
+	switch {
+	case f.At < t.at:
+		return fmt.Errorf("%w, +%v", errTime, t.at)
+	case f.Took < 0 || f.Took > f.At:
+		return fmt.Errorf("it took %v until +%v, longer than the recording ran", f.Took, f.At)
+	}
+	t.at = f.At
+	return nil
+}
+
 // number gives a frame its number. Where numbers are missing that no gap line
 // explains, a paragraph was taken out by hand: the rest moves up.
 func (t *Reader) number(f *tap.Frame) error {
 	written := f.Seq
+	if written >= 1<<63 {
+		return errors.New("no recording has that many frames")
+	}
 	if written <= t.seq {
 		return fmt.Errorf("its number must be above %d", t.seq)
 	}

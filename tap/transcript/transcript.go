@@ -54,8 +54,8 @@ type Head struct {
 // statuses are what a recording can be, as the comment says it.
 var statuses = []string{"ended", "cut", "live", "damaged"}
 
-// ErrNoFrames says that a text holds no frame at all, so it is likely that it
-// is no transcript.
+// ErrNoFrames says that a text holds no frame at all, and nothing that describes a
+// recording without any, so it is likely that it is no transcript.
 var ErrNoFrames = errors.New("not a transcript: it has no frames")
 
 // An Error says what is wrong with a transcript.

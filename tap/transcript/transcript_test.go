@@ -143,6 +143,12 @@ func TestErrors(t *testing.T) {
 		{"-- to_server +1ms form=odd --\n{}\n", "unknown form", ""},
 		{"-- to_server +1ms quoted --\nx\n", "not a JSON string", ""},
 		{"-- to_server +1ms base64 --\n!\n", "illegal base64", ""},
+		{"-- to_server +2ms --\n{}\n-- to_client +1ms --\n{}\n", "its time is before that of the frame before it, +2ms", "without a time"},
+		{"-- to_server +1ms took=2ms --\n{}\n", "it took 2ms until +1ms", ""},
+		{"-- to_server +1ms took=-1ms --\n{}\n", "it took -1ms", ""},
+		{"-- 9223372036854775808 to_server --\n{}\n", "no recording has that many", ""},
+		{"Dear diary: nothing\n", "not a transcript", ""},
+		{"# nothing\n", "not a transcript", ""},
 		{"-- to_server --\ntwo\nlines\n", "a frame is one line, or JSON", "quoted"},
 	} {
 		_, _, err := transcript.Parse([]byte(c.text))
@@ -157,6 +163,15 @@ func TestErrors(t *testing.T) {
 		if wrong != nil && !strings.Contains(wrong.Hint, c.hint) {
 			t.Errorf("%q: hint %q, want %q", c.text, wrong.Hint, c.hint)
 		}
+	}
+}
+
+// A recording in which nothing crossed is read again.
+func TestEmpty(t *testing.T) {
+	text := write(t, transcript.Head{Header: tap.Header{ID: "00c0ffee", Transport: "stdio"}, Status: "ended"}, nil)
+	h, frames, err := transcript.Parse([]byte(text))
+	if err != nil || len(frames) != 0 || h.Header.ID != "00c0ffee" || h.Status != "ended" {
+		t.Errorf("%+v, %d frames, %v", h, len(frames), err)
 	}
 }
 

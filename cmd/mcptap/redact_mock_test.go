@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcptap/mcptap/demo"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// The demo's exercise of every feature, redacted as far as anybody would, mocks with
+// the same transcript for the client as the original, but for the pseudonyms.
+func TestARedactedExerciseMocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: it takes some seconds")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mcptap := filepath.Join(t.TempDir(), "mcptap")
+	if err := os.Symlink(self, mcptap); err != nil {
+		t.Skip(err) // testscript tells the program by its name
+	}
+	for _, revision := range []string{demo.Handshake, demo.Stateless} {
+		dir := t.TempDir()
+		if err := demo.Drive(t.Context(), revision, []string{mcptap, "stdio", "--dir", dir, "--", mcptap, "demo", "serve"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		original, red := only(t, dir), filepath.Join(t.TempDir(), "red.mcptap")
+		a, said := testApp(nil)
+		code := a.run([]string{"redact", original, "-o", red, "--rule", "key:clientInfo", "--rule", "path:$.params.arguments",
+			"--rule", "path:$.result.content[*].text", "--rule", "path:$.result.structuredContent", "--rule", "path:$.result.contents[*].text"})
+		if code != 0 {
+			t.Fatalf("exit %d: %s", code, said)
+		}
+		became, changed := pseudonyms(t, original, red)
+		if changed < 20 {
+			t.Errorf("%s: only %d frames were changed", revision, changed)
+		}
+		was, is := mocked(t, mcptap, original), mocked(t, mcptap, red)
+		if len(was) != len(is) || len(was) < 40 {
+			t.Fatalf("%s: the client got %d messages, and %d of the redacted one", revision, len(was), len(is))
+		}
+		left := map[string]int{} // several may be sent at a time, and come in any order
+		for i := range was {
+			want, ok := became[string(was[i])]
+			if !ok {
+				t.Errorf("%s: it was never recorded: %s", revision, was[i])
+			}
+			left[want]++
+			left[string(is[i])]--
+		}
+		for message, n := range left {
+			if n != 0 {
+				t.Errorf("%s: %d times: %s", revision, n, message)
+			}
+		}
+	}
+}
+
+// pseudonyms says what each message to the client became, and how many frames were
+// changed.
+func pseudonyms(t *testing.T, original, red string) (became map[string]string, changed int) {
+	t.Helper()
+	became = map[string]string{}
+	before, after := framesOf(t, original), framesOf(t, red)
+	if len(before) != len(after) {
+		t.Fatalf("%d frames, and %d redacted", len(before), len(after))
+	}
+	for i, f := range before {
+		if f.Lane == tap.ToClient {
+			became[string(f.Raw)] = string(after[i].Raw)
+		}
+		if !bytes.Equal(f.Raw, after[i].Raw) {
+			changed++
+		}
+	}
+	return became, changed
+}
+
+// mocked plays a recording's client to a recording's server, and returns what the
+// client got.
+func mocked(t *testing.T, mcptap, path string) (got [][]byte) {
+	t.Helper()
+	dir := t.TempDir()
+	out, err := exec.Command(mcptap, "replay", path, "--", mcptap, "stdio", "--dir", dir, "--", mcptap, "mock", path, "--strict").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	infos, err := store.List(dir)
+	if err != nil || len(infos) != 1 {
+		t.Fatal(infos, err)
+	}
+	for _, f := range framesOf(t, infos[0].Path) {
+		if f.Lane == tap.ToClient {
+			got = append(got, f.Raw)
+		}
+	}
+	return got
+}

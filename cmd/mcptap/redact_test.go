@@ -1,0 +1,260 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/mcptap/mcptap/redact"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// plantedCorpus is the recording of the corpus of package redact, and what is planted in
+// it.
+func plantedCorpus(t *testing.T) (path string, secrets []string) {
+	t.Helper()
+	a, err := txtar.ParseFile("../../redact/testdata/corpus.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := regexp.MustCompile(`(?s)«(.*?)»`)
+	var frames []tap.Frame
+	for _, file := range a.Files {
+		words := strings.Fields(file.Name)
+		f := tap.Frame{Raw: marks.ReplaceAll(file.Data, []byte("$1"))}
+		if f.Lane, err = tap.ParseLane(words[1]); err != nil {
+			t.Fatal(err)
+		}
+		if len(words) > 2 {
+			if f.Form, err = tap.ParseForm(words[2]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f.Form != tap.FormLine || bytes.Contains(f.Raw, []byte(`"event":"re`)) {
+			f.Exchange = 1
+		}
+		for _, m := range marks.FindAllStringSubmatch(string(file.Data), -1) {
+			if len(m[1]) >= 8 { // the others may be anywhere by chance
+				secrets = append(secrets, m[1])
+			}
+		}
+		frames = append(frames, f)
+	}
+	if len(secrets) < 70 {
+		t.Fatalf("%d secrets", len(secrets))
+	}
+	return record(t, frames), secrets
+}
+
+// traces are the forms in which a secret would still be one.
+func traces(secret string) []string {
+	quoted, _ := json.Marshal(secret)
+	all := []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret), url.PathEscape(secret),
+		hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret)))}
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for shift := range 3 {
+			coded := enc.EncodeToString([]byte(strings.Repeat(" ", shift) + secret))
+			all = append(all, coded[(shift*8+5)/6:(shift+len(secret))*8/6])
+		}
+	}
+	return all
+}
+
+func noTrace(t *testing.T, what string, text []byte, secrets []string) {
+	t.Helper()
+	for _, s := range secrets {
+		for _, trace := range traces(s) {
+			if i := bytes.Index(text, []byte(trace)); i >= 0 {
+				t.Errorf("%s has %s as %s: …%s…", what, s, trace, text[max(0, i-80):min(len(text), i+80)])
+			}
+		}
+	}
+}
+
+// Of what is planted nothing is in the file of the copy, in what is exported of it,
+// or in any part of a bundle.
+func TestNothingPlantedLeavesTheHouse(t *testing.T) {
+	t.Parallel()
+	path, secrets := plantedCorpus(t)
+	for _, args := range [][]string{{}, {"--same-length"}} {
+		out := filepath.Join(t.TempDir(), "red.mcptap")
+		a, said := testApp(nil)
+		if code := a.run(append([]string{"redact", path, "-o", out}, args...)); code != 0 {
+			t.Fatalf("exit %d: %s", code, said)
+		}
+		noTrace(t, "the report", said.Bytes(), secrets)
+		file, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		noTrace(t, "the file", file, secrets)
+		for _, format := range []string{"ndjson", "txtar", "har", "otlp", "mermaid"} {
+			noTrace(t, format, export(t, out, format), secrets)
+		}
+		for _, args := range [][]string{{"show", out, "--json"}, {"show", out, "--calls"}, {"stats", out}} {
+			a, said := testApp(nil)
+			a.run(args)
+			noTrace(t, args[0], said.Bytes(), secrets)
+		}
+		a, said = testApp(nil)
+		if code := a.run([]string{"redact", out, "--check"}); code != 0 {
+			t.Errorf("a check of the copy: exit %d: %s", code, said)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "bug.mcptap.zip")
+	for _, name := range []string{out, strings.TrimSuffix(out, ".mcptap.zip") + ".md"} {
+		a, said := testApp(nil)
+		if code := a.run([]string{"bundle", path, "-o", name}); code != 0 {
+			t.Fatalf("exit %d: %s", code, said)
+		}
+		noTrace(t, "the report", said.Bytes(), secrets)
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		noTrace(t, filepath.Base(name), b, secrets)
+	}
+	z, err := zip.OpenReader(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		noTrace(t, f.Name, unpacked(t, f), secrets)
+	}
+}
+
+// The corpus is looked for in the right places: without redaction it is there.
+func TestThePlantedIsThere(t *testing.T) {
+	t.Parallel()
+	path, secrets := plantedCorpus(t)
+	text := string(export(t, path, "ndjson"))
+	a, said := testApp(nil)
+	if code := a.run([]string{"redact", path, "--check"}); code != exitNo {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	seen := 0
+	for _, s := range secrets {
+		if strings.Contains(text, s) {
+			seen++
+		}
+	}
+	if seen < len(secrets)*9/10 {
+		t.Errorf("%d of %d", seen, len(secrets))
+	}
+}
+
+// One session of a recording of HTTP is redacted and packed as if there were no
+// other one.
+func TestRedactASession(t *testing.T) {
+	t.Parallel()
+	path := twoSessions(t)
+	want := export(t, importFrom(t, bytes.NewReader(exportOf(t, path+"#2"))), "txtar")
+	dir := t.TempDir()
+	red, zipped, md := filepath.Join(dir, "red.mcptap"), filepath.Join(dir, "bug.zip"), filepath.Join(dir, "bug.md")
+	for _, args := range [][]string{
+		{"redact", path + "#2", "-o", red}, {"bundle", path + "#2", "-o", zipped}, {"bundle", path + "#2", "-o", md},
+		{"bundle", path + "#2", "-o", filepath.Join(dir, "kept.zip"), "--keep-secrets"},
+	} {
+		a, said := testApp(nil)
+		if code := a.run(args); code != 0 {
+			t.Fatalf("%q: exit %d: %s", args, code, said)
+		}
+	}
+	kept := filepath.Join(dir, "kept")
+	for name, to := range map[string]string{"bug.zip": filepath.Join(dir, "bug"), "kept.zip": kept} {
+		a, said := testApp(nil)
+		if code := a.run([]string{"open", filepath.Join(dir, name), "--only-import", "--dir", to}); code != 0 {
+			t.Fatalf("%s: exit %d: %s", name, code, said)
+		}
+	}
+	got := func(path string) string {
+		return regexp.MustCompile(`(?m)^(id|redacted-[0-9a-f]+).*\n`).ReplaceAllString(string(export(t, path, "txtar")), "")
+	}
+	if was := regexp.MustCompile(`(?m)^id.*\n`).ReplaceAllString(string(want), ""); got(only(t, kept)) != was {
+		t.Errorf("kept:\n%s\nwant\n%s", got(only(t, kept)), was)
+	}
+	for _, path := range []string{red, only(t, filepath.Join(dir, "bug"))} {
+		frames := framesOf(t, path)
+		if whole := framesOf(t, only(t, kept)); len(frames) != len(whole) || frames[0].Seq != 1 {
+			t.Errorf("%s has %d frames, not %d", path, len(frames), len(whole))
+		}
+		info := store.Stat(path)
+		if n, _ := info.Tally.Sessions.N(); n != 1 {
+			t.Errorf("%s has %d sessions", path, n)
+		}
+	}
+	a, said := testApp(nil)
+	if code := a.run([]string{"redact", path + "#9", "--check"}); code != exitFailure || !strings.Contains(said.String(), "so there is no #9") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+}
+
+func exportOf(t *testing.T, arg string) []byte {
+	t.Helper()
+	a, out := testApp(nil)
+	if code := a.run([]string{"export", arg}); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	return out.Bytes()
+}
+
+// only is the one recording in a directory.
+func only(t *testing.T, dir string) string {
+	t.Helper()
+	infos, err := store.List(dir)
+	if err != nil || len(infos) != 1 {
+		t.Fatalf("%d recordings, %v", len(infos), err)
+	}
+	return infos[0].Path
+}
+
+// Of a frame that is too large to be held its size is kept, and a check does not
+// pass it.
+func TestRedactALargeFrame(t *testing.T) {
+	t.Parallel()
+	path := record(t, []tap.Frame{
+		{Lane: tap.ToServer, Raw: []byte(`{"id":1,"method":"x"}`)},
+		{Lane: tap.ToClient, Raw: []byte(`{"id":1,"result":{"x":"` + strings.Repeat("y", 2*tap.PartSize) + ` token=plantedLarge1"}}`)},
+		{Lane: tap.Stderr, Raw: []byte(strings.Repeat("y", 2*tap.PartSize) + " token=plantedLarge2\n")},
+		{Lane: tap.Stderr, Raw: []byte("after\n")},
+	})
+	for _, check := range []bool{false, true} {
+		rec, err := store.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.SetMaxRaw(1000)
+		r := redact.New(redact.Options{Key: []byte("k"), Check: check})
+		var all []string
+		p := newStderrPieces(r)
+		for range 2 {
+			r.Again()
+			all = nil
+			err = redactPass(t.Context(), rec, p, func(f tap.Frame) error {
+				all = append(all, string(f.Raw))
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := strings.Join(all, ""); !check && (strings.Contains(got, "yyy") || strings.Count(got, " bytes was withheld") != 2 || !strings.HasSuffix(got, "after\n")) {
+			t.Errorf("%.200s", got)
+		}
+		if f := r.Findings(); len(f) != 2 || f[0].Rule != "too-large" || f[1].Rule != "too-large" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
