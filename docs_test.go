@@ -19,7 +19,7 @@ import (
 )
 
 // standing are the commands that run until they are told to end.
-var standing = regexp.MustCompile(`^mcptap (web|http|open|mock .*--listen|stdio --web|stdio --redact)\b`)
+var standing = regexp.MustCompile(`^mcptap (web|http|open|mock .*--listen|stdio --(web|redact|otlp))\b`)
 
 // TestDocsCommands runs every command of the pages in docs, one page after the
 // other, each in a home of its own that has what the pages speak of: recordings,

@@ -139,8 +139,23 @@ var floors = map[string]floor{
 		},
 	},
 	"export": {
-		ours:  []string{"tap", "tap/printable", "tap/view"},
+		ours: []string{"tap", "tap/printable", "tap/view"},
+		// The words of OpenTelemetry, without its SDK: what a span is made of, and
+		// how a trace context reads.
+		third: []string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace"},
 		never: pure,
+	},
+	// The door for OpenTelemetry's SDK. Its exporters would bring protocol buffers
+	// and gRPC along, and their initialization to the start of every tap.
+	"export/otlp": {
+		ours:  []string{"export"},
+		third: []string{"go.opentelemetry.io/otel"},
+		never: map[string]string{
+			"os":      "spans come from whoever reads a recording",
+			"os/exec": "it sends spans",
+			"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": "protocol buffers would start with every tap",
+			"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc": "gRPC would start with every tap",
+		},
 	},
 	"redact": {
 		ours:  []string{"tap"},
@@ -167,7 +182,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"tap", "tap/filter", "tap/ndjson", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "bundle"},
+		ours: []string{"tap", "tap/filter", "tap/ndjson", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

@@ -1,102 +1,35 @@
 package export
 
 import (
-	"strconv"
 	"strings"
-	"time"
+
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/mcptap/mcptap/tap"
 )
 
-// The members of OTLP/JSON: names in lower camel case, ids in hex, 64-bit numbers
-// as texts, enumerations as numbers (OTLP specification, JSON Protobuf encoding).
-type (
-	otlpTraces struct {
-		ResourceSpans []otlpResource `json:"resourceSpans"`
-	}
-	otlpResource struct {
-		Resource   otlpAttributes `json:"resource"`
-		ScopeSpans []otlpScope    `json:"scopeSpans"`
-	}
-	otlpAttributes struct {
-		Attributes []otlpAttribute `json:"attributes"`
-	}
-	otlpScope struct {
-		Scope otlpName   `json:"scope"`
-		Spans []otlpSpan `json:"spans"`
-	}
-	otlpName struct {
-		Name    string `json:"name"`
-		Version string `json:"version,omitempty"`
-	}
-	otlpAttribute struct {
-		Key   string    `json:"key"`
-		Value otlpValue `json:"value"`
-	}
-	otlpValue struct {
-		String *string `json:"stringValue,omitempty"`
-		Int    *string `json:"intValue,omitempty"`
-		Bool   *bool   `json:"boolValue,omitempty"`
-	}
-	otlpSpan struct {
-		TraceID    string          `json:"traceId"`
-		SpanID     string          `json:"spanId"`
-		State      string          `json:"traceState,omitempty"`
-		Parent     string          `json:"parentSpanId,omitempty"`
-		Name       string          `json:"name"`
-		Kind       int             `json:"kind"`
-		Start      string          `json:"startTimeUnixNano"`
-		End        string          `json:"endTimeUnixNano"`
-		Attributes []otlpAttribute `json:"attributes,omitempty"`
-		Events     []otlpEvent     `json:"events,omitempty"`
-		Status     otlpStatus      `json:"status"`
-	}
-	otlpEvent struct {
-		Time       string          `json:"timeUnixNano"`
-		Name       string          `json:"name"`
-		Attributes []otlpAttribute `json:"attributes,omitempty"`
-	}
-	otlpStatus struct {
-		Message string `json:"message,omitempty"`
-		Code    int    `json:"code,omitempty"`
-	}
-)
-
-const (
-	kindClient = 3
-	statusFail = 2
-)
-
-func text(key, value string) otlpAttribute {
-	return otlpAttribute{Key: key, Value: otlpValue{String: &value}}
-}
-
-func number(key string, n uint64) otlpAttribute {
-	s := strconv.FormatUint(n, 10)
-	return otlpAttribute{Key: key, Value: otlpValue{Int: &s}}
-}
-
 // texts leaves out those that are empty.
-func texts(pairs ...string) (list []otlpAttribute) {
+func texts(pairs ...string) (list []attribute.KeyValue) {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			list = append(list, text(pairs[i], pairs[i+1]))
+			list = append(list, attribute.String(pairs[i], pairs[i+1]))
 		}
 	}
 	return list
 }
 
-func (o *OTLP) resource() []otlpAttribute {
-	f := &o.about.Facts
+// number is the number of a frame.
+func number(key string, n uint64) attribute.KeyValue { return attribute.Int64(key, int64(n)) }
+
+// Resource says whose calls those of a recording are. Each key is there once.
+func Resource(h *tap.Header, f *tap.Facts) []attribute.KeyValue {
 	service := f.Client.Name
 	if service == "" {
 		service = "mcp-client"
 	}
-	return texts("service.name", service, "service.version", f.Client.Version, "mcptap.recording.id", o.about.Header.ID,
-		"mcptap.recording.label", o.about.Header.Label, "mcptap.server.name", f.Server.Name, "mcptap.server.version", f.Server.Version)
+	return texts("service.name", service, "service.version", f.Client.Version, "mcptap.recording.id", h.ID,
+		"mcptap.recording.label", h.Label, "mcptap.server.name", f.Server.Name, "mcptap.server.version", f.Server.Version)
 }
-
-func (o *OTLP) time(at time.Duration) string { return strconv.FormatInt(o.about.at(at).UnixNano(), 10) }
 
 // targets are the attributes that name what a method is about; see
 // [tap.Subject].
@@ -106,47 +39,47 @@ var targets = map[string]string{
 }
 
 // span makes a span of a call that is over, or of one that will not be.
-func (o *OTLP) span(c *tap.Call) {
-	t, ok := o.traces[c.Ref]
+func (x *Spans) span(c *tap.Call) Span {
+	t, ok := x.traces[c.Ref]
 	if !ok {
-		t.id = o.name("trace", 0, 0, 16)
+		t.context = x.context(c.Ref, x.traceID(0), t.parent.TraceState())
 	}
-	delete(o.traces, c.Ref)
-	s := otlpSpan{TraceID: t.id, SpanID: o.spanID(c.Ref), State: t.state, Parent: t.parent, Name: c.Method, Kind: kindClient,
-		Start: o.time(c.At), End: o.time(o.last)}
+	delete(x.traces, c.Ref)
+	s := Span{Context: t.context, Parent: t.parent, Name: c.Method, Start: x.about.at(c.At), End: x.about.at(x.last)}
 	if c.Status.Settled() {
-		s.End = o.time(max(c.End, c.At))
+		s.End = x.about.at(max(c.End, c.At))
 	}
 	target := targets[c.Method]
 	if strings.HasPrefix(target, "gen_ai.") && c.Subject != "" {
 		s.Name += " " + c.Subject
 	}
 	s.Attributes = texts("mcp.method.name", c.Method, "jsonrpc.request.id", strings.Trim(string(c.ID), `"`),
-		"mcp.protocol.version", string(c.Revision), "network.transport", "pipe")
+		"mcp.protocol.version", string(c.Revision))
 	if c.Exchange > 0 {
-		s.Attributes[len(s.Attributes)-1] = text("network.transport", "tcp")
-		s.Attributes = append(s.Attributes, text("network.protocol.name", "http"))
+		s.Attributes = append(s.Attributes, texts("network.transport", "tcp", "network.protocol.name", "http")...)
+	} else {
+		s.Attributes = append(s.Attributes, attribute.String("network.transport", "pipe"))
 	}
 	if target != "" {
 		s.Attributes = append(s.Attributes, texts(target, c.Subject)...)
 	}
 	if c.Method == "tools/call" {
-		s.Attributes = append(s.Attributes, text("gen_ai.operation.name", "execute_tool"))
+		s.Attributes = append(s.Attributes, attribute.String("gen_ai.operation.name", "execute_tool"))
 	}
-	if in, known := o.feed.Sessions().Session(t.session); known {
+	if in, known := x.feed.Sessions().Session(t.session); known {
 		s.Attributes = append(s.Attributes, texts("mcp.session.id", in.Name)...)
 	}
 	s.Attributes = append(s.Attributes, number("mcptap.frame", c.Ref.Seq))
 	if c.Lane == tap.ToClient {
-		s.Attributes = append(s.Attributes, text("mcptap.asked_by", "server"))
+		s.Attributes = append(s.Attributes, attribute.String("mcptap.asked_by", "server"))
 	}
-	o.status(&s, c)
-	o.events(&s, c)
-	o.spans = append(o.spans, s)
+	status(&s, c)
+	x.events(&s, c)
+	return s
 }
 
 // status says how a call ended.
-func (o *OTLP) status(s *otlpSpan, c *tap.Call) {
+func status(s *Span, c *tap.Call) {
 	kind, words := "", c.ErrorText
 	switch c.Status {
 	case tap.CallDone:
@@ -166,19 +99,19 @@ func (o *OTLP) status(s *otlpSpan, c *tap.Call) {
 	default:
 		kind, words = "unanswered", "no answer was recorded ("+c.Status.String()+")"
 	}
-	s.Attributes = append(s.Attributes, text("error.type", kind))
-	s.Status = otlpStatus{Message: words, Code: statusFail}
+	s.Attributes = append(s.Attributes, attribute.String("error.type", kind))
+	s.Failed, s.Message = true, words
 }
 
 // events are what belongs to a call beside its request and its answer.
-func (o *OTLP) events(s *otlpSpan, c *tap.Call) {
+func (x *Spans) events(s *Span, c *tap.Call) {
 	for i := range c.Parts {
 		p := &c.Parts[i]
 		if p.Role == tap.RoleRequest || p.Role == tap.RoleResponse {
 			continue
 		}
-		s.Events = append(s.Events, otlpEvent{
-			Time: o.time(p.At), Name: p.Role.String(),
+		s.Events = append(s.Events, SpanEvent{
+			Name: p.Role.String(), At: x.about.at(p.At),
 			Attributes: append(texts("mcp.method.name", p.Method), number("mcptap.frame", p.Message.Seq)),
 		})
 	}

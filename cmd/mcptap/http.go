@@ -56,6 +56,7 @@ type httpOptions struct {
 	off, rewriteAuth, keepsOpen bool
 	json                        bool
 	redaction                   redaction
+	otlp                        otlpOptions
 }
 
 func newHTTP(a *app) *cobra.Command {
@@ -90,6 +91,7 @@ func (o *httpOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.off, "off", false, "forward and record nothing (MCPTAP_OFF=1)")
 	f.StringVar(&o.queue, "queue", "64MiB", "how much may wait for the disk before traffic is slowed down, a `size` (MCPTAP_QUEUE)")
 	addWeb(f, &o.web)
+	o.otlp.addFlags(cmd)
 	o.redaction.addFlags(f)
 	addJSON(cmd, &o.json)
 }
@@ -102,7 +104,7 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	if err != nil {
 		return fmt.Errorf("--queue: %w", err)
 	}
-	if err := o.redaction.check(); err != nil {
+	if err := errors.Join(o.redaction.check(), o.otlp.check()); err != nil {
 		return err
 	}
 	var once sync.Once // one word on stderr, whatever else fails
@@ -131,8 +133,8 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	}
 	err = o.announce(a, t, header, recording)
 	if err == nil {
-		if recording != nil && o.web != "" {
-			a.watchBeside(o.web, recording.Path())
+		if recording != nil {
+			a.lookBeside(o.web, &o.otlp, recording.Path())
 		}
 		err = serveHTTP(cmd.Context(), t)
 	} else {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +59,7 @@ func (o *httpOptions) fromEnv(a *app, cmd *cobra.Command) error {
 		*v.is = is
 	}
 	o.redaction.fromEnv(a.env, set)
+	o.otlp.fromEnv(a.env, set)
 	return nil
 }
 
@@ -66,7 +70,7 @@ func (o *httpOptions) config(rawURL string) (streamable.Config, error) {
 	if cfg.Upstream, err = parseUpstream(rawURL); err != nil {
 		return cfg, err
 	}
-	if cfg.Header, err = parseHeaders(o.headers); err != nil {
+	if cfg.Header, err = parseHeaders("--header", o.headers); err != nil {
 		return cfg, err
 	}
 	if cfg.ClientTLS, err = o.clientTLS(); err != nil {
@@ -95,7 +99,7 @@ func parseUpstream(raw string) (*url.URL, error) {
 	switch u.Scheme {
 	case "http", "https":
 		u.Fragment, u.RawFragment = "", "" // it is never sent
-		return u, nil
+		return u, toASCII(u)
 	case "ws", "wss":
 		scheme := "http" + strings.TrimPrefix(u.Scheme, "ws")
 		return nil, withHint(fmt.Errorf("the server's URL begins with %s://", u.Scheme),
@@ -108,13 +112,34 @@ func parseUpstream(raw string) (*url.URL, error) {
 	return nil, err
 }
 
-// parseHeaders reads fields such as "Name: value". A value is not repeated: it
-// is a secret as a rule.
-func parseHeaders(list []string) (fields [][2]string, err error) {
+// toASCII gives a host in letters of the world the name that the DNS and servers
+// know it by, such as xn--bcher-kva.example. Package net/http has the rules and
+// shows them, but for the case of letters, only in what it writes.
+func toASCII(u *url.URL) error {
+	if !strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return nil
+	}
+	var head bytes.Buffer
+	err := (&http.Request{URL: u, Host: strings.ToLower(u.Host)}).Write(&head)
+	if err == nil {
+		var sent *http.Request
+		if sent, err = http.ReadRequest(bufio.NewReader(&head)); err == nil {
+			u.Host = sent.Host
+		}
+	}
+	if err != nil || strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return fmt.Errorf("the host of the server's URL %s is no name that the DNS can have", quote(u.Redacted()))
+	}
+	return nil
+}
+
+// parseHeaders reads the fields of a flag, such as "Name: value". A value is not
+// repeated: it is a secret as a rule.
+func parseHeaders(flag string, list []string) (fields [][2]string, err error) {
 	for i, h := range list {
 		name, value, ok := strings.Cut(strings.TrimRight(h, "\r\n"), ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, withHint(fmt.Errorf("--header: the %s has no name and colon before its value", ordinal(i+1)), "--header 'Name: value'")
+			return nil, withHint(fmt.Errorf("%s: the %s has no name and colon before its value", flag, ordinal(i+1)), flag+" 'Name: value'")
 		}
 		fields = append(fields, [2]string{name, strings.TrimSpace(value)})
 	}

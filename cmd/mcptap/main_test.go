@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"mcptap":     main,
+		"mcptap":     func() { sendGrace = time.Minute; main() },
 		"fakeserver": fakeServer,
 		"node":       fakeServer, // for the labels
 	})

@@ -101,7 +101,7 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(newDoctor(a), newVersion(a), newFilterHelp(a))
+	root.AddCommand(newDoctor(a), newVersion(a), newFilterHelp(a), newSendOTLP(a))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

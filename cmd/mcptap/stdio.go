@@ -43,6 +43,7 @@ type stdioOptions struct {
 	web   string
 
 	redaction redaction
+	otlp      otlpOptions
 }
 
 func newStdio(a *app) *cobra.Command {
@@ -68,6 +69,7 @@ func (o *stdioOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.label, "label", "", "`name` of the recording; made from the command otherwise (MCPTAP_LABEL)")
 	f.BoolVar(&o.off, "off", false, "forward and record nothing (MCPTAP_OFF=1)")
 	addWeb(f, &o.web)
+	o.otlp.addFlags(cmd)
 	o.redaction.addFlags(f)
 	f.StringVar(&o.queue, "queue", "64MiB", "how much may wait for the disk before traffic is slowed down, a `size` (MCPTAP_QUEUE)")
 }
@@ -82,7 +84,7 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	if err != nil {
 		return o.fail(fmt.Errorf("--queue: %w", err))
 	}
-	if err := o.redaction.check(); err != nil {
+	if err := errors.Join(o.redaction.check(), o.otlp.check()); err != nil {
 		return o.fail(err)
 	}
 	var once sync.Once // one word on stderr, whatever else fails
@@ -102,8 +104,8 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	} else {
 		go func() { // while the server is being started
 			defer close(opened)
-			if rec = o.record(a, command, queue, warn); rec != nil && o.web != "" {
-				a.watchBeside(o.web, rec.Path())
+			if rec = o.record(a, command, queue, warn); rec != nil {
+				a.lookBeside(o.web, &o.otlp, rec.Path())
 			}
 		}()
 		cfg.Open = func(int) tap.Recorder {
@@ -177,6 +179,11 @@ func (o *stdioOptions) readEnv(env func(string) string, set func(flag string) bo
 		}
 	}
 	o.redaction.fromEnv(env, set)
+	o.otlp.fromEnv(env, set)
+	if err := o.otlp.check(); err != nil && !set("otlp") && !set("otlp-header") {
+		wrong = append(wrong, "MCPTAP_OTLP: "+err.Error())
+		o.otlp.url = ""
+	}
 	return wrong
 }
 

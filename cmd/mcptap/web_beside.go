@@ -4,19 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 )
-
-// A viewer beside a tap is a process of its own, so that nothing it does can
-// hold up the traffic: it has its own memory, and may crash.
-//
-// It gets none of the tap's own streams. stdout and stderr belong to the host,
-// which may wait until the last process that has them is gone.
 
 // addWeb adds the flag that starts the viewer, to a command that records.
 func addWeb(f *pflag.FlagSet, web *string) {
@@ -40,33 +32,12 @@ func (a *app) watchBeside(listen, path string) {
 
 // startViewer starts the process and returns the URL of the page.
 func startViewer(listen, dir, path string) (string, error) {
-	self, err := os.Executable()
+	p, err := startBeside("web", "--until-eof", "--listen", listen, "--dir", dir, "--", path)
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command(self, "web", "--until-eof", "--listen", listen, "--dir", dir, "--", path)
-	// The other end of its stdin is open as long as this process lives, however
-	// it ends.
-	alive, err := cmd.StdinPipe()
-	if err != nil {
-		return "", err
-	}
-	said, w, err := os.Pipe()
-	if err != nil {
-		return "", err
-	}
-	defer said.Close()
-	cmd.Stdout, cmd.Stderr = w, w
-	err = cmd.Start()
-	w.Close()
-	if err != nil {
-		return "", err
-	}
-	line, err := bufio.NewReader(said).ReadString('\n')
-	go func() {
-		_ = cmd.Wait()
-		alive.Close()
-	}()
+	defer p.said.Close()
+	line, err := bufio.NewReader(p.said).ReadString('\n')
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "http://") {
 		if err == nil || err == io.EOF {

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/export/otlp"
+)
+
+// otlpOptions say where a tap's spans go.
+type otlpOptions struct {
+	url     string
+	headers []string
+
+	to     *url.URL // nil for nowhere
+	header http.Header
+}
+
+func (o *otlpOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.url, "otlp", "", "send the calls as traces to the OpenTelemetry collector at this `URL`, http://localhost:4318 say (MCPTAP_OTLP)")
+	f.StringArrayVar(&o.headers, "otlp-header", nil, "a `'Name: value'` to send to the collector, for its authorization say (MCPTAP_OTLP_HEADER, a line each)")
+	for _, name := range []string{"otlp", "otlp-header"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+}
+
+// fromEnv takes from the environment what no flag has set.
+func (o *otlpOptions) fromEnv(env func(string) string, set func(flag string) bool) {
+	if v := env("MCPTAP_OTLP"); v != "" && !set("otlp") {
+		o.url = v
+	}
+	if v := env("MCPTAP_OTLP_HEADER"); v != "" && !set("otlp-header") {
+		o.headers = strings.Split(strings.TrimRight(v, "\r\n"), "\n")
+	}
+}
+
+// check reads URL and fields. What is wrong is not repeated: it may be a secret.
+func (o *otlpOptions) check() error {
+	o.to, o.header = nil, http.Header{}
+	if o.url == "" {
+		return nil
+	}
+	to, err := otlp.TracesURL(o.url)
+	if err != nil {
+		return withHint(fmt.Errorf("--otlp: the collector's URL is of no use: %w", err), "a collector on this machine is at http://localhost:4318 as a rule")
+	}
+	fields, err := parseHeaders("--otlp-header", o.headers)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		o.header.Add(f[0], f[1])
+	}
+	o.to = to
+	return nil
+}
+
+// An otlpTarget is what the process that sends is told, as a line of JSON on stdin:
+// arguments and environment may be read by others.
+type otlpTarget struct {
+	URL    string      `json:"url"`
+	Header http.Header `json:"header"`
+}
+
+// sendBeside starts the process that sends the calls of a recording, which may not be
+// there yet. It returns at once. What goes wrong is said once on stderr.
+func (a *app) sendBeside(o *otlpOptions, path string) {
+	go func() {
+		if err := o.send(path, a.say); err != nil {
+			a.say("no traces: " + err.Error())
+		}
+	}()
+}
+
+// send starts the process, hands on the first line that it says, and returns when it
+// has ended.
+func (o *otlpOptions) send(path string, say func(string)) error {
+	settings, err := json.Marshal(otlpTarget{o.to.String(), o.header})
+	if err != nil {
+		return err
+	}
+	p, err := startBeside("send-otlp", "--", path)
+	if err != nil {
+		return err
+	}
+	defer p.said.Close()
+	if _, err := p.stdin.Write(append(settings, '\n')); err != nil {
+		return err
+	}
+	line, _ := bufio.NewReader(io.LimitReader(p.said, maxSaid)).ReadString('\n')
+	if line = strings.TrimSpace(line); line != "" { // as a rule it says nothing
+		say(strings.TrimPrefix(line, "mcptap: "))
+	}
+	_, _ = io.Copy(io.Discard, p.said)
+	return nil
+}
+
+// maxSaid is how many bytes of a line of the process are handed on.
+const maxSaid = 2 << 10
