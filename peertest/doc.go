@@ -35,10 +35,18 @@
 // The same scenarios are played with `mcptap mock`, on stdio and over HTTP, from a
 // recording of the run with the real server, and what the client writes down must not
 // differ, whichever transport was recorded and whichever is served. The conformance
-// suite judges the mock as it judged the Go SDK's server, twice in a row. vitest/ has
+// suite judges the mock as it judged the Go SDK's server, twice in a row. Two servers,
+// of the Go SDK and clients/poller.mjs, close their event streams before the answer,
+// and the clients must come back to the mock as often as to them. vitest/ has
 // the README's test of a client in TypeScript, which is a package of its own:
 //
 //	cd peertest/vitest && npm ci
+//
+// # The collector
+//
+// The receiver of the OpenTelemetry collector, as a Go module, gets the spans of taps
+// while these run, and the lines of the files of their recordings. Both must be the
+// same to it.
 //
 // MCPTAP_BIN names the program to test; without it the test builds the parent
 // module. Where Node or the npm packages are missing the pairs are skipped, or
@@ -46,7 +54,7 @@
 //
 // # Scenarios
 //
-// A scenario is a JSON list of steps, which clients/play.mjs, goclient_test.go
+// A scenario is a JSON list of steps, which clients/play.mjs, goclient_play_test.go
 // and mcpgoclient_test.go play alike. "do" is the verb; "name" tells two steps of the
 // same verb apart; "only" lists the clients that play the step, "not" those that
 // do not; "fails" says
