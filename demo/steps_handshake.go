@@ -24,12 +24,17 @@ func (d *driver) initialize(ctx context.Context) (string, error) {
 	if err := d.session.Ping(ctx, nil); err != nil {
 		return "", err
 	}
-	d.client.AddRoots(&mcp.Root{URI: "file:///home/demo/drafts", Name: "drafts"})
+	d.addDrafts()
 	seen := d.watch.since(0)
 	if seen[0].method != "initialize" || len(of(seen, true, "notifications/roots/list_changed")) != 1 {
 		return "", fmt.Errorf("the session opened with %v", seen)
 	}
 	return "initialized a session with " + ServerName, nil
+}
+
+// addDrafts gives the client a second root.
+func (d *driver) addDrafts() {
+	d.client.AddRoots(&mcp.Root{URI: "file:///home/demo/drafts", Name: "drafts"})
 }
 
 // subscribe asks for the updates of a resource. Stop takes that back.

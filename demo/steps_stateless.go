@@ -12,7 +12,8 @@ import (
 // This file holds what only 2026-07-28 has.
 
 // discover opens with server/discover. The SDK then listens for changes of the
-// lists, as it was given handlers for them.
+// lists, as it was given handlers for them. The second root is there from now on,
+// as it is in the other revision, but nobody is told of it.
 func (d *driver) discover(ctx context.Context) (string, error) {
 	if err := d.connect(ctx); err != nil {
 		return "", err
@@ -23,6 +24,7 @@ func (d *driver) discover(ctx context.Context) (string, error) {
 	if first := d.watch.since(0)[0]; first.method != "server/discover" {
 		return "", fmt.Errorf("the session opened with %v", first)
 	}
+	d.addDrafts()
 	return "discovered " + ServerName + ", no session needed", nil
 }
 

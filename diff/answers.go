@@ -3,7 +3,6 @@ package diff
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
@@ -27,6 +26,7 @@ func (e *engine) compareAnswer(p *pair) {
 	case a.answered() != b.answered():
 		e.unanswered(w, p)
 	case !a.answered():
+		e.lostOtherwise(w, p)
 	case a.answerKind != b.answerKind || a.failed != b.failed:
 		e.turned(w, p)
 	case a.answerKind == tap.ErrorResponse:
@@ -61,52 +61,6 @@ func crossedAnswers(pairs []*pair) map[*pair]*pair {
 		waiting[[2]uint64{p.a.answer.value, p.b.answer.value}] = p
 	}
 	return crossed
-}
-
-// unanswered tells of a call that has an answer on one side only.
-func (e *engine) unanswered(w *where, p *pair) {
-	if p.a.embedded || p.b.embedded {
-		if p.a.embedded != p.b.embedded || p.a.request.part != p.b.request.part {
-			return // what a user was sent to do is not answered in 2025-11-25
-		}
-	}
-	f := &finding{class: Breaking, kind: Removed, what: "it is not answered"}
-	answered, other := p.a, p.b
-	if p.b.answered() {
-		f.class, f.kind, f.what = Behaviour, Added, "it is answered"
-		answered, other = p.b, p.a
-	}
-	switch {
-	case e.goodbye(answered, p):
-		return
-	case other.status == tap.CallCancelled:
-		if f.kind == Removed {
-			f.class, f.what = Behaviour, "it was cancelled and not answered"
-		}
-	case p.one().method == "subscriptions/listen" || p.up != nil:
-		f.class = Behaviour
-	}
-	w.part = answered.answer.part
-	f.path = tree.Path{tree.To(w.part.String())}
-	s, v := e.a, &f.a
-	if f.kind == Added {
-		s, v = e.b, &f.b
-	}
-	if *v, e.err = s.value(answered.answer); e.err == nil {
-		e.report(w, f)
-	}
-}
-
-// goodbye reports whether the answer to a subscription on HTTP is the last thing that
-// happened: a client ends it by leaving, and whether the server still says that it is
-// over is chance (2026-07-28 basic/patterns/subscriptions).
-func (e *engine) goodbye(answered *unit, p *pair) bool {
-	s := e.a
-	if answered == p.b {
-		s = e.b
-	}
-	return answered.method == "subscriptions/listen" && answered.worked() &&
-		(p.a.exchange != 0 || p.b.exchange != 0) && answered.answer.ref.Seq > s.asked
 }
 
 // turned tells of a call that fails on one side only, or in another way.
@@ -160,6 +114,10 @@ func (e *engine) compareCancel(p *pair) {
 	a, b := p.a.cancel, p.b.cancel
 	switch {
 	case a == nil && b == nil:
+		if p.a.hungUp != p.b.hungUp {
+			e.compareHangUp(p)
+		}
+	case a == nil && p.a.hungUp, b == nil && p.b.hungUp: // on HTTP that says the same
 	case b == nil && e.leaves(p, a, e.a), a == nil && e.leaves(p, b, e.b):
 	case b == nil:
 		e.report(p.of(InCall, a.lane, a.ref, tap.Ref{}), &finding{class: Behaviour, kind: Removed, what: "it is not cancelled"})
@@ -170,6 +128,19 @@ func (e *engine) compareCancel(p *pair) {
 	}
 }
 
+// compareHangUp tells of a call whose stream the client closed on one side only.
+// Subscriptions end so.
+func (e *engine) compareHangUp(p *pair) {
+	if p.a.method == "subscriptions/listen" {
+		return
+	}
+	f := &finding{class: Behaviour, kind: Added, what: "it is cancelled"}
+	if p.a.hungUp {
+		f.kind, f.what = Removed, "it is not cancelled"
+	}
+	e.report(p.of(InCall, tap.ToServer, p.a.ref, p.b.ref), f)
+}
+
 // leaves reports whether a message is part of how a client takes leave of a
 // subscription when it asks for nothing more: on pipes it cancels it, and may get a
 // last answer, while on HTTP it hangs up (2026-07-28 basic/patterns/subscriptions).
@@ -177,29 +148,17 @@ func (e *engine) leaves(p *pair, n *note, s *Session) bool {
 	return p.one().method == "subscriptions/listen" && (p.a.exchange != 0 || p.b.exchange != 0) && n.ref.Seq > s.asked
 }
 
-// compareHTTP compares the HTTP status of the answers, where both sides have
-// one.
-func (e *engine) compareHTTP(p *pair) {
-	a, b := p.a.http, p.b.http
-	if a == b || a == 0 || b == 0 || p.a.elsewhere || p.b.elsewhere {
-		return
-	}
-	f := &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To("http"), tree.To("status")},
-		what: "the HTTP status is " + strconv.Itoa(b) + " instead of " + strconv.Itoa(a)}
-	if e.cross && p.a.answerKind == tap.ErrorResponse && p.b.answerKind == tap.ErrorResponse {
-		f.class, f.same = Expected, true
-		f.reason = "2026-07-28 gives errors a status of their own"
-		f.page = "2026-07-28/basic/transports/streamable-http"
-	}
-	e.report(p.of(InAnswer, tap.ToClient, p.a.answer.ref, p.b.answer.ref), f)
-}
-
-// compareRepeats compares the answers that came too late or twice.
+// compareRepeats compares the answers that came too late or twice. One that was cancelled
+// all the same is no difference from a client that closed the stream, on which nothing
+// more may be said (2026-07-28 basic/transports/streamable-http).
 func (e *engine) compareRepeats(p *pair) {
 	rest := *p
 	rest.restA, rest.restB = cancelNotes(p.a.repeats, p.b.repeats)
-	rest.restA = slices.DeleteFunc(rest.restA, func(n *note) bool { return n.role == tap.RoleLate && e.leaves(p, n, e.a) })
-	rest.restB = slices.DeleteFunc(rest.restB, func(n *note) bool { return n.role == tap.RoleLate && e.leaves(p, n, e.b) })
+	late := func(n *note, other *unit, s *Session) bool {
+		return n.role == tap.RoleLate && (other.hungUp || e.leaves(p, n, s))
+	}
+	rest.restA = slices.DeleteFunc(rest.restA, func(n *note) bool { return late(n, p.b, e.a) })
+	rest.restB = slices.DeleteFunc(rest.restB, func(n *note) bool { return late(n, p.a, e.b) })
 	if len(rest.restA)+len(rest.restB) > 0 {
 		e.compareNotes(&rest)
 	}

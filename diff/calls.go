@@ -38,6 +38,9 @@ func (p *pair) of(in Place, by tap.Lane, refA, refB tap.Ref) *where {
 	return w
 }
 
+// neverPlayed is said of a call for which there was no server any more.
+const neverPlayed = "it was never played, since the server was gone"
+
 // oneSided tells of a call that only one side has.
 func (e *engine) oneSided(p *pair, kind Kind) {
 	u := p.one()
@@ -48,6 +51,11 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 	a, b := p.refs()
 	f := &finding{class: Behaviour, kind: kind}
 	w := p.of(in, u.lane, a, b)
+	if why, lost := e.opt.Lost[a]; lost && kind == Removed && u.answered() {
+		w.by = tap.ToClient
+		e.report(w, &finding{class: Breaking, kind: Removed, what: neverPlayed, reason: why})
+		return
+	}
 	side, other := "only the first session has it", e.revB
 	if kind == Added {
 		side, other = "only the second session has it", e.revA

@@ -106,7 +106,7 @@ func (e *engine) run() ([]*pair, error) {
 	if e.cross {
 		as, bs = e.equate(as, bs)
 	}
-	as, bs = withoutPings(as), withoutPings(bs)
+	as, bs = withoutPings(as, bs)
 	pairs := alignUnits(as, bs)
 	if e.opt.Marked {
 		pairs = marked(pairs)
@@ -123,6 +123,7 @@ func (e *engine) run() ([]*pair, error) {
 	if !e.opt.Marked {
 		e.compareNotes(e.loose)
 		e.compareHeaders()
+		e.compareTraffic()
 	}
 	return pairs, e.err
 }
@@ -136,17 +137,37 @@ func (e *engine) over() bool {
 	return e.err != nil
 }
 
-// withoutPings leaves out pings that were answered as they should.
-func withoutPings(units []*unit) []*unit {
+// withoutPings leaves out pings that were answered as they should, but for as many as
+// were not on the other side: what pings there are is chance, but whether they are
+// answered is not.
+func withoutPings(as, bs []*unit) (restA, restB []*unit) {
+	failedA, failedB := failedPings(as), failedPings(bs)
+	return lessPings(as, failedB), lessPings(bs, failedA)
+}
+
+// failedPings counts the pings of each side that were not answered as they should.
+func failedPings(units []*unit) (n [tap.Lanes]int) {
+	for _, u := range units {
+		if u.method == "ping" && !u.worked() {
+			n[u.lane]++
+		}
+	}
+	return n
+}
+
+// lessPings leaves out pings but for the first few.
+func lessPings(units []*unit, keep [tap.Lanes]int) []*unit {
 	var left []*unit
 	for i, u := range units {
-		if u.method == "ping" && u.worked() {
-			if left == nil {
-				left = append(make([]*unit, 0, len(units)), units[:i]...)
-			}
-			continue
+		out := u.method == "ping" && u.worked()
+		if out && keep[u.lane] > 0 {
+			keep[u.lane]--
+			out = false
 		}
-		if left != nil {
+		switch {
+		case out && left == nil:
+			left = append(make([]*unit, 0, len(units)), units[:i]...)
+		case !out && left != nil:
 			left = append(left, u)
 		}
 	}

@@ -73,7 +73,7 @@ func (r Rule) String() string { return r.text }
 // whichever they are given in: what one of them knows may hold what looks like
 // another's.
 func ignored(rules []Rule, f *finding) bool {
-	var but [presetCount]bool
+	var but [presetCount]*preset
 	some := false
 	for i := range rules {
 		switch r := &rules[i]; {
@@ -81,7 +81,7 @@ func ignored(rules []Rule, f *finding) bool {
 		case r.preset == nil && r.path.matches(f.path):
 			return true
 		case r.preset != nil:
-			but[r.preset.order], some = true, true
+			but[r.preset.order], some = r.preset, true
 		}
 	}
 	return some && f.kind == Changed && sameBut(&but, f.a, f.b)

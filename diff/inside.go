@@ -129,7 +129,7 @@ func (p *pair) matchAsked(rest *pool[*unit]) {
 // within lists what was asked within both calls, but for pings.
 func (p *pair) within() (as, bs []*unit) {
 	if p.a != nil && p.b != nil {
-		return withoutPings(p.a.asked), withoutPings(p.b.asked)
+		return withoutPings(p.a.asked, p.b.asked)
 	}
 	return nil, nil // of a call on one side only, all is missing
 }

@@ -90,7 +90,7 @@ func (e *engine) greetings(s *Session) (client, server greeting) {
 		in, out := load(o.initialize.request), load(o.initialize.answer)
 		client = greeting{info: either(in, "clientInfo", "client"), capabilities: either(in, "capabilities", "clientCapabilities"), told: true}
 		server = greeting{info: either(out, "serverInfo", "server"), capabilities: either(out, "capabilities", "serverCapabilities"),
-			instructions: out.Get("instructions"), told: true}
+			instructions: out.Get("instructions"), told: o.initialize.worked()}
 		client.infoRef, server.infoRef = o.initialize.ref, o.initialize.answer.ref
 		client.capabilitiesRef, server.capabilitiesRef = client.infoRef, server.infoRef
 		return client, server
@@ -102,7 +102,7 @@ func (e *engine) greetings(s *Session) (client, server greeting) {
 	if o.discover != nil {
 		out := load(o.discover.answer)
 		server.capabilities, server.instructions, server.versions = out.Get("capabilities"), out.Get("instructions"), out.Get("supportedVersions")
-		server.capabilitiesRef, server.told = o.discover.answer.ref, true
+		server.capabilitiesRef, server.told = o.discover.answer.ref, o.discover.worked()
 	}
 	return client, server
 }
@@ -192,11 +192,27 @@ func (e *engine) compareHandshakes(a, b *unit) {
 		}
 		return
 	}
-	for _, x := range []struct {
+	e.compareHandshake(p)
+	p.restA, p.restB = cancelNotes(a.notes, b.notes)
+	e.compareNotes(p)
+	e.timed.add(p)
+}
+
+// compareHandshake compares the messages of two handshakes, but for what
+// compareGreetings does.
+func (e *engine) compareHandshake(p *pair) {
+	type half struct {
 		in   Place
 		by   tap.Lane
 		a, b payload
-	}{{InRequest, tap.ToServer, a.request, b.request}, {InAnswer, tap.ToClient, a.answer, b.answer}} {
+	}
+	halves := []half{{InRequest, tap.ToServer, p.a.request, p.b.request}}
+	if p.a.worked() && p.b.worked() {
+		halves = append(halves, half{InAnswer, tap.ToClient, p.a.answer, p.b.answer})
+	} else {
+		e.compareAnswer(p)
+	}
+	for _, x := range halves {
 		v, w, ok := e.load(x.a, x.b)
 		if !ok {
 			return
@@ -218,9 +234,6 @@ func (e *engine) compareHandshakes(a, b *unit) {
 			}
 		})
 	}
-	p.restA, p.restB = cancelNotes(a.notes, b.notes)
-	e.compareNotes(p)
-	e.timed.add(p)
 }
 
 // greetingMembers are those that compareGreetings compares.

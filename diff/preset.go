@@ -11,8 +11,9 @@ import (
 type preset struct {
 	order  int // its place among presets
 	name   string
-	stands string // in the place of one; nothing a person writes
-	text   *regexp.Regexp
+	stands string              // in the place of one; nothing a person writes
+	looks  string              // of one within a text: a regular expression
+	text   *regexp.Regexp      // the same, once somebody asks for it
 	number func(s string) bool // nil where no number is one
 }
 
@@ -21,20 +22,20 @@ const presetCount = 3
 var presets = [presetCount]preset{
 	{
 		order: 0, name: "timestamps", stands: "\x00t",
-		text: regexp.MustCompile(`\d{4}-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?)?` +
+		looks: `\d{4}-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?)?` +
 			`|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (?:\d{1,2} )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*(?: \d{1,2})?(?: \d{4})?` +
 			`(?: [0-2]?\d:[0-5]\d:[0-5]\d)?(?: (?:GMT|UTC|[A-Z]{3,4}|[+-]\d{4}))?(?: \d{4})?` +
 			`|\b[0-2]?\d:[0-5]\d:[0-5]\d(?:[.,]\d+)?(?: ?[AaPp][Mm])?` +
-			`|\b1[0-9]{9}(?:[0-9]{3}){0,3}(?:\.\d+)?\b`),
+			`|\b1[0-9]{9}(?:[0-9]{3}){0,3}(?:\.\d+)?\b`,
 		number: isEpoch,
 	},
 	{
 		order: 1, name: "uuids", stands: "\x00u",
-		text: regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`),
+		looks: `(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`,
 	},
 	{
 		order: 2, name: "durations", stands: "\x00d",
-		text: regexp.MustCompile(`\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds?|milliseconds?|minutes?|min|m|h|hours?)\b(?: ?\d+(?:\.\d+)? ?(?:ms|s|m|sec)\b)*`),
+		looks: `\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds?|milliseconds?|minutes?|min|m|h|hours?)\b(?: ?\d+(?:\.\d+)? ?(?:ms|s|m|sec)\b)*`,
 	},
 }
 
@@ -48,10 +49,12 @@ func Presets() []string {
 	return names
 }
 
+// presetNamed returns a preset ready for use, nil if there is none of that name.
 func presetNamed(name string) *preset {
-	for i := range presets {
-		if presets[i].name == name {
-			return &presets[i]
+	for _, p := range presets {
+		if p.name == name {
+			p.text = regexp.MustCompile(p.looks)
+			return &p
 		}
 	}
 	return nil
@@ -59,15 +62,14 @@ func presetNamed(name string) *preset {
 
 // sameBut reports whether two texts, or numbers, are the same but for what some
 // presets are about.
-func sameBut(but *[presetCount]bool, a, b tree.Value) bool {
+func sameBut(but *[presetCount]*preset, a, b tree.Value) bool {
 	if a.Kind() != b.Kind() || a.Kind() != tree.Number && a.Kind() != tree.String {
 		return false
 	}
 	x, y := a.Text(), b.Text()
-	for i := range presets {
-		p := &presets[i]
+	for _, p := range but {
 		switch {
-		case !but[i]:
+		case p == nil:
 		case a.Kind() == tree.String:
 			x, y = p.text.ReplaceAllLiteralString(x, p.stands), p.text.ReplaceAllLiteralString(y, p.stands)
 		case p.number != nil && p.number(string(a.Raw())) && p.number(string(b.Raw())):

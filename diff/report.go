@@ -158,6 +158,10 @@ type Options struct {
 	// Marked compares those calls only of which a message was marked, on either
 	// side.
 	Marked bool
+	// Lost are requests of the first session that the second one had no server for, or
+	// none that answered, each with the reason in words, "" for none. That no answer
+	// is there is [Breaking] then, also where the request itself is missing.
+	Lost map[tap.Ref]string
 	// Slower and Ratio say from when on a call takes another time: from so much
 	// more or less, and from so many times as long. They are [DefaultSlower] and
 	// [DefaultRatio] if they are zero.

@@ -33,6 +33,9 @@ const (
 // schemas compares two JSON Schemas by what they allow (2026-07-28
 // server/tools#tool, JSON Schema 2020-12 and draft-07).
 func (e *engine) schemas(w *where, path tree.Path, a, b tree.Value, dir direction) {
+	if a.Equal(b) && a.Spelled() == b.Spelled() {
+		return // whatever references in them lead to is the same
+	}
 	x := schemer{a: a, b: b, active: map[[2]uint64]bool{}, left: maxSchemas}
 	x.refs = hasRefs(a) || hasRefs(b)
 	x.tell = func(c schemaChange) {
@@ -58,7 +61,7 @@ func (e *engine) schemas(w *where, path tree.Path, a, b tree.Value, dir directio
 		e.report(w, f)
 	}
 	x.compare(path, a, b)
-	if x.left < 0 {
+	if x.left < 0 || x.cut {
 		e.report(w, &finding{class: Behaviour, kind: Changed, path: path, a: a, b: b, what: "it is too intertwined to be compared in full"})
 	}
 }
@@ -91,6 +94,9 @@ type schemer struct {
 	// lead round and round. Left is how many more may be.
 	active map[[2]uint64]bool
 	left   int
+	cut    bool // it was too deep
+	// merged counts the bytes of schemas that were written anew.
+	merged int
 	// inA and inB are the schemas whose keywords are being compared.
 	inA, inB tree.Value
 }
@@ -106,7 +112,7 @@ const (
 // compare compares two schemas, of which one may be absent: that is one that
 // allows anything.
 func (x *schemer) compare(path tree.Path, a, b tree.Value) {
-	a, b = resolve(x.a, a), resolve(x.b, b)
+	a, b = x.whole(x.a, a), x.whole(x.b, b)
 	if a.Equal(b) && (!x.refs || !a.Exists()) {
 		if a.Spelled() != b.Spelled() {
 			x.respelled(path, a, b)
@@ -114,7 +120,11 @@ func (x *schemer) compare(path tree.Path, a, b tree.Value) {
 		return
 	}
 	pair := [2]uint64{a.Hash(), b.Hash()}
-	if x.left--; x.left < 0 || x.active[pair] || len(path) > maxSchemaDepth {
+	if len(path) > maxSchemaDepth {
+		x.cut = true
+		return
+	}
+	if x.left--; x.left < 0 || x.active[pair] {
 		return
 	}
 	x.active[pair] = true
@@ -135,6 +145,9 @@ func (x *schemer) compare(path tree.Path, a, b tree.Value) {
 	}
 	if a.Opaque() || b.Opaque() {
 		x.tell(schemaChange{Changed, unclear, path, a, b, "it is too large to be compared"})
+		return
+	}
+	if x.choices(path, a, b) {
 		return
 	}
 	x.types(path, a, b)

@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"strconv"
+
 	"github.com/mcptap/mcptap/diff/tree"
 )
 
@@ -27,9 +29,10 @@ func init() {
 		"items": {(*schemer).items}, "prefixItems": {(*schemer).items}, "additionalItems": {(*schemer).compare},
 		"unevaluatedItems": {(*schemer).compare}, "contains": {(*schemer).compare},
 		"allOf":   {func(x *schemer, path tree.Path, a, b tree.Value) { x.alternatives(path, a, b, tighter) }},
-		"minimum": {limit(1)}, "exclusiveMinimum": {limit(1)}, "minLength": {limit(1)}, "minItems": {limit(1)}, "minProperties": {limit(1)},
+		"minimum": {limit(1)}, "exclusiveMinimum": {limit(1)}, "minLength": {count0}, "minItems": {count0}, "minProperties": {count0},
 		"maximum": {limit(-1)}, "exclusiveMaximum": {limit(-1)}, "maxLength": {limit(-1)}, "maxItems": {limit(-1)}, "maxProperties": {limit(-1)},
-		"multipleOf": {restriction}, "pattern": {restriction}, "format": {restriction}, "uniqueItems": {unique},
+		"not": {restriction}, "dependentRequired": {restriction}, "dependentSchemas": {restriction}, "dependencies": {restriction},
+		"multipleOf": {multiples}, "pattern": {restriction}, "format": {restriction}, "uniqueItems": {unique},
 	}
 }
 
@@ -41,6 +44,36 @@ func annotation(does effect) func(*schemer, tree.Path, tree.Value, tree.Value) {
 		if !a.Equal(b) {
 			x.tell(schemaChange{kindOfTwo(a, b), does, path, a, b, ""})
 		}
+	}
+}
+
+// count0 compares how many there must be at least, where 0 is no limit.
+func count0(x *schemer, path tree.Path, a, b tree.Value) {
+	if isZero(a) && isZero(b) {
+		return
+	}
+	limit(1)(x, path, a, b)
+}
+
+// isZero reports whether a number is 0, or is not there.
+func isZero(v tree.Value) bool {
+	order, ok := tree.CompareNumbers(v.Raw(), []byte("0"))
+	return !v.Exists() || v.Kind() == tree.Number && ok && order == 0
+}
+
+// multiples compares of what numbers must be multiples.
+func multiples(x *schemer, path tree.Path, a, b tree.Value) {
+	old, errOld := strconv.ParseInt(string(a.Raw()), 10, 64)
+	new, errNew := strconv.ParseInt(string(b.Raw()), 10, 64)
+	switch {
+	case a.Equal(b) || errOld != nil || errNew != nil || old <= 0 || new <= 0:
+		restriction(x, path, a, b)
+	case new%old == 0:
+		x.tell(schemaChange{Changed, tighter, path, a, b, ""})
+	case old%new == 0:
+		x.tell(schemaChange{Changed, looser, path, a, b, ""})
+	default:
+		restriction(x, path, a, b)
 	}
 }
 
@@ -140,7 +173,7 @@ func (x *schemer) properties(path tree.Path, a, b tree.Value) {
 		switch {
 		case !v.Exists():
 			if !required[name] {
-				x.tell(schemaChange{Added, neither, at, v, w, quoted(name) + " is new, and optional"})
+				x.tell(schemaChange{Added, x.addition(), at, v, w, quoted(name) + " is new, and optional"})
 			}
 		case !w.Exists():
 			x.tell(schemaChange{Removed, gone, at, v, w, quoted(name) + " is gone"})
@@ -148,6 +181,14 @@ func (x *schemer) properties(path tree.Path, a, b tree.Value) {
 			x.compare(at, v, w)
 		}
 	})
+}
+
+// addition is what a new property does: where no others were allowed, it allows more.
+func (x *schemer) addition() effect {
+	if other := x.inA.Get("additionalProperties"); other.Kind() == tree.Bool && !other.True() {
+		return looser
+	}
+	return neither
 }
 
 // byName compares schemas by what they are for.
@@ -185,13 +226,13 @@ func (x *schemer) alternatives(path tree.Path, a, b tree.Value, more effect) {
 	la, lb := elements(a), elements(b)
 	left := map[uint64][]int{}
 	for j, w := range lb {
-		h := resolve(x.b, w).Hash()
+		h := x.whole(x.b, w).Hash()
 		left[h] = append(left[h], j)
 	}
 	var restA, restB []int
 	taken := make([]bool, len(lb))
 	for i, v := range la {
-		h := resolve(x.a, v).Hash()
+		h := x.whole(x.a, v).Hash()
 		same := left[h]
 		if len(same) == 0 {
 			restA = append(restA, i)

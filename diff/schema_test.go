@@ -71,6 +71,40 @@ func TestSchemaThatRefersToItself(t *testing.T) {
 	}
 }
 
+// TestMergedSchemaOfAnEnemy has schemas that would have to be written anew without an end,
+// and choices within choices. What cannot be compared in full is told.
+func TestMergedSchemaOfAnEnemy(t *testing.T) {
+	var defs strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&defs, `"d%d":{"description":"%d","properties":{"l":{"$ref":"#/$defs/d%d","title":"l"},"r":{"$ref":"#/$defs/d%d","title":"r"}}},`, i, i, i+1, i+1)
+	}
+	nested := func(leaf string, levels int) string {
+		s := `{"type":"` + leaf + `"}`
+		for i := range levels {
+			s = fmt.Sprintf(`{"anyOf":[%s,{"required":["a%d"]},{"required":["b%d"]}]}`, s, i, i)
+		}
+		return s
+	}
+	wide := func(first string) string {
+		return `{"anyOf":[` + first + strings.Repeat(`,{"properties":{"p":{"anyOf":[{"minLength":1},{"$ref":"#"}]}}}`, 15) + `]}`
+	}
+	for name, c := range map[string]struct{ a, b string }{
+		"beside references": {`{"$ref":"#/$defs/d0","$defs":{` + defs.String() + `"d40":{"type":"string"}}}`, `{"$ref":"#/$defs/d0","$defs":{` + defs.String() + `"d40":{"type":"number"}}}`},
+		"nested choices":    {nested("string", 1500), nested("number", 1500)},
+		"choice or none":    {nested("string", 1500), `{"type":"string","minLength":1}`},
+		"round and round":   {wide(`{"minLength":1}`), `{"properties":{"p":{"minLength":2},"q":{"$ref":"#"}}}`},
+	} {
+		for _, dir := range []direction{intoServer, outOfServer} {
+			if got := schemaVerdict(t, c.a, c.b, dir); !strings.Contains(got, "breaking") && !strings.Contains(got, "behaviour") {
+				t.Errorf("%s: %.200s", name, got)
+			}
+			if got := schemaVerdict(t, c.a, c.a, dir); got != "" {
+				t.Errorf("%s, with itself: %.200s", name, got)
+			}
+		}
+	}
+}
+
 // TestSchemaOfAnEnemy takes little time though written out it would be endless.
 func TestSchemaOfAnEnemy(t *testing.T) {
 	var defs strings.Builder

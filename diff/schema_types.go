@@ -186,23 +186,6 @@ func hashes(all []tree.Value) map[uint64]bool {
 	return set
 }
 
-// resolve follows a reference within a schema to where it leads. One that leads
-// out of it, or round and round, stays as it is.
-func resolve(root, v tree.Value) tree.Value {
-	for range maxRefs {
-		ref := v.Get("$ref")
-		if ref.Kind() != tree.String {
-			return v
-		}
-		to := pointer(root, ref.Text())
-		if !to.Exists() {
-			return v
-		}
-		v = to
-	}
-	return v
-}
-
 // pointer finds what a JSON pointer in a fragment leads to.
 func pointer(root tree.Value, ref string) tree.Value {
 	text, ok := strings.CutPrefix(ref, "#")

@@ -29,20 +29,22 @@ type Session struct {
 	// invalid counts the frames that are no message; rest is where among loose
 	// the one stands that all beyond maxInvalid count as.
 	invalid, rest int
-	// inExchange are the calls of each HTTP exchange that is open.
-	inExchange map[uint64][]*unit
-	headers    headers
-	first      map[string]uint64
-	opening    opening
-	levels     map[string]*unit  // the first request that asks for logs of a level
-	words      map[string]string // methods, names and what is said of calls, each once
-	asked      uint64            // the frame of the client's latest request
-	open       int               // calls of the client that are not over
-	large      int               // messages that are too large to be read
-	frames     uint64
-	lacking    string
-	last       time.Duration
-	ended      bool
+	// exchanges are those of HTTP that are open, traffic what became of those that
+	// brought no call, by their kind.
+	exchanges map[uint64]*exchange
+	traffic   map[string]*traffic
+	headers   headers
+	first     map[string]uint64
+	opening   opening
+	levels    map[string]*unit  // the first request that asks for logs of a level
+	words     map[string]string // methods, names and what is said of calls, each once
+	asked     uint64            // the frame of the client's latest request
+	open      int               // calls of the client that are not over
+	large     int               // messages that are too large to be read
+	frames    uint64
+	lacking   string
+	last      time.Duration
+	ended     bool
 
 	reader tree.Reader
 	held   tap.Frame // the frame that was loaded last
@@ -53,7 +55,7 @@ type Session struct {
 // each frame that is added, and is called by [Compare] alone.
 func NewSession(name string, load Loader) *Session {
 	return &Session{
-		name: name, load: load, byRef: map[tap.Ref]*unit{}, inExchange: map[uint64][]*unit{},
+		name: name, load: load, byRef: map[tap.Ref]*unit{}, exchanges: map[uint64]*exchange{}, traffic: map[string]*traffic{},
 		first: map[string]uint64{}, words: map[string]string{}, headers: headers{},
 		levels: map[string]*unit{},
 	}
@@ -107,7 +109,7 @@ func (s *Session) End() {
 	}
 	s.tracker = tap.Tracker{}
 	s.join()
-	s.byRef, s.inExchange, s.ended = nil, nil, true
+	s.byRef, s.exchanges, s.ended = nil, nil, true
 	for i, u := range s.units {
 		u.order = i
 	}

@@ -11,6 +11,7 @@ import (
 // and a call with the one that repeats it when the user has done what its error
 // asked for. It also takes the opening out of the list.
 func (s *Session) join() {
+	s.opening.settle()
 	for _, u := range []*unit{s.opening.initialize, s.opening.discover} {
 		if u != nil {
 			u.joined = true

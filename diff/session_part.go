@@ -64,8 +64,21 @@ func (s *Session) begin(a *arrived) {
 // carried notes which HTTP exchange a call is asked in, if any.
 func (s *Session) carried(u *unit) {
 	if u.exchange != 0 {
-		s.inExchange[u.exchange] = append(s.inExchange[u.exchange], u)
+		x := s.exchange(u.exchange)
+		x.calls = append(x.calls, u)
 	}
+}
+
+// carriedNote notes in which HTTP exchange the client says what is no call, if any.
+func (s *Session) carriedNote(a *arrived) {
+	if a.p.Exchange == 0 || a.p.Lane != tap.ToServer || a.m.Kind == tap.Invalid {
+		return
+	}
+	kind := "the POST of an answer"
+	if a.m.Kind == tap.Notification {
+		kind = "the POST of " + bounded(a.m.Method)
+	}
+	s.exchange(a.p.Exchange).kind = kind
 }
 
 // maxLevels bounds the levels of log messages that are remembered.
@@ -248,6 +261,7 @@ func (s *Session) note(a *arrived, u *unit) {
 	n := note{lane: a.p.Lane, kind: a.m.Kind, role: a.p.Role, method: s.word(a.p.Method), late: a.p.Late, guess: a.p.Guess}
 	var v tree.Value
 	n.payload, v = s.payload(a, p, n.method)
+	s.carriedNote(a)
 	if a.m.Kind == tap.Invalid {
 		n.value = tree.HashString(string(a.f.Raw))
 		n.spelled = n.value
@@ -311,6 +325,7 @@ func (s *Session) settle(c *tap.Call) {
 	}
 	u.status = c.Status
 	u.probe = c.Notes&tap.NoteProbe != 0
+	u.refused, u.hungUp, u.brokenOff = c.Notes&tap.NoteRefused != 0, c.Notes&tap.NoteHungUp != 0, c.Notes&tap.NoteStreamEnded != 0
 	if !c.Status.Settled() {
 		return
 	}

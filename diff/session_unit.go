@@ -87,6 +87,9 @@ type unit struct {
 	// the status of its own says nothing of it.
 	elsewhere bool
 	http      int // its status
+	// refused says that the status alone is the answer, hungUp that the client
+	// cancelled it by closing its stream, brokenOff that its exchange ended otherwise.
+	refused, hungUp, brokenOff bool
 	// own is how long the side that was asked took, without the time that it
 	// waited for the other: since and waits are for counting that.
 	at, end, own, since time.Duration

@@ -127,6 +127,8 @@ func (d *Difference) clause() (who, what string) {
 		return d.Path, what
 	case d.Kind == Slower || d.Kind == Faster:
 		what = fmt.Sprintf("%s, %s instead of %s", d.Kind, rounded(d.NewTime), rounded(d.OldTime))
+	case d.What == neverPlayed:
+		what = "never played"
 	case d.In == InCall && d.Kind == Removed && d.A == d.CallA:
 		what = "not asked any more"
 	case d.In == InCall && d.Kind == Added && d.B == d.CallB:

@@ -1,6 +1,10 @@
 package tree
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
 
 // A Pair says that one element of each of two lists belongs together.
 type Pair struct{ A, B int }
@@ -20,9 +24,18 @@ const (
 // both, as far as they stand in one order (patience diff), and so on between
 // those. Pairs ascend on both sides.
 func Align(a, b []uint64) []Pair {
-	x := aligner{a: a, b: b, toB: make([]int32, len(a))}
+	var x aligner
+	return x.align(a, b, nil)
+}
+
+// align is [Align] with memory that is used again, also that of the pairs.
+func (x *aligner) align(a, b []uint64, pairs []Pair) []Pair {
+	x.a, x.b, x.count, x.toB = a, b, 0, resized(x.toB, len(a))
+	clear(x.toB)
 	x.stretch(span{0, len(a), 0, len(b)}, 0)
-	pairs := make([]Pair, 0, x.count)
+	if pairs = pairs[:0]; cap(pairs) <= x.count {
+		pairs = make([]Pair, 0, x.count+1)
+	}
 	for i, j := range x.toB {
 		if j > 0 {
 			pairs = append(pairs, Pair{i, int(j) - 1})
@@ -35,10 +48,10 @@ type aligner struct {
 	a, b []uint64
 	// toB is the place of each element in b, plus one; 0 if it has none. Count is
 	// how many have one.
-	toB   []int32
-	count int
-	index table
-	slots []*tableEntry
+	toB     []int32
+	count   int
+	matcher matcher
+	lengths []uint16
 }
 
 func (x *aligner) pair(i, j int) {
@@ -77,9 +90,9 @@ func (x *aligner) stretch(s span, level int) {
 	case x.few(s):
 		return
 	}
-	anchors := ascending(x.unique(s))
+	anchors := ascending(x.paired(s, true))
 	if len(anchors) == 0 || level == alignLevels {
-		x.all(ascending(x.counted(s)))
+		x.all(ascending(x.paired(s, false)))
 		return
 	}
 	x.all(anchors)
@@ -89,46 +102,19 @@ func (x *aligner) stretch(s span, level int) {
 	}
 }
 
-// unique pairs the elements that occur once on both sides of a span, in the
-// order of the first.
-func (x *aligner) unique(s span) (pairs []Pair) {
-	x.index.reset(s.aEnd - s.a)
-	x.slots = x.slots[:0]
-	for i := s.a; i < s.aEnd; i++ {
-		e := x.index.entry(x.a[i])
-		e.a = min(e.a+1, 2)
-		x.slots = append(x.slots, e)
-	}
-	for j := s.b; j < s.bEnd; j++ {
-		if e := x.index.find(x.b[j]); e != nil {
-			e.b = min(e.b+1, 2)
-			e.at = int32(j)
+// paired pairs equal elements of a span, see matcher, in the order of the first.
+func (x *aligner) paired(s span, once bool) (pairs []Pair) {
+	toB := x.matcher.match(x.a[s.a:s.aEnd], x.b[s.b:s.bEnd], once)
+	n := 0
+	for _, j := range toB {
+		if j >= 0 {
+			n++
 		}
 	}
-	for i, e := range x.slots {
-		if e.a == 1 && e.b == 1 {
-			pairs = append(pairs, Pair{s.a + i, int(e.at)})
-		}
-	}
-	return pairs
-}
-
-// counted pairs the first of equal elements with the first, the second with the
-// second, and so on.
-func (x *aligner) counted(s span) (pairs []Pair) {
-	n := s.bEnd - s.b
-	x.index.reset(n)
-	// later links each element with the next equal one.
-	later := make([]int32, n)
-	for j := n - 1; j >= 0; j-- {
-		e := x.index.entry(x.b[s.b+j])
-		later[j], e.at = e.at, int32(j)+1
-	}
-	for i := s.a; i < s.aEnd; i++ {
-		if e := x.index.find(x.a[i]); e != nil && e.at > 0 {
-			j := int(e.at) - 1
-			pairs = append(pairs, Pair{i, s.b + j})
-			e.at = later[j]
+	pairs = make([]Pair, 0, n+1)
+	for i, j := range toB {
+		if j >= 0 {
+			pairs = append(pairs, Pair{s.a + i, s.b + int(j)})
 		}
 	}
 	return pairs
@@ -137,6 +123,9 @@ func (x *aligner) counted(s span) (pairs []Pair) {
 // ascending returns the longest part of pairs, which ascend in A, that ascends
 // in B too.
 func ascending(pairs []Pair) []Pair {
+	if slices.IsSortedFunc(pairs, func(p, q Pair) int { return cmp.Compare(p.B, q.B) }) {
+		return pairs
+	}
 	tails := make([]int32, 0, len(pairs)) // the pair that ends the best run of each length
 	before := make([]int32, len(pairs))
 	for i, p := range pairs {
@@ -154,9 +143,6 @@ func ascending(pairs []Pair) []Pair {
 			tails[k] = int32(i)
 		}
 	}
-	if len(tails) == 0 {
-		return nil
-	}
 	best := make([]Pair, len(tails))
 	for i, k := tails[len(tails)-1], len(best)-1; i >= 0; i, k = before[i], k-1 {
 		best[k] = pairs[i]
@@ -169,7 +155,9 @@ func ascending(pairs []Pair) []Pair {
 func (x *aligner) exact(s span) {
 	n, m := s.aEnd-s.a, s.bEnd-s.b
 	width := m + 1
-	length := make([]uint16, (n+1)*width)
+	x.lengths = resized(x.lengths, (n+1)*width)
+	length := x.lengths
+	clear(length)
 	for i := n - 1; i >= 0; i-- {
 		for j := m - 1; j >= 0; j-- {
 			if x.a[s.a+i] == x.b[s.b+j] {

@@ -62,9 +62,14 @@ type comparer struct {
 	change Change
 	inside int // how many strings around are read as JSON
 	over   bool
-	// The children of the arrays and objects on the way.
+	// The children of the arrays and objects on the way, and what becomes of them.
 	scratch []Value
-	hashes  []uint64
+	places  []int
+	taken   []bool
+	// What aligning one array takes, before its elements are compared.
+	aligner       aligner
+	hashes, ids   []uint64
+	pairs, within []Pair
 }
 
 // told tells of a change at the path.
@@ -84,6 +89,46 @@ func (c *comparer) at(s Step, do func()) {
 }
 
 func (c *comparer) compare(a, b Value) {
+	depth := len(c.path)
+	a, b = c.descend(a, b)
+	c.values(a, b)
+	c.path = c.path[:depth]
+}
+
+// descend goes down as long as there is one way only: thousands of levels with a single
+// child each are no reason for as many calls within one another.
+func (c *comparer) descend(a, b Value) (Value, Value) {
+	for !c.over && a.single() && b.single() && a.Kind() == b.Kind() && !a.Equal(b) {
+		x, y := a.only(), b.only()
+		if x.Kind() != y.Kind() || x.node().name != y.node().name || x.Kind() != Array && x.Kind() != Object ||
+			x.Kind() == Object && a.Kind() == Array { // which may be another one by its name
+			break
+		}
+		step := Step{Kind: Element}
+		if a.Kind() == Object {
+			step = To(x.Name())
+		}
+		c.path = append(c.path, step)
+		a, b = x, y
+	}
+	return a, b
+}
+
+// single reports whether an array or an object has one child alone.
+func (v Value) single() bool {
+	return v.doc != nil && v.node().n == 1 && !v.node().opaque && v.node().kind >= Array
+}
+
+// only is the child of one that has no other.
+func (v Value) only() Value {
+	for child := range v.Children() {
+		return child
+	}
+	return Value{}
+}
+
+// values compares two values.
+func (c *comparer) values(a, b Value) {
 	switch {
 	case c.over:
 	case !a.Exists() && !b.Exists():

@@ -1,12 +1,16 @@
 package tree
 
+import "slices"
+
 // arrays compares two arrays that differ. What is the same is aligned; what is
 // left between is paired by what it calls itself, else by its place.
 func (c *comparer) arrays(a, b Value) {
-	first := len(c.scratch)
-	la := c.children(a)
-	lb := c.children(b)
-	ops := arrayOps{a: la, b: lb, toB: make([]int, len(la)), takenB: make([]bool, len(lb))}
+	first, firstPlace, firstTaken := len(c.scratch), len(c.places), len(c.taken)
+	c.scratch = slices.Grow(c.scratch, a.Len()+b.Len())
+	la, lb := c.children(a), c.children(b)
+	ops := arrayOps{a: la, b: lb}
+	ops.toB, c.places = pushed(c.places, len(la))
+	ops.takenB, c.taken = pushed(c.taken, len(lb))
 	ops.align(c)
 	for i, x := range la {
 		if c.over {
@@ -26,10 +30,21 @@ func (c *comparer) arrays(a, b Value) {
 	}
 	for j, y := range lb {
 		if !ops.takenB[j] && !c.over {
-			c.at(Step{Kind: Element, Index: j}, func() { c.told(Added, Value{}, y) })
+			c.path = append(c.path, Step{Kind: Element, Index: j})
+			c.told(Added, Value{}, y)
+			c.path = c.path[:len(c.path)-1]
 		}
 	}
-	c.scratch = c.scratch[:first]
+	c.scratch, c.places, c.taken = c.scratch[:first], c.places[:firstPlace], c.taken[:firstTaken]
+}
+
+// pushed makes room for n more on a stack, and empties it.
+func pushed[T any](stack []T, n int) (list, grown []T) {
+	first := len(stack)
+	stack = slices.Grow(stack, n)[:first+n]
+	list = stack[first : first+n : first+n]
+	clear(list)
+	return list, stack
 }
 
 func (c *comparer) moved(x, y Value, to int) {
@@ -60,23 +75,24 @@ func (o *arrayOps) align(c *comparer) {
 		o.toB[i] = gone
 	}
 	var left span
-	pairs := Align(c.hashesOf(o.a, o.b))
-	for _, p := range append(pairs, Pair{len(o.a), len(o.b)}) {
+	ha, hb := c.hashesOf(o.a, o.b)
+	c.pairs = append(c.aligner.align(ha, hb, c.pairs), Pair{len(o.a), len(o.b)})
+	for _, p := range c.pairs {
 		left.aEnd, left.bEnd = p.A, p.B
-		o.between(left)
+		o.between(c, left)
 		if p.A < len(o.a) {
 			o.pair(p.A, p.B)
 		}
 		left.a, left.b = p.A+1, p.B+1
 	}
-	o.findMoved()
+	o.findMoved(c)
 }
 
 func (o *arrayOps) pair(i, j int) { o.toB[i], o.takenB[j] = j, true }
 
 // hashesOf lists the hashes of two lists.
 func (c *comparer) hashesOf(a, b []Value) (ha, hb []uint64) {
-	c.hashes = c.hashes[:0]
+	c.hashes = slices.Grow(c.hashes[:0], len(a)+len(b))
 	for i := range a {
 		c.hashes = append(c.hashes, a[i].Hash())
 	}
@@ -87,13 +103,14 @@ func (c *comparer) hashesOf(a, b []Value) (ha, hb []uint64) {
 }
 
 // between pairs what stands between two elements that are the same.
-func (o *arrayOps) between(s span) {
+func (o *arrayOps) between(c *comparer, s span) {
 	n, m := s.aEnd-s.a, s.bEnd-s.b
 	if n == 0 || m == 0 {
 		return
 	}
-	ha, named := identities(o.a[s.a:s.aEnd])
-	hb, namedB := identities(o.b[s.b:s.bEnd])
+	c.ids = resized(c.ids, n+m)
+	ha, hb := c.ids[:n:n], c.ids[n:]
+	named, namedB := identities(o.a[s.a:s.aEnd], ha), identities(o.b[s.b:s.bEnd], hb)
 	if n == m && !named && !namedB {
 		for k := range n {
 			o.pairLike(s.a+k, s.b+k)
@@ -101,7 +118,8 @@ func (o *arrayOps) between(s span) {
 		return
 	}
 	at, bt := 0, 0
-	for _, p := range append(Align(ha, hb), Pair{n, m}) {
+	c.within = append(c.aligner.align(ha, hb, c.within), Pair{n, m})
+	for _, p := range c.within {
 		for at < p.A && bt < p.B {
 			o.pairLike(s.a+at, s.b+bt)
 			at++
@@ -139,9 +157,8 @@ func sameInPart(x, y Value) bool {
 }
 
 // identities are what elements call themselves. Where they do not, it is what
-// members they have, or what kind they are. Named reports whether any does.
-func identities(all []Value) (ids []uint64, named bool) {
-	ids = make([]uint64, len(all))
+// members they have, or what kind they are. It reports whether any does.
+func identities(all []Value, ids []uint64) (named bool) {
 	for i, v := range all {
 		if ids[i] = identity(v); ids[i] != 0 {
 			named = true
@@ -154,7 +171,7 @@ func identities(all []Value) (ids []uint64, named bool) {
 			}
 		}
 	}
-	return ids, named
+	return named
 }
 
 // identity is the hash of the member by which an object is usually known, 0 if
@@ -181,34 +198,39 @@ func identity(v Value) uint64 {
 var identityNames = [...]string{"name", "id", "uri", "uriTemplate", "key"}
 
 // findMoved finds elements that are gone in one place and new in another.
-func (o *arrayOps) findMoved() {
-	var added table
-	count := 0
+func (o *arrayOps) findMoved(c *comparer) {
+	c.hashes = c.hashes[:0] // there is room for all of both
+	for i := range o.a {
+		if o.toB[i] == gone {
+			c.hashes = append(c.hashes, o.a[i].Hash())
+		}
+	}
+	n, m := len(c.hashes), 0
 	for j := range o.b {
 		if !o.takenB[j] {
-			count++
+			c.hashes = append(c.hashes, o.b[j].Hash())
+			m++
 		}
 	}
-	if count == 0 {
+	if n == 0 || m == 0 {
 		return
 	}
-	added.reset(count)
-	later := make([]int32, len(o.b))
-	for j := len(o.b) - 1; j >= 0; j-- {
+	places := make([]int32, 0, m)
+	for j := range o.b {
 		if !o.takenB[j] {
-			e := added.entry(o.b[j].Hash())
-			later[j], e.at = e.at, int32(j)+1
+			places = append(places, int32(j))
 		}
 	}
-	for i, x := range o.a {
+	toB := c.aligner.matcher.match(c.hashes[:n:n], c.hashes[n:], false)
+	for i := range o.a {
 		if o.toB[i] != gone {
 			continue
 		}
-		if e := added.find(x.Hash()); e != nil && e.at > 0 {
-			j := int(e.at) - 1
-			e.at = later[j]
+		if at := toB[0]; at >= 0 {
+			j := int(places[at])
 			o.takenB[j] = true
 			o.toB[i] = -j - movedBase
 		}
+		toB = toB[1:]
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 const (
@@ -159,6 +160,9 @@ func (p *parser) value(depth int, kept bool) sums {
 	n := node{from: uint32(p.i)}
 	at := len(p.nodes)
 	if kept {
+		if at == cap(p.nodes) {
+			p.grow()
+		}
 		p.nodes = append(p.nodes, n)
 	}
 	switch c := p.peek(); {
@@ -184,6 +188,15 @@ func (p *parser) value(depth int, kept bool) sums {
 		p.nodes[at] = n
 	}
 	return n.sums
+}
+
+// grow makes room for as many nodes as there will be if the rest of the text is as
+// dense as what was read, up to eight times of what there are.
+func (p *parser) grow() {
+	n := len(p.nodes)
+	more := n * (len(p.raw) - p.i) / (p.i + 1)
+	more += more/8 + 8
+	p.nodes = slices.Grow(p.nodes, min(max(more, n/4), 7*n, p.limit+1))
 }
 
 // inside says whether the children of a value at a depth are kept. Those of an

@@ -120,12 +120,30 @@ var unescape = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
+// nextEscape is where the next escape of a text begins, -1 if there is none. JSON in a
+// string has one every few bytes, where to search is slower than to look.
+func nextEscape(body []byte) int {
+	const near = 16
+	for i := range body[:min(len(body), near)] {
+		if body[i] == '\\' {
+			return i
+		}
+	}
+	if len(body) <= near {
+		return -1
+	}
+	if i := bytes.IndexByte(body[near:], '\\'); i >= 0 {
+		return near + i
+	}
+	return -1
+}
+
 // appendUnescaped appends what the inside of a string says, whose escapes have
 // been checked. A lone surrogate stays one, as three bytes that are no UTF-8, so
 // that it differs from U+FFFD.
 func appendUnescaped(dst, body []byte) []byte {
 	for {
-		i := bytes.IndexByte(body, '\\')
+		i := nextEscape(body)
 		if i < 0 {
 			return append(dst, body...)
 		}

@@ -30,8 +30,8 @@ func (t *table) reset(n int) {
 	t.mask = uint64(size - 1)
 }
 
-// find returns the entry of a key, nil if there is none. It is valid until the
-// next reset.
+// find returns the entry of a key, nil if there is none. It is valid until the next
+// reset.
 func (t *table) find(key uint64) *tableEntry {
 	for i := key & t.mask; ; i = (i + 1) & t.mask {
 		switch e := &t.entries[i]; {
@@ -43,16 +43,17 @@ func (t *table) find(key uint64) *tableEntry {
 	}
 }
 
-// entry returns the entry of a key, which it makes if there is none.
-func (t *table) entry(key uint64) *tableEntry {
+// slot returns the place of the entry of a key, which it makes if there is none. It is
+// valid until the next reset.
+func (t *table) slot(key uint64) uint32 {
 	for i := key & t.mask; ; i = (i + 1) & t.mask {
 		switch e := &t.entries[i]; {
 		case !e.taken:
 			*e = tableEntry{key: key, taken: true}
 			t.used = append(t.used, uint32(i))
-			return e
+			return uint32(i)
 		case e.key == key:
-			return e
+			return uint32(i)
 		}
 	}
 }

@@ -137,6 +137,15 @@ func (v Value) Name() string {
 	return unquote(v.doc.raw[n.nameFrom:n.nameTo])
 }
 
+// RawName is the name of a member as it stands, quotes included, nil for anything else.
+func (v Value) RawName() []byte {
+	if v.doc == nil {
+		return nil
+	}
+	n := v.node()
+	return v.doc.raw[n.nameFrom:n.nameTo]
+}
+
 // Children yields the elements of an array, or the members of an object in the
 // order in which they stand.
 func (v Value) Children() iter.Seq[Value] {

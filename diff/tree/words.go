@@ -19,7 +19,8 @@ const (
 // both. It takes what the exact way may cost off the budget; where there is not
 // enough left, a quicker way does, that may find less in common.
 func words(a, b string, budget *int) (old, new []Piece) {
-	ta, tb := tokens(a), tokens(b)
+	from, end := ends(a, b)
+	ta, tb := tokensWithin(a, from, end), tokensWithin(b, from, end)
 	head := 0
 	for head < len(ta) && head < len(tb) && ta[head] == tb[head] {
 		head++
@@ -48,6 +49,44 @@ func words(a, b string, budget *int) (old, new []Piece) {
 		l.same[head+p.A], r.same[head+p.B] = true, true
 	}
 	return l.pieces(), r.pieces()
+}
+
+// longLine is from how many bytes on what two lines begin and end with is passed over
+// before they are cut into words.
+const longLine = 4 << 10
+
+// ends returns how many bytes two long lines have in common at their beginnings and at
+// their ends, each up to a space.
+func ends(a, b string) (from, end int) {
+	most := min(len(a), len(b))
+	if most < longLine {
+		return 0, 0
+	}
+	for from < most && a[from] == b[from] {
+		from++
+	}
+	for from > 0 && a[from-1] != ' ' {
+		from--
+	}
+	for end < most-from && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	for end > 0 && a[len(a)-end] != ' ' {
+		end--
+	}
+	return from, end
+}
+
+// tokensWithin is tokens for a line whose beginning and end are one each.
+func tokensWithin(s string, from, end int) []string {
+	all := tokens(s[from : len(s)-end])
+	if from > 0 {
+		all = append([]string{s[:from]}, all...)
+	}
+	if end > 0 {
+		all = append(all, s[len(s)-end:])
+	}
+	return all
 }
 
 // exactWords finds what two short lists of words have in common.

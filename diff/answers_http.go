@@ -1,0 +1,158 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// What HTTP tells of calls that have no answer, and of the exchanges that bring none.
+
+// unanswered tells of a call that has an answer on one side only.
+func (e *engine) unanswered(w *where, p *pair) {
+	if p.a.embedded || p.b.embedded {
+		if p.a.embedded != p.b.embedded || p.a.request.part != p.b.request.part {
+			return // what a user was sent to do is not answered in 2025-11-25
+		}
+	}
+	f := &finding{class: Breaking, kind: Removed, what: "it is not answered"}
+	answered, other := p.a, p.b
+	if p.b.answered() {
+		f.class, f.kind, f.what = Behaviour, Added, "it is answered"
+		answered, other = p.b, p.a
+	} else if how := other.ending(); how != "" {
+		f.what = "it is " + how
+	}
+	why, lost := e.opt.Lost[p.a.ref]
+	switch {
+	case lost && f.kind == Removed && p.up == nil:
+		f.reason = why
+	case e.goodbye(answered, p):
+		return
+	case f.kind == Removed && other.refused && !answered.worked():
+		f.class, f.what = Behaviour, "it fails in another way: it is "+other.ending()
+	case other.status == tap.CallCancelled:
+		if f.kind == Removed {
+			f.class, f.what = Behaviour, "it was cancelled and not answered"
+		}
+	case p.one().method == "subscriptions/listen" || p.up != nil:
+		f.class = Behaviour
+	}
+	w.part = answered.answer.part
+	f.path = tree.Path{tree.To(w.part.String())}
+	s, v := e.a, &f.a
+	if f.kind == Added {
+		s, v = e.b, &f.b
+	}
+	if *v, e.err = s.value(answered.answer); e.err == nil {
+		e.report(w, f)
+	}
+}
+
+// goodbye reports whether the answer to a subscription on HTTP is the last thing that
+// happened: a client ends it by leaving, and whether the server still says that it is
+// over is chance (2026-07-28 basic/patterns/subscriptions).
+func (e *engine) goodbye(answered *unit, p *pair) bool {
+	s := e.a
+	if answered == p.b {
+		s = e.b
+	}
+	return answered.method == "subscriptions/listen" && answered.worked() &&
+		(p.a.exchange != 0 || p.b.exchange != 0) && answered.answer.ref.Seq > s.asked
+}
+
+// ending says how a call ended that was not answered, "" if nothing tells.
+func (u *unit) ending() string {
+	switch {
+	case u.refused:
+		return "refused with HTTP " + strconv.Itoa(u.http)
+	case u.hungUp || u.cancel != nil:
+		return "cancelled"
+	case u.brokenOff:
+		return "broken off"
+	}
+	return ""
+}
+
+// lostOtherwise tells of a call that neither side answers, each in a way of its own.
+// Where both were refused their statuses are compared, and that one was cancelled is
+// told of by itself.
+func (e *engine) lostOtherwise(w *where, p *pair) {
+	old, new := p.a.ending(), p.b.ending()
+	if p.a.refused == p.b.refused || old == "cancelled" || new == "cancelled" {
+		return
+	}
+	if old == "" {
+		old = "without an answer"
+	}
+	if new == "" {
+		new = "without an answer"
+	}
+	e.report(w, &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To("http"), tree.To("status")},
+		what: "it is " + new + " instead of " + old})
+}
+
+// compareHTTP compares the HTTP status of the answers, where both sides have
+// one.
+func (e *engine) compareHTTP(p *pair) {
+	a, b := p.a.http, p.b.http
+	if a == b || a == 0 || b == 0 || p.a.elsewhere || p.b.elsewhere || p.a.answered() != p.b.answered() {
+		return
+	}
+	f := &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To("http"), tree.To("status")},
+		what: "the HTTP status is " + strconv.Itoa(b) + " instead of " + strconv.Itoa(a)}
+	if e.cross && p.a.answerKind == tap.ErrorResponse && p.b.answerKind == tap.ErrorResponse {
+		f.class, f.same = Expected, true
+		f.reason = "2026-07-28 gives errors a status of their own"
+		f.page = "2026-07-28/basic/transports/streamable-http"
+	}
+	e.report(p.of(InAnswer, tap.ToClient, p.a.answer.ref, p.b.answer.ref), f)
+}
+
+// compareTraffic compares what became of exchanges that bring no call, where both
+// sides have some of a kind: how many there are is a matter of time. A client must
+// cope with a server that has no stream of its own and ends no sessions (2025-11-25
+// basic/transports).
+func (e *engine) compareTraffic() {
+	for _, kind := range sortedKeys(e.a.traffic) {
+		b := e.b.traffic[kind]
+		if b == nil {
+			continue
+		}
+		a := e.a.traffic[kind]
+		for _, status := range refusals(b) {
+			if _, both := a.first[status]; !both {
+				f := &finding{class: Breaking, kind: Added, what: fmt.Sprintf("%s is refused with HTTP %d", kind, status)}
+				if status == 405 {
+					f.class = Behaviour
+				}
+				e.refusal(f, tap.Ref{}, b.first[status])
+			}
+		}
+		for _, status := range refusals(a) {
+			if _, both := b.first[status]; !both {
+				e.refusal(&finding{class: Behaviour, kind: Removed, what: fmt.Sprintf("%s is not refused with HTTP %d any more", kind, status)},
+					a.first[status], tap.Ref{})
+			}
+		}
+	}
+}
+
+func (e *engine) refusal(f *finding, a, b tap.Ref) {
+	f.path = tree.Path{tree.To("http"), tree.To("status")}
+	e.report(&where{in: InSession, by: tap.ToClient, refA: a, refB: b}, f)
+}
+
+// refusals are the statuses that are one, in order.
+func refusals(t *traffic) (all []int) {
+	for status := range t.first {
+		if status >= 400 {
+			all = append(all, status)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

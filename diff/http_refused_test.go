@@ -1,0 +1,167 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// exchanged writes a session over HTTP, an exchange a line: what the client sends,
+// and what becomes of it, a status with a body or without, "broken" or "left".
+//
+//	POST {…} 200 {…}
+//	GET 405
+func exchanged(t *testing.T, rev string, lines ...string) []tap.Frame {
+	t.Helper()
+	c := &carrier{}
+	if rev == "2025-11-25" {
+		lines = append([]string{
+			`POST {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` +
+				` 200 {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`,
+		}, lines...)
+	}
+	for i, l := range lines {
+		words := strings.Fields(l)
+		c.last = uint64(i + 1)
+		c.event(c.last, tap.Event{Name: tap.EventRequest, Method: words[0], Target: "/mcp"})
+		words = words[1:]
+		if words[0][0] == '{' {
+			c.frame(c.last, tap.ToServer, tap.FormBody, []byte(words[0]))
+			words = words[1:]
+		}
+		end := tap.Event{Name: tap.EventEnd, By: "server"}
+		switch status, err := strconv.Atoi(words[0]); {
+		case err == nil:
+			c.event(c.last, tap.Event{Name: tap.EventResponse, Status: status, By: "server"})
+			if len(words) > 1 {
+				c.frame(c.last, tap.ToClient, tap.FormBody, []byte(words[1]))
+			}
+		case words[0] == "left":
+			c.event(c.last, tap.Event{Name: tap.EventResponse, Status: 200})
+			end.By = "client"
+		case words[0] != "broken":
+			t.Fatalf("unknown word %q", words[0])
+		}
+		c.event(c.last, end)
+	}
+	return c.frames
+}
+
+// TestRefusedOverHTTP compares what HTTP alone tells: statuses without a message, and
+// exchanges that end with none.
+func TestRefusedOverHTTP(t *testing.T) {
+	const call = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}} `
+	const modern = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}} `
+	const works = `200 {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
+	const complete = `200 {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}`
+	const fails = `404 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`
+	const note = `POST {"jsonrpc":"2.0","method":"notifications/initialized"} `
+	const answer = `POST {"jsonrpc":"2.0","id":9,"result":{}} `
+	for _, c := range []struct{ name, a, b, want, back string }{
+		{"a token is wanted now", call + works, call + "401", "breaking removed answer result | it is refused with HTTP 401", "behaviour added answer result | it is answered"},
+		{"the session is dead", call + works, call + "404", "breaking removed answer result | it is refused with HTTP 404", "behaviour added answer result | it is answered"},
+		{"refused with another status", call + "401", call + "403", "behaviour changed answer http.status | the HTTP status is 403 instead of 401", "behaviour changed answer http.status | the HTTP status is 401 instead of 403"},
+		{"refused with the same", call + "401", call + "401", "", ""},
+		{"an error before and no body now", call + fails, call + "404", "behaviour removed answer error | it fails in another way: it is refused with HTTP 404", "behaviour added answer error | it is answered"},
+		{"broken off", modern + complete, modern + "broken", "breaking removed answer result | it is broken off", "behaviour added answer result | it is answered"},
+		{"broken off with both", modern + "broken", modern + "broken", "", ""},
+		{"refused instead of broken off", modern + "broken", modern + "500", "behaviour changed answer http.status | it is refused with HTTP 500 instead of broken off", "behaviour changed answer http.status | it is broken off instead of refused with HTTP 500"},
+		{"the client left", modern + complete, modern + "left", "behaviour removed answer result | it was cancelled and not answered; behaviour added call | it is cancelled", "behaviour added answer result | it is answered; behaviour removed call | it is not cancelled"},
+		{"no stream any more", "GET 200", "GET 405", "behaviour added session http.status | the GET of a stream is refused with HTTP 405", "behaviour removed session http.status | the GET of a stream is not refused with HTTP 405 any more"},
+		{"a stream for those who have a token", "GET 200", "GET 401", "breaking added session http.status | the GET of a stream is refused with HTTP 401", "behaviour removed session http.status | the GET of a stream is not refused with HTTP 401 any more"},
+		{"one of two streams", "GET 200|GET 405", "GET 405|GET 200", "", ""},
+		{"a stream on one side", "GET 405", call + works, "behaviour added call params | only the second session has it", "behaviour removed call params | only the first session has it"},
+		{"sessions cannot be ended", "DELETE 204", "DELETE 405", "behaviour added session http.status | the DELETE of the session is refused with HTTP 405", "behaviour removed session http.status | the DELETE of the session is not refused with HTTP 405 any more"},
+		{"ended with another status", "DELETE 204", "DELETE 200", "", ""},
+		{"a notification is refused", note + "202", note + "400", "breaking added session http.status | the POST of notifications/initialized is refused with HTTP 400", "behaviour removed session http.status | the POST of notifications/initialized is not refused with HTTP 400 any more"},
+		{"an answer is refused", answer + "202", answer + "404", "breaking added session http.status | the POST of an answer is refused with HTTP 404", "behaviour removed session http.status | the POST of an answer is not refused with HTTP 404 any more"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rev := "2025-11-25"
+			if strings.Contains(c.a, "2026-07-28") {
+				rev = "2026-07-28"
+			}
+			a, b := exchanged(t, rev, strings.Split(c.a, "|")...), exchanged(t, rev, strings.Split(c.b, "|")...)
+			for way, x := range map[string]struct {
+				a, b []tap.Frame
+				want string
+			}{"there": {a, b, c.want}, "back": {b, a, c.back}, "first itself": {a, a, ""}, "second itself": {b, b, ""}} {
+				got := verdicts(compare(t, x.a, x.b, Options{}))
+				slices.Sort(got)
+				want := strings.Split(x.want, "; ")
+				slices.Sort(want)
+				if strings.Join(got, "; ") != strings.Join(want, "; ") {
+					t.Errorf("%s: told %q, want %q", way, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestLeftOrCancelled: to close the stream on HTTP is to cancel, as a notification is
+// on pipes (2026-07-28 basic/transports/streamable-http).
+func TestLeftOrCancelled(t *testing.T) {
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
+	web := exchanged(t, "2026-07-28", "POST "+call+" left")
+	var pipe []tap.Frame
+	for i, raw := range []string{
+		call, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","isError":true,"content":[]}}`,
+	} {
+		pipe = append(pipe, tap.Frame{Seq: uint64(i + 1), Lane: tap.ToServer + tap.Lane(i/2), Raw: []byte(raw), Size: int64(len(raw))})
+	}
+	silent := pipe[:2] // whether the server answers all the same is chance
+	for _, side := range [][2][]tap.Frame{{web, pipe}, {pipe, web}, {web, silent}, {silent, web}} {
+		if r := compare(t, side[0], side[1], Options{}); r.AtLeast(Behaviour) > 0 {
+			t.Errorf("told:\n%s", told(r))
+		}
+	}
+}
+
+// TestLost: what a server that is gone did not answer is breaking, whether it was
+// asked or not, and why is said with it.
+func TestLost(t *testing.T) {
+	lines, _ := parseTruth(`
+		rev 2025-06-18
+		> tools/call {"name":"f"}
+		a< {"content":[]}
+		a> tools/call {"name":"g","arguments":{"n":1}}
+		a< {"content":[]}
+		a> tools/call {"name":"g","arguments":{"n":2}}
+		a< {"content":[]}
+		a> tools/call {"name":"h"}`)
+	a, b := play(t, 'a', lines), play(t, 'b', lines)
+	lost := map[tap.Ref]string{}
+	for i := range a {
+		if m := tap.PeekFrame(&a[i]); m.Method == "tools/call" {
+			lost[tap.Ref{Seq: a[i].Seq}] = ""
+			if len(lost) == 1 {
+				lost[tap.Ref{Seq: a[i].Seq}] = "the server ended with status 3"
+			}
+		}
+	}
+	r := compare(t, a, b, Options{Lost: lost})
+	want := []string{
+		"breaking removed answer result | it is not answered",
+		"breaking removed call | it was never played, since the server was gone x2",
+		"behaviour removed call params | only the first session has it", // it had no answer
+	}
+	if got := verdicts(r); !slices.Equal(got, want) {
+		t.Errorf("told %q", got)
+	}
+	if d := r.Differences[0]; d.Reason != "the server ended with status 3" || d.By != tap.ToClient {
+		t.Errorf("%+v", d)
+	}
+	if !strings.Contains(r.Summary, "tools/call g: never played (2 times)") {
+		t.Error(r.Summary)
+	}
+	for _, g := range r.Groups {
+		if n := map[string]uint64{"f": 1, "g": 2}[g.Name]; g.Counts[Breaking] != n {
+			t.Errorf("%s: %s", g.Name, fmt.Sprint(g.Counts))
+		}
+	}
+}
