@@ -204,6 +204,7 @@ func (r *replayer) differs(set *diffreport.Set) bool {
 // report compares the two recordings and writes the report.
 func (r *replayer) report(set *diffreport.Set) error {
 	r.d.only = nil // the calls were chosen in the first one
+	r.d.opt.Lost = lostRequests(r.notes)
 	made, err := openCompared(r.made)
 	if err != nil {
 		return err

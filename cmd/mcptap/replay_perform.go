@@ -85,7 +85,41 @@ func (r *replayer) perform(command []string) error {
 		err = r.overHTTP(upstream, rec)
 	}
 	rec.Close()
+	var none *client.ReachError
+	if errors.As(err, &none) {
+		// Of what was not played there is nothing to look at.
+		return errors.Join(r.unreached(none), store.Remove(r.made), broken)
+	}
 	return errors.Join(err, broken)
+}
+
+// unreached says which server did not open a session, and what may help.
+func (r *replayer) unreached(e *client.ReachError) error {
+	to := r.o.to
+	if u, err := url.Parse(to); err == nil {
+		to = u.Redacted()
+	}
+	said := e.Error()
+	hint := "is it running, and is that its address?"
+	switch {
+	case e.Status >= 300 && e.Status < 400 && e.Location != "":
+		hint = "it points to " + e.Location
+	case e.Status == 401 || e.Status == 403:
+		hint = "--header 'Authorization: Bearer …' brings a token along"
+	case e.Status == 404 || e.Status == 405:
+		hint = "is the path right? Many servers have it as /mcp, those of HTTP+SSE as /sse (--transport sse)"
+	case e.Status > 0:
+		hint = "is that the URL of an MCP server? --transport says what it speaks"
+	case strings.Contains(said, "certificate"):
+		hint = "--ca-file trusts a certificate authority of your own"
+	}
+	if e.Status > 0 {
+		said = "the server at " + to + " opens no session: " + said
+	} else if strings.Contains(said, " could not be reached: ") {
+		_, why, _ := strings.Cut(said, " could not be reached: ")
+		said = "the server at " + to + " could not be reached: " + why
+	}
+	return withHint(fmt.Errorf("--to: %s", said), hint)
 }
 
 // httpURL is the URL of --to for a tap: WebSockets begin as HTTP.

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/mcptap/mcptap/replay/client"
+	"github.com/mcptap/mcptap/tap"
 )
 
 // jsonReplay is the first line of `replay --json`, jsonReplayNote one for each note.
@@ -27,6 +29,8 @@ type jsonReplayNote struct {
 	Method  string `json:"method,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	Text    string `json:"text"`
+	// Frames are all that it is about, where those may be several.
+	Frames []uint64 `json:"frames,omitempty"`
 }
 
 // maxReplayNotes is how many notes are told to a person.
@@ -55,9 +59,11 @@ func (r *replayer) jsonHead(w io.Writer, _ palette) error {
 	err := writeJSON(w, jsonReplay{V: jsonVersion, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.plan.Requests()})
 	for _, n := range r.notes {
 		if err == nil {
-			err = writeJSON(w, jsonReplayNote{
-				V: jsonVersion, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text,
-			})
+			line := jsonReplayNote{V: jsonVersion, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}
+			for _, ref := range n.Requests {
+				line.Frames = append(line.Frames, ref.Seq)
+			}
+			err = writeJSON(w, line)
 		}
 	}
 	return err
@@ -87,4 +93,32 @@ func replayStyle(k client.NoteKind) style {
 		return red
 	}
 	return dim
+}
+
+// lostRequests are the requests that the live server did not answer, or was not there
+// any more to be asked, with what is known of why. What ended it is said once: of the
+// requests that waited then, else of the first that was not sent.
+func lostRequests(notes []client.Note) map[tap.Ref]string {
+	lost := map[tap.Ref]string{}
+	died := ""
+	for _, n := range notes {
+		switch n.Kind {
+		case client.NoteTimeout:
+			lost[n.Frame] = "it was not answered in time"
+		case client.NoteRefused:
+			if n.Frame != (tap.Ref{}) {
+				_, lost[n.Frame], _ = strings.Cut(n.Text, " was not answered: ")
+			}
+		case client.NoteDied:
+			died = n.Text
+			for _, ref := range n.Requests {
+				lost[ref], died = n.Text, ""
+			}
+		case client.NoteUnsent:
+			for _, ref := range n.Requests {
+				lost[ref], died = died, ""
+			}
+		}
+	}
+	return lost
 }

@@ -36,7 +36,7 @@ type event struct {
 	// there will be no message any more: then err says why.
 	about string
 	err   error
-	// gone says that nothing more can come at all.
+	// gone says that nothing more can come at all, which a request may have shown.
 	gone bool
 }
 

@@ -33,6 +33,13 @@
 // or stands in an input_required result (2026-07-28 basic/patterns/mrtr), nor
 // which of both it was in the recording.
 //
+// # Servers that are not there
+//
+// A server that cannot be reached, or refuses by a status of HTTP what opens the
+// session, ends [Play] with a [ReachError]. One that dies later, or says nothing any
+// more, ends the session: which requests waited then and which were never played stands
+// in the notes.
+//
 // # Transports
 //
 // A [Conn] carries messages: on stdio to a process ([Stdio]), over Streamable HTTP

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -89,11 +87,18 @@ func (c *httpConn) post(m *outgoing) <-chan error {
 		err := c.exchange(ctx, m)
 		c.tap.drop(arrived)
 		if err != nil && m.id != "" && ctx.Err() == nil {
-			c.tell(event{about: m.id, err: err})
+			c.tell(failure(m.id, err))
 		}
 		sent <- err
 	})
 	return sent
+}
+
+// failure is the news that a request will have no answer: where the server cannot be
+// reached, no other will.
+func failure(id string, err error) event {
+	var none *unreachable
+	return event{about: id, err: err, gone: errors.As(err, &none)}
 }
 
 // exchange sends a message and reads all that comes on its exchange.
@@ -110,6 +115,9 @@ func (c *httpConn) exchange(ctx context.Context, m *outgoing) error {
 		return unwrapped(err)
 	}
 	defer res.Body.Close()
+	if err := ownAnswer(res); err != nil {
+		return err
+	}
 	c.learn(m, res)
 	return c.answer(ctx, m, res)
 }
@@ -163,21 +171,11 @@ func (c *httpConn) answer(ctx context.Context, m *outgoing, res *http.Response) 
 		c.tell(event{raw: body, about: m.id})
 		return nil
 	case res.StatusCode >= 300:
-		return refusal(res.Status, body)
+		return refusal(res, "", body)
 	case m.id != "":
-		return refusal(res.Status+" without an answer", body)
+		return refusal(res, "without an answer", body)
 	}
 	return nil
-}
-
-// refusal is the error for a response that is none to the message.
-func refusal(status string, body []byte) error {
-	const most = 200
-	text := strings.TrimSpace(string(body[:min(len(body), most)]))
-	if text == "" {
-		return fmt.Errorf("HTTP %s", status)
-	}
-	return fmt.Errorf("HTTP %s: %s", status, text)
 }
 
 // events reads the stream of a request, and goes on with it where the server breaks
@@ -235,7 +233,7 @@ func (c *httpConn) resume(ctx context.Context, last string, take func(serverEven
 	}
 	defer res.Body.Close()
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode != http.StatusOK || kind != "text/event-stream" {
-		return refusal(res.Status, nil)
+		return refusal(res, "", nil)
 	}
 	return readEvents(res.Body, take)
 }

@@ -94,19 +94,3 @@ func TestResumed(t *testing.T) {
 		t.Errorf("resumed %d times, notes %q", resumed.Load(), *said)
 	}
 }
-
-// TestUnreachable: where nobody listens, the tap says so; each request fails, and the
-// session comes to its end.
-func TestUnreachable(t *testing.T) {
-	opt := patient()
-	said := notes(&opt)
-	tapped(t, planned(lines(twoCalls), nil), opt, "http://127.0.0.1:1/mcp", HTTP)
-	if len(*said) == 0 || !strings.HasPrefix((*said)[0], "refused: initialize") {
-		t.Errorf("notes %q", *said)
-	}
-	for name, conn := range map[string]Conn{"sse": SSE("http://127.0.0.1:1/sse", &Watcher{}), "websocket": WebSocket("ws://127.0.0.1:1/")} {
-		if err := Play(t.Context(), planned(lines(twoCalls), nil), conn, opt); err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

@@ -123,7 +123,7 @@ func (l *Lines) pass() {
 		select {
 		case e := <-l.events:
 			switch {
-			case e.gone:
+			case e.gone && e.about == "":
 				l.in.CloseWithError(e.err) // without one it is the end
 				l.cancel()
 				return

@@ -11,6 +11,10 @@ type Note struct {
 	// Method and Subject say what it is about; Subject is at most [tap.MaxSubject]
 	// bytes. Both come from the wire as they are.
 	Method, Subject string
+	// Requests are the recorded requests that it is about, where those may be several:
+	// the ones that waited for an answer when the server died, the ones that were not
+	// sent.
+	Requests []tap.Ref
 	// Text is the note in one sentence. It holds what the server sent, as it is.
 	Text string
 }
@@ -21,7 +25,8 @@ type NoteKind uint8
 const (
 	// NoteTimeout: a request was not answered in time.
 	NoteTimeout NoteKind = iota
-	// NoteDied: the server ended, or cut the connection, before it was over.
+	// NoteDied: the server ended, cut the connection, could not be reached any more or
+	// said nothing any more before it was over.
 	NoteDied
 	// NoteUnsent: a request was not sent, because the server was gone.
 	NoteUnsent

@@ -55,6 +55,9 @@ type player struct {
 	at      int // the step
 	last    time.Duration
 	gone    error // nothing can be sent any more
+	spoken  bool  // the server has said something
+	silence int   // requests that were not answered in time since it did
+	barred  error // what keeps the session from being opened
 	fresh   int64
 	asks    []progress
 	waits   map[tap.Ref]int      // how many requests of a call wait
@@ -99,7 +102,8 @@ type flight struct {
 
 // Play plays a plan to the server at the other end of a connection, and returns when
 // all was said and the connection is closed. Whatever the server does is no error,
-// but for one that cannot be reached at all.
+// but for one that cannot be reached at all, or refuses by the status of HTTP to open
+// a session as the recorded one did: that is a [ReachError] if it is at a URL.
 func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	if opt.Timeout <= 0 {
 		opt.Timeout = DefaultTimeout
@@ -123,10 +127,13 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	defer cancel()
 	p.ctx = ctx
 	if err := conn.open(ctx, p.events); err != nil {
-		return err
+		return asReachError(err)
 	}
 	err := p.play()
 	p.finish()
+	if err == nil && p.barred != nil {
+		err = asReachError(p.barred)
+	}
 	return err
 }
 
@@ -136,6 +143,9 @@ func (p *player) play() error {
 		s := &p.plan.steps[p.at]
 		if err := p.ctx.Err(); err != nil {
 			return err
+		}
+		if p.barred != nil {
+			return nil
 		}
 		if p.gone != nil {
 			p.rest()
@@ -209,7 +219,7 @@ func (p *player) await(s *step) {
 			return
 		}
 		p.set(s.ask, failed)
-		p.note(NoteTimeout, a, fmt.Sprintf("%s was not answered within %v, in the recording it took %v", p.name(a), limit.Round(time.Millisecond), a.took.Round(time.Microsecond)))
+		p.timedOut(a, limit)
 	}
 	p.seeThrough(s.ask)
 }
@@ -245,26 +255,6 @@ func (p *player) until(done func() bool, limit time.Duration) bool {
 	return true
 }
 
-// rest says what could not be done any more.
-func (p *player) rest() {
-	n := 0
-	var first *ask
-	for i := p.at; i < len(p.plan.steps); i++ {
-		if s := &p.plan.steps[i]; s.kind == stepSend && s.ask >= 0 && s.role != tap.RoleCancel && p.asks[s.ask] == unsent {
-			if n++; first == nil {
-				first = &p.plan.asks[s.ask]
-			}
-		}
-	}
-	switch {
-	case first == nil:
-	case n == 1:
-		p.note(NoteUnsent, first, p.name(first)+" was not sent")
-	default:
-		p.note(NoteUnsent, first, fmt.Sprintf("%d requests were not sent, from %s on", n, p.name(first)))
-	}
-}
-
 // finish ends the connection.
 func (p *player) finish() {
 	stop := make(chan struct{})
@@ -282,18 +272,4 @@ func (p *player) finish() {
 	if killed != "" && p.ctx.Err() == nil {
 		p.opt.Note(Note{Kind: NoteKilled, Text: "the server did not end when its input did, and was sent " + killed})
 	}
-}
-
-// note tells of a recorded request.
-func (p *player) note(kind NoteKind, a *ask, text string) {
-	p.opt.Note(Note{Kind: kind, Frame: a.ref, Method: a.method, Subject: a.subject, Text: text})
-}
-
-// name names a recorded request in a note.
-func (p *player) name(a *ask) string {
-	text := a.method
-	if a.subject != "" {
-		text += " " + a.subject
-	}
-	return fmt.Sprintf("%s (#%d)", text, a.ref.Seq)
 }

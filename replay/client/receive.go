@@ -27,6 +27,9 @@ func (p *player) handle(e event) {
 
 // take takes a message.
 func (p *player) take(e event, m *tap.Message) {
+	if m.Kind != tap.Other && m.Kind != tap.Invalid {
+		p.spoken, p.silence = true, 0
+	}
 	switch m.Kind {
 	case tap.Batch:
 		for i := range m.Batch {
@@ -132,50 +135,6 @@ func (p *player) notified(m *tap.Message) {
 			p.set(f.ask, answered)
 		}
 	}
-}
-
-// refused takes the news that a request will not be answered.
-func (p *player) refused(id string, err error) {
-	list := p.flights[idKey(id)]
-	if len(list) == 0 {
-		return
-	}
-	f := list[0]
-	p.land(f)
-	if f.ask < 0 {
-		p.opt.Note(Note{Kind: NoteRefused, Method: f.method, Text: fmt.Sprintf("%s was not answered: %v", f.method, err)})
-		return
-	}
-	a := &p.plan.asks[f.ask]
-	if p.asks[f.ask] == waiting {
-		p.set(f.ask, failed)
-		p.note(NoteRefused, a, fmt.Sprintf("%s was not answered: %v", p.name(a), err))
-	}
-}
-
-// lost takes the news that the server is gone.
-func (p *player) lost(err error) {
-	if p.gone != nil {
-		return
-	}
-	p.gone = err
-	waits := 0
-	for i := range p.asks {
-		if p.asks[i] == waiting {
-			p.set(i, failed)
-			if p.plan.asks[i].answer != (tap.Ref{}) {
-				waits++
-			}
-		}
-	}
-	if !p.more() && waits == 0 {
-		return // as it may: nothing was to come
-	}
-	text := err.Error()
-	if waits > 0 {
-		text += fmt.Sprintf(" while %d %s for an answer", waits, map[bool]string{true: "request waited", false: "requests waited"}[waits == 1])
-	}
-	p.opt.Note(Note{Kind: NoteDied, Text: text})
 }
 
 // more reports whether there is something to be sent or waited for.

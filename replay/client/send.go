@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -234,7 +235,11 @@ func (p *player) put(out *outgoing) {
 	for {
 		select {
 		case err := <-sent:
-			if err != nil && out.id == "" && !out.refused {
+			var none *unreachable
+			switch {
+			case errors.As(err, &none):
+				p.lost(err)
+			case err != nil && out.id == "" && !out.refused && p.gone == nil:
 				p.opt.Note(Note{Kind: NoteRefused, Method: out.method, Text: fmt.Sprintf("%s was refused: %v", out.method, err)})
 			}
 			return

@@ -58,6 +58,16 @@ func (m *memory) Event(exchange uint64, e tap.Event) {
 // tapped plays a plan to an HTTP server through a tap and returns what passed.
 func tapped(t *testing.T, plan *Plan, opt Options, server string, conn func(url string, tap *Watcher) Conn) []tap.Frame {
 	t.Helper()
+	frames, err := throughTap(t, plan, opt, server, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frames
+}
+
+// throughTap is tapped for what may fail.
+func throughTap(t *testing.T, plan *Plan, opt Options, server string, conn func(url string, tap *Watcher) Conn) ([]tap.Frame, error) {
+	t.Helper()
 	upstream, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +87,7 @@ func tapped(t *testing.T, plan *Plan, opt Options, server string, conn func(url 
 	if s := <-served; s != nil {
 		t.Error(s)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rec.frames
+	return rec.frames, err
 }
 
 type nameArgs struct {

@@ -52,8 +52,12 @@ func (c *sseConn) listen(named chan<- error) {
 		return
 	}
 	defer res.Body.Close()
+	if err := ownAnswer(res); err != nil {
+		named <- err
+		return
+	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode != http.StatusOK || kind != "text/event-stream" {
-		named <- refusal(res.Status+" to the GET of a stream", nil)
+		named <- refusal(res, "to the GET of a stream", nil)
 		return
 	}
 	known := false
@@ -94,7 +98,7 @@ func (c *sseConn) post(m *outgoing) <-chan error {
 	c.work.Go(func() {
 		err := c.send(m)
 		if err != nil && m.id != "" {
-			c.tell(event{about: m.id, err: err})
+			c.tell(failure(m.id, err))
 		}
 		sent <- err
 	})
@@ -113,9 +117,12 @@ func (c *sseConn) send(m *outgoing) error {
 		return unwrapped(err)
 	}
 	defer res.Body.Close()
+	if err := ownAnswer(res); err != nil {
+		return err
+	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
 	if err == nil && res.StatusCode >= 300 {
-		err = refusal(res.Status, body)
+		err = refusal(res, "", body)
 	}
 	return err
 }

@@ -91,9 +91,9 @@ var troubles = map[string]trouble{
 			return "", errLeave
 		}
 		return result(id), nil
-	}, []string{"died: unexpected EOF while 1 request waited for an answer", "unsent: tools/call b (#6) was not sent"}, `"name":"a"`},
+	}, []string{"died: unexpected EOF while tools/call a (#4) waited for an answer", "unsent: tools/call b (#6) was never played"}, `"name":"a"`},
 	"dies at once": {twoCalls, time.Minute, func(string, string, string) (string, error) { return "", errLeave },
-		[]string{"died: unexpected EOF while 1 request waited for an answer", "unsent: 2 requests were not sent, from tools/call a (#4) on"}, "initialize"},
+		[]string{"died: unexpected EOF while initialize tester 1, 2025-11-25 (#1) waited for an answer", "unsent: 2 requests were never played: tools/call a (#4), tools/call b (#6)"}, "initialize"},
 	"hangs": {twoCalls, 50 * time.Millisecond, func(method, id, raw string) (string, error) {
 		if strings.Contains(raw, `"name":"a"`) || id == "" {
 			return "", nil

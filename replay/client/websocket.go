@@ -30,10 +30,13 @@ func (c *webSocket) open(ctx context.Context, to chan<- event) error {
 	d := websocket.Dialer{Subprotocols: []string{"mcp"}, HandshakeTimeout: endpointPatience}
 	sock, res, err := d.DialContext(ctx, c.url, nil)
 	if err != nil {
-		if res != nil {
-			return fmt.Errorf("the server does not open a WebSocket: %w", refusal(res.Status, nil))
+		if res == nil {
+			return unwrapped(err)
 		}
-		return unwrapped(err)
+		if err := ownAnswer(res); err != nil {
+			return err
+		}
+		return fmt.Errorf("the server does not open a WebSocket: %w", refusal(res, "", nil))
 	}
 	sock.SetReadLimit(maxBody) // by itself it takes as much as a server has
 	c.ctx, c.to, c.sock = ctx, to, sock

@@ -1,0 +1,176 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// What is not as it was in the recording: requests that have no answer, a server that
+// ends, and the requests that are not sent for that.
+
+// refused takes the news that a request will not be answered.
+func (p *player) refused(id string, err error) {
+	list := p.flights[idKey(id)]
+	if len(list) == 0 {
+		return
+	}
+	f := list[0]
+	p.land(f)
+	if p.bars(f, err) {
+		return
+	}
+	if f.ask < 0 {
+		p.opt.Note(Note{Kind: NoteRefused, Method: f.method, Text: fmt.Sprintf("%s was not answered: %v", f.method, err)})
+		return
+	}
+	a := &p.plan.asks[f.ask]
+	if p.asks[f.ask] != waiting {
+		return
+	}
+	p.set(f.ask, failed)
+	if a.answer != (tap.Ref{}) { // else it had none in the recording either
+		p.note(NoteRefused, a, fmt.Sprintf("%s was not answered: %v", p.name(a), err))
+		p.unopened(f.method)
+	}
+}
+
+// bars reports whether the session cannot be opened, since the server refuses the
+// message that opens it by a status of HTTP, where it answered the recorded one.
+func (p *player) bars(f *flight, err error) bool {
+	var no *refused
+	if p.spoken || !p.opens(f.method) || !errors.As(err, &no) || f.ask >= 0 && p.plan.asks[f.ask].answer == (tap.Ref{}) {
+		return false
+	}
+	p.barred = err
+	p.leave(err)
+	return true
+}
+
+// opens reports whether a request opens the session: the handshake, and where there is
+// none whatever is asked first.
+func (p *player) opens(method string) bool {
+	return method == "initialize" || p.voice.modern() && !p.spoken
+}
+
+// unopened ends the replay when the session was not opened: nothing else can be asked
+// then (2025-11-25 basic/lifecycle#initialization).
+func (p *player) unopened(method string) {
+	if p.opens(method) {
+		p.leave(errors.New("the session was not opened"))
+	}
+}
+
+// maxSilence is how many requests in a row are waited for in vain.
+const maxSilence = 3
+
+// timedOut takes note that a request was not answered in time. A server that says
+// nothing any more is not waited for again and again.
+func (p *player) timedOut(a *ask, limit time.Duration) {
+	p.note(NoteTimeout, a, fmt.Sprintf("%s was not answered within %v, in the recording it took %v",
+		p.name(a), limit.Round(time.Millisecond), a.took.Round(time.Microsecond)))
+	p.unopened(a.method)
+	if p.silence++; p.silence == maxSilence && p.gone == nil {
+		p.lost(errors.New("the server said nothing any more"))
+	}
+}
+
+// leave ends the replay: the requests that wait will have no answer.
+func (p *player) leave(err error) (waited []tap.Ref) {
+	if p.gone != nil {
+		return nil
+	}
+	p.gone = err
+	for i := range p.asks {
+		if p.asks[i] == waiting {
+			p.set(i, failed)
+			if p.plan.asks[i].answer != (tap.Ref{}) {
+				waited = append(waited, p.plan.asks[i].ref)
+			}
+		}
+	}
+	return waited
+}
+
+// lost takes the news that the server is gone.
+func (p *player) lost(err error) {
+	var none *unreachable
+	if errors.As(err, &none) && !p.spoken && p.gone == nil {
+		p.barred = err
+	}
+	if p.gone != nil {
+		return
+	}
+	waited := p.leave(err)
+	if !p.more() && len(waited) == 0 {
+		return // as it may: nothing was to come
+	}
+	n := Note{Kind: NoteDied, Text: err.Error(), Requests: waited}
+	if len(waited) > 0 {
+		first := p.first(waited[0])
+		n.Frame, n.Method, n.Subject = first.ref, first.method, first.subject
+		n.Text += " while " + p.name(first) + " waited for an answer"
+		if more := len(waited) - 1; more > 0 {
+			n.Text = fmt.Sprintf("%v while %d requests waited for an answer, from %s on", err, len(waited), p.name(first))
+		}
+	}
+	if p.barred == nil {
+		p.opt.Note(n)
+	}
+}
+
+// first is the recorded request of a number.
+func (p *player) first(ref tap.Ref) *ask {
+	i := slices.IndexFunc(p.plan.asks, func(a ask) bool { return a.ref == ref })
+	return &p.plan.asks[i]
+}
+
+// maxNamed is how many requests that were not sent are named in a note.
+const maxNamed = 5
+
+// rest says what could not be done any more.
+func (p *player) rest() {
+	var left []*ask
+	for i := p.at; i < len(p.plan.steps); i++ {
+		if s := &p.plan.steps[i]; s.kind == stepSend && s.ask >= 0 && s.role != tap.RoleCancel && p.asks[s.ask] == unsent {
+			left = append(left, &p.plan.asks[s.ask])
+		}
+	}
+	if len(left) == 0 {
+		return
+	}
+	n := Note{Kind: NoteUnsent, Frame: left[0].ref, Method: left[0].method, Subject: left[0].subject}
+	var names []string
+	for i, a := range left {
+		if i < maxNamed {
+			names = append(names, p.name(a))
+		}
+		n.Requests = append(n.Requests, a.ref)
+	}
+	if more := len(left) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	n.Text = names[0] + " was never played"
+	if len(left) > 1 {
+		n.Text = fmt.Sprintf("%d requests were never played: %s", len(left), strings.Join(names, ", "))
+	}
+	p.opt.Note(n)
+}
+
+// note tells of a recorded request.
+func (p *player) note(kind NoteKind, a *ask, text string) {
+	p.opt.Note(Note{Kind: kind, Frame: a.ref, Method: a.method, Subject: a.subject, Text: text})
+}
+
+// name names a recorded request in a note.
+func (p *player) name(a *ask) string {
+	text := a.method
+	if a.subject != "" {
+		text += " " + a.subject
+	}
+	return fmt.Sprintf("%s (#%d)", text, a.ref.Seq)
+}

@@ -1,0 +1,214 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// webSocketAt is WebSocket for throughTap.
+func webSocketAt(url string, _ *Watcher) Conn {
+	return WebSocket("ws" + strings.TrimPrefix(url, "http"))
+}
+
+// TestUnreachable: where no server is, or none that opens a session, nothing is played,
+// and one error says what happened instead of a note for each request.
+func TestUnreachable(t *testing.T) {
+	const refusedDial = "http://127.0.0.1:1"
+	none := httptest.NewTLSServer(http.NotFoundHandler()) // with a certificate that nobody trusts
+	none.Config.ErrorLog = nil
+	t.Cleanup(none.Close)
+	at := func(status int, kind, body string) string {
+		return served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}))
+	}
+	modern := lines(`
+>{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","tools":[]}}
+>{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","content":[]}}
+`)
+	for name, c := range map[string]struct {
+		frames []tap.Frame
+		url    string
+		conn   func(string, *Watcher) Conn
+		status int
+		want   string
+	}{
+		"nobody listens":           {lines(twoCalls), refusedDial, HTTP, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
+		"nobody listens, modern":   {modern, refusedDial, HTTP, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
+		"nobody listens, SSE":      {lines(twoCalls), refusedDial, SSE, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
+		"nobody listens, socket":   {lines(twoCalls), refusedDial, webSocketAt, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
+		"unknown certificate":      {lines(twoCalls), none.URL, HTTP, 0, "certificate"},
+		"another path":             {lines(twoCalls), at(404, "text/plain", "404 page not found"), HTTP, 404, "HTTP 404 Not Found: 404 page not found"},
+		"another path, modern":     {modern, at(404, "text/plain", "404 page not found"), HTTP, 404, "HTTP 404 Not Found: 404 page not found"},
+		"another path, SSE":        {lines(twoCalls), at(404, "text/plain", ""), SSE, 404, "HTTP 404 Not Found to the GET of a stream"},
+		"another path, socket":     {lines(twoCalls), at(404, "text/plain", ""), webSocketAt, 404, "the server does not open a WebSocket: HTTP 404 Not Found"},
+		"a token is wanted":        {lines(twoCalls), at(401, "application/json", `{"error":"unauthorized"}`), HTTP, 401, "HTTP 401 Unauthorized"},
+		"it has moved":             {lines(twoCalls), at(308, "text/plain", ""), HTTP, 308, "HTTP 308 Permanent Redirect"},
+		"a page for people":        {lines(twoCalls), at(200, "text/html", "<h1>Welcome</h1>"), HTTP, 200, "HTTP 200 OK without an answer: <h1>Welcome</h1>"},
+		"a bad gateway of its own": {lines(twoCalls), at(502, "text/html", "<h1>Bad</h1>"), HTTP, 502, "HTTP 502 Bad Gateway: <h1>Bad</h1>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opt := patient()
+			said := notes(&opt)
+			frames, err := throughTap(t, planned(c.frames, nil), opt, c.url, c.conn)
+			var none *ReachError
+			if !errors.As(err, &none) || none.Status != c.status || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%d: %v, want %d: %s", none.Status, err, c.status, c.want)
+			}
+			if len(*said) > 0 {
+				t.Errorf("notes %q", *said)
+			}
+			if n := strings.Count(bodies(frames), `"tools/call"`); n > 0 {
+				t.Errorf("%d calls were sent all the same", n)
+			}
+			if c.status == 308 && none.Location != "/elsewhere" {
+				t.Errorf("it points to %q", none.Location)
+			}
+		})
+	}
+}
+
+// TestRefusedAsRecorded: a message that was refused in the recording too does not keep
+// the session from being opened.
+func TestRefusedAsRecorded(t *testing.T) {
+	frames := lines(`
+>{"jsonrpc":"2.0","id":8,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"0"}}}
+` + twoCalls)
+	first := atomic.Bool{}
+	server := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		m := tap.Peek(body)
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case !first.Swap(true):
+			w.WriteHeader(http.StatusUnauthorized)
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, result(string(m.ID)))
+		}
+	}))
+	opt := patient()
+	if got := bodies(tapped(t, planned(frames, nil), opt, server, HTTP)); !strings.Contains(got, `"name":"b"`) {
+		t.Errorf("it did not go on:\n%s", got)
+	}
+}
+
+// TestGoneOverHTTP: a server that cannot be reached any more is told of once, with what
+// was not played for it.
+func TestGoneOverHTTP(t *testing.T) {
+	var server *httptest.Server
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		m := tap.Peek(body)
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		if m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		if strings.Contains(string(body), `"name":"a"`) {
+			_ = server.Listener.Close()
+			w.Header().Set("Connection", "close")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, result(string(m.ID)))
+	}))
+	t.Cleanup(server.Close)
+	server.Config.SetKeepAlivesEnabled(false)
+	frames := lines(twoCalls + `
+>{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"c"}}
+{"jsonrpc":"2.0","id":4,"result":{"content":[]}}
+>{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"d"}}
+{"jsonrpc":"2.0","id":5,"result":{"content":[]}}
+`)
+	opt := patient()
+	var died, unsent []Note
+	said := notes(&opt)
+	tell := opt.Note
+	opt.Note = func(n Note) {
+		tell(n)
+		switch n.Kind {
+		case NoteDied:
+			died = append(died, n)
+		case NoteUnsent:
+			unsent = append(unsent, n)
+		}
+	}
+	tapped(t, planned(frames, nil), opt, server.URL, HTTP)
+	if len(*said) != 2 || len(died) != 1 || len(unsent) != 1 {
+		t.Fatalf("notes %q", *said)
+	}
+	if n := died[0]; n.Frame != (tap.Ref{Seq: 6}) || len(n.Requests) != 1 || !strings.Contains(n.Text, "could not be reached") || !strings.HasSuffix(n.Text, "while tools/call b (#6) waited for an answer") {
+		t.Errorf("%+v", n)
+	}
+	if n := unsent[0]; len(n.Requests) != 2 || n.Text != "2 requests were never played: tools/call c (#8), tools/call d (#10)" {
+		t.Errorf("%+v", n)
+	}
+}
+
+// TestNotOpened: when the handshake is not answered nothing else can be asked.
+func TestNotOpened(t *testing.T) {
+	opt := patient()
+	opt.Timeout = 50 * time.Millisecond
+	said := notes(&opt)
+	got := bodies(play(t, planned(lines(twoCalls), nil), opt, answering(func(string, string, string) (string, error) { return "", nil })))
+	if len(*said) != 2 || !strings.HasPrefix((*said)[0], "timeout: initialize") ||
+		(*said)[1] != "unsent: 2 requests were never played: tools/call a (#4), tools/call b (#6)" {
+		t.Errorf("notes %q", *said)
+	}
+	if strings.Contains(got, "tools/call") {
+		t.Errorf("it went on:\n%s", got)
+	}
+}
+
+// TestSilence: a server that says nothing any more is not waited for again and again.
+func TestSilence(t *testing.T) {
+	more := ""
+	for i := 4; i < 40; i++ {
+		more += fmt.Sprintf(`
+>{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"c"}}
+{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, i, i)
+	}
+	frames := lines(twoCalls + more)
+	for i := range frames { // the handshake took an hour, so that it may now
+		if frames[i].At = time.Duration(i) * time.Microsecond; i > 0 {
+			frames[i].At += time.Hour
+		}
+	}
+	opt := patient()
+	opt.Timeout = 50 * time.Millisecond
+	said := notes(&opt)
+	play(t, planned(frames, nil), opt, answering(func(method, id, _ string) (string, error) {
+		if method != "initialize" {
+			return "", nil
+		}
+		return result(id), nil
+	}))
+	all := strings.Join(*said, "\n")
+	if n := strings.Count(all, "timeout: "); n != maxSilence {
+		t.Errorf("%d requests were waited for", n)
+	}
+	if !strings.Contains(all, "died: the server said nothing any more") || !strings.Contains(all, "unsent: 35 requests were never played: tools/call c") {
+		t.Errorf("notes:\n%s", all)
+	}
+}
