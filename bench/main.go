@@ -4,13 +4,15 @@
 // them in turn. On stdio these are the server's own pipes, a bare relay made of
 // two io.Copy, and the tap with its store on; over HTTP the server itself, a
 // httputil.ReverseProxy that flushes at once and records nothing, and the tap
-// with its store on. It prints a table of medians and of ratios to the relay, or
-// to the reverse proxy; a ratio is the median of the ratios of neighbouring runs,
+// with its store on. The mock is compared with an echo of lines, and with a handler
+// that returns the same bytes. It prints a table of medians and of ratios to the relay,
+// to the reverse proxy or to these; a ratio is the median of the ratios of neighbouring runs,
 // so that it holds while the machine's speed drifts.
 //
 //	go run ./bench                 # the whole table, some minutes
 //	go run ./bench -run 4KB        # the rows whose name contains 4KB
 //	go run ./bench -run http       # the rows over HTTP
+//	go run ./bench -run mock       # the mock
 //	taskset -c 0 go run ./bench -run ping
 //
 // Everything runs on this machine and nothing is left behind.
@@ -43,6 +45,12 @@ func main() {
 			return
 		case "http-proxy":
 			httpProxy(os.Args[2])
+			return
+		case "echo-lines":
+			echoLines()
+			return
+		case "http-answer":
+			httpAnswer()
 			return
 		}
 	}
@@ -135,7 +143,10 @@ func run() error {
 		}
 		w.Flush()
 	}
-	return b.runHTTP(w, *only)
+	if err := b.runHTTP(w, *only); err != nil {
+		return err
+	}
+	return b.runMock(w, *only)
 }
 
 // A result is what one run of one variant gave.

@@ -15,6 +15,11 @@
 //	server := mock.NewServer(rec, mock.ServerOptions{})
 //	http.ListenAndServe("127.0.0.1:8080", server) // the URL ends in server.Path()
 //
+// [Begin] is Load for who is in a hurry: it returns after the first frames of a long
+// recording of stdio, and the rest is read while a client is served. What is said does
+// not depend on that. A recording of HTTP is always read in full first: its sessions are
+// told apart, its refusals taken back and its answers' forms found only on the way.
+//
 // An [Extender] asks a live server for what is not in a recording, which [Extended]
 // adds to it. Package mock/recorded opens files, and mock/mocktest is for tests in Go.
 //
@@ -48,7 +53,9 @@
 // Events have ids if the recorded ones had, if that is not known, or if streams are
 // cut; what a client asks for again by such an id comes again, from then on
 // ([ServerOptions].Cut lets that be tested). A stream that the recorded server closed
-// early, to be resumed, stays open.
+// before the answer, to be polled, is closed at the same place, with the retry and the
+// events without data that it sent, and goes on when the client comes back. For a
+// client that has no id to come back with it stays open.
 //
 // What the recorded server refused without a JSON-RPC answer (401 with its challenge,
 // 403, 404, 405, 429, 500) is refused with the same status, fields and body when the

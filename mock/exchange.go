@@ -24,14 +24,15 @@ type exchange struct {
 	claim   replay.Claim
 	key     replay.Key
 	asks    bool
-	// form is how the answer came, ids that its events had ids, primed that the
-	// first said nothing but its id.
-	form        answerForm
-	ids, primed bool
+	// form is how the answer came, ids that its events had ids, poll the way of the
+	// stream that they came on.
+	form answerForm
+	ids  bool
+	poll *polling
 	// answers says that a message came back, body is what came that is none.
 	answers, settled bool
-	// left says that the server ended it.
-	left bool
+	// left is the frame with which the server ended it, 0 if it did not.
+	left uint64
 	body []byte
 	why  circumstances // for which it was refused
 }
@@ -47,10 +48,9 @@ func (x *exchange) asked(r *readFrame) {
 	}
 	x.request = r.frame.Seq
 	x.claim, x.key = replay.ReadClaim(m), r.prepared.Key()
-	x.asks = m.Kind == tap.Request
-	for i := range m.Batch {
-		x.asks = x.asks || m.Batch[i].Kind == tap.Request
-	}
+	requests := requestsIn(m)
+	x.asks = requests > 0
+	x.poll.owed += requests
 }
 
 // answered takes what the server sent, and reports whether it is no message that a
@@ -62,14 +62,15 @@ func (l *loader) answered(x *exchange, r *readFrame) bool {
 	case tap.FormEvent:
 		if x.form == formUnknown {
 			x.form = formEvents
-			x.primed = none
 		}
-		if e := tap.ParseServerSentEvent(f.Raw); e.HasID {
+		e := tap.ParseServerSentEvent(f.Raw)
+		if e.HasID {
 			x.ids = true
 		} else if e.Name == "endpoint" {
 			l.site.endpoint(x, string(e.Data))
-		} else {
-			x.primed = x.primed && !none
+		}
+		if l.sessions.Replays() == 0 {
+			x.poll.heard(f.Seq, &e, m)
 		}
 	case tap.FormBody:
 		if x.form == formUnknown {
@@ -164,8 +165,30 @@ func (l *loader) over(x *exchange) {
 	case x.method == "POST" && !x.asks && !x.answers && x.form != formEvents:
 		c.accepted = l.site.fixed(x)
 	}
+	l.polled(x, c)
 	if x.form != formUnknown && x.asks {
 		l.site.shape(x)
+	}
+}
+
+// polled takes the end of an exchange for the stream that it carried. Who goes on with
+// that stream later finds it by the exchange that began it.
+func (l *loader) polled(x *exchange, c *conduct) {
+	if !x.poll.ids || x.status != 200 {
+		return
+	}
+	if x.left != 0 {
+		x.poll.closed(x.left)
+	}
+	l.polls[x.stream] = x.poll
+	if x.poll.owed <= 0 && !x.poll.standing {
+		delete(l.polls, x.stream)
+	}
+	switch n := l.site.keepAsides(x.poll); {
+	case x.poll.standing && (c.standing == 0 || c.standing == x.stream):
+		c.standing, c.asides = x.stream, n
+	case x.stream != x.number:
+		l.site.reshape(x.stream, n)
 	}
 }
 
@@ -173,7 +196,7 @@ func (l *loader) over(x *exchange) {
 // word, so that nothing could come later: what else answers on the same exchange has
 // event ids.
 func (x *exchange) nothing() bool {
-	return x.left && x.asks && x.request != 0 && x.status == 200 && !x.answers && !x.ids
+	return x.left != 0 && x.asks && x.request != 0 && x.status == 200 && !x.answers && !x.ids
 }
 
 // posted learns where messages are sent to.
@@ -223,6 +246,10 @@ type conduct struct {
 	heads bool
 	// ids says that its events had ids.
 	ids bool
+	// standing is the exchange that began the stream for what belongs to no request,
+	// the first one, and asides what the server did on it beside its messages.
+	standing uint64
+	asides   uint32
 	// accepted is how messages were taken that nothing answers, deleted how the
 	// session was ended; refusesGET and refusesDELETE are how it refused these.
 	// nil is not known.

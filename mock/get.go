@@ -2,6 +2,7 @@ package mock
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, f *fields) {
 	t := s.talkOf(f.session)
 	switch {
 	case t == nil && (f.modern() || f.session == ""):
-		s.page(w, r)
+		s.sessionless(w, r, f)
 		return
 	case t == nil || t.duplex != nil:
 		s.refuse(w, r, overSession, replay.Claim{}, nil)
@@ -27,7 +28,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, f *fields) {
 		return
 	}
 	x, from, turn := t.reads(f)
-	p := reply{w: w, r: r, srv: s, t: t, x: x, sent: from}
+	p := reply{w: w, r: r, srv: s, t: t, x: x, sent: from, primes: primed(f, &posted{}), marked: f.lastEvent != ""}
 	p.begin()
 	p.run(turn)
 }
@@ -47,6 +48,9 @@ func (t *talk) reads(f *fields) (x *stream, from, turn int) {
 				name = standingName
 			}
 			t.standing = t.open(name, formEvents)
+			if t.standing.ids {
+				t.standing.asides = t.asides(t.rec.asides)
+			}
 		}
 		x, from = t.standing, t.standing.read
 	}
@@ -83,12 +87,25 @@ func (t *talk) knows(f *fields) bool {
 	return x != nil
 }
 
+// sessionless answers a GET or a DELETE that names no session, as recorded or else by
+// what is missing (2025-11-25 basic/transports#session-management). A server without
+// sessions has no such methods.
+func (s *Server) sessionless(w http.ResponseWriter, r *http.Request, f *fields) {
+	_, recorded := s.site.pages[r.Method+" "+r.URL.RequestURI()]
+	named := func(p *played) bool { return p.Opens(false) && !p.nameless() }
+	if recorded || f.modern() || !slices.ContainsFunc(s.rec.sessions, named) {
+		s.page(w, r)
+		return
+	}
+	s.refuse(w, r, noSession, replay.Claim{}, nil)
+}
+
 // delete ends a session.
 func (s *Server) delete(w http.ResponseWriter, r *http.Request, f *fields) {
 	t := s.talkOf(f.session)
 	switch {
 	case t == nil && (f.modern() || f.session == ""):
-		s.page(w, r)
+		s.sessionless(w, r, f)
 	case t == nil || t.duplex != nil:
 		s.refuse(w, r, overSession, replay.Claim{}, nil)
 	case t.rec.refusesDELETE != nil:

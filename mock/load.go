@@ -9,13 +9,6 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// batchSize is how many frames go from the reading to the making of the script at
-// once, and inFlight how many such batches there are at most.
-const (
-	batchSize = 256
-	inFlight  = 8
-)
-
 // A Recording is what can be played of a recording: the scripts of its sessions, with
 // their payloads.
 type Recording struct {
@@ -26,6 +19,8 @@ type Recording struct {
 	spool    *spool
 	// refuses says that HTTP is to refuse something on purpose.
 	refuses bool
+	// growth is set while the rest of it may still be read.
+	growth *growth
 }
 
 // A played is a session of a recording.
@@ -35,8 +30,13 @@ type played struct {
 	conduct
 }
 
-// Close lets go of the payloads.
-func (r *Recording) Close() error { return r.spool.Close() }
+// Close lets go of the payloads. No session may be played any more.
+func (r *Recording) Close() error {
+	if r.growth != nil {
+		r.growth.end()
+	}
+	return r.spool.Close()
+}
 
 // Scripts returns the scripts of the sessions, in the order in which they appeared
 // in the recording.
@@ -65,32 +65,44 @@ func (r *Recording) Only(number int) bool {
 // payloads of a large one go into a temporary file, so that memory is needed for an
 // index only. The error is that of the frames, or of the file.
 func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
-	return load(frames, opt, &spool{limit: memory})
+	return load(frames, opt, newSpool(), nil)
 }
 
-func load(frames iter.Seq2[tap.Frame, error], opt replay.Options, s *spool) (*Recording, error) {
+// load is Load, or, with a growth, Begin.
+func load(frames iter.Seq2[tap.Frame, error], opt replay.Options, s *spool, g *growth) (*Recording, error) {
 	first := replay.NewBuilder(opt, s)
 	l := newLoader(first, s)
-	var err error
-	for batch := range prepared(frames, first.Preparer()) {
-		for i := range batch {
-			if err == nil {
-				err = l.add(&batch[i])
-			}
+	in := prepare(frames, first.Preparer())
+	var r *Recording
+	n := 0
+	for batch := range in.batches {
+		if err := l.all(batch); err != nil {
+			in.end()
+			s.Close()
+			return nil, err
+		}
+		if n += len(batch); g != nil && l.lines && n >= g.ahead {
+			r = l.begun(g, in)
+			break
 		}
 	}
-	if err == nil {
-		err = s.flush()
+	if r == nil {
+		r = l.recording()
 	}
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	r := l.recording()
 	for i := range opt.Faults {
 		r.refuses = r.refuses || opt.Faults[i].Kind == replay.FaultStatus
 	}
 	return r, nil
+}
+
+// all takes the next frames.
+func (l *loader) all(frames []readFrame) error {
+	for i := range frames {
+		if err := l.add(&frames[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A readFrame is a frame with what a Preparer says of it, or the error that ended
@@ -117,26 +129,56 @@ func (r *readFrame) read(p *replay.Preparer) {
 	}
 }
 
-// prepared reads the frames, and what they say, on a goroutine of its own: together
-// that takes about as long as the rest of the work.
-func prepared(frames iter.Seq2[tap.Frame, error], p *replay.Preparer) <-chan []readFrame {
-	to := make(chan []readFrame, inFlight)
-	go func() {
-		defer close(to)
-		batch, size := make([]readFrame, 0, batchSize), 0
-		for f, err := range frames {
-			r := readFrame{frame: f, err: err}
-			r.read(p)
-			batch = append(batch, r)
-			if size += len(f.Raw); len(batch) == batchSize || size > memory/inFlight || r.err != nil {
-				to <- batch
-				batch, size = make([]readFrame, 0, batchSize), 0
-			}
-			if r.err != nil {
+// batchSize is how many frames go from the reading to the making of the script at
+// once, inFlight how many such batches there are at most, and batchBytes at about how
+// many bytes one is full, however few its frames are.
+const (
+	batchSize  = 256
+	inFlight   = 8
+	batchBytes = 2 << 20
+)
+
+// A reading is frames that are read, with what they say, on a goroutine of its own:
+// together that takes about as long as the rest of the work.
+type reading struct {
+	batches chan []readFrame
+	stop    chan struct{}
+}
+
+func prepare(frames iter.Seq2[tap.Frame, error], p *replay.Preparer) *reading {
+	in := &reading{make(chan []readFrame, inFlight), make(chan struct{})}
+	go in.run(frames, p)
+	return in
+}
+
+func (in *reading) run(frames iter.Seq2[tap.Frame, error], p *replay.Preparer) {
+	defer close(in.batches)
+	batch, size := make([]readFrame, 0, batchSize), 0
+	for f, err := range frames {
+		r := readFrame{frame: f, err: err}
+		r.read(p)
+		batch = append(batch, r)
+		if size += len(f.Raw); len(batch) == batchSize || size > batchBytes || r.err != nil {
+			select {
+			case in.batches <- batch:
+			case <-in.stop:
 				return
 			}
+			batch, size = make([]readFrame, 0, batchSize), 0
 		}
-		to <- batch
-	}()
-	return to
+		if r.err != nil {
+			return
+		}
+	}
+	select {
+	case in.batches <- batch:
+	case <-in.stop:
+	}
+}
+
+// end ends the reading, and returns when nothing is being read any more.
+func (in *reading) end() {
+	close(in.stop)
+	for range in.batches {
+	}
 }

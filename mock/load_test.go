@@ -20,28 +20,31 @@ func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	r := rand.New(rand.NewPCG(1, 1))
-	const limit = chunkSize * 5 / 2
-	s := &spool{limit: limit}
+	const size, kept = 1000, 2
+	s := &spool{size: size, kept: make([][]byte, kept)}
+	if n, err := s.ReadAt(make([]byte, 10), 0); n != 0 || err != io.EOF {
+		t.Error(n, err)
+	}
 	var all []byte
-	for len(all) < 2*limit {
-		p := bytes.Repeat([]byte{byte(len(all))}, r.IntN(chunkSize/3))
+	read := func() {
+		from := r.IntN(len(all) + 1)
+		p := make([]byte, r.IntN(len(all)-from+1))
+		if n, err := s.ReadAt(p, int64(from)); n != len(p) || err != nil || !bytes.Equal(p, all[from:from+n]) {
+			t.Fatalf("%d bytes at %d of %d: %d, %v", len(p), from, len(all), n, err)
+		}
+	}
+	for len(all) < 20*size {
+		p := bytes.Repeat([]byte{byte(len(all))}, r.IntN(size*5/2))
 		if n, err := s.Write(p); n != len(p) || err != nil {
 			t.Fatal(n, err)
 		}
 		all = append(all, p...)
-	}
-	if err := s.flush(); err != nil {
-		t.Fatal(err)
-	}
-	if s.held > limit || s.held < limit-chunkSize/3 || len(s.chunks) != 3 {
-		t.Errorf("%d bytes in memory, in %d chunks", s.held, len(s.chunks))
-	}
-	for range 300 {
-		from := r.IntN(len(all))
-		p := make([]byte, r.IntN(len(all)-from+1))
-		if n, err := s.ReadAt(p, int64(from)); n != len(p) || err != nil && err != io.EOF || !bytes.Equal(p, all[from:from+n]) {
-			t.Fatalf("%d bytes at %d: %d, %v", len(p), from, n, err)
+		for range 30 {
+			read()
 		}
+	}
+	if info, err := s.file.Stat(); err != nil || info.Size()%size != 0 || int64(len(all)) > info.Size()+size*(kept+1) {
+		t.Errorf("%d bytes of %d are in the file: %v", info.Size(), len(all), err)
 	}
 	if n, err := s.ReadAt(make([]byte, 10), int64(len(all)-5)); n != 5 || err != io.EOF {
 		t.Error(n, err)
@@ -61,7 +64,7 @@ func TestSpool(t *testing.T) {
 func TestLoadLarge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	frames := session(t, "real-everything-flow")
-	rec, err := load(each(frames), replay.Options{Pace: replay.Instant}, &spool{limit: 100})
+	rec, err := load(each(frames), replay.Options{Pace: replay.Instant}, &spool{size: 100}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +91,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	frames[500].Size--
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
-	if _, err := load(each(frames), replay.Options{}, &spool{limit: 10}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := load(each(frames), replay.Options{}, &spool{size: 100}, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	rec, err := Load(each(nil), replay.Options{})

@@ -1,6 +1,8 @@
 package mock
 
 import (
+	"net/http"
+
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -18,11 +20,16 @@ type loader struct {
 	// http says that there are exchanges, heads that those of their requests are
 	// there too; open are those that are not over.
 	http, heads bool
-	open        map[uint64]*exchange
+	// lines says that it is no recording of HTTP, as its first message shows.
+	lines bool
+	open  map[uint64]*exchange
 	// streams are the exchanges that began a stream, by their first frames: those
 	// that may be resumed. resumed says which of them an exchange goes on with.
 	streams map[uint64]uint64
-	site    site
+	// polls are streams on which something may still come, by the exchanges that
+	// began them.
+	polls map[uint64]*polling
+	site  site
 }
 
 // A building is a session on its way into a script.
@@ -33,7 +40,7 @@ type building struct {
 }
 
 func newLoader(first *replay.Builder, s *spool) *loader {
-	l := &loader{spool: s, first: first, building: map[int]*building{}, open: map[uint64]*exchange{}, streams: map[uint64]uint64{}}
+	l := &loader{spool: s, first: first, building: map[int]*building{}, open: map[uint64]*exchange{}, streams: map[uint64]uint64{}, polls: map[uint64]*polling{}}
 	l.site.init()
 	return l
 }
@@ -47,6 +54,11 @@ func (l *loader) add(r *readFrame) error {
 	switch {
 	case r.err != nil:
 		return r.err
+	case l.lines:
+		if f.Exchange != 0 { // as nobody but a person writes it
+			f.Raw = r.payload
+		}
+		return l.session(onlySession).b.AddPrepared(f, &r.prepared)
 	case f.Exchange != 0:
 		l.http = true
 	case f.Lane == tap.Life && !l.http:
@@ -56,6 +68,7 @@ func (l *loader) add(r *readFrame) error {
 	}
 	switch {
 	case !l.http:
+		l.lines = f.Lane == tap.ToServer || f.Lane == tap.ToClient
 		return l.session(onlySession).b.AddPrepared(f, &r.prepared)
 	case f.Lane == tap.Life:
 		l.event(f)
@@ -105,6 +118,7 @@ func (l *loader) event(f *tap.Frame) {
 			l.streams[f.Seq] = f.Exchange
 		}
 		x.first = f.Seq
+		x.poll = l.poll(x)
 		l.open[f.Exchange] = x
 	}
 	x := l.open[f.Exchange]
@@ -118,9 +132,20 @@ func (l *loader) event(f *tap.Frame) {
 	case e.Name == tap.EventResponse && (e.Status >= 200 && e.Status < 600 || e.Status == 101):
 		x.status, x.header = e.Status, e.Header
 	case e.Name == tap.EventEnd:
-		x.left = e.By == "server"
+		if e.By == "server" {
+			x.left = f.Seq
+		}
 		l.over(x)
 	}
+}
+
+// poll is the way of the stream that an exchange begins or goes on with.
+func (l *loader) poll(x *exchange) *polling {
+	if p := l.polls[x.stream]; p != nil {
+		p.resumed()
+		return p
+	}
+	return &polling{standing: x.method == http.MethodGet}
 }
 
 // message takes a frame of an exchange.
@@ -134,7 +159,7 @@ func (l *loader) message(r *readFrame) error {
 	replayed := l.sessions.Replays() != 0
 	x := l.open[f.Exchange]
 	if x == nil { // its head is not there
-		x = &exchange{number: f.Exchange, stream: f.Exchange, headless: true}
+		x = &exchange{number: f.Exchange, stream: f.Exchange, headless: true, poll: &polling{}}
 		l.open[f.Exchange] = x
 	}
 	if number != 0 {

@@ -127,6 +127,7 @@ func (s *Server) dress(t *talk, x *stream, p *posted) {
 			name = strconv.FormatUint(request.Seq, 10)
 		}
 		t.name(x, name)
+		x.asides = t.asides(x.shape.asides)
 	}
 }
 

@@ -21,9 +21,12 @@ type reply struct {
 	method string
 	// modern says that this is 2026-07-28, broken that the message is none.
 	modern, broken bool
-	// primes says that the first event may say nothing but its id.
-	primes bool
-	begun  bool
+	// primes says that events may say nothing but their ids, marked that the client
+	// has an id to resume by.
+	primes, marked bool
+	// begun says that the head is written, closed that the server closes the stream,
+	// as it did in the recording.
+	begun, closed bool
 	// sent counts the events of the stream that the client has, cut those that this
 	// reply has written.
 	sent, cut int
@@ -44,14 +47,12 @@ func (p *reply) begin() {
 		h.Set("X-Accel-Buffering", "no")
 	}
 	p.w.WriteHeader(http.StatusOK)
-	if p.primes && (p.x.shape.primed || p.srv.opt.Cut > 0) {
-		b := append(p.x.eventID([]byte("id: "), 0), '\n')
-		if p.srv.opt.Cut > 0 {
-			b = append(b, "retry: 10\n"...) // ms, as it is known to be cut
-		}
-		_, _ = p.w.Write(append(b, "data: \n\n"...))
+	if p.primes && p.srv.opt.Cut > 0 && p.method != "" {
+		b := p.x.eventID([]byte("id: "), 0)
+		_, _ = p.w.Write(append(b, "\nretry: 10\ndata: \n\n"...)) // ms, as it is known to be cut
 	}
 	p.flush()
+	p.aside(0)
 }
 
 // fields writes the recorded header fields.
@@ -65,7 +66,7 @@ func (p *reply) fields() {
 // writes the stream. Turn is the stream's when this began.
 func (p *reply) run(turn int) {
 	defer p.t.detach(p.x, turn)
-	for {
+	for !p.closed {
 		events, over, broken := p.t.take(p.x, p.sent)
 		for _, e := range events {
 			if !p.event(e) {
@@ -108,12 +109,19 @@ func (p *reply) event(e event) bool {
 	case !p.begun:
 		p.begin()
 	}
+	if p.aside(e.frame); p.closed {
+		return false
+	}
 	if _, err := p.w.Write(e.data); err != nil {
 		return false
 	}
 	p.flush()
 	p.sent++
 	p.cut++
+	p.marked = p.marked || p.x.ids
+	if p.aside(0); p.closed {
+		return false
+	}
 	// What cannot be resumed at all, the stream of HTTP+SSE, is not cut.
 	return p.srv.opt.Cut == 0 || p.cut < p.srv.opt.Cut || p.x == p.t.duplex
 }

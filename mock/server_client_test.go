@@ -76,6 +76,9 @@ func (c *webClient) request(method string, body []byte) *http.Request {
 		r.Header.Set("Mcp-Session-Id", c.session)
 	}
 	if body == nil {
+		if c.version != "" {
+			r.Header.Set("Mcp-Protocol-Version", c.version)
+		}
 		return r
 	}
 	r.Header.Set("Content-Type", "application/json")

@@ -109,7 +109,8 @@ func TestServerPlaysRefusals(t *testing.T) {
 	is(said{"POST", "/mcp", []string{id, token}, ready}, 202, "", "")
 	is(said{"GET", "/mcp", []string{id, token}, ""}, 405, "Allow: POST, DELETE", "no stream here")
 	is(said{"POST", "/mcp", []string{id, token}, listing}, 200, "Content-Type: application/json", `"name":"survey"`)
-	is(said{"POST", "/mcp", []string{id, token}, survey}, 200, "Content-Type: text/event-stream", `"id":2,"result":{"content"`)
+	is(said{"POST", "/mcp", []string{id, token}, survey}, 200, "Content-Type: text/event-stream", `"progress":1`)
+	is(said{"GET", "/mcp", []string{id, token, "Last-Event-ID: 44-1"}, ""}, 200, "Content-Type: text/event-stream", `"id":2,"result":{"content"`)
 	is(said{"POST", "/mcp", []string{id, token}, listing[:40]}, 400, "", "-32700")
 	is(said{"POST", "/mcp", []string{id, token}, " "}, 400, "", "")
 	is(said{"DELETE", "/mcp", []string{id, token}, ""}, 204, "", "")
@@ -146,6 +147,15 @@ func TestServerGuards(t *testing.T) {
 		res, body := ask(t, url, said{"POST", "/mcp", c.header, c.body})
 		if res.StatusCode != c.status || c.status != 200 && tap.Peek([]byte(body)).ErrorCode == "" {
 			t.Errorf("%v: %s, want %d\n%s", c.header, res.Status, c.status, body)
+		}
+	}
+	for _, method := range []string{"GET", "DELETE"} {
+		if res, body := ask(t, url, said{method, "/mcp", nil, ""}); res.StatusCode != 400 || !strings.Contains(body, "Mcp-Session-Id header is required") {
+			t.Errorf("%s without a session: %s %s", method, res.Status, body)
+		}
+		head := []string{"Mcp-Protocol-Version: 2026-07-28"}
+		if res, _ := ask(t, url, said{method, "/mcp", head, ""}); res.StatusCode != 405 {
+			t.Errorf("%s of 2026-07-28, which has none: %s", method, res.Status)
 		}
 	}
 	for _, path := range []string{"/mcp", "/sse", "/ws", "/elsewhere"} {

@@ -37,12 +37,16 @@ type site struct {
 	strays  map[uint64]shape
 	headers [][][2]string
 	known   map[string]uint32
-	kept    int
+	// asides are what the server did beside its messages, which they name as well.
+	asides      [][]aside
+	knownAsides map[string]uint32
+	kept        int
 }
 
 func (s *site) init() {
 	s.refusals, s.byFrame, s.pages = map[refusalKey]*fixed{}, map[uint64]*fixed{}, map[string]*fixed{}
 	s.strays, s.known, s.headers = map[uint64]shape{}, map[string]uint32{"": 0}, [][][2]string{nil}
+	s.knownAsides = map[string]uint32{}
 }
 
 // A refusalKey is what was refused, and why. Without a key it is anything, and
@@ -75,8 +79,8 @@ const (
 type shape struct {
 	status uint16
 	form   answerForm
-	primed bool
 	header uint32
+	asides uint32
 }
 
 // maxStray is how far an exchange's number may be from the others' for its shape to
@@ -92,7 +96,10 @@ func (s *site) shape(x *exchange) {
 	if x.stream != x.number || x.status < 200 {
 		return // it goes on with another
 	}
-	v := shape{status: uint16(x.status), form: x.form, primed: x.primed && x.ids, header: s.intern(x.header)}
+	v := shape{status: uint16(x.status), form: x.form, header: s.intern(x.header)}
+	if x.ids {
+		v.asides = s.keepAsides(x.poll)
+	}
 	if n := uint64(len(s.shapes)); x.number < n+maxStray {
 		for uint64(len(s.shapes)) <= x.number {
 			s.shapes = append(s.shapes, shape{})
@@ -101,6 +108,16 @@ func (s *site) shape(x *exchange) {
 		return
 	}
 	s.strays[x.number] = v
+}
+
+// reshape gives the answer on an exchange other asides: the stream went on.
+func (s *site) reshape(exchange uint64, asides uint32) {
+	if exchange < uint64(len(s.shapes)) {
+		s.shapes[exchange].asides = asides
+	} else if v, ok := s.strays[exchange]; ok {
+		v.asides = asides
+		s.strays[exchange] = v
+	}
 }
 
 // shapeOf returns how the answer on an exchange came.

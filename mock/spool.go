@@ -1,77 +1,88 @@
 package mock
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 )
 
-// memory is how much of a spool is held in memory, in chunks of chunkSize. A small
-// recording never touches the disk; a large one must not be in memory in full.
+// A small recording never touches the disk; of a large one not all must be in memory.
 const (
-	memory    = 16 << 20
-	chunkSize = 256 << 10
+	chunkSize  = 256 << 10
+	keptChunks = 64
 )
 
-// A spool keeps the payloads of a script: the first of them in memory, the others
-// in a file that nobody else sees.
+// A spool keeps the payloads of a script, in chunks: the first of them in memory, the
+// others in a file that nobody else sees, once they are full. What has been written can
+// be read while more is being written.
 type spool struct {
-	chunks [][]byte // all but the last are full
-	held   int      // how much is in them
-	limit  int
-	file   *os.File
-	w      *bufio.Writer
+	size int // of a chunk
+	// kept are the chunks in memory, nil where there is none yet.
+	kept [][]byte
+	// last is the chunk that is written to, written how much there is in all.
+	last    atomic.Pointer[chunk]
+	written atomic.Int64
+	file    *os.File
 }
+
+// A chunk is bytes from an offset on. It is as long as it can become.
+type chunk struct {
+	from int64
+	b    []byte
+}
+
+func newSpool() *spool { return &spool{size: chunkSize, kept: make([][]byte, keptChunks)} }
 
 // Write implements [io.Writer].
-func (s *spool) Write(p []byte) (int, error) {
-	if s.file == nil && s.held+len(p) <= s.limit {
-		s.hold(p)
-		return len(p), nil
+func (s *spool) Write(p []byte) (n int, err error) {
+	at := s.written.Load()
+	for n < len(p) {
+		c := s.last.Load()
+		if c == nil || at == c.from+int64(len(c.b)) {
+			if c, err = s.next(c, at); err != nil {
+				break
+			}
+		}
+		m := copy(c.b[at-c.from:], p[n:])
+		n, at = n+m, at+int64(m)
 	}
-	if s.file == nil {
-		if err := s.open(); err != nil {
-			return 0, err
+	s.written.Store(at)
+	return n, err
+}
+
+// next begins a chunk behind one that is full, nil for none.
+func (s *spool) next(full *chunk, at int64) (*chunk, error) {
+	if full != nil && s.place(full.from) >= 0 {
+		if err := s.store(full); err != nil {
+			return nil, err
 		}
 	}
-	return s.w.Write(p)
-}
-
-// hold keeps bytes in memory.
-func (s *spool) hold(p []byte) {
-	s.held += len(p)
-	for len(p) > 0 {
-		last := len(s.chunks) - 1
-		if last < 0 || len(s.chunks[last]) == chunkSize {
-			s.chunks = append(s.chunks, make([]byte, 0, chunkSize))
-			last++
-		}
-		n := min(len(p), chunkSize-len(s.chunks[last]))
-		s.chunks[last] = append(s.chunks[last], p[:n]...)
-		p = p[n:]
+	c := &chunk{at, make([]byte, s.size)}
+	if i := at / int64(s.size); i < int64(len(s.kept)) {
+		s.kept[i] = c.b
 	}
+	s.last.Store(c)
+	return c, nil
 }
 
-// open makes the file. Where the system allows it, it has no name from the start,
-// and is gone whatever becomes of the process.
-func (s *spool) open() error {
-	f, err := os.CreateTemp("", "mcptap-mock-*")
-	if err != nil {
-		return fmt.Errorf("make room for the recording's payloads: %w", err)
-	}
-	_ = os.Remove(f.Name())
-	s.file, s.w = f, bufio.NewWriterSize(f, 1<<20)
-	return nil
-}
+// place is where an offset is in the file, below 0 for what is in memory.
+func (s *spool) place(off int64) int64 { return off - int64(len(s.kept)*s.size) }
 
-// flush ends the writing.
-func (s *spool) flush() error {
+// store puts a chunk into the file. Where the system allows it, that has no name from
+// the start, and is gone whatever becomes of the process.
+func (s *spool) store(c *chunk) error {
 	if s.file == nil {
-		return nil
+		f, err := os.CreateTemp("", "mcptap-mock-*")
+		if err != nil {
+			return fmt.Errorf("make room for the recording's payloads: %w", err)
+		}
+		_ = os.Remove(f.Name())
+		s.file = f
 	}
-	return s.w.Flush()
+	_, err := s.file.WriteAt(c.b, s.place(c.from))
+	return err
 }
 
 // ReadAt implements [io.ReaderAt].
@@ -79,21 +90,26 @@ func (s *spool) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, errors.New("negative offset")
 	}
-	for n < len(p) && off < int64(s.held) {
-		m := copy(p[n:], s.chunks[off/chunkSize][off%chunkSize:])
+	end := s.written.Load()
+	for n < len(p) && off < end {
+		want := p[n:min(int64(len(p)), int64(n)+end-off)]
+		m := 0
+		if c := s.last.Load(); off >= c.from {
+			m = copy(want, c.b[off-c.from:])
+		} else if at := s.place(off); at < 0 {
+			m = copy(want, s.kept[off/int64(s.size)][off%int64(s.size):])
+		} else if m, err = s.file.ReadAt(want[:min(int64(len(want)), c.from-off)], at); err != nil {
+			return n + m, err
+		}
 		n, off = n+m, off+int64(m)
 	}
-	if n == len(p) {
-		return n, nil
-	}
-	if s.file == nil {
+	if n < len(p) {
 		return n, io.EOF
 	}
-	m, err := s.file.ReadAt(p[n:], off-int64(s.held))
-	return n + m, err
+	return n, nil
 }
 
-// Close removes the file.
+// Close removes the file. Nobody may be writing or reading.
 func (s *spool) Close() error {
 	if s.file == nil {
 		return nil

@@ -22,6 +22,10 @@ type stream struct {
 	// broke; reading that a request writes it.
 	over, broken, reading bool
 	waiting               int
+	// asides are what the recorded server did beside its messages, aside the number of
+	// the next of them.
+	asides []aside
+	aside  int
 	// turn numbers the readers, read counts the events that any of them has had.
 	turn, read int
 	wake       chan struct{}
@@ -34,13 +38,15 @@ type event struct {
 	// that it is an answer in itself.
 	status int
 	json   bool
+	// frame is that of the recording, 0 for none.
+	frame uint64
 }
 
 // put adds a message, and returns how many bytes it takes.
 func (x *stream) put(out replay.Output) int {
 	n := x.base + len(x.events)
 	alone := out.Last && n == 0 && x.form != formEvents
-	e := event{status: out.Status, json: alone}
+	e := event{status: out.Status, json: alone, frame: out.Frame.Seq}
 	switch {
 	case x.form == formText || alone:
 		e.data = bytes.Clone(bytes.Trim(out.Raw, " \t\r\n"))

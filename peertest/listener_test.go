@@ -19,6 +19,7 @@ import (
 //
 //	gosdk             the Go SDK, with sessions
 //	gosdk-stateless   the same without, which makes it speak 2026-07-28
+//	gosdk-polling     the same with sessions, which closes event streams early
 //	gosdk-sse         the same over HTTP+SSE
 //	mcpgo             mcp-go, Streamable HTTP
 //	mcpgo-sse         mcp-go over HTTP+SSE; its endpoint event has an absolute URL
@@ -37,6 +38,8 @@ func listener(args []string) int {
 	switch kind := args[0]; kind {
 	case "gosdk", "gosdk-stateless":
 		h = mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: kind == "gosdk-stateless"})
+	case "gosdk-polling":
+		h = newPollHandler()
 	case "gosdk-sse":
 		h, path = mcp.NewSSEHandler(get, nil), "/sse"
 	case "mcpgo":

@@ -1,9 +1,29 @@
 package peertest
 
 import (
+	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+var listedScenario = regexp.MustCompile(`(?m)^ +- ([\w-]+) `)
+
+// serverScenarios are those that the suite says it has, pending ones included.
+func serverScenarios(t *testing.T, node string) (names []string) {
+	t.Helper()
+	out, err := exec.Command(node, abs("node_modules/@modelcontextprotocol/conformance/dist/index.js"), "list", "--server").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range listedScenario.FindAllSubmatch(out, -1) {
+		names = append(names, string(m[1]))
+	}
+	if len(names) < 32 {
+		t.Fatalf("%d scenarios:\n%s", len(names), out)
+	}
+	return names
+}
 
 // The official suite cannot tell a mock from the server that was recorded: the same
 // verdict, scenario by scenario, twice in a row.
@@ -20,8 +40,14 @@ func TestConformanceOfMock(t *testing.T) {
 		return v, endTap(t, tap, dir)
 	}
 	live, file := recorded("--suite", "all")
-	if len(live) < 30 {
-		t.Errorf("only %d scenarios", len(live))
+	scenarios := serverScenarios(t, node)
+	for _, name := range scenarios {
+		if _, ok := live["server-"+name]; !ok {
+			t.Errorf("%s has not been run", name)
+		}
+	}
+	if len(live) != len(scenarios) {
+		t.Errorf("%d scenarios of %d", len(live), len(scenarios))
 	}
 	m := start(t, true, nil, tapBinary(t), "mock", file, "--listen", "127.0.0.1:0")
 	for run := range 2 {

@@ -42,7 +42,13 @@ func recordHTTP(t *testing.T, c clientUnderTest, s webServer) (live transcript, 
 func mockHTTP(t *testing.T, c clientUnderTest, s webServer, file string, events bool) transcript {
 	t.Helper()
 	report := filepath.Join(t.TempDir(), "report.ndjson")
-	m := start(t, true, nil, tapBinary(t), "mock", file, "--listen", "127.0.0.1:0", "--json", "--report", report)
+	args := []string{tapBinary(t), "mock", file, "--listen", "127.0.0.1:0", "--json", "--report", report}
+	if s.loses {
+		// It sends what belongs together on two connections. Nothing but the time
+		// between keeps that in order, and brisk leaves little of it.
+		args = append(args, "--pace", "recorded")
+	}
+	m := start(t, true, nil, args...)
 	mocked := playHTTP(t, c, s, mockURL(t, m.line, events))
 	if code := m.stop(); code != 0 || m.stderr.Len() > 0 {
 		t.Errorf("the mock returned %d and said %q", code, m.stderr.String())

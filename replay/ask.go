@@ -176,6 +176,7 @@ func (a *asks) expire(s *Session) {
 		if !ok || until > s.now {
 			return
 		}
+		s.settle() // there may be more that waits for it
 		x := a.timed[0]
 		a.timed = a.timed[1:]
 		x.expired = true
@@ -208,7 +209,11 @@ func (s *Session) answer(m *tap.Message) {
 		return
 	}
 	x.done, x.answered = true, s.now
-	if recorded, ok := s.script.asked[x.item]; ok {
+	recorded, ok := s.script.asked[x.item]
+	for !ok && s.more() {
+		recorded, ok = s.script.asked[x.item]
+	}
+	if ok {
 		if s.keyer.answer(m) != recorded.sum {
 			s.answeredOtherwise(x, m, &recorded)
 		}

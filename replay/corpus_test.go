@@ -66,6 +66,22 @@ type player struct {
 	out   []Output
 	at    []time.Duration
 	notes []Note
+	// stood is how long the session's clock has stood still, nil for never.
+	stood func() time.Duration
+}
+
+// clock is the time as the session is told it.
+func (p *player) clock() time.Duration {
+	if p.stood == nil {
+		return p.now
+	}
+	return p.now + p.stood()
+}
+
+// due is when something is due, on the session's own clock.
+func (p *player) due() (time.Duration, bool) {
+	due, ok := p.s.Due()
+	return due - p.clock() + p.now, ok
 }
 
 func newPlayer(tb testing.TB, s *Script) *player {
@@ -79,7 +95,7 @@ func newPlayer(tb testing.TB, s *Script) *player {
 func (p *player) drain() {
 	p.tb.Helper()
 	for range 100_000 {
-		out, ok, err := p.s.Next(p.now)
+		out, ok, err := p.s.Next(p.clock())
 		if err != nil {
 			p.tb.Fatal(err)
 		}
@@ -94,7 +110,7 @@ func (p *player) drain() {
 }
 
 func (p *player) send(raw []byte) {
-	p.s.Receive(p.now, 1, raw)
+	p.s.Receive(p.clock(), 1, raw)
 	p.drain()
 }
 
@@ -102,14 +118,14 @@ func (p *player) send(raw []byte) {
 func (p *player) until(t time.Duration) {
 	p.tb.Helper()
 	for {
-		due, ok := p.s.Due()
+		due, ok := p.due()
 		if !ok || due > t {
 			break
 		}
 		p.now = max(p.now, due)
 		before := len(p.out) + len(p.notes)
 		p.drain()
-		if again, ok := p.s.Due(); ok && again <= p.now && len(p.out)+len(p.notes) == before {
+		if again, ok := p.due(); ok && again <= p.now && len(p.out)+len(p.notes) == before {
 			p.tb.Fatalf("due at %v, and nothing happens", again)
 		}
 	}
@@ -120,7 +136,7 @@ func (p *player) until(t time.Duration) {
 func (p *player) have(n int) {
 	p.tb.Helper()
 	for len(p.out) < n {
-		due, ok := p.s.Due()
+		due, ok := p.due()
 		if !ok {
 			return
 		}

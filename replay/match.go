@@ -21,14 +21,23 @@ type cursorKey struct {
 
 // A cursor says how far a session has used a queue up.
 type cursor struct {
-	// next is the first cue that may not have been used, 0 when all have.
-	next uint32
+	// first is the first cue of the queue, had the last one of those at its head that
+	// have been used, 0 for none.
+	first, had uint32
 	// loop is the next one to be played again, with RepeatLoop.
 	loop uint32
 	// last is the one that was played last, held how often in a row it was played
 	// in the place of the next.
 	last uint32
 	held uint8
+}
+
+// next is the first cue that may not have been used, 0 when all have.
+func (c *cursor) next(t *table) uint32 {
+	if c.had == 0 {
+		return c.first
+	}
+	return t.next[c.had]
 }
 
 // maxHeld is how often a poll gets the answer of the one before. Then the client
@@ -39,7 +48,7 @@ func (s *Session) cursor(table uint8, q queue) *cursor {
 	key := cursorKey{q.first, table}
 	c := s.cursors[key]
 	if c == nil {
-		c = &cursor{next: q.first}
+		c = &cursor{first: q.first}
 		s.cursors[key] = c
 	}
 	return c
@@ -59,19 +68,26 @@ const (
 // take finds the next cue of a key.
 func (s *Session) take(t *table, id uint8, key sum) (uint32, fate) {
 	q, ok := t.queues[key]
+	for !ok && s.more() {
+		q, ok = t.queues[key]
+	}
 	if !ok {
 		return 0, fateNone
 	}
 	cur := s.cursor(id, q)
-	s.skipUsed(t, cur)
-	if c := cur.next; c != 0 {
+	c := s.skipUsed(t, cur)
+	for c == 0 && s.more() {
+		c = s.skipUsed(t, cur)
+	}
+	if c != 0 {
 		if s.early(c) && cur.last != 0 && cur.held < maxHeld {
 			cur.held++
 			return cur.last, fateHeld
 		}
-		cur.next, cur.last, cur.held = t.next[c], c, 0
+		cur.had, cur.last, cur.held = c, c, 0
 		return c, fateFresh
 	}
+	q = t.queues[key] // all of it, now
 	switch s.script.opt.Repeat {
 	case RepeatLast:
 		if s.script.cues[q.last].kind != cueRefused {
@@ -87,8 +103,7 @@ func (s *Session) take(t *table, id uint8, key sum) (uint32, fate) {
 				cur.loop = t.next[cur.loop]
 			}
 		}
-		c := cur.loop
-		if c != 0 {
+		if c = cur.loop; c != 0 {
 			cur.loop = t.next[c]
 		}
 		return c, fateOf(c)
@@ -104,14 +119,16 @@ func fateOf(c uint32) fate {
 	return fateAgain
 }
 
-// skipUsed moves a cursor to the first cue that can still be played.
-func (s *Session) skipUsed(t *table, cur *cursor) {
-	for cur.next != 0 {
-		if _, used := s.arrived[cur.next]; !used && s.script.cues[cur.next].kind != cueRefused {
-			return
+// skipUsed moves a cursor to the first cue that can still be played, which it returns,
+// 0 for none.
+func (s *Session) skipUsed(t *table, cur *cursor) uint32 {
+	for c := cur.next(t); c != 0; c = t.next[c] {
+		if _, used := s.arrived[c]; !used && s.script.cues[c].kind != cueRefused {
+			return c
 		}
-		cur.next = t.next[cur.next]
+		cur.had = c
 	}
+	return 0
 }
 
 // early reports whether the answer to a poll supposes something that the client
@@ -192,8 +209,7 @@ func (s *Session) subset(m *tap.Message, k *keyed) (uint32, fate) {
 		return contains(&recorded, &live)
 	}
 	cur := s.cursor(byNear, q)
-	s.skipUsed(t, cur)
-	for c, n := cur.next, 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
+	for c, n := s.skipUsed(t, cur), 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
 		if _, used := s.arrived[c]; !used && fits(c) {
 			return c, fateFresh
 		}

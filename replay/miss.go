@@ -140,11 +140,11 @@ func (s *Session) candidates(method string, k *keyed) (found []uint32) {
 		return s.script.index.kinds[method]
 	}
 	cur := s.cursor(byNear, q)
-	s.skipUsed(t, cur)
-	for c := cur.next; c != 0 && len(found) < MaxNear/2; c = t.next[c] {
+	unused := s.skipUsed(t, cur)
+	for c := unused; c != 0 && len(found) < MaxNear/2; c = t.next[c] {
 		found = append(found, c)
 	}
-	for c := q.first; c != 0 && c != cur.next && len(found) < MaxNear; c = t.next[c] {
+	for c := q.first; c != 0 && c != unused && len(found) < MaxNear; c = t.next[c] {
 		found = append(found, c)
 	}
 	return found

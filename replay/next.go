@@ -15,7 +15,7 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 		return 0, false
 	}
 	if len(s.outbox) > 0 || s.mayLeave() {
-		return s.now, true
+		return s.now + s.stood, true
 	}
 	sooner := func(t time.Duration) {
 		if !ok || t < at {
@@ -37,14 +37,24 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 	if s.held != nil {
 		sooner(s.heldTo)
 	}
-	return at, ok
+	return at + s.stood, ok
 }
 
 // Next returns what is to be written now; ok is false when there is nothing more
-// at present. The error is that of the spool.
+// at present. The error is that of the spool, or of the [Growth].
 func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
+	s.enter()
+	defer s.exit()
 	s.tick(now)
-	if s.left {
+	out, ok, err = s.next()
+	if s.failed != nil {
+		return Output{}, false, s.failed
+	}
+	return out, ok, err
+}
+
+func (s *Session) next() (out Output, ok bool, err error) {
+	if s.left || s.failed != nil {
 		return Output{}, false, nil
 	}
 	s.asks.expire(s)
@@ -118,7 +128,7 @@ func (s *Session) mayLeave() bool {
 func (s *Session) release(p *play) (out Output, ok bool, err error) {
 	it := &s.script.items[p.item]
 	if s.unfit(p, p.item) {
-		s.pass(p, it)
+		s.pass(p)
 		return out, false, nil
 	}
 	if it.has(itemBatched) {
@@ -133,7 +143,7 @@ func (s *Session) release(p *play) (out Output, ok bool, err error) {
 		return out, false, nil
 	}
 	if !ok {
-		s.pass(p, it)
+		s.pass(p)
 		return out, false, nil
 	}
 	raw, err := s.bytes(p, p.item)
@@ -167,14 +177,14 @@ func (s *Session) written(p *play, it *item, final bool) {
 	if it.has(itemNote) {
 		s.rest = s.now + s.script.opt.Pace.rest()
 	}
-	p.item = it.next
+	s.leave(p)
 	s.advance(p)
 }
 
 // pass moves a play on behind a step that is not written.
-func (s *Session) pass(p *play, it *item) {
+func (s *Session) pass(p *play) {
 	p.delayed, p.fault = false, nil
-	p.item = it.next
+	s.leave(p)
 	s.advance(p)
 }
 

@@ -10,9 +10,9 @@ type entry struct {
 
 func (e entry) stale() bool { return e.age != e.play.age }
 
-// before orders entries by key, and those of one key by the client's messages.
+// before orders entries by key, and those of one key as they began.
 func (e entry) before(o entry) bool {
-	return e.key < o.key || e.key == o.key && e.play.live < o.play.live
+	return e.key < o.key || e.key == o.key && e.play.number < o.play.number
 }
 
 // A heap has the entry with the lowest key at its front.

@@ -1,6 +1,10 @@
 package replay
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // A playState says what a play waits for.
 type playState uint8
@@ -13,12 +17,17 @@ const (
 	playGate                    // the client's answer
 	playCancel                  // the client's cancellation
 	playParked                  // a stream
+	playTrails                  // the script to grow: that was its last step so far
 	playOver                    // nothing any more
 )
 
 // A play is one going-through of the items of a cue.
 type play struct {
 	cue, item uint32
+	// had is the item before, and number tells plays in the order in which they
+	// began.
+	had    uint32
+	number uint64
 	// live is the client's message that it answers, id and token are that one's,
 	// stream is where the answer goes.
 	live      uint64
@@ -52,6 +61,8 @@ type play struct {
 func (s *Session) enlist(p *play, at time.Duration) {
 	p.base, p.baseAt, p.acted = s.now, at, true
 	p.at = len(s.plays)
+	s.begun++
+	p.number = s.begun
 	s.plays = append(s.plays, p)
 }
 
@@ -90,12 +101,18 @@ func (s *Session) forgo(p *play) {
 // advance moves a play to the next step, through the gates that are open.
 func (s *Session) advance(p *play) {
 	p.move(playMoves)
-	for p.item != 0 {
+	for {
+		if p.item == 0 && s.trails(p) {
+			return
+		}
+		if p.item == 0 {
+			break
+		}
 		it := &s.script.items[p.item]
 		switch it.kind {
 		case itemWrite:
 			if s.ended && s.beyond(it) {
-				p.item = it.next
+				s.leave(p)
 				continue
 			}
 			s.schedule(p)
@@ -111,12 +128,16 @@ func (s *Session) advance(p *play) {
 			}
 			return
 		case itemLeave:
+			s.settle()
 			s.leaving = true
 		}
-		p.item = it.next
+		s.leave(p)
 	}
 	s.over(p)
 }
+
+// leave takes a play behind its item.
+func (s *Session) leave(p *play) { p.had, p.item = p.item, s.script.items[p.item].next }
 
 // schedule puts a play whose next item is a step to where it waits for its turn.
 func (s *Session) schedule(p *play) {
@@ -172,11 +193,8 @@ func (s *Session) beyond(it *item) bool {
 
 // outlive is called when the client has ended: what waits for it is over.
 func (s *Session) outlive() {
-	for i := len(s.plays) - 1; i >= 0; i-- {
-		if i >= len(s.plays) {
-			continue // several have gone
-		}
-		switch p := s.plays[i]; p.state {
+	for _, p := range s.latest() {
+		switch p.state {
 		case playGate:
 			s.unanswered(p)
 		case playCancel, playParked:
@@ -187,6 +205,13 @@ func (s *Session) outlive() {
 			}
 		}
 	}
+}
+
+// latest are the plays that are not over, the last one first.
+func (s *Session) latest() []*play {
+	all := slices.Clone(s.plays)
+	slices.SortFunc(all, func(a, b *play) int { return cmp.Compare(b.number, a.number) })
+	return all
 }
 
 // unanswered ends a play whose client left without an answer.
@@ -207,8 +232,8 @@ func (s *Session) cancel(p *play) {
 			rest++
 		case itemCancel:
 			s.arrive(it.ref)
-			p.base, p.baseAt, p.acted = s.now, it.at, true
-			p.item = it.next
+			p.base, p.baseAt, p.acted = s.now, s.script.items[i].at, true
+			p.had, p.item = i, s.script.items[i].next
 			s.advance(p)
 			return
 		}

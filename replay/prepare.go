@@ -61,8 +61,16 @@ func (p *Preparer) prepare(lane tap.Lane, raw []byte, m *tap.Message) Prepared {
 	case lane == tap.ToServer && (m.Kind == tap.Request || m.Kind == tap.Notification):
 		x.key = p.keyer.key(m)
 	case lane == tap.ToClient && (m.Kind == tap.Response || m.Kind == tap.ErrorResponse):
-		x.id, x.hasID = find(raw, begin(raw), "id")
+		x.id, x.hasID = idIn(raw, m)
 		x.hasID = x.hasID && classAt(raw, x.id.from) != 'n'
 	}
 	return x
+}
+
+// idIn finds the id of a message. Most of the time it need not be looked for.
+func idIn(raw []byte, m *tap.Message) (span, bool) {
+	if at := cap(raw) - cap(m.ID); len(m.ID) > 0 && len(m.DuplicateKeys) == 0 && at >= 0 && at+len(m.ID) <= len(raw) && &raw[at] == &m.ID[0] {
+		return span{at, at + len(m.ID)}, true
+	}
+	return find(raw, begin(raw), "id")
 }

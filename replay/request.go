@@ -43,7 +43,7 @@ func firstMember(object []byte, names ...string) []byte {
 func (s *Session) play(stream Stream, m *tap.Message, k *keyed, x match) {
 	c := &s.script.cues[x.cue]
 	p := &play{
-		cue: x.cue, item: c.first, live: s.live, stream: stream, modern: k.modern,
+		cue: x.cue, live: s.live, stream: stream, modern: k.modern,
 		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
 	}
 	if s.chances.faults != nil {
@@ -54,7 +54,7 @@ func (s *Session) play(stream Stream, m *tap.Message, k *keyed, x match) {
 	}
 	s.enlist(p, c.at)
 	s.open.add(p)
-	if c.has(cueReferred) {
+	if c.has(cueReferred) || s.grows {
 		if s.bound == nil {
 			s.bound = map[uint32]*play{}
 		}
@@ -63,11 +63,14 @@ func (s *Session) play(stream Stream, m *tap.Message, k *keyed, x match) {
 	if x.fate == fateFresh {
 		s.arrive(x.cue)
 	}
+	p.item = s.script.cues[x.cue].first
 	s.advance(p)
 }
 
 // remark notes in what a match is not exact.
 func (s *Session) remark(m *tap.Message, k *keyed, x match) {
+	for !s.script.cues[x.cue].has(cueAnswered|cueCancelled|cueListens) && s.more() {
+	}
 	c := &s.script.cues[x.cue]
 	n := Note{Method: m.Method, Frame: c.message(), UsedBy: s.arrived[x.cue].live}
 	got := " gets the answer of frame " + strconv.FormatUint(c.seq, 10)
@@ -137,7 +140,11 @@ func (s *Session) compareClient(m *tap.Message, c *cue) {
 func (s *Session) notification(m *tap.Message) {
 	switch m.Method {
 	case "notifications/cancelled", "cancel":
-		if p := s.open[word(firstMember(m.Params, "requestId", "id"))].oldest; p != nil {
+		id := word(firstMember(m.Params, "requestId", "id"))
+		if s.open[id].oldest != nil {
+			s.settle() // it may be over
+		}
+		if p := s.open[id].oldest; p != nil {
 			s.cancel(p)
 		}
 		return
@@ -151,7 +158,10 @@ func (s *Session) notification(m *tap.Message) {
 	if fate == fateFresh {
 		s.arrive(c)
 	}
-	if m.Method == "exit" && s.script.facts.Dialect == tap.Dialect002 {
+	if m.Method != "exit" {
+		return
+	}
+	if s.settle(); s.script.facts.Dialect == tap.Dialect002 {
 		s.leaving, s.requests = true, s.script.requests
 	}
 }

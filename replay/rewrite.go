@@ -11,9 +11,11 @@ import (
 // no token or subscription that it could be about, or must not be asked this.
 func (s *Session) unfit(p *play, n uint32) bool {
 	it := &s.script.items[n]
-	if lacks := it.needs &^ s.can & s.script.eras.can; lacks != 0 {
-		s.skipped(p, n, "lacks the capability for it")
-		return true
+	if lacks := it.needs &^ s.can; lacks != 0 {
+		if s.whole(); lacks&s.script.eras.can != 0 {
+			s.skipped(p, n, "lacks the capability for it")
+			return true
+		}
 	}
 	for _, x := range s.script.patchesOf(it) {
 		switch x.kind {
@@ -38,6 +40,7 @@ func (s *Session) unfit(p *play, n uint32) bool {
 // skipped notes that the client is not asked something. The gate behind it must
 // not wait for the answer to an earlier one.
 func (s *Session) skipped(p *play, n uint32, why string) {
+	s.settle() // others may wait for an earlier one
 	s.asks.forget(n)
 	p.waived = max(p.waived, s.script.asked[n].cue) // which will not come
 	x := Note{Kind: NoteSkipped, Live: p.live, Frame: s.script.items[n].message()}
@@ -91,6 +94,10 @@ func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 		case patchID, patchToken:
 			value = s.value(x, p)
 		case patchOwn:
+			if s.asks.by[n] != nil { // its call is played again, and others may wait for the first
+				s.settle()
+				s.asks.next = max(s.asks.next, s.script.ownIDs)
+			}
 			value = s.asks.send(n, raw[x.from:x.to], s.now+s.script.opt.GateTimeout).id
 		case patchAsked:
 			value = s.asks.by[x.ref].id

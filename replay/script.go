@@ -8,7 +8,8 @@ import (
 
 // A Script is a recorded session in a form that can be played. It does not change
 // once it is made, and several goroutines may play it at once, each a [Session]
-// of its own.
+// of its own. One that still grows (see [Growth]) answers what is asked of it as a
+// whole when it is whole, or when there will be no more.
 type Script struct {
 	opt   Options
 	spool Spool
@@ -38,13 +39,29 @@ type Script struct {
 	// facts are what the recorded session said of itself; eras what it spoke.
 	facts tap.Facts
 	eras  eras
+	// growth is set of a script that is or was played before it is whole, and
+	// growing while it is not.
+	growth  Growth
+	growing bool
 }
 
 // Requests returns how many requests of the client's the recording holds.
-func (s *Script) Requests() int { return s.requests }
+func (s *Script) Requests() int {
+	s.lock()
+	defer s.unlock()
+	s.await()
+	return s.requests
+}
 
 // Steps returns how many messages of the server's it holds.
-func (s *Script) Steps() (n int) {
+func (s *Script) Steps() int {
+	s.lock()
+	defer s.unlock()
+	s.await()
+	return s.steps()
+}
+
+func (s *Script) steps() (n int) {
 	for i := 1; i < len(s.items); i++ {
 		if s.items[i].kind == itemWrite {
 			n++

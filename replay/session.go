@@ -30,6 +30,10 @@ type Session struct {
 	reached  uint32
 	requests int
 	cursors  map[cursorKey]*cursor
+	// front is where to look for the first request that has not come, same a buffer
+	// for it.
+	front uint32
+	same  []byte
 
 	// plays are those that are not over, in no order. open finds them by the live
 	// id, bound the last play of a cue that other steps refer to.
@@ -61,6 +65,18 @@ type Session struct {
 	held   *Output
 	heldTo time.Duration
 
+	// grows says that the script is not known to be whole, locked that its lock is
+	// held, failed why it never will be whole. stood is how long the clock has stood
+	// still, waiting for it. trailing are the plays at the end of the items of their
+	// cues, and seen how many items have been looked through for such plays.
+	grows, locked bool
+	failed        error
+	stood         time.Duration
+	trailing      map[uint32][]*play
+	seen          int
+	// begun counts the plays.
+	begun uint64
+
 	// ended says that the client's lane is over, and endedAt how far it had come;
 	// leaving that the server is to leave, left that it has.
 	ended, leaving, left bool
@@ -82,7 +98,9 @@ func (s *Script) NewSession() *Session {
 		arrived: map[uint32]arrival{}, cursors: map[cursorKey]*cursor{}, open: openPlays{},
 		patience: patience{span: firstPatience}, chances: newChances(&s.opt),
 	}
-	x.asks.next = s.ownIDs
+	s.lock()
+	x.grows, x.seen = s.growing, len(s.items)
+	s.unlock()
 	return x
 }
 
@@ -91,14 +109,17 @@ func (s *Script) NewSession() *Session {
 // attached. It returns how many answers are to be expected there: the number of
 // requests in the message.
 func (s *Session) Receive(now time.Duration, stream Stream, raw []byte) (requests int) {
-	if s.tick(now); s.left {
+	s.enter()
+	defer s.exit()
+	if s.tick(now); s.left || s.failed != nil {
 		return 0
 	}
 	s.live++
 	s.matched = 0
-	m := tap.Peek(raw)
 	s.streams.expect(stream) // so that no answer is the last before all is read
-	if m.Kind != tap.Batch {
+	if s.straight(stream, raw) {
+		requests = 1
+	} else if m := tap.Peek(raw); m.Kind != tap.Batch {
 		requests = s.message(stream, &m, raw)
 	} else {
 		w := into(raw, begin(raw))
@@ -137,11 +158,12 @@ func (s *Session) message(stream Stream, m *tap.Message, raw []byte) int {
 }
 
 // tick moves the session's clock.
-func (s *Session) tick(now time.Duration) { s.now = max(s.now, now) }
+func (s *Session) tick(now time.Duration) { s.now = max(s.now, now-s.stood) }
 
 // begin opens the session when its first stream does.
 func (s *Session) begin() {
 	if _, ok := s.arrived[0]; !ok {
+		s.cover(0)
 		s.arrived[0] = arrival{at: s.now}
 		s.hang(0, s.script.cues[0].at)
 	}
@@ -176,6 +198,8 @@ func (s *Session) reach(c uint32) {
 	if c <= s.reached {
 		return
 	}
+	s.cover(c)
+	s.follow()
 	s.reached = c
 	s.patience.again(s.now)
 	for _, h := range []*heap{&s.owed, &s.soft} {
@@ -189,10 +213,12 @@ func (s *Session) reach(c uint32) {
 // End says that the client sends nothing more. What belongs to calls that are
 // open is still played, as far as it needs nothing of the client.
 func (s *Session) End(now time.Duration) {
-	s.tick(now)
-	if s.ended {
+	s.enter()
+	defer s.exit()
+	if s.tick(now); s.ended {
 		return
 	}
+	s.settle()
 	s.ended, s.endedAt = true, s.reached
 	if end := s.script.end; end != 0 {
 		s.arrive(end)
@@ -215,6 +241,9 @@ func (s *Session) Notes() []Note {
 
 // note adds a note.
 func (s *Session) note(n Note) {
+	if s.failed != nil {
+		return
+	}
 	if n.Live == 0 {
 		n.Live = s.live
 	}
@@ -223,10 +252,10 @@ func (s *Session) note(n Note) {
 
 // Requests returns how many of the recorded requests have been asked for, and
 // Recorded how many there are.
-func (s *Session) Requests() int { return min(s.requests, s.script.requests) }
+func (s *Session) Requests() int { return min(s.requests, s.Recorded()) }
 
 // Recorded returns how many requests the script has.
-func (s *Session) Recorded() int { return s.script.requests }
+func (s *Session) Recorded() int { return s.script.Requests() }
 
 // Unasked names the recorded requests that the client has not asked for, at most
 // so many.

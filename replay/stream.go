@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -54,6 +55,8 @@ type streams struct {
 // Attach opens a stream that is not the reply to one message. At most one of each
 // kind is open at a time: a second takes the place of the first.
 func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
+	s.enter()
+	defer s.exit()
 	s.tick(now)
 	if kind == Duplex {
 		s.streams.duplex, s.streams.hasDuplex = stream, true
@@ -75,17 +78,24 @@ func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 // the other it means nothing, and what belongs there still goes there, for the
 // transport to keep until the client asks for it.
 func (s *Session) Detach(now time.Duration, stream Stream) {
-	s.tick(now)
-	switch {
-	case s.streams.hasDuplex && stream == s.streams.duplex:
+	if s.streams.hasDuplex && stream == s.streams.duplex {
 		s.End(now)
 		return
-	case s.streams.hasStanding && stream == s.streams.standing:
+	}
+	s.enter()
+	defer s.exit()
+	s.tick(now)
+	if s.streams.hasStanding && stream == s.streams.standing {
 		s.streams.hasStanding = false
 		return
 	}
-	for i := len(s.plays) - 1; i >= 0; i-- {
-		if p := s.plays[i]; p.stream == stream && p.modern && !p.hangs {
+	asked := func(p *play) bool { return p.stream == stream && p.modern && !p.hangs }
+	if !slices.ContainsFunc(s.plays, asked) {
+		return
+	}
+	s.settle()
+	for _, p := range s.latest() {
+		if p.state != playOver && asked(p) {
 			s.cancel(p)
 		}
 	}

@@ -40,7 +40,7 @@ func (s *Session) fault(p *play, it *item, out *Output, final bool) bool {
 		if final {
 			s.forgo(p)
 		}
-		s.pass(p, it)
+		s.pass(p)
 		return false
 	case FaultDisconnect:
 		s.outbox = append(s.outbox, Output{Stream: out.Stream, Leave: true})

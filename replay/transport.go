@@ -33,6 +33,9 @@ func (b *Builder) Refuse(frame uint64, foreign bool) {
 // Opens reports whether the script has a request of the kind that a client begins
 // with: an initialize, or for modern one that names its own version.
 func (s *Script) Opens(modern bool) bool {
+	s.lock()
+	defer s.unlock()
+	s.await()
 	if modern {
 		return s.eras.modern
 	}
@@ -43,7 +46,9 @@ func (s *Script) Opens(modern bool) bool {
 // client's was refused by the transport, and for nothing but itself. Then frame is
 // that one, which counts as come, and the message is not to be received.
 func (s *Session) Refused(raw []byte) (frame uint64, ok bool) {
-	if s.script.refused == 0 {
+	s.enter()
+	defer s.exit()
+	if s.settle(); s.script.refused == 0 {
 		return 0, false
 	}
 	m := tap.Peek(raw)
@@ -57,15 +62,16 @@ func (s *Session) Refused(raw []byte) (frame uint64, ok bool) {
 		return 0, false
 	}
 	cur := s.cursor(byRefused, q)
-	for ; cur.next != 0; cur.next = t.next[cur.next] {
-		x := &s.script.cues[cur.next]
-		if _, used := s.arrived[cur.next]; used || x.has(cueForeign) {
+	for c := cur.next(t); c != 0; c = t.next[c] {
+		x := &s.script.cues[c]
+		if _, used := s.arrived[c]; used || x.has(cueForeign) {
+			cur.had = c
 			continue
 		}
 		if x.kind != cueRefused {
 			return 0, false
 		}
-		s.arrive(cur.next)
+		s.arrive(c)
 		return x.seq, true
 	}
 	return 0, false
@@ -74,6 +80,8 @@ func (s *Session) Refused(raw []byte) (frame uint64, ok bool) {
 // Matched names the recorded request whose answer the message got that was received
 // last, and its exchange; zero if there is none. Of a batch it is the first.
 func (s *Session) Matched() (request tap.Ref, exchange uint64) {
+	s.enter()
+	defer s.exit()
 	if s.matched == 0 {
 		return tap.Ref{}, 0
 	}
@@ -84,6 +92,9 @@ func (s *Session) Matched() (request tap.Ref, exchange uint64) {
 // BeginsAgain reports whether a message is what the recorded session began with and
 // has come as often as it did there: its client begins anew.
 func (s *Session) BeginsAgain(raw []byte) bool {
+	s.enter()
+	defer s.exit()
+	s.settle()
 	first := s.script.opening
 	if first == 0 {
 		return false
@@ -101,6 +112,5 @@ func (s *Session) BeginsAgain(raw []byte) bool {
 		return false
 	}
 	cur := s.cursor(byExact, t.queues[k.exact])
-	s.skipUsed(t, cur)
-	return cur.next == 0
+	return s.skipUsed(t, cur) == 0
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -144,12 +141,16 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	if plan != recordNone {
 		return o.extend(ctx, a, arg, command, opt, plan == recordAll)
 	}
-	rec, err := a.loadMock(arg, opt)
+	open := a.beginMock
+	if o.http.listen != "" {
+		open = a.loadMock
+	}
+	rec, err := open(arg, opt)
 	if err != nil {
 		return err
 	}
 	defer rec.Close()
-	if rec.Requests() == 0 && rec.Steps() == 0 {
+	if rec.Empty() {
 		return withHint(fmt.Errorf("%s holds nothing that could be played", quote(arg)), "`mcptap show` shows what is in it")
 	}
 	if o.http.listen != "" {
@@ -162,12 +163,20 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 		}
 		return errors.Join(report.end(), cmd.Context().Err())
 	}
+	return o.serveStdio(cmd, ctx, a, rec, arg)
+}
+
+// serveStdio plays a recording on stdin and stdout.
+func (o *mockOptions) serveStdio(cmd *cobra.Command, ctx context.Context, a *app, rec *mock.Recording, arg string) error {
 	report, err := newMockReport(a, o.report, arg, rec.Script)
 	if err != nil {
 		return err
 	}
 	session, err := mock.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
 	report.over(session)
+	if broken := rec.Wait(); broken != nil {
+		return errors.Join(broken, report.drop()) // whatever was said: what was not asked for is not known
+	}
 	if err != nil && !(errors.Is(err, context.Canceled) && cmd.Context().Err() == nil) {
 		return errors.Join(err, report.end())
 	}
@@ -198,41 +207,4 @@ func (o *mockOptions) options() (opt replay.Options, err error) {
 	opt.Seed, opt.GateTimeout = o.seed, o.timeout
 	opt.Faults, err = readFaults(o.faults)
 	return opt, err
-}
-
-// readFaults reads faults, and files of faults.
-func readFaults(args []string) (all []replay.Fault, err error) {
-	for _, arg := range args {
-		name, file := strings.CutPrefix(arg, "@")
-		if !file {
-			f, err := replay.ParseFault(arg)
-			if err != nil {
-				return nil, fmt.Errorf("--fault: %w", err)
-			}
-			all = append(all, f)
-			continue
-		}
-		in, err := os.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("--fault: %w", err)
-		}
-		lines := bufio.NewScanner(in)
-		for n := 1; lines.Scan(); n++ {
-			line := strings.TrimSpace(lines.Text())
-			if line == "" || line[0] == '#' {
-				continue
-			}
-			f, err := replay.ParseFault(line)
-			if err != nil {
-				in.Close()
-				return nil, fmt.Errorf("--fault: %s, line %d: %w", name, n, err)
-			}
-			all = append(all, f)
-		}
-		in.Close()
-		if err := lines.Err(); err != nil {
-			return nil, fmt.Errorf("--fault: %s: %w", name, err)
-		}
-	}
-	return all, nil
 }

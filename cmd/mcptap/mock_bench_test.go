@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"runtime"
@@ -10,16 +12,23 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/mock/recorded"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
 
-// BenchmarkMockStart compares the start of a mock with a bare scan of the same file:
-// reading all frames and looking at none.
-func BenchmarkMockStart(b *testing.B) {
-	const calls = 500_000
-	path := filepath.Join(b.TempDir(), "bench"+store.Ext)
+// benchCalls is how many calls there are; a call is two frames.
+const benchCalls = 500_000
+
+// benchCall is the request of a recorded call.
+func benchCall(i int) string {
+	return fmt.Sprintf(`{"method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo","day":%d,"units":"metric"},"_meta":{"progressToken":%d}},"jsonrpc":"2.0","id":%d}`+"\n", i, i, i)
+}
+
+// benchFile makes a recording of a million frames.
+func benchFile(b *testing.B) (path string, frames int) {
+	path = filepath.Join(b.TempDir(), "bench"+store.Ext)
 	w, err := store.NewWriter(path, tap.Header{ID: "00000000", Label: "bench", Start: time.Unix(0, 0), Transport: "stdio"})
 	if err != nil {
 		b.Fatal(err)
@@ -34,32 +43,61 @@ func BenchmarkMockStart(b *testing.B) {
 	add(tap.ToServer, `{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}},"jsonrpc":"2.0","id":"i"}`+"\n")
 	add(tap.ToClient, `{"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}},"jsonrpc":"2.0","id":"i"}`+"\n")
 	text := strings.Repeat("Partly cloudy, wind from the south-west. ", 5)
-	for i := range calls {
-		add(tap.ToServer, fmt.Sprintf(`{"method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo","day":%d,"units":"metric"},"_meta":{"progressToken":%d}},"jsonrpc":"2.0","id":%d}`+"\n", i, i, i))
+	for i := range benchCalls {
+		add(tap.ToServer, benchCall(i))
 		add(tap.ToClient, fmt.Sprintf(`{"result":{"content":[{"type":"text","text":"Day %d in Oslo: 15.5 degrees. %s"}]},"jsonrpc":"2.0","id":%d}`+"\n", i, text, i))
 	}
 	if err := w.Close(store.End{At: time.Duration(seq)}); err != nil {
 		b.Fatal(err)
 	}
-	rec, err := store.Open(path)
-	if err != nil {
-		b.Fatal(err)
+	return path, int(seq)
+}
+
+// BenchmarkMockStart compares the start of a mock with a bare scan of the same file of
+// a million frames, which reads all of them and looks at none: the time until the first
+// call is answered, until the last one can be, and for loading all before anything is
+// said. x-scan is how many times a scan that is.
+func BenchmarkMockStart(b *testing.B) {
+	path, frames := benchFile(b)
+	var scan float64
+	report := func(b *testing.B) float64 {
+		each := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+		b.ReportMetric(each/float64(frames), "ns/frame")
+		if scan > 0 {
+			b.ReportMetric(each/scan, "x-scan")
+		}
+		return each
 	}
-	rec.SetMaxRaw(math.MaxInt64)
 	b.Run("scan", func(b *testing.B) {
 		for b.Loop() {
-			for _, err := range rec.Frames(0) {
+			bareScan(b, path)
+		}
+		scan = report(b)
+	})
+	for _, c := range []struct {
+		name string
+		call int
+	}{{"first", 0}, {"thousandth", 1000}, {"last", benchCalls - 1}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				rec, err := recorded.Begin(path, replay.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
+				end := answer(b, rec, benchCall(c.call))
+				b.StopTimer()
+				rec.Close()
+				end()
+				runtime.GC()
+				b.StartTimer()
 			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(seq), "ns/frame")
-	})
-	b.Run("mock", func(b *testing.B) {
+			report(b)
+		})
+	}
+	b.Run("whole", func(b *testing.B) {
 		heap := uint64(0)
 		for b.Loop() {
-			m, err := mock.Load(rec.Frames(0), replay.Options{})
+			rec, err := recorded.Load(path, replay.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -68,10 +106,47 @@ func BenchmarkMockStart(b *testing.B) {
 			runtime.GC()
 			runtime.ReadMemStats(&stats)
 			heap = stats.HeapAlloc
-			m.Close()
+			rec.Close()
 			b.StartTimer()
 		}
-		b.ReportMetric(float64(heap)/float64(seq), "heap-B/frame")
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(seq), "ns/frame")
+		b.ReportMetric(float64(heap)/float64(frames), "heap-B/frame")
+		report(b)
 	})
+}
+
+// bareScan reads all frames.
+func bareScan(b *testing.B, path string) {
+	rec, err := store.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rec.SetMaxRaw(math.MaxInt64)
+	for _, err := range rec.Frames(0) {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// answer asks a mock, and returns when it has answered. The client is there until end is
+// called.
+func answer(b *testing.B, rec *mock.Recording, call string) (end func()) {
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		// The recording is closed before all of it is there.
+		_, _ = mock.Stdio(b.Context(), rec.Script, in, out, nil)
+	}()
+	if _, err := io.WriteString(to, call); err != nil {
+		b.Fatal(err)
+	}
+	if line, err := bufio.NewReader(from).ReadString('\n'); err != nil || !strings.Contains(line, "Oslo") {
+		b.Fatal(line, err)
+	}
+	return func() {
+		to.Close()
+		<-over
+	}
 }

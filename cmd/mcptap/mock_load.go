@@ -16,6 +16,15 @@ import (
 // loadMock reads a recording, or a text of one, as people commit it beside their
 // tests. With #2 at the end of its name only the second session is played.
 func (a *app) loadMock(arg string, opt replay.Options) (*mock.Recording, error) {
+	return a.openMock(arg, opt, recorded.Load)
+}
+
+// beginMock is loadMock that returns before all of a long recording has been read.
+func (a *app) beginMock(arg string, opt replay.Options) (*mock.Recording, error) {
+	return a.openMock(arg, opt, recorded.Begin)
+}
+
+func (a *app) openMock(arg string, opt replay.Options, open func(string, replay.Options) (*mock.Recording, error)) (*mock.Recording, error) {
 	path, session := arg, 0
 	if !isTextFile(arg) {
 		name, after, _ := strings.Cut(arg, "#")
@@ -26,7 +35,7 @@ func (a *app) loadMock(arg string, opt replay.Options) (*mock.Recording, error) 
 			return nil, err
 		}
 	}
-	rec, err := recorded.Load(path, opt)
+	rec, err := open(path, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -29,12 +29,26 @@ var ErrNoText = errors.New("neither NDJSON nor a transcript")
 // text that `mcptap export` writes, told apart by what is in it. The error names
 // the file.
 func Load(path string, opt replay.Options) (*mock.Recording, error) {
+	return load(path, opt, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
+		return mock.Load(frames, opt)
+	})
+}
+
+// Begin is Load that returns before all of a long recording has been read; see
+// [mock.Begin]. A text is read in full.
+func Begin(path string, opt replay.Options) (*mock.Recording, error) {
+	return load(path, opt, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
+		return mock.Begin(path, frames, opt)
+	})
+}
+
+func load(path string, opt replay.Options, stored func(iter.Seq2[tap.Frame, error]) (*mock.Recording, error)) (*mock.Recording, error) {
 	var rec *mock.Recording
 	var err error
 	if IsText(path) {
 		rec, err = loadText(path, opt)
 	} else {
-		rec, err = loadStored(path, opt)
+		rec, err = loadStored(path, stored)
 	}
 	if err != nil && !strings.Contains(err.Error(), path) {
 		err = fmt.Errorf("%s: %w", path, err)
@@ -42,13 +56,13 @@ func Load(path string, opt replay.Options) (*mock.Recording, error) {
 	return rec, err
 }
 
-func loadStored(path string, opt replay.Options) (*mock.Recording, error) {
+func loadStored(path string, stored func(iter.Seq2[tap.Frame, error]) (*mock.Recording, error)) (*mock.Recording, error) {
 	rec, err := store.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	rec.SetMaxRaw(math.MaxInt64)
-	return mock.Load(rec.Frames(0), opt)
+	return stored(rec.Frames(0))
 }
 
 func loadText(path string, opt replay.Options) (*mock.Recording, error) {

@@ -1,0 +1,191 @@
+package replay
+
+import "time"
+
+// A Growth lets a script be played while it is being made. The law that makes this
+// possible: what has not been made yet comes after the last cue there is, so it is
+// not played before the client has come that far. A session that needs to know more
+// waits for it, and its clock stands still meanwhile, so what it says is what it
+// would have said with all there is, and when.
+type Growth interface {
+	// Lock keeps the script as it is until Unlock is called; the Builder must do
+	// its work in between. Several may hold it at once, as nobody changes anything.
+	Lock()
+	Unlock()
+	// More waits, with the lock held before and after but not while it waits, until
+	// the script has grown or is whole, and returns how long it waited. It may also
+	// return for no reason. The error is that there will never be more although the
+	// script is not whole; it is the same each time.
+	More() (waited time.Duration, err error)
+}
+
+// Grow returns the script while it is being made. From then on the Builder is to be
+// used only while nobody holds the lock, up to [Builder.Script], which makes the
+// script whole, and [Builder.Refuse] not at all.
+func (b *Builder) Grow(g Growth) *Script {
+	b.s.growth, b.s.growing = g, true
+	return b.s
+}
+
+// Empty reports whether there is nothing in it that could be played. It waits until
+// there is something.
+func (s *Script) Empty() bool {
+	s.lock()
+	defer s.unlock()
+	for s.requests == 0 && len(s.items) == 1 && s.grow() {
+	}
+	return s.requests == 0 && s.steps() == 0
+}
+
+// lock and unlock do nothing with a script that did not grow.
+func (s *Script) lock() {
+	if s.growth != nil {
+		s.growth.Lock()
+	}
+}
+
+func (s *Script) unlock() {
+	if s.growth != nil {
+		s.growth.Unlock()
+	}
+}
+
+// grow waits for more, and reports whether there can be. The caller holds the lock.
+func (s *Script) grow() bool {
+	if !s.growing {
+		return false
+	}
+	_, err := s.growth.More()
+	return err == nil
+}
+
+// await waits for all of it. The caller holds the lock.
+func (s *Script) await() {
+	for s.grow() {
+	}
+}
+
+// enter begins an operation of a session.
+func (s *Session) enter() {
+	if s.grows {
+		s.script.growth.Lock()
+		s.grows = s.script.growing
+		s.locked = true
+	}
+}
+
+// exit ends it.
+func (s *Session) exit() {
+	if s.locked {
+		s.locked = false
+		s.script.growth.Unlock()
+	}
+}
+
+// more waits until the script has grown, and reports whether it can have: it is not
+// whole, and there was no error. What the session would say after an error is never
+// said.
+func (s *Session) more() bool {
+	if !s.grows || s.failed != nil {
+		return false
+	}
+	waited, err := s.script.growth.More()
+	s.stood += waited
+	s.failed = err
+	s.grows = s.script.growing
+	return err == nil
+}
+
+// whole waits until all of the script is there.
+func (s *Session) whole() {
+	for s.more() {
+	}
+}
+
+// cover waits until there is a cue beyond one, so that all is known that hangs on
+// it, and all that may be played when the client has come to it.
+func (s *Session) cover(c uint32) {
+	for uint32(len(s.script.cues)) <= c+1 && s.more() {
+	}
+}
+
+// trails reports whether a play at the end of its items goes on when there are more
+// of them, and waits where that must be known at once: where an answer is owed, as
+// patience counts from here, or a stream would end.
+func (s *Session) trails(p *play) bool {
+	if !s.grows || p.hangs {
+		return false
+	}
+	waits := func() bool {
+		c := &s.script.cues[p.cue]
+		return !p.answered && !(c.has(cueListens) && c.first != 0 && s.streams.hasDuplex)
+	}
+	for p.item = s.behind(p); p.item == 0 && waits() && s.more(); {
+		p.item = s.behind(p)
+	}
+	if p.item != 0 || !s.grows {
+		return false
+	}
+	p.move(playTrails)
+	if s.trailing == nil {
+		s.trailing = map[uint32][]*play{}
+	}
+	s.trailing[p.cue] = append(s.trailing[p.cue], p)
+	return true
+}
+
+// behind is the item behind the last one that a play has had, 0 for none so far.
+func (s *Session) behind(p *play) uint32 {
+	if p.had == 0 {
+		return s.script.cues[p.cue].first
+	}
+	return s.script.items[p.had].next
+}
+
+// follow moves the plays on that were at the end of their items and are not any
+// more.
+func (s *Session) follow() {
+	items := s.script.items
+	for ; s.seen < len(items) && len(s.trailing) > 0; s.seen++ {
+		it := &items[s.seen]
+		if it.has(itemHangs) || s.trailing[it.cue] == nil {
+			continue
+		}
+		plays := s.trailing[it.cue]
+		delete(s.trailing, it.cue)
+		for _, p := range plays {
+			if p.state == playTrails {
+				p.item = s.behind(p)
+				s.advance(p)
+			}
+		}
+	}
+	s.seen = len(items)
+	if s.grows || len(s.trailing) == 0 {
+		return
+	}
+	over := s.trailing
+	s.trailing = nil
+	for _, plays := range over {
+		for _, p := range plays {
+			if p.state == playTrails {
+				s.over(p)
+			}
+		}
+	}
+	for c := range s.bound {
+		if !s.script.cues[c].has(cueReferred) { // as is known only now
+			delete(s.bound, c)
+		}
+	}
+}
+
+// settle waits for all of the script, and brings all plays to where they are then.
+func (s *Session) settle() {
+	if s.grows {
+		s.whole()
+	}
+	if s.trailing != nil {
+		s.follow()
+	}
+}
