@@ -14,8 +14,17 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// asset returns a file of the page, nil if there is none of that name.
+// asset returns what the page asks for, nil if there is nothing of that name: a
+// file, or what is made of several.
 func asset(name string) []byte {
+	if join := made[name]; join != nil {
+		return join()
+	}
+	return file(name)
+}
+
+// file returns a file of the page, nil if there is none of that name.
+func file(name string) []byte {
 	b, err := assets.ReadFile("assets/" + name)
 	if err != nil {
 		return nil

@@ -2,9 +2,12 @@ package web
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // eventText says in a row what an event of the run is about, and what went
@@ -84,10 +87,11 @@ func httpText(e *tap.Event) (about, fault string) {
 		if e.By == "tap" {
 			status += ", by mcptap itself"
 		}
-		if e.Status >= 400 {
-			return "", joinWords(", ", status, e.Error, headerOf(e, "WWW-Authenticate"))
+		status = joinWords(", ", status, e.Error, telling(e))
+		if e.Status >= 400 || e.Error != "" {
+			return "", status
 		}
-		return status, e.Error
+		return status, ""
 	case tap.EventRewrite:
 		return joinWords(": ", e.What, joinWords(" became ", e.Before, e.After)), e.Error
 	case tap.EventEnd:
@@ -98,10 +102,66 @@ func httpText(e *tap.Event) (about, fault string) {
 		if e.HalfClosed {
 			by = "after the client hung up"
 		}
-		return joinWords(", ", size, by), e.Error
+		return joinWords(", ", size, by, firstByte(e)), e.Error
 	}
 	return "", e.Error
 }
+
+// firstByte says how long the answer took to begin.
+func firstByte(e *tap.Event) string {
+	if e.FirstByte <= 0 {
+		return ""
+	}
+	return "first byte after " + e.FirstByte.Round(10*time.Microsecond).String()
+}
+
+// telling is the field of a response's head that says what the client is to do:
+// a 401 has a challenge.
+func telling(e *tap.Event) string {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return headerOf(e, "WWW-Authenticate")
+	case http.StatusMethodNotAllowed:
+		if allowed := headerOf(e, "Allow"); allowed != "" {
+			return "only " + allowed
+		}
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		if after := headerOf(e, "Retry-After"); after != "" {
+			return "again after " + after
+		}
+	}
+	if e.Status >= 300 && e.Status < 400 {
+		return headerOf(e, "Location")
+	}
+	return ""
+}
+
+// endedText says what the end of an exchange means for the calls that it brought.
+func endedText(calls []view.Ended) string {
+	var words []string
+	for _, c := range calls {
+		how := ""
+		switch {
+		case c.Notes&tap.NoteRefused != 0:
+			how = "is refused"
+		case c.Notes&tap.NoteHungUp != 0:
+			how = "is cancelled"
+		case c.Notes&tap.NoteStreamEnded != 0 && !c.Settled:
+			how = "gets no answer"
+		default:
+			continue
+		}
+		if len(words) == maxEnded { // of a batch
+			words = append(words, "…")
+			break
+		}
+		words = append(words, fmt.Sprintf("#%d %s", c.Call.Seq, how))
+	}
+	return strings.Join(words, ", ")
+}
+
+// maxEnded is how many calls of an exchange its end names.
+const maxEnded = 3
 
 // headerOf is the first value of a header of an event, "" if there is none.
 func headerOf(e *tap.Event, name string) string {

@@ -9,8 +9,10 @@ const (
 	// forward, to find what belongs to an HTTP exchange.
 	headsBefore = 20_000
 	headsAfter  = 5_000
-	// maxHeader is how many fields of a head a page gets.
+	// maxHeader is how many fields of a head a page gets, and maxField how many
+	// bytes of each, and of the line above them.
 	maxHeader = 200
+	maxField  = 2048
 )
 
 // headsJSON is what is known of the HTTP exchange of a frame. Each is nil where
@@ -23,17 +25,14 @@ type headsJSON struct {
 
 // headJSON is an event of the exchange, with its texts escaped.
 type headJSON struct {
-	Seq       uint64      `json:"seq"`
-	At        int64       `json:"at"`
-	Line      string      `json:"line"`
-	Header    [][2]string `json:"header,omitempty"`
-	Masked    []string    `json:"masked,omitempty"`
-	Error     string      `json:"error,omitempty"`
-	By        string      `json:"by,omitempty"`
-	Coding    string      `json:"coding,omitempty"`
-	FirstByte int64       `json:"first_byte,omitempty"` // ns
-	BytesUp   uint64      `json:"bytes_up,omitempty"`
-	BytesDown uint64      `json:"bytes_down,omitempty"`
+	Seq    uint64      `json:"seq"`
+	At     int64       `json:"at"`
+	Line   string      `json:"line"`
+	Header [][2]string `json:"header,omitempty"`
+	Masked []string    `json:"masked,omitempty"`
+	Error  string      `json:"error,omitempty"`
+	By     string      `json:"by,omitempty"`
+	Coding string      `json:"coding,omitempty"`
 }
 
 // findHeads looks for the events of a frame's exchange around it. The heads come
@@ -93,14 +92,14 @@ func (h *headsJSON) take(f *tap.Frame, exchange uint64) {
 		fault = e.Error
 	}
 	*to = &headJSON{
-		Seq: f.Seq, At: int64(f.At), Line: brief(line), Error: brief(fault), By: brief(e.By), Coding: brief(e.Coding),
-		FirstByte: int64(e.FirstByte), BytesUp: e.BytesUp, BytesDown: e.BytesDown, Header: fields(e.Header), Masked: names(e.Masked),
+		Seq: f.Seq, At: int64(f.At), Line: upTo(line, maxField), Error: brief(fault), By: brief(e.By), Coding: brief(e.Coding),
+		Header: fields(e.Header), Masked: names(e.Masked),
 	}
 }
 
 func fields(header [][2]string) (all [][2]string) {
 	for _, f := range header[:min(len(header), maxHeader)] {
-		all = append(all, [2]string{brief(f[0]), brief(f[1])})
+		all = append(all, [2]string{brief(f[0]), upTo(f[1], maxField)})
 	}
 	return all
 }

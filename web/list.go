@@ -40,7 +40,9 @@ type recordingJSON struct {
 	Sessions     uint64 `json:"sessions,omitempty"`
 	MoreSessions bool   `json:"more_sessions,omitempty"`
 	Duration     int64  `json:"duration"` // ns
-	Size         int64  `json:"size"`
+	// Now is how long ago a live recording began, in ns.
+	Now  int64 `json:"now,omitempty"`
+	Size int64 `json:"size"`
 }
 
 type partyJSON struct {
@@ -69,6 +71,9 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 		Revision: brief(string(f.Revision)), Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe,
 		Frames: r.Tally.Frames, Bytes: r.Tally.Bytes, Errors: r.Tally.Errors, Last: r.Last,
 		Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Duration: int64(r.Duration), Size: r.Size,
+	}
+	if r.Status == statusLive {
+		j.Now = int64(time.Since(h.Start))
 	}
 	j.Sessions, j.MoreSessions = r.Tally.Sessions.N()
 	for i, word := range h.Command {

@@ -1,17 +1,12 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"io"
-	"regexp"
-	"strings"
-	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -47,7 +42,8 @@ type savedFrame struct {
 
 // Offline writes a recording as one page that needs nobody: no server, no
 // network, no other file. It has the viewer's own list, sequence, statistics and
-// detail, but no filter, whose language is not the page's.
+// detail. In the place of the filter, whose language is not the page's, it has a
+// search for text.
 func Offline(ctx context.Context, w io.Writer, r Reader) error {
 	data, err := gatherSaved(ctx, r)
 	if err != nil {
@@ -57,12 +53,12 @@ func Offline(ctx context.Context, w io.Writer, r Reader) error {
 	if err != nil {
 		return err
 	}
-	style := string(asset("style.css")) + string(asset("list.css")) + string(asset("detail.css"))
+	style := sheets(savedSheets)
 	b, err := json.Marshal(data) // in which <, > and & are spelled out
 	if err != nil {
 		return err
 	}
-	return savedPage.Execute(w, map[string]any{
+	return savedPage().Execute(w, map[string]any{
 		"Policy": template.HTMLAttr(`content="` + savedPolicy(script, style) + `"`),
 		"Title":  data.Recording.Label, "Style": template.CSS(style),
 		"Data": template.JS(b), "Script": template.JS(script),
@@ -79,7 +75,10 @@ func savedPolicy(script, style string) string {
 		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
-var savedPage = template.Must(template.New("saved").Parse(`<!doctype html>
+// savedPage is made when it is asked for: each start of a tap would pay for it.
+func savedPage() *template.Template { return template.Must(template.New("saved").Parse(savedText)) }
+
+const savedText = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -97,7 +96,7 @@ var savedPage = template.Must(template.New("saved").Parse(`<!doctype html>
 <script>{{.Script}}</script>
 </body>
 </html>
-`))
+`
 
 // gatherSaved reads what goes into the page.
 func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
@@ -110,9 +109,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		return nil, err
 	}
 	s := &savedJSON{Frames: map[uint64]savedFrame{}, Heads: map[uint64]*headsJSON{}, Changes: map[uint64]*changesJSON{}}
-	stats := tap.NewStats("", maxSlowest)
-	meter := tap.NewMeter(stats)
-	var end time.Duration
+	meter := newMeter(r, 0)
 	room := maxSavedBytes
 	for f, err := range r.Frames(0) {
 		if err == nil {
@@ -128,10 +125,13 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		if err != nil {
 			return nil, err
 		}
-		end = f.At
+	}
+	end := rec.Duration
+	if s.Left > 0 {
+		end = meter.last
 	}
 	meter.Finish(end)
-	s.Stats = newStatsJSON(stats, end)
+	s.Stats = newStatsJSON(meter.stats, end)
 	s.Recording = newRecordingJSON(&rec)
 	s.Messages = append([]message{{Recording: s.Recording}}, s.Messages...)
 	for g.found() > 0 {
@@ -148,14 +148,14 @@ func (s *savedJSON) take(g *gatherer) {
 }
 
 // add takes a frame into the page.
-func (s *savedJSON) add(r Reader, g *gatherer, meter *tap.Meter, f *tap.Frame, rec *Recording, room *int) error {
+func (s *savedJSON) add(r Reader, g *gatherer, meter *meter, f *tap.Frame, rec *Recording, room *int) error {
 	if err := g.add(f); err != nil {
 		return err
 	}
 	for g.found() >= maxRows {
 		s.take(g)
 	}
-	if err := meterFrame(meter, r, f); err != nil {
+	if err := meter.add(f); err != nil {
 		return err
 	}
 	d, err := newDetail(r, rec, f)
@@ -196,53 +196,4 @@ func (f *savedFrame) payload() []byte {
 		return f.Data
 	}
 	return f.Raw
-}
-
-var (
-	importLine = regexp.MustCompile(`(?m)^import (.+) from '\./(\w+)\.js';\n`)
-	exportWord = regexp.MustCompile(`(?m)^export ((?:async )?function\*? (\w+)|(?:const|class) (\w+))`)
-)
-
-// bundle makes one script of a module and all that it imports, other modules put
-// in the place of some. It knows as much of the language as this page's own files
-// need, which a test holds.
-func bundle(entry string, instead map[string]string) (string, error) {
-	var out bytes.Buffer
-	done := map[string]bool{}
-	var add func(name string) error
-	add = func(name string) error {
-		if done[name] {
-			return nil
-		}
-		done[name] = true
-		file := name
-		if other := instead[name]; other != "" {
-			file = other
-		}
-		text := string(asset(file + ".js"))
-		if text == "" {
-			return fmt.Errorf("the page has no %s.js", file)
-		}
-		for _, m := range importLine.FindAllStringSubmatch(text, -1) {
-			if err := add(m[2]); err != nil {
-				return err
-			}
-		}
-		text = importLine.ReplaceAllStringFunc(text, func(line string) string {
-			m := importLine.FindStringSubmatch(line)
-			if as, ok := strings.CutPrefix(m[1], "* as "); ok {
-				return "const " + as + " = module_" + m[2] + ";\n"
-			}
-			return "const " + strings.ReplaceAll(m[1], " as ", ": ") + " = module_" + m[2] + ";\n"
-		})
-		var names []string
-		for _, m := range exportWord.FindAllStringSubmatch(text, -1) {
-			names = append(names, m[2]+m[3])
-		}
-		text = exportWord.ReplaceAllString(text, "$1")
-		fmt.Fprintf(&out, "const module_%s = (() => {\n%s\nreturn { %s };\n})();\n", name, text, strings.Join(names, ", "))
-		return nil
-	}
-	err := add(entry)
-	return "'use strict';\n" + out.String(), err
 }

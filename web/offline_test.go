@@ -15,8 +15,10 @@ func TestBundleIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := regexp.MustCompile(`(?m)^\s*(import|export)\b.*`).FindString(script); left != "" {
-		t.Errorf("%q is left", left)
+	for name, script := range map[string]string{"saved": script, "page": string(asset("page.js"))} {
+		if left := regexp.MustCompile(`(?m)^\s*(import|export)\b.*`).FindString(script); left != "" {
+			t.Errorf("%s: %q is left", name, left)
+		}
 	}
 	if strings.Contains(strings.ToLower(script), "</script") || strings.Contains(script, "<!--") {
 		t.Error("the script would end in the middle")
@@ -24,7 +26,7 @@ func TestBundleIsWhole(t *testing.T) {
 	if strings.Contains(script, "fetch(") || strings.Contains(script, "WebSocket") {
 		t.Error("it would ask somebody")
 	}
-	if _, err := bundle("nothing", nil); err == nil {
+	if _, err := bundle("no_such_module", nil); err == nil {
 		t.Error("a module that does not exist")
 	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -32,7 +33,8 @@ type row struct {
 	At   int64 `json:"t"` // ns from the start
 	Size int64 `json:"s"`
 	Lane uint8 `json:"l"` // tap.Lane
-	// Kind is that of a [view.Line].
+	// Kind is that of a [view.Line], or of what is no message what [otherText]
+	// calls it.
 	Kind   string `json:"k"`
 	Method string `json:"m,omitempty"`
 	About  string `json:"a,omitempty"`
@@ -91,10 +93,13 @@ type update struct {
 const maxText = 300
 
 // brief is a text of the wire for a row.
-func brief(s string) string {
-	if len(s) > maxText {
-		n := maxText
-		for n > maxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+func brief(s string) string { return upTo(s, maxText) }
+
+// upTo is the beginning of a text of the wire, of at most so many bytes, escaped.
+func upTo(s string, most int) string {
+	if len(s) > most {
+		n := most
+		for n > most-utf8.UTFMax && !utf8.RuneStart(s[n]) {
 			n--
 		}
 		s = s[:n] + "…"
@@ -116,7 +121,23 @@ func newRow(l *view.Line, of *view.Row) row {
 		if l.Event.Name == tap.EventResponse && !l.Failed { // a refusal that means no harm
 			about, fault = joinWords(", ", about, fault), ""
 		}
+		if l.Resumes != 0 {
+			about = joinWords(", ", about, fmt.Sprintf("goes on with the stream of #%d", l.Resumes))
+		}
+		if ended := endedText(l.Ended); l.Failed {
+			fault = joinWords(": ", fault, ended)
+		} else {
+			about = joinWords(": ", about, ended)
+		}
 		r.About, r.Fault = brief(about), brief(fault)
+	}
+	if l.Kind == tap.Other.String() {
+		if kind, about := otherText(of.Frame); kind != "" {
+			r.Kind = kind
+			if about != "" {
+				r.About = brief(about)
+			}
+		}
 	}
 	if p.Call != (tap.Ref{}) || p.Kind != tap.Other && isMessage(l.Kind) {
 		r.Role = p.Role.String()

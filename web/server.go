@@ -142,8 +142,6 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	writeAsset(w, r, "index.html")
 }
 
-var locked = template.Must(template.New("locked").Parse(string(asset("locked.html"))))
-
 // serveLocked asks for the token. What else stands in the URL is kept, so that a
 // link leads where it should.
 func (s *Server) serveLocked(w http.ResponseWriter, r *http.Request) {
@@ -151,6 +149,7 @@ func (s *Server) serveLocked(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusUnauthorized)
 	q := r.URL.Query()
 	q.Del(tokenParam)
+	locked := template.Must(template.New("locked").Parse(string(asset("locked.html"))))
 	_ = locked.Execute(w, q)
 }
 

@@ -1,7 +1,10 @@
 package web
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -69,50 +72,29 @@ type bucketJSON struct {
 	Calls uint64 `json:"calls"`
 }
 
-// serveStats is the handler of the statistics.
+// serveStats is the handler of the statistics. The query may have a session, by
+// its number.
 func (s *Server) serveStats(w http.ResponseWriter, r *http.Request) {
 	reader, _, ok := s.open(w, r)
 	if !ok {
 		return
 	}
-	stats := tap.NewStats("", maxSlowest)
-	meter := tap.NewMeter(stats)
-	var end time.Duration
-	n := 0
-	for f, err := range reader.Frames(0) {
-		if n++; n%1024 == 0 && r.Context().Err() != nil {
-			return
-		}
-		if err == nil {
-			end = f.At
-			err = meterFrame(meter, reader, &f)
-		}
-		if err != nil {
-			failWith(w, err)
+	session := 0
+	if text := r.URL.Query().Get("session"); text != "" {
+		var err error
+		if session, err = strconv.Atoi(text); err != nil || session < 0 {
+			fail(w, http.StatusBadRequest, fmt.Errorf("%q is no session", text))
 			return
 		}
 	}
-	meter.Finish(end)
-	j := newStatsJSON(stats, end)
-	if rec, err := reader.Recording(); err == nil {
-		j.Live = rec.Status == statusLive
+	switch j, err := measure(r.Context(), reader, session); {
+	case errors.Is(err, errNoSession):
+		fail(w, http.StatusNotFound, err)
+	case err != nil:
+		failWith(w, err)
+	default:
+		answer(w, j)
 	}
-	answer(w, j)
-}
-
-func meterFrame(meter *tap.Meter, reader Reader, f *tap.Frame) error {
-	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
-		return nil
-	}
-	if f.Whole() && f.Form == tap.FormLine {
-		meter.Add(f)
-		return nil
-	}
-	m, err := peek(reader, f)
-	if err == nil {
-		meter.AddMessage(f, &m)
-	}
-	return err
 }
 
 func newStatsJSON(s *tap.Stats, end time.Duration) *statsJSON {

@@ -7,8 +7,8 @@ import (
 )
 
 // forgotten is after how long without a request nobody looks any more. A page
-// that shows the list asks every two seconds, one that shows a recording has a
-// socket open.
+// that shows the list asks at least every eight seconds, one that shows a
+// recording has a socket open.
 const forgotten = 10 * time.Second
 
 // A watch knows whether anybody looks.

@@ -4,12 +4,14 @@
 import * as api from './source.js';
 import { hex, plain, pretty } from './bodies.js';
 import { copy, menuButton, save, shellQuote } from './copy.js';
+import { curlCommand } from './curl.js';
 import { fill, h } from './dom.js';
 import { lines, parse } from './json.js';
 import { Payload } from './payload.js';
 import { seqOf } from './rows.js';
 import { clock, duration, offset, show, size } from './text.js';
 import { tree } from './tree.js';
+import { kindWord } from './words.js';
 
 const laneArrow = { to_server: ['→', 'up'], to_client: ['←', 'down'], stderr: ['!', 'stderr'], life: ['·', 'life'] };
 
@@ -49,12 +51,13 @@ export class Card {
     }
     this.#label();
     this.draw();
+    this.panel.keep();
   }
 
   #label() {
     const { info } = this;
     const [arrow, look] = laneArrow[info.lane] ?? ['', ''];
-    const word = info.lane === 'stderr' || info.lane === 'life' ? info.lane : info.kind;
+    const word = info.lane === 'stderr' || info.lane === 'life' ? info.lane : kindWord(info.kind);
     fill(this.head,
       h('span', { class: 'arrow ' + look, 'aria-hidden': 'true' }, arrow),
       h('h3', null, `#${this.seq} ${word === 'life' ? 'about the run' : word}`),
@@ -97,9 +100,14 @@ export class Card {
     fill(this.body, this.#remark(), this['draw_' + tab](), this.#rest(tab));
   }
 
+  /** Draws it again, if it has been drawn. */
+  redraw() {
+    if (this.tabs.children.length > 0) this.draw();
+  }
+
   #choose(name) {
     this.panel.tab = name;
-    for (const c of this.panel.cards) if (c.tabs.children.length > 0) c.draw();
+    for (const c of this.panel.cards) c.redraw();
     this.view.tabChosen();
   }
 
@@ -125,6 +133,7 @@ export class Card {
   #rest(tab) {
     const p = tab === 'hex' ? this.raw : this.payload;
     if (p.whole || !['tree', 'pretty', 'raw', 'hex'].includes(tab)) return null;
+    if (api.saved) return h('p', { class: 'rest' }, `${size(p.bytes.length)} of ${size(p.total)} are in this page; mcptap show has all of it.`);
     const button = h('button', { type: 'button' }, `Load ${size(Math.min(p.rest, 4 << 20))} more`);
     button.addEventListener('click', async () => {
       button.disabled = true;
@@ -132,7 +141,7 @@ export class Card {
       this.draw();
     });
     return h('p', { class: 'rest' }, `${size(p.bytes.length)} of ${size(p.total)} are loaded. `, button,
-      ' ', !api.saved && h('button', { type: 'button', class: 'link', onclick: () => save(api.bytesURL(this.view.key, this.seq)) }, 'Save all of it'));
+      ' ', h('button', { type: 'button', class: 'link', onclick: () => save(api.bytesURL(this.view.key, this.seq)) }, 'Save all of it'));
   }
 
   draw_tree() {
@@ -190,7 +199,6 @@ export class Card {
       if (!head) continue;
       parts.push(h('h4', null, title, ' ', h('span', { class: 'note' }, '#' + head.seq)), h('p', { class: 'mono' }, head.line), fieldList(head.header ?? [], new Set(head.masked ?? [])));
       if (head.error) parts.push(h('p', { class: 'fault' }, head.error));
-      if (name === 'end') parts.push(fieldList([['bytes up', String(head.bytes_up ?? 0)], ['bytes down', String(head.bytes_down ?? 0)], ...(head.first_byte ? [['first byte after', duration(head.first_byte)]] : [])]));
     }
     if (parts.length === 0) parts.push(h('p', { class: 'note' }, 'The heads of this exchange were not found nearby.'));
     return h('div', null, parts);
@@ -230,8 +238,8 @@ export class Card {
       list.push({ text: 'Path', note: show(this.path.slice(-40)), act: () => this.copyPath() });
     }
     list.push({ text: 'mcptap command', act: () => copy(this.#command(), 'the command') });
-    const curl = this.#curl();
-    if (curl) list.push({ text: 'curl', note: 'masked values stay masked', act: () => copy(curl, 'a curl command') });
+    const command = this.#curl();
+    if (command) list.push({ text: 'curl', note: this.info.heads.request.masked ? 'masked values stay masked' : '', act: () => copy(command, 'a curl command') });
     list.push({ text: 'txtar', note: 'a paragraph of a transcript', act: () => copy(this.#txtar(), 'a paragraph') });
     if (!api.saved) list.push({ text: 'Save as a file', act: () => save(api.bytesURL(this.view.key, this.seq)) });
     return list;
@@ -256,15 +264,8 @@ export class Card {
   }
 
   #curl() {
-    const { info, view } = this;
-    const head = info.heads?.request;
-    const origin = view.recording?.upstream;
-    if (!head || !origin || info.lane !== 'to_server') return '';
-    const [, method, target] = head.line.match(/^\S+ (\S+) (\S+)/) ?? [];
-    if (!target) return '';
-    const own = /^(host|content-length|transfer-encoding|connection|accept-encoding)$/i;
-    const fields = (head.header ?? []).filter(([name]) => !own.test(name)).map(([name, value]) => '-H ' + shellQuote(`${name}: ${value}`));
-    return ['curl', '-X ' + shellQuote(method), ...fields, '--data-binary ' + shellQuote(this.payload.text), shellQuote(new URL(target, origin).href)].join(' \\\n  ');
+    const { info, view, payload } = this;
+    return info.lane === 'to_server' && payload.whole ? curlCommand(info.heads?.request, view.recording?.upstream, payload.text) : '';
   }
 }
 

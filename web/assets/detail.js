@@ -5,7 +5,7 @@ import { fill, h } from './dom.js';
 import { Card } from './card.js';
 import { indexOf, mark, seqOf } from './rows.js';
 import { duration } from './text.js';
-import { arrows, kindOf, laneClass, stateOf } from './words.js';
+import { arrows, kindOf, laneClass, roleMeans, stateOf } from './words.js';
 
 const maxKids = 12;
 
@@ -21,25 +21,44 @@ export class Detail {
     this.shown = 0;
     this.head = h('header', { class: 'detail-head' });
     this.body = h('div', { class: 'cards' });
+    for (const does of ['wheel', 'pointerdown', 'keydown']) this.body.addEventListener(does, () => { this.steady = false; }, { passive: true });
     el.append(this.head, this.body);
   }
 
   /** Shows the frame of an id, whether its row is in the list or not. */
   show(id) {
-    const { rows } = this.view;
-    const row = rows.find(id);
+    const row = this.view.rows.find(id);
+    const again = id === this.shown;
     this.shown = id;
     const wanted = row < 0 ? [seqOf(id)] : this.#framesOf(row);
-    if (wanted.join() !== this.cards.map((c) => c.seq).join()) {
-      for (const c of this.cards) c.close();
-      this.cards = wanted.map((seq) => new Card(this, seq));
-      fill(this.body, this.cards.map((c) => c.el));
-      this.body.scrollTop = 0;
-    }
+    if (wanted.join() !== this.cards.map((c) => c.seq).join()) this.#deal(wanted, again ? this.cards : []);
+    // What the row says of its frame is known only now.
+    if (again && this.rowless && row >= 0) for (const c of this.cards) c.redraw();
+    this.rowless = row < 0;
     this.#label(row);
     for (const c of this.cards) c.mark(c.seq === seqOf(id) && this.cards.length > 1);
-    const mine = this.cards.find((c) => c.seq === seqOf(id));
-    if (mine && this.cards.indexOf(mine) > 0 && !this.view.calls) mine.el.scrollIntoView({ block: 'nearest' });
+    this.steady = true;
+    this.keep();
+  }
+
+  // Makes the cards, but for those that there are already.
+  #deal(wanted, old) {
+    for (const c of this.cards) if (!old.includes(c) || !wanted.includes(c.seq)) c.close();
+    const kept = new Map(old.map((c) => [c.seq, c]));
+    const { scrollTop } = this.body;
+    this.cards = wanted.map((seq) => kept.get(seq) ?? new Card(this, seq));
+    fill(this.body, this.cards.map((c) => c.el));
+    this.body.scrollTop = old.length > 0 ? scrollTop : 0;
+  }
+
+  /**
+   * Keeps the frame that was selected in view while what stands above it is
+   * loading, until somebody scrolls. A call is looked at from its request on.
+   */
+  keep() {
+    const at = this.cards.findIndex((c) => c.seq === seqOf(this.shown));
+    if (at <= 0 || !this.steady || this.view.calls) return;
+    this.body.scrollTop += this.cards[at].el.getBoundingClientRect().top - this.body.getBoundingClientRect().top - 12;
   }
 
   /** Draws again what rows say of it: an answer may have come. */
@@ -121,10 +140,11 @@ export class Detail {
     const { rows } = this.view;
     const m = rows.marks[row];
     const words = [];
+    if (roleMeans[rows.roleName(row)]) words.push(roleMeans[rows.roleName(row)]);
     if (m & mark.torn) words.push('Bytes of this frame are missing: the recording was interrupted while it crossed.');
     if (m & mark.clash) words.push('Another request with this id was still open.');
     if (m & mark.guess) words.push('Nothing names the call that it belongs to; this is the likeliest of several.');
-    if (m & mark.late) words.push('It came when its call was over.');
+    if (m & mark.late && rows.roleName(row) !== 'late') words.push('It came when its call was over.');
     if (m & mark.member) words.push(`It is message ${indexOf(rows.id[row]) + 1} of a batch.`);
     return words.map((w) => h('p', { class: 'note' }, w));
   }

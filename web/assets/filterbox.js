@@ -1,5 +1,6 @@
 // The box for the filter. The program reads the language; the page shows what it
-// says: whether the filter is right, where it is not, and how it can go on.
+// says: whether the filter is right, where it is not, and how it can go on. In a
+// page that was saved it is a search for text.
 
 import * as api from './source.js';
 import { fill, h } from './dom.js';
@@ -12,7 +13,9 @@ export class FilterBox {
     this.applied = '';
     this.choice = -1;
     this.input = h('input', {
-      type: 'text', class: 'mono', placeholder: 'Filter: is:error  tool:name  latency:>1s  text …', 'aria-label': 'Filter', spellcheck: 'false',
+      type: 'text', class: 'mono', placeholder: api.saved ? 'Search: words in rows and frames  "a phrase"  -without' : 'Filter: is:error  tool:name  latency:>1s  text …',
+      'aria-label': api.saved ? 'Search' : 'Filter',
+      spellcheck: 'false',
       autocomplete: 'off', autocapitalize: 'off', role: 'combobox', 'aria-autocomplete': 'list', 'aria-expanded': 'false', 'aria-controls': 'completions',
       'aria-describedby': 'filter-problem',
       oninput: () => this.#ask(true), onkeydown: (e) => this.#key(e), onfocus: () => this.#ask(this.input.value === ''),
@@ -21,7 +24,7 @@ export class FilterBox {
     this.mark = h('span', { class: 'underline', 'aria-hidden': 'true' });
     this.list = h('div', { class: 'completions', role: 'listbox', id: 'completions', hidden: true });
     this.problem = h('div', { class: 'filter-problem', id: 'filter-problem', role: 'status', hidden: true });
-    this.clear = h('button', { type: 'button', class: 'quiet clear', title: 'Clear the filter', 'aria-label': 'Clear the filter', hidden: true, onclick: () => this.set('') }, '✕');
+    this.clear = h('button', { type: 'button', class: 'quiet clear', title: 'Clear it (c)', 'aria-label': 'Clear the filter', hidden: true, onclick: () => this.set('') }, '✕');
     this.el = h('div', { class: 'filter', role: 'search' }, h('span', { class: 'field' }, this.input, this.mark), this.clear, this.list, this.problem);
   }
 
@@ -29,6 +32,7 @@ export class FilterBox {
   set(text) {
     this.input.value = text;
     this.#hide();
+    this.complain(null);
     this.#apply(text);
   }
 
@@ -50,6 +54,7 @@ export class FilterBox {
     this.stop?.abort();
     this.stop = new AbortController();
     const text = this.input.value;
+    this.takeNext = false;
     this.clear.hidden = text === '';
     let res;
     try {
@@ -82,6 +87,7 @@ export class FilterBox {
 
   #offer(list) {
     this.choice = -1;
+    this.offeredFor = this.input.value;
     // Nothing to offer where the text is what it would become.
     this.offers = list.filter((c) => this.input.value.slice(c.from, c.to) !== c.text).slice(0, 60);
     this.list.hidden = this.offers.length === 0;
@@ -92,6 +98,13 @@ export class FilterBox {
       onpointerdown: (e) => { e.preventDefault(); this.#take(c); },
     }, h('span', { class: 'mono' }, c.text), c.help && h('span', { class: 'note' }, c.help))));
     this.list.scrollTop = 0;
+    if (this.takeNext && this.offers.length > 0) this.#take(this.offers[0]);
+  }
+
+  // Whether what is offered was meant for another text: somebody types faster
+  // than the program answers.
+  get #stale() {
+    return this.offeredFor !== this.input.value;
   }
 
   #hide() {
@@ -101,6 +114,7 @@ export class FilterBox {
   }
 
   #take(c) {
+    if (this.#stale) return;
     const { value } = this.input;
     const ends = c.text.endsWith(':');
     const space = ends || value.slice(c.to).startsWith(' ') ? '' : ' ';
@@ -133,10 +147,11 @@ export class FilterBox {
         break;
       case 'Tab':
         if (!open || e.shiftKey) return;
-        this.#take(this.offers[Math.max(this.choice, 0)]);
+        if (this.#stale) this.takeNext = true; // as soon as it is offered
+        else this.#take(this.offers[Math.max(this.choice, 0)]);
         break;
       case 'Enter':
-        if (open && this.choice >= 0) this.#take(this.offers[this.choice]);
+        if (open && this.choice >= 0 && !this.#stale) this.#take(this.offers[this.choice]);
         else {
           this.#hide();
           this.input.dispatchEvent(new CustomEvent('leave', { bubbles: true }));

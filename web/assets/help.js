@@ -6,7 +6,7 @@ import { fill, h } from './dom.js';
 const keys = [
   ['Move', [['j k ↓ ↑', 'next, previous'], ['g G', 'first, last (and follow)'], ['PgDn PgUp', 'a page'], ['e E', 'next, previous error'], ['m', 'to the answer, or the request']]],
   ['Look', [['Enter', 'open the frame, then into it'], ['Esc', 'back, close'], ['→ ← Space', 'open or close a call'], ['* -', 'open or close all calls'], ['1 2 3 4', 'calls, frames, sequence, statistics'], ['[ ]', 'previous, next tab of the frame']]],
-  ['Do', [['/', 'filter'], ['c', 'clear the filter'], ['y', 'copy the frame, or the value in the tree'], ['p', 'copy the path in the tree'], ...(api.saved ? [] : [['d', 'compare with another recording']]), ['t', 'light or dark'], ['r', 'all recordings'], ['?', 'this']]],
+  ['Do', [['/', api.saved ? 'search' : 'filter'], ['c', api.saved ? 'clear the search' : 'clear the filter'], ['y', 'copy the frame, or the value in the tree'], ['p', 'copy the path in the tree'], ...(api.saved ? [] : [['d', 'compare with another recording']]), ['t', 'light or dark'], ['r', 'all recordings'], ['?', 'this']]],
 ];
 
 let dialog;
@@ -23,7 +23,8 @@ export function toggleHelp() {
     h('div', { class: 'sheet' },
       h('header', null, h('h2', null, 'Keys'), h('button', { type: 'button', class: 'quiet close', 'aria-label': 'Close', onclick: () => dialog.close() }, '✕')),
       h('div', { class: 'key-lists' }, keys.map(([title, list]) => h('section', null, h('h3', null, title), h('dl', null, list.map(([k, what]) => [h('dt', null, k.split(' ').map((one) => h('kbd', null, one))), h('dd', null, what)]))))),
-      !api.saved && [h('h2', null, 'Filters'), language]));
+      api.saved ? [h('h2', null, 'Search'), h('p', null, 'Rows are found by words in what they say and in their frames; a "phrase in quotes" is one word, and -word leaves out. The language of filters needs mcptap.')]
+        : [h('h2', null, 'Filters'), language]));
   document.body.append(dialog);
   dialog.showModal();
   api.filterHelp().then((sections) => fill(language, sections.map((s) => h('section', null, h('h3', null, s.title),

@@ -5,7 +5,10 @@ import { fill, h, setAttr } from './dom.js';
 import { framesOf, party, revision, statusChip } from './summary.js';
 import { count, duration, plural, size, started } from './text.js';
 
-const pause = 2000; // ms between two looks
+const pause = 2000; // ms between two looks, at least
+const longest = 8000; // after ten the program may think that nobody looks any more
+const rest = 10; // times as long as a look took there is none
+const atOnce = 300; // recordings that are shown without being asked for
 
 export class Home {
   /** open(key) shows a recording, compare(key) compares it with another. */
@@ -13,6 +16,7 @@ export class Home {
     this.open = open;
     this.compare = compare;
     this.selected = '';
+    this.most = atOnce;
     this.note = h('p', { class: 'lead' }, 'Loading …');
     this.table = h('div', { class: 'recordings' });
     this.comparing = h('button', { type: 'button', class: 'quiet', hidden: true, title: 'Compare the selected recording with another (d)', onclick: () => this.press('d') }, 'Compare …');
@@ -35,6 +39,7 @@ export class Home {
 
   async #look() {
     clearTimeout(this.timer);
+    const began = performance.now();
     try {
       const res = await api.recordings(this.stop.signal);
       fill(this.banner);
@@ -43,11 +48,11 @@ export class Home {
       if (err.name === 'AbortError') return;
       fill(this.banner, h('div', { class: 'banner bad' }, h('strong', null, err.text ?? err.message), err.kind === 'gone' && [' Start ', h('code', null, 'mcptap web'), ' again; this page goes on by itself if the address is the same.']));
     }
-    if (!document.hidden && !this.stop.signal.aborted) this.timer = setTimeout(() => this.#look(), pause);
+    if (!document.hidden && !this.stop.signal.aborted) this.timer = setTimeout(() => this.#look(), Math.min(Math.max(pause, (performance.now() - began) * rest), longest));
   }
 
   #show(list) {
-    const stamp = JSON.stringify(list) + Math.floor(Date.now() / 6e4);
+    const stamp = JSON.stringify(list, (name, v) => (name === 'now' ? undefined : v)) + Math.floor(Date.now() / 6e4);
     if (stamp === this.stamp) return;
     this.stamp = stamp;
     this.list = list;
@@ -63,10 +68,17 @@ export class Home {
     const had = this.table.contains(document.activeElement);
     const head = h('div', { class: 'rec header', role: 'row' }, ['Recording', 'Client', 'Server', 'Revision', 'Frames', 'Errors', 'Took', 'Started'].map((t, n) => h('span', { role: 'columnheader', class: cells[n] }, t)));
     this.grid = h('div', { role: 'grid', 'aria-label': 'Recordings', tabindex: '0', 'aria-rowcount': list.length + 1, onkeydown: (e) => this.#key(e) },
-      head, list.map((r, n) => this.#row(r, n)));
-    fill(this.table, this.grid);
+      head, list.slice(0, this.most).map((r, n) => this.#row(r, n)));
+    const left = list.length - this.most;
+    fill(this.table, this.grid, left > 0 && h('p', { class: 'note' }, `${plural(left, 'older recording')} not shown. `, h('button', { type: 'button', class: 'link', onclick: () => this.#more(list.length) }, 'Show all')));
     this.#mark();
     if (had || document.activeElement === document.body) this.grid.focus({ preventScroll: true });
+  }
+
+  #more(most) {
+    this.most = most;
+    this.stamp = '';
+    this.#show(this.list);
   }
 
   #row(rec, n) {
@@ -102,7 +114,9 @@ export class Home {
   move(by) {
     if (!this.list?.length) return;
     const at = this.list.findIndex((r) => r.key === this.selected);
-    this.selected = this.list[Math.min(Math.max(at + by, 0), this.list.length - 1)].key;
+    const to = Math.min(Math.max(at + by, 0), this.list.length - 1);
+    this.selected = this.list[to].key;
+    if (to >= this.most) this.#more(Math.max(to + 1, this.most + atOnce));
     this.#mark();
     this.grid.querySelector('.selected')?.scrollIntoView({ block: 'nearest' });
   }

@@ -2,7 +2,6 @@
 
 import { toggleHelp } from './help.js';
 import { modes } from './recording.js';
-import { saved } from './source.js';
 import { toggleTheme } from './theme.js';
 
 function typing(e) {
@@ -10,7 +9,7 @@ function typing(e) {
 }
 
 const inRecording = {
-  '/': (v) => { if (!saved) { v.filter.input.focus(); v.filter.input.select(); } },
+  '/': (v) => { v.filter.input.focus(); v.filter.input.select(); },
   j: (v) => v.move(1),
   k: (v) => v.move(-1),
   g: (v) => { v.list.toStart(); if (v.lines.length) v.select(v.rows.id[v.lines.row(0)]); },
@@ -21,7 +20,7 @@ const inRecording = {
   E: (v) => v.nextError(-1),
   m: (v) => v.mate(),
   d: (v) => v.summary.compare?.(),
-  c: (v) => !saved && v.filter.set(''),
+  c: (v) => v.filter.set(''),
   y: (v) => { const card = cardOf(v); if (card) inTree() ? card.copyValue() : card.copyRaw(); },
   p: (v) => cardOf(v)?.copyPath(),
   ' ': (v) => v.selectedLine >= 0 && v.toggle(v.selectedLine),

@@ -7,7 +7,7 @@ import { arrows, kindOf, laneClass, laneTitles, stateOf } from './words.js';
 
 export const columns = [
   ['no', '#', 'number of the frame'], ['time', 'Time', 'since the start, in seconds'], ['what', 'Message', ''],
-  ['state', 'State', ''], ['took', 'Took', 'from the request to its answer'], ['size', 'Size', ''], ['fall', '', 'when it was open, among those in view'],
+  ['state', 'State', ''], ['took', 'Took', 'from the request to its answer'], ['size', 'Size', ''], ['fall', '', 'when each was open, of the time that is in view'],
 ];
 
 /** Makes the element of a line; draw fills it. */
@@ -61,7 +61,7 @@ export function draw(el, line, view) {
   setAttr(el.arrow, 'aria-label', laneTitles[rows.lane[i]]);
   texts(el, rows, i, call);
   setText(el.cells.state, state.shape ? state.shape + ' ' + state.word : state.word);
-  setText(el.cells.took, took(rows, i, call));
+  setText(el.cells.took, took(view, i, call));
   setText(el.cells.size, rows.lane[i] === 0 ? '' : size(rows.size[i]));
 }
 
@@ -83,8 +83,13 @@ function sessionOf(rows, i) {
   return rows.sessions.size > 1 && n > 0 ? 'S' + n : '';
 }
 
-function took(rows, i, call) {
-  if (call) return rows.end[i] && rows.settled(i) ? duration(rows.end[i] - rows.at[i]) : rows.latency[i] > 0 ? duration(rows.latency[i]) : '';
+// How long a call took, or for how long nobody has answered it.
+function took(view, i, call) {
+  const { rows } = view;
+  if (call) {
+    if (rows.settled(i)) return duration((rows.end[i] || rows.at[i] + rows.latency[i]) - rows.at[i]);
+    return rows.stateName(i) === 'listening' ? '' : '> ' + duration(Math.max(view.summary.now(view.over) - rows.at[i], 0));
+  }
   if (rows.request[i]) return duration(rows.latency[i]);
   return '';
 }

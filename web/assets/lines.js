@@ -1,7 +1,8 @@
 // The lines of a list: which row stands where, and how deep. In the view of
 // frames that is the order of the rows. In the view of calls a call has one
 // line; calls within it stand below it, and its other messages too while it is
-// open (expanded). What belongs to no call keeps its place in time.
+// open (expanded). What belongs to no call keeps its place in time. The sequence is
+// the order of the rows without what HTTP only wraps around them.
 
 import { mark } from './rows.js';
 
@@ -17,31 +18,35 @@ export class Lines {
   #dirty = false;
   open = new Set(); // the rows of calls whose messages are shown
 
-  /** brief leaves out, in the view of calls, how HTTP carried the messages. */
+  #plain; // lines are the order of the rows
+
+  /** brief leaves out how HTTP carried the messages. */
   constructor(rows, calls, brief) {
     this.#rows = rows;
     this.#calls = calls;
     this.#brief = brief;
+    this.#plain = !calls && !brief;
   }
 
   get length() {
-    return this.#calls ? this.#n : this.#rows.shown;
+    return this.#plain ? this.#rows.shown : this.#n;
   }
 
   /** The row on a line. */
   row(line) {
-    return this.#calls ? this.#line[line] : this.#rows.order[line];
+    return this.#plain ? this.#rows.order[line] : this.#line[line];
   }
 
   /** The line of a row, or of the call that it is folded into; -1 for none. */
   lineOf(row) {
     if (row < 0) return -1;
     const rows = this.#rows;
-    if (!this.#calls) {
+    if (this.#plain) {
       const k = rows.place(rows.id[row]);
       return k < rows.shown && rows.order[k] === row ? k : -1;
     }
-    for (let i = row, hops = 0; i >= 0 && hops < 64; i = rows.under[i], hops++) if (i < this.#place.length && this.#place[i] >= 0) return this.#place[i];
+    const most = this.#calls ? 64 : 1; // it folds nothing
+    for (let i = row, hops = 0; i >= 0 && hops < most; i = rows.under[i], hops++) if (i < this.#place.length && this.#place[i] >= 0) return this.#place[i];
     return -1;
   }
 
@@ -75,14 +80,14 @@ export class Lines {
 
   /** Takes in what has come. Returns whether lines other than the last changed. */
   update() {
-    if (!this.#calls) return false;
+    if (this.#plain) return false;
     const rows = this.#rows;
     if (this.#place.length < rows.n) this.#place = grown(this.#place, rows.n, -1);
     if (this.#line.length < rows.n) this.#line = grown(this.#line, rows.n);
     let again = this.#dirty || this.#version !== rows.version;
     for (let k = this.#read; !again && k < rows.shown; k++) {
       const i = rows.order[k];
-      const up = rows.under[i];
+      const up = this.#calls ? rows.under[i] : -1;
       // A call within another stands in the middle, and so does a message of
       // one that is open.
       if (up >= 0) again = rows.begins(i) || this.open.has(up);
@@ -111,9 +116,9 @@ export class Lines {
     const stack = [];
     for (let k = 0; k < rows.shown; k++) {
       const top = rows.order[k];
-      if (rows.under[top] >= 0 || this.#place[top] >= 0 || this.#left(top)) continue;
+      if ((this.#calls && rows.under[top] >= 0) || this.#place[top] >= 0 || this.#left(top)) continue;
       this.#push(top);
-      if (rows.kid[top] < 0) continue;
+      if (!this.#calls || rows.kid[top] < 0) continue;
       // Depth first, without recursion: calls can be nested as deep as a
       // stranger likes.
       stack.push(rows.kid[top]);

@@ -8,8 +8,9 @@ import { FilterBox } from './filterbox.js';
 import { Foot } from './foot.js';
 import { Lines } from './lines.js';
 import { List } from './list.js';
+import { Nothing } from './nothing.js';
 import * as line from './line.js';
-import { Rows, seqOf } from './rows.js';
+import { Rows, idOf, nameOf } from './rows.js';
 import { Ruler } from './ruler.js';
 import { SessionChoice } from './sessions.js';
 import { Sequence, header as sequenceHeader } from './sequence.js';
@@ -32,7 +33,6 @@ export class RecordingView {
     this.filter = new FilterBox(key, (q) => this.#restart(q));
     this.filter.applied = this.filter.input.value = state.q ?? '';
     this.filter.clear.hidden = !state.q;
-    this.filter.el.hidden = api.saved; // the language is the program's
     this.sessions = new SessionChoice(this.filter);
     this.summary = new Summary();
     this.tabs = h('div', { class: 'modes', role: 'tablist', 'aria-label': 'View' });
@@ -47,6 +47,13 @@ export class RecordingView {
     this.detail = new Detail(this.detailBox, this);
     if (state.tab) this.detail.tab = state.tab;
     this.#restart(this.filter.applied);
+    // How long a call has been waiting goes on while nothing else happens.
+    this.tick = setInterval(() => !this.over && this.rows.waiting.size > 0 && this.list?.repaint(), 1000);
+    this.awaited = this.selected; // its row is yet to come, which may take a while
+    if (this.selected && this.mode !== 'stats') {
+      this.detailBox.hidden = false;
+      this.detail.show(this.selected);
+    }
   }
 
   close_() {
@@ -55,6 +62,7 @@ export class RecordingView {
     this.ruler?.close();
     this.detail.clear();
     clearTimeout(this.retry);
+    clearInterval(this.tick);
     this.stopStats?.abort();
     this.el.remove();
   }
@@ -106,6 +114,7 @@ export class RecordingView {
       this.news = 0;
       this.#arrived();
     }
+    if (this.awaited && this.list && (this.rows.find(this.awaited) >= 0 || m.idle)) this.#come();
     this.dirty ||= Boolean(m.r || m.u);
     this.list?.repaint();
     this.foot.plan();
@@ -115,6 +124,16 @@ export class RecordingView {
   #arrived() {
     if (this.recording?.status === 'live' && !this.selected) this.list?.toEnd();
     if (this.selected && !this.detail.shown) this.select(this.selected);
+  }
+
+  // The row that the link names is there, or is not to come.
+  #come() {
+    const id = this.awaited;
+    this.awaited = 0;
+    if (id !== this.selected) return;
+    this.#count(); // so that it has a line
+    this.select(id);
+    this.#revealSoon();
   }
 
   #describe(rec) {
@@ -167,7 +186,7 @@ export class RecordingView {
       return;
     }
     this.detailBox.hidden = !this.detail.shown;
-    this.lines = new Lines(this.rows, this.calls, !this.query);
+    this.lines = new Lines(this.rows, this.calls, !this.query && this.mode !== 'frames');
     this.sequence = this.mode === 'sequence' ? new Sequence(this) : null;
     const scroller = h('div', {
       class: 'scroller', tabindex: '0', role: this.calls ? 'treegrid' : 'grid', 'aria-label': 'Messages', 'aria-rowcount': '-1',
@@ -175,10 +194,10 @@ export class RecordingView {
     });
     this.scroller = scroller;
     this.headBox = h('div', { role: 'rowgroup', class: 'head' });
-    this.empty = h('div', { class: 'empty', hidden: true });
+    this.nothing = new Nothing(this);
     this.ruler = new Ruler(this);
     scroller.append(this.headBox);
-    fill(this.listBox, scroller, this.ruler.el, this.empty, this.foot.pill);
+    fill(this.listBox, scroller, this.ruler.el, this.nothing.el, this.foot.pill);
     this.#head();
     this.list = new List(scroller, {
       lineHeight: this.sequence ? 36 : 26, count: () => this.#count(), make: this.sequence ? () => this.sequence.make() : line.make,
@@ -227,19 +246,7 @@ export class RecordingView {
       this.ruler.draw();
     }
     this.ruler.window(first, last, this.lines.length);
-    this.#nothing();
-  }
-
-  // What stands where there are no lines.
-  #nothing() {
-    const none = this.lines.length === 0;
-    this.empty.hidden = !none;
-    if (!none) return;
-    const words = !this.idle && !this.problem ? ['Reading …', ''] : this.query ? ['Nothing matches this filter.', ''] : this.over
-      ? ['The recording has no frames.', 'The server was not started, or nobody said anything.'] : ['Nothing has crossed yet.', 'What the client and the server say appears here as it crosses.'];
-    const clear = this.query && this.idle ? h('button', { type: 'button', onclick: () => this.filter.set('') }, 'Clear the filter') : null;
-    if (this.emptyWords !== words.join()) fill(this.empty, h('p', { class: 'big' }, words[0]), words[1] && h('p', null, words[1]), clear);
-    this.emptyWords = words.join();
+    this.nothing.draw();
   }
 
   #click(e) {
@@ -276,14 +283,19 @@ export class RecordingView {
     const opened = this.detailBox.hidden;
     this.detailBox.hidden = false;
     this.detail.show(id);
-    // The list knows its new height after the next frame.
-    if (opened && at >= 0) requestAnimationFrame(() => requestAnimationFrame(() => this.list?.reveal(at)));
+    if (opened) this.#revealSoon();
     this.list?.repaint();
     this.#state();
   }
 
+  // The list knows its new height after the next frame.
+  #revealSoon() {
+    requestAnimationFrame(() => requestAnimationFrame(() => this.selectedLine >= 0 && this.list?.reveal(this.selectedLine)));
+  }
+
   /** Closes the panel. */
   close() {
+    this.awaited = 0;
     this.detail.clear();
     this.detailBox.hidden = true;
     this.list?.repaint();
@@ -312,7 +324,7 @@ export class RecordingView {
 
   /** Whether a line tells of a failure: in the view of calls, that of its call. */
   bad(i) {
-    return this.rows.failed(i) || (this.calls && this.rows.callFailed(i));
+    return this.rows.failed(i) || this.rows.lost(i) || (this.calls && this.rows.callFailed(i));
   }
 
   /** Whether a line begins a call that nobody will answer any more. */
@@ -385,10 +397,3 @@ export class RecordingView {
     this.changed({ q: this.query, v: this.mode === 'calls' ? '' : this.mode, f: this.detailBox.hidden || !this.selected ? '' : nameOf(this.selected), tab: this.detail.tab === 'tree' ? '' : this.detail.tab });
   }
 }
-
-// A frame in the URL: 17, or 17.2 for the third message of its batch.
-const nameOf = (id) => (id % 16384 === 0 ? String(seqOf(id)) : `${seqOf(id)}.${id % 16384}`);
-const idOf = (name) => {
-  const [seq, index = 0] = String(name).split('.').map(Number);
-  return Number.isSafeInteger(seq) && seq > 0 ? seq * 16384 + (index || 0) : 0;
-};

@@ -8,6 +8,15 @@ const batchIndex = 16383;
 export const seqOf = (id) => Math.floor(id / 16384);
 export const indexOf = (id) => id % 16384;
 
+/** A frame as it is named in the URL: 17, or 17.2 for the third message of its batch. */
+export const nameOf = (id) => (indexOf(id) === 0 ? String(seqOf(id)) : `${seqOf(id)}.${indexOf(id)}`);
+
+/** The id of such a name, 0 if it is none. */
+export const idOf = (name) => {
+  const [seq, index = 0] = String(name).split('.').map(Number);
+  return Number.isSafeInteger(seq) && seq > 0 ? seq * 16384 + (index || 0) : 0;
+};
+
 /** Marks of a row; see the server's row.go. */
 export const mark = { failed: 1, torn: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, own: 128, gone: 0x8000 };
 
@@ -15,6 +24,8 @@ export const lanes = { life: 0, toServer: 1, toClient: 2, stderr: 3 };
 
 // Events of an HTTP recording that come with each message.
 const envelopes = new Set(['request', 'response', 'end', 'connect', 'disconnect', 'rewrite']);
+// What crosses a stream without being a message.
+const streamTalk = new Set(['priming', 'comment', 'ping', 'pong']);
 
 // A batch stands before its messages, although its id is above theirs.
 const sortKey = (id) => (id % 16384 === batchIndex ? id - batchIndex - 0.5 : id);
@@ -61,6 +72,7 @@ export class Rows {
   order = new Uint32Array(1024);
   shown = 0; // how much of order is in use
   errors = 0;
+  orphans = 0; // answers that belong to no request
   waiting = new Set(); // rows of calls that are not settled
   // What readers keep of `order` is void when rows came between others.
   version = 0;
@@ -132,6 +144,7 @@ export class Rows {
     if (r.g) this.sessions.add(r.g);
     if (r.h) this.status.set(i, r.h);
     if (this.marks[i] & mark.failed) this.errors++;
+    else if (this.lost(i)) this.orphans++;
     if (r.r === 'request' && r.c === r.n) {
       this.state[i] = 1;
       this.waiting.add(i);
@@ -208,6 +221,7 @@ export class Rows {
         if (this.under[i] >= 0 && !this.begins(i)) this.parts[this.under[i]]--;
         this.waiting.delete(i);
         if (this.marks[i] & mark.failed) this.errors--;
+        else if (this.lost(i)) this.orphans--;
       }
     }
     this.shown = to;
@@ -242,9 +256,11 @@ export class Rows {
   methodName(i) { return this.methods.texts[this.method[i]]; }
   roleName(i) { return this.roles.texts[this.role[i]]; }
   stateName(i) { return states[this.state[i]]; }
+  /** Whether a row answers nothing that was asked. */
+  lost(i) { return this.roleName(i) === 'orphan' || this.roleName(i) === 'repeat'; }
   failed(i) { return (this.marks[i] & mark.failed) !== 0; }
   /** Whether a row tells how HTTP carried something, and all went well. */
-  envelope(i) { return this.lane[i] === lanes.life && envelopes.has(this.kindName(i)) && !this.failed(i); }
+  envelope(i) { return (this.lane[i] === lanes.life ? envelopes : streamTalk).has(this.kindName(i)) && !this.failed(i); }
   /** Whether a row begins a call. */
   begins(i) { return this.call[i] !== 0 && this.call[i] === this.id[i]; }
   /** Whether the call that a row begins failed. */

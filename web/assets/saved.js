@@ -23,6 +23,6 @@ const remember = (now) => {
   if (text !== location.hash.slice(1)) history.replaceState(null, '', '#' + text);
 };
 
-const view = new RecordingView(document.getElementById('page'), recording.key, { ...state, q: '' }, remember);
+const view = new RecordingView(document.getElementById('page'), recording.key, state, remember);
 listenToKeys(() => view, () => {});
 view.focus();

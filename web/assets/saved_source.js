@@ -1,20 +1,27 @@
 // Where the recording comes from in a page that was saved: all of it stands in
 // the page itself.
 
+import { search } from './saved_search.js';
+
 export const saved = true;
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
 const gone = () => Promise.reject(new Error('It is not in this page, which has the beginning of the recording. mcptap show has all of it.'));
 
-const bytesOf = (base64) => Uint8Array.from(atob(base64 ?? ''), (c) => c.charCodeAt(0));
+function bytesOf(base64) {
+  const text = atob(base64 ?? '');
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
 
 /** The recording in the page, and how many frames of it are not. */
 export const recording = data.recording;
 export const left = data.left ?? 0;
 
 export const filterHelp = async () => [];
-export const complete = gone;
+export const complete = async () => ({ completions: [] });
 export const stats = async () => data.stats;
 export const changes = async (key, seq) => data.changes?.[seq] ?? gone();
 export const exportURL = null;
@@ -31,12 +38,38 @@ export async function bytes(key, seq, part, from, to) {
   return bytesOf(part === 'payload' ? frame.data : frame.raw).slice(from, to);
 }
 
+const texts = new Map();
+
+// The text of a frame, as far as it is in the page.
+function textOf(seq) {
+  let text = texts.get(seq);
+  if (text === undefined) {
+    const frame = data.frames[seq];
+    text = frame ? new TextDecoder().decode(bytesOf(frame.data ?? frame.raw)) : '';
+    texts.set(seq, text);
+  }
+  return text;
+}
+
+// The rows that a search finds, null for all.
+function found(text, calls) {
+  if (!text) return null;
+  const why = new Map(data.messages.flatMap((m) => m.u ?? []).filter((u) => u.f).map((u) => [u.n, u.f]));
+  return search(data.messages.flatMap((m) => m.r ?? []), why, text, calls, textOf);
+}
+
 /** Plays what a view was told when the page was made. */
 export function stream(key, options, on) {
   let n = 0;
   let over = false;
+  let kept;
   const step = () => {
-    for (let i = 0; i < 20 && !over && n < data.messages.length; i++) on.message(data.messages[n++]);
+    if (over) return;
+    if (kept === undefined) kept = found(options.filter, options.calls);
+    for (let i = 0; i < 20 && !over && n < data.messages.length; i++) {
+      const m = data.messages[n++];
+      on.message(kept && m.r ? { ...m, r: m.r.filter((r) => kept.has(r.n)) } : m);
+    }
     if (!over && n < data.messages.length) setTimeout(step);
   };
   setTimeout(step);

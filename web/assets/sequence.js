@@ -117,11 +117,12 @@ export class Sequence {
   painted(pool) {
     const lines = [...pool.keys()];
     if (lines.length === 0) return;
-    const first = Math.min(...lines);
-    const at = this.active.between(first, Math.max(...lines) + 1);
     const { rows } = this.view;
-    for (const [line, el] of pool) {
-      const open = at[line - first] ?? [];
+    const place = (el) => rows.place(rows.id[el.row]);
+    const first = place(pool.get(Math.min(...lines)));
+    const at = this.active.between(first, place(pool.get(Math.max(...lines))) + 1);
+    for (const el of pool.values()) {
+      const open = at[place(el) - first] ?? [];
       for (const side of [0, 1]) {
         const mine = open.filter((v, s) => s % 2 === side);
         this.#bars(el, side, mine, rows);

@@ -3,6 +3,7 @@
 
 import { fill, h } from './dom.js';
 import { saved } from './source.js';
+import { count } from './text.js';
 
 const word = /(^|\s)session:(\d+)(?=\s|$)/;
 const most = 200;
@@ -14,17 +15,30 @@ export class SessionChoice {
     this.el = h('select', { class: 'sessions', hidden: true, 'aria-label': 'Session', onchange: () => this.#choose() });
   }
 
+  /** The number of the session that the filter names, "" for none. */
+  get chosen() {
+    return saved ? '' : this.filter.applied.match(word)?.[2] ?? '';
+  }
+
+  /** Whether the filter says anything else. */
+  get more() {
+    return this.filter.applied.replace(saved ? '' : word, '').trim() !== '';
+  }
+
   /** Takes note of the sessions that there are, and of the filter. */
   see(sessions) {
     if (saved) return;
-    const chosen = this.filter.applied.match(word)?.[2] ?? '';
+    const { chosen } = this;
     const before = this.known.size;
     for (const n of sessions) if (n > 0) this.known.add(n);
     if (chosen) this.known.add(Number(chosen));
     this.el.hidden = this.known.size < 2 && !chosen;
     if (this.known.size !== before) {
-      const all = [...this.known].sort((a, b) => a - b).slice(0, most);
-      fill(this.el, h('option', { value: '' }, 'All sessions'), all.map((n) => h('option', { value: String(n) }, 'Session ' + n)));
+      const all = [...this.known].sort((a, b) => a - b);
+      const few = all.slice(0, most);
+      if (chosen && !few.includes(Number(chosen))) few.push(Number(chosen));
+      fill(this.el, h('option', { value: '' }, 'All sessions'), few.map((n) => h('option', { value: String(n) }, 'Session ' + n)),
+        all.length > few.length && h('option', { disabled: true }, `and ${count(all.length - few.length)} more: session:N in the filter`));
     }
     if (this.el.value !== chosen) this.el.value = chosen;
   }

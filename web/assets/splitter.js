@@ -8,7 +8,7 @@ const stored = 'mcptap.detail';
 /** panel is beside the bar, or below it where the page is narrow. */
 export function splitter(panel, moved) {
   const bar = h('div', { class: 'splitter', role: 'separator', tabindex: '0', 'aria-orientation': 'vertical', 'aria-label': 'Size of the panel', 'aria-valuemin': '20', 'aria-valuemax': '80' });
-  let share = 44;
+  let share = innerHeight <= 520 ? 60 : 44; // where there is little room the panel needs more of it
   try {
     share = Number(localStorage.getItem(stored)) || share;
   } catch {
@@ -16,7 +16,6 @@ export function splitter(panel, moved) {
   }
   const set = (v) => {
     share = Math.min(Math.max(v, 20), 80);
-    panel.parentElement?.style.setProperty('--share', share);
     panel.style.flexBasis = share + '%';
     bar.setAttribute('aria-valuenow', Math.round(share));
     try {

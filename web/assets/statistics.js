@@ -26,7 +26,7 @@ export async function showStats(el, view, signal) {
   fill(el, h('div', { class: 'empty' }, h('p', { class: 'big' }, 'Counting …')));
   let stats;
   try {
-    stats = await api.stats(view.key, signal);
+    stats = await api.stats(view.key, view.sessions.chosen, signal);
   } catch (err) {
     if (err.name !== 'AbortError') fill(el, h('div', { class: 'empty' }, h('p', { class: 'fault' }, err.message)));
     return;
@@ -34,6 +34,8 @@ export async function showStats(el, view, signal) {
   let sort = 'sum';
   const draw = () => fill(el, h('div', { class: 'stats', tabindex: '0' }, h('div', { class: 'overview' }, tiles(stats, view), chart(stats.histogram)), table(stats, view, sort, (s) => { sort = s; draw(); }), calls(stats, view)));
   draw();
+  const { chosen, more } = view.sessions;
+  if (more) el.firstChild.prepend(h('p', { class: 'note' }, `This counts all calls${chosen ? ' of session ' + chosen : ''}: the filter is for the other views.`));
   if (!stats.live) return;
   const again = h('button', { type: 'button', class: 'quiet', onclick: () => showStats(el, view, signal) }, 'Count again');
   el.firstChild.prepend(h('p', { class: 'note' }, `The recording is live: this is how it was at ${offset(stats.read)} s. `, again));
@@ -92,7 +94,7 @@ function table(s, view, sort, onsort) {
       const name = g.others ? '(others)' : [g.method, g.name].filter(Boolean).join(' ');
       const bar = h('i', { class: 'share' });
       bar.style.width = (g.sum / longest) * 100 + '%';
-      const query = g.others || api.saved ? '' : `method:${word(g.method)}` + (g.name && g.method !== 'prompts/get' ? ` tool:${word(g.name)}` : g.name ? ` prompt:${word(g.name)}` : '');
+      const query = g.others ? '' : api.saved ? [g.method, g.name].filter(Boolean).map(word).join(' ') : `method:${word(g.method)}` + (g.name && g.method !== 'prompts/get' ? ` tool:${word(g.name)}` : g.name ? ` prompt:${word(g.name)}` : '');
       return h('tr', null, h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (g.lane === 1 ? 'up' : 'down'), title: g.lane === 1 ? 'asked by the client' : 'asked by the server' }, arrows[g.lane]),
         h('button', { type: 'button', class: 'link', disabled: !query, onclick: () => { view.setMode('calls'); view.filter.set(query); } }, name), g.nested && h('span', { class: 'note' }, ' nested')),
       used.map(([n, , text]) => (n === 'spread' ? h('td', { class: 'spread' }, spread(g.spread, s.histogram)) : h('td', { class: `num ${n}` + (n === 'errors' || n === 'unanswered' ? ' bad' : '') }, text(g), n === 'sum' ? bar : null))));

@@ -34,7 +34,14 @@ export class Summary {
   el = h('header', { class: 'summary' }, h('h1', null, 'Loading …'));
   formats = [];
 
+  /** How long the recording has been running, in ns; over says that it is not. */
+  now(over) {
+    const { rec } = this;
+    return rec?.now && !over ? rec.now + (performance.now() - this.told) * 1e6 : (rec?.duration ?? 0);
+  }
+
   show(rec) {
+    if (rec !== this.rec) this.told = performance.now();
     this.rec = rec;
     const stamp = JSON.stringify([rec.label, rec.client, rec.server, rec.status, rec.revision, rec.gaps?.length, Math.round(rec.duration / 1e9), this.formats.length]);
     if (stamp === this.stamp) return;

@@ -1,7 +1,7 @@
 // The waterfall: when each call in view was open, beside the others in view. The
 // scale is that of what is in view, so it says something at any length.
 
-import { duration, offset } from './text.js';
+import { offset } from './text.js';
 
 /** The part of time that the lines from first to last show, in ns. */
 export function span(rows, lines, first, last) {
@@ -42,4 +42,4 @@ export function bar(el, rows, [from, to]) {
 }
 
 /** What stands over the column. */
-export const axis = ([from, to]) => `${offset(from)} + ${duration(to - from)}`;
+export const axis = ([from, to]) => `${offset(from)} – ${offset(to)}`;

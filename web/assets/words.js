@@ -49,6 +49,15 @@ const kindWords = {
   batch: plain('', 'batch', ''),
   invalid: plain('✕', 'invalid', 'bad'),
   other: plain('', 'other', 'dim'),
+  priming: plain('', 'SSE priming', 'dim'),
+  comment: plain('', 'SSE comment', 'dim'),
+  event: plain('', 'SSE event', 'dim'),
+  endpoint: plain('', 'SSE endpoint', 'dim'),
+  body: plain('', 'HTTP body', 'dim'),
+  bytes: plain('', 'bytes', 'dim'),
+  ping: plain('', 'WS ping', 'dim'),
+  pong: plain('', 'WS pong', 'dim'),
+  close: plain('', 'WS close', 'dim'),
   stderr: plain('', 'stderr', 'dim'),
   start: plain('▶', 'start', 'dim'),
   eof: plain('', 'end of lane', 'dim'),
@@ -58,6 +67,9 @@ const kindWords = {
   broken: plain('✕', 'broken', 'bad'),
   spawn_failed: plain('✕', 'no start', 'bad'),
 };
+
+/** The word for the kind of a frame. */
+export const kindWord = (kind) => kindWords[kind]?.word || kind;
 
 const roleWords = {
   progress: plain('', 'progress', 'dim'),
@@ -69,6 +81,16 @@ const roleWords = {
   repeat: plain('✕', 'repeated', 'bad'),
   orphan: plain('✕', 'orphan', 'bad'),
   stray: plain('?', 'stray', 'odd'),
+  replay: plain('↻', 'sent again', 'dim'),
+};
+
+/** What a role means, for those that need a word. */
+export const roleMeans = {
+  late: 'It came although its request had been cancelled.',
+  repeat: 'Its request had been answered already.',
+  orphan: 'It answers a request that is not known: none is open with this id.',
+  stray: 'It is about something that is not known: nobody has asked for it.',
+  replay: 'It had come before, and was sent once more on a stream that was resumed.',
 };
 
 // Two of them are called as messages are.

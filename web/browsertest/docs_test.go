@@ -34,7 +34,7 @@ func TestDocs(t *testing.T) {
 		{"viewer-calls", fmt.Sprintf("/r/%s?q=method%%3Atools%%2Fcall", old), "document.querySelectorAll('.row.call').length > 5", "e", false},
 		{"viewer-sequence", fmt.Sprintf("/r/%s?v=sequence", old), "document.querySelectorAll('.row.step').length > 10", "e", true},
 		{"viewer-statistics", fmt.Sprintf("/r/%s?v=stats", old), "document.querySelector('.stats table')", "", false},
-		{"viewer-compare", fmt.Sprintf("/compare?a=%s&b=%s", old, now), "document.querySelector('.call-pairs .call-head')", "", true},
+		{"viewer-compare", fmt.Sprintf("/compare?a=%s&b=%s", old, now), "document.querySelector('.call-pairs .call-head')", "gj\r", true},
 	} {
 		p := newTab(t, at(t, base, s.path), 1280, 760, s.dark)
 		p.wait(s.ready)

@@ -151,7 +151,7 @@ func (p *tab) inert() {
 	if eval[bool](p, "Boolean(window.pwned || {}.polluted)") {
 		p.t.Error("recorded text was run")
 	}
-	if found := eval[string](p, "[...document.querySelectorAll('script, iframe, svg, style, base, object, embed, img, [onerror], [onload]')].filter((e) => !(e.hasAttribute('data-own') || e.matches('script[type=module][src=\"/assets/main.js\"], .brand img'))).map((e) => e.outerHTML).join()"); found != "" {
+	if found := eval[string](p, "[...document.querySelectorAll('script, iframe, svg, style, base, object, embed, img, [onerror], [onload]')].filter((e) => !(e.hasAttribute('data-own') || e.matches('script[src=\"/assets/page.js\"], .brand img'))).map((e) => e.outerHTML).join()"); found != "" {
 		p.t.Errorf("recorded text became %s", found)
 	}
 	// What reorders or hides must not reach the page as it is.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // lastLine is the text of the last line that is drawn. Elements are used again
@@ -31,6 +30,7 @@ func TestLiveTail(t *testing.T) {
 	p.wait("/tool_29/.test(document.querySelector('.pad').innerText)")
 	s.ask("never", `{}`)
 	p.wait("/waiting/.test(document.querySelector('.pad').innerText) && /waiting for 1 call/.test(document.querySelector('.foot').innerText)")
+	p.wait("/waiting\\s*> ([2-9]\\.\\d+ s|\\d\\d+\\.\\d s|\\d+m)/.test(document.querySelector('.pad').innerText)") // which goes on by itself
 
 	// Until somebody scrolls up.
 	eval[bool](p, "document.querySelector('.scroller').scrollTop = 0, true")
@@ -83,7 +83,6 @@ func TestLiveFilter(t *testing.T) {
 }
 
 // TestFlood: 10,000 frames in a moment do not stop the page, nor lose a frame.
-// How soon a frame is on the page depends on the machine, and is printed.
 func TestFlood(t *testing.T) {
 	dir := t.TempDir()
 	s := record(t, dir)
@@ -91,14 +90,6 @@ func TestFlood(t *testing.T) {
 	base, _ := startWeb(t, dir, "@live")
 	p := newTab(t, base, 1280, 600, false)
 	p.wait("/ping/.test(document.querySelector('.pad')?.innerText)")
-	var times []time.Duration
-	for i := range 20 {
-		began := time.Now()
-		s.ask("tools/call", fmt.Sprintf(`{"name":"mark_%d"}`, i))
-		p.wait(fmt.Sprintf("/mark_%d/.test(document.querySelector('.pad').innerText)", i))
-		times = append(times, time.Since(began))
-	}
-	t.Logf("from the request to its line: %v", times)
 	for range 5 {
 		s.ask("flood", `{"N":10000}`)
 	}

@@ -80,7 +80,8 @@ func TestRows(t *testing.T) {
 	for (let round = 0; round < 60; round++) {
 		const rows = new Rows();
 		const calls = new Lines(rows, true, true);
-		const frames = new Lines(rows, false, true);
+		const frames = new Lines(rows, false, false);
+		const sequence = new Lines(rows, false, true);
 		const plain = new Map();
 		let top = 0;
 		for (let step = 0; step < 120; step++) {
@@ -95,6 +96,7 @@ func TestRows(t *testing.T) {
 				const of = known[random(known.length || 1)];
 				const r = { n, t: seq, s: 1, l: 1 + random(2), k: 'request', m: 'm', r: 'request', c: n };
 				if (of && random(3) > 0) Object.assign(r, random(4) === 0 ? { p: of.n } : { k: 'response', r: 'response', c: of.n, q: of.n, d: 1 });
+				if (r.c === n && !r.p && random(4) === 0) Object.assign(r, random(2) ? { l: 0, k: 'end' } : { k: 'priming' }, { r: '', c: 0 });
 				list.push(r);
 				if (!plain.has(n)) plain.set(n, r);
 			}
@@ -114,16 +116,22 @@ func TestRows(t *testing.T) {
 				}
 			}
 			calls.update();
+			sequence.update();
 		}
 		const want = [...plain.keys()].sort((a, b) => a - b);
 		const have = Array.from({ length: frames.length }, (_, i) => rows.id[frames.row(i)]);
 		if (have.join() !== want.join()) return 'round ' + round + ': ' + have.length + ' rows instead of ' + want.length;
+		const left = want.filter((id) => !['end', 'priming'].includes(plain.get(id).k));
+		const brief = Array.from({ length: sequence.length }, (_, i) => rows.id[sequence.row(i)]);
+		if (brief.join() !== left.join()) return 'round ' + round + ': ' + brief.length + ' steps instead of ' + left.length;
+		for (let i = 0; i < brief.length; i++) if (sequence.lineOf(sequence.row(i)) !== i) return 'step ' + i + ' is not its own';
+		for (const id of want) if (sequence.lineOf(rows.find(id)) !== left.indexOf(id)) return 'a row that is left out has a line: ' + id;
 		for (const id of want) if (rows.id[rows.find(id)] !== id) return 'not found: ' + id;
 		calls.openAll(true);
 		calls.update();
 		const lines = Array.from({ length: calls.length }, (_, i) => rows.id[calls.row(i)]);
 		if (new Set(lines).size !== lines.length) return 'a row stands twice';
-		if ([...lines].sort((a, b) => a - b).join() !== want.join()) return 'open, ' + lines.length + ' lines of ' + want.length;
+		if ([...lines].sort((a, b) => a - b).join() !== left.join()) return 'open, ' + lines.length + ' lines of ' + left.length;
 		for (let i = 0; i < lines.length; i++) if (calls.lineOf(calls.row(i)) !== i) return 'line ' + i + ' is not its own';
 		calls.openAll(false);
 		calls.update();
@@ -205,5 +213,34 @@ func TestListOfMillions(t *testing.T) {
 	return bad || 'ok';`)
 	if got != "ok" {
 		t.Error(strings.TrimSpace(got))
+	}
+}
+
+// TestCurl: the command does what was recorded and nothing else.
+func TestCurl(t *testing.T) {
+	got := module(t, `
+	const { curlCommand: curl } = await import('/assets/curl.js');
+	const origin = 'http://127.0.0.1:9/';
+	const line = 'HTTP/1.1 POST /mcp?a={1}';
+	return JSON.stringify([
+		curl({ line, header: [['Host', 'x'], ['Accept', "it's"], ['@/etc/passwd', 'x'], ['X-Empty', '']] }, origin, '@/etc/passwd'),
+		curl({ line: 'HTTP/1.1 DELETE //evil.example/', header: [] }, origin, ''),
+		curl({ line: 'HTTP/1.1 GET -o/tmp/x' }, origin, ''), curl({ line: 'HTTP/1.1 GET http://evil.example/' }, origin, ''),
+		curl({ line: 'HTTP/1.1 -K/x /mcp' }, origin, '').includes("-X -K/x"), curl({ line, header: [['A', 'cut off…']] }, origin, '{}'),
+		curl({ line }, origin, 'not UTF-8 \ufffd'), curl(undefined, origin, ''), curl({ line }, '', ''),
+	], null, 1);`)
+	want := `[
+ "curl --globoff \\\n  -X POST \\\n  -H 'Accept: it'\\''s' \\\n  -H 'X-Empty;' \\\n  --data-raw @/etc/passwd \\\n  'http://127.0.0.1:9/mcp?a={1}'",
+ "curl --globoff \\\n  -X DELETE \\\n  http://127.0.0.1:9//evil.example/",
+ "",
+ "",
+ false,
+ "",
+ "",
+ "",
+ ""
+]`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -38,6 +38,58 @@ func TestSavedPage(t *testing.T) {
 	p.keys("2")
 	p.keys("e")
 	p.wait("document.querySelector('.row.selected.bad')")
+
+	// Text is looked for in rows and frames; a call is found as a whole.
+	p.keys("1")
+	p.find(`Atlantis -forcast`)
+	p.wait("/^1 row|^2 rows/.test(document.querySelector('.foot').innerText)")
+	if rows := p.read(); !strings.Contains(rows, "no station in") || strings.Contains(rows, "unknown tool") {
+		t.Errorf("found %s", rows)
+	}
+	p.picture("saved-search")
+	p.wait("/q=Atlantis/.test(location.hash)")
+	p.find(`"no such words anywhere"`)
+	p.wait("/Nothing matches/.test(document.querySelector('.empty').innerText)")
+	p.keys("\x1b")
+	p.keys("c")
+	p.wait("/^109 frames/.test(document.querySelector('.foot').innerText)")
+	p.keys("?")
+	p.wait("/language of filters needs mcptap/.test(document.querySelector('dialog[open]').innerText)")
+	p.keys("?")
+	p.find("survey")
+	p.wait("/survey/.test(document.querySelector('.pad').innerText) && /row/.test(document.querySelector('.foot').innerText)")
+	p.keys("\x1b")
+	p.keys("4")
+	p.wait("/This counts all calls/.test(document.querySelector('.stats')?.innerText)")
+}
+
+// TestSavedSearch tries the search of a saved page on rows.
+func TestSavedSearch(t *testing.T) {
+	got := module(t, `
+	const { search, wordsOf } = await import('/assets/saved_search.js');
+	const id = (seq, index = 0) => seq * 16384 + index;
+	const rows = [
+		{ n: id(1), m: 'tools/call', a: 'outer', c: id(1) },
+		{ n: id(2), m: 'sampling/createMessage', c: id(2), p: id(1) },
+		{ n: id(3), a: 'the ANSWER of the client', c: id(2) },
+		{ n: id(4), a: 'outer', c: id(1) },
+		{ n: id(5), m: 'ping', c: id(5) },
+		{ n: id(6), k: 'stderr', a: 'a word' },
+		{ n: id(7, 16383), k: 'batch' },
+		{ n: id(7, 0), m: 'ping', c: id(7, 0) },
+		{ n: id(7, 1), m: 'notifications/x' },
+	];
+	const why = new Map([[id(5), 'it failed']]);
+	const find = (text, calls) => [...search(rows, why, text, calls, (seq) => (seq === 4 ? 'in the frame' : '')) ?? ['all']].map((n) => Math.floor(n / 16384)).join();
+	return JSON.stringify([
+		wordsOf('a "b c" -d -"e f" "g'), find(' ', true), find('answer', false), find('Answer', true), find('"in the frame"', true), find('failed', true),
+		find('word', true), find('-word -a', false), find('nothing', true), find('notifications', false),
+	]);`)
+	want := `[[{"not":false,"text":"a"},{"not":false,"text":"b c"},{"not":true,"text":"d"},{"not":true,"text":"e f"},{"not":false,"text":"g"}],` +
+		`"NaN","3","1,2,3,4","1,2,3,4","5","6","7,7","","7,7"]`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }
 
 // exported saves a recording in a format, and returns it with the header that

@@ -9,11 +9,13 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 )
 
-// serve is the server that is recorded: it answers each request with its params,
-// but for "never", and before the answer to "flood" it sends as many log
-// messages as params.n says. What is "say" goes to stderr too.
+// serve is the server that is recorded: it answers each request, but for
+// "never", and before the answer to "flood" it sends as many log messages as
+// params.n says, at most params.rate of them a second if that is given. Each has
+// the time at which it was written. What is "say" goes to stderr too.
 func serve() int {
 	in := bufio.NewReader(os.Stdin)
 	out := bufio.NewWriter(os.Stdout)
@@ -26,8 +28,8 @@ func serve() int {
 			ID     json.RawMessage
 			Method string
 			Params struct {
-				N    int
-				Text string
+				N, Rate int
+				Text    string
 			}
 		}
 		if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method == "never" {
@@ -36,8 +38,13 @@ func serve() int {
 		if m.Method == "say" {
 			fmt.Fprintln(os.Stderr, m.Params.Text)
 		}
+		began := time.Now()
 		for i := range m.Params.N {
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"flood %d"}}`+"\n", i)
+			if rate := m.Params.Rate; rate > 0 && i%max(rate/200, 1) == 0 {
+				out.Flush()
+				time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(rate))))
+			}
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"flood %d at %d"}}`+"\n", i, time.Now().UnixMilli())
 		}
 		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`+"\n", m.ID)
 		out.Flush()

@@ -1,11 +1,16 @@
 package browsertest
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // TestEmpty: nothing has been recorded yet, and then something is.
@@ -32,6 +37,14 @@ func TestCutAndGaps(t *testing.T) {
 	if got := p.text(".foot"); !strings.Contains(got, "no answer to 2 calls") {
 		t.Errorf("the foot says: %s", got)
 	}
+	if got := p.text(".foot"); !strings.Contains(got, "1 error") || !strings.Contains(got, "1 answer without a request") {
+		t.Errorf("the foot says: %s", got)
+	}
+	if rows := p.text(".pad > .row"); !strings.Contains(rows, "no answer > 3.12 s") {
+		t.Errorf("it is not said for how long nobody answered:\n%s", rows)
+	}
+	p.keys("eee")
+	p.wait("/a request that is not known/.test(document.querySelector('.detail-head').innerText)")
 	p.picture("state-cut")
 }
 
@@ -123,4 +136,29 @@ func TestServerGone(t *testing.T) {
 	p.allow("ERR_CONNECTION_REFUSED")
 	p.allow("401")
 	p.allow("WebSocket connection")
+}
+
+// TestManyRecordings: of many the latest are listed, and all when somebody
+// asks for them or goes there.
+func TestManyRecordings(t *testing.T) {
+	const n = 350
+	dir := t.TempDir()
+	for k := range n {
+		writeRecording(t, dir, fmt.Sprint("recording-", k), func(i int) (tap.Frame, bool) {
+			return tap.Frame{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")}, i < 1
+		})
+	}
+	base, _ := startWeb(t, dir)
+	p := newTab(t, base, 1280, 800, false)
+	p.wait("document.querySelector('.rec.selected')")
+	shown := eval[int](p, "document.querySelectorAll('.rec:not(.header)').length")
+	if shown == 0 || shown >= n || !strings.Contains(p.text(".home"), fmt.Sprintf("%s older recordings not shown", grouped(n-shown))) {
+		t.Errorf("%d are shown: %s", shown, p.text(".recordings > .note"))
+	}
+	p.picture("state-many")
+	p.wait("document.activeElement.matches('[role=grid]')")
+	p.keys(kb.End)
+	p.wait(fmt.Sprintf("document.querySelector('.rec.selected')?.getAttribute('aria-rowindex') === '%d' && !document.querySelector('.recordings > .note')", n+1))
+	p.keys("\r")
+	p.wait("document.querySelector('.pad > .row .method')")
 }

@@ -1,0 +1,93 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// oddFrames is a recording of HTTP with what is no message: refusals, an accepted
+// notification, a stream that is not offered, events without data, WebSocket
+// control frames, stderr of nobody.
+func oddFrames() []tap.Frame {
+	var all []tap.Frame
+	add := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
+		all = append(all, tap.Frame{At: time.Duration(len(all)) * 7 * time.Millisecond, Lane: lane, Form: form, Exchange: exchange, Raw: []byte(raw)})
+	}
+	event := func(exchange uint64, e tap.Event) { add(exchange, tap.Life, tap.FormLine, string(e.Encode())) }
+	ask := func(exchange uint64, method, target string) {
+		event(exchange, tap.Event{Name: tap.EventRequest, Conn: 1, Proto: "HTTP/1.1", Method: method, Target: target})
+	}
+	answer := func(exchange uint64, status int, reason string, header ...[2]string) {
+		event(exchange, tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: status, Reason: reason, Header: header})
+	}
+	event(0, tap.Event{Name: tap.EventStart, Transport: "http", Listen: "127.0.0.1:9000", Upstream: "http://127.0.0.1:3001"})
+	ask(1, "POST", "/mcp")
+	add(1, tap.ToServer, tap.FormBody, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"odd","version":"1"}}}`)
+	answer(1, 401, "Unauthorized", [2]string{"WWW-Authenticate", `Bearer resource_metadata="http://127.0.0.1:3001/.well-known/oauth-protected-resource"`})
+	event(1, tap.Event{Name: tap.EventEnd})
+	ask(2, "POST", "/mcp")
+	add(2, tap.ToServer, tap.FormBody, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	answer(2, 202, "Accepted")
+	event(2, tap.Event{Name: tap.EventEnd})
+	ask(3, "GET", "/mcp")
+	answer(3, 405, "Method Not Allowed", [2]string{"Allow", "POST, DELETE"})
+	add(3, tap.ToClient, tap.FormBody, "there is no stream here")
+	ask(4, "GET", "/sse")
+	answer(4, 200, "OK", [2]string{"Content-Type", "text/event-stream"})
+	add(4, tap.ToClient, tap.FormEvent, "id: 17\nretry: 1500\ndata:\n\n")
+	add(4, tap.ToClient, tap.FormEvent, ": still here\n\n")
+	add(4, tap.ToClient, tap.FormEvent, "event: endpoint\ndata: /messages?session=5\n\n")
+	add(4, tap.ToClient, tap.FormEvent, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n")
+	ask(5, "GET", "/ws")
+	answer(5, 101, "Switching Protocols", [2]string{"Upgrade", "websocket"})
+	add(5, tap.ToServer, tap.FormText, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	add(5, tap.ToClient, tap.FormText, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	add(5, tap.ToClient, tap.FormPing, "")
+	add(5, tap.ToServer, tap.FormPong, "")
+	add(5, tap.ToServer, tap.FormBinary, "\x00\x01\x02")
+	add(5, tap.ToClient, tap.FormClose, "\x03\xe8bye")
+	event(5, tap.Event{Name: tap.EventEnd, BytesUp: 60, BytesDown: 70, By: "server"})
+	return all
+}
+
+// TestHTTPRows: each row says what it is, also where it is no message.
+func TestHTTPRows(t *testing.T) {
+	dir := t.TempDir()
+	all := oddFrames()
+	id := writeRecordingOf(t, dir, "odd", "http", func(i int) (tap.Frame, bool) {
+		if i >= len(all) {
+			return tap.Frame{}, false
+		}
+		return all[i], true
+	})
+	base, _ := startWeb(t, dir)
+	p := newTab(t, at(t, base, "/r/"+id+"?v=frames"), 1280, 980, false)
+	rows := p.read()
+	for _, want := range []string{
+		"401 Unauthorized, Bearer resource_metadata=", "202 Accepted HTTP response", "405 Method Not Allowed, only POST, DELETE HTTP response",
+		"there is no stream here HTTP body", "no data, resume from id 17, reconnect after 1500 ms SSE priming", "still here SSE comment",
+		"/messages?session=5 SSE endpoint", "WS ping", "WS pong", "1000 bye WS close", "101 Switching Protocols",
+	} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("no %q in\n%s", want, rows)
+		}
+	}
+	p.picture("http-rows")
+	p.do(navigate(at(t, base, "/r/"+id)))
+	rows = p.read()
+	for _, never := range []string{"SSE priming", "SSE comment", "pong", "GET /sse"} {
+		if strings.Contains(rows, never) {
+			t.Errorf("%q stands among the calls:\n%s", never, rows)
+		}
+	}
+	p.picture("http-rows-calls")
+	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&f=15")))
+	p.wait("/#15 SSE priming/.test(document.querySelector('.card h3')?.innerText)")
+	p.do(navigate(at(t, base, "/r/"+id+"?v=sequence")))
+	p.wait("document.querySelector('.row.step')")
+	p.read()
+	p.picture("http-rows-sequence")
+}
