@@ -14,14 +14,19 @@ const (
 
 // A Part is one message as a part of a call.
 type Part struct {
-	// Message names it, and Lane, At and Exchange are its frame's.
+	// Message names it, and At, Exchange and Lane are its frame's.
 	Message  Ref
-	Lane     Lane
 	At       time.Duration
 	Exchange uint64
+	Lane     Lane
 	// Kind is what it is in JSON-RPC, Role what it is to its call.
 	Kind Kind
 	Role Role
+	// Guess says that Call or Parent is the likeliest of several, not certain.
+	Guess bool
+	// Late says that it came when its call was over, or the request that it is
+	// about had been answered or cancelled.
+	Late bool
 	// Method is its method; of an answer that of its request.
 	Method string
 	// Call names the first request of its call, zero when it belongs to none.
@@ -31,11 +36,6 @@ type Part struct {
 	// its own within that one, and so does a retry with a requestState that was
 	// given back before.
 	Parent Ref
-	// Guess says that Call or Parent is the likeliest of several, not certain.
-	Guess bool
-	// Late says that it came when its call was over, or the request that it is
-	// about had been answered or cancelled.
-	Late bool
 	// Request is the request that an answer answers, which is not Call where a
 	// call has several; Latency is from its last byte to the answer's.
 	Request Ref

@@ -1,9 +1,6 @@
 package tap
 
-import (
-	"bytes"
-	"fmt"
-)
+import "fmt"
 
 // message makes the Message of a frame that is over.
 func (s *scan) message() Message {
@@ -34,118 +31,126 @@ func (s *scan) batchMessage() Message {
 	return Message{Kind: Batch, Batch: s.batch}
 }
 
-// classify makes the Message of one envelope. It fills m in place, because a
-// Message is large and a batch has many.
+// classify makes the Message of the envelope that is over. It fills m in place,
+// because a Message is large and a batch has many.
 func (s *scan) classify(m *Message) {
-	if s.top != '{' {
-		m.Reason = "JSON, but " + className[s.top] + " where a message should be"
+	s.envelope.classify(m, s.raw)
+	if s.raw != nil && s.top == '{' {
+		m.DuplicateKeys = s.dupes.take()
+	}
+}
+
+// classify makes the Message of one envelope, which stands in raw; nil when the
+// frame came in chunks.
+func (e *envelope) classify(m *Message, raw []byte) {
+	if e.top != '{' {
+		m.Reason = "JSON, but " + className[e.top] + " where a message should be"
 		return
 	}
-	s.fill(m)
+	e.fill(m, raw)
 	switch {
-	case s.class[fMethod] != 0:
-		s.classifyCall(m)
-	case s.class[fError] != 0 && (s.class[fError] != 'n' || s.class[fResult] == 0):
+	case e.class[fMethod] != 0:
+		e.classifyCall(m)
+	case e.class[fError] != 0 && (e.class[fError] != 'n' || e.class[fResult] == 0):
 		m.Kind = ErrorResponse
-		s.classifyError(m)
-	case s.class[fResult] != 0:
+		e.classifyError(m)
+	case e.class[fResult] != 0:
 		m.Kind = Response
-		m.IsError = s.class[fIsError] == 't'
-		if s.class[fError] != 0 {
+		m.IsError = e.class[fIsError] == 't'
+		if e.class[fError] != 0 {
 			m.Reason = remark(m.Reason, "error is null beside a result")
 		}
 	default:
 		m.Reason = "object without method, result or error"
 		return
 	}
-	s.classifyID(m)
-	if v := s.text[fJSONRPC]; s.class[fJSONRPC] == 0 {
+	e.classifyID(m)
+	if v := e.text[fJSONRPC]; e.class[fJSONRPC] == 0 {
 		m.Reason = remark(m.Reason, "no jsonrpc member")
-	} else if !bytes.Equal(v, []byte(`"2.0"`)) && (s.class[fJSONRPC] != '"' || unquote(v) != "2.0") {
+	} else if string(v) != `"2.0"` && (e.class[fJSONRPC] != '"' || unquote(v) != "2.0") {
 		m.Reason = remark(m.Reason, "jsonrpc is not \"2.0\"")
 	}
 }
 
 // fill copies what the envelope holds, whatever it amounts to.
-func (s *scan) fill(m *Message) {
-	if s.raw != nil {
-		m.Params, m.Result, m.Error = s.span(fParams), s.span(fResult), s.span(fError)
-		m.DuplicateKeys = s.dupes.take()
+func (e *envelope) fill(m *Message, raw []byte) {
+	if raw != nil {
+		m.Params, m.Result, m.Error = e.span(raw, fParams), e.span(raw, fResult), e.span(raw, fError)
 	}
-	m.ID = s.text[fID]
+	m.ID = e.text[fID]
 	m.Long = len(m.ID) > MaxWord
-	if s.class[fMethod] == '"' {
-		m.Long = m.Long || len(s.text[fMethod]) > MaxWord
-		m.Method = methodName(s.text[fMethod])
+	if e.class[fMethod] == '"' {
+		m.Long = m.Long || len(e.text[fMethod]) > MaxWord
+		m.Method = methodName(e.text[fMethod])
 	}
-	if s.class[fResultType] == '"' {
-		m.ResultType = unquote(clip(s.text[fResultType], MaxWord))
+	if e.class[fResultType] == '"' {
+		m.ResultType = unquote(clip(e.text[fResultType], MaxWord))
 	}
-	if s.class[fCode] == '0' {
-		m.ErrorCode = string(clip(s.text[fCode], MaxWord))
+	if e.class[fCode] == '0' {
+		m.ErrorCode = string(clip(e.text[fCode], MaxWord))
 	}
-	if s.class[fMessage] == '"' {
-		m.ErrorMessage = unquote(clip(s.text[fMessage], MaxWord))
-	} else if s.class[fError] == '"' {
-		m.ErrorMessage = unquote(clip(s.text[fError], MaxWord))
+	if e.class[fMessage] == '"' {
+		m.ErrorMessage = unquote(clip(e.text[fMessage], MaxWord))
+	} else if e.class[fError] == '"' {
+		m.ErrorMessage = unquote(clip(e.text[fError], MaxWord))
 	}
 }
 
 // span is the part of the frame that one member's value takes.
-func (s *scan) span(f field) []byte {
-	if s.class[f] == 0 {
+func (e *envelope) span(raw []byte, f field) []byte {
+	if e.class[f] == 0 {
 		return nil
 	}
-	return s.raw[s.from[f]:s.to[f]:s.to[f]]
+	return raw[e.from[f]:e.to[f]:e.to[f]]
 }
 
 // classifyCall decides between request and notification.
-func (s *scan) classifyCall(m *Message) {
+func (e *envelope) classifyCall(m *Message) {
 	switch {
-	case s.class[fMethod] != '"':
-		m.Reason = "method is " + className[s.class[fMethod]]
-	case s.class[fID] == 0:
+	case e.class[fMethod] != '"':
+		m.Reason = "method is " + className[e.class[fMethod]]
+	case e.class[fID] == 0:
 		m.Kind = Notification
-	case s.class[fID] == 'n':
+	case e.class[fID] == 'n':
 		m.Reason = "a method with id null is neither request nor notification"
 	default:
 		m.Kind = Request
 	}
-	if s.class[fResult] != 0 {
+	if e.class[fResult] != 0 {
 		m.Reason = remark(m.Reason, "both method and result")
 	}
-	if s.class[fError] != 0 {
+	if e.class[fError] != 0 {
 		m.Reason = remark(m.Reason, "both method and error")
 	}
-	if c := s.class[fParams]; c != 0 && c != '{' {
+	if c := e.class[fParams]; c != 0 && c != '{' {
 		m.Reason = remark(m.Reason, "params is "+className[c])
 	}
 }
 
 // classifyError says what is odd about an error response.
-func (s *scan) classifyError(m *Message) {
-	if s.class[fResult] != 0 {
+func (e *envelope) classifyError(m *Message) {
+	if e.class[fResult] != 0 {
 		m.Reason = remark(m.Reason, "both result and error")
 	}
-	if c := s.class[fError]; c != '{' {
+	if c := e.class[fError]; c != '{' {
 		m.Reason = remark(m.Reason, "error is "+className[c])
 		return
 	}
-	if s.class[fCode] != '0' || bytes.ContainsAny(s.text[fCode], ".eE") {
+	if e.class[fCode] != '0' || !integral(e.text[fCode]) {
 		m.Reason = remark(m.Reason, "error code is not an integer")
 	}
-	if s.class[fMessage] != '"' {
+	if e.class[fMessage] != '"' {
 		m.Reason = remark(m.Reason, "error message is not a string")
 	}
 }
 
 // classifyID says what is odd about the id. One that is no string, number or
 // null makes the message invalid (basic/index).
-func (s *scan) classifyID(m *Message) {
-	switch c := s.class[fID]; c {
+func (e *envelope) classifyID(m *Message) {
+	switch c := e.class[fID]; c {
 	case '"':
 	case '0':
-		if bytes.ContainsAny(m.ID, ".eE") {
+		if !integral(m.ID) {
 			m.Reason = remark(m.Reason, "id is not written as an integer")
 		}
 	case 0:

@@ -1,10 +1,6 @@
 package tap
 
-import (
-	"encoding/json"
-
-	"github.com/tidwall/gjson"
-)
+import "encoding/json"
 
 // A Party is what a client or a server says of itself (Implementation in the
 // schemas). Each text is at most MaxSubject bytes of it.
@@ -79,7 +75,7 @@ func (x *Facts) Learn(state *Finding, lane Lane, m *Message) {
 }
 
 func (x *Facts) request(state *Finding, m *Message) {
-	params := gjson.ParseBytes(m.Params)
+	params := written(m.Params)
 	switch m.Method {
 	case "initialize":
 		state.Initialize = appendIDKey(nil, m.ID)
@@ -95,14 +91,14 @@ func (x *Facts) request(state *Finding, m *Message) {
 	if state.Settled {
 		return
 	}
-	meta := member(params, "_meta")
-	version := text(member(meta, metaPrefix+"protocolVersion"))
+	meta := params.get("_meta")
+	version := meta.get(metaPrefix + "protocolVersion").text()
 	if version == "" {
 		return
 	}
 	x.Requested = Revision(sane(version))
-	x.Client.refine(member(meta, metaPrefix+"clientInfo"))
-	capabilities(&x.ClientCapabilities, member(meta, metaPrefix+"clientCapabilities"))
+	x.Client.refine(meta.get(metaPrefix + "clientInfo"))
+	capabilities(&x.ClientCapabilities, meta.get(metaPrefix+"clientCapabilities"))
 	if m.Method != "server/discover" {
 		x.Era, state.Modern = Modern, true
 	}
@@ -110,26 +106,26 @@ func (x *Facts) request(state *Finding, m *Message) {
 
 // initialize reads the params of an initialize (basic/lifecycle), or of the
 // dialect's.
-func (x *Facts) initialize(state *Finding, params gjson.Result) {
+func (x *Facts) initialize(state *Finding, params written) {
 	if !state.Settled {
 		x.Era = Legacy
 	}
-	if !member(params, "protocolVersion").Exists() &&
-		(member(params, "mcpVersion").Exists() || member(params, "clientCapabilities").Exists()) {
+	if params.get("protocolVersion") == nil &&
+		(params.get("mcpVersion") != nil || params.get("clientCapabilities") != nil) {
 		x.Dialect = Dialect002
 	}
 	if v := firstOf(params, "protocolVersion", "mcpVersion"); v != "" {
 		x.Requested = Revision(sane(v))
 	}
-	x.Client.refine(member(params, "clientInfo"))
-	x.Client.refine(member(params, "client"))
-	capabilities(&x.ClientCapabilities, member(params, "clientCapabilities"))
-	capabilities(&x.ClientCapabilities, member(params, "capabilities"))
+	x.Client.refine(params.get("clientInfo"))
+	x.Client.refine(params.get("client"))
+	capabilities(&x.ClientCapabilities, params.get("clientCapabilities"))
+	capabilities(&x.ClientCapabilities, params.get("capabilities"))
 }
 
 func (x *Facts) answer(state *Finding, m *Message) {
 	key := appendIDKey(nil, m.ID)
-	result := gjson.ParseBytes(m.Result)
+	result := written(m.Result)
 	switch {
 	case state.Initialize != nil && string(key) == string(state.Initialize) && !state.ofProbe(key, m, result):
 		state.Initialize = nil
@@ -143,7 +139,7 @@ func (x *Facts) answer(state *Finding, m *Message) {
 		}
 	case m.Kind == Response && x.Era == Modern:
 		if x.Server == (Party{}) {
-			x.Server.refine(at(result, "_meta", metaPrefix+"serverInfo"))
+			x.Server.refine(result.get("_meta", metaPrefix+"serverInfo"))
 		}
 		if state.Modern && !state.Settled {
 			state.Settled, state.Discover = true, nil
@@ -156,42 +152,42 @@ func (x *Facts) answer(state *Finding, m *Message) {
 // server/discover with the same id: a client that gave up waiting for it may use
 // its id again. A result says whose it is; an error is taken for that of the probe,
 // which was asked first.
-func (state *Finding) ofProbe(key []byte, m *Message, result gjson.Result) bool {
+func (state *Finding) ofProbe(key []byte, m *Message, result written) bool {
 	if state.Discover == nil || string(key) != string(state.Discover) {
 		return false
 	}
-	return m.Kind == ErrorResponse || member(result, "supportedVersions").Exists()
+	return m.Kind == ErrorResponse || result.get("supportedVersions") != nil
 }
 
 // initialized reads the result of an initialize, which ends all doubt about
 // the era.
-func (x *Facts) initialized(state *Finding, result gjson.Result) {
+func (x *Facts) initialized(state *Finding, result written) {
 	x.Era = Legacy
 	*state = Finding{Asked: true, Discovered: state.Discovered, Settled: true}
-	if !member(result, "protocolVersion").Exists() &&
-		(member(result, "server").Exists() || member(result, "serverCapabilities").Exists()) {
+	if result.get("protocolVersion") == nil &&
+		(result.get("server") != nil || result.get("serverCapabilities") != nil) {
 		x.Dialect = Dialect002
 	}
 	if v := firstOf(result, "protocolVersion", "mcpVersion"); v != "" {
 		x.Revision = Revision(sane(v))
 	}
-	x.Server.refine(member(result, "server"))
-	x.Server.refine(member(result, "serverInfo"))
-	capabilities(&x.ServerCapabilities, member(result, "serverCapabilities"))
-	capabilities(&x.ServerCapabilities, member(result, "capabilities"))
+	x.Server.refine(result.get("server"))
+	x.Server.refine(result.get("serverInfo"))
+	capabilities(&x.ServerCapabilities, result.get("serverCapabilities"))
+	capabilities(&x.ServerCapabilities, result.get("capabilities"))
 }
 
 // discovered reads a DiscoverResult (2026-07-28 server/discover).
-func (x *Facts) discovered(state *Finding, result gjson.Result) {
+func (x *Facts) discovered(state *Finding, result written) {
 	state.Discovered, x.Probe = true, false
 	if state.Settled {
 		return
 	}
 	x.Era = Modern
-	x.Server.refine(at(result, "_meta", metaPrefix+"serverInfo"))
-	capabilities(&x.ServerCapabilities, member(result, "capabilities"))
-	member(result, "supportedVersions").ForEach(func(_, v gjson.Result) bool {
-		if x.Requested != "" && v.Str == string(x.Requested) {
+	x.Server.refine(result.get("_meta", metaPrefix+"serverInfo"))
+	capabilities(&x.ServerCapabilities, result.get("capabilities"))
+	result.get("supportedVersions").each(func(_ []byte, v written) bool {
+		if x.Requested != "" && v.decoded() == string(x.Requested) {
 			x.Revision = x.Requested
 		}
 		return true
@@ -199,12 +195,15 @@ func (x *Facts) discovered(state *Finding, result gjson.Result) {
 }
 
 // refine takes over what an Implementation says and leaves the rest.
-func (p *Party) refine(v gjson.Result) {
-	for name, to := range map[string]*string{"name": &p.Name, "version": &p.Version, "title": &p.Title} {
-		if s := sane(text(member(v, name))); s != "" {
+func (p *Party) refine(v written) {
+	take := func(name string, to *string) {
+		if s := sane(v.get(name).text()); s != "" {
 			*to = s
 		}
 	}
+	take("name", &p.Name)
+	take("version", &p.Version)
+	take("title", &p.Title)
 }
 
 // sane bounds a text and makes it UTF-8, so that it is the same before and
@@ -213,11 +212,11 @@ func sane(s string) string { return string([]rune(bound(s))) }
 
 // capabilities takes over an object of capabilities in the form in which
 // encoding/json would write it, which makes it stable for the same reason.
-func capabilities(to *json.RawMessage, v gjson.Result) {
-	if !v.IsObject() || len(v.Raw) > MaxCapabilities {
+func capabilities(to *json.RawMessage, v written) {
+	if !v.isObject() || len(v) > MaxCapabilities {
 		return
 	}
-	if b, err := json.Marshal(json.RawMessage(v.Raw)); err == nil {
+	if b, err := json.Marshal(json.RawMessage(v)); err == nil {
 		*to = b
 	}
 }

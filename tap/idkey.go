@@ -33,10 +33,20 @@ func appendIDKey(dst, id []byte) []byte {
 // longInteger is how many digits of an integer are written out at most.
 const longInteger = 32
 
+// integral reports whether a number is written without a point or an exponent.
+func integral(n []byte) bool {
+	for _, c := range n {
+		if c == '.' || c|0x20 == 'e' {
+			return false
+		}
+	}
+	return true
+}
+
 // appendNumber appends the one spelling that all JSON spellings of a number's
 // value share.
 func appendNumber(dst, n []byte) []byte {
-	if len(n) <= longInteger && n[0] != '-' && !bytes.ContainsAny(n, ".eE") {
+	if len(n) <= longInteger && n[0] != '-' && integral(n) {
 		return append(dst, n...)
 	}
 	mantissa, exponent := n, 0

@@ -1,6 +1,9 @@
 package tap
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // plain tells the bytes that need no attention inside a string.
 var plain = func() (t [256]bool) {
@@ -15,17 +18,22 @@ const (
 	high = 0x8080808080808080
 )
 
+// special returns a mask of the bytes of x that end, escape or break a string:
+// the high bit of such a byte is set, and of no byte below the first of them.
+// Exclusive or with 2 brings the quote below the space, and no control
+// character above it.
+func special(x uint64) uint64 {
+	control, escape := (x^ones*2)-ones*0x21, (x^ones*'\\')-ones
+	return (control | escape) &^ x & high
+}
+
 // skipPlain returns the first index at or after i of a byte that ends, escapes
-// or breaks a string. It takes eight bytes at a time: a borrow can only flag a
-// byte above a true hit, and the last loop looks at each byte again.
+// or breaks a string. It takes eight bytes at a time.
 func skipPlain(p []byte, i int) int {
-	for i+8 <= len(p) {
-		x := binary.LittleEndian.Uint64(p[i:])
-		q, b := x^(ones*'"'), x^(ones*'\\')
-		if ((q-ones)&^q|(b-ones)&^b|(x-ones*0x20)&^x)&high != 0 {
-			break
+	for ; i+8 <= len(p); i += 8 {
+		if hit := special(binary.LittleEndian.Uint64(p[i:])); hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
 		}
-		i += 8
 	}
 	for i < len(p) && plain[p[i]] {
 		i++

@@ -1,7 +1,5 @@
 package tap
 
-import "github.com/tidwall/gjson"
-
 // A Method is one word of the protocol: a request or a notification of one of
 // the five revisions, of the tasks extension or of the 002 dialect.
 type Method struct {
@@ -18,7 +16,7 @@ type Method struct {
 	// as "name" or "uri"; "" when it takes several or none.
 	Param string
 	// about makes the subject where one member does not.
-	about func(params gjson.Result) string
+	about func(params written) string
 }
 
 // In reports whether the method exists in r at all, in whichever direction.

@@ -1,6 +1,7 @@
 package tap
 
 import (
+	"bytes"
 	"fmt"
 	"sort"
 	"time"
@@ -90,25 +91,24 @@ type Pairer struct {
 	sides [Lanes]pairSide
 	links []Link
 	key   []byte
+	// closed are the requests that were closed since the last message, spare
+	// those whose memory may be used again.
+	closed, spare []*OpenRequest
 }
 
 // A pairSide holds the requests that crossed on one lane.
 type pairSide struct {
 	open     map[string]sameID
-	answered map[string]answeredRequest
-	// recent are the keys of answered, oldest at next.
-	recent []string
-	next   int
+	answered recent[answeredRequest]
 }
 
 // sameID is the queue of the open requests with one id.
 type sameID struct{ oldest, newest *OpenRequest }
 
 type answeredRequest struct {
-	ref  Ref
-	at   time.Duration
-	slot int // its place in recent
-	tie  tie
+	ref Ref
+	at  time.Duration
+	tie tie
 }
 
 // Add takes the message of the next frame and returns a link for each request
@@ -116,6 +116,7 @@ type answeredRequest struct {
 // is valid until the next call; of f only Seq, At and Lane are read.
 func (p *Pairer) Add(f *Frame, m *Message) []Link {
 	p.links = p.links[:0]
+	p.reuse()
 	if f.Lane != ToServer && f.Lane != ToClient {
 		return nil
 	}
@@ -145,7 +146,8 @@ func (p *Pairer) add(f *Frame, m *Message, index int) {
 func (p *Pairer) request(f *Frame, m *Message, ref Ref) (Link, *OpenRequest) {
 	side := &p.sides[f.Lane]
 	p.key = appendIDKey(p.key[:0], m.ID)
-	r := &OpenRequest{Ref: ref, Lane: f.Lane, At: f.At, ID: append([]byte(nil), m.ID...), Method: m.Method}
+	r := p.fresh()
+	r.Ref, r.Lane, r.At, r.ID, r.Method = ref, f.Lane, f.At, append(r.ID, m.ID...), m.Method
 	if q, ok := side.open[string(p.key)]; ok {
 		r.key, r.older = q.oldest.key, q.newest
 		q.newest.newer = r
@@ -172,7 +174,7 @@ func (p *Pairer) response(f *Frame, m *Message, ref Ref, r *OpenRequest) (Link, 
 		p.close(r)
 		return Link{Kind: Answers, Message: ref, Request: r.Ref, Latency: f.At - r.At}, r
 	}
-	if a, ok := side.answered[string(p.key)]; ok {
+	if a := side.answered.get(p.key); a != nil {
 		return Link{Kind: Repeats, Message: ref, Request: a.ref, Latency: f.At - a.at}, nil
 	}
 	return Link{Kind: Orphan, Message: ref}, nil
@@ -198,23 +200,34 @@ func (p *Pairer) close(r *OpenRequest) {
 	} else {
 		side.open[r.key] = q
 	}
-	side.remember(r)
+	p.closed = append(p.closed, r)
+	side.answered.put(r.key, answeredRequest{r.Ref, r.At, r.asked.tie()})
 }
 
-// remember notes an answered request and forgets the oldest beyond the limit.
-func (s *pairSide) remember(r *OpenRequest) {
-	if s.answered == nil {
-		s.answered = map[string]answeredRequest{}
+// spares is how many requests, and calls, are kept for their memory at most.
+const spares = 64
+
+// fresh is an empty request, with room for an id.
+func (p *Pairer) fresh() *OpenRequest {
+	if n := len(p.spare); n > 0 {
+		r := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		return r
 	}
-	if len(s.recent) < PairerMemory {
-		s.recent = append(s.recent, "")
+	return &OpenRequest{}
+}
+
+// reuse takes the memory of the requests that were closed. Nobody asks about
+// them any more when the next message comes.
+func (p *Pairer) reuse() {
+	for _, r := range p.closed {
+		if id := r.ID[:0]; len(p.spare) < spares && cap(id) <= wordSize {
+			*r = OpenRequest{ID: id}
+			p.spare = append(p.spare, r)
+		}
 	}
-	if old := s.recent[s.next]; old != "" && s.answered[old].slot == s.next {
-		delete(s.answered, old)
-	}
-	s.recent[s.next] = r.key
-	s.answered[r.key] = answeredRequest{r.Ref, r.At, s.next, r.asked.tie()}
-	s.next = (s.next + 1) % PairerMemory
+	clear(p.closed)
+	p.closed = p.closed[:0]
 }
 
 // Open returns the requests without a response, of both directions, in the
@@ -225,6 +238,7 @@ func (p *Pairer) Open() []OpenRequest {
 		for _, q := range p.sides[i].open {
 			for r := q.oldest; r != nil; r = r.newer {
 				all = append(all, *r)
+				all[len(all)-1].ID = bytes.Clone(r.ID)
 			}
 		}
 	}

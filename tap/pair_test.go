@@ -162,6 +162,27 @@ func TestOpenRequest(t *testing.T) {
 	}
 }
 
+// What Open returned stays, although the memory of requests is used again.
+func TestOpenRequestsStay(t *testing.T) {
+	var p Pairer
+	add := func(seq uint64, lane Lane, kind Kind, id string) {
+		p.Add(&Frame{Seq: seq, Lane: lane}, &Message{Kind: kind, ID: []byte(id), Method: "m" + id})
+	}
+	add(1, ToServer, Request, `1`)
+	add(2, ToServer, Request, `"`+strings.Repeat("long", 100)+`"`)
+	open := p.Open()
+	add(3, ToClient, Response, `1`)
+	add(4, ToClient, Response, string(open[1].ID))
+	add(5, ToServer, Request, `2`)
+	add(6, ToServer, Request, `3`)
+	if string(open[0].ID) != "1" || open[0].Method != "m1" || len(open[1].ID) != 402 {
+		t.Errorf("%s %s", open[0].ID, open[0].Method)
+	}
+	if now := p.Open(); len(now) != 2 || string(now[0].ID) != "2" || string(now[1].ID) != "3" || now[0].Ref.Seq != 5 {
+		t.Errorf("%+v", now)
+	}
+}
+
 // TestPairerMemory holds that answered requests are forgotten but for a fixed
 // number, each id being used anew or always the same.
 func TestPairerMemory(t *testing.T) {
@@ -180,8 +201,8 @@ func TestPairerMemory(t *testing.T) {
 			}
 		}
 		s := &p.sides[ToServer]
-		if len(s.open) != 0 || len(s.answered) > PairerMemory || len(s.recent) > PairerMemory {
-			t.Errorf("%s: %d open, %d answered, %d recent", name, len(s.open), len(s.answered), len(s.recent))
+		if len(s.open) != 0 || len(s.answered.slots) > PairerMemory || len(s.answered.heads) > PairerMemory {
+			t.Errorf("%s: %d open, %d answered in %d chains", name, len(s.open), len(s.answered.slots), len(s.answered.heads))
 		}
 		last := p.Add(&Frame{Seq: 2*n + 1, Lane: ToClient}, &Message{Kind: Response, ID: id(n - 1)})
 		if last[0].Kind != Repeats || last[0].Request.Seq != 2*n-1 {

@@ -57,6 +57,22 @@ func namesMessage(name []byte) bool { return len(name) == 0 || string(name) == "
 
 // peekBody is [Peek] for a body, which may be anything.
 func peekBody(raw []byte) Message {
+	if mayQuick(raw) {
+		var q quick
+		if q.read(raw) {
+			m := Message{Kind: Other}
+			if q.meant() {
+				m = Message{}
+				q.classify(&m, raw)
+			}
+			return m
+		}
+	}
+	return peekOddBody(raw)
+}
+
+// peekOddBody is [peekOdd] for a body.
+func peekOddBody(raw []byte) Message {
 	var s scan
 	s.raw = raw
 	s.feed(raw)
@@ -81,18 +97,25 @@ func (s *scan) meant() bool {
 		return min(s.elements, MaxBatch) > s.invalid
 	case broken:
 		return s.looksMeant()
-	case s.class[fJSONRPC] != 0:
+	}
+	return s.envelope.meant()
+}
+
+// meant reports whether a value that is no array means to be JSON-RPC.
+func (e *envelope) meant() bool {
+	switch {
+	case e.class[fJSONRPC] != 0:
 		return true
-	case s.class[fMethod] == '"':
-		if _, known := methodIndex[methodName(s.text[fMethod])]; known {
+	case e.class[fMethod] == '"':
+		if _, known := methodIndex[methodName(e.text[fMethod])]; known {
 			return true
 		}
 	}
-	return s.class[fID] != 0 && (s.class[fMethod] != 0 || s.class[fResult] != 0 || s.class[fError] != 0)
+	return e.class[fID] != 0 && (e.class[fMethod] != 0 || e.class[fResult] != 0 || e.class[fError] != 0)
 }
 
 // looksMeant reports whether what was read of a broken object reads like a
 // message.
-func (s *scan) looksMeant() bool {
-	return s.class[fJSONRPC] != 0 || s.class[fMethod] == '"' || s.class[fResult] != 0 || s.class[fError] == '{'
+func (e *envelope) looksMeant() bool {
+	return e.class[fJSONRPC] != 0 || e.class[fMethod] == '"' || e.class[fResult] != 0 || e.class[fError] == '{'
 }

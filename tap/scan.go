@@ -1,8 +1,9 @@
 package tap
 
 // A scan reads one frame: it drives the lexer and notes what stands in the
-// envelope. [Peek] feeds it a whole frame and gets slices of it; a [Scanner]
-// feeds it chunks and gets copies of the few words that matter.
+// envelope. [Peek] feeds it a whole frame that a [quick] leaves to it and gets
+// slices of that; a [Scanner] feeds it chunks and gets copies of the few words
+// that matter.
 type scan struct {
 	lexer
 	envelope

@@ -83,7 +83,7 @@ func (c *SessionCount) client(payload []byte) {
 	// As the first element of a list, since an object alone would be read on
 	// beyond its end.
 	gjson.ParseBytes(append([]byte("["), info...)).ForEach(func(_, v gjson.Result) bool {
-		key = clientKey(v)
+		key = clientKey(written(v.Raw))
 		return false
 	})
 	if key == "" {

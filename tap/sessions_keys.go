@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"net/url"
 	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // The first letters of the names in Sessions.names.
@@ -108,7 +106,7 @@ func endpointTarget(stream, data string) string {
 }
 
 // clientKey is what a client calls itself; "" where it does not.
-func clientKey(info gjson.Result) string {
+func clientKey(info written) string {
 	var p Party
 	if p.refine(info); p.Name == "" {
 		return ""
@@ -121,9 +119,9 @@ func clientKey(info gjson.Result) string {
 func saysInitialize(m *Message) (client string, ok bool) {
 	for _, r := range requestsIn(m) {
 		if r.Method == "initialize" {
-			params := gjson.ParseBytes(r.Params)
-			if client = clientKey(member(params, "clientInfo")); client == "" {
-				client = clientKey(member(params, "client")) // the 002 dialect
+			params := written(r.Params)
+			if client = clientKey(params.get("clientInfo")); client == "" {
+				client = clientKey(params.get("client")) // the 002 dialect
 			}
 			return client, true
 		}
@@ -136,11 +134,11 @@ func saysModern(m *Message) (client string, probe, ok bool) {
 		if r.Method == "server/discover" {
 			probe, ok = true, true
 		}
-		meta := member(gjson.ParseBytes(r.Params), "_meta")
-		if EraOf(Revision(text(member(meta, metaPrefix+"protocolVersion")))) != Modern {
+		meta := written(r.Params).get("_meta")
+		if EraOf(Revision(meta.get(metaPrefix+"protocolVersion").text())) != Modern {
 			continue
 		}
-		return clientKey(member(meta, metaPrefix+"clientInfo")), probe, true
+		return clientKey(meta.get(metaPrefix + "clientInfo")), probe, true
 	}
 	return "", probe, ok
 }

@@ -1,7 +1,7 @@
 package tap
 
-// A glance is what Stats need of an ordinary frame, read in one pass in a third
-// of the time that [Peek] takes. It is exact: read says no to whatever it is
+// A glance is what Stats need of an ordinary frame, read in one pass, with
+// what a [Tracker] would have to read once more of it. It is exact: read says no to whatever it is
 // not certain of, down to an escape in a name, and what it takes for a message
 // a Peek takes for the same.
 type glance struct {
@@ -15,7 +15,7 @@ type glance struct {
 	// params; empty when absent.
 	method, name span
 
-	b    []byte
+	reader
 	i    int
 	seen glanceMember
 }
@@ -72,12 +72,12 @@ func (g *glance) readFrame(f *Frame) bool {
 // related task, no elicitation by name, no isError but false, no wish for log
 // messages.
 func (g *glance) read(raw []byte) bool {
-	*g = glance{b: raw}
 	if len(raw) > maxGlance {
 		return false
 	}
+	*g = glance{reader: reader{b: raw}}
 	g.space()
-	if !g.object(g.envelopeMember) {
+	if !g.each(g.envelopeMember) {
 		return false
 	}
 	g.space()
@@ -104,13 +104,13 @@ func (g *glance) envelopeMember(name []byte) bool {
 	case "method":
 		return g.once(glanceMethod) && g.plainString(&g.method) && g.method.size() <= MaxSubject
 	case "params":
-		return g.once(glanceParams) && g.object(g.paramsMember)
+		return g.once(glanceParams) && g.each(g.paramsMember)
 	case "result":
-		return g.once(glanceResult) && g.object(g.resultMember)
+		return g.once(glanceResult) && g.each(g.resultMember)
 	case "error":
 		return false
 	}
-	return g.value(1)
+	return g.any(1)
 }
 
 func (g *glance) paramsMember(name []byte) bool {
@@ -122,7 +122,7 @@ func (g *glance) paramsMember(name []byte) bool {
 		return false
 	case "_meta":
 		if g.i < len(g.b) && g.b[g.i] == '{' {
-			return g.once(glanceMeta) && g.object(g.metaMember)
+			return g.once(glanceMeta) && g.each(g.metaMember)
 		}
 		return false
 	case "progressToken":
@@ -130,7 +130,7 @@ func (g *glance) paramsMember(name []byte) bool {
 	case "task", "requestState", "inputResponses", "elicitationId":
 		return false
 	}
-	return g.value(2)
+	return g.any(2)
 }
 
 func (g *glance) metaMember(name []byte) bool {
@@ -140,18 +140,18 @@ func (g *glance) metaMember(name []byte) bool {
 	case metaPrefix + "related-task", metaPrefix + "logLevel":
 		return false
 	}
-	return g.value(3)
+	return g.any(3)
 }
 
 func (g *glance) resultMember(name []byte) bool {
 	switch string(name) {
 	case "isError":
-		return g.once(glanceIsError) && g.word("false")
+		return g.once(glanceIsError) && g.to(literal(g.b, g.i, "false"))
 	case "resultType":
 		var text span
 		return g.once(glanceType) && g.plainString(&text) && string(text.of(g.b)) == "complete"
 	}
-	return g.value(2)
+	return g.any(2)
 }
 
 // readID reads an id or a token that has one spelling only.
@@ -161,16 +161,16 @@ func (g *glance) readID(to *span) bool {
 		if !g.plainString(to) {
 			return false
 		}
-	} else if g.digits(); g.i == from || g.b[from] == '0' && g.i > from+1 {
+	} else if g.i = digits(g.b, from); g.i == from || g.b[from] == '0' && g.i > from+1 {
 		return false
 	}
 	*to = span{from, g.i}
 	return to.size() <= len(heldKey{})
 }
 
-// object reads an object whose members' names have no escapes. It calls member
-// for each, which reads its value.
-func (g *glance) object(member func(name []byte) bool) bool {
+// each reads an object whose members' names have no escapes. It calls member for
+// each of them, which reads its value.
+func (g *glance) each(member func(name []byte) bool) bool {
 	if !g.take('{') {
 		return false
 	}

@@ -84,7 +84,8 @@ func checkGlance(t *testing.T, raw []byte) bool {
 		return false
 	}
 	m := Peek(raw)
-	w := readWords(m.Params)
+	var w callWords
+	w.read(m.Params)
 	switch {
 	case m.Kind != g.kind || m.Kind == Invalid:
 		t.Errorf("kind %v, a Peek says %v (%s): %q", g.kind, m.Kind, m.Reason, raw)
@@ -96,11 +97,11 @@ func checkGlance(t *testing.T, raw []byte) bool {
 		t.Errorf("name %q, a Peek says %q: %q", g.name.of(raw), Subject(m), raw)
 	case m.IsError || m.ResultType != "" && m.ResultType != "complete":
 		t.Errorf("isError %v, result type %q: %q", m.IsError, m.ResultType, raw)
-	case m.Kind == Request && w.meta.token != string(g.metaToken.of(raw)) || m.Kind == Notification && w.progressToken != string(g.token.of(raw)):
+	case m.Kind == Request && string(w.meta.token) != string(g.metaToken.of(raw)) || m.Kind == Notification && string(w.progressToken) != string(g.token.of(raw)):
 		t.Errorf("token %s or %s, the words say %s and %s: %q", g.metaToken.of(raw), g.token.of(raw), w.meta.token, w.progressToken, raw)
-	case w.meta.logLevel != "":
+	case w.meta.logLevel != nil:
 		t.Errorf("asks for log messages: %q", raw)
-	case w.task != "" || w.state != "" || w.inputs != "" || w.meta.relatedTask != "":
+	case w.task != nil || w.state != nil || w.inputs != nil || w.meta.relatedTask != nil:
 		t.Errorf("words of params: %q", raw)
 	}
 	return true

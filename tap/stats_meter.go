@@ -3,7 +3,6 @@ package tap
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -331,7 +330,7 @@ func (m *Meter) answered(r *heldRequest, f *Frame) {
 	if s.slowest.wants(took) {
 		message := PeekFrame(&r.frame)
 		c := Call{
-			Ref: Ref{Seq: r.frame.Seq}, Lane: asker, Method: message.Method, Subject: strings.Clone(Subject(message)),
+			Ref: Ref{Seq: r.frame.Seq}, Lane: asker, Method: message.Method, Subject: Subject(message),
 			Answer: Ref{Seq: f.Seq}, At: r.frame.At,
 		}
 		if r.within != nil {

@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/tidwall/gjson"
 )
 
 // MaxSubject is the most bytes that [Subject] returns.
@@ -16,7 +14,7 @@ const MaxSubject = 512
 // an initialize. It is "" where there is nothing to say, and for a message from
 // a [Scanner]. Words come from the wire as they are, cut at MaxSubject bytes:
 // whoever shows them escapes them. Ids and tokens keep their quotes, so that
-// `"1"` and `1` differ.
+// `"1"` and `1` differ. What it returns has no hold on the frame.
 func Subject(m Message) string {
 	switch m.Kind {
 	case Request, Notification:
@@ -24,7 +22,7 @@ func Subject(m Message) string {
 	case ErrorResponse:
 		return bound(joined(m.ErrorCode, m.ErrorMessage))
 	case Response:
-		return bound(aboutResult(gjson.ParseBytes(m.Result)))
+		return bound(aboutResult(m.Result))
 	case Batch:
 		return bound(aboutBatch(m.Batch))
 	}
@@ -44,7 +42,7 @@ func bound(s string) string {
 }
 
 func aboutCall(m Message) string {
-	params := gjson.ParseBytes(m.Params)
+	params := written(m.Params)
 	known, ok := methodIndex[m.Method]
 	switch {
 	case !ok: // a word of somebody's own: the usual members, if there are any
@@ -52,7 +50,7 @@ func aboutCall(m Message) string {
 	case known.about != nil:
 		return known.about(params)
 	case known.Param != "":
-		return text(member(params, known.Param))
+		return params.get(known.Param).text()
 	}
 	return ""
 }
@@ -75,55 +73,10 @@ func aboutBatch(batch []Message) string {
 	return b.String()
 }
 
-// member returns a member of an object. Unlike gjson's own paths it takes the
-// last of two equal names, as [Peek] does, and gives no letter of the name a
-// meaning.
-func member(object gjson.Result, name string) (found gjson.Result) {
-	if !object.IsObject() {
-		return found
-	}
-	object.ForEach(func(key, value gjson.Result) bool {
-		if key.Str == name {
-			found = value
-		}
-		return true
-	})
-	return found
-}
-
-// at follows names from object to object.
-func at(v gjson.Result, names ...string) gjson.Result {
+// firstOf is the first of some members that is not empty.
+func firstOf(v written, names ...string) string {
 	for _, name := range names {
-		v = member(v, name)
-	}
-	return v
-}
-
-// text is a value as words: a string decoded, anything else as it stands.
-func text(v gjson.Result) string {
-	switch v.Type {
-	case gjson.String:
-		return v.Str
-	case gjson.Null:
-		return ""
-	}
-	return clipped(v.Raw)
-}
-
-// clipped bounds a part of a subject, and leaves bound the character to cut at.
-func clipped(s string) string {
-	if limit := MaxSubject + utf8.UTFMax; len(s) > limit {
-		return s[:limit]
-	}
-	return s
-}
-
-// asWritten is a value as it stands, "" if it is absent.
-func asWritten(v gjson.Result) string { return clipped(v.Raw) }
-
-func firstOf(params gjson.Result, names ...string) string {
-	for _, name := range names {
-		if s := text(member(params, name)); s != "" {
+		if s := v.get(name).text(); s != "" {
 			return s
 		}
 	}
@@ -150,8 +103,8 @@ func plural(n int, thing string) string {
 }
 
 // count is how many elements an array has.
-func count(v gjson.Result) (n int) {
-	v.ForEach(func(_, _ gjson.Result) bool {
+func count(v written) (n int) {
+	v.each(func(_ []byte, _ written) bool {
 		n++
 		return true
 	})

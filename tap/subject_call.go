@@ -1,17 +1,13 @@
 package tap
 
-import (
-	"strings"
-
-	"github.com/tidwall/gjson"
-)
+import "strings"
 
 const metaPrefix = "io.modelcontextprotocol/"
 
 // party is the name and version of an Implementation, as the specification
 // calls what clients and servers say of themselves.
-func party(v gjson.Result) string {
-	return joined(text(member(v, "name")), text(member(v, "version")))
+func party(v written) string {
+	return joined(v.get("name").text(), v.get("version").text())
 }
 
 // listed joins two descriptions with a comma.
@@ -25,50 +21,68 @@ func listed(parts ...string) string {
 	return strings.Join(kept, ", ")
 }
 
-func aboutInitialize(p gjson.Result) string {
-	return listed(party(member(p, "clientInfo")), firstOf(p, "protocolVersion", "mcpVersion"))
+func aboutInitialize(p written) string {
+	return listed(party(p.get("clientInfo")), firstOf(p, "protocolVersion", "mcpVersion"))
 }
 
-func aboutDiscover(p gjson.Result) string {
-	meta := member(p, "_meta")
-	return listed(party(member(meta, metaPrefix+"clientInfo")), text(member(meta, metaPrefix+"protocolVersion")))
+func aboutDiscover(p written) string {
+	meta := p.get("_meta")
+	return listed(party(meta.get(metaPrefix+"clientInfo")), meta.get(metaPrefix+"protocolVersion").text())
 }
 
 // aboutCancelled takes requestId, or the dialect's id.
-func aboutCancelled(p gjson.Result) string {
-	id := member(p, "requestId")
-	if !id.Exists() {
-		id = member(p, "id")
+func aboutCancelled(p written) string {
+	id := p.get("requestId")
+	if id == nil {
+		id = p.get("id")
 	}
-	return joined(asWritten(id), text(member(p, "reason")))
+	return joined(id.raw(), p.get("reason").text())
 }
 
 // aboutProgress takes progressToken, progress and total, or the dialect's id
 // and percent.
-func aboutProgress(p gjson.Result) string {
-	if token := member(p, "progressToken"); token.Exists() {
-		amount := asWritten(member(p, "progress"))
-		if total := member(p, "total"); total.Exists() {
-			amount += "/" + asWritten(total)
+func aboutProgress(p written) string {
+	var token, progress, total, id, percent, message written
+	p.each(func(name []byte, v written) bool {
+		switch string(name) {
+		case "progressToken":
+			token = v
+		case "progress":
+			progress = v
+		case "total":
+			total = v
+		case "id":
+			id = v
+		case "percent":
+			percent = v
+		case "message":
+			message = v
 		}
-		return joined(asWritten(token), amount, text(member(p, "message")))
+		return true
+	})
+	if token != nil {
+		amount := progress.raw()
+		if total != nil {
+			amount += "/" + total.raw()
+		}
+		return joined(token.raw(), amount, message.text())
 	}
-	amount := asWritten(member(p, "percent"))
+	amount := percent.raw()
 	if amount != "" {
 		amount += "%"
 	}
-	return joined(asWritten(member(p, "id")), amount, text(member(p, "message")))
+	return joined(id.raw(), amount, message.text())
 }
 
 // aboutListen takes the kinds of notification that are asked for or granted.
-func aboutListen(p gjson.Result) string {
+func aboutListen(p written) string {
 	var kinds []string
-	member(p, "notifications").ForEach(func(key, value gjson.Result) bool {
+	p.get("notifications").each(func(name []byte, value written) bool {
 		switch {
-		case value.Type == gjson.True:
-			kinds = append(kinds, key.Str)
-		case value.IsArray():
-			kinds = append(kinds, key.Str+"="+strings.Join(texts(value), ","))
+		case value.isTrue():
+			kinds = append(kinds, string(name))
+		case value.isArray():
+			kinds = append(kinds, string(name)+"="+strings.Join(texts(value), ","))
 		}
 		return len(kinds) < 16
 	})
@@ -76,36 +90,36 @@ func aboutListen(p gjson.Result) string {
 }
 
 // texts are the first elements of an array as words.
-func texts(array gjson.Result) (all []string) {
-	array.ForEach(func(_, v gjson.Result) bool {
-		all = append(all, text(v))
+func texts(array written) (all []string) {
+	array.each(func(_ []byte, v written) bool {
+		all = append(all, v.text())
 		return len(all) < 16
 	})
 	return all
 }
 
-func aboutCompletion(p gjson.Result) string {
-	ref, argument := member(p, "ref"), member(p, "argument")
+func aboutCompletion(p written) string {
+	ref, argument := p.get("ref"), p.get("argument")
 	about := firstOf(ref, "name", "uri")
-	if name := member(argument, "name"); name.Exists() {
-		about = joined(about, text(name)+"="+text(member(argument, "value")))
+	if name := argument.get("name"); name != nil {
+		about = joined(about, name.text()+"="+argument.get("value").text())
 	}
 	return about
 }
 
-func aboutLog(p gjson.Result) string {
-	return joined(text(member(p, "level")), text(member(p, "logger")), text(member(p, "data")))
+func aboutLog(p written) string {
+	return joined(p.get("level").text(), p.get("logger").text(), p.get("data").text())
 }
 
 // aboutSampling takes the first model asked for and the last thing said.
-func aboutSampling(p gjson.Result) string {
+func aboutSampling(p written) string {
 	var hint, said string
-	at(p, "modelPreferences", "hints").ForEach(func(_, v gjson.Result) bool {
-		hint = text(member(v, "name"))
+	p.get("modelPreferences", "hints").each(func(_ []byte, v written) bool {
+		hint = v.get("name").text()
 		return false
 	})
-	member(p, "messages").ForEach(func(_, v gjson.Result) bool {
-		if s := contentText(member(v, "content")); s != "" {
+	p.get("messages").each(func(_ []byte, v written) bool {
+		if s := contentText(v.get("content")); s != "" {
 			said = s
 		}
 		return true
@@ -114,37 +128,37 @@ func aboutSampling(p gjson.Result) string {
 }
 
 // contentText is the first text in a content block or a list of them.
-func contentText(content gjson.Result) (s string) {
-	if content.IsObject() {
-		return text(member(content, "text"))
+func contentText(content written) (s string) {
+	if content.isObject() {
+		return content.get("text").text()
 	}
-	if content.IsArray() {
-		content.ForEach(func(_, block gjson.Result) bool {
-			s = text(member(block, "text"))
+	if content.isArray() {
+		content.each(func(_ []byte, block written) bool {
+			s = block.get("text").text()
 			return s == ""
 		})
 	}
 	return s
 }
 
-func aboutElicitation(p gjson.Result) string {
-	return joined(text(member(p, "message")), text(member(p, "url")))
+func aboutElicitation(p written) string {
+	return joined(p.get("message").text(), p.get("url").text())
 }
 
-func aboutTask(p gjson.Result) string {
-	return joined(text(member(p, "taskId")), text(member(p, "status")), text(member(p, "statusMessage")))
+func aboutTask(p written) string {
+	return joined(p.get("taskId").text(), p.get("status").text(), p.get("statusMessage").text())
 }
 
 // aboutChanged takes the names in the dialect's added, removed and updated.
-func aboutChanged(p gjson.Result) string {
+func aboutChanged(p written) string {
 	var parts []string
 	for _, list := range []string{"added", "removed", "updated"} {
 		var names []string
-		member(p, list).ForEach(func(_, v gjson.Result) bool {
-			if v.IsObject() {
-				v = member(v, "name")
+		p.get(list).each(func(_ []byte, v written) bool {
+			if v.isObject() {
+				v = v.get("name")
 			}
-			names = append(names, text(v))
+			names = append(names, v.text())
 			return len(names) < 16
 		})
 		if len(names) > 0 {

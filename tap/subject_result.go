@@ -1,60 +1,119 @@
 package tap
 
-import (
-	"strings"
-
-	"github.com/tidwall/gjson"
-)
-
-// listMembers are the members of list results and what they hold.
-var listMembers = []struct{ member, thing string }{
-	{"tools", "tool"}, {"resources", "resource"}, {"resourceTemplates", "resource template"},
-	{"prompts", "prompt"}, {"roots", "root"}, {"tasks", "task"},
-}
+import "strings"
 
 // aboutResult says what a result holds. The method it answers is not known
 // here, so it goes by the members.
-func aboutResult(r gjson.Result) string {
-	if !r.IsObject() {
+func aboutResult(r written) string {
+	if !r.isObject() {
 		return "" // the dialect answers with arrays and null
 	}
+	var x resultMembers
+	r.each(func(name []byte, v written) bool {
+		if to := x.member(name); to != nil {
+			*to = v
+		}
+		return true
+	})
 	switch {
-	case member(r, "protocolVersion").Exists():
-		return listed(party(member(r, "serverInfo")), text(member(r, "protocolVersion")))
-	case member(r, "serverCapabilities").Exists():
-		return party(member(r, "server"))
-	case member(r, "supportedVersions").Exists():
-		return listed(party(at(r, "_meta", metaPrefix+"serverInfo")),
-			strings.Join(texts(member(r, "supportedVersions")), ", "))
-	case member(r, "inputRequests").IsObject():
-		return joined("input required:", listed(inputs(member(r, "inputRequests"))...))
-	case member(r, "task").IsObject():
-		return aboutTask(member(r, "task"))
-	case member(r, "taskId").Exists():
+	case x.protocolVersion != nil:
+		return listed(party(x.serverInfo), x.protocolVersion.text())
+	case x.serverCapabilities != nil:
+		return party(x.server)
+	case x.supportedVersions != nil:
+		return listed(party(x.meta.get(metaPrefix+"serverInfo")), strings.Join(texts(x.supportedVersions), ", "))
+	case x.inputRequests.isObject():
+		return joined("input required:", listed(inputs(x.inputRequests)...))
+	case x.task.isObject():
+		return aboutTask(x.task)
+	case x.taskID != nil:
 		return aboutTask(r)
-	case at(r, "completion", "values").IsArray():
-		return listed(texts(at(r, "completion", "values"))...)
-	case member(r, "contents").IsArray():
-		return firstElement(member(r, "contents"), "uri")
-	case member(r, "messages").IsArray():
-		return listed(text(member(r, "description")), plural(count(member(r, "messages")), "message"))
+	case x.completion.get("values").isArray():
+		return listed(texts(x.completion.get("values"))...)
+	case x.contents.isArray():
+		return firstElement(x.contents, "uri")
+	case x.messages.isArray():
+		return listed(x.description.text(), plural(count(x.messages), "message"))
 	}
-	for _, l := range listMembers {
-		if v := member(r, l.member); v.IsArray() {
-			return plural(count(v), l.thing)
+	for i, v := range x.lists {
+		if v.isArray() {
+			return plural(count(v), listedThings[i])
 		}
 	}
-	if action := text(member(r, "action")); action != "" { // elicitation
+	if action := x.action.text(); action != "" { // elicitation
 		return action
 	}
-	return joined(text(member(r, "status")), contentText(member(r, "content")))
+	return joined(x.status.text(), contentText(x.content))
+}
+
+// resultMembers are the members of a result that tell what it is.
+type resultMembers struct {
+	protocolVersion, serverInfo, serverCapabilities, server written
+	supportedVersions, meta, inputRequests, task, taskID    written
+	completion, contents, messages, description             written
+	action, status, content                                 written
+	lists                                                   [len(listedThings)]written
+}
+
+// listedThings are what the lists hold.
+var listedThings = [...]string{"tool", "resource", "resource template", "prompt", "root", "task"}
+
+// member finds where a member belongs; nil for one that tells nothing.
+func (x *resultMembers) member(name []byte) *written {
+	switch string(name) {
+	case "protocolVersion":
+		return &x.protocolVersion
+	case "serverInfo":
+		return &x.serverInfo
+	case "serverCapabilities":
+		return &x.serverCapabilities
+	case "server":
+		return &x.server
+	case "supportedVersions":
+		return &x.supportedVersions
+	case "_meta":
+		return &x.meta
+	case "inputRequests":
+		return &x.inputRequests
+	case "task":
+		return &x.task
+	case "taskId":
+		return &x.taskID
+	case "completion":
+		return &x.completion
+	case "contents":
+		return &x.contents
+	case "messages":
+		return &x.messages
+	case "description":
+		return &x.description
+	case "action":
+		return &x.action
+	case "status":
+		return &x.status
+	case "content":
+		return &x.content
+	case "tools":
+		return &x.lists[0]
+	case "resources":
+		return &x.lists[1]
+	case "resourceTemplates":
+		return &x.lists[2]
+	case "prompts":
+		return &x.lists[3]
+	case "roots":
+		return &x.lists[4]
+	case "tasks":
+		return &x.lists[5]
+	}
+	return nil
 }
 
 // inputs are the methods that a result with inputRequests asks for, each with
 // its subject.
-func inputs(requests gjson.Result) (all []string) {
-	requests.ForEach(func(_, v gjson.Result) bool {
-		m := Message{Kind: Request, Method: text(member(v, "method")), Params: []byte(member(v, "params").Raw)}
+func inputs(requests written) (all []string) {
+	requests.each(func(_ []byte, v written) bool {
+		m := Message{Kind: Request, Method: v.get("method").text(), Params: v.get("params")}
 		all = append(all, joined(m.Method, Subject(m)))
 		return len(all) < 8
 	})
@@ -62,9 +121,9 @@ func inputs(requests gjson.Result) (all []string) {
 }
 
 // firstElement is one member of an array's first element.
-func firstElement(array gjson.Result, name string) (s string) {
-	array.ForEach(func(_, v gjson.Result) bool {
-		s = text(member(v, name))
+func firstElement(array written, name string) (s string) {
+	array.each(func(_ []byte, v written) bool {
+		s = v.get(name).text()
 		return false
 	})
 	return s

@@ -62,7 +62,7 @@ type Tally struct {
 	// to its method, or to a result that is an object, and its last byte
 	// closes it. What comes between is searched for isError but not checked to
 	// be JSON, nor for an id or an error that contradicts the beginning. To
-	// check it in full (BenchmarkTallyExact) takes twenty times as long.
+	// check it in full (BenchmarkTallyExact) takes five times as long.
 	Invalid uint64 `json:"invalid,omitempty"`
 	// First and Last are when the first and the last frame reached the tap, in
 	// nanoseconds from the start of the recording.

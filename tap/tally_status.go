@@ -51,17 +51,17 @@ func (t *Tally) event(f *Frame) {
 	if !head && at < 0 && !mayLook(f.Raw) || !gjson.ValidBytes(f.Raw) {
 		return
 	}
-	e := gjson.ParseBytes(f.Raw)
-	switch member(e, "event").Str {
+	e := written(trimSpace(f.Raw[space(f.Raw, 0):]))
+	switch e.get("event").decoded() {
 	case EventRequest:
-		if at < 0 && f.Exchange != 0 && looks(member(e, "method").Str) {
+		if at < 0 && f.Exchange != 0 && looks(e.get("method").decoded()) {
 			if len(t.Looking) == maxLooking {
 				t.Looking = slices.Delete(t.Looking, 0, 1)
 			}
 			t.Looking = append(t.Looking, f.Exchange)
 		}
 	case EventResponse:
-		status, err := strconv.Atoi(member(e, "status").Raw)
+		status, err := strconv.Atoi(string(e.get("status")))
 		if err != nil {
 			return
 		}

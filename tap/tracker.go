@@ -71,10 +71,13 @@ type Tracker struct {
 	// words are open requests by what they can be named with. The first byte
 	// of a key says what it is.
 	words index[string]
-	past  [pasts]memory
+	past  [pasts]recent[tie]
 	// long are the calls that outlive the answer to their first request.
 	long map[Ref]*callState
 	key  []byte
+	// done are the states of the calls that the last frame ended, spare those
+	// whose memory may be used again.
+	done, spare []*callState
 
 	facts   Facts
 	finding Finding
@@ -99,9 +102,7 @@ type arrival struct {
 // of the kind [Other], or the lane is no traffic). The slice is valid until the
 // next call. Of f only Seq, At, Lane, Exchange and its size are read.
 func (t *Tracker) Add(f *Frame, m *Message) []Part {
-	t.parts = t.parts[:0]
-	clear(t.ended)
-	t.ended = t.ended[:0]
+	t.next()
 	if m == nil || f.Lane != ToServer && f.Lane != ToClient {
 		return nil
 	}
@@ -116,6 +117,33 @@ func (t *Tracker) Add(f *Frame, m *Message) []Part {
 		t.batch(f, m.Batch, size)
 	}
 	return t.parts
+}
+
+// next begins the next frame. Nobody asks about the calls that the last one
+// ended any more, so what was needed to make them is free.
+func (t *Tracker) next() {
+	t.parts = t.parts[:0]
+	clear(t.ended)
+	t.ended = t.ended[:0]
+	t.pairer.reuse()
+	for _, c := range t.done {
+		if len(t.spare) < spares { // a name has a bound of its own
+			*c = callState{name: c.name[:0]}
+			t.spare = append(t.spare, c)
+		}
+	}
+	clear(t.done)
+	t.done = t.done[:0]
+}
+
+// fresh is an empty state.
+func (t *Tracker) fresh() *callState {
+	if n := len(t.spare); n > 0 {
+		c := t.spare[n-1]
+		t.spare = t.spare[:n-1]
+		return c
+	}
+	return &callState{}
 }
 
 // batch shares the size of the frame out to the messages by their lengths.
@@ -258,9 +286,13 @@ func (t *Tracker) handOver(c *callState) {
 	t.pools[poolBegun].remove(&c.begun)
 	delete(t.long, c.Ref)
 	c.over = true
-	c.Call = c.assembled()
-	c.tail = nil
-	t.ended = append(t.ended, &c.Call)
+	if len(c.tail) > 0 {
+		*c.Call = c.assembled()
+	}
+	t.ended = append(t.ended, c.Call)
+	if c.usual() && c != t.hello {
+		t.done = append(t.done, c)
+	}
 }
 
 // retire takes a word out of use and remembers whose it was.
@@ -279,8 +311,7 @@ func (c *callState) tie() tie {
 // givenUp marks a request that was closed without an answer.
 func (p *Pairer) givenUp(r *OpenRequest) {
 	side := &p.sides[r.Lane]
-	if a := side.answered[r.key]; a.ref == r.Ref {
+	if a := side.answered.get([]byte(r.key)); a != nil && a.ref == r.Ref {
 		a.tie.late = true
-		side.answered[r.key] = a
 	}
 }

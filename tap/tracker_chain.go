@@ -1,11 +1,9 @@
 package tap
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // await takes an input_required result (2026-07-28 basic/patterns/mrtr): the
@@ -22,13 +20,14 @@ func (t *Tracker) await(x *arrival, c *callState) {
 	t.words.add(shapeKey(c.Lane, c.Method, c.name), &more.shape, &c.first)
 }
 
-// shapeName is what a retry has in common with its request beside the method.
-func shapeName(w *callWords) string {
-	return string(appendWord(appendWord(nil, w.name), w.uri))
+// appendShape appends what a retry has in common with its request beside the
+// method.
+func appendShape(dst []byte, w *callWords) []byte {
+	return appendWord(appendWord(dst, w.name), w.uri)
 }
 
-func shapeKey(lane Lane, method, name string) string {
-	return string([]byte{keyShape, byte(lane)}) + method + "\x00" + name
+func shapeKey(lane Lane, method string, name []byte) string {
+	return string([]byte{keyShape, byte(lane)}) + method + "\x00" + string(name)
 }
 
 // chainChoice is with how many waiting calls a retry is compared at most, and in
@@ -37,12 +36,12 @@ const chainChoice = 8
 
 // retried finds the call that a request with input or a state goes on with.
 func (t *Tracker) retried(x *arrival, w *callWords) *callState {
-	name := shapeName(w)
+	name := appendShape(nil, w)
 	e, guess := bestMatch(t.named(keyState, x.f.Lane, w.state), x, w, name)
 	lost := false
-	if e == nil && w.inputs != "" {
+	if e == nil && w.inputs != nil {
 		e, guess = bestMatch(t.words[shapeKey(x.f.Lane, x.m.Method, name)], x, w, name)
-		lost = e != nil && (w.state != "" || e.owner.call.more.state.listed)
+		lost = e != nil && (w.state != nil || e.owner.call.more.state.listed)
 	}
 	if e == nil {
 		return nil
@@ -70,17 +69,17 @@ func (t *Tracker) retried(x *arrival, w *callWords) *callState {
 // state is given back or was not given, then one whose questions the input
 // answers, then one with the same arguments, then the one that waits longest.
 // Guess says that it had a choice.
-func bestMatch(l list[string], x *arrival, w *callWords, name string) (best *entry[string], guess bool) {
+func bestMatch(l list[string], x *arrival, w *callWords, name []byte) (best *entry[string], guess bool) {
 	most, tried, fit := -1, 0, 0
 	arguments := hashText(w.arguments)
 	for e := l.oldest; e != nil && tried < chainChoice; e = e.newer {
 		tried++
 		c, score := e.owner.call, 0
-		if c.Method != x.m.Method || c.name != name && c.name != "" && name != "" {
+		if c.Method != x.m.Method || !bytes.Equal(c.name, name) && len(c.name) > 0 && len(name) > 0 {
 			continue
 		}
 		fit++
-		if (w.state != "") == c.more.state.listed {
+		if (w.state != nil) == c.more.state.listed {
 			score += 4
 		}
 		if c.answeredBy(w.inputs) {
@@ -98,30 +97,33 @@ func bestMatch(l list[string], x *arrival, w *callWords, name string) (best *ent
 
 // embed notes the entries of inputRequests. One that is still open under its
 // key is the same, as polls of a task repeat them.
-func (c *callState) embed(x *arrival, raw string) {
-	gjson.Parse(raw).ForEach(func(key, v gjson.Result) bool {
+func (c *callState) embed(x *arrival, requests written) {
+	if !requests.isObject() {
+		return
+	}
+	requests.each(func(key []byte, v written) bool {
 		if len(c.Asked) == MaxCallRefs {
 			return false
 		}
-		name := embeddedKey(key.Str)
-		if key.Type != gjson.String || c.openEmbedded(name) >= 0 {
+		name := embeddedKey(key)
+		if c.openEmbedded(name) >= 0 {
 			return true
 		}
-		m := Message{Kind: Request, Method: text(member(v, "method")), Params: []byte(member(v, "params").Raw)}
+		m := Message{Kind: Request, Method: v.get("method").text(), Params: v.get("params")}
 		c.Asked = append(c.Asked, EmbeddedRequest{
-			Key: name, Method: strings.Clone(bound(m.Method)), Subject: strings.Clone(Subject(m)), Request: x.part.Message,
+			Key: name, Method: bound(m.Method), Subject: Subject(m), Request: x.part.Message,
 		})
 		return true
 	})
 }
 
 // embeddedKey is a key as it is kept and compared.
-func embeddedKey(key string) string {
+func embeddedKey(key []byte) string {
 	if len(key) <= MaxSubject {
-		return strings.Clone(key)
+		return string(key)
 	}
-	sum := sha256.Sum256([]byte(key))
-	return bound(key[:MaxSubject-2*len(sum)]) + hex.EncodeToString(sum[:])
+	sum := sha256.Sum256(key)
+	return bound(string(key[:MaxSubject-2*len(sum)])) + hex.EncodeToString(sum[:])
 }
 
 // openEmbedded finds the entry of a key that has not been answered, -1 for none.
@@ -135,12 +137,15 @@ func (c *callState) openEmbedded(key string) int {
 }
 
 // answerEmbedded notes the entries of inputResponses.
-func (c *callState) answerEmbedded(x *arrival, raw string) {
+func (c *callState) answerEmbedded(x *arrival, responses written) {
+	if !responses.isObject() {
+		return
+	}
 	left := MaxCallRefs
-	gjson.Parse(raw).ForEach(func(key, v gjson.Result) bool {
-		if i := c.openEmbedded(embeddedKey(key.Str)); i >= 0 && key.Type == gjson.String {
+	responses.each(func(key []byte, v written) bool {
+		if i := c.openEmbedded(embeddedKey(key)); i >= 0 {
 			c.Asked[i].Response = x.part.Message
-			c.Asked[i].Answer = strings.Clone(bound(aboutResult(v)))
+			c.Asked[i].Answer = bound(aboutResult(v))
 		}
 		left--
 		return left > 0
@@ -149,11 +154,11 @@ func (c *callState) answerEmbedded(x *arrival, raw string) {
 
 // answeredBy reports whether the first entries of inputResponses answer what
 // the call was asked.
-func (c *callState) answeredBy(raw string) bool {
-	fits, left := raw != "", chainChoice
-	gjson.Parse(raw).ForEach(func(key, _ gjson.Result) bool {
+func (c *callState) answeredBy(responses written) bool {
+	fits, left := responses != nil, chainChoice
+	responses.each(func(key []byte, _ written) bool {
 		left--
-		fits = key.Type == gjson.String && c.openEmbedded(embeddedKey(key.Str)) >= 0
+		fits = responses.isObject() && c.openEmbedded(embeddedKey(key)) >= 0
 		return fits && left > 0
 	})
 	return fits

@@ -22,9 +22,7 @@ import (
 // In HTTP+SSE the exchange of a request is over before its answer comes, on
 // another. It has a status such as 202, which says so.
 func (t *Tracker) AddEvent(f *Frame, e *Event) {
-	t.parts = t.parts[:0]
-	clear(t.ended)
-	t.ended = t.ended[:0]
+	t.next()
 	l := t.streams[f.Exchange]
 	if f.Exchange == 0 || l.n == 0 {
 		return

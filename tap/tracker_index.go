@@ -94,30 +94,3 @@ type tie struct {
 	// has come so far.
 	late bool
 }
-
-// A memory remembers the last [PairerMemory] words and what they were tied to.
-type memory struct {
-	ties map[string]remembered
-	ring []string
-	next int
-}
-
-type remembered struct {
-	tie
-	slot int
-}
-
-func (m *memory) put(key string, t tie) {
-	if m.ties == nil {
-		m.ties = map[string]remembered{}
-	}
-	if len(m.ring) < PairerMemory {
-		m.ring = append(m.ring, "")
-	}
-	if old := m.ring[m.next]; old != "" && m.ties[old].slot == m.next {
-		delete(m.ties, old)
-	}
-	m.ring[m.next] = key
-	m.ties[key] = remembered{t, m.next}
-	m.next = (m.next + 1) % PairerMemory
-}

@@ -1,10 +1,9 @@
 package tap
 
-import "github.com/tidwall/gjson"
-
 // notification takes a notification.
 func (t *Tracker) notification(x *arrival) {
-	w := readWords(x.m.Params)
+	var w callWords
+	w.read(x.m.Params)
 	switch x.m.Method {
 	case "notifications/progress", "progress":
 		t.progress(x, &w)
@@ -18,12 +17,12 @@ func (t *Tracker) notification(x *arrival) {
 		}
 	case "notifications/elicitation/complete":
 		key := t.word(keyElicitation, x.f.Lane, w.elicitation)
-		past, ok := t.past[pastElicitations].ties[string(key)]
-		if !ok {
+		past := t.past[pastElicitations].get(key)
+		if past == nil {
 			t.give(x, nil, RoleStray)
 			return
 		}
-		t.recall(x, past.tie, RoleNotification)
+		t.recall(x, *past, RoleNotification)
 	case "notifications/initialized", "initialized":
 		t.initialized(x)
 	default:
@@ -35,7 +34,7 @@ func (t *Tracker) notification(x *arrival) {
 // asked.
 func (t *Tracker) progress(x *arrival, w *callWords) {
 	lane := opposite(x.f.Lane)
-	if w.progressToken == "" { // the 002 dialect
+	if w.progressToken == nil { // the 002 dialect
 		t.about(x, lane, w.id, RoleProgress)
 		return
 	}
@@ -47,21 +46,21 @@ func (t *Tracker) progress(x *arrival, w *callWords) {
 		t.give(x, c, RoleProgress)
 		return
 	}
-	past, ok := t.past[pastTokens].ties[string(key)]
-	if !ok || key == nil {
+	past := t.past[pastTokens].get(key)
+	if past == nil {
 		t.give(x, nil, RoleStray)
 		return
 	}
 	x.part.Late = true
-	t.recall(x, past.tie, RoleProgress)
+	t.recall(x, *past, RoleProgress)
 }
 
 // about ties a notification to the request of a lane that has an id, and
 // returns it if it is open.
-func (t *Tracker) about(x *arrival, lane Lane, id string, role Role) *asked {
+func (t *Tracker) about(x *arrival, lane Lane, id written, role Role) *asked {
 	side := &t.pairer.sides[lane]
-	if id != "" && len(id) <= MaxWord { // of longer ones too little is compared
-		t.pairer.key = appendIDKey(t.pairer.key[:0], []byte(id))
+	if id != nil && len(id) <= MaxWord { // of longer ones too little is compared
+		t.pairer.key = appendIDKey(t.pairer.key[:0], id)
 		q := side.open[string(t.pairer.key)]
 		if a := q.oldest; a != nil && a.asked != nil {
 			x.part.Guess = q.newest != q.oldest || a.asked.guess
@@ -69,7 +68,7 @@ func (t *Tracker) about(x *arrival, lane Lane, id string, role Role) *asked {
 			t.give(x, a.asked.call, role)
 			return a.asked
 		}
-		if past, ok := side.answered[string(t.pairer.key)]; ok {
+		if past := side.answered.get(t.pairer.key); past != nil {
 			x.part.Late = true
 			t.recall(x, past.tie, role)
 			return nil
@@ -82,7 +81,7 @@ func (t *Tracker) about(x *arrival, lane Lane, id string, role Role) *asked {
 // cancel takes a cancellation of a request by its id.
 func (t *Tracker) cancel(x *arrival, w *callWords) {
 	id := w.requestID
-	if id == "" {
+	if id == nil {
 		id = w.id
 	}
 	lane := x.f.Lane
@@ -108,8 +107,8 @@ func (t *Tracker) cancel(x *arrival, w *callWords) {
 }
 
 // knows reports whether a request of a lane with an id is open.
-func (t *Tracker) knows(lane Lane, id string) bool {
-	t.pairer.key = appendIDKey(t.pairer.key[:0], []byte(id))
+func (t *Tracker) knows(lane Lane, id written) bool {
+	t.pairer.key = appendIDKey(t.pairer.key[:0], id)
 	_, ok := t.pairer.sides[lane].open[string(t.pairer.key)]
 	return ok
 }
@@ -161,12 +160,12 @@ func (t *Tracker) subscribed(x *arrival, w *callWords) bool {
 		t.give(x, c, RoleNotification)
 		return true
 	}
-	past, ok := t.past[pastSubscriptions].ties[string(key)]
-	if ok {
+	past := t.past[pastSubscriptions].get(key)
+	if past != nil {
 		x.part.Late = true
-		t.recall(x, past.tie, RoleNotification)
+		t.recall(x, *past, RoleNotification)
 	}
-	return ok
+	return past != nil
 }
 
 // other takes the notifications that are about nothing in particular.
@@ -178,7 +177,7 @@ func (t *Tracker) other(x *arrival, w *callWords) {
 	stream := t.streams[x.f.Exchange]
 	switch {
 	case t.subscribed(x, w):
-	case w.meta.subscription != "":
+	case w.meta.subscription != nil:
 		t.give(x, nil, RoleStray)
 	case c != nil:
 		t.give(x, c, RoleNotification)
@@ -205,8 +204,8 @@ func (t *Tracker) elicitationsRequired(x *arrival, c *callState) {
 		return
 	}
 	left := maxElicitations
-	at(gjson.ParseBytes(x.m.Error), "data", "elicitations").ForEach(func(_, v gjson.Result) bool {
-		t.elicited(x, c, member(v, "elicitationId").Raw)
+	written(x.m.Error).get("data", "elicitations").each(func(_ []byte, v written) bool {
+		t.elicited(x, c, v.get("elicitationId"))
 		left--
 		return left > 0
 	})
@@ -214,7 +213,7 @@ func (t *Tracker) elicitationsRequired(x *arrival, c *callState) {
 
 // elicited remembers the id of an elicitation, whose end is told by the side
 // that asked for it.
-func (t *Tracker) elicited(x *arrival, c *callState, id string) {
+func (t *Tracker) elicited(x *arrival, c *callState, id written) {
 	if key := t.word(keyElicitation, x.f.Lane, id); key != nil {
 		t.past[pastElicitations].put(string(key), c.tie())
 	}

@@ -104,7 +104,41 @@ func TestRandomSessions(t *testing.T) {
 	}
 }
 
-// The same for frames of any bytes.
+// A call that was handed over is not touched again, whatever comes, and neither it
+// nor what was said of open ones lives in the memory of the frames.
+func TestEndedCallsStay(t *testing.T) {
+	for seed := range uint64(60) {
+		var tracker tap.Tracker
+		said := map[*tap.Call]string{}
+		note := func(calls []*tap.Call) {
+			for _, c := range calls {
+				said[c] = fmt.Sprintf("%+v", *c)
+			}
+		}
+		frames := randomSession(rand.New(rand.NewPCG(seed, 2)), 150)
+		for i := range frames {
+			f := &frames[i]
+			if e, err := tap.ParseEvent(f.Raw); f.Lane == tap.Life && err == nil {
+				tracker.AddEvent(f, &e)
+			} else {
+				m := tap.PeekFrame(f)
+				tracker.Add(f, &m)
+			}
+			note(tracker.Ended())
+			if i%30 == 0 {
+				note(tracker.Open())
+			}
+			clear(f.Raw)
+		}
+		for c, before := range said {
+			if after := fmt.Sprintf("%+v", *c); after != before {
+				t.Fatalf("seed %d: a call has changed\nfrom %s\n  to %s", seed, before, after)
+			}
+		}
+	}
+}
+
+// FuzzTracker is TestRandomSessions for frames of any bytes.
 func FuzzTracker(f *testing.F) {
 	names, err := filepath.Glob(filepath.Join("testdata", "calls", "*.txt"))
 	if err != nil || len(names) == 0 {

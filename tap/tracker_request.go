@@ -1,10 +1,9 @@
 package tap
 
-import "strings"
-
 // request takes a request: the first of a call, or a further one of a call.
 func (t *Tracker) request(x *arrival) {
-	w := readWords(x.m.Params)
+	var w callWords
+	w.read(x.m.Params)
 	link, open := t.pairer.request(x.f, x.m, x.part.Message)
 	if link.Kind == Clashes {
 		x.part.Clash = link.Request
@@ -42,7 +41,7 @@ func (t *Tracker) known(x *arrival, w *callWords) (*callState, purpose) {
 		}
 		return nil, asksCall
 	}
-	if w.state != "" || w.inputs != "" {
+	if w.state != nil || w.inputs != nil {
 		if c := t.retried(x, w); c != nil {
 			return c, asksRetry
 		}
@@ -66,23 +65,22 @@ func taskPurpose(method string) purpose {
 
 // begin makes a call of its first request.
 func (t *Tracker) begin(x *arrival, w *callWords, open *OpenRequest) *callState {
-	c := &callState{}
-	c.Call = Call{
-		Ref: x.part.Message, Lane: x.f.Lane, Exchange: x.f.Exchange, At: x.f.At,
-		ID: clip(open.ID, MaxWord), Method: x.part.Method, Subject: strings.Clone(Subject(*x.m)),
-		Revision: t.revision(w),
-	}
-	c.Parts, c.Requests = c.parts[:0:len(c.parts)], c.ref[:0:len(c.ref)]
+	c, room := t.fresh(), &callRoom{}
+	c.Call = &room.Call
+	c.Ref, c.Lane, c.Exchange, c.At = x.part.Message, x.f.Lane, x.f.Exchange, x.f.At
+	c.ID = append(room.id[:0:len(room.id)], clip(open.ID, MaxWord)...)
+	c.Method, c.Subject, c.Revision = x.part.Method, w.subject(x.m), t.revision(w)
+	c.Parts, c.Requests = room.parts[:0:len(room.parts)], room.ref[:0:len(room.ref)]
 	if x.m.Long {
 		c.Notes |= NoteLong
 	}
-	if (w.meta.version != "" || t.facts.Revision == "") && (w.name != "" || w.uri != "") {
-		c.name, c.arguments = shapeName(w), hashText(w.arguments)
+	if (w.meta.version != nil || t.facts.Revision == "") && (w.name != nil || w.uri != nil) {
+		c.name, c.arguments = appendShape(c.name[:0], w), hashText(w.arguments)
 	}
 	c.first.call = c
 	t.pools[poolBegun].add(&c.begun, &c.first)
 	t.within(x, w, c)
-	if x.m.Method == "elicitation/create" && w.elicitation != "" {
+	if x.m.Method == "elicitation/create" && w.elicitation != nil {
 		t.elicited(x, c, w.elicitation)
 		t.outlives(c) // its end may be told before its answer
 	}
@@ -110,19 +108,29 @@ func (t *Tracker) opens(x *arrival, c *callState) {
 // revision is the version that a request is in.
 func (t *Tracker) revision(w *callWords) Revision {
 	switch {
-	case w.meta.version != "":
-		return Revision(strings.Clone(bound(w.meta.version)))
+	case w.meta.version != nil:
+		return revisionNamed(w.meta.version)
 	case t.facts.Dialect != "":
 		return Dialect
 	}
 	return t.facts.Revision
 }
 
+// revisionNamed is the version that a string names. A known one costs no memory.
+func revisionNamed(v written) Revision {
+	for _, r := range Revisions {
+		if string(v[1:len(v)-1]) == string(r) {
+			return r
+		}
+	}
+	return Revision(bound(v.decoded()))
+}
+
 // ask puts an open request into the lists by which it can be found.
 func (t *Tracker) ask(x *arrival, w *callWords, a *asked) {
 	c, lane := a.call, x.f.Lane
 	a.open.asked = a
-	a.task = w.task != ""
+	a.task = w.task != nil
 	c.asks.add(&a.sibling, a)
 	c.Requests = addRef(c.Requests, x.part.Message)
 	if x.part.Clash != (Ref{}) {
@@ -143,12 +151,12 @@ func (t *Tracker) ask(x *arrival, w *callWords, a *asked) {
 	if a.purpose <= asksRetry && mayCause(x.m.Method) {
 		t.pools[poolCausing].add(&a.causing, a)
 	}
-	if w.meta.logLevel != "" {
-		a.level = logLevel(w.meta.logLevel)
+	if w.meta.logLevel != nil {
+		a.level = logLevel(w.meta.logLevel.decoded())
 		t.logging[a.level].add(&a.logging, a)
 	}
 	if x.m.Method == "subscriptions/listen" {
-		if key := t.word(keySubscription, lane, string(x.m.ID)); key != nil {
+		if key := t.word(keySubscription, lane, x.m.ID); key != nil {
 			t.words.add(string(key), &c.extra().subscription, a)
 		}
 	}
@@ -191,9 +199,9 @@ func (t *Tracker) within(x *arrival, w *callWords, c *callState) {
 	case parent != nil:
 	case taskPurpose(x.m.Method) != asksCall:
 		t.withinPast(c, pastTasks, t.word(keyTask, x.f.Lane, w.taskID))
-	case w.meta.relatedTask != "":
+	case w.meta.relatedTask != nil:
 		t.withinPast(c, pastTasks, t.word(keyTask, opposite(x.f.Lane), w.meta.relatedTask))
-	case w.state != "":
+	case w.state != nil:
 		t.withinPast(c, pastStates, t.word(keyState, x.f.Lane, w.state))
 	case x.f.Lane == ToClient && mayNest(x.m.Method):
 		parent, c.Guess = t.cause(x)
@@ -242,7 +250,9 @@ func (t *Tracker) cause(x *arrival) (*callState, bool) {
 // call is over, or a state that was given back before, in a call that may not be
 // over.
 func (t *Tracker) withinPast(c *callState, past int, key []byte) {
-	c.Parent = t.past[past].ties[string(key)].call
+	if of := t.past[past].get(key); of != nil {
+		c.Parent = of.call
+	}
 	if parent := t.long[c.Parent]; parent != nil {
 		parent.Nested = addRef(parent.Nested, c.Ref)
 	}
@@ -260,7 +270,7 @@ const (
 
 // word makes the key of a word of a request that crossed on a lane, nil if the
 // word is absent. It is valid until the next one.
-func (t *Tracker) word(kind byte, lane Lane, raw string) []byte {
+func (t *Tracker) word(kind byte, lane Lane, raw written) []byte {
 	t.key = appendWord(append(t.key[:0], kind, byte(lane)), raw)
 	if len(t.key) == 2 {
 		return nil
@@ -269,7 +279,7 @@ func (t *Tracker) word(kind byte, lane Lane, raw string) []byte {
 }
 
 // named finds the open requests with a word.
-func (t *Tracker) named(kind byte, lane Lane, raw string) list[string] {
+func (t *Tracker) named(kind byte, lane Lane, raw written) list[string] {
 	key := t.word(kind, lane, raw)
 	if key == nil {
 		return list[string]{}
@@ -278,7 +288,7 @@ func (t *Tracker) named(kind byte, lane Lane, raw string) list[string] {
 }
 
 // task finds the open call of a task that was asked for on a lane.
-func (t *Tracker) task(lane Lane, id string) *callState {
+func (t *Tracker) task(lane Lane, id written) *callState {
 	if l := t.named(keyTask, lane, id); l.n > 0 {
 		return l.newest.owner.call
 	}

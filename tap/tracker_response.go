@@ -1,7 +1,5 @@
 package tap
 
-import "strings"
-
 // response takes an answer.
 func (t *Tracker) response(x *arrival) {
 	link, open := t.pairer.response(x.f, x.m, x.part.Message, t.sameStream(x))
@@ -38,12 +36,11 @@ func (t *Tracker) sameStream(x *arrival) *OpenRequest {
 // answered, or given up as cancelled.
 func (t *Tracker) repeated(x *arrival) {
 	side := &t.pairer.sides[opposite(x.f.Lane)]
-	a := side.answered[string(t.pairer.key)]
+	a := side.answered.get(t.pairer.key)
 	role := RoleRepeat
 	if a.tie.late {
 		role = RoleLate
 		a.tie.late = false
-		side.answered[string(t.pairer.key)] = a
 	}
 	x.part.Late = true
 	t.recall(x, a.tie, role)
@@ -123,7 +120,7 @@ func (t *Tracker) conclude(x *arrival, c *callState) {
 		t.elicitationsRequired(x, c)
 	case m.IsError:
 		status = CallToolError
-		c.ErrorText = strings.Clone(Subject(*m))
+		c.ErrorText = Subject(*m)
 	}
 	if c.Status == CallCancelled {
 		c.settleLate(x, status)

@@ -45,7 +45,7 @@ func (a *asked) tie() tie {
 
 // A callState is a call that has not been handed over.
 type callState struct {
-	Call
+	*Call
 	first asked
 	// asks are its open requests.
 	asks list[pool]
@@ -56,18 +56,24 @@ type callState struct {
 	final bool
 	// instead is what the status would be if it were not CallCancelledLate.
 	instead CallStatus
-	over    bool
+	// over says that it was handed over, special that it had a more.
+	over, special bool
 	// tail are the last parts beyond those in Parts, oldest at next.
 	tail []Part
 	next int
 	// name is the tool, prompt or resource of a modern request, and arguments
 	// a hash of what it was given: a retry repeats both.
-	name      string
+	name      []byte
 	arguments uint64
 	more      *callMore
-	// Room for the usual call.
+}
+
+// A callRoom is a call as it is handed over, with room for the usual one.
+type callRoom struct {
+	Call
 	parts [2]Part
 	ref   [1]Ref
+	id    [16]byte
 }
 
 // callMore is what few calls need.
@@ -79,9 +85,18 @@ type callMore struct {
 	holder       *asked // the request that became the task: its token lives on
 }
 
+// usual reports whether nothing was ever tied to a call that is over but by its
+// first request, which is in no list any more, so that nobody knows of its state.
+func (c *callState) usual() bool {
+	a := &c.first
+	listed := a.sibling.listed || a.causing.listed || a.logging.listed || a.stream.listed || a.token.listed ||
+		c.waits.listed || c.begun.listed
+	return len(c.Requests) == 1 && !c.special && !listed
+}
+
 func (c *callState) extra() *callMore {
 	if c.more == nil {
-		c.more = &callMore{}
+		c.more, c.special = &callMore{}, true
 	}
 	return c.more
 }
@@ -109,7 +124,7 @@ func (c *callState) keep(p *Part, size int64) {
 // assembled is the call with its last parts in place. It shares no memory with
 // c that may still be written to.
 func (c *callState) assembled() Call {
-	whole := c.Call
+	whole := *c.Call
 	n := len(c.Parts)
 	whole.Parts = append(c.Parts[:n:n], c.tail[c.next:]...)
 	whole.Parts = append(whole.Parts, c.tail[:c.next]...)

@@ -1,11 +1,5 @@
 package tap
 
-import (
-	"strings"
-
-	"github.com/tidwall/gjson"
-)
-
 // created takes a CreateTaskResult (2025-11-25 basic/utilities/tasks, and the
 // tasks extension, where it is flat) and reports whether it is one.
 func (t *Tracker) created(x *arrival, a *asked) bool {
@@ -13,7 +7,7 @@ func (t *Tracker) created(x *arrival, a *asked) bool {
 	w := readResult(x.m.Result)
 	extension := x.m.ResultType == "task"
 	if !extension {
-		w = readResult([]byte(w.task))
+		w = readResult(w.task)
 	}
 	key := t.word(keyTask, c.Lane, w.taskID)
 	if key == nil && !(extension && x.m.Result == nil) { // of a large frame nothing is known
@@ -36,8 +30,8 @@ func (t *Tracker) created(x *arrival, a *asked) bool {
 }
 
 // progressed takes what a task's status is said to be.
-func (c *callState) progressed(x *arrival, status, message string) {
-	if status == "" {
+func (c *callState) progressed(x *arrival, status, message written) {
+	if status == nil {
 		return
 	}
 	c.TaskStatus = wordText(status)
@@ -149,24 +143,23 @@ func (t *Tracker) taskState(x *arrival, c *callState) {
 
 // news takes what is said of a task, in the extension with what it asks for or
 // ended with.
-func (c *callState) news(x *arrival, status, message, inputs, result, err string) {
+func (c *callState) news(x *arrival, status, message, inputs, result, err written) {
 	c.progressed(x, status, message)
 	if c.more == nil || !c.more.extension {
 		return
 	}
 	c.embed(x, inputs)
 	switch {
-	case c.TaskStatus == "completed" && member(gjson.Parse(result), "isError").Type == gjson.True:
-		c.ErrorText = strings.Clone(bound(aboutResult(gjson.Parse(result))))
+	case c.TaskStatus == "completed" && result.get("isError").isTrue():
+		c.ErrorText = bound(aboutResult(result))
 		switch c.Status {
 		case CallDone:
 			c.Status = CallToolError
 		case CallCancelledLate:
 			c.instead = CallToolError
 		}
-	case c.TaskStatus == "failed" && err != "":
-		e := gjson.Parse(err)
-		c.ErrorCode, c.ErrorText = wordText(member(e, "code").Raw), wordText(member(e, "message").Raw)
+	case c.TaskStatus == "failed" && err != nil:
+		c.ErrorCode, c.ErrorText = wordText(err.get("code")), wordText(err.get("message"))
 		if c.Status == CallToolError {
 			c.Status = CallError
 		}
@@ -178,12 +171,12 @@ func (t *Tracker) taskNews(x *arrival, w *callWords) bool {
 	lane := opposite(x.f.Lane)
 	l := t.named(keyTask, lane, w.taskID)
 	if l.n == 0 {
-		past, ok := t.past[pastTasks].ties[string(t.word(keyTask, lane, w.taskID))]
-		if ok {
+		past := t.past[pastTasks].get(t.word(keyTask, lane, w.taskID))
+		if past != nil {
 			x.part.Late = true
-			t.recall(x, past.tie, RoleNotification)
+			t.recall(x, *past, RoleNotification)
 		}
-		return ok
+		return past != nil
 	}
 	c := l.newest.owner.call
 	x.part.Guess = l.n > 1
@@ -192,7 +185,7 @@ func (t *Tracker) taskNews(x *arrival, w *callWords) bool {
 	}
 	t.give(x, c, RoleNotification)
 	c.news(x, w.status, w.statusMessage,
-		member(w.whole, "inputRequests").Raw, member(w.whole, "result").Raw, member(w.whole, "error").Raw)
+		w.whole.get("inputRequests"), w.whole.get("result"), w.whole.get("error"))
 	t.rest(c)
 	return true
 }

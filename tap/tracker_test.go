@@ -2,153 +2,14 @@ package tap
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 )
 
-// entries counts what a Tracker holds beside what is open.
-func (t *Tracker) entries() (n int) {
-	for i := range t.pairer.sides {
-		n += len(t.pairer.sides[i].answered)
-	}
-	for i := range t.pools {
-		n += t.pools[i].n
-	}
-	for i := range t.logging {
-		n += t.logging[i].n
-	}
-	for _, l := range t.streams {
-		n += l.n
-	}
-	for _, l := range t.words {
-		n += l.n
-	}
-	for i := range t.past {
-		n += len(t.past[i].ties) + len(t.past[i].ring)
-	}
-	return n + len(t.long)
-}
-
-// A million frames that leave behind all that they can: answered calls,
-// cancelled ones, chains and tasks that nobody goes on with, words of all kinds.
-// What a Tracker holds is bounded all the same.
-func TestTrackerMemory(t *testing.T) {
-	frames := 1_000_000
-	if testing.Short() {
-		frames = 100_000
-	}
-	const most = 2*PairerMemory + pasts*2*PairerMemory + MaxWaiting*(int(pools)+6) + 100
-	var tracker Tracker
-	rng := rand.New(rand.NewPCG(1, 1))
-	var ended, begun, seq int
-	add := func(lane Lane, text string, args ...any) {
-		seq++
-		raw := fmt.Appendf(nil, text, args...)
-		m := Peek(raw)
-		f := Frame{Seq: uint64(seq), At: time.Duration(seq), Lane: lane, Exchange: uint64(seq % 5), Size: int64(len(raw))}
-		for _, p := range tracker.Add(&f, &m) {
-			if p.Role == RoleRequest {
-				begun++
-			}
-		}
-		ended += len(tracker.Ended())
-	}
-	for i := 0; seq < frames; i++ {
-		leaveBehind(add, rng.IntN(6), i)
-		if i%5000 != 0 {
-			continue
-		}
-		if n := tracker.entries(); n > most {
-			t.Fatalf("%d entries after %d frames, want %d at most", n, seq, most)
-		}
-	}
-	open := len(tracker.Open())
-	if open > MaxWaiting || ended+open != begun {
-		t.Errorf("%d calls begun, %d ended, %d open", begun, ended, open)
-	}
-	for _, side := range tracker.pairer.sides {
-		if n := len(side.open); n > MaxWaiting {
-			t.Errorf("the pairer holds %d open requests", n)
-		}
-	}
-}
-
-// leaveBehind makes a call, or something else, that leaves one thing or another.
-func leaveBehind(add func(Lane, string, ...any), what, i int) {
-	request := `{"id":%d,"method":"tools/call","params":{"name":"t%[1]d","task":{},"_meta":{"progressToken":"t%[1]d","io.modelcontextprotocol/logLevel":"info","io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
-	switch what {
-	case 0:
-		add(ToServer, request, i)
-		add(ToClient, `{"id":%d,"method":"elicitation/create","params":{"elicitationId":"e%[1]d"}}`, i)
-		add(ToServer, `{"id":%d,"result":{}}`, i)
-		add(ToClient, `{"id":%d,"result":{}}`, i)
-	case 1:
-		add(ToServer, request, i)
-		add(ToServer, `{"method":"notifications/cancelled","params":{"requestId":%d}}`, i)
-	case 2:
-		add(ToServer, request, i)
-		add(ToClient, `{"id":%d,"result":{"resultType":"input_required","requestState":"s%[1]d","inputRequests":{"k":{"method":"roots/list"}}}}`, i)
-	case 3:
-		add(ToServer, request, i)
-		add(ToClient, `{"id":%d,"result":{"task":{"taskId":"k%[1]d","status":"working"}}}`, i)
-		add(ToServer, `{"id":%d,"method":"tasks/get","params":{"taskId":"k%[1]d"}}`, i)
-		add(ToClient, `{"id":%d,"result":{"taskId":"k%[1]d","status":"completed"}}`, i)
-	case 4:
-		add(ToServer, `{"id":%d,"method":"subscriptions/listen","params":{"_meta":{"progressToken":%[1]d}}}`, i)
-		add(ToClient, `{"method":"notifications/cancelled","params":{"requestId":%d}}`, i)
-	case 5:
-		add(ToClient, `{"id":%d,"error":{"code":1,"message":""}}`, i)
-		add(ToClient, `{"method":"notifications/progress","params":{"progressToken":"t%d"}}`, i-1)
-	}
-}
-
 func trackerAdd(tracker *Tracker, seq int, lane Lane, text string) []Part {
 	m := Peek([]byte(text))
 	return tracker.Add(&Frame{Seq: uint64(seq), At: time.Duration(seq), Lane: lane, Size: int64(len(text))}, &m)
-}
-
-// A cancelled call that was handed over because too many others wait: its answer
-// is late all the same, and the next one is a repeat.
-func TestTrackerGivesUpCancelledCalls(t *testing.T) {
-	var tracker Tracker
-	var ended []*Call
-	for i := range MaxWaiting + 1 {
-		trackerAdd(&tracker, 2*i+1, ToServer, fmt.Sprintf(`{"id":%d,"method":"tools/call"}`, i))
-		trackerAdd(&tracker, 2*i+2, ToServer, fmt.Sprintf(`{"method":"notifications/cancelled","params":{"requestId":%d}}`, i))
-		ended = append(ended, tracker.Ended()...)
-	}
-	if len(ended) != 1 || ended[0].Ref.Seq != 1 || ended[0].Status != CallCancelled || ended[0].Notes != 0 {
-		t.Fatalf("ended: %+v", ended)
-	}
-	for i, want := range []Role{RoleLate, RoleRepeat} {
-		p := trackerAdd(&tracker, 10_000+i, ToClient, `{"id":0,"result":{}}`)[0]
-		if p.Role != want || p.Call.Seq != 1 || !p.Late || p.Method != "tools/call" {
-			t.Errorf("answer %d: %+v", i, p)
-		}
-	}
-	// The one with id 1 still waits, and ends with its late answer.
-	if p := trackerAdd(&tracker, 10_002, ToClient, `{"id":1,"result":{}}`)[0]; p.Role != RoleLate {
-		t.Errorf("%+v", p)
-	}
-	if e := tracker.Ended(); len(e) != 1 || e[0].Status != CallCancelledLate {
-		t.Errorf("%+v", e)
-	}
-}
-
-// A chain that nobody goes on with is let go, and says so.
-func TestTrackerLetsGo(t *testing.T) {
-	var tracker Tracker
-	var ended []*Call
-	for i := range MaxWaiting + 1 {
-		trackerAdd(&tracker, 2*i+1, ToServer, fmt.Sprintf(`{"id":%d,"method":"tools/call"}`, i))
-		trackerAdd(&tracker, 2*i+2, ToClient, fmt.Sprintf(`{"id":%d,"result":{"resultType":"input_required"}}`, i))
-		ended = append(ended, tracker.Ended()...)
-	}
-	if len(ended) != 1 || ended[0].Status != CallInputRequired || ended[0].Notes != NoteLetGo {
-		t.Fatalf("ended: %+v", ended)
-	}
 }
 
 // Of a long call the first and the last parts are kept.
@@ -276,7 +137,7 @@ func TestWordKeys(t *testing.T) {
 	keys := map[string]int{}
 	for i, spellings := range same {
 		for _, s := range spellings {
-			key := string(appendWord(nil, s))
+			key := string(appendWord(nil, written(s)))
 			if j, ok := keys[key]; ok && j != i {
 				t.Errorf("%.40s is taken for %.40s", s, same[j][0])
 			} else if !ok && s != spellings[0] {
@@ -289,7 +150,7 @@ func TestWordKeys(t *testing.T) {
 		}
 	}
 	for _, absent := range []string{"", "null"} {
-		if key := appendWord(nil, absent); len(key) != 0 {
+		if key := appendWord(nil, written(absent)); len(key) != 0 {
 			t.Errorf("%q has the key %q", absent, key)
 		}
 	}
@@ -361,48 +222,5 @@ func TestCallNames(t *testing.T) {
 	}
 	if Roles.String() != "role(16)" || callStatuses.String() != "status(9)" {
 		t.Error(Roles.String(), callStatuses.String())
-	}
-}
-
-func BenchmarkTracker(b *testing.B) {
-	meta := `"_meta":{"progressToken":%d,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
-	for _, c := range []struct{ name, request, between, answer string }{
-		{"ping", `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, "", `{"jsonrpc":"2.0","id":%d,"result":{}}`},
-		{"call", `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get_weather","arguments":{"location":"New York"}}}`, "",
-			`{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"72 degrees, partly cloudy"}]}}`},
-		{"progress", `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t",` + meta + `}}`,
-			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":1}}`,
-			`{"jsonrpc":"2.0","id":%d,"result":{"resultType":"complete","content":[]}}`},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			const n = 1000
-			var messages []Message
-			var frames []Frame
-			put := func(lane Lane, text string, args ...any) {
-				raw := fmt.Appendf(nil, text, args...)
-				messages = append(messages, Peek(raw))
-				frames = append(frames, Frame{Lane: lane, Raw: raw, Size: int64(len(raw))})
-			}
-			for i := range n {
-				if put(ToServer, c.request, i, i); strings.Count(c.request, "%d") == 1 {
-					frames, messages = frames[:len(frames)-1], messages[:len(messages)-1]
-					put(ToServer, c.request, i)
-				}
-				if c.between != "" {
-					put(ToClient, c.between, i)
-				}
-				put(ToClient, c.answer, i)
-			}
-			var t Tracker
-			b.ReportAllocs()
-			b.ResetTimer()
-			for i := 0; i < b.N; i++ {
-				f := &frames[i%len(frames)]
-				f.Seq = uint64(i + 1)
-				if parts := t.Add(f, &messages[i%len(frames)]); len(parts) != 1 || parts[0].Role == RoleOrphan {
-					b.Fatal(parts)
-				}
-			}
-		})
 	}
 }

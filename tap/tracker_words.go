@@ -1,57 +1,69 @@
 package tap
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // callWords are the members of params that tie a message to others, each as it
-// stands on the wire; "" when absent. They point into the params.
+// stands on the wire; nil when absent. They point into the params.
 type callWords struct {
-	name, uri, task, arguments, elicitation string
-	taskID, state, inputs                   string
-	requestID, id, progressToken, reason    string
-	status, statusMessage, level            string
+	name, uri, task, arguments, elicitation written
+	taskID, state, inputs                   written
+	requestID, id, progressToken, reason    written
+	status, statusMessage, level            written
 	meta                                    metaWords
 	// whole are the params.
-	whole gjson.Result
+	whole written
 }
 
 // metaWords are those of _meta.
 type metaWords struct {
-	token, version, logLevel, relatedTask, subscription string
+	token, version, logLevel, relatedTask, subscription written
 }
 
-// readWords reads params. Of two members of one name the last counts.
-func readWords(params []byte) (w callWords) {
-	if len(params) == 0 || params[0] != '{' {
-		return w
+// read reads params into zero words. Of two members of one name the last counts.
+func (w *callWords) read(params []byte) {
+	w.whole = params
+	if !w.whole.isObject() {
+		return
 	}
-	w.whole = gjson.ParseBytes(params)
-	w.whole.ForEach(func(key, v gjson.Result) bool {
-		if to := w.member(key.Str); to != nil {
+	w.whole.each(func(name []byte, v written) bool {
+		if to := w.member(name); to != nil {
 			*to = present(v)
-		} else if key.Str == "_meta" {
+		} else if string(name) == "_meta" {
 			w.meta = readMeta(v)
 		}
 		return true
 	})
-	return w
+}
+
+// subject is what [Subject] says of the message whose words these are.
+func (w *callWords) subject(m *Message) string {
+	if known := methodIndex[m.Method]; known != nil && known.about == nil {
+		if known.Param == "" {
+			return ""
+		}
+		if v := w.member([]byte(known.Param)); v != nil {
+			return bound(v.text())
+		}
+	}
+	return Subject(*m)
 }
 
 // present is a value as it stands; null counts as absent.
-func present(v gjson.Result) string {
-	if v.Type == gjson.Null {
-		return ""
+func present(v written) written {
+	if string(v) == "null" {
+		return nil
 	}
-	return v.Raw
+	return v
 }
 
 // member finds where a member of params belongs.
-func (w *callWords) member(name string) *string {
-	switch name {
+func (w *callWords) member(name []byte) *written {
+	switch string(name) {
 	case "name":
 		return &w.name
 	case "uri":
@@ -86,29 +98,39 @@ func (w *callWords) member(name string) *string {
 	return nil
 }
 
-func readMeta(meta gjson.Result) (w metaWords) {
-	if !meta.IsObject() {
+func readMeta(meta written) (w metaWords) {
+	if !meta.isObject() {
 		return w
 	}
-	meta.ForEach(func(key, v gjson.Result) bool {
-		if key.Str == "progressToken" {
-			w.token = v.Raw
+	meta.each(func(key []byte, v written) bool {
+		if string(key) == "progressToken" {
+			w.token = v
 			return true
 		}
-		switch name, ours := strings.CutPrefix(key.Str, metaPrefix); {
-		case !ours:
-		case name == "protocolVersion":
-			w.version = v.Str
-		case name == "logLevel":
-			w.logLevel = v.Str
-		case name == "subscriptionId":
-			w.subscription = v.Raw
-		case name == "related-task":
-			w.relatedTask = member(v, "taskId").Raw
+		if !bytes.HasPrefix(key, []byte(metaPrefix)) {
+			return true
+		}
+		switch string(key[len(metaPrefix):]) {
+		case "protocolVersion":
+			w.version = named(v)
+		case "logLevel":
+			w.logLevel = named(v)
+		case "subscriptionId":
+			w.subscription = v
+		case "related-task":
+			w.relatedTask = v.get("taskId")
 		}
 		return true
 	})
 	return w
+}
+
+// named is a value that says something only as a string that is not empty.
+func named(v written) written {
+	if len(v) > len(`""`) && v[0] == '"' {
+		return v
+	}
+	return nil
 }
 
 // wordSize is up to how many bytes a word is kept as it is. A longer one is
@@ -118,26 +140,26 @@ const wordSize = 64
 // appendWord appends what two JSON values have in common when they are the
 // same, typed like ids (see appendIDKey), or nothing for one that is absent or
 // null.
-func appendWord(dst []byte, raw string) []byte {
-	if raw == "" || raw == "null" { // as an id or in _meta
+func appendWord(dst []byte, raw written) []byte {
+	if len(raw) == 0 || string(raw) == "null" { // as an id or in _meta
 		return dst
 	}
-	class, word := raw[0], raw
+	class, word := raw[0], []byte(raw)
 	switch {
-	case class == '"' && !strings.Contains(raw, `\`):
+	case class == '"' && !escaped(raw):
 		word = raw[1 : len(raw)-1]
 	case class == '"':
 		// What is decoded with a loss is not the same as what looks like it.
-		if s := unquote([]byte(raw)); !strings.Contains(s, "\ufffd") {
+		if s := []byte(unquote(raw)); !bytes.Contains(s, []byte("\ufffd")) {
 			word = s
 		} else {
 			class = '\\'
 		}
 	case (class == '-' || class-'0' < 10) && len(raw) <= wordSize:
-		return appendNumber(append(dst, '0'), []byte(raw))
+		return appendNumber(append(dst, '0'), raw)
 	}
 	if len(word) > wordSize {
-		sum := sha256.Sum256([]byte(word))
+		sum := sha256.Sum256(word)
 		return append(append(dst, 'h', class), sum[:]...)
 	}
 	return append(append(dst, class), word...)
@@ -145,20 +167,17 @@ func appendWord(dst []byte, raw string) []byte {
 
 // wordText is a value as text to keep: decoded, bounded, and with no hold on
 // the frame.
-func wordText(raw string) string {
-	if raw == "" {
-		return ""
-	}
-	return strings.Clone(bound(text(gjson.Parse(raw))))
-}
+func wordText(raw written) string { return bound(raw.text()) }
 
 // hashText is a hash for telling texts apart where a mistake does no harm.
-func hashText(s string) uint64 {
-	h := uint64(14695981039346656037) // FNV-1a
-	for i := 0; i < len(s); i++ {
-		h = (h ^ uint64(s[i])) * 1099511628211
+func hashText(b []byte) (hash uint64) {
+	for ; len(b) >= 8; b = b[8:] {
+		hash = mix(hash, binary.LittleEndian.Uint64(b))
 	}
-	return h
+	for _, c := range b {
+		hash = mix(hash, uint64(c))
+	}
+	return hash
 }
 
 // clipWord bounds a word that is kept.
@@ -171,18 +190,18 @@ func clipWord(s string) string {
 
 // resultWords are the members of a result that make it an interim one.
 type resultWords struct {
-	state, inputs         string // requestState, inputRequests
-	task, taskID          string
-	status, statusMessage string
-	result, err           string // of a task of the extension
+	state, inputs         written // requestState, inputRequests
+	task, taskID          written
+	status, statusMessage written
+	result, err           written // of a task of the extension
 }
 
-func readResult(result []byte) (w resultWords) {
-	if len(result) == 0 || result[0] != '{' {
+func readResult(result written) (w resultWords) {
+	if !result.isObject() {
 		return w
 	}
-	gjson.ParseBytes(result).ForEach(func(key, v gjson.Result) bool {
-		if to := w.member(key.Str); to != nil {
+	result.each(func(name []byte, v written) bool {
+		if to := w.member(name); to != nil {
 			*to = present(v)
 		}
 		return true
@@ -190,8 +209,8 @@ func readResult(result []byte) (w resultWords) {
 	return w
 }
 
-func (w *resultWords) member(name string) *string {
-	switch name {
+func (w *resultWords) member(name []byte) *written {
+	switch string(name) {
 	case "requestState":
 		return &w.state
 	case "inputRequests":
