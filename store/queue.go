@@ -91,6 +91,7 @@ type queue struct {
 	blocks    []byte
 	blockSize int
 	file      *queueFile // nil: plain memory
+	outlives  bool       // mem is there after the process was killed
 	epoch     time.Time
 
 	mu       sync.Mutex

@@ -19,8 +19,11 @@ import (
 const DefaultQueue = 64 << 20
 
 const (
-	// pace is how long what crosses piles up before it is committed.
-	pace = 15 * time.Millisecond
+	// pace is how long what crosses piles up before it is committed, and calmPace
+	// how long where it is little and outlives the process: each commit takes the
+	// processor from what is being forwarded.
+	pace     = 15 * time.Millisecond
+	calmPace = 40 * time.Millisecond
 	// birth is how long after its queue a recording's file is made.
 	birth = 30 * time.Millisecond
 	// commitBytes is how much one commit takes at most, unless it compresses
@@ -109,10 +112,13 @@ func openQueue(path string, h tap.Header, limit int64, epoch time.Time, prior er
 	if prior == nil {
 		f, mem, err := createQueueFile(path+QueueExt, h, size, count)
 		if err == nil {
-			if mem == nil {
+			mapped := mem != nil
+			if !mapped {
 				mem = make([]byte, queueBytes(size, count))
 			}
-			return newQueue(mem, size, count, f, epoch), nil
+			q := newQueue(mem, size, count, f, epoch)
+			q.outlives = mapped
+			return q, nil
 		}
 		prior = err
 	}

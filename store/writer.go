@@ -107,7 +107,11 @@ func (e *encoder) step() bool {
 	e.jobs <- j
 	e.work, e.wait = done.Sub(began), time.Since(done)
 	if !j.more {
-		r.rest(pace - time.Since(began))
+		wait := pace
+		if j.bytes < busyBatch && r.q.outlives {
+			wait = calmPace
+		}
+		r.rest(wait - time.Since(began))
 	}
 	return true
 }
