@@ -47,6 +47,7 @@ func (r *Recording) Wait() error {
 type growth struct {
 	name  string
 	ahead int
+	began time.Time
 	// mu is held for reading by sessions, and for writing by who adds to the script,
 	// who has to let them in in between.
 	mu    sync.RWMutex
@@ -59,7 +60,7 @@ type growth struct {
 }
 
 func newGrowth(name string, ahead int) *growth {
-	g := &growth{name: name, ahead: ahead, over: make(chan struct{})}
+	g := &growth{name: name, ahead: ahead, began: time.Now(), over: make(chan struct{})}
 	g.grown = sync.NewCond(g.mu.RLocker())
 	return g
 }
@@ -71,14 +72,16 @@ func (g *growth) Lock() { g.mu.RLock() }
 func (g *growth) Unlock() { g.mu.RUnlock() }
 
 // More implements [replay.Growth].
-func (g *growth) More() (time.Duration, error) {
+func (g *growth) More() error {
 	if g.err != nil {
-		return 0, g.err
+		return g.err
 	}
-	began := time.Now()
 	g.grown.Wait()
-	return time.Since(began), nil
+	return nil
 }
+
+// Now implements [replay.Growth].
+func (g *growth) Now() time.Duration { return time.Since(g.began) }
 
 // errClosed is what is wrong with a script whose recording was closed.
 var errClosed = errors.New("the recording was closed before it was read")

@@ -5,18 +5,21 @@ import "time"
 // A Growth lets a script be played while it is being made. The law that makes this
 // possible: what has not been made yet comes after the last cue there is, so it is
 // not played before the client has come that far. A session that needs to know more
-// waits for it, and its clock stands still meanwhile, so what it says is what it
-// would have said with all there is, and when.
+// waits for it, and its clock stands still meanwhile, and for as long as it has to share
+// the machine with the making, so what it says is what it would have said with all there
+// is, and when.
 type Growth interface {
 	// Lock keeps the script as it is until Unlock is called; the Builder must do
 	// its work in between. Several may hold it at once, as nobody changes anything.
 	Lock()
 	Unlock()
 	// More waits, with the lock held before and after but not while it waits, until
-	// the script has grown or is whole, and returns how long it waited. It may also
-	// return for no reason. The error is that there will never be more although the
-	// script is not whole; it is the same each time.
-	More() (waited time.Duration, err error)
+	// the script has grown or is whole. It may also return for no reason. The error is
+	// that there will never be more although the script is not whole; it is the same
+	// each time.
+	More() error
+	// Now is a clock that does not go backwards.
+	Now() time.Duration
 }
 
 // Grow returns the script while it is being made. From then on the Builder is to be
@@ -55,8 +58,7 @@ func (s *Script) grow() bool {
 	if !s.growing {
 		return false
 	}
-	_, err := s.growth.More()
-	return err == nil
+	return s.growth.More() == nil
 }
 
 // await waits for all of it. The caller holds the lock.
@@ -65,9 +67,11 @@ func (s *Script) await() {
 	}
 }
 
-// enter begins an operation of a session.
+// enter begins an operation of a session. One that comes at a time has moved the clock
+// before, which stands still from now on.
 func (s *Session) enter() {
 	if s.grows {
+		s.entered = s.script.growth.Now()
 		s.script.growth.Lock()
 		s.grows = s.script.growing
 		s.locked = true
@@ -79,6 +83,7 @@ func (s *Session) exit() {
 	if s.locked {
 		s.locked = false
 		s.script.growth.Unlock()
+		s.stood += s.script.growth.Now() - s.entered
 	}
 }
 
@@ -89,11 +94,9 @@ func (s *Session) more() bool {
 	if !s.grows || s.failed != nil {
 		return false
 	}
-	waited, err := s.script.growth.More()
-	s.stood += waited
-	s.failed = err
+	s.failed = s.script.growth.More()
 	s.grows = s.script.growing
-	return err == nil
+	return s.failed == nil
 }
 
 // whole waits until all of the script is there.

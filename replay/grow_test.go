@@ -26,7 +26,8 @@ type grower struct {
 	size   func() int
 	err    error
 	locked bool
-	// each is how long it takes each time, took how long it has taken.
+	// each is how long one waits each time, for more and for the lock, took how long that
+	// was in all.
 	each, took time.Duration
 }
 
@@ -40,6 +41,7 @@ func (g *grower) Lock() {
 		g.tb.Fatal("it is locked")
 	}
 	g.locked = true
+	g.took += g.each
 }
 
 func (g *grower) Unlock() {
@@ -49,7 +51,9 @@ func (g *grower) Unlock() {
 	g.locked = false
 }
 
-func (g *grower) More() (time.Duration, error) {
+func (g *grower) Now() time.Duration { return g.took }
+
+func (g *grower) More() error {
 	if !g.locked {
 		g.tb.Fatal("more without the lock")
 	}
@@ -57,13 +61,13 @@ func (g *grower) More() (time.Duration, error) {
 		if g.err == nil {
 			g.tb.Fatal("more than all")
 		}
-		return 0, g.err
+		return g.err
 	}
 	for range g.size() {
 		g.add()
 	}
 	g.took += g.each
-	return g.each, nil
+	return nil
 }
 
 // add adds a frame, or finds that there are no more.

@@ -43,9 +43,9 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 // Next returns what is to be written now; ok is false when there is nothing more
 // at present. The error is that of the spool, or of the [Growth].
 func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
+	s.tick(now)
 	s.enter()
 	defer s.exit()
-	s.tick(now)
 	out, ok, err = s.next()
 	if s.failed != nil {
 		return Output{}, false, s.failed

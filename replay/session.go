@@ -67,13 +67,14 @@ type Session struct {
 
 	// grows says that the script is not known to be whole, locked that its lock is
 	// held, failed why it never will be whole. stood is how long the clock has stood
-	// still, waiting for it. trailing are the plays at the end of the items of their
-	// cues, and seen how many items have been looked through for such plays.
-	grows, locked bool
-	failed        error
-	stood         time.Duration
-	trailing      map[uint32][]*play
-	seen          int
+	// still for that, up to when an operation was entered. trailing are the plays at
+	// the end of the items of their cues, and seen how many items have been looked
+	// through for such plays.
+	grows, locked  bool
+	failed         error
+	stood, entered time.Duration
+	trailing       map[uint32][]*play
+	seen           int
 	// begun counts the plays.
 	begun uint64
 
@@ -109,9 +110,10 @@ func (s *Script) NewSession() *Session {
 // attached. It returns how many answers are to be expected there: the number of
 // requests in the message.
 func (s *Session) Receive(now time.Duration, stream Stream, raw []byte) (requests int) {
+	s.tick(now)
 	s.enter()
 	defer s.exit()
-	if s.tick(now); s.left || s.failed != nil {
+	if s.left || s.failed != nil {
 		return 0
 	}
 	s.live++
@@ -213,9 +215,10 @@ func (s *Session) reach(c uint32) {
 // End says that the client sends nothing more. What belongs to calls that are
 // open is still played, as far as it needs nothing of the client.
 func (s *Session) End(now time.Duration) {
+	s.tick(now)
 	s.enter()
 	defer s.exit()
-	if s.tick(now); s.ended {
+	if s.ended {
 		return
 	}
 	s.settle()

@@ -55,9 +55,9 @@ type streams struct {
 // Attach opens a stream that is not the reply to one message. At most one of each
 // kind is open at a time: a second takes the place of the first.
 func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
+	s.tick(now)
 	s.enter()
 	defer s.exit()
-	s.tick(now)
 	if kind == Duplex {
 		s.streams.duplex, s.streams.hasDuplex = stream, true
 	} else {
@@ -82,9 +82,9 @@ func (s *Session) Detach(now time.Duration, stream Stream) {
 		s.End(now)
 		return
 	}
+	s.tick(now)
 	s.enter()
 	defer s.exit()
-	s.tick(now)
 	if s.streams.hasStanding && stream == s.streams.standing {
 		s.streams.hasStanding = false
 		return

@@ -15,7 +15,8 @@ const (
 	lastPause  = 30 * time.Second
 	// longestPause is what a collector may ask for.
 	longestPause = 24 * time.Hour
-	// patience is after how many tries in a row a busy collector is worth a word.
+	// patience is after how many tries in a row a busy collector is worth a word. One
+	// that asks for more than lastPause is at once.
 	patience = 3
 )
 
@@ -69,7 +70,7 @@ func (x *exporter) post(body []byte, spans int) {
 		if done || ctx.Err() != nil {
 			return
 		}
-		if !again.busy || tries+1 == patience {
+		if !again.busy || tries+1 == patience || again.after > lastPause {
 			x.warn(again.why + "; mcptap goes on trying")
 		}
 		wait := again.after

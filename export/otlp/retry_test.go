@@ -82,12 +82,19 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// A collector that stays busy is worth a word, and so is one that closes.
+// A collector that stays busy is worth a word, as is one that will be for long, and one
+// that closes.
 func TestWarnsOfWhatLasts(t *testing.T) {
 	for name, answer := range map[string]func(int, http.ResponseWriter){
 		"does not take traces now: 504 Gateway Timeout; mcptap goes on trying": func(n int, w http.ResponseWriter) {
 			if n < 5 {
 				w.WriteHeader(http.StatusGatewayTimeout)
+			}
+		},
+		"does not take traces now: 429 Too Many Requests; mcptap goes on trying": func(n int, w http.ResponseWriter) {
+			if n < 1 {
+				w.Header().Set("Retry-After", "3600")
+				w.WriteHeader(http.StatusTooManyRequests)
 			}
 		},
 		"cannot be reached: EOF; mcptap goes on trying": func(n int, _ http.ResponseWriter) {

@@ -144,6 +144,9 @@ func (p *player) play() error {
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
+		if s.kind == stepSend && p.gone == nil {
+			p.pace(s) // if the server goes meanwhile, this is among the rest
+		}
 		if p.barred != nil {
 			return nil
 		}
@@ -167,7 +170,6 @@ func (p *player) play() error {
 func (p *player) step(s *step) error {
 	switch s.kind {
 	case stepSend:
-		p.pace(s)
 		return p.send(s)
 	case stepAnswer:
 		p.pool.free = false

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -163,6 +165,67 @@ func TestGoneOverHTTP(t *testing.T) {
 	}
 	if n := unsent[0]; len(n.Requests) != 2 || n.Text != "2 requests were never played: tools/call c (#8), tools/call d (#10)" {
 		t.Errorf("%+v", n)
+	}
+}
+
+// A grave is a connection whose server is gone from the start, or behind an answer.
+type grave struct {
+	answers int
+	to      chan<- event
+}
+
+func (g *grave) open(_ context.Context, to chan<- event) error {
+	g.to = to
+	g.die()
+	return nil
+}
+
+func (g *grave) die() {
+	if g.answers--; g.answers < 0 {
+		g.to <- event{err: io.ErrUnexpectedEOF, gone: true}
+	}
+}
+
+func (g *grave) post(m *outgoing) <-chan error {
+	sent := make(chan error, 1)
+	sent <- nil
+	if m.id != "" && g.answers >= 0 {
+		g.to <- event{raw: []byte(result(m.id))}
+		g.die()
+	}
+	return sent
+}
+
+func (g *grave) opened(context.Context, tap.Revision, bool) {}
+func (g *grave) hangUp(string) bool                         { return false }
+func (g *grave) closeSend()                                 {}
+func (g *grave) close() string                              { return "" }
+
+// TestGoneBeforehand: a request whose time had not come when the server went was never
+// played, be it the next one, the first one or the last one.
+func TestGoneBeforehand(t *testing.T) {
+	for answers, want := range []string{
+		"3 requests were never played: initialize tester 1, 2025-11-25 (#1), tools/call a (#4), tools/call b (#6)",
+		"2 requests were never played: tools/call a (#4), tools/call b (#6)",
+		"tools/call b (#6) was never played",
+	} {
+		opt := patient()
+		opt.Pace = replay.Recorded
+		said := notes(&opt)
+		frames := lines(twoCalls)
+		for i, heard := 0, 0; i < len(frames); i++ {
+			if frames[i].At = 0; heard >= answers && frames[i].Lane == tap.ToServer {
+				frames[i].At = time.Hour // nobody waits so long
+			} else if frames[i].Lane == tap.ToClient {
+				heard++
+			}
+		}
+		if err := Play(t.Context(), planned(frames, nil), &grave{answers: answers}, opt); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(*said, "\n"); got != "died: unexpected EOF\nunsent: "+want {
+			t.Errorf("%d: %s", answers, got)
+		}
 	}
 }
 
