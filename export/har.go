@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/printable"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -59,11 +60,11 @@ func (h *HAR) begin() error {
 		return nil
 	}
 	h.begun = true
-	creator, err := safeJSON(harNamed{Name: h.about.Program, Version: h.about.Version})
+	creator, err := printable.JSON(harNamed{Name: h.about.Program, Version: h.about.Version})
 	if err != nil {
 		return err
 	}
-	page, err := safeJSON(harPage{Started: h.stamp(0), ID: pageID, Title: h.about.Header.Label})
+	page, err := printable.JSON(harPage{Started: h.stamp(0), ID: pageID, Title: h.about.Header.Label})
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (h *HAR) Close() error {
 
 // write writes an entry.
 func (h *HAR) write(x *exchange) error {
-	line, err := safeJSON(h.entry(x))
+	line, err := printable.JSON(h.entry(x))
 	if err != nil {
 		return err
 	}

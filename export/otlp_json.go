@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // The members of OTLP/JSON: names in lower camel case, ids in hex, 64-bit numbers
@@ -78,7 +80,7 @@ func OTLPLine(scope Scope, spans []Span) ([]byte, error) {
 	for i := range spans {
 		list[i] = encodeSpan(&spans[i])
 	}
-	return safeJSON(otlpTraces{ResourceSpans: []otlpResource{{
+	return printable.JSON(otlpTraces{ResourceSpans: []otlpResource{{
 		Resource:   otlpAttributes{encodeAttributes(scope.Resource)},
 		ScopeSpans: []otlpScope{{Scope: otlpName{scope.Program, scope.Version}, Spans: list}},
 	}}})

@@ -6,6 +6,8 @@ import (
 	"hash/maphash"
 	"slices"
 	"strconv"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // A sum stands for a JSON value: two values have the same one if they are equal,
@@ -61,7 +63,7 @@ func (h *hasher) scalar(token []byte) sum {
 		return h.of('s', decode(token))
 	case c == '-' || c-'0' < 10:
 		base := len(h.buf)
-		h.buf = appendNumber(h.buf, token)
+		h.buf = tap.AppendNumber(h.buf, token)
 		s := h.of('n', h.buf[base:])
 		h.buf = h.buf[:base]
 		return s

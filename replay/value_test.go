@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // Numbers are equal by their exact value, ids and words by type too.
@@ -60,7 +62,7 @@ func TestWords(t *testing.T) {
 func reference(v any) string {
 	switch v := v.(type) {
 	case json.Number:
-		return string(appendNumber(nil, []byte(v)))
+		return string(tap.AppendNumber(nil, []byte(v)))
 	case map[string]any:
 		var parts []string
 		for name := range v {

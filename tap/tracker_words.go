@@ -156,7 +156,7 @@ func appendWord(dst []byte, raw written) []byte {
 			class = '\\'
 		}
 	case (class == '-' || class-'0' < 10) && len(raw) <= wordSize:
-		return appendNumber(append(dst, '0'), raw)
+		return AppendNumber(append(dst, '0'), raw)
 	}
 	if len(word) > wordSize {
 		sum := sha256.Sum256(word)

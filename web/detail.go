@@ -109,7 +109,7 @@ func newDetail(reader Reader, rec *Recording, f *tap.Frame) (*detailJSON, error)
 			return nil, err
 		}
 		d.Kind, d.ID, d.Method, d.Remark = m.Kind.String(), brief(string(m.ID)), brief(m.Method), brief(m.Reason)
-		if kind, _ := otherText(f); m.Kind == tap.Other && kind != "" {
+		if kind, _ := view.OtherWords(f); m.Kind == tap.Other && kind != "" {
 			d.Kind = kind
 		}
 		d.Duplicates = m.Duplicates || len(m.DuplicateKeys) > 0

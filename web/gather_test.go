@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // TestViews plays the cases of testdata/views.txt: what a page is told of some
@@ -101,7 +102,7 @@ func drain(out *strings.Builder, g *gatherer) {
 	for g.found() > 0 {
 		rows, updates := g.take(maxRows)
 		for _, r := range rows {
-			fmt.Fprintf(out, "row %s %s", idText(r.ID), joinWords(" ", r.Kind, r.Role, r.Method, r.About))
+			fmt.Fprintf(out, "row %s %s", idText(r.ID), view.JoinWords(" ", r.Kind, r.Role, r.Method, r.About))
 			if r.Fault != "" {
 				fmt.Fprintf(out, " fault=%q", r.Fault)
 			}

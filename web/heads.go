@@ -2,6 +2,7 @@ package web
 
 import (
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 const (
@@ -86,9 +87,9 @@ func (h *headsJSON) take(f *tap.Frame, exchange uint64) {
 	if *to != nil && (*to).Seq > f.Seq {
 		return
 	}
-	line, fault := eventText(&e)
+	line, fault := view.EventWords(&e)
 	if e.Name == tap.EventResponse || e.Name == tap.EventRequest {
-		line = joinWords(" ", brief(e.Proto), joinWords("", line, fault))
+		line = view.JoinWords(" ", brief(e.Proto), view.JoinWords("", line, fault))
 		fault = e.Error
 	}
 	*to = &headJSON{

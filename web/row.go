@@ -1,8 +1,6 @@
 package web
 
 import (
-	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
@@ -33,8 +31,7 @@ type row struct {
 	At   int64 `json:"t"` // ns from the start
 	Size int64 `json:"s"`
 	Lane uint8 `json:"l"` // tap.Lane
-	// Kind is that of a [view.Line], or of what is no message what [otherText]
-	// calls it.
+	// Kind is that of a [view.Line], or of what is no message its Sort.
 	Kind   string `json:"k"`
 	Method string `json:"m,omitempty"`
 	About  string `json:"a,omitempty"`
@@ -116,28 +113,8 @@ func newRow(l *view.Line, of *view.Row) row {
 		Call: idOf(p.Call), Parent: idOf(p.Parent), Request: idOf(p.Request), Latency: int64(p.Latency),
 		Exchange: p.Exchange, Status: of.Status, Session: of.Session,
 	}
-	if l.Event != nil {
-		about, fault := eventText(l.Event)
-		if l.Event.Name == tap.EventResponse && !l.Failed { // a refusal that means no harm
-			about, fault = joinWords(", ", about, fault), ""
-		}
-		if l.Resumes != 0 {
-			about = joinWords(", ", about, fmt.Sprintf("goes on with the stream of #%d", l.Resumes))
-		}
-		if ended := endedText(l.Ended); l.Failed {
-			fault = joinWords(": ", fault, ended)
-		} else {
-			about = joinWords(": ", about, ended)
-		}
-		r.About, r.Fault = brief(about), brief(fault)
-	}
-	if l.Kind == tap.Other.String() {
-		if kind, about := otherText(of.Frame); kind != "" {
-			r.Kind = kind
-			if about != "" {
-				r.About = brief(about)
-			}
-		}
+	if l.Sort != "" {
+		r.Kind = l.Sort
 	}
 	if p.Call != (tap.Ref{}) || p.Kind != tap.Other && isMessage(l.Kind) {
 		r.Role = p.Role.String()
@@ -160,15 +137,4 @@ func newRow(l *view.Line, of *view.Row) row {
 func isMessage(kind string) bool {
 	k, err := tap.ParseKind(kind)
 	return err == nil && k != tap.Batch && k != tap.Other
-}
-
-// joinWords joins what is not empty.
-func joinWords(sep string, words ...string) string {
-	kept := words[:0]
-	for _, w := range words {
-		if w != "" {
-			kept = append(kept, w)
-		}
-	}
-	return strings.Join(kept, sep)
 }

@@ -61,13 +61,11 @@ func looseCells(l *view.Line) callCells {
 	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
 	c.about, c.fault = about(&r), joinWords(", ", fault(&r), odd(&r))
 	switch {
-	case p.Lane == tap.Life:
-		c.about = strings.TrimSpace(rowKind(&r) + " " + c.about)
 	case p.Lane == tap.Stderr:
 	case p.Kind == tap.Notification:
 		c.about = strings.TrimPrefix(c.about, "notifications/")
 	default:
-		c.about = strings.TrimSpace(shortKind(r.kind) + " " + c.about)
+		c.about = strings.TrimSpace(rowKind(&r) + " " + c.about)
 	}
 	if p.Lane == tap.Life || p.Lane == tap.Stderr {
 		c.aboutStyle = dim

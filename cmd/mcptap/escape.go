@@ -14,3 +14,7 @@ func escape(s string) string { return printable.Escape(s) }
 func clean(s string) bool { return printable.Clean(s) }
 
 func escapeRune(r rune) string { return printable.EscapeRune(r) }
+
+func appendEscape(dst []byte, r rune) []byte { return printable.AppendEscape(dst, r) }
+
+func unquote(src []byte) ([]byte, error) { return printable.Unquote(src) }

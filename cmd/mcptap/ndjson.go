@@ -34,7 +34,7 @@ type ndjsonWriter struct {
 }
 
 func (n *ndjsonWriter) line(v any) error {
-	b, err := safeJSON(v)
+	b, err := printable.JSON(v)
 	if err != nil {
 		return err
 	}

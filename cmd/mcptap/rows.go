@@ -172,7 +172,7 @@ var arrows = [tap.Lanes]string{tap.Life: "·", tap.ToServer: "→", tap.ToClient
 var laneStyles = [tap.Lanes]style{tap.Life: dim, tap.ToServer: cyan, tap.ToClient: magenta, tap.Stderr: dim}
 
 // rowKind is the kind of a row. The head of an HTTP request is no request as
-// others are.
+// others are, and what carries no message has a name of its own.
 func rowKind(r *row) string {
 	if r.frame.Lane == tap.Life {
 		switch r.kind {
@@ -181,6 +181,9 @@ func rowKind(r *row) string {
 		case tap.EventResponse:
 			return "http res"
 		}
+	}
+	if r.sort != "" {
+		return r.sort
 	}
 	return shortKind(r.kind)
 }

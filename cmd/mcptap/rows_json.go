@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/printable"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -145,7 +146,7 @@ func newJSONRow(r *row, kind string) jsonRow {
 		j.Kind, j.Event = "life", r.kind
 	}
 	for _, c := range r.ended {
-		if how := endedHow(c); how != "" {
+		if how := c.How(); how != "" {
 			j.Ended = append(j.Ended, jsonEnded{c.Call, how})
 		}
 	}
@@ -258,7 +259,7 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 }
 
 func writeJSON(w io.Writer, v any) error {
-	b, err := safeJSON(v)
+	b, err := printable.JSON(v)
 	if err != nil {
 		return err
 	}
@@ -281,7 +282,7 @@ func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Fram
 			}
 		}
 	}
-	b, err := safeJSON(struct {
+	b, err := printable.JSON(struct {
 		jsonRow
 		Time time.Time `json:"time"`
 	}{j, one.time})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/view"
 )
 
 // twoSessions makes a recording of two clients that use the same ids at the same
@@ -85,66 +84,6 @@ func TestShowHTTP(t *testing.T) {
 		a, out := testApp(nil)
 		if code := a.run([]string{"show", arg}); code != exitFailure || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: exit %d: %s", arg, code, out)
-		}
-	}
-}
-
-// Events of all names have words, whatever is missing in them.
-func TestEventWords(t *testing.T) {
-	code := 3
-	for _, c := range []struct {
-		e            tap.Event
-		about, fault string
-	}{
-		{tap.Event{Name: tap.EventStart, Command: []string{"a", "b c"}}, "a b c", ""},
-		{tap.Event{Name: tap.EventStart, Transport: "http", Listen: ":1", Upstream: "http://x"}, ":1 → http://x", ""},
-		{tap.Event{Name: tap.EventSpawnFailed, Command: []string{"a"}, Error: "not found"}, "a", "not found"},
-		{tap.Event{Name: tap.EventEOF, Lane: "to_client"}, "to_client", ""},
-		{tap.Event{Name: tap.EventBroken, Lane: "to_client", Error: "EPIPE", Bytes: 2048}, "to_client", "EPIPE, 2 KiB not delivered"},
-		{tap.Event{Name: tap.EventBroken, Lane: "to_client", Bytes: 1}, "to_client", "1 B not delivered"},
-		{tap.Event{Name: tap.EventSignal, Signal: "SIGTERM"}, "SIGTERM", ""},
-		{tap.Event{Name: tap.EventExit, Code: &code}, "", "code 3"},
-		{tap.Event{Name: tap.EventExit, Signal: "SIGKILL", Code: &code}, "", "ended by SIGKILL"},
-		{tap.Event{Name: tap.EventExit}, "", ""},
-		{tap.Event{Name: tap.EventGap, From: 2, To: 3, Bytes: 5, Error: "disk full"}, "", "frames 2 to 3 are missing, 5 B crossed unrecorded, disk full"},
-		{tap.Event{Name: tap.EventConnect, Remote: "1.2.3.4:5"}, "1.2.3.4:5", ""},
-		{tap.Event{Name: tap.EventDisconnect, By: "client"}, "by the client", ""},
-		{tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/x?y"}, "GET /x?y", ""},
-		{tap.Event{Name: tap.EventResponse, Status: 202}, "202 Accepted", ""},
-		{tap.Event{Name: tap.EventResponse, Status: 502, Reason: "Bad Gateway", By: "tap", Error: "refused"}, "", "502 Bad Gateway, by mcptap itself: refused"},
-		{tap.Event{Name: tap.EventResponse, Status: 799}, "", "799"},
-		{tap.Event{Name: tap.EventRewrite, What: "header Host", Before: "a", After: "b"}, "header Host: a → b", ""},
-		{tap.Event{Name: tap.EventEnd, BytesUp: 1, FirstByte: time.Second, By: "server"}, "1 B up, 0 B down, first byte after 1.00s, by the server", ""},
-		{tap.Event{Name: tap.EventEnd, Error: "cut off", BytesUp: 1, By: "client"}, "", "cut off"},
-		{tap.Event{Name: tap.EventEnd, BytesUp: 1, By: "server", HalfClosed: true}, "after the client hung up, 1 B up, 0 B down", ""},
-		{tap.Event{Name: tap.EventDisconnect, By: "tap", Error: "stopped"}, "", "by the tap, stopped"},
-		{tap.Event{Name: "tomorrow", Error: "x"}, "text", "x"},
-	} {
-		if about, fault := eventWords(&c.e, "text"); about != c.about || fault != c.fault {
-			t.Errorf("%+v: %q, %q", c.e, about, fault)
-		}
-	}
-}
-
-// What the end of an exchange means for calls is said in its row, for people and
-// for programs, with no more than a few of them.
-func TestEndedWords(t *testing.T) {
-	call := func(seq uint64, notes tap.Notes, settled bool) view.Ended {
-		return view.Ended{Call: tap.Ref{Seq: seq}, Notes: notes, Settled: settled}
-	}
-	for _, c := range []struct {
-		calls []view.Ended
-		want  string
-	}{
-		{nil, ""},
-		{[]view.Ended{call(3, tap.NoteLetGo, false)}, ""},
-		{[]view.Ended{call(3, tap.NoteHungUp, true)}, "#3 is cancelled"},
-		{[]view.Ended{call(3, tap.NoteStreamEnded, false), call(4, tap.NoteRefused, true)}, "#3 gets no answer, #4 is refused"},
-		{[]view.Ended{call(3, tap.NoteStreamEnded, true)}, ""},
-		{slices.Repeat([]view.Ended{call(3, tap.NoteHungUp, true)}, 9), "#3 is cancelled, #3 is cancelled, #3 is cancelled, …"},
-	} {
-		if got := endedWords(c.calls); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.calls, got, c.want)
 		}
 	}
 }

@@ -47,6 +47,9 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	field("time", fmt.Sprintf("+%s, %s", formatOffset(f.At), one.time.In(a.zone).Format("2006-01-02 15:04:05.000 -0700")))
 	field("lane", arrows[f.Lane]+" "+laneWords[f.Lane])
 	name := escape(r.kind)
+	if r.sort != "" {
+		name = r.sort
+	}
 	if f.Lane == tap.Life && (r.kind == tap.EventRequest || r.kind == tap.EventResponse) {
 		name = "head of an HTTP " + name
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/mcptap/mcptap/tap"
@@ -36,6 +35,7 @@ func newViewer(raw func(w io.Writer, f tap.Frame) error) *viewer {
 type row struct {
 	frame  *tap.Frame
 	kind   string // request, response, error, notification, batch, invalid, other, stderr, or an event's name
+	sort   string // of what carries no message; see view.Line
 	id     []byte // as it stands; nil when there is none
 	method string // of a response: that of its request
 	about  string
@@ -112,22 +112,8 @@ func lineRow(l *view.Line) row {
 		frame: &tap.Frame{
 			Seq: p.Message.Seq, At: p.At, Took: l.Took, Lane: p.Lane, Exchange: p.Exchange, Torn: l.Torn, Size: l.Size,
 		},
-		kind: l.Kind, id: l.ID, method: l.Method, about: l.About, failed: l.Failed, fault: l.Fault,
-	}
-	if l.Event != nil {
-		r.about, r.fault = eventWords(l.Event, l.About)
-		r.resumes = l.Resumes
-		if r.resumes > 0 {
-			r.about = joinWords(", ", r.about, fmt.Sprintf("goes on with the stream of #%d", r.resumes))
-		}
-		r.ended = l.Ended
-		ended := endedWords(r.ended)
-		switch {
-		case !r.failed: // a 401, say, as the specification expects it
-			r.about, r.fault = joinWords(", ", ended, r.about, r.fault), ""
-		case ended != "":
-			r.about, r.fault = "", joinWords(", ", r.fault, ended)
-		}
+		kind: l.Kind, sort: l.Sort, id: l.ID, method: l.Method, about: l.About, failed: l.Failed, fault: l.Fault,
+		resumes: l.Resumes, ended: l.Ended,
 	}
 	if p.Role != tap.RoleInvalid {
 		r.parts = []tap.Part{*p}

@@ -96,3 +96,31 @@ func TestUnquoteErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What is encoded is one line of JSON that no terminal minds, and says the same.
+func TestJSON(t *testing.T) {
+	type doc struct {
+		Text string          `json:"text"`
+		Raw  json.RawMessage `json:"raw"`
+	}
+	for _, c := range []struct {
+		in   doc
+		want string
+	}{
+		{doc{"a <b> & 天", json.RawMessage(`1.0`)}, `{"text":"a <b> & 天","raw":1.0}`},
+		{doc{"\x1b[2J\u009b\u202e\n", json.RawMessage("\"\u202e\U000e0041\"")}, `{"text":"\u001b[2J\u009b\u202e\n","raw":"\u202e\udb40\udc41"}`},
+		{doc{"\x7f", json.RawMessage("\"a\xffb\"")}, `{"text":"\u007f","raw":"a\ufffdb"}`},
+	} {
+		got, err := printable.JSON(c.in)
+		if err != nil || string(got) != c.want || !printable.Clean(string(got)) {
+			t.Errorf("%+v: %s, %v; want %s", c.in, got, err, c.want)
+		}
+		var back doc
+		if err := json.Unmarshal(got, &back); err != nil || back.Text != c.in.Text {
+			t.Errorf("%s: %+v, %v", got, back, err)
+		}
+	}
+	if got, err := printable.JSON(func() {}); err == nil {
+		t.Errorf("a function is %s", got)
+	}
+}

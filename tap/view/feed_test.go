@@ -43,7 +43,7 @@ func TestLines(t *testing.T) {
 		"5.0 batch |response, response|",
 		"6.0 invalid |hello|not JSON: unexpected 'h' at byte 0 failed",
 		"7.0 stderr |oops|",
-		`8.0 exit |{"event":"exit","code":1}| failed`,
+		"8.0 exit ||code 1 failed",
 		"9.0 life |nonsense|not an event failed",
 		"10.0 notification notifications/resources/updated|x:y|",
 	}

@@ -18,6 +18,9 @@ type Line struct {
 	// Kind is the name of a [tap.Kind], stderr, or the name of an event of the
 	// run ("life" where that cannot be read).
 	Kind string
+	// Sort is what sort of frame it is that carries no message, as [OtherWords]
+	// has it; "" for all others, and where that is not known.
+	Sort string
 	// ID is the id as it stands on the wire, nil when there is none.
 	ID []byte
 	// Method is the method, of a response that of its request.
@@ -26,8 +29,6 @@ type Line struct {
 	// its request is about.
 	About string
 	// Failed says that it tells of a failure; Fault is that failure in words.
-	// The words of an event are for whoever shows it to find; About is its
-	// beginning.
 	Failed bool
 	Fault  string
 	// Torn says that bytes of the frame are missing.
@@ -35,9 +36,7 @@ type Line struct {
 	// Size is the frame's, in bytes, and Took how long it took to arrive.
 	Size int64
 	Took time.Duration
-	// Event is what a frame about the run says, nil for others; Resumes is as
-	// [Row] has it.
-	Event   *tap.Event
+	// Resumes is as [Row] has it.
 	Resumes uint64
 	// Ended are the calls that such a frame ended: see [tap.Tracker.AddEvent].
 	Ended []Ended
@@ -71,6 +70,9 @@ func (r *Row) Line() Line {
 	case len(r.Parts) == 0: // it does not mean to be a message
 		l.Part.Kind = r.Message.Kind
 		l.Kind, l.About = r.Message.Kind.String(), beginning(tap.Payload(f))
+		if r.Message.Kind == tap.Other {
+			r.other(&l)
+		}
 	default:
 		return r.MessageLine(0)
 	}
@@ -83,10 +85,19 @@ func (r *Row) event(l *Line) {
 		l.Kind, l.About, l.Failed, l.Fault = tap.Life.String(), beginning(r.Frame.Raw), true, "not an event"
 		return
 	}
-	l.Kind, l.Event, l.Failed, l.About = r.Event.Name, &r.Event, r.Failed, beginning(r.Frame.Raw)
-	l.Resumes = r.Resumes
+	l.Kind, l.Failed, l.Resumes = r.Event.Name, r.Failed, r.Resumes
 	for _, c := range r.Ended {
 		l.Ended = append(l.Ended, Ended{c.Ref, c.Notes, c.Status.Settled()})
+	}
+	l.About, l.Fault = r.words(l.Ended)
+}
+
+// other describes what carries no message.
+func (r *Row) other(l *Line) {
+	sort, about := OtherWords(r.Frame)
+	l.Sort = sort
+	if about != "" {
+		l.About = about
 	}
 }
 
@@ -121,10 +132,6 @@ func (r *Row) MessageLine(i int) Line {
 func (l Line) keep() Line {
 	l.ID = bytes.Clone(l.ID)
 	l.Method, l.About, l.Fault = strings.Clone(l.Method), strings.Clone(l.About), strings.Clone(l.Fault)
-	if l.Event != nil {
-		e := *l.Event
-		l.Event = &e
-	}
 	return l
 }
 

@@ -67,9 +67,9 @@ func TestHTTPRows(t *testing.T) {
 	p := newTab(t, at(t, base, "/r/"+id+"?v=frames"), 1280, 980, false)
 	rows := p.read()
 	for _, want := range []string{
-		"401 Unauthorized, Bearer resource_metadata=", "202 Accepted HTTP response", "405 Method Not Allowed, only POST, DELETE HTTP response",
+		"401 Unauthorized: Bearer resource_metadata=", "202 Accepted HTTP response", "405 Method Not Allowed: only POST, DELETE HTTP response",
 		"there is no stream here HTTP body", "no data, resume from id 17, reconnect after 1500 ms SSE priming", "still here SSE comment",
-		"/messages?session=5 SSE endpoint", "WS ping", "WS pong", "1000 bye WS close", "101 Switching Protocols",
+		"/messages?session=5 SSE endpoint", "WS ping", "WS pong", "1000 normal closure: bye WS close", "101 Switching Protocols",
 	} {
 		if !strings.Contains(rows, want) {
 			t.Errorf("no %q in\n%s", want, rows)
