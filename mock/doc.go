@@ -21,7 +21,7 @@
 // told apart, its refusals taken back and its answers' forms found only on the way.
 //
 // An [Extender] asks a live server for what is not in a recording, which [Extended]
-// adds to it. Package mock/recorded opens files, and mock/mocktest is for tests in Go.
+// adds to it. Its client is on a pair of pipes too, or behind a [Front] on HTTP. Package mock/recorded opens files, and mock/mocktest is for tests in Go.
 //
 // # Sessions over HTTP
 //

@@ -164,8 +164,12 @@ func (s *Server) Close() {
 	}
 }
 
-// Serve serves on a listener until the context ends, and closes both.
-func Serve(ctx context.Context, l net.Listener, s *Server) error {
+// Serve serves a [Server] or a [Front] on a listener until the context ends, and closes
+// both.
+func Serve(ctx context.Context, l net.Listener, s interface {
+	http.Handler
+	Close()
+}) error {
 	h := &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() {
 		s.Close()

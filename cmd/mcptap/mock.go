@@ -127,10 +127,10 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 		return err
 	}
 	plan := o.record.plan(a, arg)
-	if o.http.listen != "" && plan != recordNone {
-		return errors.New("--listen plays what is recorded; --record is for stdio")
+	if o.http.cut > 0 && plan != recordNone {
+		return errors.New("--cut is for what is recorded; leave it out while something is recorded")
 	}
-	if plan == recordAll && o.record.to == "" {
+	if plan == recordAll && o.record.to == "" && o.http.listen == "" {
 		return a.recordWhole(cmd.Context(), arg, command)
 	}
 	// The client hangs up, or ends us, whenever it likes: what there is to report
@@ -139,7 +139,11 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 	defer stop()
 	if plan != recordNone {
-		return o.extend(ctx, a, arg, command, opt, plan == recordAll)
+		err := o.extend(ctx, a, arg, command, opt, plan == recordAll)
+		if o.http.listen != "" {
+			err = errors.Join(err, cmd.Context().Err())
+		}
+		return err
 	}
 	open := a.beginMock
 	if o.http.listen != "" {

@@ -58,18 +58,20 @@ type jsonMockListening struct {
 	Type   string `json:"type"` // "listening"
 	URL    string `json:"url"`
 	Listen string `json:"listen"`
-	// EventsURL is for clients of HTTP+SSE, SocketURL for those of WebSocket.
-	EventsURL string `json:"events_url"`
-	SocketURL string `json:"socket_url"`
+	// EventsURL is for clients of HTTP+SSE, SocketURL for those of WebSocket; while
+	// something is recorded there is neither.
+	EventsURL string `json:"events_url,omitempty"`
+	SocketURL string `json:"socket_url,omitempty"`
 	Sessions  int    `json:"sessions"`
 }
 
-// serve serves a recording over HTTP until the context ends.
-func (o *mockHTTPOptions) serve(ctx context.Context, a *app, rec *mock.Recording, report *mockReport) error {
+// bind listens, and says by which names clients may call the mock. Gets is what
+// whoever reaches it gets.
+func (o *mockHTTPOptions) bind(a *app, gets string) (net.Listener, mock.ServerOptions, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		err = fmt.Errorf("--listen %s: %w", quote(o.listen), err)
-		return withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
+		return nil, mock.ServerOptions{}, withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
 	}
 	names := o.names
 	if host, _, err := net.SplitHostPort(o.listen); err == nil && host != "" && net.ParseIP(host) == nil {
@@ -78,12 +80,28 @@ func (o *mockHTTPOptions) serve(ctx context.Context, a *app, rec *mock.Recording
 	tcp, ok := listener.Addr().(*net.TCPAddr)
 	open := !ok || !tcp.IP.IsLoopback()
 	if open {
-		a.say(fmt.Sprintf("listening on %s, where other machines may reach it: whoever does gets what was recorded", listener.Addr()))
+		a.say(fmt.Sprintf("listening on %s, where other machines may reach it: whoever does gets %s", listener.Addr(), gets))
 	}
-	server := mock.NewServer(rec, mock.ServerOptions{
-		Note: report.note, Over: report.over, Cut: o.cut, Names: names, AnyAddress: open,
-	})
-	if err := o.announce(a, server, listener.Addr(), len(rec.Scripts())); err != nil {
+	return listener, mock.ServerOptions{Names: names, AnyAddress: open}, nil
+}
+
+// serve serves a recording over HTTP until the context ends.
+func (o *mockHTTPOptions) serve(ctx context.Context, a *app, rec *mock.Recording, report *mockReport) error {
+	listener, opt, err := o.bind(a, "what was recorded")
+	if err != nil {
+		return err
+	}
+	opt.Note, opt.Over, opt.Cut = report.note, report.over, o.cut
+	server := mock.NewServer(rec, opt)
+	host := reachable(listener.Addr())
+	line := jsonMockListening{
+		URL: "http://" + host + server.Recorded(), Listen: listener.Addr().String(), Sessions: len(rec.Scripts()),
+		EventsURL: "http://" + host + server.EventPath(), SocketURL: "ws://" + host + server.SocketPath(),
+	}
+	if server.Recorded() == server.SocketPath() {
+		line.URL = line.SocketURL
+	}
+	if err := o.announce(a, line); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if err := mock.Serve(ctx, listener, server); err != nil {
@@ -92,25 +110,24 @@ func (o *mockHTTPOptions) serve(ctx context.Context, a *app, rec *mock.Recording
 	return nil
 }
 
-// announce prints the URLs to use.
-func (o *mockHTTPOptions) announce(a *app, s *mock.Server, addr net.Addr, sessions int) error {
+// reachable is the host and port of an address by which this machine reaches it.
+func reachable(addr net.Addr) string {
 	host := addr.String()
 	if h, port, err := net.SplitHostPort(host); err == nil {
 		if ip := net.ParseIP(h); ip != nil && ip.IsUnspecified() {
-			host = net.JoinHostPort("127.0.0.1", port)
+			return net.JoinHostPort("127.0.0.1", port)
 		}
 	}
-	url := "http://" + host + s.Recorded()
-	if s.Recorded() == s.SocketPath() {
-		url = "ws://" + host + s.SocketPath()
-	}
+	return host
+}
+
+// announce prints the URLs to use.
+func (o *mockHTTPOptions) announce(a *app, line jsonMockListening) error {
 	w := bufio.NewWriter(a.stdout)
 	if !o.json {
-		fmt.Fprintln(w, url)
+		fmt.Fprintln(w, line.URL)
 		return w.Flush()
 	}
-	return errors.Join(writeJSON(w, jsonMockListening{
-		V: jsonVersion, Type: "listening", URL: url, Listen: addr.String(), Sessions: sessions,
-		EventsURL: "http://" + host + s.EventPath(), SocketURL: "ws://" + host + s.SocketPath(),
-	}), w.Flush())
+	line.V, line.Type = jsonVersion, "listening"
+	return errors.Join(writeJSON(w, line), w.Flush())
 }

@@ -101,7 +101,7 @@ func TestMockListenRefuses(t *testing.T) {
 		{[]string{"--json"}, "for serving HTTP"},
 		{[]string{"--listen", "127.0.0.1:0", "--cut", "-1"}, "from 1"},
 		{[]string{"--listen", "nowhere"}, `--listen "nowhere"`},
-		{[]string{"--listen", "127.0.0.1:0", "--record", "new", "--", "cat"}, "--record is for stdio"},
+		{[]string{"--listen", "127.0.0.1:0", "--cut", "1", "--record", "new", "--", "cat"}, "--cut is for what is recorded"},
 	} {
 		out, err := exec.Command("mcptap", append([]string{"mock", text}, c.args...)...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.want) {

@@ -15,10 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/mock"
-	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
-	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/stdio"
 )
 
@@ -39,7 +36,9 @@ not yet:
   all    the whole session, in the place of what is in REC
 
 REC is then a file, or a recording that exists. The new one is made beside it and
-takes its place when it is whole.`
+takes its place when it is whole. With --listen the client is one of Streamable HTTP:
+one session a run, which becomes a session on stdio, and is written when the client has
+ended it by a DELETE, or when mcptap is interrupted.`
 
 const (
 	// answerTime is how long a live server may take for what it still owes when the
@@ -209,73 +208,4 @@ func (l *liveServer) end() {
 	l.process.Stdout.Close()
 	l.process.Stderr.Close()
 	<-l.stderr
-}
-
-// extend plays a recording to the client, and asks a server for what is not in it,
-// which is added then. Anew says that there is nothing to play.
-func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []string, opt replay.Options, anew bool) error {
-	var report *mockReport
-	var live *liveServer
-	e := &mock.Extender{Note: func(n replay.Note) { report.note(n) }}
-	e.Start = func() (io.ReadWriteCloser, error) {
-		if o.record.to != "" {
-			return dialLive(o.record.to, e.Refuse)
-		}
-		var err error
-		if live, err = startLive(a, command); err != nil {
-			return nil, err
-		}
-		return live, nil
-	}
-	opt.Elsewhere = e.Elsewhere
-	target, err := a.recordTarget(arg)
-	if err != nil {
-		return err
-	}
-	var rec *mock.Recording
-	if anew {
-		rec, err = mock.Load(func(func(tap.Frame, error) bool) {}, opt)
-	} else {
-		rec, err = a.loadMock(arg, opt)
-	}
-	if err != nil {
-		return err
-	}
-	defer rec.Close()
-	if scripts := rec.Scripts(); len(scripts) > 1 {
-		return fmt.Errorf("%s has %d sessions; something can be added to a recording of one", quote(arg), len(scripts))
-	}
-	if report, err = newMockReport(a, o.report, arg, rec.Script); err != nil {
-		return err
-	}
-	session, err := e.Serve(ctx, rec.Script, a.stdin, a.stdout, answerTime)
-	report.over(session)
-	if ctx.Err() != nil {
-		err = nil // a host ends servers so
-	}
-	if added := e.Added(); len(added) > 0 {
-		err = errors.Join(err, o.record.keep(context.WithoutCancel(ctx), a, arg, target, added, anew))
-	}
-	err = errors.Join(err, e.Close())
-	if live != nil {
-		live.end()
-	}
-	if err != nil {
-		return errors.Join(err, report.end())
-	}
-	return report.end()
-}
-
-// keepComments are the lines of a comment that a person wrote above a transcript.
-func keepComments(old, written string) string {
-	var kept strings.Builder
-	for line := range strings.Lines(old) {
-		if !strings.HasPrefix(line, "#") {
-			break
-		}
-		if !strings.Contains(written, line) {
-			kept.WriteString(line)
-		}
-	}
-	return kept.String() + written
 }

@@ -38,7 +38,7 @@ func TestAddToKeepsComments(t *testing.T) {
 	}
 	a, _ := testApp(nil)
 	for range 2 {
-		if err := new(mockRecordOptions).keep(context.Background(), a, path, path, oneMore, false); err != nil {
+		if err := new(mockRecordOptions).keep(context.Background(), a, path, path, oneMore, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestAddToFails(t *testing.T) {
 			}
 			defer cancel()
 			a, _ := testApp(nil)
-			if err := new(mockRecordOptions).keep(ctx, a, path, path, oneMore, false); err == nil {
+			if err := new(mockRecordOptions).keep(ctx, a, path, path, oneMore, nil, false); err == nil {
 				t.Error("no error")
 			}
 			got, err := os.ReadFile(path)

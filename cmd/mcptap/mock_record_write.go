@@ -8,7 +8,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -69,8 +68,9 @@ func publish(ctx context.Context, made, target string) error {
 	})
 }
 
-// keep adds frames to a recording, or makes one of them alone.
-func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string, added []tap.Frame, anew bool) error {
+// keep adds frames to a recording, or makes one of them alone, of the server at a URL
+// or else of a command.
+func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string, added []tap.Frame, command []string, anew bool) error {
 	if !anew {
 		src, err := a.recordedFrames(arg)
 		if err != nil {
@@ -83,13 +83,12 @@ func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string
 	if !slices.ContainsFunc(added, asked) {
 		return nil
 	}
-	src := &recordedFrames{
-		header: tap.Header{
-			ID: store.NewID(), Start: a.now().UTC(), Transport: "stdio", Upstream: o.to, Label: tidyName(o.to),
-			Program: "mcptap " + programVersion(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		},
-		frames: func(func(tap.Frame, error) bool) {},
+	header := new(stdioOptions).header(command)
+	if o.to != "" {
+		header.Upstream, header.Label, header.Dir = o.to, tidyName(o.to), ""
 	}
+	header.ID, header.Start = store.NewID(), a.now().UTC()
+	src := &recordedFrames{header: header, frames: func(func(tap.Frame, error) bool) {}}
 	return src.addTo(ctx, target, added)
 }
 
@@ -171,4 +170,18 @@ func (p *pulledFrames) frame() (tap.Frame, *sourceEnd, error) {
 		p.stop()
 	}
 	return f, nil, err
+}
+
+// keepComments are the lines of a comment that a person wrote above a transcript.
+func keepComments(old, written string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(old) {
+		if !strings.HasPrefix(line, "#") {
+			break
+		}
+		if !strings.Contains(written, line) {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String() + written
 }

@@ -1,0 +1,340 @@
+package mock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/replay"
+)
+
+// A fronted is an Extender behind a Front.
+type fronted struct {
+	t     *testing.T
+	e     *Extender
+	front *Front
+	url   string
+	notes notes
+	wait  func() error // until the session is over
+}
+
+// newFronted serves a recording, and what a live server says beside it.
+func newFronted(t *testing.T, recorded string, start func() (io.ReadWriteCloser, error)) *fronted {
+	t.Helper()
+	k := &fronted{t: t}
+	k.e = &Extender{Start: start, Note: k.notes.note}
+	rec := loaded(t, lines(recorded), replay.Options{Elsewhere: k.e.Elsewhere})
+	k.front = NewFront(rec, ServerOptions{})
+	server := httptest.NewServer(k.front)
+	k.url = server.URL
+	over := make(chan error, 1)
+	k.wait = sync.OnceValue(func() error {
+		err := <-over
+		k.front.Close()
+		return err
+	})
+	go func() {
+		_, err := k.e.Serve(context.Background(), rec.Script, k.front, k.front, time.Hour)
+		over <- err
+	}()
+	t.Cleanup(func() {
+		k.front.Close()
+		_ = k.wait()
+		server.CloseClientConnections()
+		server.Close()
+		_ = k.e.Close()
+	})
+	return k
+}
+
+// end ends the session for the client, and returns what is to be added.
+func (k *fronted) end(id string) (added []string) {
+	k.t.Helper()
+	if res, body := ask(k.t, k.url, said{"DELETE", "/mcp", []string{idHeader + ": " + id}, ""}); res.StatusCode != 200 {
+		k.t.Errorf("%s: %s", res.Status, body)
+	}
+	if err := k.wait(); err != nil {
+		k.t.Error(err)
+	}
+	for _, f := range k.e.Added() {
+		added = append(added, f.Lane.String()+" "+strings.TrimSpace(string(f.Raw)))
+	}
+	return added
+}
+
+func noServer() (io.ReadWriteCloser, error) { return nil, errors.New("no such server") }
+
+// Over HTTP, too, what is recorded comes from the recording and the rest from the live
+// server, each message on the stream of the request that it belongs to.
+func TestFrontTwoWorlds(t *testing.T) {
+	live := newFakeLive(map[string][]string{
+		`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`},
+		`"new"`:        {`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":6,"progress":1}}`, `{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"live":true}}`},
+		`"live model"`: {`{"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`},
+	})
+	k := newFronted(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+	c := newWebClient(t, k.url+"/mcp")
+	has := func(name string, n int) func() bool { return func() bool { return len(c.got[name]) >= n } }
+	if status := c.post("hello", []byte(liveHello)); status != 200 || c.session == "" {
+		t.Fatal(status, c.session, c.errs)
+	}
+	if status := c.post("ready", []byte(liveReady)); status != http.StatusAccepted {
+		t.Error(status)
+	}
+	c.open.Go(func() { c.post("old", []byte("{\n"+strings.TrimPrefix(liveOld, "{")+"\r\n")) })
+	c.until(has("old", 1)) // and while this waits for an answer:
+	c.open.Go(func() { c.post("new", []byte(liveNew)) })
+	c.until(func() bool { return len(c.got["new"]) >= 1 && c.all >= 4 })
+	c.post("", []byte(`{"jsonrpc":"2.0","id":0,"result":{"model":"m"}}`))
+	c.post("", []byte(`{"jsonrpc":"2.0","id":1099511627777,"result":{"model":"live model"}}`))
+	c.until(func() bool {
+		return strings.Contains(strings.Join(c.got["old"], ""), `"id":5`) && strings.Contains(strings.Join(c.got["new"], ""), `"id":6`)
+	})
+	added := k.end(c.session)
+	wantLines(t, "added", added,
+		"to_server "+liveNew,
+		`to_client {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":6,"progress":1}}`,
+		`to_client {"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"live":true}}`,
+		`to_server {"jsonrpc":"2.0","id":0,"result":{"model":"live model"}}`,
+		`to_client {"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`,
+	)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wantLines(t, "on the old one's stream", c.got["old"], // the oldest that is open
+		`{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{}}`,
+		`{"jsonrpc":"2.0","id":1099511627777,"method":"sampling/createMessage","params":{"live":true}}`,
+		`{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`)
+	wantLines(t, "on the new one's stream", c.got["new"],
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":6,"progress":1}}`,
+		`{"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`)
+	wantLines(t, "errors", c.errs)
+}
+
+// There is one session, and who is not of it is told so, as the specification says.
+func TestFrontRefuses(t *testing.T) {
+	k := newFronted(t, recordedPart, noServer)
+	is := func(x said, status int, text string) (id string) {
+		t.Helper()
+		res, body := ask(t, k.url, x)
+		if res.StatusCode != status || !strings.Contains(body, text) {
+			t.Errorf("%s %.100s %v: %s %.200s, want %d %s", x.method, x.body, x.header, res.Status, body, status, text)
+		}
+		return res.Header.Get(idHeader)
+	}
+	list := `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`
+	is(said{"GET", "/mcp", nil, ""}, 405, "")
+	is(said{"DELETE", "/mcp", nil, ""}, 405, "")
+	is(said{"POST", "/mcp", []string{idHeader + ": unknown"}, list}, 404, "Session not found")
+	id := idHeader + ": " + is(said{"POST", "/mcp", nil, liveHello}, 200, "serverInfo")
+	for _, c := range []struct {
+		method, path, header, body string
+		status                     int
+		text                       string
+	}{
+		{"POST", "/mcp", "", liveHello, 409, "one session is recorded in a run"},
+		{"POST", "/mcp", id, liveHello, 409, "one session is recorded in a run"},
+		{"POST", "/mcp", "", list, 400, "Mcp-Session-Id header is required"},
+		{"POST", "/mcp", idHeader + ": other", list, 404, "Session not found"},
+		{"POST", "/mcp", "", liveReady, 400, "Mcp-Session-Id header is required"},
+		{"GET", "/mcp", "", "", 400, "Mcp-Session-Id header is required"},
+		{"GET", "/mcp", idHeader + ": other", "", 404, "Session not found"},
+		{"DELETE", "/mcp", idHeader + ": other", "", 404, "Session not found"},
+		{"DELETE", "/mcp", "", "", 400, "Mcp-Session-Id header is required"},
+		{"GET", "/mcp", "Mcp-Protocol-Version: 2026-07-28", "", 405, ""},
+		{"PUT", "/mcp", id, "", 405, ""},
+		{"POST", "/elsewhere", id, list, 404, "nothing was recorded here"},
+		{"POST", "/mcp", "Host: evil.example", list, 403, "not the name of the server"},
+		{"GET", "/mcp", "Host: evil.example", "", 403, "not the name of the server"},
+		{"DELETE", "/mcp", "Origin: https://evil.example", "", 403, "another origin"},
+		{"POST", "/mcp", "Origin: https://evil.example", liveHello, 403, "another origin"},
+		{"POST", "/mcp", "Mcp-Protocol-Version: 1999-01-01", list, 400, "unsupported"},
+		{"POST", "/mcp", "Accept: application/json", list, 406, "event stream"},
+		{"POST", "/mcp", id, "{", 400, "no JSON-RPC message"},
+		{"POST", "/mcp", id, "[]", 400, ""},
+		{"POST", "/mcp", id, `{"jsonrpc":"2.0","id":{},"method":"x"}`, 400, ""},
+		{"POST", "/mcp", id, "[" + list + "," + list + "]", 400, ""},
+		{"POST", "/mcp", id, "[" + strings.Repeat(list+",", 10_000) + list + "]", 400, ""},
+		{"POST", "/mcp", id, strings.Repeat("[", 100_000), 400, ""},
+		{"POST", "/mcp", id, "\x00\xff", 400, ""},
+		{"POST", "/mcp", id, liveReady, 202, ""},
+		{"POST", "/mcp", id, list, 200, "no such server"}, // and it is the same session still
+	} {
+		var header []string
+		if c.header != "" {
+			header = []string{c.header}
+		}
+		is(said{c.method, c.path, header, c.body}, c.status, c.text)
+	}
+	k.end(strings.TrimPrefix(id, idHeader+": "))
+	is(said{"POST", "/mcp", []string{id}, list}, 404, "Session not found")
+	is(said{"POST", "/mcp", []string{id}, liveReady}, 404, "Session not found")
+	is(said{"POST", "/mcp", nil, liveHello}, 409, "one session is recorded in a run")
+	is(said{"GET", "/mcp", []string{id}, ""}, 404, "Session not found")
+	is(said{"DELETE", "/mcp", []string{id}, ""}, 404, "Session not found")
+}
+
+// An initialize that fails begins no session, and another one may.
+func TestFrontInitializeFails(t *testing.T) {
+	live := newFakeLive(map[string][]string{
+		`"id":0`: {`{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"no"}}`},
+		`"id":1`: {`{"jsonrpc":"2.0","id":1,"result":{}}`},
+	})
+	k := newFronted(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
+	if res, body := ask(t, k.url, said{"POST", "/mcp", nil, liveHello}); res.Header.Get(idHeader) != "" || !strings.Contains(body, "-32602") {
+		t.Error(res.Header, body)
+	}
+	again := strings.Replace(liveHello, `"id":0`, `"id":1`, 1)
+	res, body := ask(t, k.url, said{"POST", "/mcp", nil, again})
+	if res.Header.Get(idHeader) == "" || !strings.Contains(body, "result") {
+		t.Error(res.Header, body)
+	}
+	if added := k.end(res.Header.Get(idHeader)); len(added) != 4 {
+		t.Errorf("%q", added)
+	}
+}
+
+// What belongs to no request comes on the GET, and before there is one it waits, for
+// that or for the next POST. A second GET takes the place of the first.
+func TestFrontStanding(t *testing.T) {
+	live := newFakeLive(map[string][]string{
+		`"initialize"`:   {`{"jsonrpc":"2.0","id":0,"result":{}}`},
+		`"initialized"`:  nil,
+		"roots/list_cha": {`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"aside"}}`},
+		`"echo"`:         {`{"jsonrpc":"2.0","id":3,"result":{}}`},
+	})
+	k := newFronted(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
+	c := newWebClient(t, k.url+"/mcp")
+	c.post("hello", []byte(liveHello))
+	changed := []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+	waiting := func() (n int) {
+		k.front.mu.Lock()
+		defer k.front.mu.Unlock()
+		return len(k.front.standing.x.events)
+	}
+	c.post("", changed)
+	for waiting() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	c.post("echo", []byte(`{"jsonrpc":"2.0","id":3,"method":"echo"}`))
+	c.until(func() bool { return len(c.got["echo"]) == 2 })
+	c.post("", changed)
+	for waiting() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	c.get("first", "")
+	c.until(func() bool { return len(c.got["first"]) == 1 })
+	c.get("second", "")
+	c.post("", changed)
+	c.until(func() bool { return len(c.got["second"]) == 1 })
+	k.end(c.session) // which ends the stream too
+	c.open.Wait()
+	wantLines(t, "with the next POST", c.got["echo"], `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"aside"}}`, `{"jsonrpc":"2.0","id":3,"result":{}}`)
+	wantLines(t, "errors", c.errs)
+}
+
+// Nobody waits for what does not come any more: the live server ends, or the session.
+func TestFrontEnds(t *testing.T) {
+	t.Run("server", func(t *testing.T) {
+		live := newFakeLive(map[string][]string{`"initialize"`: {`{"id":0,"result":{}}`}, `"new"`: {"exit"}})
+		k := newFronted(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+		id := frontBegun(t, k)
+		if res, body := ask(t, k.url, said{"POST", "/mcp", []string{id}, liveNew}); res.StatusCode != 200 || !strings.Contains(body, "the live server has ended") {
+			t.Error(res.Status, body)
+		}
+	})
+	t.Run("session", func(t *testing.T) {
+		live := newFakeLive(map[string][]string{`"initialize"`: {`{"id":0,"result":{}}`}})
+		k := newFronted(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+		c := newWebClient(t, k.url+"/mcp")
+		c.post("hello", []byte(liveHello))
+		c.open.Go(func() { c.post("new", []byte(liveNew)) })
+		for len(live.lines()) < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		c.get("standing", "")
+		k.front.Close()
+		c.open.Wait()
+		if got := strings.Join(c.got["new"], ""); !strings.Contains(got, "the session is over") || len(c.errs) > 0 {
+			t.Error(got, c.errs)
+		}
+	})
+}
+
+// frontBegun opens the session, and returns its header field.
+func frontBegun(t *testing.T, k *fronted) string {
+	t.Helper()
+	res, body := ask(t, k.url, said{"POST", "/mcp", nil, liveHello})
+	if res.StatusCode != 200 {
+		t.Fatal(res.Status, body)
+	}
+	return idHeader + ": " + res.Header.Get(idHeader)
+}
+
+// A client that does not read is waited for, and what it has not read is not all in
+// memory; that it hangs up ends nothing.
+func TestFrontBounded(t *testing.T) {
+	const size = 1 << 20
+	live := newFakeLive(nil)
+	k := newFronted(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(k.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	body := `{"jsonrpc":"2.0","id":1,"method":"slow"}`
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	for len(live.lines()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	var mu sync.Mutex
+	sent := 0
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		line := `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"` + strings.Repeat("x", size) + `"}}` + "\n"
+		for range 100 {
+			_, _ = io.WriteString(live.toClient, line)
+			mu.Lock()
+			sent++
+			mu.Unlock()
+		}
+	}()
+	waits := func() bool {
+		k.front.mu.Lock()
+		defer k.front.mu.Unlock()
+		return len(k.front.open) == 1 && k.front.open[0].x.waiting >= maxWaiting
+	}
+	for !waits() {
+		time.Sleep(time.Millisecond)
+	}
+	mu.Lock()
+	if sent > 90 {
+		t.Errorf("%d of 100 MB were taken", sent)
+	}
+	mu.Unlock()
+	conn.Close()
+	<-written // nobody gets it, and nobody hangs
+	k.front.mu.Lock()
+	if n := k.front.standing.x.waiting; n > maxWaiting+2*size {
+		t.Errorf("%d bytes wait", n)
+	}
+	k.front.mu.Unlock()
+	_, _ = io.WriteString(live.toClient, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
+	go func() {
+		for len(live.lines()) < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		_, _ = io.WriteString(live.toClient, `{"jsonrpc":"2.0","id":2,"result":{"still":"there"}}`+"\n")
+	}()
+	if res, got := ask(t, k.url, said{"POST", "/mcp", nil, `{"jsonrpc":"2.0","id":2,"method":"next"}`}); res.StatusCode != 200 || !strings.Contains(got, "still") {
+		t.Errorf("%s %.200s", res.Status, got)
+	}
+}
