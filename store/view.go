@@ -75,7 +75,7 @@ func explain(f *os.File, path string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errNoMeta) && !smellsLikeRecording(f):
-		return notRecording(path, "its content is something else")
+		return notRecording(path, contentOf(f))
 	case errors.Is(err, errPage), errors.Is(err, errSegment):
 		return damaged(path, err)
 	}
@@ -84,6 +84,15 @@ func explain(f *os.File, path string, err error) error {
 		return fmt.Errorf("%s cannot be read: %w", path, err)
 	}
 	return err
+}
+
+// contentOf says what a file is that is no recording.
+func contentOf(f *os.File) string {
+	var head [4]byte
+	if _, err := f.ReadAt(head[:], 0); err == nil && string(head[:]) == "PK\x03\x04" {
+		return "it is a zip archive, such as a bundle, which `mcptap open` shows"
+	}
+	return "its content is something else"
 }
 
 // smellsLikeRecording reports whether a file without a valid meta page was a
