@@ -8,26 +8,15 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/demo"
-	"github.com/mcptap/mcptap/store"
 )
 
 // The demo's client is of the official SDK, uses each feature of its server once,
 // and checks what comes back and in which order. It cannot tell the mock from the
 // server that was recorded, at any pace, and nothing that it does deviates.
 func TestMockDemo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: it takes some seconds")
-	}
+	mcptap := demoProgram(t)
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("SKIPPED: there is no shell")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	mcptap := filepath.Join(t.TempDir(), "mcptap")
-	if err := os.Symlink(self, mcptap); err != nil {
-		t.Skip(err) // testscript tells the program by its name
 	}
 	for _, revision := range []string{demo.Handshake, demo.Stateless} {
 		dir := t.TempDir()
@@ -37,13 +26,9 @@ func TestMockDemo(t *testing.T) {
 				t.Errorf("%s, %q: %v", revision, command[1:], err)
 			}
 		}
-		drive(mcptap, "stdio", "--dir", dir, "--", mcptap, "demo", "serve")
-		infos, err := store.List(dir)
-		if err != nil || len(infos) != 1 {
-			t.Fatal(infos, err)
-		}
+		session := recordDemo(t, mcptap, revision)
 		text := filepath.Join(dir, "session.txtar")
-		if out, err := exec.Command(mcptap, "export", infos[0].Path, "-o", text).CombinedOutput(); err != nil {
+		if out, err := exec.Command(mcptap, "export", session, "-o", text).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		report := filepath.Join(dir, "report.ndjson")
@@ -51,9 +36,9 @@ func TestMockDemo(t *testing.T) {
 		// not say.
 		const both = `"$0" show "$1" --raw --lane stderr >&2; shift; exec "$0" mock "$@"`
 		for _, args := range [][]string{
-			{infos[0].Path}, {infos[0].Path, "--pace", "instant"}, {infos[0].Path, "--pace", "recorded"}, {text},
+			{session}, {session, "--pace", "instant"}, {session, "--pace", "recorded"}, {text},
 		} {
-			drive(append([]string{"sh", "-c", both, mcptap, infos[0].Path, "--strict", "--report", report}, args...)...)
+			drive(append([]string{"sh", "-c", both, mcptap, session, "--strict", "--report", report}, args...)...)
 		}
 		b, err := os.ReadFile(report)
 		if err != nil || !bytes.Contains(b, []byte(`"passed":true`)) || bytes.Count(b, []byte("\n")) > 3 {

@@ -2,36 +2,20 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/mcptap/mcptap/demo"
-	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
 
 // The demo's exercise of every feature, redacted as far as anybody would, mocks with
 // the same transcript for the client as the original, but for the pseudonyms.
 func TestARedactedExerciseMocks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: it takes some seconds")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	mcptap := filepath.Join(t.TempDir(), "mcptap")
-	if err := os.Symlink(self, mcptap); err != nil {
-		t.Skip(err) // testscript tells the program by its name
-	}
+	mcptap := demoProgram(t)
 	for _, revision := range []string{demo.Handshake, demo.Stateless} {
-		dir := t.TempDir()
-		if err := demo.Drive(t.Context(), revision, []string{mcptap, "stdio", "--dir", dir, "--", mcptap, "demo", "serve"}, nil); err != nil {
-			t.Fatal(err)
-		}
-		original, red := only(t, dir), filepath.Join(t.TempDir(), "red.mcptap")
+		original, red := recordDemo(t, mcptap, revision), filepath.Join(t.TempDir(), "red.mcptap")
 		a, said := testApp(nil)
 		code := a.run([]string{"redact", original, "-o", red, "--rule", "key:clientInfo", "--rule", "path:$.params.arguments",
 			"--rule", "path:$.result.content[*].text", "--rule", "path:$.result.structuredContent", "--rule", "path:$.result.contents[*].text"})
@@ -92,11 +76,7 @@ func mocked(t *testing.T, mcptap, path string) (got [][]byte) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	infos, err := store.List(dir)
-	if err != nil || len(infos) != 1 {
-		t.Fatal(infos, err)
-	}
-	for _, f := range framesOf(t, infos[0].Path) {
+	for _, f := range framesOf(t, only(t, dir)) {
 		if f.Lane == tap.ToClient {
 			got = append(got, f.Raw)
 		}
