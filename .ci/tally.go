@@ -4,7 +4,7 @@
 // of it (the line of each package, the output of tests that failed or were
 // skipped), and appends "passed failed skipped" to the file that it is given. A
 // test that has begun and not ended has failed, as has a package that failed
-// without a failed test.
+// without a failed test. Where one was skipped it exits with 1.
 package main
 
 import (
@@ -95,4 +95,8 @@ func main() {
 		os.Exit(1)
 	}
 	fmt.Printf("tests: pass %d, fail %d, skip %d\n", counts["pass"], counts["fail"], counts["skip"])
+	if counts["skip"] > 0 {
+		fmt.Fprintln(os.Stderr, "tally: this check skips nothing: what is said above to be missing must be here")
+		os.Exit(1)
+	}
 }

@@ -21,13 +21,12 @@ func TestRunPriority(t *testing.T) {
 		r.busy.Store(heavy[min(len(got), len(heavy)-1)])
 		return len(got) < len(heavy)
 	})
+	// Where the test itself runs at that priority, nothing but that can be told.
 	own, _, _ := syscall.RawSyscall(syscall.SYS_GETPRIORITY, syscall.PRIO_PROCESS, 0, 0)
-	if 20-int(own) == lowPriority {
-		t.Skip("SKIPPED: the test itself runs at the writer's low priority, so nothing can be told apart")
-	}
+	always := 20-int(own) == lowPriority
 	for i := range heavy {
-		if got[i] != heavy[i] {
-			t.Errorf("step %d: low priority %v, want %v", i+1, got[i], heavy[i])
+		if want := heavy[i] || always; got[i] != want {
+			t.Errorf("step %d: low priority %v, want %v", i+1, got[i], want)
 		}
 	}
 }
