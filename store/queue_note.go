@@ -122,11 +122,12 @@ func (q *queue) pull(entries []entry, limit int) (_ []entry, more bool) {
 	return entries, q.taken != q.next
 }
 
-// filling reports whether more than half of the queue is in use.
+// filling reports whether so much of the queue is in use that it grows with the
+// traffic: more than an eighth, and more than the lanes need.
 func (q *queue) filling() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.fresh-len(q.free) > q.usable/2 || q.next-q.drained > ringEntries/2
+	return q.fresh-len(q.free) > max(q.usable/8, int(tap.Lanes)+1) || q.next-q.drained > ringEntries/2
 }
 
 // bytes returns the chunk of an entry.

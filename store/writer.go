@@ -15,7 +15,9 @@ type job struct {
 	entries []entry
 	bytes   int  // of theirs that are in out
 	more    bool // entries were left behind
+	plain   bool // it is not compressed
 	out     batch
+	took    time.Duration // to encode, and then to commit as well; 0: it was never committed
 }
 
 // busyBatch is how many bytes a batch has while the traffic is heavy. The writer
@@ -59,10 +61,10 @@ func (r *Recorder) run(step func() bool) {
 type encoder struct {
 	r          *Recorder
 	jobs, free chan *job
-	spare      *job          // what step had no use for at the end; nil: the committer gave up
-	next       uint64        // the ticket after the last batch
-	work, wait time.Duration // of the batch before
-	quiet      int           // how many small batches came in a row
+	spare      *job   // what step had no use for at the end; nil: the committer gave up
+	next       uint64 // the ticket after the last batch
+	thrift     thrift
+	quiet      int // how many small batches came in a row
 }
 
 func (r *Recorder) encode() {
@@ -81,20 +83,20 @@ func (r *Recorder) encode() {
 // step makes one batch. It reports false at the end.
 func (e *encoder) step() bool {
 	r := e.r
-	asked := time.Now()
 	j := <-e.free
 	if j == nil {
 		return false // the committer gave up
 	}
-	e.wait += time.Since(asked)
+	if j.took > 0 {
+		e.thrift.took(j.plain, j.took, j.bytes)
+	}
 	if !r.await(j) {
 		e.spare = j
 		return false
 	}
 	began := time.Now()
-	// Compression is for a disk that is the bottleneck. While more piles up and
-	// the committer was not waited for, the processor is.
-	r.asm.plain = j.more && e.wait < e.work/4
+	j.plain = j.more && e.thrift.plain()
+	r.asm.plain = j.plain
 	e.begin(j)
 	// What compresses well leaves room for more, so that a busy tap waits for the
 	// disk less often.
@@ -103,12 +105,12 @@ func (e *encoder) step() bool {
 	}
 	r.asm.commit(e.next)
 	e.pressure(j)
-	done := time.Now()
+	more, calm := j.more, j.bytes < busyBatch
+	j.took = time.Since(began)
 	e.jobs <- j
-	e.work, e.wait = done.Sub(began), time.Since(done)
-	if !j.more {
+	if !more {
 		wait := pace
-		if j.bytes < busyBatch && r.q.outlives {
+		if calm && r.q.outlives {
 			wait = calmPace
 		}
 		r.rest(wait - time.Since(began))
@@ -235,6 +237,7 @@ func (r *Recorder) commits(jobs <-chan *job, free chan<- *job) {
 	}
 	r.run(r.surviving(func() bool {
 		j, more := <-jobs
+		began := time.Now()
 		switch {
 		case !more:
 			return false
@@ -243,6 +246,7 @@ func (r *Recorder) commits(jobs <-chan *job, free chan<- *job) {
 			alive = false
 			close(free)
 		default:
+			j.took += time.Since(began)
 			r.q.commit(j.entries)
 			free <- j
 		}

@@ -1,0 +1,43 @@
+package store
+
+import "time"
+
+// A thrift settles whether a batch is compressed while more piles up than the
+// writer keeps up with. Compressing takes the processor, which the traffic wants
+// as well, and saves work for whoever copies the bytes to the disk and for the
+// disk itself. What that is worth depends on all three and on the bytes, so it
+// is measured: what a byte of traffic took, from the queue to the disk, in
+// batches of either kind.
+type thrift struct {
+	cost  [2]float64 // nanoseconds a byte, smoothed: compressed, as they are; 0: unknown
+	asked int
+}
+
+// relook is after how many batches one of the other kind is made, to see what
+// that takes by now.
+const relook = 24
+
+// plain reports whether the next batch is better not compressed.
+func (t *thrift) plain() bool {
+	t.asked++
+	if t.cost[0] == 0 || t.cost[1] == 0 {
+		return t.cost[0] != 0
+	}
+	return (t.cost[1] < t.cost[0]) != (t.asked%relook == 0)
+}
+
+// took says how long a batch took that has n bytes of traffic.
+func (t *thrift) took(plain bool, d time.Duration, n int) {
+	if n < commitBytes/2 {
+		return // most of it is what any batch takes
+	}
+	c := &t.cost[0]
+	if plain {
+		c = &t.cost[1]
+	}
+	now := float64(d) / float64(n)
+	if *c == 0 {
+		*c = now
+	}
+	*c += (now - *c) / 4
+}
