@@ -37,27 +37,35 @@ func Run(cfg Config) (code int, err error) {
 	if len(cfg.Command) == 0 {
 		return ExitOwnFailure, errNoCommand
 	}
-	return runWith(cfg, catchSignals())
+	sigs := make(chan os.Signal, 256)
+	return runWith(cfg, sigs, func() { catchSignals(sigs) })
 }
 
-func runWith(cfg Config, sigs <-chan os.Signal) (int, error) {
+// runWith is Run with what catches the signals.
+func runWith(cfg Config, sigs <-chan os.Signal, catch func()) (int, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	// The recorder's memory may be mapped from a file, see pump.run.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 
 	client := clientSide(&cfg)
+	// Beside the spawn, as the runtime takes longer over the signals than the
+	// system over a process. One that comes before it is caught ends both, which
+	// the server had not had the time to prevent either.
+	caught := make(chan struct{})
+	go func() {
+		defer close(caught)
+		catch()
+	}()
 	srv, failure := spawn(cfg.Command, !mayStepOut(client[0]))
 	if failure != nil {
+		<-caught
 		return spawnFailed(&cfg, failure)
 	}
 	if !srv.ownGroup {
 		// The server has the process group that it would have had. The tap
 		// leaves it, so that whoever signals the group reaches the server once.
 		stepOut()
-	}
-	if runtime.GOMAXPROCS(0) < procs {
-		runtime.GOMAXPROCS(procs)
 	}
 	rec := newGuard(&cfg, srv.pid)
 	dir, _ := os.Getwd()
@@ -66,9 +74,14 @@ func runWith(cfg Config, sigs <-chan os.Signal) (int, error) {
 		cfg.Started(srv.pid)
 	}
 	r := newRun(rec, client, srv)
+	r.pumps[0].start()
+	// Whoever has seen something of the server may count on its getting signals.
+	<-caught
 	go srv.relay(sigs, rec)
-	for _, p := range r.pumps {
-		p.start()
+	r.pumps[1].start()
+	r.pumps[2].start()
+	if runtime.GOMAXPROCS(0) < procs { // it takes a while, so not earlier
+		runtime.GOMAXPROCS(procs)
 	}
 	srv.awaitExit()
 	return r.finish(), nil

@@ -322,11 +322,12 @@ func init() { roles["early"] = roleEarly }
 
 // roleEarly is a tap that gets a signal before it has started its server.
 func roleEarly(args []string) int {
-	sigs := catchSignals()
+	sigs := make(chan os.Signal, 1)
+	catchSignals(sigs)
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGUSR1)
 	for len(sigs) == 0 {
 		runtime.Gosched()
 	}
-	code, _ := runWith(Config{Command: args}, sigs)
+	code, _ := runWith(Config{Command: args}, sigs, func() {})
 	return code
 }

@@ -49,13 +49,11 @@ func signalName(s syscall.Signal) string {
 	return fmt.Sprintf("SIG%d", int(s))
 }
 
-// catchSignals catches what is to be forwarded, before there is a server to
-// forward it to: what comes meanwhile waits in the channel. It is never undone,
-// see [Run].
-func catchSignals() <-chan os.Signal {
+// catchSignals catches what is to be forwarded: what comes before there is a
+// server to forward it to waits in the channel. It is never undone, see [Run].
+func catchSignals(c chan<- os.Signal) {
 	// A write to a client that has gone must fail, not kill.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	c := make(chan os.Signal, 256)
 	for _, s := range forwarded {
 		// One that whoever started us ignores (nohup) stays ignored here and
 		// in the server.
@@ -63,7 +61,6 @@ func catchSignals() <-chan os.Signal {
 			signal.Notify(c, s)
 		}
 	}
-	return c
 }
 
 // relay forwards each signal that is caught, once, for ever.
