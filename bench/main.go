@@ -108,7 +108,7 @@ func run() error {
 	flag.IntVar(&b.rounds, "rounds", 7, "how often each row is measured")
 	flag.BoolVar(&b.random, "random", false, "payloads that cannot be compressed (default: random words)")
 	flag.Float64Var(&b.scale, "scale", 1, "multiplies the number of messages")
-	flag.StringVar(&b.tap, "tap", "", "the mcptap binary (default: built from the module around)")
+	flag.StringVar(&b.tap, "tap", "", "the mcptap binary (default: built from the module around, as the releases are)")
 	flag.Parse()
 
 	tmp, err := os.MkdirTemp("", "mcptap-bench-")
@@ -123,6 +123,7 @@ func run() error {
 	if b.tap == "" {
 		b.tap = filepath.Join(tmp, "mcptap")
 		build := exec.Command("go", "build", "-o", b.tap, "github.com/mcptap/mcptap/cmd/mcptap")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			return fmt.Errorf("build mcptap: %w", err)
