@@ -20,8 +20,9 @@
 //     gives it no name. Values that may be ordinary words are exempt; see known.go.
 //
 // Frames are looked into as deep as they go: JSON, JSON inside strings and other
-// text, base64 of text, what is escaped for URLs or JSON, server-sent events, forms,
-// URLs, argument lists, heads of HTTP.
+// text, tables, base64 of text, also in lines, what is escaped for URLs or JSON,
+// server-sent events, forms, URLs, argument lists, heads of HTTP; see fields.go,
+// table.go and encoded.go.
 //
 // # How
 //

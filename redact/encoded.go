@@ -1,6 +1,9 @@
 package redact
 
 import (
+	"bytes"
+	"encoding/base64"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -19,7 +22,10 @@ var coded64 = newCharset("+/-_")
 
 // eachRun calls fn with the runs of base64 that are long enough, until it returns
 // false.
-func eachRun(text []byte, fn func(start, end int) bool) {
+func eachRun(text []byte, fn func(start, end int) bool) { eachRunOf(text, leastRun, fn) }
+
+// eachRunOf is eachRun for runs of another length, without what pads them.
+func eachRunOf(text []byte, least int, fn func(start, end int) bool) {
 	for i := 0; i < len(text); i++ {
 		if !coded64[text[i]] {
 			continue
@@ -32,20 +38,78 @@ func eachRun(text []byte, fn func(start, end int) bool) {
 		for i < len(text) && text[i] == '=' && i-end < 2 {
 			i++
 		}
-		if end-start >= leastRun && !fn(start, i) {
+		if end-start >= least && !fn(start, i) {
 			return
 		}
 	}
 }
 
-// hasRun reports whether there is a run that may be base64 of text.
+// eachBlock calls fn with the runs of base64, those together that are the lines of
+// one: of the same length, but for the last, each at the end of its line and the next
+// one at the beginning of the line after it.
+func eachBlock(text []byte, fn func(lines []span)) {
+	var lines []span
+	flush := func() {
+		if len(lines) > 0 {
+			fn(lines)
+		}
+		lines = lines[:0]
+	}
+	// The last line may be short, so all runs are looked at here.
+	eachRunOf(text, 1, func(start, end int) bool {
+		if n := len(lines); n > 0 && continues(text, lines[n-1], span{start, end}) {
+			first := lines[0].end - lines[0].start
+			if lines[n-1].end-lines[n-1].start == first && end-start <= first {
+				lines = append(lines, span{start, end})
+				return true
+			}
+		}
+		flush()
+		if len(bytes.TrimRight(text[start:end], "=")) >= leastRun {
+			lines = append(lines, span{start, end})
+		}
+		return true
+	})
+	flush()
+}
+
+// continues reports whether a run stands on the line behind another one, with nothing
+// but white space between them.
+func continues(text []byte, line, next span) bool {
+	between := text[line.end:next.start]
+	return text[line.end-1] != '=' && len(between) <= maxIndent && bytes.Count(between, []byte("\n")) == 1 && len(bytes.Trim(between, " \t\r\n")) == 0
+}
+
+// maxIndent is how much white space may stand between the lines of base64.
+const maxIndent = 64
+
+// hasRun reports whether there is a run that may be base64 of text. It may begin
+// behind an escape that ends in letters, as that of a line break.
 func hasRun(text []byte) (found bool) {
 	eachRun(text, func(start, end int) bool {
-		found = textual(text[start:end])
+		for _, n := range escapeSizes(text, start) {
+			found = found || end-start-n >= leastRun && textual(text[start+n:end])
+		}
 		return !found
 	})
 	return found
 }
+
+// escapeSizes are how many bytes of the run at an offset may belong to an escape.
+func escapeSizes(text []byte, start int) []int {
+	switch {
+	case start > 0 && text[start-1] == '\\':
+		return jsonEscapes[:]
+	case start > 0 && text[start-1] == '%':
+		return urlEscapes[:]
+	}
+	return urlEscapes[:1]
+}
+
+var (
+	jsonEscapes = [...]int{0, len(`n`), len(`u000a`)}
+	urlEscapes  = [...]int{0, len(`0a`)}
+)
 
 // textual reports whether a run begins like text.
 func textual(run []byte) bool {
@@ -70,31 +134,77 @@ func textual(run []byte) bool {
 	return true
 }
 
-// encoded finds secrets in the base64 of a text. What takes the place of a run is
-// the base64 of what is left.
+// encoded finds secrets in the base64 of a text, which may go on over lines. What
+// takes the place of a run is the base64 of what is left.
 func (r *Redactor) encoded(text []byte) (hits []hit) {
 	if r.depth >= maxDepth {
 		return nil
 	}
 	r.depth++
 	defer func() { r.depth-- }()
-	eachRun(text, func(start, end int) bool {
-		run := string(text[start:end])
-		if !textual(text[start:end]) {
-			return true
+	try := func(lines []span) bool {
+		found, ok := r.inBlock(text, lines)
+		hits = append(hits, found...)
+		return ok
+	}
+	eachBlock(text, func(lines []span) {
+		last := len(lines) - 1
+		if try(lines) || last == 0 {
+			return
 		}
-		plain, err := decode64(run)
-		if err != nil || !utf8.Valid(plain) {
-			return true
+		if try(lines[:last]) { // the last was a word behind it
+			try(lines[last:])
+			return
 		}
-		if edits := r.edits(plain); len(edits) > 0 {
-			enc := alphabet(run)
-			if run[len(run)-1] == '=' {
-				enc = enc.WithPadding('=')
-			}
-			hits = append(hits, hit{start: start, end: end, text: enc.EncodeToString(apply(plain, edits)), done: true})
+		for i := range lines {
+			try(lines[i : i+1])
 		}
-		return true
 	})
 	return hits
+}
+
+// inBlock finds the secrets in the base64 that stands on some lines; ok says that it
+// is that of a text. A line that becomes another is a hit, so that what parts the
+// lines stays as it is spelled: none but the last gets longer.
+func (r *Redactor) inBlock(text []byte, lines []span) (hits []hit, ok bool) {
+	run := joined(text, lines)
+	if !textual([]byte(run)) {
+		return nil, false
+	}
+	plain, err := decode64(run)
+	if err != nil || !utf8.Valid(plain) {
+		return nil, false
+	}
+	edits := r.edits(plain)
+	if len(edits) == 0 {
+		return nil, true
+	}
+	enc := alphabet(run)
+	if run[len(run)-1] == '=' || len(run)%4 == 0 && enc == base64.RawStdEncoding { // it may have needed none
+		enc = enc.WithPadding('=')
+	}
+	left := enc.EncodeToString(apply(plain, edits))
+	for i, l := range lines {
+		n := min(l.end-l.start, len(left))
+		if i == len(lines)-1 {
+			n = len(left)
+		}
+		if left[:n] != string(text[l.start:l.end]) {
+			hits = append(hits, hit{start: l.start, end: l.end, text: left[:n], done: true})
+		}
+		left = left[n:]
+	}
+	return hits, true
+}
+
+// joined is what some parts of a text are together.
+func joined(text []byte, parts []span) string {
+	if len(parts) == 1 {
+		return string(text[parts[0].start:parts[0].end])
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		b.Write(text[p.start:p.end])
+	}
+	return b.String()
 }

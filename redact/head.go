@@ -19,15 +19,22 @@ func (r *Redactor) fieldRule(name string) string {
 			return rule.text
 		}
 	}
+	if plainName(name) == "setcookie2" {
+		return nameRule
+	}
 	return r.named(name)
 }
 
 // fieldHits finds the secrets in the value of a header field: of an Authorization
-// what is behind the scheme, of cookies their values.
+// what is behind the scheme, of cookies their values, of a URL parameters.
 func (r *Redactor) fieldHits(name string, value []byte) (hits []hit) {
 	rule := r.fieldRule(name)
 	plain := plainName(name)
 	switch {
+	case rule == "" && challengeFields[plain]:
+		return append(r.textHits(value), challengeHits(value)...)
+	case rule == "" && locationFields[plain]:
+		return append(r.textHits(value), locationHits(value)...)
 	case rule == "":
 		return r.textHits(value)
 	case isAuthorization(name):
@@ -38,6 +45,8 @@ func (r *Redactor) fieldHits(name string, value []byte) (hits []hit) {
 		return []hit{{start: from, end: len(value), rule: rule}}
 	case plain == "cookie" || plain == "setcookie":
 		return cookies(value, rule, plain == "setcookie")
+	case plain == "setcookie2":
+		return cookies2(value, rule)
 	}
 	return []hit{{start: 0, end: len(value), rule: rule}}
 }

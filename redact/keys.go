@@ -12,7 +12,7 @@ import (
 // GITHUB_TOKEN ends in token, x-api-key in apikey. A blank parts their words.
 var secretNames = []string{
 	"password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "api key", "secret key", "access key",
-	"private key", "signing key", "encryption key", "master key", "account key", "auth key", "session key", "client key",
+	"private key", "signing key", "encryption key", "encryption customer key", "master key", "account key", "auth key", "session key", "client key",
 	"shared access signature", "amz signature", "goog signature", "client assertion", "code verifier", "device code",
 	"authorization", "cookie", "credential", "connection string", "session id", "one time code",
 }
@@ -116,6 +116,11 @@ func nameWords() (list []string) {
 	}
 	for n := range wholeNames {
 		for _, end := range []string{`"`, `\"`, "=", ":", " "} {
+			list = append(list, n+end)
+		}
+	}
+	for _, n := range []string{"pass", "pin", "otp", "cvv", "cvc", "ssn"} { // the names of columns
+		for _, end := range []string{",", ";", "|", "\t", "\r", "\n", `\`} {
 			list = append(list, n+end)
 		}
 	}

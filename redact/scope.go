@@ -38,6 +38,8 @@ func (w *walker) member(name string, s scope) scope {
 	switch {
 	case s.all && !s.but:
 		return s
+	case w.life && len(w.r.path) == 1 && name == targetField:
+		return scope{header: targetField}
 	case w.life && len(w.r.path) == 1:
 		return scope{pairs: name == "header" || name == "trailer"}
 	case s.properties:

@@ -41,7 +41,7 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	}
 	for _, w := range nameWords() {
 		size := len(w)
-		if i := bytes.IndexAny([]byte(w), "\"\\=:%"); i >= 0 {
+		if i := bytes.IndexAny([]byte(w), "\"\\=:%,;|\t\r\n"); i >= 0 {
 			size = i
 		}
 		add(w, wordKind{kind: wordName, size: len(bytes.TrimRight([]byte(w[:size]), " "))})
@@ -103,6 +103,7 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 		}
 	}
 	emailsTo, namesTo, keysTo := 0, 0, 0
+	tables := r.newTableFinder(text)
 	ends := runs{}
 	r.words.each(text, func(w int32, start, end int) {
 		switch k := &r.kinds[w]; k.kind {
@@ -116,6 +117,7 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 				add(from, to, rule)
 				namesTo = max(namesTo, to)
 			}
+			hits = append(hits, tables.hits(start)...)
 		case wordURL:
 			from, to := urlSecret(text, start, end)
 			add(from, to, "url-password")

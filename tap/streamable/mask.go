@@ -70,6 +70,7 @@ var fieldRules = []struct {
 	{"proxy-authorization", fieldScheme},
 	{"cookie", fieldCookies},
 	{"set-cookie", fieldSetCookie},
+	{"set-cookie2", fieldWhole}, // several, in a syntax of its own
 	{"mcp-session-id", fieldWhole},
 	{"location", fieldURL},
 	{"content-location", fieldURL},
@@ -82,7 +83,7 @@ var fieldRules = []struct {
 
 // secretEndings are what the names of the fields end in that servers without
 // OAuth take their keys from: X-Api-Key, X-Auth-Token and the like.
-var secretEndings = []string{"api-key", "api_key", "apikey", "token", "-secret", "password", "-authorization"}
+var secretEndings = []string{"api-key", "api_key", "apikey", "token", "-secret", "password", "-authorization", "-customer-key"}
 
 func ruleFor(name string) fieldRule {
 	if name == "" {
