@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap/printable"
@@ -114,10 +115,8 @@ func (c *completer) values(k *key, v *value) {
 	if v.form == pattern {
 		return
 	}
-	for _, w := range k.words {
-		if hasPrefixFold(w.name, v.text) {
-			c.add(v.from, to, w.name, w.help)
-		}
+	for _, w := range k.completed(v.text) {
+		c.add(v.from, to, w.name, w.help)
 	}
 	if k.seen == nil {
 		return
@@ -136,6 +135,25 @@ func (c *completer) values(k *key, v *value) {
 			}
 		}
 	}
+}
+
+// completed are the words that begin with a text or, if there are none, those that
+// are also spelled so.
+func (k *key) completed(text string) (all []word) {
+	for _, w := range k.words {
+		if hasPrefixFold(w.name, text) {
+			all = append(all, w)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for _, w := range k.words {
+		if slices.ContainsFunc(w.also, func(s string) bool { return hasPrefixFold(s, text) }) {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 func (c *completer) add(from, to int, text, help string) {

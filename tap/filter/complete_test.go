@@ -50,10 +50,15 @@ func TestComplete(t *testing.T) {
 		{"session:|", "session:1| session:2|"},
 		{"rev:20|", "rev:2025-06-18|"},
 
-		{"is:|", "is:error| is:slow| is:pending| is:orphan| is:cancelled| is:late| is:invalid| is:nested| is:duplicate| is:unsolicited| is:batch| is:torn|"},
-		{"is:P|", "is:pending|"},
-		{"-is:error,s|", "-is:error,slow|"},
+		{"is:|", "is:error| is:slow| is:pending| is:orphan| is:stray| is:cancelled| is:cancel| is:late| is:retry| is:interim| is:progress| is:log| is:invalid| is:nested| is:duplicate| is:unsolicited| is:batch| is:torn|"},
+		{"is:P|", "is:pending| is:progress|"},
+		{"-is:error,s|", "-is:error,slow| -is:error,stray|"},
 		{"dir:to|", "dir:to_server| dir:to_client|"},
+		{"kind:p|", "kind:ping| kind:pong| kind:priming|"},
+		{"kind:sse|", "kind:event| kind:priming| kind:comment| kind:endpoint|"},
+		{"kind:http_req|", "kind:http_request|"},
+		{`kind:"no|`, "kind:notification|"},
+		{"kind:no_|", "kind:spawn_failed|"},
 		{"kind:s|", "kind:stderr| kind:start| kind:spawn_failed| kind:signal|"},
 
 		{"latency:|", "latency:>500ms| latency:100ms..2s|"},

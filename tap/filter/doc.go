@@ -45,6 +45,10 @@
 // frame does not have matches nothing, not even a star: -tool:* finds the
 // frames without a tool.
 //
+// Words (dir, kind, is) are known in any case. What a list calls a frame is one of
+// them, with spaces, or with underscores in their place: kind:"SSE priming" and
+// kind:sse_priming are kind:priming.
+//
 // A number matches itself, a comparison (>5, >=5, <5, <=5, =5) or a range that
 // holds both its ends (2..5, 2.., ..5). Durations need a unit (500ms, 1.5s,
 // 1m30s, 3d04h). Sizes may have one: kB, MB, GB and TB count in 1000s, KiB, MiB,

@@ -1,5 +1,7 @@
 package filter
 
+import "strings"
+
 // A HelpSection is a part of the help on the language.
 type HelpSection struct {
 	Title string
@@ -32,8 +34,8 @@ func Help() []HelpSection {
 		s := HelpSection{Title: "Words of " + k.name + ":"}
 		for _, w := range k.words {
 			means := w.help
-			if w.alias != "" {
-				means += "; also " + w.alias
+			if len(w.also) > 0 {
+				means += "; also " + strings.Join(w.also, ", ")
 			}
 			s.Lines = append(s.Lines, HelpLine{w.name, means, []string{k.name + ":" + w.name}})
 		}

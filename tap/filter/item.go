@@ -20,6 +20,10 @@ type Item struct {
 	// Kind is the name of a [tap.Kind], stderr, or on [tap.Life] the name of the
 	// event.
 	Kind string
+	// Sort is what sort of frame it is that carries no message, as package view
+	// names it: body, bytes, ping, pong, close, event, priming, comment or
+	// endpoint. "" for all others.
+	Sort string
 	// Method is the method, of a response that of its request.
 	Method string
 	// Tool, Prompt and URI say what a request is about. Its response has them
@@ -41,7 +45,7 @@ type Item struct {
 }
 
 // Is is a set of what can be said of a frame.
-type Is uint16
+type Is uint32
 
 // The members of the set. Whoever makes an [Item] decides; the words are
 // explained by [Help].
@@ -56,6 +60,12 @@ const (
 	IsDuplicate
 	IsUnsolicited
 	IsBatch
+	IsStray
+	IsCancel
+	IsRetry
+	IsInterim
+	IsProgress
+	IsLog
 )
 
 // errEnough ends the reading of a payload of which enough is known.

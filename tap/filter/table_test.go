@@ -79,6 +79,8 @@ func (it *Item) set(name, v string) (err error) {
 	switch name {
 	case "id":
 		it.ID = []byte(v)
+	case "sort":
+		it.Sort = v
 	case "method":
 		it.Method = v
 	case "tool":
@@ -109,6 +111,7 @@ func (it *Item) set(name, v string) (err error) {
 			it.Is |= map[string]Is{
 				"error": IsError, "pending": IsPending, "orphan": IsOrphan, "cancelled": IsCancelled, "late": IsLate,
 				"invalid": IsInvalid, "nested": IsNested, "duplicate": IsDuplicate, "unsolicited": IsUnsolicited, "batch": IsBatch,
+				"stray": IsStray, "cancel": IsCancel, "retry": IsRetry, "interim": IsInterim, "progress": IsProgress, "log": IsLog,
 			}[word]
 		}
 	default:

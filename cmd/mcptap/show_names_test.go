@@ -1,0 +1,43 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+)
+
+// What `show` writes into its column of kinds is a word of the filter, and finds
+// that frame.
+func TestNamesOfALineFilter(t *testing.T) {
+	var rows []row
+	for k := range tap.Kinds {
+		rows = append(rows, row{frame: &tap.Frame{Lane: tap.ToClient}, kind: k.String()})
+	}
+	for _, sort := range []string{"body", "bytes", "ping", "pong", "close", "event", "priming", "comment", "endpoint"} {
+		rows = append(rows, row{frame: &tap.Frame{Lane: tap.ToClient}, kind: "other", sort: sort})
+	}
+	for _, event := range []string{
+		tap.EventStart, tap.EventSpawnFailed, tap.EventEOF, tap.EventBroken, tap.EventSignal, tap.EventExit, tap.EventGap,
+		tap.EventConnect, tap.EventDisconnect, tap.EventRequest, tap.EventResponse, tap.EventRewrite, tap.EventEnd,
+	} {
+		rows = append(rows, row{frame: &tap.Frame{Lane: tap.Life}, kind: event})
+	}
+	for i := range rows {
+		r := &rows[i]
+		query := `kind:"` + rowKind(r) + `"`
+		f, err := filter.Parse(query, filter.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", query, err)
+			continue
+		}
+		for j := range rows {
+			other := &rows[j]
+			got, err := f.Match(&filter.Item{Frame: other.frame, Kind: other.kind, Sort: other.sort})
+			want := i == j || rowKind(r) == "other" && other.kind == "other"
+			if err != nil || got != want {
+				t.Errorf("%s matches %s %s: %v, %v", query, other.kind, other.sort, got, err)
+			}
+		}
+	}
+}
