@@ -38,8 +38,9 @@ func (p *pair) of(in Place, by tap.Lane, refA, refB tap.Ref) *where {
 	return w
 }
 
-// neverPlayed is said of a call for which there was no server any more.
-const neverPlayed = "it was never played, since the server was gone"
+// neverPlayed is said of a call that the second session did not come to: its server
+// was gone, or never opened a session. The reason says which.
+const neverPlayed = "it was never played"
 
 // oneSided tells of a call that only one side has.
 func (e *engine) oneSided(p *pair, kind Kind) {

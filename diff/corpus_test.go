@@ -38,13 +38,19 @@ func corpus(t testing.TB, part string) map[string][]tap.Frame {
 	return all
 }
 
+// add gives a session the next frame, which is whole.
+func add(s *Session, f *tap.Frame, marked bool) {
+	m := tap.PeekFrame(f)
+	s.Add(f, &m, marked)
+}
+
 // session makes a session of frames.
 func session(name string, frames []tap.Frame) *Session {
 	at := map[uint64]int{}
 	s := NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })
 	for i := range frames {
 		at[frames[i].Seq] = i
-		s.Add(&frames[i], false)
+		add(s, &frames[i], false)
 	}
 	s.End()
 	return s

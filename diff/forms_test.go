@@ -77,8 +77,9 @@ func TestResultsThatAreTooLargeToBeTakenApart(t *testing.T) {
 	} {
 		for depth := range 9 {
 			var sides [2]tree.Value
+			var readers [2]tree.Reader
 			for i := range sides {
-				d, err := tree.Outline([]byte(c[i]), depth)
+				d, err := readers[i].Outline([]byte(c[i]), depth)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -141,9 +142,6 @@ func FuzzParseRule(f *testing.F) {
 		r, err := ParseRule(s)
 		if err != nil || r.preset != nil {
 			return
-		}
-		if r.String() != s {
-			t.Errorf("%q became %q", s, r.String())
 		}
 		if r.path.exactly(path) && !r.path.matches(path) {
 			t.Errorf("%q matches the path itself, but not what begins with it", s)

@@ -147,7 +147,7 @@ func TestLost(t *testing.T) {
 	r := compare(t, a, b, Options{Lost: lost})
 	want := []string{
 		"breaking removed answer result | it is not answered",
-		"breaking removed call | it was never played, since the server was gone x2",
+		"breaking removed call | it was never played x2",
 		"behaviour removed call params | only the first session has it", // it had no answer
 	}
 	if got := verdicts(r); !slices.Equal(got, want) {

@@ -7,7 +7,6 @@ import (
 
 // A Rule says what is not to be told of. Make one with [ParseRule].
 type Rule struct {
-	text         string
 	method, name string
 	path         pattern
 	preset       *preset
@@ -28,7 +27,7 @@ type Rule struct {
 // a path may stand the name of a preset, see [Presets]: it is ignored when only such
 // parts of a text differ.
 func ParseRule(text string) (Rule, error) {
-	r := Rule{text: text}
+	var r Rule
 	path := text
 	if head, after, ok := cutColon(text); ok {
 		path = strings.TrimSpace(after)
@@ -64,9 +63,6 @@ func cutColon(text string) (before, after string, ok bool) {
 	}
 	return text[:i], text[i+1:], true
 }
-
-// String returns the rule as it was written.
-func (r Rule) String() string { return r.text }
 
 // ignored reports whether one of the rules is about a finding, or all that differs
 // in it is known to one preset or another. Presets are tried in one order,

@@ -28,7 +28,7 @@ func TestMemoryDoesNotGrowWithWhatIsSaid(t *testing.T) {
 		s := NewSession("s", func(seq uint64) (tap.Frame, error) { return frame(seq, last), nil })
 		for seq := uint64(2); seq < 2*calls+2; seq++ {
 			f := frame(seq, last)
-			s.Add(&f, false)
+			add(s, &f, false)
 		}
 		s.End()
 		return s
@@ -70,7 +70,7 @@ func TestFlood(t *testing.T) {
 		s := NewSession("s", func(seq uint64) (tap.Frame, error) { return frame(seq), nil })
 		for seq := uint64(1); seq <= uint64(lines); seq++ {
 			f := frame(seq)
-			s.Add(&f, false)
+			add(s, &f, false)
 		}
 		s.End()
 		return s

@@ -158,8 +158,8 @@ type Options struct {
 	// Marked compares those calls only of which a message was marked, on either
 	// side.
 	Marked bool
-	// Lost are requests of the first session that the second one had no server for, or
-	// none that answered, each with the reason in words, "" for none. That no answer
+	// Lost are requests of the first session that the second one did not come to, or
+	// that its server did not answer, each with the reason in words, "" for none. That no answer
 	// is there is [Breaking] then, also where the request itself is missing.
 	Lost map[tap.Ref]string
 	// Slower and Ratio say from when on a call takes another time: from so much

@@ -162,7 +162,7 @@ func TestErrorsOfLoading(t *testing.T) {
 	} {
 		s := NewSession("a", load)
 		for i := range a {
-			s.Add(&a[i], false)
+			add(s, &a[i], false)
 		}
 		s.End()
 		if _, err := Compare(s, session("b", b), Options{}); err == nil {
@@ -190,10 +190,10 @@ func TestLargeFrames(t *testing.T) {
 				f.Size = size
 				m := tap.PeekFrame(&f)
 				m.Result = nil
-				s.AddMessage(&f, &m, false)
+				s.Add(&f, &m, false)
 				continue
 			}
-			s.Add(&f, false)
+			add(s, &f, false)
 		}
 		s.End()
 		return s

@@ -67,17 +67,11 @@ func (s *Session) Name() string { return s.name }
 // Lacks notes in words what is missing in the recording, for reports to say.
 func (s *Session) Lacks(what string) { s.lacking = what }
 
-// Add takes the next frame, which must be whole. Marked says that it is one of
-// those that are compared if [Options.Marked] is set: a call is when one of its
-// messages is.
-func (s *Session) Add(f *tap.Frame, marked bool) {
-	m := tap.PeekFrame(f)
-	s.AddMessage(f, &m, marked)
-}
-
-// AddMessage takes the next frame with its message, for frames that are too
-// large to be whole. Of those little more than the envelope is compared.
-func (s *Session) AddMessage(f *tap.Frame, m *tap.Message, marked bool) {
+// Add takes the next frame with its message. Of a frame that is not whole, as it
+// is too large, little more than the envelope is compared. Marked says that it is
+// one of those that are compared if [Options.Marked] is set: a call is when one of
+// its messages is.
+func (s *Session) Add(f *tap.Frame, m *tap.Message, marked bool) {
 	s.frames++
 	s.last = f.At
 	if f.Lane == tap.Life {

@@ -16,9 +16,14 @@
 //	http.ListenAndServe("127.0.0.1:8080", server) // the URL ends in server.Path()
 //
 // [Begin] is Load for who is in a hurry: it returns after the first frames of a long
-// recording of stdio, and the rest is read while a client is served. What is said does
-// not depend on that. A recording of HTTP is always read in full first: its sessions are
-// told apart, its refusals taken back and its answers' forms found only on the way.
+// recording of stdio, and the rest is read while clients are served, on any transport.
+// What is said does not depend on that: who asks for what has not been read waits, and so
+// does the session that he is of, but no other. Where a message leads may have to be
+// waited for as well: whether the recorded client began with a handshake, when one comes
+// that names no session; whether a client of 2026-07-28 begins anew. What can never be
+// read is answered with an error, of status 500 over HTTP. A recording of HTTP is always
+// read in full first: its sessions are told apart, its refusals taken back and its
+// answers' forms found only on the way.
 //
 // An [Extender] asks a live server for what is not in a recording, which [Extended]
 // adds to it. Its client is on a pair of pipes too, or behind a [Front] on HTTP. Package mock/recorded opens files, and mock/mocktest is for tests in Go.

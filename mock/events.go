@@ -43,8 +43,8 @@ func (s *Server) duplexTalk(r *http.Request, form answerForm) (*talk, *stream) {
 
 // attach lets the session begin to speak.
 func (t *talk) attach(x *stream) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.gate.Lock()
+	defer t.gate.Unlock()
 	if !t.over {
 		t.play.Attach(t.now(), x.id, replay.Duplex)
 		t.pump()
@@ -54,8 +54,8 @@ func (t *talk) attach(x *stream) {
 // receive takes a message for a session that is one stream, and reports whether that
 // is not over.
 func (t *talk) receive(raw []byte) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.gate.Lock()
+	defer t.gate.Unlock()
 	if t.over {
 		return false
 	}

@@ -39,6 +39,19 @@ const standingName = "0"
 // reads finds the stream that a GET wants, how many events of it the client has, and
 // the reader's turn. A second reader takes the place of the first.
 func (t *talk) reads(f *fields) (x *stream, from, turn int) {
+	t.gate.Lock()
+	defer t.gate.Unlock()
+	x, from, turn = t.seats(f)
+	if x == t.standing && !t.over {
+		t.play.Attach(t.now(), x.id, replay.Standing)
+	}
+	t.pump()
+	x.signal()
+	return x, from, turn
+}
+
+// seats finds the stream that a GET wants, and makes its reader the one that there is.
+func (t *talk) seats(f *fields) (x *stream, from, turn int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if x, from = t.resumed(f); x == nil {
@@ -56,11 +69,6 @@ func (t *talk) reads(f *fields) (x *stream, from, turn int) {
 	}
 	x.turn++
 	x.reading = true
-	if x == t.standing && !t.over {
-		t.play.Attach(t.now(), x.id, replay.Standing)
-	}
-	t.pump()
-	x.signal()
 	return x, from, x.turn
 }
 
@@ -94,6 +102,10 @@ func (s *Server) sessionless(w http.ResponseWriter, r *http.Request, f *fields) 
 	_, recorded := s.site.pages[r.Method+" "+r.URL.RequestURI()]
 	named := func(p *played) bool { return p.Opens(false) && !p.nameless() }
 	if recorded || f.modern() || !slices.ContainsFunc(s.rec.sessions, named) {
+		if err := s.rec.failure(); err != nil && !recorded && !f.modern() {
+			s.failed(w, nil, err)
+			return
+		}
 		s.page(w, r)
 		return
 	}
@@ -111,10 +123,14 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, f *fields) {
 	case t.rec.refusesDELETE != nil:
 		s.fixed(w, r, t.rec.refusesDELETE)
 	default:
-		t.end()
 		s.mu.Lock()
 		delete(s.byID, t.id)
 		s.mu.Unlock()
+		if s.rec.grows() {
+			go t.end() // which needs all of it
+		} else {
+			t.end()
+		}
 		if t.rec.deleted != nil {
 			s.fixed(w, r, t.rec.deleted)
 		}

@@ -72,7 +72,11 @@ func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, e
 func load(frames iter.Seq2[tap.Frame, error], opt replay.Options, s *spool, g *growth) (*Recording, error) {
 	first := replay.NewBuilder(opt, s)
 	l := newLoader(first, s)
-	in := prepare(frames, first.Preparer())
+	size := batchSize
+	if g != nil {
+		size = g.batch
+	}
+	in := prepare(frames, first.Preparer(), size)
 	var r *Recording
 	n := 0
 	for batch := range in.batches {
@@ -141,30 +145,31 @@ const (
 // A reading is frames that are read, with what they say, on a goroutine of its own:
 // together that takes about as long as the rest of the work.
 type reading struct {
+	size    int // of a batch
 	batches chan []readFrame
 	stop    chan struct{}
 }
 
-func prepare(frames iter.Seq2[tap.Frame, error], p *replay.Preparer) *reading {
-	in := &reading{make(chan []readFrame, inFlight), make(chan struct{})}
+func prepare(frames iter.Seq2[tap.Frame, error], p *replay.Preparer, size int) *reading {
+	in := &reading{size, make(chan []readFrame, inFlight), make(chan struct{})}
 	go in.run(frames, p)
 	return in
 }
 
 func (in *reading) run(frames iter.Seq2[tap.Frame, error], p *replay.Preparer) {
 	defer close(in.batches)
-	batch, size := make([]readFrame, 0, batchSize), 0
+	batch, size := make([]readFrame, 0, in.size), 0
 	for f, err := range frames {
 		r := readFrame{frame: f, err: err}
 		r.read(p)
 		batch = append(batch, r)
-		if size += len(f.Raw); len(batch) == batchSize || size > batchBytes || r.err != nil {
+		if size += len(f.Raw); len(batch) == in.size || size > batchBytes || r.err != nil {
 			select {
 			case in.batches <- batch:
 			case <-in.stop:
 				return
 			}
-			batch, size = make([]readFrame, 0, batchSize), 0
+			batch, size = make([]readFrame, 0, in.size), 0
 		}
 		if r.err != nil {
 			return

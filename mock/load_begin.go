@@ -1,7 +1,7 @@
 package mock
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"iter"
 	"strings"
@@ -28,7 +28,9 @@ const underLock = 64
 //
 // An error that is found later ends each session that comes to need what cannot be
 // read, its own end included, with that error; [Recording.Wait] returns it too. Such an
-// error names the recording as name, if it does not do so already.
+// error names the recording as name, if it does not do so already. Over HTTP whoever
+// waits for an answer then gets the error in its place, unless it is
+// [context.Canceled], which says that nobody wants the rest.
 func Begin(name string, frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
 	return load(frames, opt, newSpool(), newGrowth(name, aheadFrames))
 }
@@ -42,11 +44,37 @@ func (r *Recording) Wait() error {
 	return r.growth.err
 }
 
+// grows reports whether the rest of it is still being read.
+func (r *Recording) grows() bool {
+	if r.growth == nil {
+		return false
+	}
+	select {
+	case <-r.growth.over:
+		return false
+	default:
+		return true
+	}
+}
+
+// failure is why the rest of it will never be there, nil if it is or may be.
+func (r *Recording) failure() error {
+	if r.growth == nil {
+		return nil
+	}
+	r.growth.mu.RLock()
+	defer r.growth.mu.RUnlock()
+	return r.growth.err
+}
+
 // A growth adds the rest of a recording to a script that is played already. It is a
 // [replay.Growth].
 type growth struct {
-	name  string
-	ahead int
+	name string
+	// ahead is how many frames are read before the first is played, batch how many are
+	// handed on at once.
+	ahead, batch int
+
 	began time.Time
 	// mu is held for reading by sessions, and for writing by who adds to the script,
 	// who has to let them in in between.
@@ -60,7 +88,7 @@ type growth struct {
 }
 
 func newGrowth(name string, ahead int) *growth {
-	g := &growth{name: name, ahead: ahead, began: time.Now(), over: make(chan struct{})}
+	g := &growth{name: name, ahead: ahead, batch: batchSize, began: time.Now(), over: make(chan struct{})}
 	g.grown = sync.NewCond(g.mu.RLocker())
 	return g
 }
@@ -84,7 +112,7 @@ func (g *growth) More() error {
 func (g *growth) Now() time.Duration { return time.Since(g.began) }
 
 // errClosed is what is wrong with a script whose recording was closed.
-var errClosed = errors.New("the recording was closed before it was read")
+var errClosed = fmt.Errorf("the recording was closed before it was read: %w", context.Canceled)
 
 // begun returns the recording of what has been read, and goes on reading.
 func (l *loader) begun(g *growth, in *reading) *Recording {

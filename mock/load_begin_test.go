@@ -21,6 +21,7 @@ import (
 type trickle struct {
 	frames []tap.Frame
 	r      *rand.Rand
+	lull   int // how long a while may be
 	at     int
 	goOn   chan struct{}
 	err    error
@@ -31,7 +32,7 @@ func (s *trickle) all(yield func(tap.Frame, error) bool) {
 		if s.goOn != nil && i == s.at {
 			<-s.goOn
 		}
-		for range s.r.IntN(30) {
+		for range s.r.IntN(max(s.lull, 30)) {
 			runtime.Gosched()
 		}
 		f.Raw = bytes.Clone(f.Raw)
@@ -47,7 +48,9 @@ func (s *trickle) all(yield func(tap.Frame, error) bool) {
 // begin is Begin that plays from the first frames on.
 func begin(t testing.TB, s *trickle, opt replay.Options, ahead int) *Recording {
 	t.Helper()
-	rec, err := load(s.all, opt, &spool{size: 1000, kept: make([][]byte, 3)}, newGrowth("a recording", ahead))
+	g := newGrowth("a recording", ahead)
+	g.batch = 1
+	rec, err := load(s.all, opt, &spool{size: 1000, kept: make([][]byte, 3)}, g)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,35 +69,19 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, f *fields) {
 	if s.refuses(w, r, s.site.circumstances(f, &p.claim), p.claim, &p.message) {
 		return
 	}
+	if err := s.handshake(f, &p); err != nil {
+		s.failed(w, p.claim.ID, err)
+		return
+	}
 	t, why := s.find(r, f, &p)
 	if t == nil {
 		s.refuse(w, r, why, p.claim, &p.message)
 		return
 	}
-	t.mu.Lock()
-	if t.over {
-		t.mu.Unlock()
-		s.refuse(w, r, overSession, p.claim, &p.message)
+	x := s.play(w, r, t, &p)
+	if x == nil {
 		return
 	}
-	if frame, ok := t.play.Refused(p.raw); ok && s.site.byFrame[frame] != nil {
-		t.pump()
-		t.mu.Unlock()
-		s.fixed(w, r, s.site.byFrame[frame])
-		return
-	}
-	x := t.open("", formUnknown)
-	requests := t.play.Receive(t.now(), x.id, p.raw)
-	s.dress(t, x, &p)
-	x.reading = true
-	t.pump()
-	if requests == 0 && len(x.events) == 0 {
-		delete(t.streams, x.id)
-		t.mu.Unlock()
-		s.accepted(w, r, t, &p)
-		return
-	}
-	t.mu.Unlock()
 	if p.claim.Method == "initialize" && t.id != "" {
 		w.Header().Set("Mcp-Session-Id", t.id)
 	}
@@ -108,13 +92,67 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, f *fields) {
 	out.run(0)
 }
 
+// play gives a message to its session, and returns the stream of what it is answered
+// with, nil if the request has been answered.
+func (s *Server) play(w http.ResponseWriter, r *http.Request, t *talk, p *posted) *stream {
+	t.gate.Lock()
+	if t.over {
+		t.gate.Unlock()
+		if t.failed != nil {
+			s.failed(w, p.claim.ID, t.failed)
+		} else {
+			s.refuse(w, r, overSession, p.claim, &p.message)
+		}
+		return nil
+	}
+	if frame, ok := t.play.Refused(p.raw); ok && s.site.byFrame[frame] != nil {
+		t.pump()
+		t.gate.Unlock()
+		s.fixed(w, r, s.site.byFrame[frame])
+		return nil
+	}
+	t.mu.Lock()
+	x := t.open("", formUnknown)
+	x.reading = true
+	t.mu.Unlock()
+	requests := t.play.Receive(t.now(), x.id, p.raw)
+	s.dress(t, x, p)
+	t.pump()
+	silent := t.silent(x, requests)
+	failed := t.failed
+	t.gate.Unlock()
+	switch {
+	case !silent:
+		return x
+	case failed != nil:
+		s.failed(w, p.claim.ID, failed)
+	default:
+		s.accepted(w, r, t, p)
+	}
+	return nil
+}
+
+// silent reports whether nothing answers a message with so many requests, and forgets
+// its stream then.
+func (t *talk) silent(x *stream, requests int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	silent := (requests == 0 || t.failed != nil) && len(x.events) == 0
+	if silent {
+		delete(t.streams, x.id)
+	}
+	return silent
+}
+
 // broken reports whether it is no message, which is answered as well.
 func (p *posted) broken() bool { return p.message.Kind == tap.Invalid }
 
 // dress gives a stream the form that the recorded answer had. The caller holds the
-// lock.
+// gate.
 func (s *Server) dress(t *talk, x *stream, p *posted) {
 	request, exchange := t.play.Matched()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if exchange != 0 {
 		x.shape = s.site.shapeOf(exchange)
 	}
@@ -203,6 +241,20 @@ func bodyAllowed(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
+// handshake waits until it is known whether the recorded client began with a handshake,
+// if what a message gets depends on it. The error is that this will never be known.
+func (s *Server) handshake(f *fields, p *posted) error {
+	if s.rec.growth == nil || f.session != "" || p.opens() || s.rec.Opens(false) {
+		return nil
+	}
+	return s.rec.failure()
+}
+
+// opens reports whether it may be the first of a client's.
+func (p *posted) opens() bool {
+	return p.modern || p.claim.Method == "initialize" || p.claim.Method == "server/discover"
+}
+
 // find finds the session that a message belongs to, or begins it; else why is the
 // reason not to.
 func (s *Server) find(r *http.Request, f *fields, p *posted) (t *talk, why circumstances) {
@@ -220,13 +272,8 @@ func (s *Server) find(r *http.Request, f *fields, p *posted) (t *talk, why circu
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	client := strings.Join([]string{host, r.URL.RequestURI(), f.agent, f.credentials, string(p.claim.Client)}, "\x00")
-	t = s.byConn[r.RemoteAddr]
-	here := t != nil && (t.client == client || p.claim.Client == nil)
-	if !here {
-		t = s.byClient[client]
-	}
-	if t != nil && t.begins(p, here) {
-		t = nil
+	if t = s.ofClient(r, client, p); s.closed {
+		return nil, overSession
 	}
 	if t == nil || p.claim.Method == "initialize" && !p.modern {
 		if t, why = s.enter(t, r, p); t == nil {
@@ -246,12 +293,34 @@ func (s *Server) find(r *http.Request, f *fields, p *posted) (t *talk, why circu
 	return t, 0
 }
 
+// ofClient finds the session that a client goes on with, nil if it begins one. The
+// caller holds the lock of the server, which is let go of while a session has to find
+// out.
+func (s *Server) ofClient(r *http.Request, client string, p *posted) (t *talk) {
+	var begins bool
+	for asked := (*talk)(nil); ; asked = t {
+		t = s.byConn[r.RemoteAddr]
+		here := t != nil && (t.client == client || p.claim.Client == nil)
+		if !here {
+			t = s.byClient[client]
+		}
+		switch {
+		case t == nil || t == asked && begins:
+			return nil
+		case t == asked:
+			return t
+		}
+		s.mu.Unlock()
+		begins = t.begins(p, here)
+		s.mu.Lock()
+	}
+}
+
 // enter begins a session for a message, or goes on with one in which the client has
 // asked for the server's versions only. The caller holds the lock.
 func (s *Server) enter(probed *talk, r *http.Request, p *posted) (*talk, circumstances) {
-	opening := p.claim.Method == "initialize" || p.claim.Method == "server/discover" || p.modern
 	rec := s.choose(p.modern, r.URL.Path)
-	if !opening && rec.Opens(false) {
+	if !p.opens() && rec.Opens(false) {
 		return nil, noSession
 	}
 	named := p.claim.Method == "initialize" && !p.modern && !rec.nameless()
@@ -273,13 +342,10 @@ func (s *Server) enter(probed *talk, r *http.Request, p *posted) (*talk, circums
 // begins with comes once more than recorded, on another connection, or it asks for
 // the server's versions again.
 func (t *talk) begins(p *posted, here bool) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
-		return true
-	}
 	if here && p.claim.Method != "server/discover" {
-		return false
+		return t.ended()
 	}
-	return t.play.BeginsAgain(p.raw)
+	t.gate.Lock()
+	defer t.gate.Unlock()
+	return t.over || t.play.BeginsAgain(p.raw)
 }

@@ -11,7 +11,7 @@ import (
 // A small recording never touches the disk; of a large one not all must be in memory.
 const (
 	chunkSize  = 256 << 10
-	keptChunks = 64
+	keptChunks = 16
 )
 
 // A spool keeps the payloads of a script, in chunks: the first of them in memory, the

@@ -10,7 +10,7 @@ import (
 )
 
 // A talk is a session with a client over HTTP. Whoever has something for it, a
-// request or the timer, takes the lock and does all there is to do; each stream is
+// request or the timer, takes the gate and does all there is to do; each stream is
 // written by the request that it is the answer to.
 type talk struct {
 	srv *Server
@@ -20,13 +20,22 @@ type talk struct {
 	id, client string
 	gone       chan struct{} // closed when it is over
 
-	mu    sync.Mutex
+	// gate is held by who plays the session, which may have to wait for the rest of the
+	// recording.
+	gate  sync.Mutex
 	play  *replay.Session
 	began time.Time
 	used  time.Time
 	timer *time.Timer
 	armed bool
-	over  bool
+	// failed is why it is over, if that is an error.
+	failed error
+
+	// mu guards what follows, and nobody waits while he holds it, so that answers are
+	// written meanwhile. Who takes both takes the gate first.
+	mu sync.Mutex
+	// over is set with both held.
+	over bool
 	// probe says that the client has asked for the server's versions only.
 	probe bool
 
@@ -86,6 +95,9 @@ func (s *Server) oldest() (old *talk) {
 // choose picks the recorded session that a client gets. The caller holds the lock of
 // the server.
 func (s *Server) choose(modern bool, path string) *played {
+	if len(s.rec.sessions) == 1 { // which may not be whole
+		return s.rec.sessions[0]
+	}
 	var best *played
 	rank := func(p *played) (n int) {
 		if !p.Opens(modern) {
@@ -108,8 +120,8 @@ func (t *talk) now() time.Duration { return time.Since(t.began) }
 
 // tick is called when something is due.
 func (t *talk) tick() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.gate.Lock()
+	defer t.gate.Unlock()
 	t.pump()
 }
 
@@ -118,17 +130,16 @@ func (t *talk) tick() {
 const maxWaiting = 16 << 20
 
 // pump hands all that is to be written now to the streams, and sets the timer to when
-// there will be more.
+// there will be more. The caller holds the gate, and nothing else.
 func (t *talk) pump() {
-	for !t.over && t.waiting < maxWaiting {
+	for t.flows() {
 		out, ok, err := t.play.Next(t.now())
 		for _, n := range t.play.Notes() {
 			t.srv.opt.Note(n)
 		}
 		switch {
 		case err != nil:
-			t.srv.opt.Note(replay.Note{Kind: replay.NoteMiss, Text: "the recording cannot be read any more: " + err.Error()})
-			t.finish(true)
+			t.fail(err)
 		case ok && out.Leave:
 			t.finish(true)
 		case ok:
@@ -140,6 +151,20 @@ func (t *talk) pump() {
 			return
 		}
 	}
+}
+
+// ended reports whether it is over.
+func (t *talk) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
+// flows reports whether anything can be handed to the streams.
+func (t *talk) flows() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.over && t.waiting < maxWaiting
 }
 
 // wait sets the timer to when something is due.
@@ -156,6 +181,8 @@ func (t *talk) wait() {
 
 // put hands a message to its stream.
 func (t *talk) put(out replay.Output) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	x := t.streams[out.Stream]
 	if x == nil {
 		return // nobody can come back for it
@@ -174,7 +201,7 @@ func (t *talk) put(out replay.Output) {
 	x.signal()
 }
 
-// open makes a stream. Its name is what resuming clients call it.
+// open makes a stream. Its name is what resuming clients call it. The caller holds mu.
 func (t *talk) open(name string, form answerForm) *stream {
 	t.last++
 	x := &stream{id: t.last, form: form, wake: make(chan struct{}, 1)}
@@ -185,7 +212,7 @@ func (t *talk) open(name string, form answerForm) *stream {
 	return x
 }
 
-// name lets a stream be resumed.
+// name lets a stream be resumed. The caller holds mu.
 func (t *talk) name(x *stream, name string) {
 	if t.times[name]++; t.times[name] > 1 {
 		name += "." + strconv.Itoa(t.times[name])
@@ -210,25 +237,29 @@ func (t *talk) forget() {
 			i++
 			continue
 		}
-		t.order = append(t.order[:i], t.order[i+1:]...)
+		copy(t.order[1:], t.order[:i]) // the few that stay, most of the time none
+		t.order[0] = nil
+		t.order = t.order[1:]
 		delete(t.named, x.name)
 		t.kept -= x.drop()
 	}
 }
 
 // finish ends the session: the streams end too, as if the connection broke if
-// abruptly.
+// abruptly. The caller holds the gate, and nothing else.
 func (t *talk) finish(abruptly bool) {
 	if t.over {
 		return
 	}
-	t.over = true
 	t.timer.Stop()
+	t.mu.Lock()
+	t.over = true
 	for _, x := range t.streams {
 		x.broken = x.broken || abruptly && !x.over
 		x.over = true
 		x.signal()
 	}
+	t.mu.Unlock()
 	close(t.gone)
 	t.srv.opt.Over(t.play)
 	go t.srv.drop(t)
@@ -249,8 +280,8 @@ func (s *Server) drop(t *talk) {
 
 // end ends the session for the client.
 func (t *talk) end() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.gate.Lock()
+	defer t.gate.Unlock()
 	if t.over {
 		return
 	}
@@ -262,25 +293,54 @@ func (t *talk) end() {
 // detach says that a reader does not read a stream any more.
 func (t *talk) detach(x *stream, turn int) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if x.turn != turn {
-		return // another does
-	}
-	x.reading = false
-	t.waiting -= x.waiting
-	x.waiting = 0
-	if !x.over || x == t.standing || x == t.duplex {
-		t.play.Detach(t.now(), x.id)
-	}
-	if x == t.duplex {
-		t.pump()
-		t.finish(false)
+	over := x.over && x != t.standing && x != t.duplex
+	t.mu.Unlock()
+	if over { // as the session knows, which may be waiting
+		t.forsake(x, turn)
 		return
 	}
-	if x.over && x != t.standing || !x.ids {
+	t.gate.Lock()
+	defer t.gate.Unlock()
+	if !t.forsake(x, turn) {
+		return
+	}
+	t.play.Detach(t.now(), x.id)
+	t.pump()
+	if x == t.duplex {
+		t.finish(false)
+	}
+}
+
+// forsake lets go of a stream, and reports whether the session has to know: the stream
+// is not over, and nobody else reads it.
+func (t *talk) forsake(x *stream, turn int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x.turn != turn {
+		return false
+	}
+	t.unread(x)
+	lasts := x == t.standing || x == t.duplex
+	if x.over && !lasts || !x.ids && x != t.duplex {
 		delete(t.streams, x.id)
 	}
-	t.pump()
+	return !x.over || lasts
+}
+
+// unread says that nobody reads a stream. The caller holds mu.
+func (t *talk) unread(x *stream) {
+	x.reading = false
+	t.drained(x)
+}
+
+// drained takes that nothing waits to be read from a stream any more. The caller holds
+// mu.
+func (t *talk) drained(x *stream) {
+	if t.waiting >= maxWaiting {
+		go t.tick() // there is room again
+	}
+	t.waiting -= x.waiting
+	x.waiting = 0
 }
 
 // take returns what is to be written to a reader that has had so many events.
@@ -289,17 +349,12 @@ func (t *talk) take(x *stream, from int) (events []event, over, broken bool) {
 	defer t.mu.Unlock()
 	events = x.from(from)
 	x.read = max(x.read, from+len(events))
-	full := t.waiting >= maxWaiting
-	t.waiting -= x.waiting
-	x.waiting = 0
+	t.drained(x)
 	switch {
 	case !x.ids:
 		x.drop()
 	case x == t.standing:
 		t.kept -= x.trim(from)
-	}
-	if full {
-		t.pump()
 	}
 	return events, x.over, x.broken
 }

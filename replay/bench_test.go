@@ -82,6 +82,36 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
+// BenchmarkOnce is BenchmarkAnswer for clients that say once what the recorded one did,
+// in its bytes or in others.
+func BenchmarkOnce(b *testing.B) {
+	const n = 20_000
+	frames := calls(n)
+	s := build(b, frames, nil)
+	for name, front := range map[string]string{"in its bytes": "", "in others": " "} {
+		b.Run(name, func(b *testing.B) {
+			said := make([][]byte, n)
+			for i := range said {
+				said[i] = append([]byte(front), frames[2+i*2].Raw...)
+			}
+			var x *Session
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if i%n == 0 {
+					x = s.NewSession()
+					x.Attach(0, 1, Duplex)
+					x.Receive(0, 1, frames[0].Raw)
+				}
+				x.Receive(0, 1, said[i%n])
+				if out, ok, err := x.Next(0); !ok || err != nil || len(out.Raw) < 100 {
+					b.Fatal(out, ok, err)
+				}
+				x.Notes()
+			}
+		})
+	}
+}
+
 // BenchmarkMemory is what a script holds for each call beside the payloads.
 func BenchmarkMemory(b *testing.B) {
 	const n = 100_000

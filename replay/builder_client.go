@@ -35,8 +35,11 @@ func (b *Builder) request(x *arriving, c cue) {
 	k := &x.prepared.key
 	c.kind = cueRequest
 	c.token = tokenMark(k.token)
+	c.place.id = uint32(x.prepared.id.from)
 	if k.modern {
 		c.flags |= cueModern
+	} else if plain(x.m.Method) {
+		c.flags |= cuePlain
 	}
 	root := uint32(0)
 	if x.part.Role != tap.RoleRequest {
@@ -61,6 +64,10 @@ func (b *Builder) request(x *arriving, c cue) {
 	b.s.eras.asked(n, x.m.Method, k)
 	b.s.index.addRequest(b.s.opt.Match, x.m.Method, k, n)
 }
+
+// plain reports whether the requests of a method are like most. An initialize says what
+// the client can, and the answer to a poll may be played for a later one.
+func plain(method string) bool { return method != "initialize" && method != "tasks/get" }
 
 // again ties a further request of a call to its first.
 func (b *Builder) again(n, root uint32, method string) {

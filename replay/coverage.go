@@ -30,7 +30,7 @@ func (v *Coverage) Add(s *Session) {
 	asked := v.asked[s.script]
 	s.enter()
 	defer s.exit()
-	for c := range s.arrived {
+	for c := range s.arrived.all() {
 		if s.script.cues[c].kind == cueRequest {
 			asked[c] = true
 		}

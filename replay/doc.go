@@ -72,7 +72,9 @@
 //   - a cue: for the next, and an answer that is owed no longer (patience) as well;
 //   - a version that has not been seen, an initialize where there was none, a step for
 //     which the client lacks a capability, the cancellation of a call, a question that
-//     expires, the client's end, the server's: for everything.
+//     expires, the client's end, the server's: for everything;
+//   - what the session begins with, when a transport asks whether it begins another as it
+//     comes once more than has been read ([Session.BeginsAgain]): for it, or the end.
 //
 // The clock of a session stands still while it waits, so patience, pace and the time for
 // an answer are not counted from what it cost to read.
@@ -90,5 +92,7 @@
 //
 // A [Script] holds some 200 bytes for each recorded call, and the payloads are
 // in a [Spool]. Looking a request up takes the same time however long the
-// recording is. A [Session] grows with the distinct requests that it has seen.
+// recording is, and less for who says byte for byte what the recorded client said
+// next. A [Session] grows with the distinct requests that it has seen, and has some
+// payloads that come next in memory.
 package replay

@@ -58,6 +58,15 @@ func (e *eras) answered(c uint32, m *tap.Message) {
 	e.served = append(e.served, version)
 }
 
+// opens reports whether there is a request of the kind that a client of one era begins
+// with. What is so stays so, however much follows.
+func (e *eras) opens(modern bool) bool {
+	if modern {
+		return e.modern || len(e.served) > 0
+	}
+	return e.legacy
+}
+
 // finish is called when all is known. A server that answered server/discover is
 // modern, even if nothing more was asked.
 func (e *eras) finish(facts *tap.Facts) {

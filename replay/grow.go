@@ -1,6 +1,11 @@
 package replay
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
 
 // A Growth lets a script be played while it is being made. The law that makes this
 // possible: what has not been made yet comes after the last cue there is, so it is
@@ -191,4 +196,28 @@ func (s *Session) settle() {
 	if s.trailing != nil {
 		s.follow()
 	}
+}
+
+// An Owed is a request of the client's that has had no answer: its id as it stands, and
+// the stream on which the answer would go.
+type Owed struct {
+	Stream Stream
+	ID     []byte
+}
+
+// Owed returns the requests that have had no answer, in the order in which they came.
+// Next having failed, nothing else will tell their client so.
+func (s *Session) Owed() (all []Owed) {
+	for _, p := range slices.Backward(s.latest()) {
+		if !p.hangs && !p.answered {
+			all = append(all, Owed{p.stream, slices.Clone(p.id)})
+		}
+	}
+	for _, out := range s.outbox { // answers of our own, which may suppose what cannot be read
+		if len(out.Raw) > 0 && out.Frame.Seq == 0 {
+			m := tap.Peek(out.Raw)
+			all = append(all, Owed{out.Stream, slices.Clone(m.ID)})
+		}
+	}
+	return all
 }

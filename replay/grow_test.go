@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -121,12 +120,23 @@ func (w whim) live(tb testing.TB, s *Script, frames []tap.Frame, g *grower, idle
 		do(func() { p.s.Attach(p.clock(), 1, Duplex) })
 	}
 	heard, sent := 0, 0
+	var asked strings.Builder
 	send := func(raw []byte) {
-		if w.http {
-			next++
-			streams = append(streams, next)
+		if !w.http {
+			do(func() { p.s.Receive(p.clock(), next, raw) })
+			return
 		}
-		do(func() { p.s.Receive(p.clock(), next, raw) })
+		next++
+		streams = append(streams, next)
+		idle()
+		if w.r.IntN(3) == 0 {
+			fmt.Fprintln(&asked, "begins again", p.s.BeginsAgain(raw))
+		}
+		frame, refused := p.s.Refused(raw)
+		fmt.Fprintln(&asked, "refused", frame, refused)
+		do(func() { fmt.Fprintln(&asked, "requests", p.s.Receive(p.clock(), next, raw)) })
+		request, exchange := p.s.Matched()
+		fmt.Fprintln(&asked, "matched", request, exchange)
 	}
 	odd := func() bool { return w.r.IntN(100) < w.odd }
 	for i := range frames[:min(len(frames), w.r.IntN(2*len(frames)+1))] {
@@ -163,7 +173,7 @@ func (w whim) live(tb testing.TB, s *Script, frames []tap.Frame, g *grower, idle
 	idle()
 	do(func() { p.s.End(p.clock()) })
 	p.until(p.now + time.Hour)
-	return wasTold(p, s)
+	return asked.String() + wasTold(p, s)
 }
 
 // whatever is something else than what the recorded client said next.
@@ -346,55 +356,4 @@ func randomOptions(r *rand.Rand, n uint64) (opt Options) {
 		opt.Faults = append(opt.Faults, Fault{Kind: FaultKind(r.IntN(int(faultKinds))), Delay: time.Millisecond, Code: 500, Chance: 0.1})
 	}
 	return opt
-}
-
-// What cannot be read is said when it is needed, and nothing that would suppose it.
-func TestGrowingScriptFails(t *testing.T) {
-	frames := lines(`>{"id":1,"method":"a"}
-{"id":1,"result":1}
->{"id":2,"method":"b"}
-{"id":2,"result":2}
->{"id":3,"method":"c"}
-`)
-	broken := errors.New("page 7 is damaged")
-	for name, raw := range map[string]string{"a miss": `{"id":7,"method":"z"}`, "no answer": `{"id":7,"method":"c"}`} {
-		s, g := growing(t, frames, Options{Pace: Instant}, func() int { return 1 })
-		g.err = broken
-		p := newPlayer(t, s)
-		p.send([]byte(`{"id":5,"method":"a"}`))
-		p.send([]byte(`{"id":6,"method":"b"}`))
-		if len(p.out) != 2 || string(p.out[1].Raw) != `{"id":6,"result":2}`+"\n" || len(p.notes) != 0 {
-			t.Fatalf("%s: %v, %v", name, p.out, p.notes)
-		}
-		p.s.Receive(0, 1, []byte(raw))
-		for range 2 {
-			if out, ok, err := p.s.Next(p.now); ok || err != broken || len(p.s.Notes()) > 0 {
-				t.Errorf("%s: %s, %v, %v", name, out.Raw, ok, err)
-			}
-		}
-		if s.Requests() != 3 || s.Steps() != 2 { // all that there will be
-			t.Errorf("%s: %d requests, %d steps", name, s.Requests(), s.Steps())
-		}
-	}
-}
-
-// A session says what it can before the rest is there.
-func TestGrowingScriptsAnswerEarly(t *testing.T) {
-	s, g := growing(t, calls(1000), Options{Pace: Instant}, func() int { return 1 })
-	p := newPlayer(t, s)
-	for n := range 3 {
-		p.send(g.frames[2*n].Raw)
-		if len(p.out) != n+1 {
-			t.Fatalf("%d answers to %d calls", len(p.out), n+1)
-		}
-	}
-	if g.at > 10 {
-		t.Errorf("%d frames for three calls", g.at)
-	}
-	if s.Empty() || g.at > 10 {
-		t.Error("it is not empty, which is known")
-	}
-	if s, _ := growing(t, nil, Options{}, func() int { return 1 }); !s.Empty() {
-		t.Error("it is empty")
-	}
 }

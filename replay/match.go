@@ -123,7 +123,7 @@ func fateOf(c uint32) fate {
 // 0 for none.
 func (s *Session) skipUsed(t *table, cur *cursor) uint32 {
 	for c := cur.next(t); c != 0; c = t.next[c] {
-		if _, used := s.arrived[c]; !used && s.script.cues[c].kind != cueRefused {
+		if !s.arrived.come(c) && s.script.cues[c].kind != cueRefused {
 			return c
 		}
 		cur.had = c
@@ -138,8 +138,7 @@ func (s *Session) early(c uint32) bool {
 		return false
 	}
 	need := s.script.needed[c]
-	_, come := s.arrived[need]
-	return need != 0 && !come
+	return need != 0 && !s.arrived.come(need)
 }
 
 // A match is what was found for a request.
@@ -149,6 +148,8 @@ type match struct {
 	level Match
 	// chain says that it is another answer to what the server had asked for.
 	chain bool
+	// verbatim says that the request is the recorded one byte for byte, but for its id.
+	verbatim bool
 }
 
 // match finds the recorded request that a live one gets the answer of.
@@ -210,7 +211,7 @@ func (s *Session) subset(m *tap.Message, k *keyed) (uint32, fate) {
 	}
 	cur := s.cursor(byNear, q)
 	for c, n := s.skipUsed(t, cur), 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
-		if _, used := s.arrived[c]; !used && fits(c) {
+		if !s.arrived.come(c) && fits(c) {
 			return c, fateFresh
 		}
 	}
@@ -238,7 +239,7 @@ func inParamsLoosely(name string) (bool, filter) {
 
 // message loads a recorded message.
 func (s *Script) message(p place) (tap.Message, []byte, error) {
-	raw, err := p.load(s.spool, nil)
+	raw, err := p.load(s.spool)
 	if err != nil {
 		return tap.Message{}, nil, err
 	}

@@ -21,7 +21,7 @@ func (s *Session) miss(stream Stream, m *tap.Message, k *keyed, f fate) {
 	name := about(n.Method, n.Subject)
 	if f == fateUsed {
 		c := s.script.index.exact.queues[k.exact].last
-		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.cues[c].message(), s.arrived[c].live
+		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.cues[c].message(), s.usedBy(c)
 		n.Text = fmt.Sprintf("no recorded answer for %s is left: the last was that of frame %d, which %s", name, n.Frame.Seq, usedBy(n.UsedBy))
 		s.note(n)
 		s.refuse(stream, m, code, &n)
@@ -121,7 +121,7 @@ func (s *Session) nearest(n *Note, m *tap.Message, k *keyed) (best uint32) {
 		d.most = min(maxCounted, least+1)
 		before := d.whole(recorded.Params, inParams)
 		d.compare(&before, &live, nil)
-		used := s.arrived[c].live
+		used := s.usedBy(c)
 		if d.count < least || d.count == least && n.UsedBy != 0 && used == 0 {
 			best, least = c, d.count
 			n.Frame = s.script.cues[c].message()

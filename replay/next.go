@@ -199,7 +199,7 @@ func (s *Session) batch(p *play, it *item) (out Output, ok bool, err error) {
 	if !ok {
 		return out, false, nil
 	}
-	frame, err := b.place.load(s.script.spool, nil)
+	frame, err := b.place.load(s.script.spool)
 	if err != nil {
 		return out, false, err
 	}

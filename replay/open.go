@@ -1,33 +1,51 @@
 package replay
 
+import "slices"
+
 // openPlays finds the plays that are not over by the live ids of their requests.
 // A client may use an id again while it is in use, and then means the oldest by
-// it, as it gets that one's answer first.
-type openPlays map[string]samePlays
+// it, as it gets that one's answer first. That is asked by who cancels something,
+// which most clients never do: nothing is kept before one does.
+type openPlays struct{ by map[string]samePlays }
 
 // samePlays are those with one id.
 type samePlays struct{ oldest, newest *play }
 
-func (o openPlays) add(p *play) {
-	q, ok := o[p.key]
+// find returns the play that a client means by an id, nil for none.
+func (o *openPlays) find(s *Session, id []byte) *play {
+	if o.by == nil {
+		o.by = map[string]samePlays{}
+		for _, p := range slices.Backward(s.latest()) {
+			o.add(p)
+		}
+	}
+	return o.by[word(id)].oldest
+}
+
+func (o *openPlays) add(p *play) {
+	if o.by == nil || p.hangs {
+		return
+	}
+	p.key = word(p.id)
+	q, ok := o.by[p.key]
 	if ok {
 		p.older, q.newest.newer = q.newest, p
 	} else {
 		q.oldest = p
 	}
 	q.newest = p
-	o[p.key] = q
+	o.by[p.key] = q
 }
 
-func (o openPlays) remove(p *play) {
-	q := o[p.key]
-	switch {
-	case p.older != nil:
+func (o *openPlays) remove(p *play) {
+	if o.by == nil || p.hangs {
+		return
+	}
+	q := o.by[p.key]
+	if p.older != nil {
 		p.older.newer = p.newer
-	case q.oldest == p:
+	} else {
 		q.oldest = p.newer
-	default:
-		return // of what hangs on a cue, which has no id
 	}
 	if p.newer != nil {
 		p.newer.older = p.older
@@ -36,8 +54,8 @@ func (o openPlays) remove(p *play) {
 	}
 	p.older, p.newer = nil, nil
 	if q.oldest == nil {
-		delete(o, p.key)
+		delete(o.by, p.key)
 	} else {
-		o[p.key] = q
+		o.by[p.key] = q
 	}
 }

@@ -33,6 +33,8 @@ type play struct {
 	live      uint64
 	id, token []byte
 	key       string // of id
+	// short has the id, if it is.
+	short [16]byte
 	// older and newer are its neighbours among those with the same id.
 	older, newer *play
 	stream       Stream
@@ -53,8 +55,10 @@ type play struct {
 	at    int
 	state playState
 	// hangs says that the items are those that hang on the cue, modern that the
-	// request is of the era without a handshake, answered that its answer went out.
-	hangs, modern, answered bool
+	// request is of the era without a handshake, answered that its answer went out,
+	// verbatim that the request was the recorded one but for its id, so that its token
+	// need not be known before somebody asks.
+	hangs, modern, answered, verbatim bool
 }
 
 // enlist adds a play that begins now, with something that was at in the recording.
@@ -176,7 +180,7 @@ func (s *Session) schedule(p *play) {
 func (s *Session) time(p *play, it *item) {
 	base, at, acted := p.base, p.baseAt, p.acted
 	if c := &s.script.cues[it.after]; c.at >= at {
-		if came, ok := s.arrived[it.after]; ok && came.at >= base {
+		if came, ok := s.arrived.of(it.after); ok && came.at >= base {
 			base, at, acted = came.at, c.at, true
 		}
 	}

@@ -30,7 +30,8 @@ type Prepared struct {
 	err   error
 	// key is what a request or a notification of the client's is matched by.
 	key keyed
-	// id is where the id stands in an answer of the server's, if it has one.
+	// id is where the id stands in a request of the client's or an answer of the
+	// server's, if it has one.
 	id    span
 	hasID bool
 }
@@ -46,7 +47,7 @@ func (p *Preparer) Prepare(f *tap.Frame, m *tap.Message) Prepared {
 	case len(f.Raw) > maxSize:
 		x.err = fmt.Errorf("frame %d: %w", f.Seq, ErrTooLarge)
 	default:
-		x.place = place{*p.off, uint32(len(f.Raw))}
+		x.place = place{off: *p.off, size: uint32(len(f.Raw))}
 		n, err := p.spool.Write(f.Raw)
 		if *p.off += uint64(n); err != nil {
 			x.err = fmt.Errorf("keep frame %d: %w", f.Seq, err)
@@ -60,6 +61,9 @@ func (p *Preparer) prepare(lane tap.Lane, raw []byte, m *tap.Message) Prepared {
 	switch {
 	case lane == tap.ToServer && (m.Kind == tap.Request || m.Kind == tap.Notification):
 		x.key = p.keyer.key(m)
+		if m.Kind == tap.Request {
+			x.id, x.hasID = idIn(raw, m)
+		}
 	case lane == tap.ToClient && (m.Kind == tap.Response || m.Kind == tap.ErrorResponse):
 		x.id, x.hasID = idIn(raw, m)
 		x.hasID = x.hasID && classAt(raw, x.id.from) != 'n'

@@ -43,9 +43,10 @@ func firstMember(object []byte, names ...string) []byte {
 func (s *Session) play(stream Stream, m *tap.Message, k *keyed, x match) {
 	c := &s.script.cues[x.cue]
 	p := &play{
-		cue: x.cue, live: s.live, stream: stream, modern: k.modern,
-		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
+		cue: x.cue, live: s.live, stream: stream, modern: k.modern, verbatim: x.verbatim,
+		token: bytes.Clone(k.token),
 	}
+	p.id = append(p.short[:0], m.ID...)
 	if s.chances.faults != nil {
 		p.method, p.name = m.Method, string(decode(k.subject))
 	}
@@ -72,7 +73,7 @@ func (s *Session) remark(m *tap.Message, k *keyed, x match) {
 	for !s.script.cues[x.cue].has(cueAnswered|cueCancelled|cueListens) && s.more() {
 	}
 	c := &s.script.cues[x.cue]
-	n := Note{Method: m.Method, Frame: c.message(), UsedBy: s.arrived[x.cue].live}
+	n := Note{Method: m.Method, Frame: c.message(), UsedBy: s.usedBy(x.cue)}
 	got := " gets the answer of frame " + strconv.FormatUint(c.seq, 10)
 	switch {
 	case x.chain:
@@ -140,11 +141,11 @@ func (s *Session) compareClient(m *tap.Message, c *cue) {
 func (s *Session) notification(m *tap.Message) {
 	switch m.Method {
 	case "notifications/cancelled", "cancel":
-		id := word(firstMember(m.Params, "requestId", "id"))
-		if s.open[id].oldest != nil {
+		id := firstMember(m.Params, "requestId", "id")
+		if s.open.find(s, id) != nil {
 			s.settle() // it may be over
 		}
-		if p := s.open[id].oldest; p != nil {
+		if p := s.open.find(s, id); p != nil {
 			s.cancel(p)
 		}
 		return

@@ -63,7 +63,7 @@ func (s *Session) value(x patch, p *play) []byte {
 		}
 	}
 	if x.kind == patchToken {
-		return p.token
+		return s.tokenOf(p)
 	}
 	return p.id
 }
@@ -72,11 +72,10 @@ func (s *Session) value(x patch, p *play) []byte {
 // was the recorded one's. A request of the server's gets its id here.
 func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 	it := &s.script.items[n]
-	raw, err := it.place.load(s.script.spool, s.buf)
+	raw, err := s.window.load(s.script.spool, it.place)
 	if err != nil {
 		return nil, err
 	}
-	s.buf = raw
 	patches := s.script.patchesOf(it)
 	if len(patches) == 0 {
 		if it.has(itemFinal) && s.streams.hasDuplex {

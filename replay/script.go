@@ -94,7 +94,7 @@ const (
 	cueReferred
 	// cueModern: the request names its own version.
 	cueModern
-	// cuePoll: the request asks how a task stands.
+	// cuePoll: the request asks how a task of its call stands.
 	cuePoll
 	// cueCancelled: the client cancelled the request.
 	cueCancelled
@@ -102,6 +102,9 @@ const (
 	cueListens
 	// cueForeign: it was refused for something that is not in the message.
 	cueForeign
+	// cuePlain: it says nothing that matters beyond what answer it gets, and no other
+	// is answered otherwise for it (see straight).
+	cuePlain
 )
 
 // A cue is something that the client did.

@@ -26,14 +26,12 @@ type Session struct {
 
 	// arrived are the cues that have come, and how. reached is the last cue of the
 	// recording that the client has come to.
-	arrived  map[uint32]arrival
+	arrived  arrivals
 	reached  uint32
 	requests int
 	cursors  map[cursorKey]*cursor
-	// front is where to look for the first request that has not come, same a buffer
-	// for it.
+	// front is where to look for the first request that has not come.
 	front uint32
-	same  []byte
 
 	// plays are those that are not over, in no order. open finds them by the live
 	// id, bound the last play of a cue that other steps refer to.
@@ -83,20 +81,15 @@ type Session struct {
 	ended, leaving, left bool
 	endedAt              uint32
 	notes                []Note
-	buf, wrap            []byte
-}
-
-// An arrival says how a cue came: with which of the client's messages, and when.
-type arrival struct {
-	live uint64
-	at   time.Duration
+	window               window
+	wrap                 []byte
 }
 
 // NewSession begins a session.
 func (s *Script) NewSession() *Session {
 	x := &Session{
 		script: s, keyer: keyer{hasher{seeds: s.seeds}, s.opt.Ignore}, can: canAnything,
-		arrived: map[uint32]arrival{}, cursors: map[cursorKey]*cursor{}, open: openPlays{},
+		cursors:  map[cursorKey]*cursor{},
 		patience: patience{span: firstPatience}, chances: newChances(&s.opt),
 	}
 	s.lock()
@@ -164,9 +157,9 @@ func (s *Session) tick(now time.Duration) { s.now = max(s.now, now-s.stood) }
 
 // begin opens the session when its first stream does.
 func (s *Session) begin() {
-	if _, ok := s.arrived[0]; !ok {
+	if !s.arrived.come(0) {
 		s.cover(0)
-		s.arrived[0] = arrival{at: s.now}
+		s.arrived.add(0, arrival{at: s.now})
 		s.hang(0, s.script.cues[0].at)
 	}
 }
@@ -174,16 +167,22 @@ func (s *Session) begin() {
 // arrive notes that the client has done what it did in the recording, and plays
 // what came after it then. It reports whether that is the first time.
 func (s *Session) arrive(c uint32) bool {
-	if _, ok := s.arrived[c]; ok {
+	if s.arrived.come(c) {
 		return false
 	}
-	s.arrived[c] = arrival{s.live, s.now}
+	s.arrived.add(c, arrival{s.live, s.now})
 	if s.script.cues[c].kind == cueRequest {
 		s.requests++
 	}
 	s.reach(c)
 	s.hang(c, s.script.cues[c].at)
 	return true
+}
+
+// usedBy is with which of the client's messages a cue came, 0 if it has not come.
+func (s *Session) usedBy(c uint32) uint64 {
+	how, _ := s.arrived.of(c)
+	return how.live
 }
 
 // hang plays what hangs on a cue.
@@ -263,5 +262,5 @@ func (s *Session) Recorded() int { return s.script.Requests() }
 // Unasked names the recorded requests that the client has not asked for, at most
 // so many.
 func (s *Session) Unasked(most int) []Note {
-	return s.script.unasked(func(c uint32) bool { _, asked := s.arrived[c]; return asked }, most)
+	return s.script.unasked(s.arrived.come, most)
 }

@@ -35,17 +35,18 @@ func (m *Memory) ReadAt(p []byte, off int64) (int, error) {
 type place struct {
 	off  uint64
 	size uint32
+	// id is where in it the id of a request of the client's begins.
+	id uint32
 }
 
 // part is the place of a part of the message.
-func (p place) part(s span) place { return place{p.off + uint64(s.from), uint32(s.to - s.from)} }
+func (p place) part(s span) place {
+	return place{off: p.off + uint64(s.from), size: uint32(s.to - s.from)}
+}
 
-// load reads a message into buf, which it returns grown if need be.
-func (p place) load(from io.ReaderAt, buf []byte) ([]byte, error) {
-	if cap(buf) < int(p.size) {
-		buf = make([]byte, p.size)
-	}
-	buf = buf[:p.size]
+// load reads a message.
+func (p place) load(from io.ReaderAt) ([]byte, error) {
+	buf := make([]byte, p.size)
 	n, err := from.ReadAt(buf, int64(p.off))
 	if n == len(buf) {
 		err = nil

@@ -31,15 +31,14 @@ func (b *Builder) Refuse(frame uint64, foreign bool) {
 }
 
 // Opens reports whether the script has a request of the kind that a client begins
-// with: an initialize, or for modern one that names its own version.
+// with: an initialize, or for modern one that names its own version. While the script
+// grows, it waits until there is one.
 func (s *Script) Opens(modern bool) bool {
 	s.lock()
 	defer s.unlock()
-	s.await()
-	if modern {
-		return s.eras.modern
+	for !s.eras.opens(modern) && s.grow() {
 	}
-	return s.eras.legacy
+	return s.eras.opens(modern)
 }
 
 // Refused reports whether the next recorded message that is like this one of the
@@ -48,7 +47,7 @@ func (s *Script) Opens(modern bool) bool {
 func (s *Session) Refused(raw []byte) (frame uint64, ok bool) {
 	s.enter()
 	defer s.exit()
-	if s.settle(); s.script.refused == 0 {
+	if s.script.refused == 0 { // nothing is in a script that grows
 		return 0, false
 	}
 	m := tap.Peek(raw)
@@ -64,7 +63,7 @@ func (s *Session) Refused(raw []byte) (frame uint64, ok bool) {
 	cur := s.cursor(byRefused, q)
 	for c := cur.next(t); c != 0; c = t.next[c] {
 		x := &s.script.cues[c]
-		if _, used := s.arrived[c]; used || x.has(cueForeign) {
+		if s.arrived.come(c) || x.has(cueForeign) {
 			cur.had = c
 			continue
 		}
@@ -90,16 +89,15 @@ func (s *Session) Matched() (request tap.Ref, exchange uint64) {
 }
 
 // BeginsAgain reports whether a message is what the recorded session began with and
-// has come as often as it did there: its client begins anew.
+// has come as often as it did there: its client begins anew. It waits for all of the
+// script only if the message has come as often as it has been read.
 func (s *Session) BeginsAgain(raw []byte) bool {
 	s.enter()
 	defer s.exit()
-	s.settle()
-	first := s.script.opening
-	if first == 0 {
-		return false
+	for s.script.opening == 0 && s.more() {
 	}
-	if _, begun := s.arrived[first]; !begun {
+	first := s.script.opening
+	if first == 0 || !s.arrived.come(first) {
 		return false
 	}
 	m := tap.Peek(raw)
@@ -112,5 +110,10 @@ func (s *Session) BeginsAgain(raw []byte) bool {
 		return false
 	}
 	cur := s.cursor(byExact, t.queues[k.exact])
-	return s.skipUsed(t, cur) == 0
+	for s.skipUsed(t, cur) == 0 {
+		if !s.more() {
+			return s.failed == nil
+		}
+	}
+	return false
 }

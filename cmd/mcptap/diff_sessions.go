@@ -128,7 +128,7 @@ func (r *sessionReader) add(f *tap.Frame) error {
 	if m == nil {
 		m = &tap.Message{Kind: tap.Other}
 	}
-	s.AddMessage(f, m, marked)
+	s.Add(f, m, marked)
 	return nil
 }
 

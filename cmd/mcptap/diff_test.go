@@ -89,7 +89,8 @@ func TestSessionsFindTheirCounterparts(t *testing.T) {
 		for i, name := range strings.Fields(clients) {
 			s := diff.NewSession(name+strconv.Itoa(i), nil)
 			raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":%q,"version":"1"}}}`, name)
-			s.Add(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}, false)
+			m := tap.Peek(raw)
+			s.Add(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}, &m, false)
 			s.End()
 			all = append(all, s)
 		}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/mcptap/mcptap/mock/recorded"
@@ -72,6 +75,72 @@ func TestMockOfLongRecording(t *testing.T) {
 	for _, args := range [][]string{nil, {"--verify"}} {
 		if code, out, errs := play(args...); code != exitFailure || out != answer || !strings.Contains(errs, "mcptap: "+err.Error()) {
 			t.Errorf("exit %d: %s%s, want %v", code, out, errs, err)
+		}
+	}
+}
+
+// Over HTTP a long recording whose end is damaged is played up to there as well. Who asks
+// for more is told, and so is whoever started the mock.
+func TestMockListensToLongRecording(t *testing.T) {
+	const calls = 10_000
+	path := record(t, busy(calls))
+	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo"}}`
+	answered := func(r *running) {
+		t.Helper()
+		if res, body := postMock(t, r.line, "", call); res.StatusCode != 200 || !strings.Contains(body, `"number 0"`) {
+			t.Fatalf("%s: %s", res.Status, body)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+	}{{nil, 0}, {[]string{"--verify"}, exitNo}} {
+		r := startMock(t, append([]string{path}, c.args...)...)
+		if code := r.stop(syscall.SIGTERM); code != c.code {
+			t.Errorf("%v: exit code %d\n%s", c.args, code, r.stderr)
+		}
+		r = startMock(t, append([]string{path}, c.args...)...)
+		answered(r)
+		if code := r.stop(syscall.SIGTERM); code != c.code || c.code == exitNo && !strings.Contains(r.stderr.String(), "1 of the 10001 recorded requests") {
+			t.Errorf("%v: exit code %d\n%s", c.args, code, r.stderr)
+		}
+	}
+	damageBehind(t, path, 20_000)
+	_, err := recorded.Load(path, replay.Options{})
+	if err == nil {
+		t.Fatal("it is not damaged")
+	}
+	r := startMock(t, path)
+	// Whether it begins with a handshake is never known, unless a session says so.
+	if res, body := postMock(t, r.line, "", call); res.StatusCode != 500 || !strings.Contains(body, "cannot be read any more") {
+		t.Errorf("%s: %s", res.Status, body)
+	}
+	if code := r.stop(syscall.SIGTERM); code != exitFailure || strings.Count(r.stderr.String(), err.Error()) < 2 {
+		t.Errorf("exit code %d\n%s, want %v", code, r.stderr, err)
+	}
+}
+
+// A run that is ended before anything could be played has no verdict, and fails if one
+// was wanted.
+func TestMockEndedWhileItReads(t *testing.T) {
+	path := record(t, busy(10))
+	for _, c := range []struct {
+		verify, interrupted bool
+		want                error
+	}{{false, false, nil}, {true, false, exitCode(exitNo)}, {false, true, context.Canceled}, {true, true, context.Canceled}} {
+		a, _ := testApp(nil)
+		var errs bytes.Buffer
+		a.stderr = &errs
+		over, end := context.WithCancel(context.Background())
+		end()
+		cmd := newMock(a)
+		cmd.SetContext(context.Background())
+		if c.interrupted {
+			cmd.SetContext(over)
+		}
+		o := mockOptions{report: mockReportOptions{verify: c.verify}}
+		if err := o.play(cmd, over, a, path, replay.Options{}); !errors.Is(err, c.want) || c.verify != strings.Contains(errs.String(), "before the recording had been read") {
+			t.Errorf("%+v: %v\n%s", c, err, &errs)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -55,8 +57,8 @@ func benchFile(b *testing.B) (path string, frames int) {
 
 // BenchmarkMockStart compares the start of a mock with a bare scan of the same file of
 // a million frames, which reads all of them and looks at none: the time until the first
-// call is answered, until the last one can be, and for loading all before anything is
-// said. x-scan is how many times a scan that is.
+// call is answered, until the last one can be, until the first one is answered over
+// HTTP, and for loading all before anything is said. x-scan is how many times a scan that is.
 func BenchmarkMockStart(b *testing.B) {
 	path, frames := benchFile(b)
 	var scan float64
@@ -80,7 +82,7 @@ func BenchmarkMockStart(b *testing.B) {
 	}{{"first", 0}, {"thousandth", 1000}, {"last", benchCalls - 1}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				rec, err := recorded.Begin(path, replay.Options{})
+				rec, err := recorded.Begin(b.Context(), path, replay.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -94,6 +96,22 @@ func BenchmarkMockStart(b *testing.B) {
 			report(b)
 		})
 	}
+	b.Run("listen", func(b *testing.B) {
+		for b.Loop() {
+			rec, err := recorded.Begin(b.Context(), path, replay.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			server := httptest.NewServer(mock.NewServer(rec, mock.ServerOptions{}))
+			answerHTTP(b, server.URL+"/mcp")
+			b.StopTimer()
+			rec.Close()
+			server.Close()
+			runtime.GC()
+			b.StartTimer()
+		}
+		report(b)
+	})
 	b.Run("whole", func(b *testing.B) {
 		heap := uint64(0)
 		for b.Loop() {
@@ -148,5 +166,30 @@ func answer(b *testing.B, rec *mock.Recording, call string) (end func()) {
 	return func() {
 		to.Close()
 		<-over
+	}
+}
+
+// answerHTTP begins a session over HTTP and asks for the first call.
+func answerHTTP(b *testing.B, url string) {
+	id := ""
+	for _, body := range []string{mockOpening, benchCall(0)} {
+		r, err := http.NewRequestWithContext(b.Context(), "POST", url, strings.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if id != "" {
+			r.Header.Set("Mcp-Session-Id", id)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		got, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusOK || id != "" && !strings.Contains(string(got), "Oslo") {
+			b.Fatal(res.Status, string(got), err)
+		}
+		id = res.Header.Get("Mcp-Session-Id")
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -19,9 +20,12 @@ func (a *app) loadMock(arg string, opt replay.Options) (*mock.Recording, error) 
 	return a.openMock(arg, opt, recorded.Load)
 }
 
-// beginMock is loadMock that returns before all of a long recording has been read.
-func (a *app) beginMock(arg string, opt replay.Options) (*mock.Recording, error) {
-	return a.openMock(arg, opt, recorded.Begin)
+// beginMock is loadMock that returns before all of a long recording has been read, and
+// reads until the context ends.
+func (a *app) beginMock(ctx context.Context, arg string, opt replay.Options) (*mock.Recording, error) {
+	return a.openMock(arg, opt, func(path string, opt replay.Options) (*mock.Recording, error) {
+		return recorded.Begin(ctx, path, opt)
+	})
 }
 
 func (a *app) openMock(arg string, opt replay.Options, open func(string, replay.Options) (*mock.Recording, error)) (*mock.Recording, error) {

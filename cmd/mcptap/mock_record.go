@@ -54,7 +54,7 @@ type mockRecordOptions struct{ mode, to string }
 
 func (o *mockRecordOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.mode, "record", recordNone, "with -- CMD or --to, `what` to record of it: none, once, new or all")
-	cmd.Flags().StringVar(&o.to, "to", "", "a server's `URL` instead of -- CMD: Streamable HTTP, HTTP+SSE if it ends in /sse, or ws://")
+	cmd.Flags().StringVar(&o.to, "to", "", "a server's `URL` instead of -- CMD: Streamable HTTP, HTTP+SSE if it ends in /sse, or a WebSocket (ws://)")
 	_ = cmd.RegisterFlagCompletionFunc("record", cobra.FixedCompletions([]string{recordNone, recordOnce, recordNew, recordAll}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -69,6 +69,9 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 	}
 	mode, err := cmd.Flags().GetString("record")
 	to, also := cmd.Flags().GetString("to")
+	if err == nil && also == nil && to != "" && len(args) == len(rec) {
+		_, err = serverURL(to)
+	}
 	switch command := args[len(rec):]; {
 	case err != nil || also != nil:
 		return errors.Join(err, also)
@@ -76,8 +79,6 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("--record: unknown mode %s (want none, once, new or all)", quote(mode))
 	case to != "" && len(command) > 0:
 		return errors.New("--to and a command are two servers: name one")
-	case to != "" && !validServerURL(to):
-		return withHint(fmt.Errorf("--to: %s is no URL of a server", quote(to)), "http://, https://, ws:// or wss://")
 	case mode != recordNone && len(command) == 0 && to == "":
 		return withHint(fmt.Errorf("--record %s needs the command of a server", mode), "`mcptap mock session.mcptap --record "+mode+" -- npx -y @modelcontextprotocol/server-everything`")
 	case !cmd.Flags().Changed("record") && (len(command) > 0 || to != ""):
@@ -149,15 +150,22 @@ func (a *app) recordTarget(arg string) (string, error) {
 	return "", withHint(fmt.Errorf("%s is no recording, nor the name of a file for one", quote(arg)), "a file's name ends in .mcptap, .ndjson or .txtar")
 }
 
-// validServerURL reports whether --to can be reached.
-func validServerURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && u.Host != "" && slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme)
+// serverURL reads the URL of a live server, of --to. A password in it is not repeated.
+func serverURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	var wrong *url.Error
+	if errors.As(err, &wrong) {
+		return nil, fmt.Errorf("--to: the server's URL cannot be read: %w", wrong.Err)
+	}
+	if u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
+		return nil, withHint(fmt.Errorf("--to: %s is no URL of a server", quote(u.Redacted())), "it begins with http://, https://, ws:// or wss://")
+	}
+	return u, nil
 }
 
 // dialLive reaches a server at a URL.
 func dialLive(to string, refused func(id []byte, why string)) (io.ReadWriteCloser, error) {
-	u, err := url.Parse(to)
+	u, err := serverURL(to)
 	if err != nil {
 		return nil, err
 	}

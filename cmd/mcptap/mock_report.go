@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 )
 
@@ -24,6 +26,18 @@ func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.strict, "strict", false, "fail when the client does anything else than in the recording")
 	f.BoolVar(&o.verify, "verify", false, "fail when the client has not asked for all that is recorded, too")
 	_ = cmd.RegisterFlagCompletionFunc("report-format", cobra.FixedCompletions(mockReportFormats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// whole reports whether something is to be said of all that was recorded.
+func (o *mockReportOptions) whole() bool { return o.verify || o.file != "" }
+
+// unread is the verdict of a run that was ended before anything could be played.
+func (o *mockReportOptions) unread(a *app) error {
+	if !o.whole() {
+		return nil
+	}
+	a.say("mock: it was ended before the recording had been read")
+	return exitCode(exitNo)
 }
 
 const (
@@ -100,6 +114,23 @@ func (r *mockReport) say(text string) {
 	if r.said == maxMockWords {
 		r.a.say("mock: the rest is not said here")
 	}
+}
+
+// watch says so when the rest of a recording that is being played cannot be read. It
+// returns what is closed when that is known.
+func (r *mockReport) watch(rec *mock.Recording) <-chan struct{} {
+	known := make(chan struct{})
+	go func() {
+		defer close(known)
+		err := rec.Wait()
+		if err == nil || errors.Is(err, context.Canceled) {
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.say("the recording is played up to where it cannot be read: " + err.Error())
+	}()
+	return known
 }
 
 // over counts what a session that is over was asked for.

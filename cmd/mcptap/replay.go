@@ -37,8 +37,8 @@ ten times faster than recorded.
 no counterpart there.
 
 The report, its formats and the exit code are those of ` + "`mcptap diff`" + `: 1 if there is a
-difference of behaviour or worse, or of what --fail-on says, or if the server was gone
-before all was said; 0 if not. --update then puts the new recording in the place of
+difference of behaviour or worse, or of what --fail-on says, or if something could not
+be played; 0 if not. --update then puts the new recording in the place of
 the old one, after asking.`
 
 const replayExample = `  mcptap replay @last -- npx -y @modelcontextprotocol/server-everything
@@ -112,7 +112,7 @@ var replayTransports = []string{"auto", "streamable", "sse", "websocket"}
 
 func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "the `URL` of the server")
+	f.StringVar(&o.to, "to", "", "the `URL` of the server: http://, https://, ws:// or wss://")
 	f.StringVar(&o.transport, "transport", "auto", "what the server at the URL speaks, a `name`: auto, streamable, sse or websocket")
 	f.StringVar(&o.revision, "revision", "", "speak another `revision` of the protocol, such as 2026-07-28")
 	f.StringVar(&o.pace, "pace", "brisk", "how much time passes between requests, a `pace`: brisk, instant, recorded, or a speed such as 10x")
@@ -240,8 +240,9 @@ func (r *replayer) report(set *diffreport.Set) error {
 	return nil
 }
 
-// cut reports whether the server was gone before all was said. What it would have
-// answered to the rest nobody knows, so it is no success, whatever was compared.
+// cut reports whether the server was gone before all was said, or opened no session.
+// What it would have answered to the rest nobody knows, so it is no success, whatever
+// was compared.
 func (r *replayer) cut() bool {
 	return slices.ContainsFunc(r.notes, func(n client.Note) bool {
 		return n.Kind == client.NoteDied || n.Kind == client.NoteUnsent

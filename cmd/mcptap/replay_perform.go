@@ -70,6 +70,11 @@ func (r *replayer) perform(command []string) error {
 	var upstream *url.URL
 	h := r.header(command)
 	if r.o.to != "" {
+		u, err := serverURL(r.o.to)
+		if err != nil {
+			return err
+		}
+		r.o.to = u.Scheme + r.o.to[len(u.Scheme):] // in lower case
 		if upstream, err = parseUpstream(r.httpURL()); err != nil {
 			return fmt.Errorf("--to: %w", err)
 		}

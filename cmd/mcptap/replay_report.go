@@ -95,12 +95,13 @@ func replayStyle(k client.NoteKind) style {
 	return dim
 }
 
-// lostRequests are the requests that the live server did not answer, or was not there
-// any more to be asked, with what is known of why. What ended it is said once: of the
-// requests that waited then, else of the first that was not sent.
+// lostRequests are the requests that the live server did not answer, or was not asked,
+// with what is known of why. What ended the session is said once: of the requests that
+// waited then, else of the first that was not sent. Where nothing ended it, it had not
+// been opened.
 func lostRequests(notes []client.Note) map[tap.Ref]string {
 	lost := map[tap.Ref]string{}
-	died := ""
+	died := "the session was not opened"
 	for _, n := range notes {
 		switch n.Kind {
 		case client.NoteTimeout:

@@ -13,11 +13,11 @@ import (
 
 // update puts the new recording in the place of the old one, if the person wants
 // it. A file of text is written anew in its format; a recording keeps its id and its
-// label. What a server said that was gone before the end takes nobody's place: it
-// would leave hardly anything of a recording that cannot be made again.
+// label. What a server said to a part of it takes nobody's place: it would leave hardly
+// anything of a recording that cannot be made again.
 func (r *replayer) update() error {
 	if r.cut() || r.unanswered() {
-		r.a.say("nothing was replaced, since the server was gone before the end or answered nothing")
+		r.a.say("nothing was replaced, since not all was played, or nothing was answered")
 		return exitCode(exitNo)
 	}
 	if !r.o.yes {

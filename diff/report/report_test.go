@@ -46,7 +46,8 @@ func read(t *testing.T, name string, frames []tap.Frame) *diff.Session {
 	s := diff.NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })
 	for i := range frames {
 		at[frames[i].Seq] = i
-		s.Add(&frames[i], false)
+		m := tap.PeekFrame(&frames[i])
+		s.Add(&frames[i], &m, false)
 	}
 	s.End()
 	return s

@@ -58,11 +58,6 @@ type sums struct{ value, spelled uint64 }
 // [ErrLarge].
 func Parse(raw []byte) (*Doc, error) { return parse(raw, MaxDepth+1, MaxNodes) }
 
-// Outline reads a JSON text and keeps apart only the values down to a depth: 0
-// for the value itself, 1 for its members too. Those below count in the hashes
-// of what they stand in.
-func Outline(raw []byte, depth int) (*Doc, error) { return parse(raw, depth, MaxNodes) }
-
 // A Reader reads one text after the other and uses its memory again. The zero
 // Reader is ready.
 type Reader struct {
@@ -70,7 +65,9 @@ type Reader struct {
 	doc Doc
 }
 
-// Outline is [Outline]. What it returns is valid until the next call.
+// Outline reads a JSON text as [Parse] does, but keeps apart only the values down
+// to a depth: 0 for the value itself, 1 for its members too. Those below count in
+// the hashes of what they stand in. What it returns is valid until the next call.
 func (r *Reader) Outline(raw []byte, depth int) (*Doc, error) {
 	r.p = parser{nodes: r.p.nodes[:0], names: r.p.names[:0], buf: r.p.buf[:0]}
 	if cap(r.p.nodes) > maxReused || cap(r.p.names) > maxReused || cap(r.p.buf) > maxReused {

@@ -136,8 +136,9 @@ func TestValues(t *testing.T) {
 func TestOutlineKeepsTheHashes(t *testing.T) {
 	text := `{"a":{"b":[1,{"c":2,"c":3}]},"d":[1.0,[],{}],"e":"x"}`
 	whole := root(t, text)
+	var again Reader
 	for depth := range 5 {
-		d, err := Outline([]byte(text), depth)
+		d, err := again.Outline([]byte(text), depth)
 		if err != nil {
 			t.Fatal(err)
 		}

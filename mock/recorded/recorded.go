@@ -6,6 +6,7 @@ package recorded
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,24 +30,44 @@ var ErrNoText = errors.New("neither NDJSON nor a transcript")
 // text that `mcptap export` writes, told apart by what is in it. The error names
 // the file.
 func Load(path string, opt replay.Options) (*mock.Recording, error) {
-	return load(path, opt, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
-		return mock.Load(frames, opt)
-	})
+	whole := func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) { return mock.Load(frames, opt) }
+	return load(path, whole, whole)
 }
 
 // Begin is Load that returns before all of a long recording has been read; see
-// [mock.Begin]. A text is read in full.
-func Begin(path string, opt replay.Options) (*mock.Recording, error) {
-	return load(path, opt, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
-		return mock.Begin(path, frames, opt)
+// [mock.Begin]. A text is read in full. When the context ends, so does the reading,
+// with the context's error.
+func Begin(ctx context.Context, path string, opt replay.Options) (*mock.Recording, error) {
+	return load(path, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
+		return mock.Begin(path, until(ctx, frames), opt)
+	}, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
+		return mock.Load(until(ctx, frames), opt)
 	})
 }
 
-func load(path string, opt replay.Options, stored func(iter.Seq2[tap.Frame, error]) (*mock.Recording, error)) (*mock.Recording, error) {
+// until are the frames until the context ends, which is looked at now and then.
+func until(ctx context.Context, frames iter.Seq2[tap.Frame, error]) iter.Seq2[tap.Frame, error] {
+	return func(yield func(tap.Frame, error) bool) {
+		n := 0
+		for f, err := range frames {
+			if n++; n%64 == 1 && err == nil && ctx.Err() != nil {
+				f, err = tap.Frame{}, ctx.Err()
+			}
+			if !yield(f, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// A player makes something to play of frames.
+type player func(iter.Seq2[tap.Frame, error]) (*mock.Recording, error)
+
+func load(path string, stored, written player) (*mock.Recording, error) {
 	var rec *mock.Recording
 	var err error
 	if IsText(path) {
-		rec, err = loadText(path, opt)
+		rec, err = loadText(path, written)
 	} else {
 		rec, err = loadStored(path, stored)
 	}
@@ -56,7 +77,7 @@ func load(path string, opt replay.Options, stored func(iter.Seq2[tap.Frame, erro
 	return rec, err
 }
 
-func loadStored(path string, stored func(iter.Seq2[tap.Frame, error]) (*mock.Recording, error)) (*mock.Recording, error) {
+func loadStored(path string, stored player) (*mock.Recording, error) {
 	rec, err := store.Open(path)
 	if err != nil {
 		return nil, err
@@ -65,7 +86,7 @@ func loadStored(path string, stored func(iter.Seq2[tap.Frame, error]) (*mock.Rec
 	return stored(rec.Frames(0))
 }
 
-func loadText(path string, opt replay.Options) (*mock.Recording, error) {
+func loadText(path string, written player) (*mock.Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -75,7 +96,7 @@ func loadText(path string, opt replay.Options) (*mock.Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mock.Load(frames(next), opt)
+	return written(frames(next))
 }
 
 // text finds out which of the two forms it is, and returns what reads the frames,

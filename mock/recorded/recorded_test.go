@@ -1,12 +1,15 @@
 package recorded
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
 )
 
 // Whatever a file is, it is told apart by what is in it, and an error names it.
@@ -56,5 +59,36 @@ func TestLoad(t *testing.T) {
 	}
 	if IsText(t.TempDir()) {
 		t.Error("a directory is no text")
+	}
+}
+
+// When the context ends, so does the reading.
+func TestBeginEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	if err := os.WriteFile(path, []byte("-- to_server --\n{\"id\":1,\"method\":\"a\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	if rec, err := Begin(ctx, path, replay.Options{}); err != nil || rec.Requests() != 1 {
+		t.Error(err)
+	}
+	n := 0
+	for f, err := range until(ctx, func(yield func(tap.Frame, error) bool) {
+		for yield(tap.Frame{Seq: 1}, nil) {
+		}
+	}) {
+		if n++; n == 1000 {
+			end()
+		}
+		if n > 2000 {
+			t.Fatal("it does not end")
+		}
+		if err != nil && (n <= 1000 || f.Seq != 0 || err != context.Canceled) {
+			t.Error(n, f, err)
+		}
+	}
+	if rec, err := Begin(ctx, path, replay.Options{}); rec != nil || !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -172,7 +172,7 @@ func compared(t *testing.T, a, b []tap.Frame) *diff.Report {
 			if m == nil {
 				m = &tap.Message{Kind: tap.Other}
 			}
-			s.AddMessage(&f, m, false)
+			s.Add(&f, m, false)
 		}
 		s.End()
 		return s

@@ -1,0 +1,162 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A number in a definition that is only written in another way is told of as that.
+func TestRespelledDefinition(t *testing.T) {
+	r, _ := compareScript(t, `
+		rev 2025-11-25
+		> tools/list
+		a< {"tools":[{"name":"f","inputSchema":{"type":"object","properties":{"n":{"type":"number","minimum":1}}}},{"name":"g"}]}
+		b< {"tools":[{"name":"f","inputSchema":{"type":"object","properties":{"n":{"type":"number","minimum":1.0}}}},{"name":"g"}]}`, Options{})
+	if len(r.Differences) != 1 || r.Differences[0].Kind != Respelled || !strings.Contains(r.Differences[0].Path, "minimum") {
+		t.Errorf("told\n%s", told(r))
+	}
+}
+
+// Of notes that are one more on a side, one is left, and it is the last.
+func TestNotesThatAreMoreOnOneSide(t *testing.T) {
+	say := func(texts ...string) (all []note) {
+		for _, s := range texts {
+			all = append(all, note{method: "notifications/message", payload: payload{value: tree.HashString(s)}})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		a, b         string
+		restA, restB []int
+	}{
+		{"x", "x y x", nil, []int{1, 2}},
+		{"x y x", "x", []int{1, 2}, nil},
+		{"x", "x x x", nil, []int{1, 2}},
+		{"x y", "y x", nil, nil},
+		{"", "x", nil, []int{0}},
+	} {
+		as, bs := say(strings.Fields(c.a)...), say(strings.Fields(c.b)...)
+		restA, restB := cancelNotes(as, bs)
+		same := len(restA) == len(c.restA) && len(restB) == len(c.restB)
+		for i := 0; same && i < len(restA); i++ {
+			same = restA[i] == &as[c.restA[i]]
+		}
+		for i := 0; same && i < len(restB); i++ {
+			same = restB[i] == &bs[c.restB[i]]
+		}
+		if !same {
+			t.Errorf("%s | %s: %d and %d are left", c.a, c.b, len(restA), len(restB))
+		}
+	}
+}
+
+// A stream that is resumed and one that is opened are two things.
+func TestStreamsThatAreResumed(t *testing.T) {
+	side := func(resumes bool, status int) []tap.Frame {
+		frames := exchanged(t, "2025-11-25")
+		c := &carrier{frames: frames, last: 9}
+		e := tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp", Header: [][2]string{{"Accept", "text/event-stream"}}}
+		if resumes {
+			e.Header = append(e.Header, [2]string{"last-event-id", "7"})
+		}
+		c.event(9, e)
+		c.event(9, tap.Event{Name: tap.EventResponse, Status: status})
+		c.event(9, tap.Event{Name: tap.EventEnd, By: "server"})
+		return c.frames
+	}
+	for resumes, want := range map[bool]string{true: "the GET that resumes a stream", false: "the GET of a stream"} {
+		r := compare(t, side(resumes, 200), side(resumes, 404), Options{})
+		if len(r.Differences) != 1 || !strings.Contains(r.Differences[0].What, want) {
+			t.Errorf("resumes %v: told\n%s", resumes, told(r))
+		}
+	}
+}
+
+// That a server says that a subscription is over is chance where nothing is asked after
+// it, and else a difference; the numbers of the other session's frames do not matter.
+func TestSubscriptionThatTheServerEnds(t *testing.T) {
+	const listen = `
+		rev 2026-07-28
+		> subscriptions/listen {"notifications":{"toolsListChanged":true}}
+		<~ notifications/subscriptions/acknowledged {"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":$id}}
+		`
+	opening, _ := parseTruth(listen)
+	for more, same := range map[string]bool{"": true, "\n> tools/list\n< {\"tools\":[]}": false} {
+		lines, _ := parseTruth(listen + more)
+		all := play(t, 'b', lines)
+		at := len(play(t, 'b', opening))
+		raw := `{"jsonrpc":"2.0","id":` + string(tap.Peek(all[at-2].Raw).ID) + `,"result":{"resultType":"complete"}}`
+		ended := slices.Insert(slices.Clone(all), at, tap.Frame{Lane: tap.ToClient, Raw: []byte(raw), Size: int64(len(raw))})
+		for i := range ended {
+			ended[i].Seq = uint64(1000 + i)
+		}
+		web := (&carrier{header: [][2]string{{"Mcp-Method", "x"}}}).carry(play(t, 'a', lines))
+		r := compare(t, web, ended, Options{})
+		if got := !strings.Contains(told(r), "result it is answered"); got != same {
+			t.Errorf("then %q: no difference %v, want %v:\n%s", more, got, same, told(r))
+		}
+	}
+}
+
+// What a schema says that no number is a multiple of is compared, not divided by.
+func TestMultiples(t *testing.T) {
+	for _, c := range []struct {
+		a, b  string
+		class Class
+	}{
+		{"2", "4", Breaking}, {"4", "2", Behaviour}, {"2", "3", Behaviour}, {"0", "5", Behaviour}, {"5", "0", Behaviour}, {"-2", "4", Behaviour},
+		{"2", "-4", Behaviour}, {"0.5", "1", Behaviour}, {"1", "99999999999999999999", Behaviour},
+	} {
+		schema := func(n string) string {
+			return `{"tools":[{"name":"f","inputSchema":{"type":"object","properties":{"n":{"type":"number","multipleOf":` + n + `}}}}]}`
+		}
+		r, _ := compareScript(t, "\nrev 2025-11-25\n> tools/list\na< "+schema(c.a)+"\nb< "+schema(c.b), Options{})
+		if worst, any := r.Worst(); !any || worst != c.class {
+			t.Errorf("%s and %s: %v, %v\n%s", c.a, c.b, worst, any, told(r))
+		}
+	}
+}
+
+// What a client repeats of itself in each message counts where one side says it in
+// another way than at first, whichever side that is.
+func TestWhatAClientRepeatsOfItself(t *testing.T) {
+	const meta = `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"c","version":"%"}}`
+	for name, c := range map[string]struct {
+		a, b string
+		told bool
+	}{
+		"as at first on both sides": {"1", "1", false}, "otherwise in the first": {"2", "1", true}, "otherwise in the second": {"1", "2", true},
+	} {
+		text := "\nrev 2026-07-28\n> tools/list {" + strings.ReplaceAll(meta, "%", "1") + "}\n< {\"tools\":[]}\n"
+		for _, side := range [][2]string{{"a", c.a}, {"b", c.b}} {
+			text += side[0] + `> tools/call {"name":"f",` + strings.ReplaceAll(meta, "%", side[1]) + "}\n" + side[0] + "< {\"content\":[]}\n"
+		}
+		r, _ := compareScript(t, text, Options{})
+		if got := strings.Contains(told(r), "clientInfo"); got != c.told {
+			t.Errorf("%s: told %v\n%s", name, got, told(r))
+		}
+	}
+}
+
+// A choice among definitions is looked up on the side that leaves it.
+func TestChoicesAmongDefinitions(t *testing.T) {
+	const plain = `{"tools":[{"name":"f","inputSchema":{"type":"object","properties":{"x":{"type":"string","maxLength":5}},` +
+		`"$defs":{"s":{"type":"number"},"l":{"type":"boolean"}}}}]}`
+	choice := func(defs string) string {
+		return `{"tools":[{"name":"f","inputSchema":{"type":"object","properties":{"x":{"anyOf":[{"$ref":"#/$defs/s"},{"$ref":"#/$defs/l"}]}},"$defs":` + defs + `}}]}`
+	}
+	const wider = `{"s":{"type":"string","maxLength":5},"l":{"type":"string","maxLength":9}}`
+	for _, c := range []struct {
+		a, b  string
+		class Class
+	}{{plain, choice(wider), Behaviour}, {choice(wider), plain, Breaking}} {
+		r, _ := compareScript(t, "\nrev 2025-11-25\n> tools/list\na< "+c.a+"\nb< "+c.b, Options{})
+		if worst, any := r.Worst(); !any || worst != c.class {
+			t.Errorf("%v, %v, want %v\n%s", worst, any, c.class, told(r))
+		}
+	}
+}
