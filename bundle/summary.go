@@ -57,9 +57,6 @@ type About struct {
 	Replaced uint64
 	// Bundle is the file name of the bundle, "" for a summary that comes alone.
 	Bundle string
-	// Took and Size write durations and sizes as all of the program does.
-	Took func(time.Duration) string
-	Size func(int64) string
 }
 
 // A failure is a call that failed.

@@ -50,7 +50,6 @@ func (s *frames) add(lane tap.Lane, raw string) {
 
 func summary(t *testing.T, src Source, about About) string {
 	t.Helper()
-	about.Took, about.Size = time.Duration.String, func(n int64) string { return fmt.Sprint(n, " B") }
 	var out bytes.Buffer
 	if err := WriteSummary(context.Background(), &out, src, about); err != nil {
 		t.Fatal(err)

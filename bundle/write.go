@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // write writes the summary.
@@ -15,14 +16,14 @@ func (x *facts) write(w io.Writer, about *About) error {
 	m := &markdown{w: w}
 	m.printf("## What a client and a server said over MCP\n\n")
 	x.writeHead(m, about)
-	if err := x.writeFailed(m, about); err != nil {
+	if err := x.writeFailed(m); err != nil {
 		return err
 	}
 	x.writeWaiting(m, about)
-	if err := x.writeOdd(m, about); err != nil {
+	if err := x.writeOdd(m); err != nil {
 		return err
 	}
-	x.writeTimes(m, about)
+	x.writeTimes(m)
 	x.writeStderr(m)
 	writeCommands(m, about)
 	return m.err
@@ -50,7 +51,7 @@ func (x *facts) writeHead(m *markdown, about *About) {
 		cancelled, open = cancelled+s.Cancelled(), open+s.Unanswered()
 	}
 	item("Calls", fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without an answer; %d frames in %s",
-		calls, failed, cancelled, open, x.frames, about.Took(about.Duration)))
+		calls, failed, cancelled, open, x.frames, view.Took(about.Duration)))
 	for i, g := range about.Gaps {
 		if i == maxOdd {
 			item("Missing", "more than that")
@@ -142,7 +143,7 @@ func (x *facts) ending(about *About) string {
 	return strings.Join(words, "; ")
 }
 
-func (x *facts) writeFailed(m *markdown, about *About) error {
+func (x *facts) writeFailed(m *markdown) error {
 	if x.failures == 0 {
 		return nil
 	}
@@ -155,12 +156,12 @@ func (x *facts) writeFailed(m *markdown, about *About) error {
 		}
 		f := &x.failed[i]
 		m.printf("**%s**: %s\n\nAsked by the %s after %s, in frame %d; failed after %s.\n\n",
-			or(f.title, "a request"), or(f.fault, "it failed"), asker(f.lane), about.Took(f.at), f.request.Seq, about.Took(f.took))
-		if err := x.quote(m, about, "Request", f.request.Seq, m.room/blocks); err != nil {
+			or(f.title, "a request"), or(f.fault, "it failed"), asker(f.lane), view.Took(f.at), f.request.Seq, view.Took(f.took))
+		if err := x.quote(m, "Request", f.request.Seq, m.room/blocks); err != nil {
 			return err
 		}
 		if f.answer.Seq != 0 {
-			if err := x.quote(m, about, "Answer", f.answer.Seq, m.room/(blocks-1)); err != nil {
+			if err := x.quote(m, "Answer", f.answer.Seq, m.room/(blocks-1)); err != nil {
 				return err
 			}
 		}
@@ -169,7 +170,7 @@ func (x *facts) writeFailed(m *markdown, about *About) error {
 }
 
 // quote writes what a frame holds, or as much of it as there is room.
-func (x *facts) quote(m *markdown, about *About, title string, seq uint64, room int) error {
+func (x *facts) quote(m *markdown, title string, seq uint64, room int) error {
 	f, err := x.src.Frame(seq)
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func (x *facts) quote(m *markdown, about *About, title string, seq uint64, room 
 		raw = tap.Payload(&f)
 		size = int64(len(raw))
 	}
-	m.printf("%s, frame %d, %s:\n\n", title, seq, about.Size(f.Size))
+	m.printf("%s, frame %d, %s:\n\n", title, seq, view.Size(f.Size))
 	m.block(recorded(raw, size, min(room, maxBlock)))
 	return nil
 }
@@ -196,7 +197,7 @@ func (x *facts) writeWaiting(m *markdown, about *About) {
 			m.printf("- and %d more\n", len(waiting)-i)
 			break
 		}
-		how := "waited " + about.Took(max(about.Duration-q.At, 0))
+		how := "waited " + view.Took(max(about.Duration-q.At, 0))
 		switch {
 		case q.Cancelled:
 			how = "cancelled"
@@ -204,12 +205,12 @@ func (x *facts) writeWaiting(m *markdown, about *About) {
 			how = "the stream for the answer ended"
 		}
 		m.printf("- %s, asked by the %s after %s, in frame %d: %s\n",
-			or(span(join(" ", q.Method, q.Subject)), "a request"), asker(q.Lane), about.Took(q.At), q.Ref.Seq, how)
+			or(span(join(" ", q.Method, q.Subject)), "a request"), asker(q.Lane), view.Took(q.At), q.Ref.Seq, how)
 	}
 	m.printf("\n")
 }
 
-func (x *facts) writeOdd(m *markdown, about *About) error {
+func (x *facts) writeOdd(m *markdown) error {
 	if x.odds == 0 {
 		return nil
 	}
@@ -220,7 +221,7 @@ func (x *facts) writeOdd(m *markdown, about *About) error {
 		if err != nil {
 			return err
 		}
-		if err := x.quote(m, about, "From the "+asker(f.Lane), seq, m.room/(len(x.odd)-i)); err != nil {
+		if err := x.quote(m, "From the "+asker(f.Lane), seq, m.room/(len(x.odd)-i)); err != nil {
 			return err
 		}
 	}
@@ -230,7 +231,7 @@ func (x *facts) writeOdd(m *markdown, about *About) error {
 	return nil
 }
 
-func (x *facts) writeTimes(m *markdown, about *About) {
+func (x *facts) writeTimes(m *markdown) {
 	slowest := x.stats.Slowest()
 	if len(slowest) == 0 {
 		return
@@ -238,7 +239,7 @@ func (x *facts) writeTimes(m *markdown, about *About) {
 	m.printf("### The slowest calls\n\n")
 	for i := range slowest {
 		c := &slowest[i]
-		m.printf("- %s: %s, asked by the %s in frame %d, %s\n", about.Took(c.Took), or(span(join(" ", c.Method, c.Subject)), "a request"),
+		m.printf("- %s: %s, asked by the %s in frame %d, %s\n", view.Took(c.Took), or(span(join(" ", c.Method, c.Subject)), "a request"),
 			asker(c.Lane), c.Ref.Seq, strings.ReplaceAll(c.Status.String(), "_", " "))
 	}
 	m.printf("\n")

@@ -170,14 +170,6 @@ func (r *Recording) WriteRaw(w io.Writer, f tap.Frame) error {
 	return err
 }
 
-// OpenRaw returns a reader of all bytes of a frame that this recording
-// returned. It needs not be closed if it is read to the end.
-func (r *Recording) OpenRaw(f tap.Frame) io.ReadCloser {
-	pr, pw := io.Pipe()
-	go func() { pw.CloseWithError(r.WriteRaw(pw, f)) }()
-	return pr
-}
-
 // assemble returns the frame of a record: with its parts, if it has any.
 func (r *Recording) assemble(rec *record) (tap.Frame, error) {
 	f := rec.Frame

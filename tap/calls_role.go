@@ -71,16 +71,6 @@ func (r Role) String() string {
 	return fmt.Sprintf("role(%d)", uint8(r))
 }
 
-// ParseRole is the inverse of [Role.String].
-func ParseRole(s string) (Role, error) {
-	for r, name := range roleNames {
-		if name == s {
-			return Role(r), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown role %q (want %s)", s, choice(roleNames[:]))
-}
-
 // A CallStatus says how a call stands. Those from [CallDone] on are settled:
 // they change only if something comes after the end.
 type CallStatus uint8
@@ -124,22 +114,6 @@ func (s CallStatus) String() string {
 
 // Settled reports whether the call has come to its end.
 func (s CallStatus) Settled() bool { return s >= CallDone }
-
-// ParseCallStatus is the inverse of [CallStatus.String].
-func ParseCallStatus(s string) (CallStatus, error) {
-	for i, name := range callStatusNames {
-		if name == s {
-			return CallStatus(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown status %q (want %s)", s, choice(callStatusNames[:]))
-}
-
-// choice lists names for an error text.
-func choice(names []string) string {
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
 
 // Notes is a set of what is odd about a call.
 type Notes uint16

@@ -1,7 +1,5 @@
 package tap
 
-import "strings"
-
 // A Revision names a version of the protocol as it stands on the wire, such as
 // "2025-06-18", or one of the two vocabularies beside the revisions.
 type Revision string
@@ -80,15 +78,4 @@ func (s RevisionSet) Has(r Revision) bool {
 		}
 	}
 	return false
-}
-
-// String lists the set, oldest first, with commas between.
-func (s RevisionSet) String() string {
-	var names []string
-	for i, r := range Revisions {
-		if s>>i&1 == 1 {
-			names = append(names, string(r))
-		}
-	}
-	return strings.Join(names, ",")
 }

@@ -201,21 +201,19 @@ func TestTrackerIgnoresOtherTraffic(t *testing.T) {
 }
 
 func TestCallNames(t *testing.T) {
+	seen := map[string]bool{"": true}
 	for r := range Roles {
-		if back, err := ParseRole(r.String()); err != nil || back != r {
-			t.Errorf("%v: %v, %v", r, back, err)
+		if seen[r.String()] {
+			t.Errorf("role %d has no name of its own: %q", r, r)
 		}
+		seen[r.String()] = true
 	}
+	seen = map[string]bool{"": true}
 	for s := range callStatuses {
-		if back, err := ParseCallStatus(s.String()); err != nil || back != s {
-			t.Errorf("%v: %v, %v", s, back, err)
+		if seen[s.String()] {
+			t.Errorf("status %d has no name of its own: %q", s, s)
 		}
-	}
-	if _, err := ParseRole("Request"); err == nil || !strings.HasSuffix(err.Error(), "unread or replay)") {
-		t.Error(err)
-	}
-	if _, err := ParseCallStatus("ended"); err == nil {
-		t.Error("no error")
+		seen[s.String()] = true
 	}
 	if s := (NoteClash | NoteLetGo).String(); s != "clash,let_go" {
 		t.Error(s)

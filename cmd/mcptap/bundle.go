@@ -63,8 +63,7 @@ func newBundle(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write to this `file`, whose name ends in "+bundleExt+", or in "+summaryExt+" for the summary alone")
-	f.StringArrayVar(&o.rules, "rule", nil, "another `rule` of what is a secret, such as key:customer, see mcptap redact")
-	f.BoolVar(&o.emails, "emails", false, "e-mail addresses are secrets too")
+	o.add(f)
 	f.BoolVar(&o.keep, "keep-secrets", false, "leave all as it was recorded")
 	addJSON(cmd, &o.json)
 	return cmd
@@ -166,7 +165,7 @@ func (o *bundleOptions) write(ctx context.Context, a *app, copied string, was st
 	}
 	about := bundle.About{
 		Header: info.Header, Status: was.Status.String(), Duration: info.Duration, Gaps: info.Gaps,
-		Program: "mcptap " + programVersion(), Secrets: o.keep, Took: formatDuration, Size: formatSize,
+		Program: "mcptap " + programVersion(), Secrets: o.keep,
 	}
 	for _, f := range found {
 		about.Replaced += f.Times

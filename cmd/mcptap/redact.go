@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcptap/mcptap/redact"
 	"github.com/mcptap/mcptap/store"
@@ -45,6 +46,12 @@ type redactFlags struct {
 	emails bool
 }
 
+// add adds them to a command that makes a copy.
+func (f *redactFlags) add(set *pflag.FlagSet) {
+	set.StringArrayVar(&f.rules, "rule", nil, "another `rule` of what is a secret, such as key:customer")
+	set.BoolVar(&f.emails, "emails", false, "e-mail addresses are secrets too")
+}
+
 type redactOptions struct {
 	redactFlags
 	out         string
@@ -69,8 +76,7 @@ func newRedact(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write the copy to this `file`, whose name ends in "+store.Ext)
-	f.StringArrayVar(&o.rules, "rule", nil, "another `rule`, such as key:customer")
-	f.BoolVar(&o.emails, "emails", false, "e-mail addresses too")
+	o.add(f)
 	f.BoolVar(&o.same, "same-length", false, "pseudonyms as long as the values; of short values some are alike then")
 	f.StringVar(&o.key, "key-file", "", "make the pseudonyms with what this `file` holds, so that copies of several recordings have the same ones")
 	f.BoolVar(&o.check, "check", false, "write nothing, and exit with 1 if there is anything to replace")

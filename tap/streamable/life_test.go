@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -234,37 +233,6 @@ func TestClose(t *testing.T) {
 	}
 	if len(s.rec.all()) != before {
 		t.Error("something was recorded after Close")
-	}
-}
-
-// Shutdown lets what is under way come to its end.
-func TestShutdown(t *testing.T) {
-	s := newStage(t, nil)
-	s.Say(">", `GET / HTTP/1.0\r\n\r\n`)
-	done := make(chan error)
-	go func() { done <- s.tap.Shutdown(context.Background()) }()
-	for { // it no longer listens
-		c, err := net.Dial("tcp", s.tap.Addr().String())
-		if err != nil {
-			break
-		}
-		c.Close()
-	}
-	s.Say("<", `HTTP/1.0 200 OK\r\n\r\nhello`)
-	s.Say("server fin", "")
-	s.Say("client sees eof", "")
-	s.Say("client close", "")
-	must(t, <-done)
-	if e := s.rec.events(tap.EventEnd); len(e) != 1 || e[0].Error != "" {
-		t.Errorf("ended with %+v", e)
-	}
-	cut, cancel := context.WithCancel(context.Background())
-	cancel()
-	s = newStage(t, nil)
-	s.Say(">", `GET / HTTP/1.0\r\n\r\n`)
-	must(t, s.tap.Shutdown(cut))
-	if e := s.rec.events(tap.EventEnd); len(e) != 1 || e[0].By != "tap" {
-		t.Errorf("ended with %+v", e)
 	}
 }
 

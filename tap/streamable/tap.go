@@ -87,7 +87,7 @@ func (t *Tap) Serve() error {
 		case err == nil:
 			pause = 0
 			t.start(c)
-		case t.ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+		case t.ctx.Err() != nil:
 			return nil
 		case !isShort(err):
 			return err
@@ -139,23 +139,4 @@ func (t *Tap) Close() error {
 	t.mu.Unlock()
 	t.work.Wait()
 	return err
-}
-
-// Shutdown takes no more connections, waits until those that there are have
-// ended, or until ctx is done, and closes the tap.
-func (t *Tap) Shutdown(ctx context.Context) error {
-	_ = t.listener.Close()
-	idle := make(chan struct{})
-	go func() {
-		t.work.Wait()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-	}
-	if err := t.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // A Change is one place at which two JSON texts differ.
@@ -245,7 +247,7 @@ func equal(a, b any) bool {
 		return ok && slices.EqualFunc(a, b, equal)
 	case json.Number:
 		b, ok := b.(json.Number)
-		return ok && (a == b || decimal(string(a)) == decimal(string(b)))
+		return ok && (a == b || bytes.Equal(tap.AppendNumber(nil, []byte(a)), tap.AppendNumber(nil, []byte(b))))
 	}
 	return a == b
 }

@@ -93,6 +93,9 @@ func (x *Feed) item(r *Row) filter.Item {
 		it.Kind = tap.Stderr.String()
 	default:
 		it.Kind = r.Message.Kind.String()
+		if r.Message.Kind == tap.Other && len(r.Parts) == 0 {
+			it.Sort, _ = OtherWords(f)
+		}
 	}
 	return it
 }
@@ -115,6 +118,13 @@ func (r *Row) fill(it *filter.Item, i int, future *Future) {
 	}
 }
 
+// byRole is what the roles are to a filter.
+var byRole = [tap.Roles]filter.Is{
+	tap.RoleAgain: filter.IsRetry, tap.RoleCancel: filter.IsCancel, tap.RoleProgress: filter.IsProgress, tap.RoleLog: filter.IsLog,
+	tap.RoleInterim: filter.IsInterim, tap.RoleLate: filter.IsLate, tap.RoleRepeat: filter.IsDuplicate, tap.RoleReplay: filter.IsDuplicate,
+	tap.RoleOrphan: filter.IsOrphan, tap.RoleStray: filter.IsStray,
+}
+
 // about says what is known of a message without its future.
 func about(m *tap.Message, p *tap.Part) (is filter.Is) {
 	if m.IsFailure() {
@@ -123,14 +133,7 @@ func about(m *tap.Message, p *tap.Part) (is filter.Is) {
 	if m.Kind == tap.Invalid {
 		is |= filter.IsInvalid
 	}
-	switch p.Role {
-	case tap.RoleOrphan:
-		is |= filter.IsOrphan
-	case tap.RoleRepeat, tap.RoleReplay:
-		is |= filter.IsDuplicate
-	case tap.RoleLate:
-		is |= filter.IsLate
-	}
+	is |= byRole[p.Role]
 	if p.Parent != (tap.Ref{}) {
 		is |= filter.IsNested
 	}
