@@ -107,7 +107,8 @@ func newestFirst(a, b Info) int {
 
 // recordingsIn returns the names of the recordings in dir, in the order of their
 // names. One that is only a queue yet, because its tap was killed before it
-// could make the file, counts too.
+// could make the file, counts too; one killed before that has left nothing, and
+// that is swept up here.
 func recordingsIn(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,6 +119,10 @@ func recordingsIn(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), Ext+QueueExt+newExt) {
+			removeUnborn(filepath.Join(dir, e.Name()))
+			continue
+		}
 		name := strings.TrimSuffix(e.Name(), QueueExt)
 		if filepath.Ext(name) == Ext && !e.IsDir() && !strings.HasPrefix(name, ".") {
 			names = append(names, name)

@@ -306,3 +306,31 @@ func TestReadWhileWritten(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A tap that is killed in its first millisecond leaves a queue under the name
+// that it has while it is being made. It takes 6 MiB, and no command shows it.
+func TestListSweepsUnbornQueues(t *testing.T) {
+	dir := shelf(t, "aaaa0001 first")
+	old := time.Now().Add(-2 * newLimit)
+	leave := func(name string, at time.Time) string {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	left := leave("20260301T123030.000Z-cat-dddd0004"+Ext+QueueExt+newExt, old)
+	for path, stays := range map[string]bool{
+		left: false,
+		leave("20260301T123030.000Z-cat-dddd0005"+Ext+QueueExt+newExt, time.Now()): true, // being made
+		leave("notes"+newExt, old): true, // not ours
+	} {
+		infos, err := List(dir)
+		if got := ids(infos); got != "aaaa0001 ended" || err != nil {
+			t.Errorf("%s, %v", got, err)
+		}
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
+	}
+}

@@ -1,6 +1,25 @@
 package store
 
-import "os"
+import (
+	"os"
+	"time"
+)
+
+const (
+	// newExt is what the name of a queue ends in while it is being made.
+	newExt = ".new"
+	// newLimit is how long that may take, generously.
+	newLimit = time.Minute
+)
+
+// removeUnborn removes what a tap left that was killed while it made its queue.
+// Nothing had crossed it. path ends in newExt.
+func removeUnborn(path string) {
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > newLimit && !held(path) {
+		os.Remove(path)
+	}
+}
 
 // writeZeros fills a range that was never written, which takes its space on the
 // disk where the system cannot reserve it.

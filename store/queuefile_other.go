@@ -64,11 +64,13 @@ func lockDead(path string) (*os.File, error) {
 
 // queueAlive reports whether a running tap holds the queue of the recording.
 func queueAlive(recording string) bool {
-	path := recording + QueueExt
-	if _, err := os.Stat(path); err != nil {
-		return false
-	}
-	return isOpen(path)
+	return held(recording + QueueExt)
+}
+
+// held reports whether a process has the queue's file at path.
+func held(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil && isOpen(path)
 }
 
 // isOpen reports whether a process has the file open: a file that is open cannot

@@ -24,7 +24,7 @@ type queueFile struct {
 // where the queue cannot outlive a crash anyway, see bootID: then the file is
 // only a lock.
 func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queueFile, mem []byte, err error) {
-	tmp := path + ".new"
+	tmp := path + newExt
 	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, nil, err
@@ -121,10 +121,15 @@ func lockDead(path string) (*os.File, error) {
 
 // queueAlive reports whether a running tap holds the queue of the recording.
 func queueAlive(recording string) bool {
-	if !regular(recording + QueueExt) {
+	return held(recording + QueueExt)
+}
+
+// held reports whether a process has the queue's file at path.
+func held(path string) bool {
+	if !regular(path) {
 		return false
 	}
-	f, err := os.Open(recording + QueueExt)
+	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}

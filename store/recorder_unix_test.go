@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -286,5 +287,27 @@ func TestQueueThatIsNoFile(t *testing.T) {
 	}
 	if info := Stat(r.Path()); info.Status != Ended || info.Frames != 1 {
 		t.Errorf("%+v", info)
+	}
+}
+
+// A queue that a tap holds is nobody else's to remove, however long it is being
+// made: the tap may have been stopped meanwhile.
+func TestUnbornQueueThatIsHeldStays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a"+Ext+QueueExt)
+	q, _, err := createQueueFile(path, sampleHeader("0123abcd"), maxBlock, minBlocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.remove()
+	old := time.Now().Add(-2 * newLimit)
+	if err := errors.Join(os.Rename(path, path+newExt), os.Chtimes(path+newExt, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	if removeUnborn(path + newExt); !regular(path + newExt) {
+		t.Error("it was removed")
+	}
+	q.leave()
+	if removeUnborn(path + newExt); regular(path + newExt) {
+		t.Error("it is still there when its tap is gone")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -125,15 +126,24 @@ func readSource(in io.Reader) (frameReader, source, error) {
 		n, src, err := newNDJSON(r)
 		return n, src, err
 	}
-	data, err := io.ReadAll(r)
+	data, err := io.ReadAll(textReader{r})
 	if err != nil {
 		return nil, source{}, err
 	}
-	if bytes.IndexByte(data, 0) >= 0 {
-		return nil, source{}, withHint(fmt.Errorf("neither NDJSON nor a transcript"), "a .mcptap file needs no import: name it as it is, `mcptap show FILE`")
-	}
 	t, src, err := newTranscript(data)
 	return t, src, err
+}
+
+// A textReader ends with an error where a NUL comes, which is in no transcript:
+// what it reads may be of any size, or a device.
+type textReader struct{ io.Reader }
+
+func (t textReader) Read(p []byte) (int, error) {
+	n, err := t.Reader.Read(p)
+	if bytes.IndexByte(p[:n], 0) >= 0 {
+		err = withHint(errors.New("neither NDJSON nor a transcript"), "a .mcptap file needs no import: name it as it is, `mcptap show FILE`")
+	}
+	return n, err
 }
 
 // complete gives a header what it lacks, and checks what becomes a file's name.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,4 +80,39 @@ func TestEmptyRecordingRoundTrip(t *testing.T) {
 			t.Errorf("%+v", info)
 		}
 	}
+}
+
+// What is no text is given up at once, however long it is.
+func TestImportOfWhatIsNoText(t *testing.T) {
+	t.Parallel()
+	a, out := testApp(nil)
+	device := &zeros{left: 64 << 20}
+	a.stdin = device
+	code := a.run([]string{"import", "-", "--dir", t.TempDir()})
+	if code != exitFailure || !strings.Contains(out.String(), "neither NDJSON nor a transcript") {
+		t.Errorf("code %d: %s", code, out)
+	}
+	if device.left < 63<<20 {
+		t.Errorf("all but %d bytes of it were read", device.left)
+	}
+}
+
+// zeros is as many NULs behind a line of text.
+type zeros struct {
+	begun bool
+	left  int
+}
+
+func (z *zeros) Read(p []byte) (int, error) {
+	if !z.begun {
+		z.begun = true
+		return copy(p, "# text\n"), nil
+	}
+	n := min(len(p), z.left)
+	if n == 0 {
+		return 0, io.EOF
+	}
+	clear(p[:n])
+	z.left -= n
+	return n, nil
 }

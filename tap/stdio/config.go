@@ -20,8 +20,8 @@ type Config struct {
 	// running, so that both start side by side, or with pid 0 when it could not
 	// be started. No byte is read from either side before it returns.
 	Open func(pid int) tap.Recorder
-	// Started, if set, is called once the server runs and before the first
-	// byte is forwarded.
+	// Started, if set, is called once the server runs and signals to the tap
+	// reach it, and before the first byte is forwarded.
 	Started func(pid int)
 	// Warn, if set, is told at most once, in words for a person, that the
 	// recorder failed. Forwarding goes on without it.

@@ -67,7 +67,8 @@
 // is stopped by SIGTTIN, a signal to the tap's pid alone reaches the server's
 // children too, and a SIGKILL to the group reaches the server but not its
 // children. A signal to the group within the millisecond of the server's start
-// can be seen twice.
+// can be seen twice. What asks a server to end that was stopped in this way makes
+// it go on as well, or the keys for that would be without effect.
 //
 // A shell's background job whose stdin is the terminal is stopped by SIGTTIN as
 // soon as the tap reads, which is at once, and not when the server does; its

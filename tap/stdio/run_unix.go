@@ -71,6 +71,7 @@ func runWith(cfg Config, sigs <-chan os.Signal, catch func()) (int, error) {
 	dir, _ := os.Getwd()
 	rec.Note(tap.Event{Name: tap.EventStart, Transport: "stdio", Command: cfg.Command, Dir: dir, PID: srv.pid})
 	if cfg.Started != nil {
+		<-caught // who is told of a server may send it signals
 		cfg.Started(srv.pid)
 	}
 	r := newRun(rec, client, srv)

@@ -120,6 +120,33 @@ func TestTerminalSignals(t *testing.T) {
 	}
 }
 
+// A server that asks on the terminal, from the group of its own that it has
+// behind a tap that leads one, is stopped by the system. The keys for that must
+// still end it, or stop the tap, as nothing else within reach would.
+func TestServerStoppedByTheTerminal(t *testing.T) {
+	master, slave := terminal(t)
+	tp := tapping(t, sh("read -r answer </dev/tty"))
+	tp.ExtraFiles = []*os.File{slave}
+	tp.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
+	in, _ := tp.pipes()
+	defer in.Close()
+	server := tp.serverPID()
+	stopped := func() bool { return state(server) == "T" }
+	press := func(key byte) {
+		_, err := master.Write([]byte{key})
+		must(t, err)
+	}
+	eventually(t, "the server to be stopped", stopped)
+	press(26)
+	eventually(t, "the tap to stop with it", func() bool { return state(tp.Process.Pid) == "T" })
+	must(t, syscall.Kill(tp.Process.Pid, syscall.SIGCONT))
+	eventually(t, "the tap to go on", func() bool { return state(tp.Process.Pid) != "T" && stopped() })
+	press(3)
+	if code := tp.code(); code != 128+int(syscall.SIGINT) {
+		t.Errorf("status %d", code)
+	}
+}
+
 // resize changes the size of a terminal.
 func resize(t *testing.T, master *os.File) {
 	t.Helper()

@@ -90,30 +90,56 @@ func (s *server) forward(sig syscall.Signal, rec *guard) {
 	if asksToEnd(sig) {
 		s.asked = time.Now()
 	}
+	barred := s.barred
 	switch sig {
 	case syscall.SIGTSTP:
-		s.stop = s.ownGroup
+		s.stop = s.ownGroup && !barred
 	case syscall.SIGCONT:
-		s.stop = false
-	}
-	target := s.pid
-	if s.ownGroup {
-		target = -s.pid
+		s.stop, s.barred = false, false
 	}
 	// Noted first: what the server does about it comes later.
 	rec.Note(tap.Event{Name: tap.EventSignal, Signal: signalName(sig)})
-	_ = syscall.Kill(target, sig)
+	_ = syscall.Kill(s.target(), sig)
+	if asksToEnd(sig) {
+		s.owed = true
+		s.unbar()
+	} else if sig == syscall.SIGTSTP && barred {
+		stopTap() // the server cannot stop once more
+	}
 }
 
-// stopped is called when the server has stopped. If that is because of a
-// SIGTSTP that came through us, the shell that sent it waits for us to stop
-// too. A server that ignores the signal keeps its tap.
-func (s *server) stopped() {
+// target is whom to signal, as kill has it.
+func (s *server) target() int {
+	if s.ownGroup {
+		return -s.pid
+	}
+	return s.pid
+}
+
+// stopped is called when sig has stopped the server. If that is a SIGTSTP that
+// came through us, the shell that sent it waits for us to stop too. A server
+// that ignores the signal keeps its tap.
+func (s *server) stopped(sig syscall.Signal) {
 	s.mu.Lock()
 	stop := s.stop
 	s.stop = false
+	s.barred = s.ownGroup && (sig == syscall.SIGTTIN || sig == syscall.SIGTTOU)
+	s.unbar()
 	s.mu.Unlock()
 	if stop {
-		_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+		stopTap()
 	}
 }
+
+// unbar lets a server meet its end that is stopped because it has reached for
+// the terminal from a group of its own. Without a tap it would have had the
+// terminal, and the keys that end it; and one that is stopped gets no signal but
+// SIGKILL until it goes on. If it does not end, it is soon stopped again.
+func (s *server) unbar() {
+	if s.barred && s.owed {
+		s.barred, s.owed = false, false
+		_ = syscall.Kill(s.target(), syscall.SIGCONT)
+	}
+}
+
+func stopTap() { _ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) }

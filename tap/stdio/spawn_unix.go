@@ -24,6 +24,8 @@ type server struct {
 	mu     sync.Mutex // held while a signal is sent, so that the pid is its own
 	gone   bool       // reaped, or about to be: its output is being seen through
 	stop   bool       // a stop that we forwarded must stop us too
+	barred bool       // it is stopped, because it reached for the terminal
+	owed   bool       // a signal that asks it to end may wait for it to go on
 	asked  time.Time  // when a signal that asks it to end was forwarded last
 	status ended
 

@@ -18,7 +18,7 @@ func (s *server) awaitExit() {
 			continue
 		}
 		if err == nil && status.Stopped() {
-			s.stopped()
+			s.stopped(status.StopSignal())
 			continue
 		}
 		s.mu.Lock()

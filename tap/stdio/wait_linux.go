@@ -19,24 +19,35 @@ func (s *server) awaitExit() {
 			return // cannot happen for a child of ours; reap will tell
 		}
 		// A stop has to be taken, or it is reported for ever.
-		if pid, errno := waitid(s.pid, syscall.WSTOPPED|syscall.WNOHANG); errno != 0 || pid == 0 {
+		info, errno := waitid(s.pid, syscall.WSTOPPED|syscall.WNOHANG)
+		if errno != 0 || info.signo == 0 {
 			return
 		}
-		s.stopped()
+		s.stopped(syscall.Signal(info.status))
 	}
 }
 
-// waitid returns the pid that it has news of, 0 if there is none.
-func waitid(pid, options int) (int32, syscall.Errno) {
+// A sigInfo is siginfo_t as waitid fills it in, 128 bytes. Two of the words that
+// are not named here change places between architectures, and the union behind
+// them begins where a pointer may.
+type sigInfo struct {
+	signo  int32 // SIGCHLD, or 0 where there is no news
+	_      [2]int32
+	_      [0]uintptr
+	_      [2]int32 // pid and uid
+	status int32    // the signal that stopped it
+	_      [108 - unsafe.Sizeof(uintptr(0))]byte
+}
+
+// waitid returns what news there are of a process.
+func waitid(pid, options int) (sigInfo, syscall.Errno) {
 	for {
-		var info [16]uint64 // siginfo_t, 128 bytes
+		var info sigInfo
 		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, waitPID, uintptr(pid),
 			uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
-		if errno == syscall.EINTR {
-			continue
+		if errno != syscall.EINTR {
+			return info, errno
 		}
-		// si_signo, the first word on every architecture, is SIGCHLD or 0.
-		return *(*int32)(unsafe.Pointer(&info)), errno
 	}
 }
 
