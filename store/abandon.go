@@ -16,6 +16,9 @@ import (
 // whoever opens the recording next, who may have more luck.
 func (r *Recorder) abandon() {
 	if r.q.file != nil {
+		if !r.left.Load() {
+			r.q.file.markLeft()
+		}
 		r.q.file.leave()
 		return
 	}

@@ -16,7 +16,8 @@ import (
 
 // drainDead finishes the recording at path when the tap that wrote it is gone
 // without having done so: what its queue still holds is appended, frames that
-// never ended are closed, and the recording is marked as cut. It does nothing
+// never ended are closed, and the recording is marked as cut, unless the tap had
+// ended and only the disk had not let it write. It does nothing
 // to a recording that ended, and is safe to call from several processes at once:
 // ErrLive means that another one does it, or that the tap is alive.
 func drainDead(path string) error {
@@ -135,7 +136,7 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 	if err := asm.commit(next).write(tx); err != nil {
 		return err
 	}
-	return writeEnd(tx, End{At: asm.seg.last, Cut: true})
+	return writeEnd(tx, End{At: asm.seg.last, Cut: !d.left || !d.live})
 }
 
 // resume returns an assembler that goes on where the recording stops.

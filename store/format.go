@@ -116,7 +116,7 @@ type OpenFrame struct {
 type End struct {
 	// At is the offset at which it was finished.
 	At time.Duration `json:"at"`
-	// Cut says that the tap did not finish it itself: it was killed, or the
+	// Cut says that the tap did not see it to its end: it was killed, or the
 	// machine stopped, and what the queue still held was appended later.
 	Cut bool `json:"cut,omitempty"`
 }

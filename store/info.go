@@ -10,7 +10,7 @@ import (
 type Status uint8
 
 const (
-	// Ended means that the tap finished the recording itself.
+	// Ended means that the tap recorded until its traffic was over.
 	Ended Status = iota
 	// Live means that a running tap still writes it.
 	Live

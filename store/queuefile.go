@@ -53,6 +53,11 @@ func markDraining(f *os.File) {
 	_, _ = f.WriteAt([]byte{1}, headDraining) // where it fails, others take it for a live one
 }
 
+// markLeft says in a queue that its tap has seen all of its traffic.
+func (q *queueFile) markLeft() {
+	_, _ = q.f.WriteAt([]byte{1}, headLeft) // where it fails, the recording is taken for cut off
+}
+
 // beingDrained reports whether the tap of a queue that is locked is gone, and
 // another program appends what it left.
 func beingDrained(recording string) bool {

@@ -15,6 +15,7 @@ import (
 //	  12   4  blocks
 //	  16   4  length of the tap.Header, JSON
 //	  20   1  not 0: the tap is gone, and another program appends what it left
+//	  21   1  not 0: the tap has ended, and could not bring the rest into the recording
 //	  24   8  tickets below are in the recording, and their memory may be reused
 //	  32  64  boot id of the machine, zero-padded
 //	 128  96  what crossed unrecorded, 24 bytes a lane: bytes, terminators, mid
@@ -23,6 +24,7 @@ import (
 //	4096      the tap.Header
 const (
 	headDraining = 20
+	headLeft     = 21
 	headDrained  = 24
 	headBoot     = 32
 	bootBytes    = 64
@@ -45,6 +47,7 @@ type queueHeader struct {
 	lost              [tap.Lanes]lostLane
 	torn              map[stream]bool
 	allTorn           bool // any frame that has begun may be
+	left              bool // by a tap that had seen its traffic to the end
 	header            tap.Header
 }
 
@@ -86,6 +89,7 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 		doc > queueHead-headHeader || int64(queueBytes(q.blockSize, q.blocks)) > size {
 		return q, fmt.Errorf("queue header does not fit its file")
 	}
+	q.left = b[headLeft] != 0
 	q.drained = binary.LittleEndian.Uint64(b[headDrained:])
 	boot := b[headBoot : headBoot+bootBytes]
 	for len(boot) > 0 && boot[len(boot)-1] == 0 {

@@ -167,6 +167,38 @@ func deadQueueOf(t *testing.T, dir, text string) (path string) {
 	return path
 }
 
+// A tap whose file is held by somebody else at its end leaves the rest in the
+// queue. It was not killed, so the recording is not cut off, whoever takes it in;
+// after a restart of the machine nobody can.
+func TestQueueThatATapLeaves(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize})
+		put(r, tap.ToServer, []byte("first\n"))
+		waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 })
+		release := holdLock(t, r.Path())
+		put(r, tap.ToServer, []byte("second\n"))
+		r.Close()
+		release()
+		want, status := "first\nsecond\n", Ended
+		if restarted {
+			want, status = "first\n", Cut
+			f, err := os.OpenFile(r.Path()+QueueExt, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.WriteAt([]byte("another boot"), headBoot)
+			f.Close()
+		}
+		fs := frames(t, r.Path())
+		if info := Stat(r.Path()); info.Status != status || string(lane(fs, tap.ToServer)) != want {
+			t.Errorf("restarted %v: %v, %q", restarted, info.Status, lane(fs, tap.ToServer))
+		}
+		if _, err := os.Stat(r.Path() + QueueExt); err == nil {
+			t.Error("the queue is still there")
+		}
+	}
+}
+
 // While one program appends what a killed tap has left, the queue is locked as if
 // the tap were alive. Another one waits, and does not take what is there for all.
 func TestQueueThatAnotherProgramDrains(t *testing.T) {
