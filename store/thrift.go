@@ -15,7 +15,7 @@ type thrift struct {
 
 // relook is after how many batches one of the other kind is made, to see what
 // that takes by now.
-const relook = 24
+const relook = 64
 
 // plain reports whether the next batch is better not compressed.
 func (t *thrift) plain() bool {
