@@ -104,7 +104,35 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(newDoctor(a), newVersion(a), newFilterHelp(a), newSendOTLP(a))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = helpTopic
+		case "completion":
+			c.Args, c.RunE = cobra.ArbitraryArgs, unknownShell
+		}
+	}
 	return root
+}
+
+// helpTopic refuses what is no command, which cobra calls a success.
+func helpTopic(help *cobra.Command, args []string) error {
+	if c, _, err := help.Root().Find(args); len(args) > 0 && (err != nil || c == help.Root()) {
+		return unknownCommand(help.Root(), args[0])
+	}
+	return nil
+}
+
+// unknownShell answers for `mcptap completion` where no shell that cobra knows is named.
+func unknownShell(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	var shells []string
+	for _, c := range cmd.Commands() {
+		shells = append(shells, c.Name())
+	}
+	return fmt.Errorf("there is no completion for the shell %s (only %s)", quote(args[0]), strings.Join(shells, ", "))
 }
 
 // newStdioRoot builds as much of the tree as `mcptap stdio` needs.
@@ -116,6 +144,7 @@ func newStdioRoot(a *app) *cobra.Command {
 }
 
 func bareRoot(a *app) *cobra.Command {
+	askedVersion := false
 	root := &cobra.Command{
 		Use:           "mcptap",
 		Short:         "Record, look at and keep MCP sessions",
@@ -124,12 +153,16 @@ func bareRoot(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			switch {
+			case len(args) > 0:
 				return unknownCommand(cmd, args[0])
+			case askedVersion:
+				return new(versionOptions).run(a)
 			}
 			return cmd.Help()
 		},
 	}
+	root.Flags().BoolVar(&askedVersion, "version", false, "print the version")
 	root.PersistentFlags().StringVar(&a.dirFlag, "dir", "", "data `directory`, where the recordings are (MCPTAP_DIR)")
 	root.PersistentFlags().StringVar(&a.colorFlag, "color", "auto", "use colours `when`: auto, always or never")
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
