@@ -54,7 +54,9 @@ type Extender struct {
 	// open are the requests that wait for its answer, by their ids, with their
 	// methods.
 	open map[string]string
-	idle *sync.Cond
+	// telling is how many goroutines answer what was open a moment ago.
+	telling int
+	idle    *sync.Cond
 	// asked are its own requests, by the ids that the client got.
 	asked map[string][]byte
 	next  int64
@@ -122,7 +124,7 @@ func (e *Extender) Serve(ctx context.Context, script *replay.Script, in io.Reade
 		late = true
 		e.idle.Broadcast()
 	})()
-	for len(e.open) > 0 && !late && e.state != liveGone && err == nil {
+	for (len(e.open) > 0 && e.state != liveGone || e.telling > 0) && !late && err == nil {
 		e.idle.Wait()
 	}
 	e.ended = true

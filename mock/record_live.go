@@ -85,6 +85,8 @@ func (e *Extender) said(line []byte) {
 	switch m.Kind {
 	case tap.Response, tap.ErrorResponse:
 		delete(e.open, string(m.ID))
+		e.telling++
+		defer e.told()
 	case tap.Request:
 		id := e.clientID(m.ID)
 		e.asked[string(id)] = m.ID
@@ -94,9 +96,14 @@ func (e *Extender) said(line []byte) {
 	}
 	e.mu.Unlock()
 	e.tell(toClient)
+}
+
+// told is called when an answer, or what stands for it, has been noted and written.
+func (e *Extender) told() {
 	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.telling--
 	e.idle.Broadcast()
-	e.mu.Unlock()
 }
 
 // greeting takes what the server says before it has answered initialize, nil for
@@ -148,7 +155,8 @@ func (e *Extender) gone(why string) {
 	e.open = map[string]string{}
 	e.forget(open)
 	e.more.Broadcast()
-	e.idle.Broadcast()
+	e.telling++
+	defer e.told()
 	ended := e.ended
 	e.mu.Unlock()
 	if ended {
@@ -183,7 +191,8 @@ func (e *Extender) Refuse(id []byte, why string) {
 	if ok {
 		e.forget(map[string]string{string(id): method})
 		delete(e.open, string(id))
-		e.idle.Broadcast()
+		e.telling++
+		defer e.told()
 	}
 	ended := e.ended
 	e.mu.Unlock()

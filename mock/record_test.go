@@ -2,6 +2,7 @@ package mock
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -329,3 +330,39 @@ func TestExtenderHostile(t *testing.T) {
 		t.Errorf("%d lines are added", len(added))
 	}
 }
+
+// The session is not over before all that the live server owes has been noted and
+// written, also where the client has said its last long ago.
+func TestExtenderEndsBehindItsAnswers(t *testing.T) {
+	said := make(chan struct{})
+	noted := false
+	e := &Extender{
+		Start: func() (io.ReadWriteCloser, error) {
+			<-said
+			return nil, errors.New("no such file")
+		},
+		Note: func(n replay.Note) {
+			if n.Kind == replay.NoteMiss {
+				time.Sleep(10 * time.Millisecond) // whoever does not wait is ahead now
+				noted = true
+			}
+		},
+	}
+	rec := loaded(t, lines(recordedPart), replay.Options{Elsewhere: e.Elsewhere})
+	in := io.MultiReader(strings.NewReader(liveHello+"\n"+liveReady+"\n"+liveNew+"\n"), readerFunc(func([]byte) (int, error) {
+		close(said)
+		return 0, io.EOF
+	}))
+	var out bytes.Buffer
+	if _, err := e.Serve(context.Background(), rec.Script, in, &out, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if !noted || !strings.Contains(out.String(), "cannot be started") {
+		t.Errorf("noted: %v, written: %s", noted, &out)
+	}
+	e.Close()
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
