@@ -7,11 +7,16 @@ import "time"
 // as well, and saves work for whoever copies the bytes to the disk and for the
 // disk itself. What that is worth depends on all three and on the bytes, so it
 // is measured: what a byte of traffic took, from the queue to the disk, in
-// batches of either kind.
+// batches of either kind. Where that is about the same, the kind stays: batches
+// that take turns keep the disk and the processor waiting for each other.
 type thrift struct {
 	cost  [2]float64 // nanoseconds a byte, smoothed: compressed, as they are; 0: unknown
+	now   int        // the kind of most batches, an index of cost
 	asked int
 }
+
+// clearly is what part of the other kind's cost a kind's must be for a change.
+const clearly = 0.8
 
 // relook is after how many batches one of the other kind is made, to see what
 // that takes by now.
@@ -23,7 +28,10 @@ func (t *thrift) plain() bool {
 	if t.cost[0] == 0 || t.cost[1] == 0 {
 		return t.cost[0] != 0
 	}
-	return (t.cost[1] < t.cost[0]) != (t.asked%relook == 0)
+	if other := 1 - t.now; t.cost[other] < clearly*t.cost[t.now] {
+		t.now = other
+	}
+	return (t.now == 1) != (t.asked%relook == 0)
 }
 
 // took says how long a batch took that has n bytes of traffic.

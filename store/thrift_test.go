@@ -16,6 +16,7 @@ func TestThrift(t *testing.T) {
 	}{
 		{"the disk is slow", 2 * time.Millisecond, 9 * time.Millisecond, 10},
 		{"the bytes do not shrink", 9 * time.Millisecond, 2 * time.Millisecond, 10*relook - 10},
+		{"it is much the same", 9 * time.Millisecond, 8 * time.Millisecond, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var th thrift
@@ -41,14 +42,14 @@ func TestThrift(t *testing.T) {
 			if plain != c.plain {
 				t.Errorf("%d of %d batches are not compressed, want %d", plain, 10*relook, c.plain)
 			}
-			// It turns round.
+			// It turns round, if there is much in it.
 			c.squeezed, c.asTheyAre = c.asTheyAre, c.squeezed
-			before := th.cost[0] < th.cost[1]
 			for range 20 * relook {
 				batch()
 			}
-			if after := th.cost[0] < th.cost[1]; after == before {
-				t.Error("the other kind took less for hundreds of batches, and is not chosen")
+			want := th.cost[1] < clearly*th.cost[0]
+			if th.asked = 0; th.plain() != want {
+				t.Errorf("after hundreds of batches at costs of %v the next is compressed: %v", th.cost, want)
 			}
 		})
 	}
