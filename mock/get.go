@@ -125,6 +125,7 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, f *fields) {
 	default:
 		s.mu.Lock()
 		delete(s.byID, t.id)
+		s.leave(t)
 		s.mu.Unlock()
 		if s.rec.grows() {
 			go t.end() // which needs all of it

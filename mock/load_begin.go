@@ -108,6 +108,14 @@ func (g *growth) More() error {
 	return nil
 }
 
+// All implements [replay.Growth].
+func (g *growth) All() error {
+	g.mu.RUnlock()
+	<-g.over
+	g.mu.RLock()
+	return g.err
+}
+
 // Now implements [replay.Growth].
 func (g *growth) Now() time.Duration { return time.Since(g.began) }
 

@@ -38,8 +38,10 @@ type Server struct {
 	site site
 	opt  ServerOptions
 
-	mu    sync.Mutex
-	talks map[*talk]struct{}
+	mu sync.Mutex
+	// talks are the sessions that go on, leaving those that are being ended, which takes
+	// as long as the recording is being read.
+	talks, leaving map[*talk]struct{}
 	// byID finds sessions by the ids that they were given, byConn by the address of
 	// a connection that was used for them, byClient the last one of a client.
 	byID, byConn, byClient map[string]*talk
@@ -56,7 +58,7 @@ func NewServer(rec *Recording, opt ServerOptions) *Server {
 		opt.Over = func(*replay.Session) {}
 	}
 	s := &Server{
-		rec: rec, site: rec.site, opt: opt, talks: map[*talk]struct{}{}, played: map[*played]int{},
+		rec: rec, site: rec.site, opt: opt, talks: map[*talk]struct{}{}, leaving: map[*talk]struct{}{}, played: map[*played]int{},
 		byID: map[string]*talk{}, byConn: map[string]*talk{}, byClient: map[string]*talk{},
 	}
 	s.site.hosts = nil // the recorded server's names are not ours
@@ -155,8 +157,10 @@ func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
 	var all []*talk
-	for t := range s.talks {
-		all = append(all, t)
+	for _, talks := range []map[*talk]struct{}{s.talks, s.leaving} {
+		for t := range talks {
+			all = append(all, t)
+		}
 	}
 	s.mu.Unlock()
 	for _, t := range all {

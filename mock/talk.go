@@ -77,9 +77,20 @@ func (s *Server) begin(rec *played, named bool) *talk {
 	s.played[rec]++
 	s.talks[t] = struct{}{}
 	if len(s.talks) > maxTalks {
-		go s.oldest().end()
+		old := s.oldest()
+		s.leave(old)
+		go old.end()
 	}
 	return t
+}
+
+// leave takes that a session is about to be ended. The caller holds the lock of the
+// server.
+func (s *Server) leave(t *talk) {
+	if _, goesOn := s.talks[t]; goesOn {
+		delete(s.talks, t)
+		s.leaving[t] = struct{}{}
+	}
 }
 
 // oldest is the session that was used least lately.
@@ -270,6 +281,7 @@ func (s *Server) drop(t *talk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.talks, t)
+	delete(s.leaving, t)
 	if t.id != "" {
 		delete(s.byID, t.id)
 	}

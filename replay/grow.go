@@ -23,6 +23,9 @@ type Growth interface {
 	// that there will never be more although the script is not whole; it is the same
 	// each time.
 	More() error
+	// All is More that returns when the script is whole, so that whoever waits for that
+	// costs nothing until then.
+	All() error
 	// Now is a clock that does not go backwards.
 	Now() time.Duration
 }
@@ -68,7 +71,8 @@ func (s *Script) grow() bool {
 
 // await waits for all of it. The caller holds the lock.
 func (s *Script) await() {
-	for s.grow() {
+	if s.growing {
+		_ = s.growth.All()
 	}
 }
 
@@ -106,7 +110,9 @@ func (s *Session) more() bool {
 
 // whole waits until all of the script is there.
 func (s *Session) whole() {
-	for s.more() {
+	if s.grows && s.failed == nil {
+		s.failed = s.script.growth.All()
+		s.grows = s.script.growing
 	}
 }
 
@@ -153,14 +159,10 @@ func (s *Session) behind(p *play) uint32 {
 // follow moves the plays on that were at the end of their items and are not any
 // more.
 func (s *Session) follow() {
-	items := s.script.items
-	for ; s.seen < len(items) && len(s.trailing) > 0; s.seen++ {
-		it := &items[s.seen]
-		if it.has(itemHangs) || s.trailing[it.cue] == nil {
-			continue
-		}
-		plays := s.trailing[it.cue]
-		delete(s.trailing, it.cue)
+	for _, n := range s.longer() {
+		c := s.script.items[n].cue
+		plays := s.trailing[c]
+		delete(s.trailing, c)
 		for _, p := range plays {
 			if p.state == playTrails {
 				p.item = s.behind(p)
@@ -168,7 +170,6 @@ func (s *Session) follow() {
 			}
 		}
 	}
-	s.seen = len(items)
 	if s.grows || len(s.trailing) == 0 {
 		return
 	}
@@ -186,6 +187,32 @@ func (s *Session) follow() {
 			delete(s.bound, c)
 		}
 	}
+}
+
+// longer finds items, in their order, at which trailing plays go on, among those that
+// were not there when it was called last. A session that comes along with the script has
+// many such plays and few new items, one that has waited for all of it the reverse.
+func (s *Session) longer() (found []uint32) {
+	first := s.seen
+	fresh := s.script.items[first:]
+	s.seen += len(fresh)
+	if len(fresh) <= len(s.trailing) {
+		for i := range fresh {
+			if it := &fresh[i]; !it.has(itemHangs) && s.trailing[it.cue] != nil {
+				found = append(found, uint32(first+i))
+			}
+		}
+		return found
+	}
+	for _, plays := range s.trailing {
+		for _, p := range plays {
+			if n := s.behind(p); n != 0 && p.state == playTrails {
+				found = append(found, n)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
 }
 
 // settle waits for all of the script, and brings all plays to where they are then.

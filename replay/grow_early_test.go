@@ -106,3 +106,25 @@ func TestGrowingScriptsKnowEarly(t *testing.T) {
 		t.Error("there is no version, which is known at the end")
 	}
 }
+
+// Who needs all of a script is not woken for each piece of it, and goes on from where it
+// had come to, however much there is by then.
+func TestGrowingScriptsWaitForAllAtOnce(t *testing.T) {
+	frames := calls(1000)
+	s, g := growing(t, frames, Options{Pace: Instant}, func() int { return 1 })
+	p := newPlayer(t, s)
+	for n := range 3 {
+		p.send(frames[2*n].Raw)
+	}
+	asked := g.asked
+	p.s.End(p.now)
+	if g.asked != asked || g.b != nil {
+		t.Errorf("more was asked for %d times", g.asked-asked)
+	}
+	if len(p.s.trailing) != 0 || len(p.s.plays) != 0 {
+		t.Errorf("%d plays wait for more, of %d", len(p.s.trailing), len(p.s.plays))
+	}
+	if s, g := growing(t, frames, Options{}, func() int { return 1 }); s.Requests() != 1001 || g.asked > 0 {
+		t.Errorf("more was asked for %d times", g.asked)
+	}
+}

@@ -25,6 +25,8 @@ type grower struct {
 	size   func() int
 	err    error
 	locked bool
+	// asked is how often more was asked for, but not all.
+	asked int
 	// each is how long one waits each time, for more and for the lock, took how long that
 	// was in all.
 	each, took time.Duration
@@ -62,11 +64,23 @@ func (g *grower) More() error {
 		}
 		return g.err
 	}
+	g.asked++
 	for range g.size() {
 		g.add()
 	}
 	g.took += g.each
 	return nil
+}
+
+func (g *grower) All() error {
+	if !g.locked {
+		g.tb.Fatal("all without the lock")
+	}
+	for g.b != nil {
+		g.add()
+		g.took += g.each
+	}
+	return g.err
 }
 
 // add adds a frame, or finds that there are no more.
