@@ -3,6 +3,8 @@ package store
 import (
 	"testing"
 	"time"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // What takes less is what most batches are; both kinds are tried first, and the
@@ -55,11 +57,29 @@ func TestThrift(t *testing.T) {
 	}
 }
 
-// A small batch says nothing about what a byte takes.
-func TestThriftPassesOverSmallBatches(t *testing.T) {
-	var th thrift
-	th.took(false, time.Second, 100)
-	if th.cost != [2]float64{} {
-		t.Errorf("costs %v", th.cost)
+// Chunks of a byte fill a batch with little of the traffic. What such batches take
+// counts as well: otherwise the first kind would stay, whatever it costs.
+func TestThriftLearnsFromTinyChunks(t *testing.T) {
+	e := newEncoder()
+	fill := func() {
+		for range ringEntries - ringReserve {
+			e.r.q.room(tap.ToServer)[0] = 'x'
+			e.r.q.record(tap.ToServer, 1)
+		}
+	}
+	j := new(job)
+	for want := range 2 {
+		fill()
+		e.free <- j
+		e.step()
+		j = <-e.jobs
+		if j.plain != (want == 1) {
+			t.Fatalf("batch %d is not compressed: %v", want+1, j.plain)
+		}
+		for e.r.q.commit(j.entries); ; e.r.q.commit(j.entries) {
+			if j.entries, _ = e.r.q.pull(j.entries[:0], commitBytes); len(j.entries) == 0 {
+				break
+			}
+		}
 	}
 }

@@ -15,9 +15,10 @@ type job struct {
 	entries []entry
 	bytes   int  // of theirs that are in out
 	more    bool // entries were left behind
+	pressed bool // and were before it was encoded, so that its cost counts
 	plain   bool // it is not compressed
 	out     batch
-	took    time.Duration // to encode, and then to commit as well; 0: it was never committed
+	took    time.Duration // to encode and, once it is free again, to commit
 }
 
 // busyBatch is how many bytes a batch has while the traffic is heavy. The writer
@@ -87,15 +88,16 @@ func (e *encoder) step() bool {
 	if j == nil {
 		return false // the committer gave up
 	}
-	if j.took > 0 {
-		e.thrift.took(j.plain, j.took, j.bytes)
+	if j.pressed {
+		e.thrift.took(j.plain, j.took, j.bytes+len(j.entries)*entryBytes)
 	}
 	if !r.await(j) {
 		e.spare = j
 		return false
 	}
 	began := time.Now()
-	j.plain = j.more && e.thrift.plain()
+	j.pressed = j.more
+	j.plain = j.pressed && e.thrift.plain()
 	r.asm.plain = j.plain
 	e.begin(j)
 	// What compresses well leaves room for more, so that a busy tap waits for the
