@@ -20,8 +20,9 @@ const duplex replay.Stream = 1
 // Stdio plays a script to one client: it reads the client's messages from in, a
 // line each, and writes the server's to out. It returns when the client has ended
 // its lane and all is said, when the server leaves as it did in the recording, or
-// when the context ends, whose error it returns then. A client that reads no more
-// has ended too. Reading may still wait for a line when Stdio has returned.
+// when the context ends, whose error it returns then. A client that has closed its end
+// of out has ended too. Reading may still wait for a line when Stdio has returned, and,
+// if that was for the context, writing for a client that does not read.
 //
 // Note gets what there is to say, in order, and must not block; it is never called
 // by two goroutines at once. Nil is nobody.
@@ -34,11 +35,7 @@ func Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writ
 	s := &stdio{session: script.NewSession(), out: out, note: note, began: time.Now(), over: make(chan struct{})}
 	s.timer, s.armed = time.AfterFunc(time.Hour, s.tick), true
 	defer s.timer.Stop()
-	s.mu.Lock()
-	s.session.Attach(s.now(), duplex, replay.Duplex)
-	s.pump()
-	s.mu.Unlock()
-	go s.read(in)
+	go s.serve(in)
 	select {
 	case <-s.over:
 	case <-ctx.Done():
@@ -50,11 +47,16 @@ func Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writ
 }
 
 // stdio is a session on a pair of pipes. Whoever has something for it, the reader
-// or the timer, takes the lock and does all there is to do: handing a message to
+// or the timer, takes the turn and does all there is to do: handing a message to
 // another goroutine would cost more than playing it.
 type stdio struct {
+	// turn is held by who plays, also while he writes: until a client reads, nothing
+	// more is taken from it. What only he needs, buf and open, goes with it.
+	turn sync.Mutex
+	// mu is held beside it, but not while a message is written, which lasts as long as
+	// the client likes: whoever ends the serving has only this one.
 	mu      sync.Mutex
-	session *replay.Session
+	session *replay.Session // nobody's here once it is done
 	out     io.Writer
 	note    func(replay.Note)
 	began   time.Time
@@ -70,8 +72,9 @@ type stdio struct {
 
 func (s *stdio) now() time.Duration { return time.Since(s.began) }
 
-// read takes the client's lines.
-func (s *stdio) read(in io.Reader) {
+// serve says what the server said first, and takes the client's lines.
+func (s *stdio) serve(in io.Reader) {
+	s.act(func() { s.session.Attach(s.now(), duplex, replay.Duplex) })
 	r := bufio.NewReaderSize(in, 64<<10)
 	var long []byte // a line longer than the buffer
 	for {
@@ -84,19 +87,17 @@ func (s *stdio) read(in io.Reader) {
 			line = append(long, line...)
 			long = nil
 		}
-		s.mu.Lock()
-		if len(line) > 0 && !s.done {
-			s.session.Receive(s.now(), duplex, line)
-		}
-		if err != nil && !s.done {
-			s.session.End(s.now())
-			if err != io.EOF {
+		done := s.act(func() {
+			if len(line) > 0 {
+				s.session.Receive(s.now(), duplex, line)
+			}
+			if err != nil {
+				s.session.End(s.now())
+			}
+			if err != nil && err != io.EOF {
 				s.finish(fmt.Errorf("read from the client: %w", err))
 			}
-		}
-		s.pump()
-		done := s.done
-		s.mu.Unlock()
+		})
 		if err != nil || done {
 			return
 		}
@@ -104,10 +105,20 @@ func (s *stdio) read(in io.Reader) {
 }
 
 // tick is called when something is due.
-func (s *stdio) tick() {
+func (s *stdio) tick() { s.act(func() {}) }
+
+// act does something when it is its turn, unless the serving is over, and all that
+// follows from it. It reports whether the serving is over then.
+func (s *stdio) act(do func()) (over bool) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.done {
+		do()
+	}
 	s.pump()
+	return s.done
 }
 
 // pump writes all that is to be written now, and sets the timer to when there will
@@ -160,7 +171,10 @@ func (s *stdio) write(out replay.Output) {
 		line = append([]byte{'\n'}, line...)
 	}
 	s.open = line[len(line)-1] != '\n'
-	if _, err := s.out.Write(line); err != nil {
+	s.mu.Unlock()
+	_, err := s.out.Write(line)
+	s.mu.Lock()
+	if err != nil {
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 			err = nil // the client is gone
 		} else {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/mcptap/mcptap/tap"
@@ -85,7 +86,7 @@ func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 		}
 		return raw, nil
 	}
-	out := s.wrap[:0]
+	out := slices.Grow(s.wrap[:0], len(raw)+len(patches)*maxPlainID)
 	from := uint32(0)
 	for _, x := range patches {
 		var value []byte
@@ -110,7 +111,9 @@ func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 		from = x.to
 	}
 	out = append(out, raw[from:]...)
-	s.wrap = out
+	if len(out) <= maxKept {
+		s.wrap = out
+	}
 	return out, nil
 }
 

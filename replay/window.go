@@ -13,13 +13,23 @@ type window struct {
 	b    []byte
 }
 
-// windowSize is how much is read ahead, of what is smaller than that.
-const windowSize = 16 << 10
+const (
+	// windowSize is how much is read ahead, of what is smaller than that.
+	windowSize = 16 << 10
+	// maxKept is the largest message for which a session keeps room: there may be a
+	// thousand sessions, each with the largest that it has said. Room for a larger one
+	// costs less than to write it.
+	maxKept = 1 << 20
+)
 
 // load reads a message, which is valid until the next is read.
 func (w *window) load(from io.ReaderAt, p place) ([]byte, error) {
 	end := w.from + uint64(len(w.b))
 	if p.off < w.from || p.off+uint64(p.size) > end {
+		if p.size > maxKept {
+			w.from, w.b = p.off+uint64(p.size), w.b[:0] // where the next is
+			return p.load(from)
+		}
 		if err := w.move(from, p, end); err != nil {
 			return nil, err
 		}

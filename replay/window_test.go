@@ -2,9 +2,12 @@ package replay
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -25,14 +28,21 @@ func spooled(r *rand.Rand, n, most int) (*countingSpool, []place) {
 	spool := &countingSpool{Memory: &Memory{}}
 	var places []place
 	for range n {
-		b := make([]byte, r.IntN(most))
-		for i := range b {
-			b[i] = byte(r.Uint32())
-		}
-		places = append(places, place{off: uint64(len(spool.b)), size: uint32(len(b))})
-		spool.Write(b)
+		places = append(places, write(spool, r, r.IntN(most)))
 	}
 	return spool, places
+}
+
+// write adds a message to a spool.
+func write(spool *countingSpool, r *rand.Rand, size int) place {
+	b := make([]byte, 0, size+8)
+	for len(b) < size {
+		b = binary.LittleEndian.AppendUint64(b, r.Uint64())
+	}
+	b = b[:size]
+	p := place{off: uint64(len(spool.b)), size: uint32(size)}
+	spool.Write(b)
+	return p
 }
 
 // Whatever is loaded in whatever order is what was written.
@@ -40,6 +50,11 @@ func TestWindow(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		spool, places := spooled(r, 400, []int{40, 700, 3 * windowSize}[seed%3])
+		if seed%5 == 0 { // some that are not kept
+			for range 3 {
+				places = append(places, write(spool, r, maxKept+r.IntN(windowSize)), write(spool, r, 100))
+			}
+		}
 		var w window
 		next := 0
 		for range 1000 {
@@ -85,6 +100,63 @@ func TestWindowReadsAhead(t *testing.T) {
 	}
 	if spool.bytes > size {
 		t.Errorf("%d bytes were read of %d", spool.bytes, size)
+	}
+}
+
+// A large message is read alone, and no room for it stays; what follows it is read ahead
+// all the same.
+func TestWindowKeepsNoRoom(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	spool, _ := spooled(r, 0, 1)
+	var places []place
+	for range 3 {
+		places = append(places, write(spool, r, 100), write(spool, r, 5*maxKept))
+	}
+	for range 100 {
+		places = append(places, write(spool, r, 100))
+	}
+	var w window
+	for i, p := range places {
+		if i == 6 {
+			spool.reads = 0
+		}
+		if got, err := w.load(spool, p); err != nil || !bytes.Equal(got, spool.b[p.off:p.off+uint64(p.size)]) {
+			t.Fatalf("message %d: %d bytes, %v", i, len(got), err)
+		}
+		if cap(w.b) > maxKept {
+			t.Fatalf("message %d of %d bytes: room for %d stays", i, p.size, cap(w.b))
+		}
+	}
+	if spool.reads > 1 {
+		t.Errorf("what follows is read in %d pieces", spool.reads)
+	}
+	p := write(spool, r, maxKept)
+	if _, err := w.load(spool, p); err != nil || cap(w.b) < maxKept || cap(w.b) > 2*maxKept {
+		t.Errorf("room for %d bytes stays of a message of %d: %v", cap(w.b), p.size, err)
+	}
+	if _, err := w.load(spool, place{off: uint64(len(spool.b)), size: maxKept + 1}); !errors.Is(err, io.EOF) {
+		t.Errorf("a large message that is not there: %v", err)
+	}
+}
+
+// Nor does a session keep room for what it makes of one.
+func TestSessionKeepsNoRoom(t *testing.T) {
+	large := strings.Repeat("x", 5*maxKept)
+	x := build(t, lines(`>{"id":1,"method":"small"}
+{"id":1,"result":"small"}
+>{"id":2,"method":"large"}
+{"result":"`+large+`","id":2}
+`), nil).NewSession()
+	x.Attach(0, 1, Duplex)
+	for i, c := range []struct{ method, result string }{{"large", large}, {"small", "small"}, {"large", large}} {
+		x.Receive(0, 1, fmt.Appendf(nil, `{"id":"live %d","method":"%s"}`, i, c.method))
+		out, ok, err := x.Next(0)
+		if err != nil || !ok || !bytes.Contains(out.Raw, fmt.Appendf(nil, `"live %d"`, i)) || !bytes.Contains(out.Raw, []byte(`:"`+c.result+`"`)) {
+			t.Fatalf("%s: %d bytes, %v", c.method, len(out.Raw), err)
+		}
+		if cap(x.wrap) > 2*maxKept || cap(x.window.b) > 2*maxKept {
+			t.Errorf("room for %d and %d bytes stays", cap(x.wrap), cap(x.window.b))
+		}
 	}
 }
 

@@ -1,0 +1,150 @@
+package mock
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// unreadFrames are a recorded session whose answers no pipe has room for.
+func unreadFrames(first string) []tap.Frame {
+	large := `"` + strings.Repeat("x", 1<<20) + `"`
+	return lines(first + `>{"jsonrpc":"2.0","id":1,"method":"a"}
+{"jsonrpc":"2.0","id":1,"result":` + large + `}
+>{"jsonrpc":"2.0","id":2,"method":"b"}
+{"jsonrpc":"2.0","id":2,"result":` + large + `}
+`)
+}
+
+// A client that does not read holds up what is written, but not the end of the context.
+// The session is nobody's then but the caller's, and what is still being written comes
+// to its end when somebody reads, or nobody can.
+func TestStdioEndsWhileItWrites(t *testing.T) {
+	hello := `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"` + strings.Repeat("h", 1<<20) + `"}}` + "\n"
+	const a, b = `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n", `{"jsonrpc":"2.0","id":2,"method":"b"}` + "\n"
+	for name, c := range map[string]struct {
+		first       string
+		pace        replay.Pace
+		least, most int // requests that it may have seen
+	}{
+		"in the client's turn": {"", replay.Instant, 1, 1},
+		"in the timer's turn":  {"", replay.Recorded, 1, 2},
+		"before the client's":  {hello, replay.Instant, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := loaded(t, unreadFrames(c.first), replay.Options{Pace: c.pace})
+			inR, inW := io.Pipe()
+			outR, outW, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			type end struct {
+				session *replay.Session
+				err     error
+			}
+			over := make(chan end, 1)
+			go func() {
+				s, err := Stdio(ctx, rec.Script, inR, outW, nil)
+				over <- end{s, err}
+			}()
+			go func() {
+				_, _ = io.WriteString(inW, a+b) // of which the second may never be taken
+			}()
+			// With its first byte here, and no room for all of it, it is being written.
+			r := bufio.NewReaderSize(outR, 16)
+			if _, err := r.ReadByte(); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			got := <-over
+			requests := got.session.Requests()
+			if !errors.Is(got.err, context.Canceled) || requests < c.least || requests > c.most {
+				t.Errorf("%v, %d requests", got.err, requests)
+			}
+			coverage := rec.Script.NewCoverage()
+			coverage.Add(got.session)
+			line, err := r.ReadString('\n')
+			if err != nil || len(line) < 1<<20 {
+				t.Errorf("%d bytes more were written: %v", len(line), err)
+			}
+			outW.Close()
+			if rest, err := io.ReadAll(r); err != nil || len(rest) > 0 {
+				t.Errorf("and then %d bytes: %v", len(rest), err)
+			}
+			inW.Close()
+			if coverage.Asked() != requests || got.session.Requests() != requests {
+				t.Errorf("%d requests, of which %d are covered, were %d", got.session.Requests(), coverage.Asked(), requests)
+			}
+		})
+	}
+}
+
+// A held writer keeps who writes first until it is released, and knows whether
+// anybody else writes meanwhile.
+type heldWriter struct {
+	begun, release chan struct{}
+	once           sync.Once
+	inside, most   atomic.Int32
+}
+
+func (w *heldWriter) Write(p []byte) (int, error) {
+	w.most.Store(max(w.most.Load(), w.inside.Add(1)))
+	defer w.inside.Add(-1)
+	w.once.Do(func() {
+		close(w.begun)
+		<-w.release
+	})
+	return len(p), nil
+}
+
+// While something is written, nobody else writes, and what the client sends is not
+// taken: it would pile up.
+func TestStdioTakesTurns(t *testing.T) {
+	rec := loaded(t, lines(`>{"jsonrpc":"2.0","id":1,"method":"a"}
+{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}
+{"jsonrpc":"2.0","id":1,"result":{}}
+`), replay.Options{Pace: replay.Recorded})
+	in := pipe()
+	out := heldWriter{begun: make(chan struct{}), release: make(chan struct{})}
+	over := make(chan error, 1)
+	go func() {
+		_, err := Stdio(t.Context(), rec.Script, in.r, &out, nil)
+		over <- err
+	}()
+	send := func(n int) {
+		for range n {
+			_, _ = io.WriteString(in.w, `{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n")
+		}
+	}
+	_, _ = io.WriteString(in.w, `{"jsonrpc":"2.0","id":1,"method":"a"}`+"\n")
+	<-out.begun // by the timer
+	send(1)
+	var sent atomic.Bool
+	go func() {
+		send(2)
+		sent.Store(true)
+		in.w.Close()
+	}()
+	for range 20_000 { // in which it would do what it must not
+		runtime.Gosched()
+	}
+	if sent.Load() || out.most.Load() > 1 {
+		t.Errorf("%d write at once; the client's requests were taken: %v", out.most.Load(), sent.Load())
+	}
+	close(out.release)
+	if err := <-over; err != nil || out.most.Load() > 1 {
+		t.Errorf("%v, %d write at once", err, out.most.Load())
+	}
+}
