@@ -160,3 +160,51 @@ func TestChoicesAmongDefinitions(t *testing.T) {
 		}
 	}
 }
+
+// News that only one era has come with what they say, on the side where they are. Those
+// of the older era are expected if the client of the newer one did not ask for them; those
+// of the newer era never are.
+func TestNewsOfOneEra(t *testing.T) {
+	const gone, come, unasked = "only in 2025-11-25", "only in 2026-07-28", "not asked for either"
+	lines, _ := parseTruth(`
+		arev 2025-11-25
+		brev 2026-07-28
+		a<~ notifications/resources/updated {"uri":"file:///x","by":"` + gone + `"}
+		b> subscriptions/listen {"notifications":{"resourceSubscriptions":["file:///y"]}}
+		b<~ notifications/subscriptions/acknowledged {"notifications":{"resourceSubscriptions":["file:///y"]},"_meta":{"io.modelcontextprotocol/subscriptionId":$id}}
+		b<~ notifications/resources/updated {"uri":"file:///y","by":"` + come + `","_meta":{"io.modelcontextprotocol/subscriptionId":$id}}
+		b<~ notifications/resources/updated {"uri":"file:///z","by":"` + unasked + `","_meta":{"io.modelcontextprotocol/subscriptionId":$id}}`)
+	older, newer := play(t, 'a', lines), play(t, 'b', lines)
+	at := func(frames []tap.Frame, text string) (seq uint64) {
+		for _, f := range frames {
+			if strings.Contains(string(f.Raw), text) {
+				seq = f.Seq
+			}
+		}
+		return seq
+	}
+	for _, c := range []struct {
+		name string
+		a, b []tap.Frame
+	}{{"the newer one is the second", older, newer}, {"the newer one is the first", newer, older}} {
+		var got []string
+		for _, d := range compare(t, c.a, c.b, Options{}).Differences {
+			if d.Message != "notifications/resources/updated" {
+				continue
+			}
+			has := func(text string) bool {
+				return strings.Contains(d.Old, text) && d.New == "" && d.A.Seq == at(c.a, text) && d.B.Seq == 0 && d.Kind == Removed ||
+					strings.Contains(d.New, text) && d.Old == "" && d.B.Seq == at(c.b, text) && d.A.Seq == 0 && d.Kind == Added
+			}
+			i := slices.IndexFunc([]string{gone, come, unasked}, has)
+			if i < 0 {
+				t.Fatalf("%s: %+v", c.name, d)
+			}
+			got = append(got, d.Class.String()+" "+[]string{gone, come, unasked}[i])
+		}
+		slices.Sort(got)
+		if want := []string{"behaviour " + unasked, "behaviour " + come, "expected " + gone}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+	}
+}

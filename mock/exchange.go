@@ -78,7 +78,7 @@ func (l *loader) answered(x *exchange, r *readFrame) bool {
 		}
 	}
 	if x.status >= 400 && !x.settled && f.Form == tap.FormBody {
-		x.settled, x.why = true, x.blame(&l.site)
+		x.settled, x.why = true, x.blame(&l.site, l.ended(x.session))
 		if none || x.why != 0 {
 			l.refused(x)
 		}
@@ -105,14 +105,21 @@ func (l *loader) refused(x *exchange) {
 	}
 }
 
+// ended reports whether the client has ended a session.
+func (l *loader) ended(number int) bool {
+	s := l.building[number]
+	return s != nil && s.conduct.deleted != nil
+}
+
 // blame is the circumstance for which an exchange was refused, 0 for none that shows:
-// then it was the message.
-func (x *exchange) blame(s *site) circumstances {
+// then it was the message. Ended says that its session had been ended before, which not
+// every server answers with the 404 that it should.
+func (x *exchange) blame(s *site, ended bool) circumstances {
 	c := s.circumstances(&x.fields, &x.claim)
 	switch {
 	case x.headless || x.status < 400:
 		return 0
-	case x.status == 404 && x.fields.session != "" && !x.claim.Modern && !x.fields.modern():
+	case (x.status == 404 || ended && x.status == 400) && x.fields.session != "" && !x.claim.Modern && !x.fields.modern():
 		return overSession
 	case x.status == 400 && x.fields.session == "" && !x.claim.Modern && x.claim.Method != "initialize" && !x.fields.modern():
 		return noSession
@@ -142,7 +149,7 @@ func (l *loader) over(x *exchange) {
 		return
 	}
 	if x.status >= 400 && !x.settled && x.form != formEvents {
-		x.why = x.blame(&l.site)
+		x.why = x.blame(&l.site, l.ended(x.session))
 		l.refused(x)
 	}
 	if kept, _ := l.sessions.Session(x.session); kept.Kind != tap.SessionEndpoint && x.nothing() {

@@ -39,7 +39,7 @@ func TestServerBeginWaitsAlone(t *testing.T) {
 		visit := func(path string) <-chan string {
 			transport := &http.Transport{}
 			t.Cleanup(transport.CloseIdleConnections)
-			v := visitor{http: &http.Client{Transport: transport}, name: "v"}
+			v := visitor{over: transport, name: "v"}
 			got := make(chan string, 1)
 			x := said{"POST", path, []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: server/discover"}, discover}
 			go func() { got <- v.visit(t, url, x) }()

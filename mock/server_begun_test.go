@@ -3,7 +3,6 @@ package mock
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -74,7 +73,7 @@ func simpleFrames(r *rand.Rand, names []string) []tap.Frame {
 // A visitor is a client of a server: it has connections of its own, and keeps the id of
 // the session that it was given last.
 type visitor struct {
-	http *http.Client
+	over http.RoundTripper
 	name string
 	id   string
 }
@@ -82,30 +81,18 @@ type visitor struct {
 // visit sends a request, and returns in words what came back.
 func (v *visitor) visit(t *testing.T, url string, x said) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), x.method, url+x.path, strings.NewReader(x.body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Set("User-Agent", v.name)
+	mine := x
+	mine.header = []string{"User-Agent: " + v.name}
 	for _, h := range x.header {
 		name, value, _ := strings.Cut(h, ": ")
 		if value == "mine" {
 			value = v.id
 		}
 		if value != "" {
-			r.Header.Set(name, value)
+			mine.header = append(mine.header, name+": "+value)
 		}
 	}
-	res, err := v.http.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res, body := askOver(t, v.over, url, mine)
 	id := res.Header.Get(idHeader)
 	if id != "" {
 		v.id = id
@@ -161,7 +148,7 @@ func visited(t *testing.T, rec *Recording, r *rand.Rand, frames []tap.Frame) str
 	for i := range 4 {
 		transport := &http.Transport{}
 		t.Cleanup(transport.CloseIdleConnections)
-		all = append(all, &visitor{http: &http.Client{Transport: transport}, name: "visitor " + fmt.Sprint(i/2)}) // two are alike
+		all = append(all, &visitor{over: transport, name: "visitor " + fmt.Sprint(i/2)}) // two are alike
 	}
 	var got strings.Builder
 	for range 10 + r.IntN(30) {

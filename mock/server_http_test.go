@@ -40,6 +40,12 @@ type said struct {
 // ask sends a request, and returns the response and its body.
 func ask(t testing.TB, url string, x said) (*http.Response, string) {
 	t.Helper()
+	return askOver(t, http.DefaultTransport, url, x)
+}
+
+// askOver is ask on connections of somebody's own.
+func askOver(t testing.TB, over http.RoundTripper, url string, x said) (*http.Response, string) {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), x.method, url+x.path, strings.NewReader(x.body))
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +58,7 @@ func ask(t testing.TB, url string, x said) (*http.Response, string) {
 		}
 		r.Header.Set(name, value)
 	}
-	res, err := http.DefaultTransport.RoundTrip(r)
+	res, err := over.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +123,51 @@ func TestServerPlaysRefusals(t *testing.T) {
 	is(said{"POST", "/mcp", []string{id, token}, listing}, 404, "", "Session not found")
 	is(said{"GET", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
 	is(said{"DELETE", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
+}
+
+// A session that the client has ended is refused with 400 by some servers. That is for
+// what it is, whatever comes for it then, and no reason to refuse the same in another.
+func TestServerRefusesWhatIsOver(t *testing.T) {
+	frames := fixture(t, "http-2025-11-25")
+	request, end := 0, 0
+	for i, f := range frames {
+		if f.Lane == tap.Life && f.Exchange == 10 && strings.Contains(string(f.Raw), `"DELETE"`) {
+			request = i
+		}
+		if f.Exchange == 10 {
+			end = i
+		}
+	}
+	late := func(lane tap.Lane, form tap.Form, raw string) tap.Frame {
+		return tap.Frame{Lane: lane, Form: form, Exchange: 11, Raw: []byte(raw), Size: int64(len(raw))}
+	}
+	const alive = `{"jsonrpc":"2.0","id":9,"method":"ping"}`
+	const over = `{"jsonrpc":"2.0","error":{"code":-32000,"message":"no such session"}}`
+	frames = slices.Insert(frames, end+1,
+		late(tap.Life, 0, strings.Replace(string(frames[request].Raw), "DELETE", "POST", 1)),
+		late(tap.ToServer, tap.FormBody, alive),
+		late(tap.Life, 0, `{"event":"response","status":400,"header":[["Content-Type","application/json"],["X-Gone","yes"]]}`),
+		late(tap.ToClient, tap.FormBody, over),
+		late(tap.Life, 0, `{"event":"end","by":"server"}`))
+	for i := range frames {
+		frames[i].Seq = uint64(i + 1)
+	}
+	_, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{})
+	id := begun(t, url, "/mcp", token)
+	head := []string{id, token}
+	for range 2 {
+		if res, body := ask(t, url, said{"POST", "/mcp", head, alive}); res.StatusCode != 200 || !strings.Contains(body, `"id":9`) || !strings.Contains(body, `"result":{}`) {
+			t.Errorf("%s: %s", res.Status, body)
+		}
+	}
+	if res, _ := ask(t, url, said{"DELETE", "/mcp", head, ""}); res.StatusCode != 204 {
+		t.Error(res.Status)
+	}
+	for _, body := range []string{alive, listing, ready} {
+		if res, got := ask(t, url, said{"POST", "/mcp", head, body}); res.StatusCode != 400 || got != over || res.Header.Get("X-Gone") != "yes" {
+			t.Errorf("%s: %s: %s", body, res.Status, got)
+		}
+	}
 }
 
 // What the specification tells a server to refuse is refused, whatever was recorded.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
 )
 
 // Of many streams the newest can be resumed, and those that are not over, whose place
@@ -41,5 +42,55 @@ func TestForgetsTheOldestStreams(t *testing.T) {
 	}
 	if k.kept != kept {
 		t.Errorf("%d bytes are kept, want %d", k.kept, kept)
+	}
+}
+
+// A client gets the recorded session of its era, of them one of its path, of them the
+// one that was played least, of them the first.
+func TestServerChoosesSession(t *testing.T) {
+	legacy := lines(">" + opening + "\n" + `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}` + "\n")
+	modern := lines(simple["versions"])
+	var all []*played
+	for _, c := range []struct {
+		frames []tap.Frame
+		path   string
+	}{{legacy, "/a"}, {modern, "/a"}, {legacy, "/b"}, {modern, "/b"}, {legacy, ""}, {legacy, "/b"}} {
+		p := loaded(t, c.frames, replay.Options{}).sessions[0]
+		p.path = c.path
+		all = append(all, p)
+	}
+	s := NewServer(&Recording{Script: all[0].Script, sessions: all}, ServerOptions{})
+	for i, c := range []struct {
+		modern bool
+		path   string
+		want   int
+	}{
+		{false, "/b", 2}, {false, "/b", 4}, {false, "/b", 5}, {false, "/b", 2}, {true, "/b", 3}, {true, "/b", 3}, {true, "/a", 1},
+		{true, "/elsewhere", 1}, {true, "/elsewhere", 1}, {false, "/elsewhere", 4}, {false, "/a", 0}, {false, "/a", 0}, {true, "", 3},
+	} {
+		got := s.choose(c.modern, c.path)
+		s.played[got]++
+		if got != all[c.want] {
+			t.Fatalf("choice %d, %+v: got session %d", i, c, slices.Index(all, got))
+		}
+	}
+}
+
+// A session that is over is forgotten, but not the one that its client has begun since.
+func TestServerForgetsSession(t *testing.T) {
+	rec := loaded(t, lines(simple["versions"]), replay.Options{})
+	s := NewServer(rec, ServerOptions{})
+	s.mu.Lock()
+	older, newer := s.begin(rec.sessions[0], false), s.begin(rec.sessions[0], false)
+	older.client, newer.client = "c", "c"
+	s.byClient["c"] = newer
+	s.mu.Unlock()
+	s.drop(older)
+	if s.byClient["c"] != newer || len(s.talks) != 1 {
+		t.Errorf("the newer one is forgotten; %d are left", len(s.talks))
+	}
+	s.drop(newer)
+	if len(s.byClient) != 0 || len(s.talks) != 0 {
+		t.Errorf("%d and %d are left", len(s.byClient), len(s.talks))
 	}
 }
