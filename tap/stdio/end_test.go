@@ -173,25 +173,29 @@ func TestOutputLeftToAnHeir(t *testing.T) {
 // A server that has ended is gone for whoever signals it, even if nobody reads
 // what it left.
 func TestSignalEndsAnAbandonedTap(t *testing.T) {
-	tp := tapping(t, sh("head -c 500000 /dev/zero; exit 8"))
+	tp := tapping(t, sh("head -c 500000 /dev/zero; exit 8"), "patience=30ms")
 	in, out := tp.pipes()
 	defer in.Close()
 	if _, err := out.Peek(1); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan struct{})
+	done, early := make(chan struct{}), make(chan bool, 1)
 	go func() {
 		// It waits for its slow client until told otherwise.
 		select {
 		case <-done:
-			t.Error("ended with output undelivered")
+			early <- true
 		case <-time.After(4 * quiet):
+			early <- false
+			_ = tp.Process.Signal(syscall.SIGTERM)
 		}
-		_ = tp.Process.Signal(syscall.SIGTERM)
 	}()
 	st, err := tp.Process.Wait()
 	must(t, err)
 	close(done)
+	if <-early {
+		t.Error("ended with output undelivered")
+	}
 	if code := st.ExitCode(); code != 8 {
 		t.Errorf("status %d", code)
 	}

@@ -93,6 +93,10 @@ func (f *fake) Note(e tap.Event) {
 		panic("cannot note")
 	case "torn-note":
 		tornMemory()[0] = 1
+	case "torn-signal":
+		if e.Name == tap.EventSignal {
+			tornMemory()[0] = 1
+		}
 	}
 	f.rec.Notes = append(f.rec.Notes, e)
 	f.rec.Order = append(f.rec.Order, entry{Note: e.Name})

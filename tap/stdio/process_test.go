@@ -54,6 +54,28 @@ func TestProcessTerminate(t *testing.T) {
 	}
 }
 
+// What a server has started and still holds its pipes ends with it.
+func TestProcessKill(t *testing.T) {
+	p, err := Start([]string{"sh", "-c", "sleep 60 & echo ready; wait"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(p.Stdout, make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Stdout.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if rest, err := io.ReadAll(p.Stdout); len(rest) > 0 || err != nil {
+		t.Errorf("after the end: %q, %v", rest, err)
+	}
+	<-p.Ended()
+	if code, signal := p.Status(); code != 128+9 || signal != "SIGKILL" {
+		t.Errorf("status %d, %q", code, signal)
+	}
+}
+
 func TestProcessNotStarted(t *testing.T) {
 	for _, command := range [][]string{nil, {"no-such-command-anywhere"}, {"/"}} {
 		if _, err := Start(command); err == nil || strings.Contains(err.Error(), "\n") {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
@@ -115,5 +116,49 @@ func TestOpenThatPanics(t *testing.T) {
 	g := newGuard(&cfg, 1)
 	if len(g.Room(tap.ToServer)) == 0 || len(warned) != 1 || !strings.Contains(warned[0], "no disk") {
 		t.Errorf("warned %q", warned)
+	}
+}
+
+// The recorder whose memory is gone when a signal is noted stops no signal.
+func TestSignalWithoutRecorder(t *testing.T) {
+	var stderr bytes.Buffer
+	tp := tapping(t, self("signals"), "rec=torn-signal")
+	tp.Stderr = &stderr
+	in, out := tp.pipes()
+	wantLine(t, out, "ready")
+	for range 2 {
+		must(t, tp.Process.Signal(syscall.SIGUSR1))
+		wantLine(t, out, "SIGUSR1")
+	}
+	must(t, in.Close())
+	if code := tp.code(); code != 0 {
+		t.Errorf("status %d", code)
+	}
+	if n := strings.Count(stderr.String(), "recording stopped"); n != 1 {
+		t.Errorf("%d warnings: %q", n, stderr.String())
+	}
+}
+
+// The warning does not end a tap whose client has closed stderr, and a recorder
+// that fails is told so.
+func TestWarningThatNobodyReads(t *testing.T) {
+	var r rigIO
+	r.open(t, plumbings[0])
+	tp := tapping(t, self("echo"), "rec=panic-record")
+	tp.Stderr = r.err[1]
+	in, out := tp.pipes()
+	must(t, r.err[1].Close())
+	must(t, r.err[0].Close())
+	for range 2 {
+		_, err := io.WriteString(in, "ping\n")
+		must(t, err)
+		wantLine(t, out, "ping")
+	}
+	must(t, in.Close())
+	if code := tp.code(); code != 0 {
+		t.Errorf("status %d", code)
+	}
+	if e := tp.recorded().note(t, tap.EventGap, tap.Life); e.Error != "cannot record" {
+		t.Errorf("recorded %+v", e)
 	}
 }

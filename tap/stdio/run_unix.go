@@ -18,13 +18,13 @@ const (
 	// blocking system call needs one; where there are fewer than pumps, each
 	// read waits for the runtime to notice (24 times slower with one).
 	procs = 8
-	// quiet is how long the output of a server that has ended must rest before
-	// the run is over, where somebody else still holds it open. See the package
-	// comment.
-	quiet = 100 * time.Millisecond
-	// tick is how often that is looked at.
+	// tick is how often the lanes of a server that has ended are looked at.
 	tick = 10 * time.Millisecond
 )
+
+// quiet is how long the output of a server that has ended must rest before the
+// run is over, where somebody else still holds it open. See the package comment.
+var quiet = 100 * time.Millisecond
 
 // Run starts the server, forwards until it is over and returns the status that
 // the tap must exit with. It prints nothing: err, where there is one, is for
@@ -50,8 +50,8 @@ func runWith(cfg Config, sigs <-chan os.Signal, catch func()) (int, error) {
 
 	client := clientSide(&cfg)
 	// Beside the spawn, as the runtime takes longer over the signals than the
-	// system over a process. One that comes before it is caught ends both, which
-	// the server had not had the time to prevent either.
+	// system over a process. The package comment says what becomes of those that
+	// come before.
 	caught := make(chan struct{})
 	go func() {
 		defer close(caught)

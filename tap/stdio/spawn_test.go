@@ -4,9 +4,12 @@ package stdio
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -74,6 +77,7 @@ func TestPathSearch(t *testing.T) {
 		{"server", ":" + dir + "/c", dir + "/b", "b ./server x\n"},
 		{"./server", "", dir + "/c", "c\n"},
 		{"script", dir + "/d", "/", "no first line x\n"},
+		{"server", dir + "/d/script:" + dir + "/c", "/", "c\n"}, // a file in the place of a directory
 	} {
 		tp := tapping(t, []string{c.name, "x"})
 		tp.Dir = c.cwd
@@ -82,5 +86,55 @@ func TestPathSearch(t *testing.T) {
 		if string(out) != c.want {
 			t.Errorf("%s in PATH=%s: %q (%v), want %q", c.name, c.path, out, err, c.want)
 		}
+	}
+}
+
+// Without a PATH the system's own directories are searched.
+func TestNoPath(t *testing.T) {
+	tp := tapping(t, []string{"cat"})
+	tp.Env = []string{"A=b"}
+	if code := tp.code(); code != 0 {
+		t.Errorf("status %d", code)
+	}
+}
+
+// One that is found and may not be run, and none that may, is not one that is
+// missing.
+func TestDeniedInPath(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "server"), []byte("#!/bin/sh\n"), 0o600))
+	tp := tapping(t, []string{"server"})
+	tp.Env = []string{"PATH=" + dir + ":/no/such/directory"}
+	if code := tp.code(); code != 126 {
+		t.Errorf("status %d", code)
+	}
+}
+
+// Where there is no server, the recorder is opened for none, once signals are
+// caught: one that comes while the recording is closed must not change the
+// status.
+func TestNoServerIsRecordedAsNone(t *testing.T) {
+	rec, pid := newFake(""), -1
+	code, err := runWith(Config{Command: []string{"no-such-server"}, Open: func(p int) tap.Recorder {
+		pid = p
+		return rec
+	}}, nil, func() {
+		time.Sleep(100 * time.Millisecond) // long enough to be overtaken by who does not wait
+		rec.Note(tap.Event{Name: "caught"})
+	})
+	if code != 127 || err == nil || pid != 0 {
+		t.Errorf("status %d, %v, opened for %d", code, err, pid)
+	}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if n := rec.rec.Notes; len(n) != 2 || n[0].Name != "caught" || n[1].Name != tap.EventSpawnFailed {
+		t.Errorf("recorded %+v", n)
+	}
+}
+
+func TestNoPipesIsOurFailure(t *testing.T) {
+	err := &spawnError{"server", fmt.Errorf("%w: %w", errPipes, syscall.EMFILE)}
+	if code := err.code(); code != ExitOwnFailure {
+		t.Errorf("status %d", code)
 	}
 }

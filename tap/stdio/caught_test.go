@@ -1,0 +1,90 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package stdio
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+func init() {
+	roles["held"] = roleHeld
+	roles["answer"] = roleAnswer
+}
+
+// roleHeld is a tap that catches signals only when descriptor 3 has ended, and
+// notes when that is done: the first argument is where to leave what was
+// recorded.
+func roleHeld(args []string) int {
+	rec := newFake("")
+	code, _ := runWith(Config{Command: args[1:], Recorder: rec}, make(chan os.Signal), func() {
+		_, _ = io.Copy(io.Discard, os.NewFile(3, "release"))
+		rec.Note(tap.Event{Name: "caught"})
+	})
+	writeFile(args[0], rec.dump())
+	return code
+}
+
+// roleAnswer answers what it reads first on stdout and stderr, says in a file
+// that it has, and ends.
+func roleAnswer(args []string) int {
+	b := make([]byte, 100)
+	n, _ := fd(0).Read(b)
+	_, _ = fd(1).Write(b[:n])
+	_, _ = fd(2).Write(b[:n])
+	writeFile(args[0], b[:n])
+	return 7
+}
+
+// Whoever has seen a byte of the server may send it signals, so nothing of what
+// it says is forwarded before they are caught. What it is told need not wait.
+func TestOutputWaitsForSignalsToBeCaught(t *testing.T) {
+	answered := filepath.Join(t.TempDir(), "answered")
+	tp := tapping(t, nil)
+	tp.Args = append(self("held", tp.out()), self("answer", answered)...)
+	var r rigIO
+	r.open(t, plumbings[0])
+	held, release, err := os.Pipe()
+	must(t, err)
+	defer release.Close()
+	tp.Stdin, tp.Stdout, tp.Stderr = r.in[0], r.out[1], r.err[1]
+	tp.ExtraFiles = []*os.File{held}
+	must(t, tp.Start())
+	for _, f := range []*os.File{held, r.out[1], r.err[1]} {
+		must(t, f.Close())
+	}
+
+	_, err = r.in[1].WriteString("ping\n")
+	must(t, err)
+	eventually(t, "the server to answer", func() bool { _, err := os.Stat(answered); return err == nil })
+	for _, f := range []*os.File{r.out[0], r.err[0]} {
+		// However long one waits, nothing may come.
+		came, err := poll(fd(f.Fd()), pollIn, 200)
+		must(t, err)
+		if came {
+			t.Error("signals are not caught yet, and a byte or the end of the server has been forwarded")
+		}
+	}
+	must(t, release.Close())
+
+	for _, f := range []*os.File{r.out[0], r.err[0]} {
+		if b, err := io.ReadAll(f); string(b) != "ping\n" || err != nil {
+			t.Errorf("after the release: %q, %v", b, err)
+		}
+	}
+	if code := tp.code(); code != 7 {
+		t.Errorf("status %d", code)
+	}
+	var order []string
+	for _, e := range tp.recorded().Order[:3] {
+		order = append(order, e.Lane.String()+" "+string(e.Data)+e.Note)
+	}
+	if got := strings.Join(order, ", "); got != "life start, to_server ping\n, life caught" {
+		t.Errorf("recorded first: %q", got)
+	}
+}

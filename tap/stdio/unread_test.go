@@ -1,0 +1,78 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package stdio
+
+import (
+	"bytes"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// glut is more than any of our pipes holds.
+const glut = 3 << 20
+
+// A roomy recorder takes a glut in one read.
+type roomy struct{ fake }
+
+func (*roomy) Room(tap.Lane) []byte { return make([]byte, glut) }
+func (*roomy) Record(tap.Lane, int) {}
+
+// glutted is a run whose server does not read the glut that is being written to
+// it.
+func glutted(t *testing.T, server []string) (*run, *roomy) {
+	t.Helper()
+	srv, failure := spawn(server, true)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(srv.target(), syscall.SIGKILL) })
+	rec := new(roomy)
+	r := newRun(newGuard(&Config{Recorder: rec}, srv.pid), [3]fd{-1, -1, -1}, srv)
+	r.pumps[0].src = bytes.NewReader(make([]byte, glut))
+	for _, p := range r.pumps {
+		p.start()
+	}
+	eventually(t, "the glut to be written", func() bool { return r.pumps[0].state.Load() == stateWriting })
+	return r, rec
+}
+
+// What a server that has ended did not read is recorded as not delivered, also
+// when its end is noticed before the write to it has failed.
+func TestServerEndsWithoutReading(t *testing.T) {
+	defer func(d time.Duration) { quiet = d }(quiet)
+	quiet = 20 * time.Second
+	r, rec := glutted(t, []string{"sleep", "60"})
+	must(t, syscall.Kill(r.srv.pid, syscall.SIGKILL))
+	r.srv.awaitExit()
+	if code := r.finish(); code != 128+int(syscall.SIGKILL) {
+		t.Errorf("status %d", code)
+	}
+	if e := (recording{Notes: rec.rec.Notes}).note(t, tap.EventBroken, tap.ToServer); e.Bytes == 0 || e.Bytes > glut {
+		t.Errorf("recorded %+v", e)
+	}
+}
+
+// Where somebody else still holds the stdin of a server that has ended, what is
+// being written to it may be read or not. The tap does not wait for that.
+func TestStdinLeftToAnHeir(t *testing.T) {
+	r, rec := glutted(t, sh("exec 3<&0; sleep 60 <&3 >/dev/null 2>&1 & exit 4"))
+	r.srv.awaitExit()
+	ended := make(chan int)
+	go func() { ended <- r.finish() }()
+	select {
+	case code := <-ended:
+		if code != 4 {
+			t.Errorf("status %d", code)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("waits for the heir")
+	}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if n := (recording{Notes: rec.rec.Notes}).count(tap.EventBroken); n != 0 {
+		t.Errorf("recorded as not delivered: %+v", rec.rec.Notes)
+	}
+}
