@@ -193,6 +193,17 @@ func (a *assembler) midFrame() bool {
 	return len(a.streams) > 0
 }
 
+// tear says of all frames that have begun that bytes are missing in them.
+func (a *assembler) tear() {
+	for lane := range a.lanes {
+		c := &a.lanes[lane]
+		c.Torn = c.Torn || !c.empty()
+	}
+	for _, c := range a.streams {
+		c.Torn = true
+	}
+}
+
 // endAll finishes all frames that have begun as they are.
 func (a *assembler) endAll() {
 	for lane := range tap.Lanes {

@@ -53,7 +53,8 @@
 // gets a ticket there. A tap killed with SIGKILL leaves the queue;
 // whoever opens the recording next takes its lock, appends what the last commit
 // had not seen yet, and removes it. A queue from before the machine last booted
-// is not believed, because its pages may have reached the disk in any order.
+// is not believed, because its pages may have reached the disk in any order, and
+// one of another recording, by its header, stays as it is.
 // Where the system has no shared mappings (Windows) the queue is plain memory:
 // a killed tap then loses what was younger than 50 ms.
 package store

@@ -27,14 +27,22 @@ func drainDead(path string) error {
 	}
 	defer f.Close()
 	d, err := readDead(f)
-	if err == nil {
-		if err = d.appendTo(path); err != nil {
-			return fmt.Errorf("recover %s: %w", path, err)
-		}
-	} else if _, statErr := os.Stat(path); statErr != nil || errors.Is(err, ErrNewer) {
-		return fmt.Errorf("recover %s: %w", path, err) // neither file nor queue can be read, or not by us
+	if _, statErr := os.Stat(path); err != nil && statErr == nil && !errors.Is(err, ErrNewer) {
+		// The machine stopped before it had written the queue to the disk. What the
+		// recording has begun is ended all the same.
+		d, err = &deadQueue{f: f}, nil
 	}
-	return os.Remove(path + QueueExt)
+	if err == nil {
+		err = d.appendTo(path)
+	}
+	if err != nil {
+		return fmt.Errorf("recover %s: %w", path, err)
+	}
+	if os.Remove(path+QueueExt) != nil { // Windows removes none that is open
+		f.Close()
+		_ = os.Remove(path + QueueExt) // if it stays, nothing in it is missing in the recording
+	}
+	return nil
 }
 
 // A deadQueue is a queue whose tap is gone.
@@ -70,6 +78,9 @@ func (d *deadQueue) appendTo(path string) error {
 	db := dbfile{path: path}
 	if unborn(path) {
 		os.Remove(path)
+		if d.header.ID == "" { // it cannot be read
+			d.header = headerFromName(path)
+		}
 		if err := db.create(d.header); err != nil {
 			return err
 		}
@@ -80,7 +91,7 @@ func (d *deadQueue) appendTo(path string) error {
 }
 
 // unborn reports whether the tap was killed before it had made its file: there
-// is none, or one that bbolt has laid out and nobody has written to.
+// is none, or nothing is in it, or what bbolt lays out and nobody has written to.
 func unborn(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -88,13 +99,21 @@ func unborn(path string) bool {
 	}
 	defer f.Close()
 	p, err := openPages(f)
-	if err != nil {
-		info, statErr := f.Stat()
-		return errors.Is(err, errNoMeta) && statErr == nil && info.Size() <= 4*pageSize
+	if err == nil {
+		return p.txid <= bornTxid
 	}
-	n, err := p.top().rootNode()
-	return err == nil && len(n.elems) == 0
+	info, statErr := f.Stat()
+	head := make([]byte, pageHeader+metaBytes)
+	n, _ := f.ReadAt(head, 0)
+	return errors.Is(err, errNoMeta) && statErr == nil && info.Size() <= 4*pageSize && allZero(head[:n])
 }
+
+func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
+
+// bornTxid is the number of the commit with which bbolt lays out a file. Pages of
+// that need not have reached the disk when the machine stopped: bbolt syncs once
+// for all of them.
+const bornTxid = 1
 
 // retryBusy waits for a file that somebody else holds.
 func retryBusy(try func() error) error {
@@ -111,6 +130,9 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 	meta := tx.Bucket(bucketMeta)
 	if meta == nil {
 		return ErrNotRecording
+	}
+	if err := d.isOf(meta); err != nil {
+		return err
 	}
 	if meta.Get(keyEnd) != nil {
 		return nil // all was written, only the queue was not removed
@@ -139,6 +161,20 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 	return writeEnd(tx, End{At: asm.seg.last, Cut: !d.left || !d.live})
 }
 
+// isOf returns an error if the queue is of another recording: files can be given
+// each other's names. What it holds is then neither appended nor removed.
+func (d *deadQueue) isOf(meta *bolt.Bucket) error {
+	var h tap.Header
+	v, err := unseal(keyHeader, meta.Get(keyHeader))
+	if err == nil {
+		err = json.Unmarshal(v, &h)
+	}
+	if err != nil || d.header.ID == "" || h.ID == d.header.ID {
+		return nil // one that does not say what it is is taken for the one whose name it has
+	}
+	return fmt.Errorf("its queue is of another recording, %.40q: it stays as it is", d.header.ID)
+}
+
 // resume returns an assembler that goes on where the recording stops.
 func resume(tx *bolt.Tx) (*assembler, error) {
 	asm := newAssembler()
@@ -154,6 +190,9 @@ func resume(tx *bolt.Tx) (*assembler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %v", ErrDamaged, err)
 		}
+	}
+	if !asm.st.sound() {
+		return nil, fmt.Errorf("%w: its state makes no sense", ErrDamaged)
 	}
 	asm.seg.last = asm.st.LastAt
 	for lane := range asm.lanes {
@@ -225,10 +264,11 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 	size := uint64(d.blockSize) * uint64(d.blocks)
 	begin := asm.st.Ticket
 	if d.drained > begin {
-		// The file that had these was removed. The ring still names them, but
-		// their memory holds something else by now.
+		// The file that had these was removed, or is a copy from before them. The
+		// ring still names them, but their memory holds something else by now.
 		begin = d.drained
-		asm.note(0, asm.seg.last, tap.Event{Name: tap.EventGap, Error: "the recording's file was removed, with what it held"}.Encode())
+		asm.tear()
+		asm.note(0, asm.seg.last, tap.Event{Name: tap.EventGap, Error: lostFile}.Encode())
 	}
 	for next = begin; ; next++ {
 		e := d.ring[next%ringEntries]
@@ -242,6 +282,9 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 		feed(asm, []entry{e}, func(*entry) []byte { return p })
 	}
 }
+
+// lostFile is what a recording says whose file has not got what its queue is rid of.
+const lostFile = "the recording's file was removed, with what it held, or copied before its queue"
 
 // sane reports whether an entry can be what it says.
 func (d *deadQueue) sane(e *entry) bool {

@@ -81,6 +81,22 @@ type State struct {
 // newState is the state of an empty recording.
 func newState() State { return State{NextSeq: 1} }
 
+// maxFrames is how many frames no recording has, so that arithmetic on their
+// numbers does not run over.
+const maxFrames = 1 << 63
+
+// sound reports whether a state can be one: gaps ascend and lie between the frames.
+func (st *State) sound() bool {
+	last := uint64(0)
+	for _, g := range st.Gaps {
+		if g.From <= last || g.To < g.From || g.To >= st.NextSeq {
+			return false
+		}
+		last = g.To
+	}
+	return st.NextSeq > 0 && st.NextSeq <= maxFrames && st.LastAt >= 0
+}
+
 // partBits is how many bits of a part's number count the parts of its frame.
 const partBits = 28
 

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -104,26 +106,19 @@ func (w *walk) skip(to uint64) error {
 }
 
 // unexplained returns the first frame numbers of from..to-1 that no gap covers.
-// Gaps ascend.
+// Gaps ascend: see State.sound. There can be as many as frames.
 func unexplained(from, to uint64, gaps []tap.Range) (tap.Range, bool) {
-	for _, g := range gaps {
-		if from >= to || g.From > from {
-			break
-		}
-		if g.To >= from {
-			from = g.To + 1
-		}
+	i, _ := slices.BinarySearchFunc(gaps, from, func(g tap.Range, n uint64) int { return cmp.Compare(g.To, n) })
+	for ; i < len(gaps) && from < to && gaps[i].From <= from; i++ {
+		from = gaps[i].To + 1
 	}
 	if from >= to {
 		return tap.Range{}, false
 	}
-	end := to - 1
-	for _, g := range gaps {
-		if g.From > from && g.From <= end {
-			end = g.From - 1
-		}
+	if i < len(gaps) {
+		to = min(to, gaps[i].From)
 	}
-	return tap.Range{From: from, To: end}, true
+	return tap.Range{From: from, To: to - 1}, true
 }
 
 // A table walks the records of a segment of frames.

@@ -74,7 +74,7 @@ func (w *Writer) Add(f tap.Frame) error {
 // check refuses what the format cannot hold, or the tap never makes.
 func (w *Writer) check(f *tap.Frame) error {
 	switch {
-	case f.Seq >= 1<<63:
+	case f.Seq >= maxFrames:
 		return fmt.Errorf("frame %d: no recording has that many frames", f.Seq)
 	case f.Seq < w.asm.st.NextSeq:
 		return fmt.Errorf("frame %d comes after frame %d; numbers must ascend from 1", f.Seq, w.asm.st.NextSeq-1)
@@ -110,6 +110,9 @@ func (w *Writer) flush(limit int) error {
 func (w *Writer) Close(end End) error {
 	if w.err != nil {
 		return w.err
+	}
+	if end.At < 0 {
+		return w.fail(fmt.Errorf("it ends at %v, before its start", end.At))
 	}
 	batch := w.asm.commit(0)
 	err := w.db.update(func(tx *bolt.Tx) error {

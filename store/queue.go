@@ -192,8 +192,7 @@ func (q *queue) place(l *laneRoom) bool {
 		if q.blockSize-l.off >= minRoom {
 			return true
 		}
-		b.open = false
-		q.release(l.block)
+		b.open = false // and commit frees it: the store lacks some of it
 		l.block = -1
 	}
 	i, ok := q.take()
@@ -233,13 +232,6 @@ func (q *queue) take() (int, bool) {
 
 func (q *queue) blockOffset(i int) int64 {
 	return int64(queueHead + ringEntries*entryBytes + i*q.blockSize)
-}
-
-// release frees a block that no lane has open and the store has all of.
-func (q *queue) release(i int) {
-	if b := &q.state[i]; !b.open && b.done == b.used {
-		q.free = append(q.free, i)
-	}
 }
 
 // waitSpace waits for space.Broadcast, and notices a store that does not move.

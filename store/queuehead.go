@@ -54,11 +54,14 @@ type queueHeader struct {
 // encodeQueueHead returns the header of a new queue, which zeros follow.
 func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
 	doc := mustJSON(&h)
-	if len(doc) > queueHead-headHeader { // an argv of many pages: its first words will do
-		h.Command = h.Command[:min(1, len(h.Command))]
-		if doc = mustJSON(&h); len(doc) > queueHead-headHeader {
-			h.Command, h.Dir = nil, ""
-			doc = mustJSON(&h)
+	for _, shorter := range []tap.Header{ // an argv of many pages: its first word will do
+		{ID: h.ID, Label: h.Label, Start: h.Start, Transport: h.Transport, Command: h.Command[:min(1, len(h.Command))],
+			Upstream: h.Upstream, Dir: h.Dir, Program: h.Program, Platform: h.Platform},
+		{ID: h.ID, Label: h.Label, Start: h.Start, Transport: h.Transport, Program: h.Program, Platform: h.Platform},
+		{ID: h.ID, Start: h.Start},
+	} {
+		if len(doc) > queueHead-headHeader {
+			doc = mustJSON(&shorter)
 		}
 	}
 	b := make([]byte, headHeader+len(doc))
@@ -71,13 +74,13 @@ func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
 	return b
 }
 
-// decodeQueueHead reads the header of a queue's file of the given size, and
-// checks that the file can hold what it says.
+// decodeQueueHead reads the header of a queue's file of the given size, of which b
+// are the first queueHead bytes, and checks that the file can hold what it says.
 func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 	var q queueHeader
 	switch {
-	case len(b) >= queueHead && string(b[:8]) == queueMagic:
-	case len(b) >= queueHead && string(b[:7]) == queueMagic[:7]:
+	case string(b[:8]) == queueMagic:
+	case string(b[:7]) == queueMagic[:7]:
 		return q, fmt.Errorf("its queue is %.8q: %w", b, ErrNewer)
 	default:
 		return q, fmt.Errorf("no queue header")

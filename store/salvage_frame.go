@@ -143,7 +143,7 @@ func (s *Salvage) describe() {
 	s.find(`{"ticket":`, func(d *json.Decoder) {
 		var st State
 		d.DisallowUnknownFields()
-		if d.Decode(&st) == nil && st.NextSeq >= s.next && st.LastAt >= 0 && st.LastAt < 100*365*24*time.Hour {
+		if d.Decode(&st) == nil && st.NextSeq >= s.next && st.sound() && st.LastAt < 100*365*24*time.Hour {
 			s.next, s.gaps = st.NextSeq, st.Gaps
 		}
 	})

@@ -188,9 +188,9 @@ func abandon(t *testing.T, q *queue) {
 func deadStreams(t *testing.T, play func(q *queue)) (path string) {
 	t.Helper()
 	if bootID() == "" {
-		t.Skip("no queue outlives its process here")
+		t.Skip("SKIPPED: no queue outlives its process here")
 	}
-	h := tap.Header{ID: NewID(), Label: "dead", Transport: "http", Start: time.Now().UTC()}
+	h := tap.Header{ID: "0123abcd", Label: "dead", Transport: "http", Start: time.Now().UTC()}
 	path = filepath.Join(t.TempDir(), FileName(h))
 	q, err := openQueue(path, h, minQueueSize, time.Now(), nil)
 	if err != nil {
@@ -285,7 +285,7 @@ func TestHostileQueueOfStreams(t *testing.T) {
 // together: a line that the file has the first part of goes on in the queue.
 func TestQueueOfVersion1(t *testing.T) {
 	if bootID() == "" {
-		t.Skip("no queue is believed here")
+		t.Skip("SKIPPED: no queue is believed here")
 	}
 	want := []string{
 		`life "{\"event\":\"start\",\"transport\":\"stdio\",\"pid\":7}"`,

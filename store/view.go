@@ -224,8 +224,11 @@ func decodeSummary(values map[string][]byte, up *upgrade) (sum summary, err erro
 		sum.end = new(End)
 	}
 	parse(keyEnd, sum.end)
-	if err == nil && sum.state.NextSeq == 0 {
-		err = fmt.Errorf("%w: meta value state does not say what is next", errPage)
+	if err == nil && !sum.state.sound() {
+		err = fmt.Errorf("%w: meta value state makes no sense", errPage)
+	}
+	if err == nil && sum.end != nil && sum.end.At < 0 {
+		err = fmt.Errorf("%w: meta value end makes no sense", errPage)
 	}
 	return sum, err
 }

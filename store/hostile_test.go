@@ -1,0 +1,130 @@
+package store
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+	bolt "go.etcd.io/bbolt"
+)
+
+// A recording made by hand, with checksums that fit and numbers that do not, ends
+// in a clear error; salvage gets its frames out, and ends too.
+func TestHostileState(t *testing.T) {
+	const most = math.MaxUint64
+	for name, st := range map[string]State{
+		"no next frame":           {},
+		"too many frames":         {NextSeq: maxFrames + 1},
+		"a gap without end":       {NextSeq: most, Gaps: []tap.Range{{From: 4, To: most}}},
+		"a gap from the first on": {NextSeq: 5, Gaps: []tap.Range{{From: 0, To: most}}},
+		"a gap of what may come":  {NextSeq: 4, Gaps: []tap.Range{{From: 4, To: 4}}},
+		"a gap backwards":         {NextSeq: 100, Gaps: []tap.Range{{From: 50, To: 40}}},
+		"gaps that descend":       {NextSeq: 100, Gaps: []tap.Range{{From: 50, To: 60}, {From: 4, To: 10}}},
+		"gaps that overlap":       {NextSeq: 100, Gaps: []tap.Range{{From: 4, To: 10}, {From: 10, To: 99}}},
+		"a time before the start": {NextSeq: 4, LastAt: -1},
+	} {
+		path := hostileMeta(t, keyState, string(mustJSON(&st)))
+		damagedMeta(t, name, path, "state")
+		if err := drainBeside(t, path); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: drained: %v", name, err)
+		}
+	}
+	damagedMeta(t, "an end before the start", hostileMeta(t, keyEnd, `{"at":-1}`), "end")
+	sound := State{NextSeq: maxFrames, Gaps: []tap.Range{{From: 4, To: 4}, {From: 5, To: maxFrames - 1}}}
+	if info := Stat(hostileMeta(t, keyState, string(mustJSON(&sound)))); info.Err != nil || info.Frames != maxFrames-1 {
+		t.Errorf("%+v", info)
+	}
+}
+
+// Nobody can write what would be called damaged.
+func TestWriterRefusesAnEndBeforeTheStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x"+Ext)
+	w, err := NewWriter(path, sampleHeader("0123abcd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(End{At: -1}); err == nil || !strings.Contains(err.Error(), "before its start") {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// hostileMeta makes a recording of three frames with another value in its meta
+// bucket, and no end but that.
+func hostileMeta(t *testing.T, k []byte, v string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "x"+Ext)
+	writeSample(t, path, sampleFrames(3), 4, 4096)
+	d := dbfile{path: path}
+	if err := d.update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		return errors.Join(meta.Delete(keyEnd), meta.Put(k, seal([]byte(v))))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func damagedMeta(t *testing.T, name, path, key string) {
+	t.Helper()
+	info := Stat(path)
+	if info.Status != Damaged || !errors.Is(info.Err, ErrDamaged) || !strings.Contains(info.Err.Error(), "meta value "+key) {
+		t.Errorf("%s: %+v", name, info)
+	}
+	s, err := OpenSalvage(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if fs, err := collect(s.Frames()); err != nil || len(fs) != 3 || len(s.Report().Missing) > 2 {
+		t.Errorf("%s: salvage: %d frames, %v, %+v", name, len(fs), err, s.Report())
+	}
+}
+
+// drainBeside drains a queue that cannot be read beside a recording.
+func drainBeside(t *testing.T, path string) error {
+	t.Helper()
+	if err := os.WriteFile(path+QueueExt, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return drainDead(path)
+}
+
+// What no gap explains is found as by looking at each number.
+func TestUnexplained(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for range 2000 {
+		in := make(map[uint64]bool)
+		var gaps []tap.Range
+		for n := 1 + rng.Uint64N(5); n < 30; n += 1 + rng.Uint64N(6) {
+			g := tap.Range{From: n, To: n + rng.Uint64N(4)}
+			gaps = append(gaps, g)
+			for ; n <= g.To; n++ {
+				in[n] = true
+			}
+			n--
+		}
+		from, to := rng.Uint64N(36), rng.Uint64N(36)
+		var want tap.Range
+		found := false
+		for n := from; n < to; n++ {
+			if !in[n] && !found {
+				want, found = tap.Range{From: n, To: n}, true
+			} else if in[n] && found {
+				break
+			} else if found {
+				want.To = n
+			}
+		}
+		if got, ok := unexplained(from, to, gaps); ok != found || got != want {
+			t.Fatalf("%d to %d of %v: %v %v, want %v %v", from, to, gaps, got, ok, want, found)
+		}
+	}
+}
