@@ -235,6 +235,12 @@ func (t *textWriter) Write(b []byte) (int, error) {
 	}
 	var out []byte
 	for len(b) > 0 {
+		if len(out) >= 16<<10 { // bytes get four times as long, and can be many
+			if _, err := t.w.Write(out); err != nil {
+				return 0, err
+			}
+			out = out[:0]
+		}
 		if !utf8.FullRune(b) {
 			t.rest = append([]byte(nil), b...)
 			break

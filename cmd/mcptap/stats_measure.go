@@ -39,6 +39,10 @@ func (m *measured) all() *tap.Latencies {
 // would take most of the time.
 const statsGC = 400
 
+// statsHeap is how many bytes may be in use until garbage is collected at once:
+// four times as much as frames of many megabytes would be too much.
+const statsHeap = 256 << 20
+
 func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*measured, error) {
 	m := &measured{Stats: tap.NewStats("", o.slowest)}
 	found, err := m.find(a, args)
@@ -46,6 +50,7 @@ func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*mea
 		return nil, err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(statsGC))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(statsHeap))
 	for _, one := range found {
 		rec, err := openRecording(one.path)
 		if err != nil {

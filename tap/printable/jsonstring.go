@@ -29,6 +29,10 @@ type StringWriter struct {
 	rest []byte // of a character that the next piece goes on with
 }
 
+// stringPiece is about how many bytes are passed on at once: a control character
+// takes six, and what is written can be long.
+const stringPiece = 64 << 10
+
 // ErrNotUTF8 says that bytes cannot stand in a JSON string without loss.
 var ErrNotUTF8 = errors.New("not UTF-8")
 
@@ -41,7 +45,13 @@ func (s *StringWriter) Write(p []byte) (int, error) {
 	}
 	s.out = s.out[:0]
 	for len(p) > 0 {
-		if k := ASCII(p); k > 0 {
+		if len(s.out) >= stringPiece {
+			if _, err := s.W.Write(s.out); err != nil {
+				return 0, err
+			}
+			s.out = s.out[:0]
+		}
+		if k := ASCII(p[:min(len(p), stringPiece)]); k > 0 {
 			s.out = append(s.out, p[:k]...)
 			p = p[k:]
 			continue
