@@ -194,7 +194,7 @@ func (x *facts) writeWaiting(m *markdown, about *About) {
 	for i := range waiting {
 		q := &waiting[i]
 		if i == maxWaiting {
-			m.printf("- and %d more\n", len(waiting)-i)
+			m.printf("- and %d more\n", uint64(len(waiting)-i)+x.feed.Beyond())
 			break
 		}
 		how := "waited " + view.Took(max(about.Duration-q.At, 0))

@@ -33,7 +33,8 @@ const (
 	RoleInterim
 	// RoleResponse is the answer that ends the call.
 	RoleResponse
-	// RoleLate is an answer that came although its request had been cancelled.
+	// RoleLate is an answer that came although its request had been cancelled, or
+	// let go (see [NoteLetGo]).
 	RoleLate
 	// RoleRepeat is an answer to a request that has been answered already.
 	RoleRepeat
@@ -138,8 +139,9 @@ const (
 	NoteStateLost
 	// NoteCancelRefused: a tasks/cancel was answered with an error.
 	NoteCancelRefused
-	// NoteLetGo: too many calls waited without an open request, and this one
-	// was handed over before its end was seen.
+	// NoteLetGo: too many calls waited without an open request, or too many
+	// requests were open (see [MaxOpen]), and this one was handed over before its
+	// end was seen.
 	NoteLetGo
 	// NoteRefused: it was refused by the HTTP status of the response alone, with
 	// no JSON-RPC answer. ErrorText has the status, Answer the end of the exchange.

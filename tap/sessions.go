@@ -95,8 +95,8 @@ const (
 // known before the exchange's first message: [SessionIndex] has the answer for
 // the frames before that.
 //
-// Its memory grows with the exchanges and connections that are open, and with
-// sessions up to [MaxSessions]. The zero value is ready. Frames must come in the
+// Its memory grows with the exchanges and connections that are open, up to
+// [MaxExchanges] of each, and with sessions up to [MaxSessions]. The zero value is ready. Frames must come in the
 // order of their numbers. It is not for use by several goroutines at once.
 type Sessions struct {
 	count int
@@ -104,8 +104,8 @@ type Sessions struct {
 	// at the end, and latest is that one.
 	open      map[int]*session
 	ends      session // a ring: ends.newer is the oldest, ends.older the newest
-	exchanges map[uint64]*exchangeState
-	conns     map[uint64]*session // the last session on each connection
+	exchanges openMap[*exchangeState]
+	conns     openMap[*session] // the last session on each connection
 	// names are what sessions are known by; the first byte of a key says what
 	// it is.
 	names map[string]*session
@@ -191,7 +191,7 @@ func (s *Sessions) ofTheRun(e *Event) bool {
 		s.http = true
 	case EventDisconnect:
 		s.http = true
-		delete(s.conns, e.Conn)
+		s.conns.delete(e.Conn)
 	}
 	return s.http
 }

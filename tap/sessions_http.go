@@ -35,7 +35,7 @@ func (s *Sessions) event(f *Frame, e *Event) *session {
 	if e.Name == EventRequest {
 		s.request(f, e)
 	}
-	x := s.exchanges[f.Exchange]
+	x := s.exchanges.get(f.Exchange)
 	if x == nil {
 		return nil
 	}
@@ -69,7 +69,9 @@ func (s *Sessions) request(f *Frame, e *Event) {
 		first: f.Seq, began: f.At}
 	x.path, x.target = splitTarget(e.Target)
 	s.ready()
-	s.exchanges[f.Exchange] = x
+	if old, ok := s.exchanges.put(f.Exchange, x); ok && old.opens {
+		s.opened(old, true)
+	}
 	defer s.resume(x)
 	if in := s.named(sessionKey(keyTarget, x.target)); in != nil && in.Kind == SessionEndpoint {
 		s.enter(x, in)
@@ -93,7 +95,7 @@ func (s *Sessions) request(f *Frame, e *Event) {
 // enter makes an exchange one of a session.
 func (s *Sessions) enter(x *exchangeState, in *session) {
 	x.in = in
-	if s.exchanges[x.number] == x { // else there is no telling one from the next
+	if s.exchanges.get(x.number) == x { // else there is no telling one from the next
 		in.Exchanges++
 	}
 	if in.path == "" {
@@ -103,7 +105,7 @@ func (s *Sessions) enter(x *exchangeState, in *session) {
 		in.agent = x.agent
 	}
 	if x.conn != 0 {
-		s.conns[x.conn] = in
+		s.conns.put(x.conn, in)
 	}
 	if in.Kind == SessionClient {
 		s.name(in, sessionKey(keyAgent, in.path, x.agent, x.credentials))
@@ -171,7 +173,7 @@ func (s *Sessions) follow(x *exchangeState) {
 
 // end takes the end of an exchange.
 func (s *Sessions) end(x *exchangeState) {
-	delete(s.exchanges, x.number)
+	s.exchanges.delete(x.number)
 	if x.opens {
 		s.opened(x, true)
 	}
@@ -190,7 +192,7 @@ func (s *Sessions) end(x *exchangeState) {
 // frame takes a frame of an exchange that carries traffic.
 func (s *Sessions) frame(f *Frame, m *Message) *session {
 	s.http = true
-	x := s.exchanges[f.Exchange]
+	x := s.exchanges.get(f.Exchange)
 	if x == nil { // its head is not there
 		x = &exchangeState{number: f.Exchange}
 	}

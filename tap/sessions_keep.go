@@ -6,7 +6,6 @@ import "slices"
 func (s *Sessions) ready() {
 	if s.open == nil {
 		s.open, s.names = map[int]*session{}, map[string]*session{}
-		s.exchanges, s.conns = map[uint64]*exchangeState{}, map[uint64]*session{}
 		s.ends.older, s.ends.newer = &s.ends, &s.ends
 	}
 }

@@ -11,6 +11,7 @@ type SessionMeter struct {
 	only     int
 	sessions Sessions
 	meters   map[int]*Meter
+	open     int // requests, of all sessions
 }
 
 // NewSessionMeter makes a SessionMeter that adds to s the calls of one session, or
@@ -90,6 +91,7 @@ func (m *SessionMeter) meter(session int) *Meter {
 	meter := m.meters[session]
 	if meter == nil {
 		meter = NewMeter(m.stats)
+		meter.tracker.open.all = &m.open
 		m.meters[session] = meter
 	}
 	return meter
@@ -98,7 +100,7 @@ func (m *SessionMeter) meter(session int) *Meter {
 // letGo counts the open calls as they are.
 func (m *Meter) letGo() {
 	m.release()
-	for _, c := range m.tracker.Open() {
+	for _, c := range m.tracker.leave() {
 		m.pay(c)
 		m.stats.Add(c)
 	}
@@ -123,6 +125,6 @@ func (m *SessionMeter) Sessions() int { return m.sessions.Count() }
 
 // asks reports whether the message of a frame is needed to tell its session.
 func (s *Sessions) asks(f *Frame) bool {
-	x := s.exchanges[f.Exchange]
+	x := s.exchanges.get(f.Exchange)
 	return x == nil || x.in == nil
 }

@@ -6,7 +6,8 @@ import "slices"
 // one client numbers does not mix with what another does. It is used as a
 // Tracker is. The zero value is ready.
 //
-// Its memory grows as that of [Sessions] and of the Trackers does. When a session
+// Its memory grows as that of [Sessions] and of the Trackers does, all of which
+// together have about twice [MaxOpen] requests open at most. When a session
 // is not kept any more, its open calls are handed over as they are.
 type SessionTracker struct {
 	Sessions Sessions
@@ -14,6 +15,7 @@ type SessionTracker struct {
 	none  Tracker
 	in    *session
 	used  *Tracker
+	open  int // requests, of all sessions
 	ended []*Call
 	parts []Part
 }
@@ -51,12 +53,13 @@ func (t *SessionTracker) AddEvent(f *Frame, e *Event) (session int) {
 // turn chooses the Tracker of a session.
 func (t *SessionTracker) turn(session int) {
 	t.in, t.used = t.Sessions.open[session], &t.none
+	t.none.open.all = &t.open
 	clear(t.ended)
 	t.ended = t.ended[:0]
 	t.letGo()
 	if t.in != nil {
 		if t.in.tracker == nil {
-			t.in.tracker = &Tracker{}
+			t.in.tracker = &Tracker{open: openRequests{all: &t.open}}
 		}
 		t.used = t.in.tracker
 	}
@@ -87,7 +90,7 @@ func (t *SessionTracker) letGo() {
 		if x.tracker == nil {
 			continue
 		}
-		for _, c := range x.tracker.Open() {
+		for _, c := range x.tracker.leave() {
 			if !c.Status.Settled() {
 				c.Notes |= NoteLetGo
 			}

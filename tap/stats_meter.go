@@ -14,7 +14,7 @@ import (
 // decide nothing else differently for having seen them. Such requests are held back until something comes for which the Tracker
 // has to know them. The result is the same.
 //
-// Its memory grows with the requests that are open and no further. Make one
+// Its memory grows with the requests that are open, up to [MaxOpen] of them. Make one
 // with [NewMeter]. Frames must come in the order of their numbers.
 type Meter struct {
 	stats   *Stats
@@ -242,6 +242,8 @@ func (m *Meter) mayHold(lane Lane) bool {
 	}
 	switch {
 	case len(m.held)+len(m.asked) == maxHeld:
+		return false
+	case t.open.own >= MaxOpen-maxHeld: // what is held counts among them
 		return false
 	case len(t.long) > 0: // an id or a token of the request may have been theirs
 		return false

@@ -56,16 +56,17 @@ const MaxWaiting = 1024
 //   - The head of a response and the end of an exchange by the exchange; see
 //     [Tracker.AddEvent].
 //
-// Its memory grows with the requests that are open and no further. The zero
+// Its memory grows with the requests that are open, up to [MaxOpen] of them. The zero
 // value is ready. Frames must come in the order of their numbers. It is not for
 // use by several goroutines at once.
 type Tracker struct {
 	pairer Pairer
 	parts  []Part
 	ended  []*Call
-	pools  [pools]list[pool]
+	pools  [pools]list[none]
+	open   openRequests
 	// logging are the open requests that ask for log messages, by level.
-	logging [logLevels + 1]list[pool]
+	logging [logLevels + 1]list[none]
 	// streams are the client's open requests by HTTP exchange.
 	streams index[uint64]
 	// words are open requests by what they can be named with. The first byte
@@ -242,14 +243,10 @@ func (t *Tracker) rest(c *callState) {
 		t.handOver(c)
 	case c.asks.n > 0 && c.Status != CallCancelled:
 		waiting.remove(&c.waits)
-	case !c.waits.listed:
+	case !c.waits.listed():
 		waiting.add(&c.waits, &c.first)
 		if waiting.n > MaxWaiting {
-			oldest := waiting.oldest.owner.call
-			if !oldest.Status.Settled() {
-				oldest.Notes |= NoteLetGo
-			}
-			t.handOver(oldest)
+			t.letGo(waiting.oldest.owner.call)
 		}
 	}
 }
@@ -297,7 +294,7 @@ func (t *Tracker) handOver(c *callState) {
 
 // retire takes a word out of use and remembers whose it was.
 func (t *Tracker) retire(e *entry[string], past int, c *callState) {
-	if e.listed {
+	if e.listed() {
 		t.past[past].put(e.key, c.tie())
 		t.words.remove(e)
 	}

@@ -41,7 +41,7 @@ func (t *Tracker) retried(x *arrival, w *callWords) *callState {
 	lost := false
 	if e == nil && w.inputs != nil {
 		e, guess = bestMatch(t.words[shapeKey(x.f.Lane, x.m.Method, name)], x, w, name)
-		lost = e != nil && (w.state != nil || e.owner.call.more.state.listed)
+		lost = e != nil && (w.state != nil || e.owner.call.more.state.listed())
 	}
 	if e == nil {
 		return nil
@@ -79,7 +79,7 @@ func bestMatch(l list[string], x *arrival, w *callWords, name []byte) (best *ent
 			continue
 		}
 		fit++
-		if (w.state != nil) == c.more.state.listed {
+		if (w.state != nil) == c.more.state.listed() {
 			score += 4
 		}
 		if c.answeredBy(w.inputs) {

@@ -40,7 +40,7 @@ func (t *Tracker) AddEvent(f *Frame, e *Event) {
 			left = append(left, a.owner)
 		}
 		for _, a := range left {
-			if a.stream.listed { // and has not gone with another one of its call
+			if a.stream.listed() { // and has not gone with another one of its call
 				t.exchangeEnded(x, e, a)
 			}
 		}

@@ -7,8 +7,13 @@ type entry[K comparable] struct {
 	key          K
 	owner        *asked
 	older, newer *entry[K]
-	listed       bool
 }
+
+// listed reports whether it is in a list.
+func (e *entry[K]) listed() bool { return e.owner != nil }
+
+// none is the key of an entry that is in a list without one.
+type none struct{}
 
 // A list holds entries in the order in which they came.
 type list[K comparable] struct {
@@ -20,7 +25,7 @@ type list[K comparable] struct {
 }
 
 func (l *list[K]) add(e *entry[K], owner *asked) {
-	e.owner, e.listed, e.older = owner, true, l.newest
+	e.owner, e.older = owner, l.newest
 	if l.newest != nil {
 		l.newest.newer = e
 	} else {
@@ -32,7 +37,7 @@ func (l *list[K]) add(e *entry[K], owner *asked) {
 
 // remove takes an entry out, if it is in.
 func (l *list[K]) remove(e *entry[K]) {
-	if !e.listed {
+	if !e.listed() {
 		return
 	}
 	if e.older != nil {
@@ -64,7 +69,7 @@ func (x *index[K]) add(key K, e *entry[K], owner *asked) {
 }
 
 func (x index[K]) remove(e *entry[K]) {
-	if !e.listed {
+	if !e.listed() {
 		return
 	}
 	key := e.key

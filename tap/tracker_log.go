@@ -49,7 +49,7 @@ func (t *Tracker) logged(level int) (*callState, bool) {
 }
 
 // newestLogging is the latest request in some lists and how many are in them.
-func newestLogging(lists []list[pool]) (newest *asked, n int) {
+func newestLogging(lists []list[none]) (newest *asked, n int) {
 	for i := range lists {
 		n += lists[i].n
 		if e := lists[i].newest; e != nil && (newest == nil || newest.open.Ref.before(e.owner.open.Ref)) {

@@ -30,6 +30,7 @@ func (t *Tracker) request(x *arrival) {
 	t.ask(x, &w, a)
 	t.give(x, c, role)
 	t.rest(c)
+	t.bound()
 }
 
 // known finds the call that a request is a further one of.
@@ -132,6 +133,7 @@ func (t *Tracker) ask(x *arrival, w *callWords, a *asked) {
 	a.open.asked = a
 	a.task = w.task != nil
 	c.asks.add(&a.sibling, a)
+	t.open.add(1)
 	c.Requests = addRef(c.Requests, x.part.Message)
 	if x.part.Clash != (Ref{}) {
 		c.Notes |= NoteClash
@@ -177,14 +179,17 @@ func mayCause(method string) bool {
 // unask takes a request that is not open any more out of the lists, but for its
 // token and what it may cause.
 func (t *Tracker) unask(a *asked) {
-	a.call.asks.remove(&a.sibling)
+	if a.sibling.listed() {
+		a.call.asks.remove(&a.sibling)
+		t.open.add(-1)
+	}
 	t.logging[a.level].remove(&a.logging)
 	t.streams.remove(&a.stream)
 }
 
 // release takes a request's token out of use, and what it may cause.
 func (t *Tracker) release(a *asked) {
-	if c := a.call; c.more != nil && c.more.holder == a && a.causing.listed {
+	if c := a.call; c.more != nil && c.more.holder == a && a.causing.listed() {
 		t.pools[poolTasks].remove(&a.causing)
 	} else {
 		t.pools[poolCausing].remove(&a.causing)

@@ -27,9 +27,9 @@ type asked struct {
 	// the usual one.
 	status int
 	// The lists that it is in.
-	sibling entry[pool]   // the open requests of its call
-	causing entry[pool]   // those that the server may ask something for
-	logging entry[pool]   // those that ask for log messages from a level on
+	sibling entry[none]   // the open requests of its call
+	causing entry[none]   // those that the server may ask something for
+	logging entry[none]   // those that ask for log messages from a level on
 	stream  entry[uint64] // by HTTP exchange
 	token   entry[string] // by progress token
 }
@@ -48,10 +48,10 @@ type callState struct {
 	*Call
 	first asked
 	// asks are its open requests.
-	asks list[pool]
+	asks list[none]
 	// waits is its place among the calls that wait without an open request or
 	// for what may come after their end, begun that among all.
-	waits, begun entry[pool]
+	waits, begun entry[none]
 	// final says that nothing but the answers to open requests is to come.
 	final bool
 	// instead is what the status would be if it were not CallCancelledLate.
@@ -89,8 +89,8 @@ type callMore struct {
 // first request, which is in no list any more, so that nobody knows of its state.
 func (c *callState) usual() bool {
 	a := &c.first
-	listed := a.sibling.listed || a.causing.listed || a.logging.listed || a.stream.listed || a.token.listed ||
-		c.waits.listed || c.begun.listed
+	listed := a.sibling.listed() || a.causing.listed() || a.logging.listed() || a.stream.listed() || a.token.listed() ||
+		c.waits.listed() || c.begun.listed()
 	return len(c.Requests) == 1 && !c.special && !listed
 }
 

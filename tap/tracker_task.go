@@ -21,7 +21,7 @@ func (t *Tracker) created(x *arrival, a *asked) bool {
 		t.words.add(string(key), &more.task, &c.first)
 	}
 	c.Status, c.TaskID = CallWorking, wordText(w.taskID)
-	if a.causing.listed {
+	if a.causing.listed() {
 		t.pools[poolCausing].remove(&a.causing)
 		t.pools[poolTasks].add(&a.causing, a)
 	}

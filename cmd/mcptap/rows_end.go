@@ -12,8 +12,10 @@ import (
 type summary struct {
 	counts rowCounts
 	info   store.Info
-	// unanswered are the requests without an answer.
+	// unanswered are the requests without an answer, beyond how many more there
+	// are.
 	unanswered []view.Question
+	beyond     uint64
 	// selected says that only a part was asked for, and shown how many frames,
 	// or calls, that was.
 	selected bool
@@ -87,7 +89,7 @@ func (s *summary) waiting(l *lines, p palette, width int) {
 	var names []string
 	for i, q := range s.unanswered {
 		if i == 10 {
-			names = append(names, fmt.Sprintf("and %d more", len(s.unanswered)-i))
+			names = append(names, fmt.Sprintf("and %d more", uint64(len(s.unanswered)-i)+s.beyond))
 			break
 		}
 		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, about(&row{method: q.Method, about: q.Subject})), 60)

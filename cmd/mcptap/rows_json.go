@@ -218,8 +218,9 @@ type jsonSummary struct {
 	Duration  int64       `json:"duration_ns"`
 	Status    string      `json:"status"`
 	Gaps      []tap.Range `json:"gaps,omitempty"`
-	Calls     *uint64     `json:"calls,omitempty"` // where calls were asked for
-	Shown     *uint64     `json:"shown,omitempty"` // where not all were
+	Calls     *uint64     `json:"calls,omitempty"`           // where calls were asked for
+	Beyond    uint64      `json:"unanswered_more,omitempty"` // that are not listed
+	Shown     *uint64     `json:"shown,omitempty"`           // where not all were
 	Recording string      `json:"recording,omitempty"`
 }
 
@@ -233,6 +234,7 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 		out.Shown = &s.shown
 		return writeJSON(w, out)
 	}
+	out.Beyond = s.beyond
 	for _, q := range s.unanswered {
 		line := struct {
 			V     int    `json:"v"`

@@ -269,7 +269,7 @@ func (l *lister) sum() (*summary, error) {
 	}
 	s := &summary{counts: l.v.counts, info: info, selected: !l.want.everything(), shown: l.shown, label: l.label}
 	if !l.want.picks() {
-		s.unanswered = l.v.feed.Unanswered()
+		s.unanswered, s.beyond = l.v.feed.Unanswered(), l.v.feed.Beyond()
 	}
 	if l.partial {
 		t := &info.Tally

@@ -101,7 +101,7 @@ func benchmarkPost(b *testing.B, size int) {
 			must(b, err)
 			n, err := io.Copy(io.Discard, resp.Body)
 			if err != nil && strings.HasSuffix(b.Name(), "proxy") {
-				b.Skipf("the proxy lost a body: %v", err) // golang.org/issue/40747
+				b.Skipf("SKIPPED: the proxy lost a body: %v", err) // golang.org/issue/40747
 			}
 			if must(b, err); n != int64(size) {
 				b.Fatalf("%d bytes came back", n)

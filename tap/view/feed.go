@@ -10,6 +10,10 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
+// MaxGone is how many calls are remembered that are over and have a request that
+// was not answered: the first ones that were lost, or let go (see [tap.MaxOpen]).
+const MaxGone = 16 << 10
+
 // A Feed turns the frames of one recording, in order, into rows. It is not for
 // use by several goroutines at once.
 type Feed struct {
@@ -19,17 +23,12 @@ type Feed struct {
 	raw       func(io.Writer, tap.Frame) error
 	tracker   tap.SessionTracker
 	calls     map[tap.Ref]*call
-	exchanges map[uint64]exchange // those that are not over
+	exchanges exchanges
+	gone      int    // how many of the calls are over
+	beyond    uint64 // requests of those that are forgotten
 	joined    bool
 	facts     tap.Facts // of the recording, if it joined
 	row       Row
-}
-
-// An exchange is what is remembered of an HTTP exchange.
-type exchange struct {
-	method string
-	status int
-	asks   bool // it has brought a request
 }
 
 // A call is what is remembered of an open call for the sake of its answers, and
@@ -58,7 +57,7 @@ type Question struct {
 
 // NewFeed makes a Feed. Raw writes all bytes of a frame that is not whole.
 func NewFeed(raw func(io.Writer, tap.Frame) error) *Feed {
-	return &Feed{raw: raw, calls: map[tap.Ref]*call{}, exchanges: map[uint64]exchange{}}
+	return &Feed{raw: raw, calls: map[tap.Ref]*call{}}
 }
 
 // A Row is a frame with what is known of it. It and all that it holds are valid
@@ -134,7 +133,8 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	x.brought(r)
 	r.Doubtful = x.joined && x.doubtful(r)
 	if f.Exchange != 0 && r.Status == 0 {
-		r.Status = x.exchanges[f.Exchange].status
+		known, _ := x.exchanges.get(f.Exchange)
+		r.Status = known.status
 	}
 	r.Revision = x.revision()
 	return r, nil
@@ -158,21 +158,22 @@ func (x *Feed) life(r *Row) {
 		r.Event = e
 	}
 	number := r.Frame.Exchange
-	known := x.exchanges[number]
+	known, _ := x.exchanges.get(number)
 	r.Failed = failed(&r.Event, known.method)
 	if number == 0 {
 		return
 	}
 	switch r.Event.Name {
 	case tap.EventRequest:
-		x.exchanges[number] = exchange{method: r.Event.Method}
+		x.exchanges.put(number, newExchange(r.Event.Method))
 	case tap.EventResponse:
 		r.Status = r.Event.Status
 		known.status = r.Event.Status
-		x.exchanges[number], r.asks = known, known.asks
+		x.exchanges.put(number, known)
+		r.asks = known.asks
 	case tap.EventEnd:
 		r.Status = known.status
-		delete(x.exchanges, number)
+		x.exchanges.over(number)
 	}
 }
 
@@ -207,24 +208,47 @@ func (x *Feed) tie(r *Row) {
 		r.to = append(r.to, to)
 	}
 	for _, c := range r.Ended {
-		if held := x.calls[c.Ref]; held != nil && lost(c) {
-			held.lost = true
-			continue
-		}
-		delete(x.calls, c.Ref)
+		x.over(c)
 	}
+}
+
+// over forgets a call, unless it was lost or let go with a request that has no
+// answer: that is still to be told of, and may yet be answered.
+func (x *Feed) over(c *tap.Call) {
+	held := x.calls[c.Ref]
+	if held == nil {
+		return
+	}
+	letGo := c.Notes&tap.NoteLetGo != 0
+	if n := held.unanswered(); n > 0 && (lost(c) || letGo) {
+		if x.gone < MaxGone {
+			x.gone++
+			held.lost = lost(c)
+			return
+		}
+		x.beyond += uint64(n)
+	}
+	delete(x.calls, c.Ref)
+}
+
+// unanswered is how many requests of it have no answer.
+func (c *call) unanswered() int {
+	if c.answered {
+		return len(c.more)
+	}
+	return 1 + len(c.more)
 }
 
 // brought notes that an exchange brings a request.
 func (x *Feed) brought(r *Row) {
-	known, ok := x.exchanges[r.Frame.Exchange]
+	known, ok := x.exchanges.get(r.Frame.Exchange)
 	if !ok || known.asks || r.Frame.Lane != tap.ToServer {
 		return
 	}
 	for i := range r.Parts {
 		known.asks = known.asks || r.Parts[i].Kind == tap.Request
 	}
-	x.exchanges[r.Frame.Exchange] = known
+	x.exchanges.put(r.Frame.Exchange, known)
 }
 
 // lost reports whether a call that is over has no answer, as its stream ended.
@@ -275,8 +299,12 @@ func (x *Feed) answered(p *tap.Part) Question {
 	return q
 }
 
+// Beyond is how many requests without an answer there are beside those that
+// [Feed.Unanswered] returns.
+func (x *Feed) Beyond() uint64 { return x.beyond }
+
 // Unanswered returns the requests without an answer, in the order in which they
-// crossed.
+// crossed: those that are open, and of the others the first [MaxGone].
 func (x *Feed) Unanswered() []Question {
 	var all []Question
 	for _, c := range x.calls {

@@ -325,3 +325,39 @@ func TestDoubt(t *testing.T) {
 		t.Errorf("what is in use twice misleads in %v, want %v", misled, want)
 	}
 }
+
+// What was let go is told of as long as it fits, and counted beyond that. An
+// answer that comes after all counts.
+func TestFeedBoundsWhatIsUnanswered(t *testing.T) {
+	const more = 10
+	x := NewFeed(nil)
+	seq := uint64(0)
+	add := func(lane tap.Lane, text string) {
+		seq++
+		if _, err := x.Add(&tap.Frame{Seq: seq, Lane: lane, Raw: []byte(text), Size: int64(len(text))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range tap.MaxOpen + MaxGone {
+		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, seq+1))
+	}
+	all := x.Unanswered()
+	if len(all) != tap.MaxOpen+MaxGone || x.Beyond() != 0 {
+		t.Fatalf("%d are unanswered, and %d more", len(all), x.Beyond())
+	}
+	for i := range all {
+		if all[i].Ref.Seq != uint64(i+1) || all[i].Lost || all[i].Cancelled {
+			t.Fatalf("number %d is %+v", i, all[i])
+		}
+	}
+	add(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, MaxGone))
+	for range more {
+		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, seq+1))
+	}
+	if all := x.Unanswered(); len(all) != tap.MaxOpen+MaxGone-1 || x.Beyond() != more {
+		t.Errorf("%d are unanswered, and %d more, want %d less one, and %d", len(all), x.Beyond(), tap.MaxOpen+MaxGone, more)
+	}
+	if n := len(x.calls); n != tap.MaxOpen+MaxGone {
+		t.Errorf("%d calls are held", n)
+	}
+}

@@ -1,0 +1,159 @@
+package tap
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Of more requests than anybody keeps open the oldest are let go, and say so. The
+// others go on as if nothing had been.
+func TestTrackerMaxOpen(t *testing.T) {
+	const more = 3
+	var tracker Tracker
+	var ended []*Call
+	for i := range MaxOpen + more {
+		trackerAdd(&tracker, i+1, ToServer, fmt.Sprintf(`{"id":%d,"method":"x","params":{"_meta":{"progressToken":%[1]d}}}`, i+1))
+		ended = append(ended, tracker.Ended()...)
+	}
+	if len(ended) != more {
+		t.Fatalf("%d calls were let go, want %d", len(ended), more)
+	}
+	for i, c := range ended {
+		if c.Ref.Seq != uint64(i+1) || c.Status != CallPending || c.Notes != NoteLetGo || len(c.Parts) != 1 {
+			t.Errorf("call %d: %+v", i, c)
+		}
+	}
+	if open := tracker.Open(); len(open) != MaxOpen || open[0].Ref.Seq != more+1 || tracker.open.own != MaxOpen {
+		t.Errorf("%d calls are open, the first is %v, %d requests", len(open), open[0].Ref, tracker.open.own)
+	}
+	if n := tracker.entries(); n > 3*MaxOpen+2*more+PairerMemory {
+		t.Errorf("%d entries", n)
+	}
+	if n := len(tracker.pairer.sides[ToServer].open); n != MaxOpen {
+		t.Errorf("the pairer holds %d requests", n)
+	}
+	for i, c := range []struct {
+		text string
+		call uint64
+		role Role
+		late bool
+	}{
+		{`{"method":"notifications/progress","params":{"progressToken":2}}`, 2, RoleProgress, true},
+		{`{"id":2,"result":{}}`, 2, RoleLate, true},
+		{`{"id":2,"result":{}}`, 2, RoleRepeat, true},
+		{fmt.Sprintf(`{"id":%d,"result":{}}`, more+1), more + 1, RoleResponse, false},
+	} {
+		p := trackerAdd(&tracker, 2*MaxOpen+i, ToClient, c.text)[0]
+		if p.Call.Seq != c.call || p.Role != c.role || p.Late != c.late || p.Method == "" {
+			t.Errorf("%s: %+v", c.text, p)
+		}
+	}
+	if tracker.open.own != MaxOpen-1 {
+		t.Errorf("%d requests are open", tracker.open.own)
+	}
+}
+
+// A call may have any number of open requests. It is let go with all of them.
+func TestTrackerMaxOpenOfOneCall(t *testing.T) {
+	var tracker Tracker
+	trackerAdd(&tracker, 1, ToServer, `{"id":"a","method":"tools/call","params":{"task":{}}}`)
+	trackerAdd(&tracker, 2, ToClient, `{"id":"a","result":{"task":{"taskId":"t","status":"working"}}}`)
+	var ended []*Call
+	for i := range MaxOpen + 1 {
+		trackerAdd(&tracker, 3+i, ToServer, fmt.Sprintf(`{"id":%d,"method":"tasks/get","params":{"taskId":"t"}}`, i))
+		ended = append(ended, tracker.Ended()...)
+	}
+	if len(ended) != 1 || ended[0].Ref.Seq != 1 || ended[0].Notes != NoteLetGo || ended[0].Status != CallWorking {
+		t.Fatalf("%d calls were let go: %+v", len(ended), ended)
+	}
+	if n := len(tracker.Open()) + tracker.open.own + len(tracker.pairer.sides[ToServer].open); n != 0 {
+		t.Errorf("%d things are open", n)
+	}
+}
+
+// Sessions share what may be open, but each has some of its own.
+func TestSessionTrackerMaxOpen(t *testing.T) {
+	const share, clients = MaxOpen / MaxSessions, MaxSessions + 10
+	var all SessionTracker
+	m := Peek([]byte(`{"jsonrpc":"2.0","id":1,"method":"x"}`))
+	seq, exchange, begun, ended := uint64(0), uint64(0), 0, 0
+	ask := func(client, n int) {
+		exchange++
+		seq++
+		all.AddEvent(&Frame{Seq: seq, Lane: Life, Exchange: exchange}, &Event{
+			Name: EventRequest, Method: "POST", Target: "/mcp", Header: [][2]string{{"Mcp-Session-Id", fmt.Sprint(client)}},
+		})
+		ended += len(all.Ended())
+		for range n {
+			seq++
+			begun++
+			all.Add(&Frame{Seq: seq, Lane: ToServer, Exchange: exchange, Form: FormBody, Size: 10}, &m)
+			ended += len(all.Ended())
+		}
+	}
+	ask(0, MaxOpen+1)
+	if ended != 1 || all.open != MaxOpen {
+		t.Fatalf("%d calls were let go, %d are open", ended, all.open)
+	}
+	for client := 1; client < clients; client++ {
+		ask(client, share)
+		if client < MaxSessions && ended != 1 {
+			t.Fatalf("%d calls were let go at client %d", ended, client)
+		}
+	}
+	open := all.Open()
+	if len(open) != MaxSessions*share || all.open != len(open) || ended+len(open) != begun {
+		t.Errorf("%d calls begun, %d ended, %d open, counted %d", begun, ended, len(open), all.open)
+	}
+}
+
+// What a Meter holds back counts among what is open.
+func TestMeterMaxOpen(t *testing.T) {
+	var tracker Tracker
+	want, got := NewStats("r", 0), NewStats("r", 0)
+	meter := NewMeter(got)
+	seq := 0
+	add := func(lane Lane, text string, args ...any) {
+		seq++
+		raw := fmt.Appendf(nil, text, args...)
+		f := Frame{Seq: uint64(seq), At: time.Duration(seq), Lane: lane, Raw: raw, Size: int64(len(raw))}
+		m := Peek(raw)
+		tracker.Add(&f, &m)
+		for _, c := range tracker.Ended() {
+			want.Add(c)
+		}
+		meter.Add(&f)
+	}
+	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}`
+	m := Peek(fmt.Appendf(nil, call, 0))
+	for range MaxOpen - 2*maxHeld { // that many nobody holds back
+		m.ID = fmt.Append(nil, seq)
+		seq++
+		f := Frame{Seq: uint64(seq), At: time.Duration(seq), Lane: ToServer, Size: 70}
+		tracker.Add(&f, &m)
+		meter.tracker.Add(&f, &m)
+	}
+	for i := range 4*maxHeld - 4 { // the last of which has one beside it
+		add(ToServer, call, MaxOpen-2*maxHeld+i)
+		if i%3 == 0 {
+			add(ToServer, `{"jsonrpc":"2.0","id":"a","method":"tools/list"}`)
+			add(ToClient, `{"jsonrpc":"2.0","id":"a","result":{"tools":[]}}`)
+		}
+	}
+	for i := range 4 * maxHeld {
+		add(ToClient, `{"jsonrpc":"2.0","id":%d,"result":{}}`, i)
+	}
+	want.Finish(tracker.Open(), time.Hour)
+	meter.Finish(time.Hour)
+	if a, b := fmt.Sprintf("%+v", statuses(want)), fmt.Sprintf("%+v", statuses(got)); a != b {
+		t.Errorf("a Tracker counts\n%s\na Meter\n%s", a, b)
+	}
+}
+
+func statuses(s *Stats) (all []string) {
+	for _, g := range s.Groups() {
+		all = append(all, fmt.Sprintf("%s %s %v %d %d", g.Method, g.Name, g.Statuses, g.BytesToServer, g.BytesToClient))
+	}
+	return all
+}

@@ -1,0 +1,42 @@
+package view
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// BenchmarkOpen says what an open request costs to hold: B/open.
+func BenchmarkOpen(b *testing.B) {
+	for _, outline := range []bool{false, true} {
+		b.Run(fmt.Sprintf("outline=%t", outline), func(b *testing.B) {
+			b.ReportAllocs()
+			x, o := NewFeed(nil), NewOutline()
+			before := heapInUse()
+			for i := range b.N {
+				raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"x"}`, i)
+				r, err := x.Add(&tap.Frame{Seq: uint64(i + 1), Lane: tap.ToServer, Size: int64(len(raw)), Raw: raw})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if outline {
+					o.Add(r)
+				}
+			}
+			held := heapInUse() - before
+			b.ReportMetric(float64(held)/float64(min(b.N, tap.MaxOpen)), "B/open")
+			runtime.KeepAlive(x)
+			runtime.KeepAlive(o)
+		})
+	}
+}
+
+// heapInUse is how many bytes of the heap are reachable.
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
