@@ -79,7 +79,7 @@ func needPeers(t *testing.T) {
 	case os.Getenv("CI") != "":
 		t.Fatal("NO REAL PEER WAS TESTED: " + missing)
 	default:
-		t.Skip("NO REAL PEER IS TESTED: " + missing)
+		t.Skip("SKIPPED: NO REAL PEER IS TESTED: " + missing)
 	}
 }
 

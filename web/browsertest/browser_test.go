@@ -73,7 +73,7 @@ func newTab(t *testing.T, where string, width, height int, dark bool) *tab {
 			t.Fatal("there is no browser: install chromium")
 		}
 		fmt.Fprintln(os.Stderr, "SKIPPED: there is no browser, so the viewer was not tested. Install chromium.")
-		t.Skip("there is no browser")
+		t.Skip("SKIPPED: there is no browser")
 	}
 	ctx, cancel := chromedp.NewContext(parent)
 	t.Cleanup(cancel)
