@@ -19,8 +19,14 @@ type thrift struct {
 const clearly = 0.8
 
 // relook is after how many batches one of the other kind is made, to see what
-// that takes by now.
+// that takes by now. At first it is made more often: the beginning is slow, and
+// one measure is none.
 const relook = 64
+
+// looks reports whether it is time for a batch of the other kind.
+func (t *thrift) looks() bool {
+	return t.asked%relook == 0 || t.asked < relook && t.asked&(t.asked-1) == 0
+}
 
 // plain reports whether the next batch is better not compressed.
 func (t *thrift) plain() bool {
@@ -31,7 +37,7 @@ func (t *thrift) plain() bool {
 	if other := 1 - t.now; t.cost[other] < clearly*t.cost[t.now] {
 		t.now = other
 	}
-	return (t.now == 1) != (t.asked%relook == 0)
+	return (t.now == 1) != t.looks()
 }
 
 // took says how long a batch took of n bytes of the queue, which plain decided on.
@@ -44,5 +50,10 @@ func (t *thrift) took(plain bool, d time.Duration, n int) {
 	if *c == 0 {
 		*c = now
 	}
-	*c += (now - *c) / 4
+	// The disk makes some take longer than such batches do, but none shorter.
+	if now < *c {
+		*c += (now - *c) / 2
+	} else {
+		*c += (now - *c) / 8
+	}
 }
