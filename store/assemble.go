@@ -150,6 +150,14 @@ func (a *assembler) closeSegment() {
 	a.open = false
 }
 
+// filled is how many bytes the batch is to write, of all that was taken so far.
+func (a *assembler) filled() int {
+	if a.open && a.seg.size() >= tailLimit { // nobody knows what it comes to
+		a.closeSegment()
+	}
+	return len(a.out.buf)
+}
+
 func (a *assembler) putSegment() {
 	a.put = a.seg.count
 	from := len(a.out.buf)

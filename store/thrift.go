@@ -6,8 +6,8 @@ import "time"
 // writer keeps up with. Compressing takes the processor, which the traffic wants
 // as well, and saves work for whoever copies the bytes to the disk and for the
 // disk itself. What that is worth depends on all three and on the bytes, so it
-// is measured: what a byte of the queue took on its way to the disk, in batches
-// of either kind. Where that is about the same, the kind stays: batches that take
+// is measured: how long the slower half of the writer had of a byte, in batches of
+// either kind. Where that is about the same, the kind stays: batches that take
 // turns keep the disk and the processor waiting for each other.
 type thrift struct {
 	cost  [2]float64 // nanoseconds a byte, smoothed: compressed, as they are; 0: unknown
@@ -40,7 +40,8 @@ func (t *thrift) plain() bool {
 	return (t.now == 1) != t.looks()
 }
 
-// took says how long a batch took of n bytes of the queue, which plain decided on.
+// took says how long the slower half had of a batch of n bytes of the queue, which
+// plain decided on.
 func (t *thrift) took(plain bool, d time.Duration, n int) {
 	c := &t.cost[0]
 	if plain {

@@ -18,7 +18,7 @@ type job struct {
 	pressed bool // and were before it was encoded, so that its cost counts
 	plain   bool // it is not compressed
 	out     batch
-	took    time.Duration // to encode and, once it is free again, to commit
+	took    time.Duration // to encode or, once it is free again, to commit: the longer, as both go on at once
 }
 
 // busyBatch is how many bytes a batch has while the traffic is heavy. The writer
@@ -102,7 +102,7 @@ func (e *encoder) step() bool {
 	e.begin(j)
 	// What compresses well leaves room for more, so that a busy tap waits for the
 	// disk less often.
-	for j.more && len(j.out.buf) < commitBytes/2 && j.bytes < maxCommit {
+	for j.more && r.asm.filled() < commitBytes/2 && j.bytes < maxCommit {
 		e.pull(j)
 	}
 	r.asm.commit(e.next)
@@ -248,7 +248,7 @@ func (r *Recorder) commits(jobs <-chan *job, free chan<- *job) {
 			alive = false
 			close(free)
 		default:
-			j.took += time.Since(began)
+			j.took = max(j.took, time.Since(began))
 			r.q.commit(j.entries)
 			free <- j
 		}
