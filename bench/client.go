@@ -51,10 +51,15 @@ func dial(command []string) (*client, error) {
 	return c, nil
 }
 
-// payloads returns some messages to send in turn.
+// payloads returns some messages to send in turn: up to 64, or so many that none
+// recurs within any batch of the recorder's.
 func (b *bench) payloads(r row) [][]byte {
 	rng := rand.New(rand.NewPCG(1, 2))
-	out := make([][]byte, min(64, max(4, (8<<20)/r.size)))
+	n := min(64, max(4, (8<<20)/r.size))
+	if b.fresh {
+		n = min(r.count, max(4, (64<<20)/r.size))
+	}
+	out := make([][]byte, n)
 	for i := range out {
 		p := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`, 1000+i)
 		for len(p) < r.size-5 {

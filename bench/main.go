@@ -98,7 +98,7 @@ var rows = []row{
 type bench struct {
 	self, tap, dir string
 	rounds         int
-	random         bool
+	random, fresh  bool
 	scale          float64
 }
 
@@ -106,6 +106,7 @@ func run() error {
 	b := &bench{}
 	only := flag.String("run", "", "only rows whose name contains this")
 	flag.IntVar(&b.rounds, "rounds", 7, "how often each row is measured")
+	flag.BoolVar(&b.fresh, "fresh", false, "payloads that do not recur (default: every 64 messages)")
 	flag.BoolVar(&b.random, "random", false, "payloads that cannot be compressed (default: random words)")
 	flag.Float64Var(&b.scale, "scale", 1, "multiplies the number of messages")
 	flag.StringVar(&b.tap, "tap", "", "the mcptap binary (default: built from the module around, as the releases are)")
