@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -228,14 +229,8 @@ func TestQueueThatCannotBeRemoved(t *testing.T) {
 	if err := d.create(headerFromName(path)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
-	defer os.Chmod(dir, 0o700)
-	if f, err := os.Create(filepath.Join(dir, "x")); err == nil {
-		f.Close()
-		t.Skip("SKIPPED: this user may write everywhere")
-	}
+	defer func(remove func(string) error) { removeDead = remove }(removeDead)
+	removeDead = func(string) error { return fs.ErrPermission }
 	for range 3 {
 		info := Stat(path)
 		if got := frames(t, path); info.Status != Cut || info.Err != nil || len(got) != 2 || !regular(path+QueueExt) {
