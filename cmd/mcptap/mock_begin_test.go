@@ -50,7 +50,7 @@ func damageBehind(t *testing.T, path string, behind int) {
 // it does with one that it cannot read at all. The report of one that is whole counts all
 // of it, however little was asked for.
 func TestMockOfLongRecording(t *testing.T) {
-	const calls = 10_000
+	const calls = 20_000
 	path := record(t, busy(calls))
 	play := func(args ...string) (code int, out, errs string) {
 		a, stdout := testApp(nil)
@@ -64,7 +64,7 @@ func TestMockOfLongRecording(t *testing.T) {
 	if code, out, errs := play(); code != 0 || out != answer || errs != "" {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
-	if code, out, errs := play("--verify"); code != exitNo || out != answer || !strings.Contains(errs, "1 of the 10001 recorded requests") {
+	if code, out, errs := play("--verify"); code != exitNo || out != answer || !strings.Contains(errs, "1 of the 20001 recorded requests") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	damageBehind(t, path, 20_000)
@@ -82,7 +82,7 @@ func TestMockOfLongRecording(t *testing.T) {
 // Over HTTP a long recording whose end is damaged is played up to there as well. Who asks
 // for more is told, and so is whoever started the mock.
 func TestMockListensToLongRecording(t *testing.T) {
-	const calls = 10_000
+	const calls = 20_000
 	path := record(t, busy(calls))
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo"}}`
 	answered := func(r *running) {
@@ -101,7 +101,7 @@ func TestMockListensToLongRecording(t *testing.T) {
 		}
 		r = startMock(t, append([]string{path}, c.args...)...)
 		answered(r)
-		if code := r.stop(syscall.SIGTERM); code != c.code || c.code == exitNo && !strings.Contains(r.stderr.String(), "1 of the 10001 recorded requests") {
+		if code := r.stop(syscall.SIGTERM); code != c.code || c.code == exitNo && !strings.Contains(r.stderr.String(), "1 of the 20001 recorded requests") {
 			t.Errorf("%v: exit code %d\n%s", c.args, code, r.stderr)
 		}
 	}
