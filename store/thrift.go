@@ -16,7 +16,7 @@ type thrift struct {
 }
 
 // clearly is what part of the other kind's cost a kind's must be for a change.
-const clearly = 0.8
+const clearly = 0.9
 
 // relook is after how many batches one of the other kind is made, to see what
 // that takes by now. At first it is made more often: the beginning is slow, and
