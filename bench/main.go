@@ -13,6 +13,7 @@
 //	go run ./bench -run 4KB        # the rows whose name contains 4KB
 //	go run ./bench -run http       # the rows over HTTP
 //	go run ./bench -run mock       # the mock
+//	go run ./bench -fresh          # with payloads that do not recur
 //	taskset -c 0 go run ./bench -run ping
 //
 // Everything runs on this machine and nothing is left behind.

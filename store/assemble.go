@@ -152,7 +152,7 @@ func (a *assembler) closeSegment() {
 
 // filled is how many bytes the batch is to write, of all that was taken so far.
 func (a *assembler) filled() int {
-	if a.open && a.seg.size() >= tailLimit { // nobody knows what it comes to
+	if a.open && a.seg.size() >= tailLimit { // nobody knows yet what it comes to, and a short one may go on
 		a.closeSegment()
 	}
 	return len(a.out.buf)

@@ -58,6 +58,55 @@ func TestThrift(t *testing.T) {
 	}
 }
 
+// The first batch of a kind may take longer than such batches do, and so does one that
+// the disk holds up. Neither settles anything for long.
+func TestThriftForgetsSlowBatches(t *testing.T) {
+	const slow = 10
+	for plainIsBetter, cost := range map[bool][2]time.Duration{true: {9 * time.Millisecond, 6 * time.Millisecond}, false: {6 * time.Millisecond, 9 * time.Millisecond}} {
+		var th thrift
+		for range 2 * relook {
+			p := th.plain()
+			d := cost[0]
+			if p {
+				d = cost[1]
+			}
+			if p == plainIsBetter && th.asked <= 2 {
+				d *= slow
+			}
+			th.took(p, d, commitBytes)
+		}
+		if th.asked = relook; th.plain() != plainIsBetter {
+			t.Errorf("a slow beginning: costs %v, the next is not compressed: %v", th.cost, !plainIsBetter)
+		}
+		th.took(plainIsBetter, 2*cost[0], commitBytes) // once
+		if th.asked = relook; th.plain() != plainIsBetter {
+			t.Errorf("a slow batch: costs %v, the next is not compressed: %v", th.cost, !plainIsBetter)
+		}
+	}
+}
+
+// What comes while nothing piles up is compressed, and says nothing about what takes
+// long: the writer waits for it.
+func TestThriftIsForWhatPilesUp(t *testing.T) {
+	e := newEncoder()
+	for range 3 {
+		e.r.q.room(tap.ToServer)[0] = 'x'
+		e.r.q.record(tap.ToServer, 1)
+		e.free <- new(job)
+		e.step()
+		j := <-e.jobs
+		e.r.q.commit(j.entries)
+		e.free <- j
+		e.r.q.room(tap.ToServer)[0] = 'x'
+		e.r.q.record(tap.ToServer, 1)
+		e.step()
+		j = <-e.jobs
+		if e.r.q.commit(j.entries); j.plain || e.thrift.cost != [2]float64{} || e.thrift.asked != 0 {
+			t.Fatalf("plain %v, %+v", j.plain, e.thrift)
+		}
+	}
+}
+
 // Chunks of a byte fill a batch with little of the traffic. What such batches take
 // counts as well: otherwise the first kind would stay, whatever it costs.
 func TestThriftLearnsFromTinyChunks(t *testing.T) {

@@ -41,6 +41,30 @@ func (c *chat) post(exchange uint64, id, ask, answer string) {
 	c.event(exchange, tap.Event{Name: tap.EventEnd})
 }
 
+// An initialize whose exchange is open for so long that it is forgotten will have no
+// response: its client, when it comes back, goes on with the session.
+func TestForgottenExchangeOpensNothing(t *testing.T) {
+	var sessions tap.Sessions
+	number := 0
+	c := &chat{add: func(f *tap.Frame) {
+		m := tap.PeekFrame(f)
+		number = sessions.Add(f, &m)
+	}}
+	hello := func(exchange uint64) int {
+		c.event(exchange, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"})
+		c.body(exchange, tap.ToServer, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"}}}`)
+		return number
+	}
+	for _, step := range []struct{ others, want int }{{0, 1}, {tap.MaxExchanges - 2, 2}, {1, 1}} {
+		for range step.others {
+			c.event(c.seq+10, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp"})
+		}
+		if got := hello(c.seq + 10); got != step.want {
+			t.Errorf("after %d frames the client is in session %d, want %d", c.seq, got, step.want)
+		}
+	}
+}
+
 // However many sessions there are, those that nothing happens in any more are not
 // kept, and one that comes back has its number all the same.
 func TestSessionsAreBounded(t *testing.T) {

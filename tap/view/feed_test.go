@@ -361,3 +361,24 @@ func TestFeedBoundsWhatIsUnanswered(t *testing.T) {
 		t.Errorf("%d calls are held", n)
 	}
 }
+
+// Of a call that is forgotten each request without an answer counts.
+func TestBeyondCountsRequests(t *testing.T) {
+	for _, c := range []struct {
+		answered bool
+		more     int
+		want     uint64
+	}{{false, 0, 1}, {false, 2, 3}, {true, 2, 2}, {true, 0, 0}} {
+		x := NewFeed(nil)
+		x.gone = MaxGone
+		over := &tap.Call{Ref: tap.Ref{Seq: 1}, Notes: tap.NoteLetGo}
+		held := &call{answered: c.answered, more: map[tap.Ref]Question{}}
+		for i := range c.more {
+			held.more[tap.Ref{Seq: uint64(i + 2)}] = Question{}
+		}
+		x.calls[over.Ref] = held
+		if x.over(over); x.Beyond() != c.want || len(x.calls) != 0 {
+			t.Errorf("%+v: %d more, %d kept", c, x.Beyond(), len(x.calls))
+		}
+	}
+}
