@@ -76,6 +76,8 @@ var floors = map[string]floor{
 	// Conversations of raw bytes, for the tests of everything that an HTTP tap's
 	// recording goes through.
 	"internal/rawtalk": {},
+	// How much of a long test runs.
+	"internal/longtest": {},
 	"store": {
 		ours: []string{"tap"},
 		// S2 is the store's second door: segments are compressed, because the

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -27,7 +28,7 @@ func (c *webClient) streams() string {
 // stream, event ids included. The clients of 2026-07-28 are told apart by their URLs.
 func TestServerIsDeterministic(t *testing.T) {
 	runs := 5
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		runs = 1
 	}
 	for _, name := range []string{

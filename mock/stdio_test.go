@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/transcript"
@@ -134,7 +135,7 @@ func pipe() ends {
 // hundred times: the corpus has each pattern, and the real ones are longer.
 func TestStdioIsDeterministic(t *testing.T) {
 	runs := 100
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		runs = 5
 	}
 	for _, name := range []string{

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
 )
@@ -32,6 +33,7 @@ func TestPowerCut(t *testing.T) {
 	w.parts = 4096
 	before, had := readAll(t, w.db.path), 0
 	rng := rand.New(rand.NewPCG(7, 8))
+	sampled := longtest.Sampled(t)
 	for i, f := range frames {
 		if err := w.Add(f); err != nil {
 			t.Fatal(err)
@@ -50,7 +52,7 @@ func TestPowerCut(t *testing.T) {
 		c := commitCut{t: t, path: path, before: before, after: after}
 		c.run(rng, frames[:had], frames[:i+1])
 		before, had = after, i+1
-		if testing.Short() && i > 60 {
+		if sampled && i > 60 {
 			break
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
 )
@@ -109,6 +110,10 @@ func chatter(rng *rand.Rand, n int) []byte {
 }
 
 func TestRecorderKeepsEveryByteOfEveryLane(t *testing.T) {
+	size := 12 << 20
+	if longtest.Sampled(t) {
+		size = 5 << 20 // more than the smallest queue holds
+	}
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := Create(t.TempDir(), tap.Header{Label: "x"}, Options{Queue: int64(1+seed) << 21, Warn: func(err error) { t.Error(err) }})
@@ -116,7 +121,7 @@ func TestRecorderKeepsEveryByteOfEveryLane(t *testing.T) {
 			var wg sync.WaitGroup
 			for l := tap.ToServer; l < tap.Lanes; l++ {
 				rng := rand.New(rand.NewPCG(seed, uint64(l)))
-				want[l] = chatter(rng, 12<<20)
+				want[l] = chatter(rng, size)
 				wg.Add(1)
 				go func() {
 					defer wg.Done()

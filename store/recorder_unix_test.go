@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -80,7 +81,7 @@ func victimBytes(l tap.Lane, from uint64, n int) []byte {
 // in the recording, numbered without a gap.
 func TestKilledRecorderLosesNothing(t *testing.T) {
 	n := 100
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		n = 10
 	}
 	for i := range n {

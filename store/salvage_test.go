@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -47,7 +48,7 @@ func TestSalvageAfterDamage(t *testing.T) {
 		byNumber[f.Seq] = f
 	}
 	step := 331
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		step = 3001
 	}
 	for at := int64(0); at < int64(len(good)); at += int64(step) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
 )
@@ -36,7 +37,7 @@ func commitPings(t testing.TB, path string, n int) {
 // itself.
 func TestIdleSessionStaysSmall(t *testing.T) {
 	n := 3600
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		n = 600
 	}
 	path := t.TempDir() + "/idle" + Ext

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
 )
@@ -252,7 +253,7 @@ func TestFailedStoreNeverStopsStreams(t *testing.T) {
 // after it was killed, it makes no difference, to the tally neither.
 func TestChunkingMakesNoDifference(t *testing.T) {
 	n := uint64(30)
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		n = 5
 	}
 	for seed := range n {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -107,6 +108,10 @@ func checkSent(t *testing.T, got []tap.Frame, sent []sentFrame) {
 }
 
 func TestStreamsKeepEveryByte(t *testing.T) {
+	each := 40
+	if longtest.Sampled(t) {
+		each = 12
+	}
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := Create(t.TempDir(), tap.Header{Transport: "http"}, Options{Queue: int64(seed) * 8 << 20, Warn: func(err error) { t.Error(err) }})
@@ -118,7 +123,7 @@ func TestStreamsKeepEveryByte(t *testing.T) {
 				s := &sender{r: r, rng: rand.New(rand.NewPCG(seed, uint64(i))), tick: &tick}
 				senders[i] = s
 				wg.Go(func() {
-					for range 40 {
+					for range each {
 						s.exchange(number.Add(1))
 					}
 				})
@@ -193,12 +198,15 @@ func TestLongEvents(t *testing.T) {
 	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize})
 	var tick atomic.Int64
 	var wg sync.WaitGroup
-	senders := make([]*sender, 8)
+	senders, each := make([]*sender, 8), 12
+	if longtest.Sampled(t) {
+		each = 3
+	}
 	for i := range senders {
 		s := &sender{r: r, tick: &tick}
 		senders[i] = s
 		wg.Go(func() {
-			for k := range 12 {
+			for k := range each {
 				n := maxNote - 70 + k + (k%3)*700_000
 				s.event(uint64(i/2), tap.Event{Name: tap.EventRequest, Header: [][2]string{{fmt.Sprint(i), strings.Repeat("v", n)}}})
 			}
@@ -219,7 +227,7 @@ func TestLongEvents(t *testing.T) {
 			t.Errorf("%s: %v", show(&f), err)
 		}
 	}
-	if n != 8*12 {
+	if n != 8*each {
 		t.Errorf("%d frames", n)
 	}
 }
@@ -228,7 +236,11 @@ func TestLongEvents(t *testing.T) {
 func TestStateStaysSmall(t *testing.T) {
 	a := newAssembler()
 	b := new(batch)
-	for i := range uint64(100_000) {
+	n := uint64(100_000)
+	if longtest.Sampled(t) {
+		n = 20_000
+	}
+	for i := range n {
 		if i%1000 == 0 {
 			a.begin(b)
 		}

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -98,7 +99,7 @@ func victimFrame(st stream, n, size int) []byte {
 // seen is in the recording, in its frame, and frames are numbered without a gap.
 func TestKilledRecorderLosesNoPiece(t *testing.T) {
 	n := 40
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		n = 5
 	}
 	for i := range n {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
 )
@@ -154,8 +155,8 @@ func (x *torturer) append(what string) {
 func TestFlippedBytes(t *testing.T) {
 	x := newTorturer(t)
 	step := 401
-	if testing.Short() {
-		step = 1999
+	if longtest.Sampled(t) {
+		step = 7993
 	}
 	for at := 0; at < len(x.good); at += step {
 		content := slices.Clone(x.good)
@@ -174,10 +175,13 @@ func TestFlippedBytes(t *testing.T) {
 
 func TestDamagedPages(t *testing.T) {
 	x := newTorturer(t)
-	pages := len(x.good) / pageSize
+	pages, step := len(x.good)/pageSize, 1
+	if longtest.Sampled(t) {
+		step = 4
+	}
 	page := func(b []byte, i int) []byte { return b[i*pageSize : (i+1)*pageSize] }
 	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range pages {
+	for i := 0; i < pages; i += step {
 		content := slices.Clone(x.good)
 		clear(page(content, i))
 		x.try(fmt.Sprintf("page %d zeroed", i), content)
@@ -198,11 +202,11 @@ func TestDamagedPages(t *testing.T) {
 		binary.LittleEndian.PutUint64(page(content, j), uint64(j))
 		x.try(fmt.Sprintf("pages %d and %d swapped and renumbered", i, j), content)
 	}
-	for range 200 {
+	for range 200 / step {
 		n := rng.IntN(len(x.good) + 1)
 		x.try(fmt.Sprintf("cut to %d bytes", n), x.good[:n])
 	}
-	for i := range pages {
+	for i := 0; i < pages; i += step {
 		x.try(fmt.Sprintf("cut to %d pages", i), x.good[:i*pageSize])
 	}
 }
@@ -211,8 +215,11 @@ func TestDamagedPages(t *testing.T) {
 // bbolt recurse until it dies.
 func TestCraftedPages(t *testing.T) {
 	x := newTorturer(t)
-	pages := len(x.good) / pageSize
-	for i := 2; i < pages; i++ {
+	pages, step := len(x.good)/pageSize, 1
+	if longtest.Sampled(t) {
+		step = 5
+	}
+	for i := 2; i < pages; i += step {
 		for _, target := range []int{i, 2, 3, pages - 1, pages, 1 << 40} {
 			content := slices.Clone(x.good)
 			p := content[i*pageSize:]
@@ -236,7 +243,7 @@ func TestCraftedPages(t *testing.T) {
 			x.try(fmt.Sprintf("page %d a branch to %d", i, target), content)
 		}
 	}
-	for root := range uint64(pages + 2) {
+	for root := uint64(0); root < uint64(pages+2); root += uint64(step) {
 		content := slices.Clone(x.good)
 		for m := range 2 {
 			b := content[m*pageSize+pageHeader:]

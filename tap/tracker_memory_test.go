@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/mcptap/mcptap/internal/longtest"
 )
 
 // entries counts what a Tracker holds beside what is open.
@@ -35,7 +37,7 @@ func (t *Tracker) entries() (n int) {
 // What a Tracker holds is bounded all the same.
 func TestTrackerMemory(t *testing.T) {
 	frames := 1_000_000
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		frames = 100_000
 	}
 	const most = 2*PairerMemory + pasts*PairerMemory + MaxWaiting*(int(pools)+6) + 100

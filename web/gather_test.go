@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/view"
 )
@@ -190,13 +191,17 @@ func (g *gatherer) open() map[tap.Ref]struct{} { return g.sent }
 
 // TestMemoryOfManyCalls: what is kept is what is open.
 func TestMemoryOfManyCalls(t *testing.T) {
+	n := 20_000
+	if longtest.Sampled(t) {
+		n = 5_000
+	}
 	for _, o := range []viewOptions{{}, {Filter: "is:pending"}, {Filter: "is:pending", Calls: true}, {Filter: "is:error"}} {
-		g, err := newGatherer(&memory{frames: busy(20_000)}, o, &seen{})
+		g, err := newGatherer(&memory{frames: busy(n)}, o, &seen{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		most := 0
-		for _, f := range busy(20_000) {
+		for _, f := range busy(n) {
 			if err := g.add(&f); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -115,7 +116,11 @@ func TestStreamAfter(t *testing.T) {
 // A page that takes nothing is sent no more than the window; once it does, all
 // is there.
 func TestSlowPage(t *testing.T) {
-	counting := &countedReads{memory: memory{key: "x", frames: busy(100_000)}}
+	n := 100_000
+	if longtest.Sampled(t) {
+		n = 20_000
+	}
+	counting := &countedReads{memory: memory{key: "x", frames: busy(n)}}
 	s := newTestServer(t, "")
 	s.source = &oneReader{counting}
 	v := dial(t, s, "x", viewOptions{})
@@ -133,7 +138,7 @@ func TestSlowPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, last := v.until(func(m message) bool { return m.Done }); last.Read != 100_000 {
+	if _, last := v.until(func(m message) bool { return m.Done }); last.Read != uint64(n) {
 		t.Errorf("at the end: %+v", last)
 	}
 }

@@ -10,12 +10,9 @@ import (
 )
 
 // demoProgram returns a path at which this test is the program: testscript tells it
-// by its name. What is done with it takes some seconds.
+// by its name.
 func demoProgram(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED: it takes some seconds")
-	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/internal/rawtalk"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -54,7 +55,7 @@ func drain(t testing.TB, r io.Reader, n int) uint32 {
 // memory than a small one.
 func TestHugeBodies(t *testing.T) {
 	size := 1 << 30
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		size = 32 << 20
 	}
 	s := newStage(t, nil)
