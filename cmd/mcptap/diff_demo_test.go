@@ -11,6 +11,7 @@ import (
 // TestDiffDemo: the demo's two sessions do the same in both eras, so that whatever
 // differs is expected by the revision, whichever comes first.
 func TestDiffDemo(t *testing.T) {
+	t.Parallel()
 	mcptap := demoProgram(t)
 	var made []string
 	for _, revision := range []string{demo.Handshake, demo.Stateless} {

@@ -84,9 +84,14 @@ var (
 	// data lines, ids, retries, fields without a colon, and bytes that are no UTF-8.
 	oddEvents = []string{"\ufeffid: 1\nretry: 10\ndata: {}\n\n", ": a comment\r\n\r\n", "event: message\rid: 2\rdata: a\rdata: b\r\r\n", "data\n\n",
 		"id\ndata: \xff\x00\n\n", ":\n\n", "data: 1\r\ndata:  2\n\r", "\n", "retry: x\nunknown: y\n\n"}
-	slowEvents  = numbered(100, "id: %d\ndata: {\"n\":%d}\n\n")
-	largeEvents = []string{"data: " + strings.Repeat("x", 8<<20) + "\n\n", "data: " + strings.Repeat("y\ndata: ", 1<<17) + "\r\n\r\n"}
+	slowEvents = numbered(100, "id: %d\ndata: {\"n\":%d}\n\n")
 )
+
+// largeEvents are made only where they are used: the scripts start this program
+// hundreds of times.
+func largeEvents() []string {
+	return []string{"data: " + strings.Repeat("x", 8<<20) + "\n\n", "data: " + strings.Repeat("y\ndata: ", 1<<17) + "\r\n\r\n"}
+}
 
 // eventsAre checks that the recording has these events, each a frame.
 func eventsAre(want []string) func(*testing.T, *exchanges, []tap.Frame) {
@@ -104,26 +109,29 @@ func eventsAre(want []string) func(*testing.T, *exchanges, []tap.Frame) {
 	}
 }
 
-var scenes = []scene{
-	{name: "slow events", server: stream(slowEvents...), client: readEvents("GET", slowEvents...), exchanges: 1, check: eventsAre(slowEvents)},
-	{name: "slow events of a POST", server: stream(slowEvents...), client: readEvents("POST", slowEvents...), exchanges: 1, check: eventsAre(slowEvents)},
-	{name: "odd events", server: stream(oddEvents...), client: readEvents("GET", oddEvents...), exchanges: 1, check: oddEventsAre},
-	{name: "events of 8 MB", large: true, server: stream(largeEvents...), client: readEvents("GET", largeEvents...), exchanges: 1, check: eventsAre(largeEvents)},
-	{name: "gzip", server: codedStream("gzip"), client: readCoded("gzip"), exchanges: 1, check: eventsAre(slowEvents[:20])},
-	{name: "deflate", server: codedStream("deflate"), client: readCoded("deflate"), exchanges: 1, check: eventsAre(slowEvents[:20])},
-	{name: "br", server: codedStream("br"), client: readCoded("br"), exchanges: 1, check: eventsAre(slowEvents[:20])},
-	{name: "zstd", server: codedStream("zstd"), client: readCoded("zstd"), exchanges: 1, check: eventsAre(slowEvents[:20])},
-	{name: "resumption", server: resumable, client: resume, exchanges: 2, check: resumed},
-	{name: "an upload while it is still being sent", server: takesPieces, client: sendsPieces, exchanges: 1, check: uploadedWhole},
-	{name: "100-continue", server: echoBack, exchanges: 1, client: ask(func(a *act) *http.Response {
-		return a.do("POST", "/mcp", strings.NewReader(`{"id":1}`), "Expect", "100-continue")
-	}), check: continued},
-	{name: "trailers", server: withTrailers, client: sendsTrailers, exchanges: 1, check: trailed},
-	{name: "no bodies", server: withoutBodies, client: asksForNoBodies, exchanges: 5, check: allWhole},
-	{name: "heads of 64 KB", server: largeHeads, client: sendsLargeHeads, exchanges: 1, check: headsAreWhole},
-	{name: "a body of 3 MB each way", large: true, server: echoBack, exchanges: 1, client: ask(func(a *act) *http.Response {
-		return a.do("POST", "/mcp", bytes.NewReader(bytes.Repeat([]byte(`{"jsonrpc":"2.0"}`+"\n"), 3<<20/18)))
-	})},
+func scenes() []scene {
+	large := largeEvents()
+	return []scene{
+		{name: "slow events", server: stream(slowEvents...), client: readEvents("GET", slowEvents...), exchanges: 1, check: eventsAre(slowEvents)},
+		{name: "slow events of a POST", server: stream(slowEvents...), client: readEvents("POST", slowEvents...), exchanges: 1, check: eventsAre(slowEvents)},
+		{name: "odd events", server: stream(oddEvents...), client: readEvents("GET", oddEvents...), exchanges: 1, check: oddEventsAre},
+		{name: "events of 8 MB", large: true, server: stream(large...), client: readEvents("GET", large...), exchanges: 1, check: eventsAre(large)},
+		{name: "gzip", server: codedStream("gzip"), client: readCoded("gzip"), exchanges: 1, check: eventsAre(slowEvents[:20])},
+		{name: "deflate", server: codedStream("deflate"), client: readCoded("deflate"), exchanges: 1, check: eventsAre(slowEvents[:20])},
+		{name: "br", server: codedStream("br"), client: readCoded("br"), exchanges: 1, check: eventsAre(slowEvents[:20])},
+		{name: "zstd", server: codedStream("zstd"), client: readCoded("zstd"), exchanges: 1, check: eventsAre(slowEvents[:20])},
+		{name: "resumption", server: resumable, client: resume, exchanges: 2, check: resumed},
+		{name: "an upload while it is still being sent", server: takesPieces, client: sendsPieces, exchanges: 1, check: uploadedWhole},
+		{name: "100-continue", server: echoBack, exchanges: 1, client: ask(func(a *act) *http.Response {
+			return a.do("POST", "/mcp", strings.NewReader(`{"id":1}`), "Expect", "100-continue")
+		}), check: continued},
+		{name: "trailers", server: withTrailers, client: sendsTrailers, exchanges: 1, check: trailed},
+		{name: "no bodies", server: withoutBodies, client: asksForNoBodies, exchanges: 5, check: allWhole},
+		{name: "heads of 64 KB", server: largeHeads, client: sendsLargeHeads, exchanges: 1, check: headsAreWhole},
+		{name: "a body of 3 MB each way", large: true, server: echoBack, exchanges: 1, client: ask(func(a *act) *http.Response {
+			return a.do("POST", "/mcp", bytes.NewReader(bytes.Repeat([]byte(`{"jsonrpc":"2.0"}`+"\n"), 3<<20/18)))
+		})},
+	}
 }
 
 // oddEventsAre checks that what is joined is right, which [tapped.settle] does, and

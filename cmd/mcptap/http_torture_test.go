@@ -317,10 +317,10 @@ func TestTorture(t *testing.T) {
 	cert.StartTLS()
 	defer cert.Close()
 	conf := &tls.Config{Certificates: cert.TLS.Certificates}
-	for i := range scenes {
-		t.Run(scenes[i].name, func(t *testing.T) { newStand(t, &scenes[i], nil).play() })
-		if !scenes[i].large {
-			t.Run(scenes[i].name+", TLS", func(t *testing.T) { newStand(t, &scenes[i], conf).play() })
+	for _, s := range scenes() {
+		t.Run(s.name, func(t *testing.T) { newStand(t, &s, nil).play() })
+		if !s.large {
+			t.Run(s.name+", TLS", func(t *testing.T) { newStand(t, &s, conf).play() })
 		}
 	}
 }

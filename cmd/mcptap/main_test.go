@@ -20,6 +20,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // scripts wait for processes most of the time
 	testscript.Main(m, map[string]func(){
 		"mcptap":     func() { sendGrace = time.Minute; main() },
 		"fakeserver": fakeServer,

@@ -14,6 +14,7 @@ import (
 // and checks what comes back and in which order. It cannot tell the mock from the
 // server that was recorded, at any pace, and nothing that it does deviates.
 func TestMockDemo(t *testing.T) {
+	t.Parallel()
 	mcptap := demoProgram(t)
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("SKIPPED: there is no shell")

@@ -13,6 +13,7 @@ import (
 // The demo's exercise of every feature, redacted as far as anybody would, mocks with
 // the same transcript for the client as the original, but for the pseudonyms.
 func TestARedactedExerciseMocks(t *testing.T) {
+	t.Parallel()
 	mcptap := demoProgram(t)
 	for _, revision := range []string{demo.Handshake, demo.Stateless} {
 		original, red := recordDemo(t, mcptap, revision), filepath.Join(t.TempDir(), "red.mcptap")
