@@ -21,9 +21,9 @@ import (
 // standing are the commands that run until they are told to end.
 var standing = regexp.MustCompile(`^mcptap (web|http|open|mock .*--listen|stdio --(web|redact|otlp))\b`)
 
-// TestDocsCommands runs every command of the pages in docs, one page after the
-// other, each in a home of its own that has what the pages speak of: recordings,
-// exports, a server, a client's configuration. docs/troubleshooting.md, which shows
+// TestDocsCommands runs every command of the pages in docs, each page in a home of its
+// own that has what the pages speak of: recordings, exports, a server, a client's
+// configuration. docs/troubleshooting.md, which shows
 // what its commands print, has a test that holds it to that.
 func TestDocsCommands(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -31,6 +31,7 @@ func TestDocsCommands(t *testing.T) {
 	}
 	bin := t.TempDir()
 	build(t, filepath.Join(bin, "mcptap"))
+	made := makeHome(t, bin)
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,8 @@ func TestDocsCommands(t *testing.T) {
 			continue
 		}
 		t.Run(filepath.Base(page), func(t *testing.T) {
-			h := newHome(t, bin)
+			t.Parallel()
+			h := newHome(t, bin, made)
 			for _, line := range lines {
 				h.run(line)
 			}
@@ -86,12 +88,20 @@ type home struct {
 	real *strings.Replacer // what a page calls otherwise
 }
 
-// newHome makes what the pages speak of, with mcptap itself.
-func newHome(t *testing.T, bin string) *home {
-	h := &home{t: t, dir: t.TempDir()}
+// at is the home in a directory.
+func at(t *testing.T, bin, dir string) *home {
+	h := &home{t: t, dir: dir}
 	tools := filepath.Join(h.dir, "bin")
 	h.env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+filepath.Join(h.dir, "state"), "XDG_CONFIG_HOME=", "MCPTAP_DIR=",
 		"CLAUDE_CONFIG_DIR=", "CODEX_HOME=", "PATH="+tools+string(os.PathListSeparator)+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return h
+}
+
+// makeHome makes what the pages speak of, with mcptap itself, and returns the
+// directory.
+func makeHome(t *testing.T, bin string) (dir string) {
+	t.Helper()
+	h := at(t, bin, t.TempDir())
 	for name, text := range map[string]string{
 		"bin/npx":          "#!/bin/sh\nexec mcptap demo serve\n",
 		"bin/jq":           "#!/bin/sh\ncat\n",
@@ -111,6 +121,14 @@ func newHome(t *testing.T, bin string) *home {
 	h.must("cp session.txtar after.txtar && cp session.txtar testdata")
 	h.must(`sed -E '1s/"id":"[0-9a-f]{8}"/"id":"3f2a91bc"/' session.ndjson > named.ndjson && mcptap import named.ndjson`)
 	h.must(`sed -E '1s/"id":"[0-9a-f]{8}"/"id":"3f2a91bd"/' session.ndjson > newer.ndjson && mcptap import newer.ndjson --new-id`)
+	return h.dir
+}
+
+// newHome is a copy of a home that was made, and a server.
+func newHome(t *testing.T, bin, made string) *home {
+	t.Helper()
+	h := at(t, bin, t.TempDir())
+	h.must("cp -R " + made + "/. .")
 	url := h.serve("mcptap mock session.txtar --repeat loop --listen 127.0.0.1:0")
 	h.url = url
 	h.real = strings.NewReplacer("http://localhost:3001/mcp", url, "https://example.com/mcp", url, " URL ", " "+url+" ", "npx -y …", "./server", "-- …", "-- ./server")
