@@ -220,6 +220,7 @@ var (
 // The client scenarios with the Go SDK's client, behind a tap with and without
 // --rewrite-auth. Those that differ are known, and no others do.
 func TestConformanceOfClient(t *testing.T) {
+	needLong(t)
 	needPeers(t)
 	node := node22(t)
 	client := peerProgram(t, "everything-client")

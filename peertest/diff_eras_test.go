@@ -10,6 +10,7 @@ import (
 // TestDiffEras: the same client and server of the Go SDK recorded in both eras. What
 // differs is expected by the revision, or one of the few things that are chance.
 func TestDiffEras(t *testing.T) {
+	needLong(t)
 	tapBinary(t)
 	old, now := recordedChange(t, "go-2025-06-18"), recordedChange(t, "go-auto")
 	for _, pair := range [][2]string{{old, now}, {now, old}} {

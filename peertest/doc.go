@@ -6,6 +6,9 @@
 //
 //	cd peertest && npm ci && go test ./...
 //
+// By default the client of each SDK runs once on each transport, and the conformance
+// suite once on the tap and once on the mock. MCPTAP_LONG=1 runs all pairs and suites.
+//
 // Each pair of client and server plays the same scenario twice, directly and
 // through `mcptap stdio`, and the client writes down all that it observed. The
 // two records must not differ. In the tapped run a spy stands on either side of
@@ -46,7 +49,9 @@
 //
 // The receiver of the OpenTelemetry collector, as a Go module, gets the spans of taps
 // while these run, and the lines of the files of their recordings. Both must be the
-// same to it.
+// same to it. It takes minutes to compile, so its test has a build tag:
+//
+//	go test -tags collector -run TestCollector
 //
 // MCPTAP_BIN names the program to test; without it the test builds the parent
 // module. Where Node or the npm packages are missing the pairs are skipped, or

@@ -72,20 +72,9 @@ func (p *goPlayer) perform(ctx context.Context, s step) (any, error) {
 	case "progress":
 		p.mu.Lock()
 		p.token++
-		token := fmt.Sprint("token-", p.token)
+		call.SetProgressToken(fmt.Sprint("token-", p.token))
 		p.mu.Unlock()
-		call.SetProgressToken(token)
-		result, err := c.CallTool(ctx, call)
-		if err != nil {
-			return nil, err
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		inOrder := true
-		for i, n := range p.progress[token] {
-			inOrder = inOrder && n == float64(i+1)
-		}
-		return map[string]any{"result": result, "inOrder": inOrder}, nil
+		return c.CallTool(ctx, call)
 	case "cancel":
 		ctx, cancel := context.WithTimeout(ctx, time.Duration(s.AfterMS)*time.Millisecond)
 		defer cancel()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -51,7 +50,6 @@ type goPlayer struct {
 
 	mu       sync.Mutex
 	observed []map[string]any
-	progress map[string][]float64 // by token
 }
 
 func goClient(args []string) int {
@@ -77,7 +75,7 @@ func goClient(args []string) int {
 	if err != nil {
 		return complain(err)
 	}
-	p := &goPlayer{name: *sdk + "-" + *mode, progress: map[string][]float64{}}
+	p := &goPlayer{name: *sdk + "-" + *mode}
 	if *sdk == "mcpgo" && *transport == "sse" {
 		p.name = "mcpgo-sse" // it cannot answer a server there
 	}
@@ -283,12 +281,6 @@ func (p *goPlayer) watch(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		params := req.GetParams()
 		p.note(map[string]any{"kind": "message", "method": method, "params": params})
-		if n, ok := params.(*mcp.ProgressNotificationParams); ok {
-			p.mu.Lock()
-			k := fmt.Sprint(n.ProgressToken)
-			p.progress[k] = append(p.progress[k], n.Progress)
-			p.mu.Unlock()
-		}
 		return next(ctx, method, req)
 	}
 }

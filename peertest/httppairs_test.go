@@ -107,8 +107,12 @@ func webClient(name string) (c clientUnderTest) {
 func TestHTTPPairs(t *testing.T) {
 	needPeers(t)
 	tapBinary(t)
+	sample := sampled(t)
 	for _, s := range webServers {
 		for _, name := range s.clients {
+			if sample && !smoke[name+"/"+s.name] {
+				continue
+			}
 			t.Run(name+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
 				testHTTPPair(t, webClient(name), s)

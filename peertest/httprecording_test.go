@@ -3,6 +3,7 @@ package peertest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ type httpRecording struct {
 	text      []byte // the whole export
 	exchanges map[uint64]*recordedExchange
 	counts    map[string]int // of forms
+	progress  int            // notifications of progress
 }
 
 type recordedExchange struct {
@@ -73,6 +75,7 @@ func readHTTP(t *testing.T, file string) *httpRecording {
 		if !x.over {
 			t.Errorf("exchange %d has no end: %v", x.number, &x.spoken)
 		}
+		r.progress += checkProgress(t, fmt.Sprintf("%s, exchange %d", file, x.number), []byte(x.down))
 	}
 	r.roundTrip(t)
 	return r

@@ -8,6 +8,7 @@ import (
 // Servers that close an event stream before the answer, to be polled, are played so:
 // the clients come back for the rest as often as they did, and see the same.
 func TestMockPollsAsRecorded(t *testing.T) {
+	needLong(t)
 	needPeers(t)
 	tapBinary(t)
 	servers := []webServer{

@@ -13,6 +13,7 @@ import (
 // the rest comes from the real server, and is there again afterwards: the client
 // observes the same each time.
 func TestMockRecords(t *testing.T) {
+	needLong(t)
 	needPeers(t)
 	tapBinary(t)
 	for _, c := range clients() {

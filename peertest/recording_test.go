@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"testing"
 )
@@ -87,6 +88,7 @@ func recordings(t *testing.T, dir string) (all []*recording) {
 		r := export(t, file)
 		r.checkOrder(t)
 		r.checkCauses(t)
+		checkProgress(t, file, r.lanes["to_client"])
 		all = append(all, r)
 	}
 	return all
@@ -197,6 +199,30 @@ func (r *recording) checkCauses(t *testing.T) {
 			t.Errorf("%s: frame %d answers %s, which nobody has asked yet", r.file, f.Seq, m.ID)
 		}
 	}
+}
+
+var progress = regexp.MustCompile(`"method":"notifications/progress","params":(\{[^{}]*\})|"params":(\{[^{}]*\}),"method":"notifications/progress"`)
+
+// checkProgress: on one stream the progress of a call only rises, and returns how
+// many notifications there were.
+func checkProgress(t *testing.T, what string, stream []byte) (n int) {
+	t.Helper()
+	last := map[string]float64{}
+	for _, m := range progress.FindAllSubmatch(stream, -1) {
+		var p struct {
+			Token    json.RawMessage `json:"progressToken"`
+			Progress float64         `json:"progress"`
+		}
+		if err := json.Unmarshal(append(m[1], m[2]...), &p); err != nil || len(p.Token) == 0 {
+			t.Errorf("%s: %v: %s", what, err, m[0])
+		}
+		if was, ok := last[string(p.Token)]; ok && p.Progress <= was {
+			t.Errorf("%s: progress %v of %s follows %v", what, p.Progress, p.Token, was)
+		}
+		last[string(p.Token)] = p.Progress
+		n++
+	}
+	return n
 }
 
 func (r *recording) exitCode() int {

@@ -123,6 +123,7 @@ func recordedChange(t *testing.T, client string) string {
 }
 
 func TestReplayChanged(t *testing.T) {
+	needLong(t)
 	tapBinary(t)
 	file := recordedChange(t, "go-2025-06-18")
 	for change, want := range map[string][]string{
@@ -154,6 +155,7 @@ func TestReplayChanged(t *testing.T) {
 // TestReplayRevisions: the same server spoken to in the other era, there and back. What
 // differs is expected by the revision.
 func TestReplayRevisions(t *testing.T) {
+	needLong(t)
 	tapBinary(t)
 	for client, to := range map[string]string{"go-2025-06-18": "2026-07-28", "go-auto": "2025-11-25"} {
 		t.Run(client+" in "+to, func(t *testing.T) {

@@ -36,13 +36,9 @@ export async function play(steps, peer, { client, vars, note, seen }) {
       case 'ping': return c.ping();
       case 'tools': return c.listTools();
       case 'call': return peer.call({ name: step.tool, arguments: step.args }, { timeout: 30000 });
-      case 'progress': {
-        const progress = [];
-        const result = await peer.call({ name: step.tool, arguments: step.args }, { timeout: 30000, onprogress: p => progress.push(p) });
-        // The SDKs lose what is read together with the answer, so how many
-        // there are is a matter of timing. The transport has seen them all.
-        return { result, inOrder: progress.every((p, i) => p.progress === i + 1) };
-      }
+      // The SDKs lose what is read together with the answer, and may call back out
+      // of order. Which progress crossed, and in which order, the recording says.
+      case 'progress': return peer.call({ name: step.tool, arguments: step.args }, { timeout: 30000, onprogress() {} });
       case 'cancel': {
         const stop = new AbortController();
         setTimeout(() => stop.abort('enough'), step.after_ms);
