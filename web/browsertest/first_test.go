@@ -7,6 +7,8 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/mcptap/mcptap/internal/longtest"
 )
 
 // TestFirstRows opens a recording of a million frames: its first rows are there
@@ -14,10 +16,8 @@ import (
 // list of recordings and after a link was opened, depends on the machine and is
 // printed, not tested.
 func TestFirstRows(t *testing.T) {
-	n := 1_000_000
-	if testing.Short() {
-		n = 50_000
-	}
+	longtest.Need(t)
+	const n = 1_000_000
 	dir := t.TempDir()
 	id := traffic(t, dir, n)
 	base, _ := startWeb(t, dir)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -14,10 +15,8 @@ import (
 // lines of stderr and an event with a million comments open like any other; what
 // exists in the page stays bounded.
 func TestHostileSizes(t *testing.T) {
-	lines := 100_000
-	if testing.Short() {
-		lines = 5_000
-	}
+	longtest.Need(t)
+	const lines = 100_000
 	large := [][]byte{
 		bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`), bytes.Repeat([]byte("<b>64 MiB</b> "), 64<<20/14), []byte("\"}]}}\n")}, nil),
 		[]byte(`{"jsonrpc":"2.0","id":2,"method":"` + strings.Repeat("<i>m</i>", 1<<17) + `","params":{"` + strings.Repeat("k", 1<<20) + `":1}}` + "\n"),
@@ -73,7 +72,7 @@ func TestHostileSizes(t *testing.T) {
 // TestHostileHTTP: ten thousand sessions, and heads full of markup.
 func TestHostileHTTP(t *testing.T) {
 	sessions := 10_000
-	if testing.Short() {
+	if longtest.Sampled(t) {
 		sessions = 500
 	}
 	const markup = `<img src=x onerror="window.pwned=1">`

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcptap/mcptap/internal/longtest"
 )
 
 // lastLine is the text of the last line that is drawn. Elements are used again
@@ -84,6 +86,7 @@ func TestLiveFilter(t *testing.T) {
 
 // TestFlood: 10,000 frames in a moment do not stop the page, nor lose a frame.
 func TestFlood(t *testing.T) {
+	longtest.Need(t)
 	dir := t.TempDir()
 	s := record(t, dir)
 	s.ask("ping", `{}`)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/mcptap/mcptap/internal/longtest"
 )
 
 // places are the views that are looked at.
@@ -43,6 +45,7 @@ func TestLooks(t *testing.T) {
 		}
 		fmt.Fprintln(os.Stderr, "SKIPPED: axe-core is not there, so nothing was checked for screen readers. npm ci")
 	}
+	sampled := longtest.Sampled(t)
 	for _, s := range []struct {
 		name          string
 		width, height int
@@ -53,6 +56,9 @@ func TestLooks(t *testing.T) {
 		{"1280", 1280, 800, false, 1, true}, {"1280-dark", 1280, 800, true, 1, true}, {"800", 800, 700, false, 1, false},
 		{"800-dark", 800, 700, true, 1, false}, {"640-twice", 640, 400, false, 2, false},
 	} {
+		if sampled && s.name != "1280" && s.name != "800-dark" {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) {
 			p := newTab(t, at(t, base, "/"), s.width, s.height, s.dark)
 			p.do(chromedp.EmulateViewport(int64(s.width), int64(s.height), chromedp.EmulateScale(s.scale)))

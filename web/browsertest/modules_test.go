@@ -3,6 +3,8 @@ package browsertest
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcptap/mcptap/internal/longtest"
 )
 
 // The page's own modules, tried in the page.
@@ -148,6 +150,7 @@ func TestRows(t *testing.T) {
 
 // TestListOfMillions scrolls a list that is higher than any element may be.
 func TestListOfMillions(t *testing.T) {
+	longtest.Need(t)
 	got := module(t, `
 	const { List } = await import('/assets/list.js');
 	const box = document.createElement('div');

@@ -5,11 +5,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/mcptap/mcptap/internal/longtest"
 )
 
 // TestSoon measures how soon a frame is on the page after the server wrote it,
 // through a real tap. That depends on the machine and is printed, not tested.
 func TestSoon(t *testing.T) {
+	longtest.Need(t)
 	dir := t.TempDir()
 	s := record(t, dir)
 	s.ask("ping", `{}`)
@@ -30,11 +33,9 @@ func TestSoon(t *testing.T) {
 // seconds: no row is lost, what exists in the page stays bounded. The rate that
 // was reached, how far the page is behind and what it occupies are printed.
 func TestRate(t *testing.T) {
+	longtest.Need(t)
 	const rate, seconds = 10_000, 6
-	n := rate * seconds
-	if testing.Short() {
-		n = rate
-	}
+	const n = rate * seconds
 	dir := t.TempDir()
 	s := record(t, dir)
 	s.ask("ping", `{}`)

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcptap/mcptap/internal/longtest"
 )
 
 // TestLarge opens 200,000 frames: what exists in the page is bounded by what is
 // in view, whatever is scrolled, and the memory too. How long it takes depends
 // on the machine, and is printed, not tested.
 func TestLarge(t *testing.T) {
+	longtest.Need(t)
 	n := 200_000
-	if testing.Short() {
-		n = 20_000
-	}
 	if v, err := strconv.Atoi(os.Getenv("MCPTAP_FRAMES")); err == nil {
 		n = v
 	}
