@@ -1,10 +1,16 @@
 //go:build ignore
 
-// Tally reads `go test -json` on its stdin, prints what a person wants to see
-// of it (the line of each package, the output of tests that failed or were
-// skipped), and appends "passed failed skipped" to the file that it is given. A
-// test that has begun and not ended has failed, as has a package that failed
-// without a failed test. Where one was skipped it exits with 1.
+// Tally reads `go test -json` on its stdin, prints what a person wants to see of it
+// (the line of each package, the output of tests that failed or were skipped), and
+// appends to three files in the directory that it is given:
+//
+//	counts   "passed failed skipped"
+//	failed   a line for each test that failed: package and name
+//	sampled  a line for each test that ran only a sample, or was left to .ci/full
+//
+// A test that has begun and not ended has failed, as has a package that failed
+// without a failed test. Where a test was skipped for any other reason than its
+// length, tally exits with status 1.
 package main
 
 import (
@@ -12,6 +18,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -20,83 +27,126 @@ type event struct {
 	Package string
 	Test    string
 	Output  string
-	Elapsed float64
 }
 
 type key struct{ pkg, test string }
 
+type tally struct {
+	pass, fail, skip int
+	output           map[key]*strings.Builder
+	open             map[key]bool
+	failed, sampled  []string
+	failedIn         map[string]bool
+}
+
 func main() {
-	counts := map[string]int{}
-	output := map[key]*strings.Builder{}
-	open := map[key]bool{}
-	failedIn := map[string]bool{}
-	end := func(k key, action string) {
-		counts[action]++
-		if action == "fail" {
-			failedIn[k.pkg] = true
-		}
-		if out := output[k]; action != "pass" && out != nil {
-			fmt.Print(out)
-		}
-		delete(output, k)
-		delete(open, k)
-	}
+	t := tally{output: map[key]*strings.Builder{}, open: map[key]bool{}, failedIn: map[string]bool{}}
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadBytes('\n')
 		var e event
-		if len(line) > 0 && json.Unmarshal(line, &e) != nil {
-			fmt.Print(string(line)) // not from the tests: go itself complains
-		}
-		k := key{e.Package, e.Test}
-		switch e.Action {
-		case "build-output":
-			fmt.Print(e.Output)
-		case "output":
-			switch {
-			case e.Test == "" && e.Output != "PASS\n" && e.Output != "FAIL\n":
-				fmt.Print(e.Output)
-			case e.Test != "" && !strings.HasPrefix(e.Output, "=== "):
-				if output[k] == nil {
-					output[k] = new(strings.Builder)
-				}
-				output[k].WriteString(e.Output)
-			}
-		case "run":
-			open[k] = true
-		case "pass", "fail", "skip":
-			if e.Test != "" {
-				end(k, e.Action)
-				break
-			}
-			for k := range open {
-				if k.pkg == e.Package {
-					fmt.Printf("--- NOT ENDED: %s\n", k.test)
-					end(k, "fail")
-				}
-			}
-			if e.Action == "fail" && !failedIn[e.Package] {
-				counts["fail"]++
-			}
+		switch {
+		case len(line) == 0:
+		case json.Unmarshal(line, &e) != nil:
+			fmt.Print(string(line)) // go itself complains
+		default:
+			t.add(e)
 		}
 		if err != nil {
 			break
 		}
 	}
-	f, err := os.OpenFile(os.Args[1], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err == nil {
-		_, err = fmt.Fprintln(f, counts["pass"], counts["fail"], counts["skip"])
+	dir := os.Args[1]
+	for name, lines := range map[string][]string{
+		"counts": {fmt.Sprint(t.pass, " ", t.fail, " ", t.skip)}, "failed": t.failed, "sampled": t.sampled,
+	} {
+		if err := appendLines(filepath.Join(dir, name), lines); err != nil {
+			fmt.Fprintln(os.Stderr, "tally:", err)
+			os.Exit(1)
+		}
 	}
-	if err == nil {
-		err = f.Close()
+	fmt.Printf("tests: pass %d, fail %d, skip %d\n", t.pass, t.fail, t.skip)
+	if t.skip > 0 {
+		fmt.Fprintln(os.Stderr, "tally: this check skips nothing: install what the tests above miss")
+		os.Exit(1)
 	}
+}
+
+func (t *tally) add(e event) {
+	k := key{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		fmt.Print(e.Output)
+	case "output":
+		switch {
+		case e.Test == "" && e.Output != "PASS\n" && e.Output != "FAIL\n":
+			fmt.Print(e.Output)
+		case e.Test != "" && !strings.HasPrefix(e.Output, "=== "):
+			if t.output[k] == nil {
+				t.output[k] = new(strings.Builder)
+			}
+			t.output[k].WriteString(e.Output)
+		}
+	case "run":
+		t.open[k] = true
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			t.endPackage(e.Package, e.Action)
+		} else {
+			t.end(k, e.Action)
+		}
+	}
+}
+
+func (t *tally) end(k key, action string) {
+	out := ""
+	if b := t.output[k]; b != nil {
+		out = b.String()
+	}
+	name := k.pkg + " " + k.test
+	long := strings.Contains(out, ": LONG: ")
+	if long || strings.Contains(out, ": SAMPLED: ") {
+		t.sampled = append(t.sampled, name)
+	}
+	switch {
+	case action == "pass":
+		t.pass++
+	case action == "skip" && long:
+	case action == "skip":
+		t.skip++
+		fmt.Print(out)
+	default:
+		t.fail++
+		t.failedIn[k.pkg] = true
+		t.failed = append(t.failed, name)
+		fmt.Print(out)
+	}
+	delete(t.output, k)
+	delete(t.open, k)
+}
+
+func (t *tally) endPackage(pkg, action string) {
+	for k := range t.open {
+		if k.pkg == pkg {
+			fmt.Printf("--- NOT ENDED: %s\n", k.test)
+			t.end(k, "fail")
+		}
+	}
+	if action == "fail" && !t.failedIn[pkg] {
+		t.fail++
+		t.failed = append(t.failed, pkg+" (the package itself)")
+	}
+}
+
+func appendLines(path string, lines []string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "tally:", err)
-		os.Exit(1)
+		return err
 	}
-	fmt.Printf("tests: pass %d, fail %d, skip %d\n", counts["pass"], counts["fail"], counts["skip"])
-	if counts["skip"] > 0 {
-		fmt.Fprintln(os.Stderr, "tally: this check skips nothing: what is said above to be missing must be here")
-		os.Exit(1)
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(f, line); err != nil {
+			return err
+		}
 	}
+	return f.Close()
 }
