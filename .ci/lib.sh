@@ -137,15 +137,15 @@ static_check() { # . or in_each_module, FLAGS
 run_staticcheck() { "$work/bin/staticcheck" "$@" $(packages); }
 
 # The counts come from what go test itself reports; pipefail keeps its status.
-# Vet has a step of its own.
+# Vet has a step of its own; no result comes from the cache.
 test_here() { # GO TEST ARGUMENTS...
-  go test -json -vet=off "$@" | "$work/bin/tally" "$work"
+  go test -json -vet=off -count=1 "$@" | "$work/bin/tally" "$work"
 }
 
 test_module() { # DIRECTORY GO TEST ARGUMENTS...
   cd "$1"
   shift
-  test_here -count=1 -timeout 30m "$@" $(packages)
+  test_here -timeout 30m "$@" $(packages)
 }
 
 # The program for Windows, and for macOS the packages that have files of their own

@@ -39,6 +39,10 @@ type step struct {
 // errScenario is a failure of the test, not of the step.
 var errScenario = errors.New("scenario")
 
+// goodbye is how long the client waits for its server to end after closing its stdin,
+// and again after SIGTERM. On a busy machine the SDK's own time is too short.
+const goodbye = 20 * time.Second
+
 // goPlayer is the client of the Go SDK. It does what clients/run.mjs does.
 type goPlayer struct {
 	session *mcp.ClientSession
@@ -191,7 +195,7 @@ func (p *goPlayer) overStdio(mode string, argv, env []string, steps []step) erro
 	cmd.Env = append(os.Environ(), env...)
 	stderr := new(strings.Builder)
 	cmd.Stderr = stderr
-	if err := p.connect(ctx, mode, &mcp.CommandTransport{Command: cmd, TerminateDuration: 2 * time.Second}); err != nil {
+	if err := p.connect(ctx, mode, &mcp.CommandTransport{Command: cmd, TerminateDuration: goodbye}); err != nil {
 		return err
 	}
 	err := p.play(ctx, steps)
@@ -199,9 +203,9 @@ func (p *goPlayer) overStdio(mode string, argv, env []string, steps []step) erro
 	closing := time.Now()
 	closeErr := p.session.Close()
 	after := "eof"
-	if d := time.Since(closing); d > 3900*time.Millisecond {
+	if d := time.Since(closing); d > 2*goodbye {
 		after = "sigkill"
-	} else if d > 1900*time.Millisecond {
+	} else if d > goodbye {
 		after = "sigterm"
 	}
 	exit := map[string]any{"kind": "exit", "after": after, "code": cmd.ProcessState.ExitCode()}
