@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 
 export CI=${CI:-true} # tests that lack a peer fail instead of being skipped
-export GOFLAGS=${GOFLAGS:--buildvcs=false}
+export GOFLAGS=${GOFLAGS:--buildvcs=false -trimpath} # a new directory finds what others have compiled
 export npm_config_update_notifier=false
 
 work=$(mktemp -d)
@@ -36,11 +36,12 @@ needed() { # TITLE COMMAND...
 # beside runs a step beside those that follow, until gather, which prints its output.
 beside() { # TITLE COMMAND...
   (step "$@") >"$work/beside" 2>&1 &
-  beside=$!
+  beside=$! beside_title=$1
 }
 
 gather() {
-  wait "$beside" || true
+  # A step that fails says so itself; this is for one that was killed.
+  wait "$beside" || printf '%s, ended with status %d\n' "$beside_title" $? >>"$work/wrong"
   cat "$work/beside"
 }
 
@@ -109,7 +110,7 @@ install_npm_packages() {
       printf '%s names the registry that it was made with; make it with omit-lockfile-registry-resolved=true\n' "$lock"
       return 1
     fi
-    (cd "$(dirname "$lock")" && npm ci --ignore-scripts --no-audit --no-fund)
+    (cd "$(dirname "$lock")" && npm ci --ignore-scripts --no-audit --no-fund --prefer-offline)
   done
 }
 
@@ -149,9 +150,11 @@ test_module() { # DIRECTORY GO TEST ARGUMENTS...
 }
 
 # The program for Windows, and for macOS the packages that have files of their own
-# for it: all of the program would take another minute.
+# for it: all of the program would take another minute. Nothing runs of it, so it
+# is compiled the quick way.
 other_systems() {
+  local quick=(-gcflags='all=-N -l -dwarf=false' -ldflags='-s -w')
   export CGO_ENABLED=0
-  GOOS=windows GOARCH=amd64 go build -trimpath -o "$work/other/" ./cmd/mcptap
-  GOOS=darwin GOARCH=arm64 go build -trimpath ./store ./tap/stdio
+  GOOS=windows GOARCH=amd64 go build "${quick[@]}" -o "$work/other/" ./cmd/mcptap
+  GOOS=darwin GOARCH=arm64 go build "${quick[@]}" ./store ./tap/stdio
 }
