@@ -41,7 +41,12 @@ var errScenario = errors.New("scenario")
 
 // goodbye is how long the client waits for its server to end after closing its stdin,
 // and again after SIGTERM. On a busy machine the SDK's own time is too short.
-const goodbye = 20 * time.Second
+func goodbye(stays bool) time.Duration {
+	if stays {
+		return 5 * time.Second // after its stdin is closed, it is known to stay
+	}
+	return 20 * time.Second
+}
 
 // goPlayer is the client of the Go SDK. It does what clients/run.mjs does.
 type goPlayer struct {
@@ -61,6 +66,7 @@ func goClient(args []string) int {
 	mode := flags.String("mode", "auto", "")
 	scenario := flags.String("scenario", "", "")
 	out := flags.String("out", "", "")
+	stays := flags.Bool("stays", false, "")
 	url := flags.String("url", "", "")
 	transport := flags.String("transport", "", "")
 	sdk := flags.String("sdk", "go", "")
@@ -85,7 +91,7 @@ func goClient(args []string) int {
 	}
 	switch {
 	case *url == "":
-		err = p.overStdio(*mode, flags.Args(), env, steps)
+		err = p.overStdio(*mode, flags.Args(), env, *stays, steps)
 	case *sdk == "mcpgo":
 		err = p.mcpGo(*mode, *url, *transport, steps)
 	default:
@@ -188,14 +194,15 @@ func (p *goPlayer) overHTTP(mode, url, transport string, steps []step) error {
 }
 
 // overStdio plays with a server that it starts.
-func (p *goPlayer) overStdio(mode string, argv, env []string, steps []step) error {
+func (p *goPlayer) overStdio(mode string, argv, env []string, stays bool, steps []step) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	stderr := new(strings.Builder)
 	cmd.Stderr = stderr
-	if err := p.connect(ctx, mode, &mcp.CommandTransport{Command: cmd, TerminateDuration: goodbye}); err != nil {
+	patience := goodbye(stays)
+	if err := p.connect(ctx, mode, &mcp.CommandTransport{Command: cmd, TerminateDuration: patience}); err != nil {
 		return err
 	}
 	err := p.play(ctx, steps)
@@ -203,9 +210,9 @@ func (p *goPlayer) overStdio(mode string, argv, env []string, steps []step) erro
 	closing := time.Now()
 	closeErr := p.session.Close()
 	after := "eof"
-	if d := time.Since(closing); d > 2*goodbye {
+	if d := time.Since(closing); d > 2*patience {
 		after = "sigkill"
-	} else if d > goodbye {
+	} else if d > patience {
 		after = "sigterm"
 	}
 	exit := map[string]any{"kind": "exit", "after": after, "code": cmd.ProcessState.ExitCode()}

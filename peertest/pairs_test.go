@@ -22,6 +22,8 @@ type clientUnderTest struct {
 type serverUnderTest struct {
 	name   string
 	modern bool
+	// stays says that it does not end when its stdin does, only by SIGTERM.
+	stays bool
 	// argv and env are made from the pair's own directory.
 	argv func(tmp string) []string
 	env  func(tmp string) []string
@@ -55,7 +57,7 @@ func clients() []clientUnderTest {
 
 func servers() []serverUnderTest {
 	return []serverUnderTest{
-		{name: "everything", argv: func(string) []string { return npm("server-everything") }},
+		{name: "everything", stays: true, argv: func(string) []string { return npm("server-everything") }},
 		{name: "filesystem", argv: func(tmp string) []string { return npm("server-filesystem", tmp) }},
 		{
 			name: "memory", argv: func(string) []string { return npm("server-memory") },
@@ -146,6 +148,9 @@ func playIn(t *testing.T, tmp string, c clientUnderTest, s serverUnderTest, wrap
 		for _, v := range s.env(tmp) {
 			args = append(args, "--env", v)
 		}
+	}
+	if s.stays {
+		args = append(args, "--stays")
 	}
 	cmd := exec.Command(c.argv[0], append(append(args, "--"), wrap(s.argv(tmp))...)...)
 	cmd.WaitDelay = time.Second

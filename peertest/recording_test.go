@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -201,28 +201,52 @@ func (r *recording) checkCauses(t *testing.T) {
 	}
 }
 
-var progress = regexp.MustCompile(`"method":"notifications/progress","params":(\{[^{}]*\})|"params":(\{[^{}]*\}),"method":"notifications/progress"`)
-
-// checkProgress: on one stream the progress of a call only rises, and returns how
-// many notifications there were.
+// checkProgress: on one stream the progress of a call only rises. It returns how many
+// notifications there were. A stream is lines of JSON or server-sent events.
 func checkProgress(t *testing.T, what string, stream []byte) (n int) {
 	t.Helper()
 	last := map[string]float64{}
-	for _, m := range progress.FindAllSubmatch(stream, -1) {
-		var p struct {
-			Token    json.RawMessage `json:"progressToken"`
-			Progress float64         `json:"progress"`
+	for line := range bytes.Lines(stream) {
+		if !bytes.Contains(line, []byte("notifications/progress")) {
+			continue
 		}
-		if err := json.Unmarshal(append(m[1], m[2]...), &p); err != nil || len(p.Token) == 0 {
-			t.Errorf("%s: %v: %s", what, err, m[0])
+		data := bytes.TrimPrefix(line, []byte("data:"))
+		for _, m := range messages(t, what, data) {
+			if m.Method != "notifications/progress" {
+				continue
+			}
+			p := m.Params
+			if len(p.Token) == 0 {
+				t.Errorf("%s: progress without a token: %s", what, data)
+			}
+			if was, ok := last[string(p.Token)]; ok && p.Progress <= was {
+				t.Errorf("%s: progress %v of %s follows %v", what, p.Progress, p.Token, was)
+			}
+			last[string(p.Token)] = p.Progress
+			n++
 		}
-		if was, ok := last[string(p.Token)]; ok && p.Progress <= was {
-			t.Errorf("%s: progress %v of %s follows %v", what, p.Progress, p.Token, was)
-		}
-		last[string(p.Token)] = p.Progress
-		n++
 	}
 	return n
+}
+
+type message struct {
+	Method string `json:"method"`
+	Params struct {
+		Token    json.RawMessage `json:"progressToken"`
+		Progress float64         `json:"progress"`
+	} `json:"params"`
+}
+
+// messages are those of a text that is a message or a batch.
+func messages(t *testing.T, what string, text []byte) (list []message) {
+	t.Helper()
+	if text = bytes.TrimSpace(text); !bytes.HasPrefix(text, []byte("[")) {
+		text = slices.Concat([]byte("["), text, []byte("]"))
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Errorf("%s: %v: %s", what, err, text)
+	}
+	return list
 }
 
 func (r *recording) exitCode() int {

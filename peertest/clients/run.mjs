@@ -2,9 +2,10 @@
 // server and writes down what it observed, one JSON object a line:
 //
 //   node run.mjs --sdk v1|v2 [--mode legacy|auto|2026-07-28] --scenario FILE
-//                --out FILE [--var NAME=VALUE] [--env NAME=VALUE]
+//                --out FILE [--var NAME=VALUE] [--env NAME=VALUE] [--stays]
 //                -- COMMAND [ARG]... | --url URL --transport http|sse
 //
+// --stays says that the server does not end when its stdin does.
 // The scenario language is described in ../doc.go.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -23,6 +24,7 @@ const { values: opt } = parseArgs({
     env: { type: 'string', multiple: true, default: [] },
     url: { type: 'string' },
     transport: { type: 'string' },
+    stays: { type: 'boolean', default: false },
   },
 });
 const pairs = list => Object.fromEntries(list.map(s => [s.slice(0, s.indexOf('=')), s.slice(s.indexOf('=') + 1)]));
@@ -51,15 +53,10 @@ try {
 } catch (e) {
   note({ kind: 'failed', error: { name: e.name, code: e.code, message: e.message } });
 }
-const closing = Date.now();
 await peer.transport.terminateSession?.(); // a DELETE
+patientTimers();
 await peer.close();
-const waited = Date.now() - closing;
-if (peer.child) {
-  // The SDKs wait 2 s after closing stdin, then 2 s after SIGTERM.
-  const after = waited < 1900 ? 'eof' : waited < 3900 ? 'sigterm' : 'sigkill';
-  note({ kind: 'exit', code: peer.child.code, signal: peer.child.signal, after });
-}
+if (peer.child) note({ kind: 'exit', ...peer.child });
 if (!opt.url) note({ kind: 'stderr', text: peer.stderr });
 writeFileSync(opt.out, observed.map(e => JSON.stringify(e) + '\n').join(''));
 
@@ -90,6 +87,18 @@ function pick(schema) {
   return { email: 'a@example.org', uri: 'https://example.org/', date: '2026-07-28' }[schema.format] ?? 'Ünïcode ✓';
 }
 
+// The SDKs give a server 2 s to end after closing its stdin, and 2 s after SIGTERM.
+// On a busy machine that is too little, unless the server is known to stay.
+function patientTimers() {
+  const set = globalThis.setTimeout;
+  let stays = opt.stays;
+  globalThis.setTimeout = (f, ms, ...args) => {
+    if (ms === 2000 && !stays) ms = 20000;
+    stays = false;
+    return set(f, ms, ...args);
+  };
+}
+
 // Everything that the server says unasked is noted as the transport delivers
 // it, below the SDK: some SDKs drop the last progress notification when it
 // arrives together with the answer.
@@ -111,8 +120,14 @@ function watch(transport) {
     set: p => {
       process = p;
       if (!p) return;
-      peer.child = { code: null, signal: null };
+      peer.child = { code: null, signal: null, after: 'eof' };
       p.on('exit', (code, signal) => Object.assign(peer.child, { code, signal }));
+      const kill = p.kill;
+      p.kill = signal => {
+        // v1 also kills what SIGTERM has ended.
+        if (p.exitCode === null && p.signalCode === null) peer.child.after = signal.toLowerCase();
+        return kill.call(p, signal);
+      };
     },
   });
   peer.stderr = '';
