@@ -226,8 +226,8 @@ func (f *Front) end() {
 
 // Close ends the session. What is owed is answered with an error.
 func (f *Front) Close() {
+	f.lines.Close() // before end, which a reader would take for the client's
 	f.end()
-	f.lines.Close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
