@@ -185,21 +185,15 @@ func (r *Recorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte
 	}
 }
 
-// notes are memory for events that are being encoded.
-var notes = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
-
 // Event implements [tap.StreamRecorder].
 func (r *Recorder) Event(exchange uint64, e tap.Event) {
 	defer r.catch()
 	if e.Name == tap.EventGap {
 		r.left.Store(true)
 	}
-	room := notes.Get().(*[]byte)
-	payload := e.AppendJSON((*room)[:0])
+	payload := e.Encode()
 	if len(payload) <= maxNote {
 		r.q.note(exchange, payload)
-		*room = payload
-		notes.Put(room)
 		return
 	}
 	// An argv or a header of many pages. Two at once must not mix.

@@ -6,8 +6,7 @@ import (
 )
 
 // An Event is what the tap saw of the run itself. It travels as JSON in the Raw
-// of a [Life] frame. Which fields are set depends on Name. A field that is added
-// here is added to [Event.AppendJSON] too.
+// of a [Life] frame. Which fields are set depends on Name.
 type Event struct {
 	// Name says what happened; see the Event constants.
 	Name string `json:"event"`
@@ -116,6 +115,15 @@ const (
 	EventRewrite    = "rewrite"    // the tap changed what it forwarded
 	EventEnd        = "end"        // an exchange is over
 )
+
+// Encode returns the event as one JSON object without a newline.
+func (e Event) Encode() []byte {
+	b, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // nothing in it can fail to be encoded
+	}
+	return b
+}
 
 // ParseEvent reads the event in a [Life] frame's Raw.
 func ParseEvent(raw []byte) (Event, error) {
