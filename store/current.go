@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -9,10 +10,9 @@ import (
 const (
 	// headLimit is up to which length the parts of a frame are kept for the
 	// tally, and headsLimit those of all frames together, of which there may be
-	// thousands. Of a longer frame the tally only gets what a
-	// [tap.FrameScanner] saw.
-	headLimit  = 64 << 10
-	headsLimit = 4 << 20
+	// thousands. Of a longer frame the tally gets the beginning.
+	headLimit  = 16 << 20
+	headsLimit = 64 << 20
 )
 
 // A current is the frame that a lane of stdio or a stream is in the middle of:
@@ -24,8 +24,8 @@ type current struct {
 
 	pieces [][]byte
 	bytes  int
-	head   []byte            // all of its parts, or nothing
-	scan   *tap.FrameScanner // has seen its parts
+	head   []byte // all of its parts, or with cut the beginning
+	cut    bool
 	// bucket is where its parts go in a batch.
 	batch, bucket uint64
 }
@@ -66,7 +66,7 @@ func (a *assembler) count(r *record, c *current) {
 	case c.Parts.Count == 0 && len(c.pieces) == 1:
 		f.Raw = c.pieces[0]
 		a.tally.Add(&f)
-	case uint64(len(c.head)) == c.Parts.Bytes:
+	case !c.cut:
 		a.join = append(a.join[:0], c.head...)
 		for _, p := range c.pieces {
 			a.join = append(a.join, p...)
@@ -74,10 +74,8 @@ func (a *assembler) count(r *record, c *current) {
 		f.Raw = a.join
 		a.tally.Add(&f)
 	default:
-		for _, p := range c.pieces {
-			c.scan.Write(p)
-		}
-		a.tally.AddLarge(&f, c.scan)
+		f.Raw = c.head
+		a.tally.Add(&f)
 	}
 }
 
@@ -95,24 +93,22 @@ func (a *assembler) flush(c *current) {
 	for _, p := range c.pieces {
 		a.join = append(a.join, p...)
 	}
-	a.remember(c, a.join, c.Parts.Bytes)
+	a.remember(c, a.join)
 	a.part(c, a.join)
 	c.pieces, c.bytes = c.pieces[:0], 0
 }
 
-// remember keeps of a part what the tally will want, when so many bytes of the
-// frame came before it.
-func (a *assembler) remember(c *current, part []byte, before uint64) {
-	if c.scan == nil {
-		c.scan = tap.NewFrameScanner(c.form)
-	}
-	c.scan.Write(part)
-	n := len(part)
-	if uint64(len(c.head)) == before && len(c.head)+n <= headLimit && a.heads+n <= headsLimit {
-		c.head = append(c.head, part...)
-		a.heads += n
+// remember keeps of a part what the tally will want.
+func (a *assembler) remember(c *current, part []byte) {
+	if c.cut {
 		return
 	}
-	a.heads -= len(c.head)
-	c.head = nil
+	had, n := len(c.head), len(part)
+	if had+n > headLimit || a.heads+n > headsLimit {
+		c.cut = true
+		n = max(min(n, headRaw-had), 0)
+		c.head = slices.Clone(c.head[:min(had, headRaw)])
+	}
+	c.head = append(c.head, part[:n]...)
+	a.heads += len(c.head) - had
 }

@@ -219,14 +219,12 @@ func resume(tx *bolt.Tx) (*assembler, error) {
 
 // reread takes up a frame that has begun, by the parts that the recording has.
 func (a *assembler) reread(tx *bolt.Tx, c *current) error {
-	var before uint64
 	for n := range c.Parts.Count {
 		body, err := partIn(tx, c.Parts.First+n)
 		if err != nil {
 			return err
 		}
-		a.remember(c, body, before)
-		before += uint64(len(body))
+		a.remember(c, body)
 	}
 	return nil
 }

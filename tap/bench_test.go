@@ -89,22 +89,6 @@ func BenchmarkTallyExact(b *testing.B) {
 	}
 }
 
-func BenchmarkScanner(b *testing.B) {
-	for _, f := range benchFrames() {
-		b.Run(f.name, func(b *testing.B) {
-			b.SetBytes(int64(len(f.raw)))
-			var s Scanner
-			for b.Loop() {
-				s.Reset()
-				s.Write(f.raw)
-				if m := s.Message(); m.Kind == Invalid {
-					b.Fatal(m.Reason)
-				}
-			}
-		})
-	}
-}
-
 func BenchmarkPairer(b *testing.B) {
 	var p Pairer
 	for i := 0; b.Loop(); i++ {

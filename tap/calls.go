@@ -61,9 +61,11 @@ type Call struct {
 	Ref      Ref
 	Lane     Lane
 	Exchange uint64
-	ID       []byte
-	Method   string
-	Subject  string
+	// Session is the number of its session, 0 if it has none; see [Sessions].
+	Session int
+	ID      []byte
+	Method  string
+	Subject string
 	// Parent is the call within which it was asked, zero when there is none;
 	// Guess says that Parent is the likeliest of several, not certain.
 	Parent Ref

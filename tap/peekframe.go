@@ -2,9 +2,11 @@ package tap
 
 import "strconv"
 
-// PeekFrame says what a frame is in JSON-RPC whatever its form. Its Raw must be
-// whole; of a longer one a [FrameScanner] tells. It does not look at the lane:
-// what stands on stderr or on life is no message's.
+// PeekFrame says what a frame is in JSON-RPC whatever its form. It does not look
+// at the lane: what stands on stderr or on life is no message's. Of a frame that
+// was too large to load it reads the beginning, and says so in Reason: members that
+// stand behind it are not known, and neither are the values of params, result and
+// error.
 //
 //   - A line, and the text of a WebSocket message, is read by [Peek].
 //   - So is the data of an event. One without data, as sent to keep a connection
@@ -22,6 +24,9 @@ import "strconv"
 // Byte slices of the message point into Raw, but for an event with several lines
 // of data: then they point into a copy.
 func PeekFrame(f *Frame) Message {
+	if int64(len(f.Raw)) < f.Size {
+		return peekHead(f)
+	}
 	switch f.Form {
 	case FormLine, FormText, FormBinary:
 		return Peek(f.Raw)
@@ -33,6 +38,44 @@ func PeekFrame(f *Frame) Message {
 		}
 	}
 	return Message{Kind: Other}
+}
+
+// peekHead reads the beginning of a frame that is not whole.
+func peekHead(f *Frame) Message {
+	raw := f.Raw
+	switch f.Form {
+	case FormEvent:
+		x := parseEventLines(raw)
+		if raw = x.data; !namesMessage(x.name) {
+			return Message{Kind: Other}
+		}
+	case FormLine, FormText, FormBinary, FormBody:
+	default:
+		return Message{Kind: Other}
+	}
+	var s scan
+	s.raw = raw
+	s.feed(raw)
+	unread := "too large to be read: " + strconv.FormatInt(f.Size, 10) + " bytes"
+	switch {
+	case s.state == stBroken && f.Form != FormBody:
+		return Message{Reason: s.fault}
+	case s.state == stBroken || s.base != 1 && f.Form == FormBody:
+		return Message{Kind: Other}
+	case s.base == 0:
+		return Message{Kind: Other, Reason: unread}
+	case s.base == 2:
+		return Message{Kind: Batch, Reason: unread}
+	}
+	for i := range s.from {
+		s.to[i] = s.from[i] // no value is whole for certain
+	}
+	m := s.message()
+	if m.Params, m.Result, m.Error = nil, nil, nil; f.Form == FormBody && !s.envelope.meant() {
+		return Message{Kind: Other}
+	}
+	m.Reason = unread
+	return m
 }
 
 // Payload returns what of a frame is for showing and searching: the data of an

@@ -2,7 +2,6 @@ package tap
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -157,55 +156,36 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// checkFrameScanner holds that a scanner agrees with PeekFrame, whatever the
-// frame is cut into.
-func checkFrameScanner(t testing.TB, form Form, raw []byte, seed uint64) {
-	t.Helper()
-	want := PeekFrame(&Frame{Form: form, Raw: raw})
-	var tally Tally
-	tally.failures(&want)
-	r := rand.New(rand.NewPCG(seed, 1))
-	for _, most := range []int{1, 3, 64, len(raw) + 1} {
-		s := NewFrameScanner(form)
-		for _, p := range cutAtRandom(r, raw, most) {
-			s.Write(p)
+// Of a frame that is too large to load, the beginning is read.
+func TestPeekFrameTooLarge(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for _, c := range []struct {
+		form Form
+		raw  string
+		want string
+	}{
+		{FormLine, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"x":"` + long, "request 5 tools/call"},
+		{FormBody, `{"jsonrpc":"2.0","id":5,"result":{"isError":true,"x":"` + long, "response 5  isError"},
+		{FormLine, `{"result":{"x":"` + long, "response  "},
+		{FormEvent, "id: 7\ndata: " + `{"jsonrpc":"2.0","id":5,"error":{"code":1,"message":"m","data":"` + long, "error 5  code=1 message=m"},
+		{FormEvent, "event: endpoint\ndata: /" + long, "other  "},
+		{FormLine, `[{"jsonrpc":"2.0","id":5,"method":"x"},{"x":"` + long, "batch  "},
+		{FormBody, `<html>` + long, "other  "},
+		{FormBody, `{"access_token":"` + long, "other  "},
+		{FormLine, `Hello ` + long, "invalid  "},
+		{FormLine, strings.Repeat(" ", 1000), "other  "},
+		{FormPing, long, "other  "},
+	} {
+		m := PeekFrame(&Frame{Form: c.form, Raw: []byte(c.raw), Size: 100 << 20})
+		if m.Params != nil || m.Result != nil || m.Error != nil {
+			t.Errorf("%.60q: has params, result or error", c.raw)
 		}
-		got := s.Message()
-		if got.Kind != want.Kind || !want.Long && string(got.ID) != string(want.ID) || !want.Long && got.Method != want.Method ||
-			got.IsError != want.IsError || got.ErrorCode != want.ErrorCode || got.ErrorMessage != want.ErrorMessage || got.ResultType != want.ResultType {
-			t.Fatalf("%v %.300q in chunks of up to %d:\n got %+v\nwant %+v", form, raw, most, got, want)
+		reason := m.Reason
+		if m.Reason = ""; describe(m) != c.want {
+			t.Errorf("%.60q: %s, want %s", c.raw, describe(m), c.want)
 		}
-		if failures, invalid := s.Failures(); uint64(failures) != tally.Errors || uint64(invalid) != tally.Invalid {
-			t.Fatalf("%v %.300q: %d failures, %d invalid, want %d and %d", form, raw, failures, invalid, tally.Errors, tally.Invalid)
-		}
-	}
-}
-
-func TestFrameScanner(t *testing.T) {
-	for i, c := range peekFrameCases {
-		checkFrameScanner(t, c.form, []byte(c.raw), uint64(i))
-	}
-	for i, c := range peekCases {
-		for form := range Forms {
-			checkFrameScanner(t, form, []byte(c.raw), uint64(i))
-		}
-		checkFrameScanner(t, FormEvent, []byte("data:"+c.raw+"\n\n"), uint64(i))
-	}
-	checkFrameScanner(t, FormBody, []byte("["+strings.Repeat("1,", MaxBatch+5)+"1]"), 1)
-	checkFrameScanner(t, FormBody, []byte("["+strings.Repeat(`{"id":1,"method":"a"},`, MaxBatch+5)+"1]"), 1)
-}
-
-// FuzzFrameScanner feeds events and bodies, some of JSON.
-func FuzzFrameScanner(f *testing.F) {
-	for _, c := range peekFrameCases {
-		if len(c.raw) < 1000 {
-			f.Add([]byte(c.raw), uint64(1))
+		if m.Kind != Invalid && m.Kind != Other && reason != "too large to be read: 104857600 bytes" {
+			t.Errorf("%.60q: %q", c.raw, reason)
 		}
 	}
-	f.Fuzz(func(t *testing.T, raw []byte, seed uint64) {
-		for form := range Forms {
-			checkFrameScanner(t, form, raw, seed)
-		}
-		checkFrameScanner(t, FormEvent, append([]byte("data: "), bytes.ReplaceAll(raw, []byte(`,`), []byte(",\ndata: "))...), seed)
-	})
 }

@@ -228,7 +228,7 @@ func TestSessionTrackerAndReplays(t *testing.T) {
 		t.Errorf("%d calls are over, open are %v", len(ended), open)
 	}
 	stats := tap.NewStats("r", 1)
-	m := tap.NewSessionMeter(stats, 0)
+	m := tap.NewMeter(stats, 0)
 	for i := range s.frames {
 		m.Add(&s.frames[i])
 	}

@@ -59,7 +59,7 @@ func (t *SessionTracker) turn(session int) {
 	t.letGo()
 	if t.in != nil {
 		if t.in.tracker == nil {
-			t.in.tracker = &Tracker{open: openRequests{all: &t.open}}
+			t.in.tracker = &Tracker{session: session, open: openRequests{all: &t.open}}
 		}
 		t.used = t.in.tracker
 	}

@@ -154,15 +154,6 @@ func (s *Stats) group(c *Call) *StatsGroup {
 	return s.newGroup(k)
 }
 
-// plainGroup finds the group of a call without a copy of the method or the name.
-func (s *Stats) plainGroup(lane Lane, nested bool, method, name []byte) *StatsGroup {
-	s.key = appendStatsKey(s.key[:0], lane, nested, method, name)
-	if g := s.groups[string(s.key)]; g != nil {
-		return g
-	}
-	return s.newGroup(StatsKey{Lane: lane, Nested: nested, Method: string(method), Name: string(name)})
-}
-
 // newGroup makes the group whose key has just been written to s.key, or finds
 // the one of all others.
 func (s *Stats) newGroup(k StatsKey) *StatsGroup {
@@ -237,3 +228,42 @@ func (s *Stats) Slowest() []StatsCall { return s.slowest.sort() }
 // Waiting returns the calls that have no answer and were not cancelled, those
 // that have waited longest first, at most [MaxStatsWaiting].
 func (s *Stats) Waiting() []StatsCall { return s.waiting.sort() }
+
+// A Meter makes the [Stats] of a recording out of its frames. Make one with
+// [NewMeter].
+type Meter struct {
+	stats   *Stats
+	session int
+	tracker SessionTracker
+}
+
+// NewMeter makes a Meter that adds to s the calls of one session, or of all for 0.
+func NewMeter(s *Stats, session int) *Meter { return &Meter{stats: s, session: session} }
+
+// Add takes the next frame.
+func (m *Meter) Add(f *Frame) {
+	switch f.Lane {
+	case ToServer, ToClient:
+		message := PeekFrame(f)
+		m.tracker.Add(f, &message)
+	default:
+		m.tracker.Add(f, nil)
+	}
+	for _, c := range m.wanted(m.tracker.Ended()) {
+		m.stats.Add(c)
+	}
+}
+
+// Finish says that the recording is over, or, while it is live, how far it is.
+func (m *Meter) Finish(end time.Duration) { m.stats.Finish(m.wanted(m.tracker.Open()), end) }
+
+// Sessions returns how many sessions there were.
+func (m *Meter) Sessions() int { return m.tracker.Sessions.Count() }
+
+// wanted keeps the calls of the session.
+func (m *Meter) wanted(calls []*Call) []*Call {
+	if m.session == 0 {
+		return calls
+	}
+	return slices.DeleteFunc(calls, func(c *Call) bool { return c.Session != m.session })
+}

@@ -80,7 +80,7 @@ func isNamed(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "tools/invoke"
 }
 
-func appendStatsKey[S string | []byte](dst []byte, lane Lane, nested bool, method, name S) []byte {
+func appendStatsKey(dst []byte, lane Lane, nested bool, method, name string) []byte {
 	dst = append(dst, byte(lane), 0)
 	if nested {
 		dst[len(dst)-1] = 1

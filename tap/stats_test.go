@@ -214,7 +214,7 @@ func TestStats(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			frames := laneLines(t, c.session[1:])
 			s := NewStats("r", 3)
-			m := NewMeter(s)
+			m := NewMeter(s, 0)
 			for i := range frames {
 				m.Add(&frames[i])
 			}
@@ -231,7 +231,7 @@ func TestStatsMerge(t *testing.T) {
 	all, both := NewStats("", 3), NewStats("", 3)
 	for i, c := range statsCases {
 		s := NewStats(fmt.Sprint("r", i, ":"), 3)
-		m := NewMeter(s)
+		m := NewMeter(s, 0)
 		frames := laneLines(t, c.session[1:])
 		for i := range frames {
 			m.Add(&frames[i])
@@ -275,7 +275,7 @@ func TestStatsGroupsAreBounded(t *testing.T) {
 	all := NewStats("", 5)
 	for r := range 3 {
 		s := NewStats("r", 5)
-		m := NewMeter(s)
+		m := NewMeter(s, 0)
 		for i := range 2 * MaxStatsGroups {
 			at := time.Duration(i)
 			m.Add(&Frame{Seq: uint64(2*i + 1), At: at, Lane: ToServer, Raw: fmt.Appendf(nil, `{"id":1,"method":"tools/call","params":{"name":"%d-%d"}}`, r, i)})

@@ -83,10 +83,15 @@ type Tally struct {
 // maxLooking is how many of those are remembered.
 const maxLooking = 256
 
-// Add counts a frame whose Raw is whole.
+// Add counts a frame.
 func (t *Tally) Add(f *Frame) {
 	if !t.count(f) {
 		t.event(f)
+		return
+	}
+	if int64(len(f.Raw)) < f.Size {
+		m := PeekFrame(f)
+		t.message(f.Lane, &m)
 		return
 	}
 	raw := f.Raw
@@ -105,22 +110,6 @@ func (t *Tally) Add(f *Frame) {
 		return
 	}
 	t.message(f.Lane, &m)
-}
-
-// AddLarge counts a frame that was too large to hold. The scanner has been
-// given all of it; Raw may be cut or empty, Size is the frame's length. Facts
-// are not read from the params or the result of such a frame.
-func (t *Tally) AddLarge(f *Frame, s *FrameScanner) {
-	if !t.count(f) {
-		return
-	}
-	m := s.Message()
-	failures, invalid := s.Failures()
-	t.Errors += uint64(failures)
-	t.Invalid += uint64(invalid)
-	if !t.ofAnother(f, &m) {
-		t.Facts.Learn(&t.Finding, f.Lane, &m)
-	}
 }
 
 // count counts the frame itself and reports whether it is a message's.

@@ -209,27 +209,6 @@ func TestTallyContinued(t *testing.T) {
 	}
 }
 
-// TestAddLarge holds that scanned frames count like whole ones, but for what
-// the facts read from params and results.
-func TestAddLarge(t *testing.T) {
-	frames := corpus(t)
-	var large Tally
-	for i := range frames {
-		f := frames[i]
-		var s FrameScanner
-		s.Write(f.Raw)
-		f.Raw = nil
-		large.AddLarge(&f, &s)
-	}
-	want := exact(frames)
-	if large.Errors != want.Errors || large.Invalid != want.Invalid || large.Frames != want.Frames || large.Bytes != want.Bytes || large.Last != want.Last {
-		t.Errorf("got %+v\nwant %+v", large, want)
-	}
-	if large.Facts.Era != Legacy || !large.Finding.Settled {
-		t.Errorf("the handshake was missed: %+v", large.Facts)
-	}
-}
-
 func TestTallyTakesNoMemory(t *testing.T) {
 	tally := legacyTally()
 	f := Frame{Lane: ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":false}}`)}

@@ -60,11 +60,12 @@ const MaxWaiting = 1024
 // value is ready. Frames must come in the order of their numbers. It is not for
 // use by several goroutines at once.
 type Tracker struct {
-	pairer Pairer
-	parts  []Part
-	ended  []*Call
-	pools  [pools]list[none]
-	open   openRequests
+	session int // the number of it, for a SessionTracker
+	pairer  Pairer
+	parts   []Part
+	ended   []*Call
+	pools   [pools]list[none]
+	open    openRequests
 	// logging are the open requests that ask for log messages, by level.
 	logging [logLevels + 1]list[none]
 	// streams are the client's open requests by HTTP exchange.

@@ -3,7 +3,6 @@ package tap
 import (
 	"fmt"
 	"testing"
-	"time"
 )
 
 // Of more requests than anybody keeps open the oldest are let go, and say so. The
@@ -106,54 +105,4 @@ func TestSessionTrackerMaxOpen(t *testing.T) {
 	if len(open) != MaxSessions*share || all.open != len(open) || ended+len(open) != begun {
 		t.Errorf("%d calls begun, %d ended, %d open, counted %d", begun, ended, len(open), all.open)
 	}
-}
-
-// What a Meter holds back counts among what is open.
-func TestMeterMaxOpen(t *testing.T) {
-	var tracker Tracker
-	want, got := NewStats("r", 0), NewStats("r", 0)
-	meter := NewMeter(got)
-	seq := 0
-	add := func(lane Lane, text string, args ...any) {
-		seq++
-		raw := fmt.Appendf(nil, text, args...)
-		f := Frame{Seq: uint64(seq), At: time.Duration(seq), Lane: lane, Raw: raw, Size: int64(len(raw))}
-		m := Peek(raw)
-		tracker.Add(&f, &m)
-		for _, c := range tracker.Ended() {
-			want.Add(c)
-		}
-		meter.Add(&f)
-	}
-	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}`
-	m := Peek(fmt.Appendf(nil, call, 0))
-	for range MaxOpen - 2*maxHeld { // that many nobody holds back
-		m.ID = fmt.Append(nil, seq)
-		seq++
-		f := Frame{Seq: uint64(seq), At: time.Duration(seq), Lane: ToServer, Size: 70}
-		tracker.Add(&f, &m)
-		meter.tracker.Add(&f, &m)
-	}
-	for i := range 4*maxHeld - 4 { // the last of which has one beside it
-		add(ToServer, call, MaxOpen-2*maxHeld+i)
-		if i%3 == 0 {
-			add(ToServer, `{"jsonrpc":"2.0","id":"a","method":"tools/list"}`)
-			add(ToClient, `{"jsonrpc":"2.0","id":"a","result":{"tools":[]}}`)
-		}
-	}
-	for i := range 4 * maxHeld {
-		add(ToClient, `{"jsonrpc":"2.0","id":%d,"result":{}}`, i)
-	}
-	want.Finish(tracker.Open(), time.Hour)
-	meter.Finish(time.Hour)
-	if a, b := fmt.Sprintf("%+v", statuses(want)), fmt.Sprintf("%+v", statuses(got)); a != b {
-		t.Errorf("a Tracker counts\n%s\na Meter\n%s", a, b)
-	}
-}
-
-func statuses(s *Stats) (all []string) {
-	for _, g := range s.Groups() {
-		all = append(all, fmt.Sprintf("%s %s %v %d %d", g.Method, g.Name, g.Statuses, g.BytesToServer, g.BytesToClient))
-	}
-	return all
 }

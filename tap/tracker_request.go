@@ -69,6 +69,7 @@ func (t *Tracker) begin(x *arrival, w *callWords, open *OpenRequest) *callState 
 	c, room := t.fresh(), &callRoom{}
 	c.Call = &room.Call
 	c.Ref, c.Lane, c.Exchange, c.At = x.part.Message, x.f.Lane, x.f.Exchange, x.f.At
+	c.Session = t.session
 	c.ID = append(room.id[:0:len(room.id)], clip(open.ID, MaxWord)...)
 	c.Method, c.Subject, c.Revision = x.part.Method, w.subject(x.m), t.revision(w)
 	c.Parts, c.Requests = room.parts[:0:len(room.parts)], room.ref[:0:len(room.ref)]

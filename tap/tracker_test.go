@@ -1,7 +1,6 @@
 package tap
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,57 +39,6 @@ func TestTrackerKeepsBothEnds(t *testing.T) {
 				t.Errorf("part %d is frame %d, want %d", i, p.Message.Seq, want)
 			}
 		}
-	}
-}
-
-// Frames too large to be read in full: what a Scanner knows of them is enough
-// not to lose the pairing, and nothing else is made up.
-func TestTrackerLargeFrames(t *testing.T) {
-	big := strings.Repeat("x", 100)
-	var tracker Tracker
-	var got []string
-	add := func(lane Lane, text string) {
-		var s Scanner
-		s.Write([]byte(text))
-		m := s.Message()
-		seq := len(got) + 1
-		for _, p := range tracker.Add(&Frame{Seq: uint64(seq), Lane: lane, Size: int64(len(text))}, &m) {
-			got = append(got, fmt.Sprintf("%d %v %d", p.Message.Seq, p.Role, p.Call.Seq))
-		}
-	}
-	add(ToServer, `{"id":1,"method":"tools/call","params":{"name":"`+big+`","task":{},"_meta":{"progressToken":1}}}`)
-	add(ToClient, `{"method":"notifications/progress","params":{"progressToken":1,"message":"`+big+`"}}`)
-	add(ToClient, `{"id":1,"result":{"task":{"taskId":"1"},"x":"`+big+`"}}`)
-	add(ToServer, `{"id":2,"method":"tools/call","params":{}}`)
-	add(ToClient, `{"id":2,"result":{"resultType":"input_required","inputRequests":{"k":{}}}}`)
-	add(ToServer, `{"id":3,"method":"tools/call","params":{"inputResponses":{"k":{}}}}`)
-	add(ToClient, `{"id":3,"result":{"resultType":"task","taskId":"t"}}`)
-	add(ToServer, `[{"id":4,"method":"ping"}]`)
-	add(ToServer, `{"method":"notifications/cancelled","params":{"requestId":2}}`)
-	want := "1 request 1; 2 stray 0; 3 response 1; 4 request 4; 5 interim 4; 6 request 6; 7 interim 6; 8 unread 0; 9 stray 0"
-	if s := strings.Join(got, "; "); s != want {
-		t.Errorf("got  %s\nwant %s", s, want)
-	}
-}
-
-// A task's result that is too large to be read ends its call most likely, and a
-// further poll is still a part of it.
-func TestTrackerLargeTaskResult(t *testing.T) {
-	var tracker Tracker
-	trackerAdd(&tracker, 1, ToServer, `{"id":1,"method":"tools/call"}`)
-	trackerAdd(&tracker, 2, ToClient, `{"id":1,"result":{"resultType":"task","taskId":"t","status":"working"}}`)
-	trackerAdd(&tracker, 3, ToServer, `{"id":2,"method":"tasks/get","params":{"taskId":"t"}}`)
-	var s Scanner
-	s.Write([]byte(`{"id":2,"result":{"taskId":"t","status":"completed","result":{}}}`))
-	m := s.Message()
-	if p := tracker.Add(&Frame{Seq: 4, Lane: ToClient}, &m)[0]; p.Role != RoleResponse || !p.Guess || p.Call.Seq != 1 {
-		t.Errorf("%+v", p)
-	}
-	if open := tracker.Open(); len(open) != 1 || open[0].Status != CallDone {
-		t.Errorf("%+v", open)
-	}
-	if p := trackerAdd(&tracker, 5, ToServer, `{"id":3,"method":"tasks/get","params":{"taskId":"t"}}`)[0]; p.Role != RoleAgain {
-		t.Errorf("%+v", p)
 	}
 }
 

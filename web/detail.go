@@ -104,10 +104,7 @@ func newDetail(reader Reader, rec *Recording, f *tap.Frame) (*detailJSON, error)
 		Lane: f.Lane.String(), Form: f.Form.String(), Exchange: f.Exchange, Size: max(f.Size, int64(len(f.Raw))), Torn: f.Torn,
 	}
 	if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
-		m, err := peek(reader, f)
-		if err != nil {
-			return nil, err
-		}
+		m := tap.PeekFrame(f)
 		d.Kind, d.ID, d.Method, d.Remark = m.Kind.String(), brief(string(m.ID)), brief(m.Method), brief(m.Reason)
 		if kind, _ := view.OtherWords(f); m.Kind == tap.Other && kind != "" {
 			d.Kind = kind
@@ -119,18 +116,6 @@ func newDetail(reader Reader, rec *Recording, f *tap.Frame) (*detailJSON, error)
 		d.Payload = int64(len(tap.Payload(f)))
 	}
 	return d, nil
-}
-
-// peek reads the envelope of a frame of any size.
-func peek(reader Reader, f *tap.Frame) (tap.Message, error) {
-	if f.Whole() {
-		return tap.PeekFrame(f), nil
-	}
-	s := tap.NewFrameScanner(f.Form)
-	if err := reader.WriteRaw(s, *f); err != nil {
-		return tap.Message{}, err
-	}
-	return s.Message(), nil
 }
 
 func newEventJSON(raw []byte) *eventJSON {

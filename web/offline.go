@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -109,7 +110,9 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		return nil, err
 	}
 	s := &savedJSON{Frames: map[uint64]savedFrame{}, Heads: map[uint64]*headsJSON{}, Changes: map[uint64]*changesJSON{}}
-	meter := newMeter(r, 0)
+	stats := tap.NewStats("", maxSlowest)
+	meter := tap.NewMeter(stats, 0)
+	last := time.Duration(0)
 	room := maxSavedBytes
 	for f, err := range r.Frames(0) {
 		if err == nil {
@@ -120,7 +123,9 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 			break
 		}
 		if err == nil {
-			err = s.add(r, g, meter, &f, &rec, &room)
+			last = f.At
+			meter.Add(&f)
+			err = s.add(r, g, &f, &rec, &room)
 		}
 		if err != nil {
 			return nil, err
@@ -128,10 +133,10 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	}
 	end := rec.Duration
 	if s.Left > 0 {
-		end = meter.last
+		end = last
 	}
 	meter.Finish(end)
-	s.Stats = newStatsJSON(meter.stats, end)
+	s.Stats = newStatsJSON(stats, end)
 	s.Recording = newRecordingJSON(&rec)
 	s.Messages = append([]message{{Recording: s.Recording}}, s.Messages...)
 	for g.found() > 0 {
@@ -148,15 +153,12 @@ func (s *savedJSON) take(g *gatherer) {
 }
 
 // add takes a frame into the page.
-func (s *savedJSON) add(r Reader, g *gatherer, meter *meter, f *tap.Frame, rec *Recording, room *int) error {
+func (s *savedJSON) add(r Reader, g *gatherer, f *tap.Frame, rec *Recording, room *int) error {
 	if err := g.add(f); err != nil {
 		return err
 	}
 	for g.found() >= maxRows {
 		s.take(g)
-	}
-	if err := meter.add(f); err != nil {
-		return err
 	}
 	d, err := newDetail(r, rec, f)
 	if err != nil {

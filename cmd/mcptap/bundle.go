@@ -155,7 +155,7 @@ func (o *bundleOptions) check(arg string) error {
 // write writes what was asked for. All that was said is from the copy; of what the
 // recording was it takes the status, and the id where there is no copy to be had.
 func (o *bundleOptions) write(ctx context.Context, a *app, copied string, was store.Info, found []redact.Finding) error {
-	rec, err := openRecording(copied)
+	rec, err := store.Open(copied)
 	if err != nil {
 		return err
 	}

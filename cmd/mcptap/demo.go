@@ -111,7 +111,7 @@ func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoRes
 	if err != nil {
 		return res, err
 	}
-	rec, err := openRecording(info.Path)
+	rec, err := store.Open(info.Path)
 	if err != nil {
 		return res, err
 	}

@@ -175,7 +175,7 @@ func (d *differ) open(arg string) (*compared, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := openRecording(path)
+	rec, err := store.Open(path)
 	if err != nil {
 		return nil, err
 	}

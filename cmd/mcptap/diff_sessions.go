@@ -77,15 +77,7 @@ func (r *sessionReader) message(f *tap.Frame) (*tap.Message, error) {
 	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
 		return nil, nil
 	}
-	if f.Whole() {
-		m := tap.PeekFrame(f)
-		return &m, nil
-	}
-	s := tap.NewFrameScanner(f.Form)
-	if err := r.raw(s, *f); err != nil {
-		return nil, err
-	}
-	m := s.Message()
+	m := tap.PeekFrame(f)
 	return &m, nil
 }
 

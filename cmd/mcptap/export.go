@@ -92,7 +92,7 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 	if o.salvage {
 		return salvage(a, path, write)
 	}
-	rec, err := openRecording(path)
+	rec, err := store.Open(path)
 	if err != nil {
 		return err
 	}

@@ -43,12 +43,10 @@ func newSessionSource(ctx context.Context, rec *store.Recording, number int) (*s
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err == nil {
-			_, err = s.of(sessions, &f)
-		}
 		if err != nil {
 			return nil, err
 		}
+		s.of(sessions, &f)
 		s.index.Note(sessions)
 	}
 	if n := sessions.Count(); number > n {
@@ -58,20 +56,12 @@ func newSessionSource(ctx context.Context, rec *store.Recording, number int) (*s
 }
 
 // of returns the session of the next frame, as far as it is known by then.
-func (s *sessionSource) of(sessions *tap.Sessions, f *tap.Frame) (int, error) {
-	switch {
-	case f.Lane == tap.Life || f.Lane == tap.Stderr:
-		return sessions.Add(f, nil), nil
-	case f.Whole():
-		m := tap.PeekFrame(f)
-		return sessions.Add(f, &m), nil
+func (s *sessionSource) of(sessions *tap.Sessions, f *tap.Frame) int {
+	if f.Lane == tap.Life || f.Lane == tap.Stderr {
+		return sessions.Add(f, nil)
 	}
-	scanner := tap.NewFrameScanner(f.Form)
-	if err := s.Recording.WriteRaw(scanner, *f); err != nil {
-		return 0, err
-	}
-	m := scanner.Message()
-	return sessions.Add(f, &m), nil
+	m := tap.PeekFrame(f)
+	return sessions.Add(f, &m)
 }
 
 // Info implements exportSource. What is missing in the recording may be of this
@@ -91,7 +81,7 @@ func (s *sessionSource) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 		for f, err := range s.Recording.Frames(0) {
 			n := 0
 			if err == nil {
-				n, err = s.of(sessions, &f)
+				n = s.of(sessions, &f)
 			}
 			if err == nil && s.index.Of(&f, n) != s.number && !isStart(&f) {
 				continue

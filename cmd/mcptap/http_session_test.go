@@ -48,7 +48,7 @@ func TestExportOfASession(t *testing.T) {
 
 // A large frame of a session is written as it is, whatever its new number.
 func TestExportOfALargeFrame(t *testing.T) {
-	large := `{"jsonrpc":"2.0","id":1,"method":"x","params":"` + strings.Repeat("y", 2*maxLoad) + `"}`
+	large := `{"jsonrpc":"2.0","id":1,"method":"x","params":"` + strings.Repeat("y", 2*(1<<20)) + `"}`
 	head := func(id string) string {
 		return string(tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/", Header: [][2]string{{"Mcp-Session-Id", id}}}.Encode())
 	}
@@ -57,7 +57,7 @@ func TestExportOfALargeFrame(t *testing.T) {
 		{Seq: 3, Lane: tap.Life, Exchange: 2, Raw: []byte(head("b"))}, {Seq: 4, Lane: tap.ToServer, Exchange: 2, Form: tap.FormBody, Raw: []byte(large)},
 	})
 	a, out := testApp(nil)
-	if code := a.run([]string{"export", path + "#2"}); code != 0 || !strings.Contains(out.String(), strings.Repeat("y", 2*maxLoad)) {
+	if code := a.run([]string{"export", path + "#2"}); code != 0 || !strings.Contains(out.String(), strings.Repeat("y", 2*(1<<20))) {
 		t.Fatalf("exit code %d, %d bytes: %.300s", code, out.Len(), out)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // asked for nothing. TypeScript clients start a server once more, only to find out
 // of which era it is: that run is not the one to keep.
 func (a *app) publishIfAsked(ctx context.Context, made, target string) error {
-	rec, err := openRecording(made)
+	rec, err := store.Open(made)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func publish(ctx context.Context, made, target string) error {
 	if !isTextFile(target) && filepath.Ext(target) == store.Ext {
 		return os.Rename(made, target)
 	}
-	rec, err := openRecording(made)
+	rec, err := store.Open(made)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (a *app) recordedFrames(arg string) (*recordedFrames, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := openRecording(path)
+	rec, err := store.Open(path)
 	if err != nil {
 		return nil, err
 	}

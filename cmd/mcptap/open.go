@@ -202,7 +202,7 @@ func atMost(most int64) func(*tap.Frame) error {
 // sameContent reports whether a recording is the same as another one. One that
 // cannot be read is not.
 func sameContent(ctx context.Context, path string, other *store.Recording) (bool, error) {
-	rec, err := openRecording(path)
+	rec, err := store.Open(path)
 	if err != nil {
 		return false, nil
 	}

@@ -78,7 +78,7 @@ func sendOTLP(a *app, path string) error {
 // awaitRecording opens a recording that is about to be made, as long as the tap lives.
 func awaitRecording(alive context.Context, path string) (*store.Recording, error) {
 	for {
-		rec, err := openRecording(path)
+		rec, err := store.Open(path)
 		young := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNotRecording)
 		if !young || alive.Err() != nil {
 			return rec, err

@@ -36,7 +36,7 @@ func hostileRecording(t *testing.T) string {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	frames := append([]string{}, hostile...)
-	big := make([]byte, 3<<20) // above maxLoad: goes through WriteRaw
+	big := make([]byte, 3<<20) // above the limit below: goes through WriteRaw
 	for i := range big {
 		big[i] = byte(rng.Uint32())
 	}
@@ -70,10 +70,11 @@ func hostileRecording(t *testing.T) string {
 
 func export(t *testing.T, path, format string) []byte {
 	t.Helper()
-	rec, err := openRecording(path)
+	rec, err := store.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	rec.SetMaxRaw(1 << 20)
 	var out bytes.Buffer
 	if err := exportTo(context.Background(), &out, format, rec); err != nil {
 		t.Fatal(err)

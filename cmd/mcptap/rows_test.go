@@ -113,7 +113,7 @@ func TestColors(t *testing.T) {
 
 // The rows, their pairs and their sums must be those of the tally that ls shows.
 func TestRowsAgreeWithTally(t *testing.T) {
-	rec, err := openRecording(importFixture(t, "weather.txtar"))
+	rec, err := store.Open(importFixture(t, "weather.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcptap/mcptap/store"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/tap/filter"
@@ -54,7 +56,7 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 	if err != nil {
 		return s
 	}
-	rec, err := openRecording(path)
+	rec, err := store.Open(path)
 	if err != nil {
 		return s
 	}

@@ -77,7 +77,7 @@ func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
 		}
 		frames = append(frames, f)
 	}
-	large := `{"jsonrpc":"2.0","params":{"x":"` + strings.Repeat("x", maxLoad) + `"},"method":"large","id":1}` + "\n"
+	large := `{"jsonrpc":"2.0","params":{"x":"` + strings.Repeat("x", (1<<20)) + `"},"method":"large","id":1}` + "\n"
 	frames[n/2] = tap.Frame{Lane: tap.ToServer, Raw: []byte(large)}
 	// More answers than a pairer remembers, and then one that comes again.
 	for i := range tap.PairerMemory + 2 {
@@ -94,7 +94,7 @@ func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
 // What is found of one frame is what the list, which reads all, knows of it.
 func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	rec, err := openRecording(record(t, tangle(rng, 600)))
+	rec, err := store.Open(record(t, tangle(rng, 600)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func BenchmarkShowOne(b *testing.B) {
 			tap.Frame{Lane: tap.ToClient, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"rain and more words"}]}}`+"\n", i)})
 	}
 	frames = append(frames, tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/message"}` + "\n")})
-	rec, err := openRecording(record(b, frames))
+	rec, err := store.Open(record(b, frames))
 	if err != nil {
 		b.Fatal(err)
 	}

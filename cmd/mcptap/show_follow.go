@@ -133,7 +133,7 @@ func (s *several) join(path string) error {
 	if s.listed[path] {
 		return nil
 	}
-	rec, err := openRecording(path)
+	rec, err := store.Open(path)
 	if err != nil {
 		return err
 	}

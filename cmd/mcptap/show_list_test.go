@@ -32,7 +32,7 @@ func busy(calls int) (frames []tap.Frame) {
 // firstLine is how many frames a listing has read when its first line is there.
 func firstLine(t *testing.T, o *showOptions, query string, frames []tap.Frame) int {
 	t.Helper()
-	rec, err := openRecording(record(t, frames[:1]))
+	rec, err := store.Open(record(t, frames[:1]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestFirstLineComesAtOnce(t *testing.T) {
 func TestSinceReadsNoMoreThanItNeeds(t *testing.T) {
 	frames := busy(30_000)
 	path := record(t, frames)
-	rec, err := openRecording(path)
+	rec, err := store.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,11 +143,11 @@ func show(t *testing.T, path string, args ...string) []string {
 }
 
 // Calls are searched in all of their messages, also when those came long ago or
-// are too large to be loaded.
+// are large.
 func TestCallsAreSearched(t *testing.T) {
 	frames := busy(300)
 	frames[0].Raw = []byte(`{"jsonrpc":"2.0","id":"hung","method":"tools/call","params":{"name":"hang","x":"needle in a haystack"}}` + "\n")
-	large := `{"jsonrpc":"2.0","id":"large","result":{"x":"` + strings.Repeat("hay ", maxLoad/4) + `pin"}}` + "\n"
+	large := `{"jsonrpc":"2.0","id":"large","result":{"x":"` + strings.Repeat("hay ", (1<<20)/4) + `pin"}}` + "\n"
 	frames = append(frames,
 		tap.Frame{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":"large","method":"tools/call","params":{"name":"large"}}` + "\n")},
 		tap.Frame{Lane: tap.ToClient, Raw: []byte(large)},
@@ -166,7 +166,7 @@ func TestCallsAreSearched(t *testing.T) {
 // Each line of --calls is there once, and memory is bounded by what is open:
 // what a lister holds is counted, and not measured.
 func TestCallListerHoldsWhatIsOpen(t *testing.T) {
-	rec, err := openRecording(record(t, busy(1)))
+	rec, err := store.Open(record(t, busy(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestCallListerHoldsWhatIsOpen(t *testing.T) {
 // also if nothing comes for long, and each later one when it is over.
 func TestFollowedCallsAreNotHeldBack(t *testing.T) {
 	frames := busy(5)
-	rec, err := openRecording(record(t, frames[:1]))
+	rec, err := store.Open(record(t, frames[:1]))
 	if err != nil {
 		t.Fatal(err)
 	}

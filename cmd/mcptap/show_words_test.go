@@ -151,7 +151,7 @@ func TestFirstAt(t *testing.T) {
 	if err := w.Close(store.End{At: 9999 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := openRecording(path)
+	rec, err := store.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

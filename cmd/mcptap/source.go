@@ -19,16 +19,6 @@ type exportSource interface {
 	WriteRaw(w io.Writer, f tap.Frame) error
 }
 
-// openRecording opens a recording for reading in bounded memory.
-func openRecording(path string) (*store.Recording, error) {
-	rec, err := store.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	rec.SetMaxRaw(maxLoad)
-	return rec, nil
-}
-
 // A salvaged is an exportSource made of what is left of a damaged file.
 type salvaged struct{ *store.Salvage }
 
@@ -48,7 +38,6 @@ func salvage(a *app, path string, write func(exportSource) error) error {
 		return err
 	}
 	defer s.Close()
-	s.SetMaxRaw(maxLoad)
 	if err := write(salvaged{s}); err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func BenchmarkStats(b *testing.B) {
 			path := writeTalk(b, t, statsFrames)
 			b.Run("scan", func(b *testing.B) {
 				for b.Loop() {
-					rec, err := openRecording(path)
+					rec, err := store.Open(path)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -34,25 +33,14 @@ func (m *measured) all() *tap.Latencies {
 	return &all
 }
 
-// statsGC is how much garbage there may be in relation to what is in use, in
-// percent. What is in use is little, so that collecting it all the time is what
-// would take most of the time.
-const statsGC = 400
-
-// statsHeap is how many bytes may be in use until garbage is collected at once:
-// four times as much as frames of many megabytes would be too much.
-const statsHeap = 256 << 20
-
 func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*measured, error) {
 	m := &measured{Stats: tap.NewStats("", o.slowest)}
 	found, err := m.find(a, args)
 	if err != nil {
 		return nil, err
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(statsGC))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(statsHeap))
 	for _, one := range found {
-		rec, err := openRecording(one.path)
+		rec, err := store.Open(one.path)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +136,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, session i
 		name = filepath.Base(rec.Path())
 	}
 	stats := tap.NewStats(name, o.slowest)
-	meter := tap.NewSessionMeter(stats, session)
+	meter := tap.NewMeter(stats, session)
 	if err := meterFrames(ctx, rec, meter, func() (time.Duration, error) {
 		info, err = rec.Info()
 		if info.Status == store.Live { // what has no answer waits until now
@@ -166,8 +154,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, session i
 
 // meterFrames gives the frames of a recording to a meter, and at the end how long it
 // ran.
-func meterFrames(ctx context.Context, rec *store.Recording, m *tap.SessionMeter, end func() (time.Duration, error)) error {
-	var frame tap.Frame // one for all, as its address goes far
+func meterFrames(ctx context.Context, rec *store.Recording, m *tap.Meter, end func() (time.Duration, error)) error {
 	for f, err := range rec.Frames(0) {
 		if err == nil && f.Seq%1024 == 0 {
 			err = ctx.Err()
@@ -175,16 +162,7 @@ func meterFrames(ctx context.Context, rec *store.Recording, m *tap.SessionMeter,
 		if err != nil {
 			return err
 		}
-		if frame = f; f.Whole() {
-			m.Add(&frame)
-		} else if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
-			scanner := tap.NewFrameScanner(f.Form)
-			if err := rec.WriteRaw(scanner, frame); err != nil {
-				return err
-			}
-			message := scanner.Message()
-			m.AddMessage(&frame, &message)
-		}
+		m.Add(&f)
 	}
 	at, err := end()
 	if err != nil {

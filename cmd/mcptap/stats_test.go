@@ -274,12 +274,12 @@ func TestStatsArguments(t *testing.T) {
 	}
 }
 
-// A frame that is not loaded whole counts as others do.
+// A large frame counts as others do.
 func TestStatsLargeFrame(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+store.Ext)
 	frames := []tap.Frame{
 		{Seq: 1, Lane: tap.ToServer, Raw: []byte(`{"id":1,"method":"tools/call","params":{"name":"big"}}`)},
-		{Seq: 2, At: 5, Lane: tap.ToClient, Raw: []byte(`{"id":1,"result":{"x":"` + strings.Repeat("x", 2*maxLoad) + `"}}`)},
+		{Seq: 2, At: 5, Lane: tap.ToClient, Raw: []byte(`{"id":1,"result":{"x":"` + strings.Repeat("x", 2*(1<<20)) + `"}}`)},
 	}
 	writeFrames(t, path, tap.Header{ID: "0123abcd", Label: "x", Start: testNow}, frames, time.Second)
 	l := statsLines(t, path)[0]

@@ -7,10 +7,6 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// maxLoad is the size above which a command does not load a frame whole but
-// reads it in pieces.
-const maxLoad = 1 << 20
-
 // A viewer turns frames, in order, into rows. It holds what is open and nothing
 // else, so a recording may be of any length.
 type viewer struct {

@@ -131,7 +131,7 @@ func (s *webSource) recording(key string) (*store.Recording, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !store.IsLive(path) {
 		return nil, err
 	}
-	return openRecording(path)
+	return store.Open(path)
 }
 
 func (s *webSource) path(key string) (string, bool) {

@@ -117,11 +117,7 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 			r.Failed = r.Failed || lost(c)
 		}
 	case tap.ToServer, tap.ToClient:
-		m, err := x.peek(f)
-		if err != nil {
-			return nil, err
-		}
-		r.Message = m
+		r.Message = tap.PeekFrame(f)
 		r.Session, r.Parts = x.tracker.Add(f, &r.Message)
 		r.Ended = x.tracker.Ended()
 	default:
@@ -138,18 +134,6 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	}
 	r.Revision = x.revision()
 	return r, nil
-}
-
-// peek reads the envelope of a frame of any size.
-func (x *Feed) peek(f *tap.Frame) (tap.Message, error) {
-	if f.Whole() {
-		return tap.PeekFrame(f), nil
-	}
-	s := tap.NewFrameScanner(f.Form)
-	if err := x.raw(s, *f); err != nil {
-		return tap.Message{}, err
-	}
-	return s.Message(), nil
 }
 
 // life reads an event, and follows the HTTP exchanges.

@@ -67,14 +67,14 @@ func describeStats(s *tap.Stats) string {
 }
 
 // The stats of a recording are those of its sessions, each by itself, together.
-func TestSessionMeter(t *testing.T) {
+func TestMeter(t *testing.T) {
 	const end = time.Hour
 	for seed := range uint64(20) {
 		together := tap.NewStats("r", 5)
-		all := tap.NewSessionMeter(together, 0)
+		all := tap.NewMeter(together, 0)
 		alone := map[int]*tap.Meter{}
 		apart := map[int]*tap.Stats{}
-		one := map[int]*tap.SessionMeter{}
+		one := map[int]*tap.Meter{}
 		picked := map[int]*tap.Stats{}
 		number := map[int]int{} // of a session in the recording
 		crowd(seed, func(session int, f *tap.Frame) {
@@ -82,13 +82,13 @@ func TestSessionMeter(t *testing.T) {
 			if number[session] == 0 {
 				number[session] = len(number) + 1
 				apart[session] = tap.NewStats("r", 5)
-				alone[session] = tap.NewMeter(apart[session])
+				alone[session] = tap.NewMeter(apart[session], 0)
 			}
 			alone[session].Add(f)
 		})
 		for session, n := range number {
 			picked[session] = tap.NewStats("r", 5)
-			one[session] = tap.NewSessionMeter(picked[session], n)
+			one[session] = tap.NewMeter(picked[session], n)
 		}
 		crowd(seed, func(_ int, f *tap.Frame) {
 			for _, m := range one {
@@ -114,10 +114,10 @@ func TestSessionMeter(t *testing.T) {
 	}
 }
 
-// On stdio it is the same as a Meter.
-func TestSessionMeterOnStdio(t *testing.T) {
+// On stdio the first session is all there is.
+func TestMeterOnStdio(t *testing.T) {
 	a, b := tap.NewStats("r", 5), tap.NewStats("r", 5)
-	plain, meter := tap.NewMeter(a), tap.NewSessionMeter(b, 1)
+	plain, meter := tap.NewMeter(a, 0), tap.NewMeter(b, 1)
 	for i, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`,
 	} {
@@ -133,9 +133,9 @@ func TestSessionMeterOnStdio(t *testing.T) {
 }
 
 // Of a session that is not kept any more, the calls count as they are.
-func TestSessionMeterLetsGo(t *testing.T) {
+func TestMeterLetsGo(t *testing.T) {
 	stats := tap.NewStats("r", 5)
-	m := tap.NewSessionMeter(stats, 0)
+	m := tap.NewMeter(stats, 0)
 	c := &chat{add: func(f *tap.Frame) { m.Add(f) }}
 	const many = tap.MaxSessions + 10
 	for i := range many {
@@ -152,8 +152,8 @@ func TestSessionMeterLetsGo(t *testing.T) {
 	}
 }
 
-// What the ends of exchanges say of calls counts the same as with a Tracker.
-func TestSessionMeterOnStreams(t *testing.T) {
+// What the ends of exchanges say of calls counts.
+func TestMeterOnStreams(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("..", "testdata", "sessions", "streams", "*.txtar"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no sessions: %v", err)
@@ -167,22 +167,12 @@ func TestSessionMeterOnStreams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		metered, tracked := tap.NewStats("r", 5), tap.NewStats("r", 5)
-		meter, tracker := tap.NewSessionMeter(metered, 0), &tap.SessionTracker{}
+		metered := tap.NewStats("r", 5)
+		meter := tap.NewMeter(metered, 0)
 		for i := range frames {
-			f := &frames[i]
-			meter.Add(f)
-			m := tap.PeekFrame(f)
-			tracker.Add(f, &m)
-			for _, c := range tracker.Ended() {
-				tracked.Add(c)
-			}
+			meter.Add(&frames[i])
 		}
 		meter.Finish(time.Hour)
-		tracked.Finish(tracker.Open(), time.Hour)
-		if got, want := describeStats(metered), describeStats(tracked); got != want || got == "" {
-			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
-		}
 		for _, c := range metered.Waiting() {
 			if c.Took >= time.Minute && strings.Contains(name, "2026") {
 				t.Errorf("%s: %s waits for %v, although its stream is over", name, c.Method, c.Took)
