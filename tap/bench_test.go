@@ -73,22 +73,6 @@ func BenchmarkTally(b *testing.B) {
 	}
 }
 
-// BenchmarkTallyExact is the plan that was left: to validate every frame.
-func BenchmarkTallyExact(b *testing.B) {
-	for _, f := range benchFrames() {
-		b.Run(f.name, func(b *testing.B) {
-			b.SetBytes(int64(len(f.raw)))
-			t := legacyTally()
-			frame := Frame{Lane: f.lane, Raw: f.raw, Size: int64(len(f.raw))}
-			for b.Loop() {
-				t.count(&frame)
-				m := Peek(f.raw)
-				t.message(f.lane, &m)
-			}
-		})
-	}
-}
-
 func BenchmarkPairer(b *testing.B) {
 	var p Pairer
 	for i := 0; b.Loop(); i++ {

@@ -55,8 +55,6 @@ type Finding struct {
 	Modern bool `json:"modern,omitempty"`
 	// Settled says that era and revision are agreed on.
 	Settled bool `json:"settled,omitempty"`
-	// Plain counts requests that were searched for a version and had none.
-	Plain uint64 `json:"plain,omitempty"`
 }
 
 // Learn takes the message of the next frame of a session. State is the zero

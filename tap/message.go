@@ -1,10 +1,5 @@
 package tap
 
-import (
-	"strconv"
-	"unicode/utf8"
-)
-
 // MaxWord is how many bytes of one id, method or error message are kept where
 // they cannot simply point into the frame.
 const MaxWord = 4096
@@ -54,12 +49,7 @@ type Message struct {
 	// DuplicateKeys names the members that occur twice in the envelope, each
 	// once.
 	DuplicateKeys []string
-	// Duplicates says that some object of the frame, at any of its first 32
-	// levels of objects, has two members of one name, or a later one the name of
-	// one of its first 128.
-	Duplicates bool
-	// Long says that the id or the method is longer than [MaxWord]. A
-	// [Scanner] then has only the beginning of it.
+	// Long says that the id or the method is longer than [MaxWord].
 	Long bool
 	// Batch holds the elements of a batch, at most [MaxBatch].
 	Batch []Message
@@ -70,59 +60,3 @@ type Message struct {
 func (m *Message) IsFailure() bool {
 	return m.Kind == ErrorResponse || m.Kind == Invalid || m.Kind == Response && m.IsError
 }
-
-// Peek reads the envelope of one frame. It takes any bytes: terminators, white
-// space around the message, a byte order mark, banners, cut or hostile JSON.
-// The frame is checked to be JSON in full, since tools that skip that read
-// nonsense without complaint. Peek holds on to raw and changes nothing in it.
-func Peek(raw []byte) Message {
-	if mayQuick(raw) {
-		var q quick
-		if q.read(raw) {
-			var m Message
-			q.classify(&m, raw)
-			return m
-		}
-	}
-	return peekOdd(raw)
-}
-
-// peekOdd is [Peek] for any frame, in three times the time.
-func peekOdd(raw []byte) Message {
-	var s scan
-	s.raw = raw
-	s.feed(raw)
-	s.close()
-	m := s.message()
-	if i := invalidUTF8(raw); i >= 0 && m.Kind != Invalid {
-		m.Reason = remark(m.Reason, "not UTF-8 at byte "+strconv.Itoa(i))
-	}
-	return m
-}
-
-// invalidUTF8 returns where raw stops being UTF-8, or -1.
-func invalidUTF8(raw []byte) int {
-	if utf8.Valid(raw) {
-		return -1
-	}
-	for i := 0; i < len(raw); {
-		r, n := utf8.DecodeRune(raw[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return -1
-}
-
-// remark adds one remark to those that a reason already holds.
-func remark(reason, more string) string {
-	if reason == "" {
-		return more
-	}
-	return reason + "; " + more
-}
-
-// byteOrderMark must not stand before JSON and may be ignored where it does
-// (RFC 8259 section 8.1).
-const byteOrderMark = "\xef\xbb\xbf"

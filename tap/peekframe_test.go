@@ -113,7 +113,7 @@ func TestPeekFrameIsPeek(t *testing.T) {
 		if want.Kind != Invalid && want.Kind != Batch && body.Kind == Other && !strings.Contains(want.Reason, "no jsonrpc member") {
 			t.Errorf("%q as a body is other", c.raw)
 		}
-		if strings.ContainsAny(strings.TrimRight(c.raw, "\r\n"), "\r\n") || len(trimSpace([]byte(c.raw))) == 0 {
+		if strings.ContainsAny(strings.TrimRight(c.raw, "\r\n"), "\r\n") || len(trimJSON([]byte(c.raw))) == 0 {
 			continue
 		}
 		event := "data: " + strings.TrimRight(c.raw, "\r\n") + "\n\n"

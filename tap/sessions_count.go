@@ -1,11 +1,8 @@
 package tap
 
 import (
-	"bytes"
 	"hash/fnv"
 	"slices"
-
-	"github.com/tidwall/gjson"
 )
 
 const (
@@ -22,8 +19,7 @@ const (
 // have asked for something, by name and version. What [Sessions] tells besides,
 // it does not see: sessions that began before the recording, that never got
 // beyond asking for versions or being refused, and those of one client that
-// differ in their path or their credentials, nor a client that is only ever named
-// in the middle of requests of more than 32 KiB. The zero value is ready; it can
+// differ in their path or their credentials. The zero value is ready; it can
 // be written as JSON after any frame and continued by another process.
 type SessionCount struct {
 	// Handshakes counts the initialize requests.
@@ -39,77 +35,24 @@ func (c *SessionCount) N() (n uint64, more bool) {
 	return c.Handshakes + uint64(len(c.Clients)), len(c.Clients) == MaxCountedClients
 }
 
-// clientInfoName stands before what a client of 2026-07-28 calls itself.
-const clientInfoName = `"` + metaPrefix + `clientInfo"`
-
-// Request counts the payload of a frame of the client.
-func (c *SessionCount) Request(exchange uint64, payload []byte) {
-	h := readHead(payload)
-	switch {
-	case string(h.method) == "initialize", h.member == headOdd && bytes.Contains(payload, []byte(`"initialize"`)) && isHandshake(payload):
+// Request counts the message of a frame of the client.
+func (c *SessionCount) Request(exchange uint64, m *Message) {
+	if _, ok := saysInitialize(m); ok {
 		c.Handshakes++
 		if len(c.Opening) < maxCountedOpening {
 			c.Opening = append(c.Opening, exchange)
 		}
-	case string(h.method) != "server/discover":
-		c.client(payload)
-	}
-}
-
-func isHandshake(payload []byte) bool {
-	m := Peek(payload)
-	_, ok := saysInitialize(&m)
-	return ok
-}
-
-// countedEnds is how much of either end of a large request is searched for the
-// name of its client: what makes it large are its arguments, and _meta stands
-// before or behind these.
-const countedEnds = 16 << 10
-
-// client counts the client that a request names. The name is looked for without
-// reading the request.
-func (c *SessionCount) client(payload []byte) {
-	if len(c.Clients) == MaxCountedClients {
 		return
 	}
-	at := findClientInfo(payload)
-	if at < 0 {
-		return
-	}
-	info := payload[at+len(clientInfoName):]
-	info = bytes.TrimLeft(info[:min(len(info), 4*MaxWord)], " \t\r\n:")
-	key := ""
-	// As the first element of a list, since an object alone would be read on
-	// beyond its end.
-	gjson.ParseBytes(append([]byte("["), info...)).ForEach(func(_, v gjson.Result) bool {
-		key = clientKey(written(v.Raw))
-		return false
-	})
-	if key == "" {
+	client, probe, ok := saysModern(m)
+	if !ok || probe || client == "" || len(c.Clients) == MaxCountedClients {
 		return
 	}
 	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(key))
+	_, _ = sum.Write([]byte(client))
 	if h := sum.Sum64(); !slices.Contains(c.Clients, h) {
 		c.Clients = append(c.Clients, h)
 	}
-}
-
-// findClientInfo returns where that name stands, -1 for nowhere.
-func findClientInfo(payload []byte) int {
-	name := []byte(clientInfoName)
-	if len(payload) <= 2*countedEnds {
-		return bytes.Index(payload, name)
-	}
-	if at := bytes.Index(payload[:countedEnds], name); at >= 0 {
-		return at
-	}
-	tail := len(payload) - countedEnds
-	if at := bytes.Index(payload[tail:], name); at >= 0 {
-		return tail + at
-	}
-	return -1
 }
 
 // Response takes the status of a final response.

@@ -182,7 +182,8 @@ func countFrame(c *tap.SessionCount, f *tap.Frame) {
 	switch {
 	case f.Exchange == 0:
 	case f.Lane == tap.ToServer:
-		c.Request(f.Exchange, tap.Payload(f))
+		m := tap.PeekFrame(f)
+		c.Request(f.Exchange, &m)
 	case f.Lane == tap.Life:
 		if e, err := tap.ParseEvent(f.Raw); err == nil && e.Name == tap.EventResponse {
 			c.Response(f.Exchange, e.Status)

@@ -44,9 +44,6 @@ func (c *LaneCounts) UnmarshalJSON(b []byte) error {
 // read, so that a hundred recordings can be listed without a scan. It can be
 // written as JSON after any frame and continued by another process: it holds
 // all that it needs to go on. The zero value is ready.
-//
-// What it says of messages that failed equals the sum of what [PeekFrame] says of
-// each frame, with one exception that speed demands: see [Tally.Invalid].
 type Tally struct {
 	// Frames and Bytes count what crossed, terminators included.
 	Frames LaneCounts `json:"frames"`
@@ -57,12 +54,7 @@ type Tally struct {
 	// with a status that [FailedStatus] names, whatever its body says: a refusal
 	// with an error in its body is two frames that say so.
 	Errors uint64 `json:"errors"`
-	// Invalid counts those of Errors that are no message, by a cheap rule: a
-	// frame is taken for a message if its beginning reads like an envelope up
-	// to its method, or to a result that is an object, and its last byte
-	// closes it. What comes between is searched for isError but not checked to
-	// be JSON, nor for an id or an error that contradicts the beginning. To
-	// check it in full (BenchmarkTallyExact) takes five times as long.
+	// Invalid counts those of Errors that are not a message.
 	Invalid uint64 `json:"invalid,omitempty"`
 	// First and Last are when the first and the last frame reached the tap, in
 	// nanoseconds from the start of the recording.
@@ -89,22 +81,10 @@ func (t *Tally) Add(f *Frame) {
 		t.event(f)
 		return
 	}
-	if int64(len(f.Raw)) < f.Size {
-		m := PeekFrame(f)
-		t.message(f.Lane, &m)
-		return
-	}
-	raw := f.Raw
-	if f.Form == FormEvent {
-		raw, _ = messageData(raw)
-	}
-	if f.Exchange != 0 && f.Lane == ToServer {
-		t.Sessions.Request(f.Exchange, raw)
-	}
-	if t.ordinary(f.Lane, raw) {
-		return
-	}
 	m := PeekFrame(f)
+	if f.Exchange != 0 && f.Lane == ToServer {
+		t.Sessions.Request(f.Exchange, &m)
+	}
 	if t.ofAnother(f, &m) {
 		t.failures(&m)
 		return

@@ -38,45 +38,6 @@ func TestTallyOverHTTP(t *testing.T) {
 	}
 }
 
-// The short cuts agree with a full peek for each form.
-func TestTallyOfFormsAgreesWithPeek(t *testing.T) {
-	for _, c := range peekFrameCases {
-		for _, lane := range []Lane{ToServer, ToClient} {
-			f := Frame{Lane: lane, Form: c.form, Raw: []byte(c.raw), Size: int64(len(c.raw))}
-			quick, full := *legacyTally(), *legacyTally()
-			quick.Add(&f)
-			full.count(&f)
-			m := PeekFrame(&f)
-			full.message(lane, &m)
-			if overlooked(m) && quick.Errors == 0 {
-				full.Errors, full.Invalid = 0, 0
-			}
-			if asJSON(t, quick) != asJSON(t, full) {
-				t.Errorf("%v %.100q\n got %s\nwant %s", c.form, c.raw, asJSON(t, quick), asJSON(t, full))
-			}
-		}
-	}
-}
-
-// Ordinary bodies and events are not peeked at in full.
-func TestTallyOfFormsTakesNoMemory(t *testing.T) {
-	tally := legacyTally()
-	result := `{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":false}}`
-	for _, f := range []Frame{
-		{Lane: ToClient, Form: FormBody, Raw: []byte(result)},
-		{Lane: ToClient, Form: FormEvent, Exchange: 3, Raw: []byte("event: message\nid: 12_3\ndata: " + result + "\n\n")},
-		{Lane: ToClient, Form: FormEvent, Exchange: 3, Raw: []byte(": keepalive\n\n")},
-		{Lane: ToClient, Form: FormPong, Exchange: 3, Raw: []byte("x")},
-	} {
-		if n := testing.AllocsPerRun(100, func() { tally.Add(&f) }); n != 0 {
-			t.Errorf("%v: %v allocations", f.Form, n)
-		}
-	}
-	if tally.Errors != 0 {
-		t.Errorf("%d errors", tally.Errors)
-	}
-}
-
 // A response of HTTP that no healthy conversation has is an error, whether it
 // has a message or not.
 func TestTallyCountsStatuses(t *testing.T) {

@@ -51,7 +51,7 @@ func (t *Tally) event(f *Frame) {
 	if !head && at < 0 && !mayLook(f.Raw) || !gjson.ValidBytes(f.Raw) {
 		return
 	}
-	e := written(trimSpace(f.Raw[space(f.Raw, 0):]))
+	e := written(trimJSON(f.Raw))
 	switch e.get("event").decoded() {
 	case EventRequest:
 		if at < 0 && f.Exchange != 0 && looks(e.get("method").decoded()) {

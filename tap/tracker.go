@@ -213,7 +213,7 @@ func (t *Tracker) give(x *arrival, c *callState, role Role) {
 	if c != nil {
 		x.part.Call, x.part.Parent = c.Ref, c.Parent
 		x.part.Guess = x.part.Guess || c.Guess
-		if x.m.Duplicates || len(x.m.DuplicateKeys) > 0 {
+		if len(x.m.DuplicateKeys) > 0 {
 			c.Notes |= NoteDuplicateKeys
 		}
 		c.keep(&x.part, x.size)

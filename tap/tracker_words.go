@@ -3,7 +3,7 @@ package tap
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
+	"hash/maphash"
 	"strings"
 )
 
@@ -170,15 +170,9 @@ func appendWord(dst []byte, raw written) []byte {
 func wordText(raw written) string { return bound(raw.text()) }
 
 // hashText is a hash for telling texts apart where a mistake does no harm.
-func hashText(b []byte) (hash uint64) {
-	for ; len(b) >= 8; b = b[8:] {
-		hash = mix(hash, binary.LittleEndian.Uint64(b))
-	}
-	for _, c := range b {
-		hash = mix(hash, uint64(c))
-	}
-	return hash
-}
+func hashText(b []byte) uint64 { return maphash.Bytes(hashSeed, b) }
+
+var hashSeed = maphash.MakeSeed()
 
 // clipWord bounds a word that is kept.
 func clipWord(s string) string {

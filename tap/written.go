@@ -1,50 +1,74 @@
 package tap
 
 import (
-	"encoding/binary"
-	"math/bits"
+	"bytes"
 	"unicode/utf8"
 )
 
-// A written is a JSON value as it stands in a frame that was checked to be JSON;
-// nil when it is absent. What is read of it is not copied and not checked again.
+// A written is a JSON value as it stands in a frame, nil when it is absent. What is
+// read of it is not copied and not checked again. It need not be JSON: then what is
+// read of it ends where it breaks off.
 type written []byte
 
+// cutOff is the class of a string, a number or a word that is cut off.
+const cutOff = '?'
+
+// class is the first byte of the value, '0' for a number, and 0 for nothing.
+func (v written) class() byte {
+	switch {
+	case v == nil:
+		return 0
+	case len(v) == 0:
+		return cutOff
+	case v[0] == '-' || v[0]-'0' < 10:
+		return '0'
+	}
+	return v[0]
+}
+
 // isObject and isArray report what the value is.
-func (v written) isObject() bool { return len(v) > 0 && v[0] == '{' }
-func (v written) isArray() bool  { return len(v) > 0 && v[0] == '[' }
+func (v written) isObject() bool { return v.class() == '{' }
+func (v written) isArray() bool  { return v.class() == '[' }
 
 // isTrue reports whether the value is true.
 func (v written) isTrue() bool { return string(v) == "true" }
 
 // each calls f for the members of an object, with their names decoded, for the
 // elements of an array, or for the value alone if it is neither, until f
-// returns false. What f is given is valid during the call.
+// returns false. What f is given is valid during the call. Where the value is cut
+// off, so is the last one that f is given: of a string, a number or a word nothing
+// is left then, see [cutOff].
 func (v written) each(f func(name []byte, value written) bool) {
 	if len(v) == 0 {
 		return
 	}
-	end := byte(']')
-	switch v[0] {
-	case '{':
-		end = '}'
-	case '[':
-	default:
+	object := v[0] == '{'
+	if !object && v[0] != '[' {
 		f(nil, v)
 		return
 	}
-	for i, more := space(v, 1), true; more && i < len(v) && v[i] != end; {
+	for i := skipSpace(v, 1); i < len(v) && v[i] != '}' && v[i] != ']'; {
 		var name []byte
-		if end == '}' {
-			if i, name = nameIn(v, i); i < 0 {
+		if object {
+			if i, name = nameIn(v, i); i == len(v) {
 				return
 			}
 		}
 		from := i
-		if i = skipValue(v, i); i == from || !f(name, v[from:i:i]) {
+		i = skipValue(v, i)
+		switch {
+		case i == from:
+			return // broken
+		case i == len(v) && v[from] != '{' && v[from] != '[':
+			f(name, v[from:from:from])
+			return
+		case !f(name, v[from:i:i]):
 			return
 		}
-		i, more = next(v, i, end)
+		if i = skipSpace(v, i); i == len(v) || v[i] != ',' {
+			return
+		}
+		i = skipSpace(v, i+1)
 	}
 }
 
@@ -70,10 +94,10 @@ func (v written) get(names ...string) written {
 // text is the value as words: a string decoded, "" for null, anything else as it
 // stands. It is cut, beyond what [bound] looks at.
 func (v written) text() string {
-	switch {
-	case len(v) == 0 || v[0] == 'n':
+	switch v.class() {
+	case 0, 'n':
 		return ""
-	case v[0] == '"':
+	case '"':
 		return v.decoded()
 	}
 	return v.raw()
@@ -105,21 +129,36 @@ func clipped(s string) string {
 	return s
 }
 
-// nameIn reads the member's name at b[i], decoded, and the colon behind it.
-func nameIn(b []byte, i int) (value int, name []byte) {
-	end := skipPlain(b, i+1)
-	if end < len(b) && b[end] == '"' {
-		return colon(b, end+1), b[i+1 : end]
+// trimJSON cuts off white space on both sides.
+func trimJSON(b []byte) []byte { return bytes.Trim(b, " \t\r\n") }
+
+// skipSpace returns the index of the first byte from i on that is not white space.
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
 	}
-	end = skipString(b, i)
-	return colon(b, end), []byte(unquote(b[i:end]))
+	return i
+}
+
+// nameIn reads the name of the member that begins at i, decoded. It returns the
+// index of the value, or len(b) if there is none.
+func nameIn(b []byte, i int) (value int, name []byte) {
+	if b[i] != '"' {
+		return len(b), nil
+	}
+	end := skipString(b, i)
+	colon := skipSpace(b, end)
+	if colon == len(b) || b[colon] != ':' {
+		return len(b), nil
+	}
+	if name = b[i+1 : end-1]; escaped(name) {
+		name = []byte(unquote(b[i:end]))
+	}
+	return skipSpace(b, colon+1), name
 }
 
 // skipValue returns the index behind the value that begins at i.
 func skipValue(b []byte, i int) int {
-	if i >= len(b) {
-		return len(b)
-	}
 	switch b[i] {
 	case '"':
 		return skipString(b, i)
@@ -151,25 +190,22 @@ func skipNested(b []byte, i int) int {
 	return len(b)
 }
 
-// skipString returns the index behind the string that begins at i.
+// skipString returns the index behind the string that begins at i: behind the
+// first quote that has an even number of backslashes before it.
 func skipString(b []byte, i int) int {
-	i++
-	for i < len(b) {
-		if i+8 <= len(b) {
-			hit := special(binary.LittleEndian.Uint64(b[i:]))
-			if hit == 0 {
-				i += 8
-				continue
-			}
-			i += bits.TrailingZeros64(hit) / 8
+	for i++; i < len(b); {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			break
 		}
-		switch b[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
+		end := i + n
+		from := end
+		for from > i && b[from-1] == '\\' {
+			from--
 		}
-		i++
+		if i = end + 1; (end-from)%2 == 0 {
+			return i
+		}
 	}
 	return len(b)
 }

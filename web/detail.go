@@ -32,7 +32,7 @@ type detailJSON struct {
 	Method   string    `json:"method,omitempty"`
 	// Remark says why the frame is no message, or what is odd about it.
 	Remark string `json:"remark,omitempty"`
-	// Duplicates says that an object in it has two members of one name.
+	// Duplicates says that the message has two members of one name.
 	Duplicates bool       `json:"duplicates,omitempty"`
 	Event      *eventJSON `json:"event,omitempty"`
 	Heads      *headsJSON `json:"heads,omitempty"`
@@ -109,7 +109,7 @@ func newDetail(reader Reader, rec *Recording, f *tap.Frame) (*detailJSON, error)
 		if kind, _ := view.OtherWords(f); m.Kind == tap.Other && kind != "" {
 			d.Kind = kind
 		}
-		d.Duplicates = m.Duplicates || len(m.DuplicateKeys) > 0
+		d.Duplicates = len(m.DuplicateKeys) > 0
 	}
 	if f.Form == tap.FormEvent && f.Whole() {
 		d.Event = newEventJSON(f.Raw)

@@ -88,8 +88,6 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	}
 	if keys := r.msg.DuplicateKeys; len(keys) > 0 {
 		field("odd", "two members named "+escape(strings.Join(keys[:min(len(keys), 8)], ", ")))
-	} else if r.msg.Duplicates {
-		field("odd", "an object has two members of one name")
 	}
 	l.printf("\n")
 	return l.err

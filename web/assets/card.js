@@ -124,7 +124,7 @@ export class Card {
     const { info } = this;
     const words = [];
     if (info.remark) words.push(info.remark);
-    if (info.duplicates) words.push('an object in it has two members of one name');
+    if (info.duplicates) words.push('it has two members of one name');
     if (this.payload.whole && this.payload.binary) words.push('it looks like binary data');
     return words.length > 0 && h('p', { class: info.kind === 'invalid' ? 'fault' : 'note' }, words.join('; '));
   }
