@@ -29,7 +29,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, log io.Wri
 	s.addBriefing()
 
 	s.say("ready, %d stations", len(s.weather.all()))
-	err := s.sdk.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
+	err := s.sdk.Run(ctx, &mcp.IOTransport{Reader: in, Writer: turnWriter{out, s.turns}})
 	if err != nil {
 		return fmt.Errorf("%s: %w", ServerName, err)
 	}

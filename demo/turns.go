@@ -1,7 +1,9 @@
 package demo
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"sync"
 	"time"
 )
@@ -11,6 +13,7 @@ import (
 type turns struct {
 	mu      sync.Mutex
 	working map[time.Duration]int // how many calls there are, by what they take
+	done    []time.Duration       // of those, what is to be answered next
 	changed chan struct{}         // closed and replaced when one ends
 }
 
@@ -24,10 +27,24 @@ func (t *turns) begin(d time.Duration) {
 	t.working[d]++
 }
 
-func (t *turns) end(d time.Duration) {
+// end ends the work of a call: at once if it has failed, else with its answer.
+func (t *turns) end(d time.Duration, failed bool) {
+	t.mu.Lock()
+	t.done = append(t.done, d)
+	t.mu.Unlock()
+	if failed {
+		t.written()
+	}
+}
+
+// written says that an answer has been written.
+func (t *turns) written() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.working[d]--
+	for _, d := range t.done {
+		t.working[d]--
+	}
+	t.done = nil
 	close(t.changed)
 	t.changed = make(chan struct{})
 }
@@ -45,14 +62,11 @@ func (t *turns) shorter(d time.Duration) (bool, <-chan struct{}) {
 	return false, t.changed
 }
 
-// afterYou is how long a call still counts after its work has ended. It
-// answers in that time.
-const afterYou = 50 * time.Millisecond
-
-// work takes d, and longer while a shorter work is under way.
-func (s *server) work(ctx context.Context, d time.Duration) error {
+// work takes d, and longer while a shorter work is under way. A work counts as such
+// until its answer has been written.
+func (s *server) work(ctx context.Context, d time.Duration) (err error) {
 	s.turns.begin(d)
-	defer time.AfterFunc(afterYou, func() { s.turns.end(d) })
+	defer func() { s.turns.end(d, err != nil) }()
 	if err := s.pause(ctx, d); err != nil {
 		return err
 	}
@@ -65,4 +79,19 @@ func (s *server) work(ctx context.Context, d time.Duration) error {
 			return err
 		}
 	}
+}
+
+// A turnWriter writes messages, one at a time, and ends the turns of the calls that
+// wait for their answers to be written.
+type turnWriter struct {
+	io.WriteCloser
+	turns *turns
+}
+
+func (w turnWriter) Write(p []byte) (int, error) {
+	n, err := w.WriteCloser.Write(p)
+	if bytes.Contains(p, []byte(`"result":`)) {
+		w.turns.written()
+	}
+	return n, err
 }

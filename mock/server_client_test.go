@@ -140,8 +140,6 @@ func (c *webClient) keep(name string, res *http.Response) {
 	c.open.Go(func() {
 		defer res.Body.Close()
 		r := bufio.NewReader(res.Body)
-		var s tap.SSESplitter
-		_ = s
 		var raw []byte
 		for {
 			line, err := r.ReadBytes('\n')
@@ -241,7 +239,9 @@ func (c *webClient) half(frames []tap.Frame, arrived func() int) {
 				if !c.until(func() bool { return len(c.got[name]) > 0 }) {
 					return
 				}
+				c.mu.Lock()
 				answer := tap.Peek([]byte(c.got[name][0]))
+				c.mu.Unlock()
 				c.version = versionOf(&answer)
 				if status := c.get("standing", ""); status != http.StatusOK {
 					c.fail("GET: %d", status)
