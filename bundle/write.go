@@ -199,8 +199,6 @@ func (x *facts) writeWaiting(m *markdown, about *About) {
 		}
 		how := "waited " + view.Took(max(about.Duration-q.At, 0))
 		switch {
-		case q.Cancelled:
-			how = "cancelled"
 		case q.Lost:
 			how = "the stream for the answer ended"
 		}

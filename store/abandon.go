@@ -31,6 +31,7 @@ func (r *Recorder) abandon() {
 		if err != nil {
 			return err
 		}
+		asm.recount(tx.DB().Path())
 		asm.begin(asm.out)
 		lost, next := r.q.loseRest(asm)
 		at := asm.seg.last

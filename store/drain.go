@@ -144,6 +144,7 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 	if err != nil {
 		return err
 	}
+	asm.recount(tx.DB().Path())
 	asm.begin(asm.out)
 	next := asm.st.Ticket
 	if d.live {
@@ -215,6 +216,25 @@ func resume(tx *bolt.Tx) (*assembler, error) {
 		asm.streams[c.stream] = c
 	}
 	return asm, nil
+}
+
+// recount gives the frames that the recording has to the tally, which has to see all
+// of them to be continued. If they cannot be read, the tally stays what it was, and
+// what comes counts as a session of its own.
+func (a *assembler) recount(path string) {
+	up, err := readVersion(path)
+	if err != nil {
+		return
+	}
+	r := &Recording{path: path, maxRaw: DefaultMaxRaw, up: up}
+	var tally tap.Tally
+	for f, err := range r.Frames(0) {
+		if err != nil {
+			return
+		}
+		tally.Add(&f)
+	}
+	a.tally = tally
 }
 
 // reread takes up a frame that has begun, by the parts that the recording has.

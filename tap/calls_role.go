@@ -116,6 +116,10 @@ func (s CallStatus) String() string {
 // Settled reports whether the call has come to its end.
 func (s CallStatus) Settled() bool { return s >= CallDone }
 
+// Unanswered reports whether the call has no final response, is not cancelled and is
+// not a subscription: it waits for a response, for input or for the end of a task.
+func (s CallStatus) Unanswered() bool { return s <= CallWorking }
+
 // Notes is a set of what is odd about a call.
 type Notes uint16
 

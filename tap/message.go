@@ -55,6 +55,25 @@ type Message struct {
 	Batch []Message
 }
 
+// Failures returns how many errors a message reports, and how many of these are no
+// message: of a batch the sum over its elements.
+func (m *Message) Failures() (errors, invalid uint64) {
+	if m.Kind == Batch {
+		for i := range m.Batch {
+			e, n := m.Batch[i].Failures()
+			errors, invalid = errors+e, invalid+n
+		}
+		return errors, invalid
+	}
+	if m.IsFailure() {
+		errors = 1
+	}
+	if m.Kind == Invalid {
+		invalid = 1
+	}
+	return errors, invalid
+}
+
 // IsFailure reports whether the message by itself tells of a failure: an error
 // response, a result with isError, or a frame that is no message.
 func (m *Message) IsFailure() bool {

@@ -232,3 +232,12 @@ func (s *Sessions) Session(number int) (Session, bool) {
 // Late returns the exchange whose session the last frame told although others
 // had come on it before, and that session's number; 0 if there is none.
 func (s *Sessions) Late() (exchange uint64, session int) { return s.late, int(s.lateIs) }
+
+// Method returns the method of the request of an exchange that is not over, "" if
+// that is not known.
+func (s *Sessions) Method(exchange uint64) string {
+	if x := s.exchanges.get(exchange); x != nil {
+		return x.method
+	}
+	return ""
+}

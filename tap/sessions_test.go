@@ -150,7 +150,7 @@ func readHead(words []string, number func(string) uint64) (e tap.Event) {
 func (s *script) run() (told, indexed []int, summary []string) {
 	var sessions tap.Sessions
 	var index tap.SessionIndex
-	var count tap.SessionCount
+	var tally tap.Tally
 	for i := range s.frames {
 		f := &s.frames[i]
 		m := tap.PeekFrame(f)
@@ -162,7 +162,7 @@ func (s *script) run() (told, indexed []int, summary []string) {
 			summary = append(summary, fmt.Sprintf("frame %d is %d once more", f.Seq, n))
 		}
 		index.Note(&sessions)
-		countFrame(&count, f)
+		tally.Add(f)
 	}
 	for i := range s.frames {
 		indexed = append(indexed, index.Of(&s.frames[i], told[i]))
@@ -171,24 +171,10 @@ func (s *script) run() (told, indexed []int, summary []string) {
 		x, _ := sessions.Session(n)
 		summary = append(summary, describeSession(&x))
 	}
-	if n, _ := count.N(); n != uint64(sessions.Count()) && s.frames[len(s.frames)-1].Exchange != 0 {
+	if n := int(tally.Sessions); n != sessions.Count() {
 		summary = append(summary, fmt.Sprintf("a tally counts %d", n))
 	}
 	return told, indexed, summary
-}
-
-// countFrame is what a tally does with a frame.
-func countFrame(c *tap.SessionCount, f *tap.Frame) {
-	switch {
-	case f.Exchange == 0:
-	case f.Lane == tap.ToServer:
-		m := tap.PeekFrame(f)
-		c.Request(f.Exchange, &m)
-	case f.Lane == tap.Life:
-		if e, err := tap.ParseEvent(f.Raw); err == nil && e.Name == tap.EventResponse {
-			c.Response(f.Exchange, e.Status)
-		}
-	}
 }
 
 func describeSession(x *tap.Session) string {

@@ -41,92 +41,90 @@ func (c *LaneCounts) UnmarshalJSON(b []byte) error {
 }
 
 // A Tally is the one view that is kept beside the frames and not computed on
-// read, so that a hundred recordings can be listed without a scan. It can be
-// written as JSON after any frame and continued by another process: it holds
-// all that it needs to go on. The zero value is ready.
+// read, so that a hundred recordings can be listed without a scan. It is written
+// as JSON after any frame; to be continued after that it has to be given all frames
+// once more. The zero value is ready.
 type Tally struct {
 	// Frames and Bytes count what crossed, terminators included.
 	Frames LaneCounts `json:"frames"`
 	Bytes  LaneCounts `json:"bytes"`
-	// Errors counts the messages that tell of a failure, both ways: error
-	// responses, results with isError, and what is no message at all where one
-	// should be. Each element of a batch counts. So does each response of HTTP
-	// with a status that [FailedStatus] names, whatever its body says: a refusal
-	// with an error in its body is two frames that say so.
+	// Errors counts the errors, both ways: see [Message.Failures] and
+	// [Event.IsError]. What a resumed stream sends again does not count.
 	Errors uint64 `json:"errors"`
-	// Invalid counts those of Errors that are not a message.
+	// Invalid counts those of Errors that are frames, or elements of batches, that
+	// are not messages.
 	Invalid uint64 `json:"invalid,omitempty"`
 	// First and Last are when the first and the last frame reached the tap, in
 	// nanoseconds from the start of the recording.
 	First time.Duration `json:"first_ns"`
 	Last  time.Duration `json:"last_ns"`
-	// Facts are what the session says about itself. A recording of HTTP may hold
-	// many: then they are those of the first that was agreed on.
+	// Facts are those of the first session that was agreed on, and until then of
+	// the first one.
 	Facts Facts `json:"facts,omitzero"`
-	// Finding is the state that Facts need to be continued.
-	Finding Finding `json:"finding,omitzero"`
-	// Sessions counts the sessions of a recording of HTTP traffic.
-	Sessions SessionCount `json:"sessions,omitzero"`
-	// Looking are the exchanges whose requests bring no message, such as GET, and
-	// that have no response yet: the last of them, see [FailedStatus].
-	Looking []uint64 `json:"looking,omitempty"`
+	// Sessions is the number of sessions, see [Sessions].
+	Sessions SessionTotal `json:"sessions,omitempty"`
+
+	sessions Sessions
+	of       int  // the session that has the facts
+	agreed   bool // its facts are agreed on
 }
 
-// maxLooking is how many of those are remembered.
-const maxLooking = 256
+// A SessionTotal is a number of sessions. Recordings made before 2026-12 have an
+// object instead, with a count of handshakes and a list of clients.
+type SessionTotal uint64
 
-// Add counts a frame.
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *SessionTotal) UnmarshalJSON(b []byte) error {
+	var old struct {
+		Handshakes uint64   `json:"handshakes"`
+		Clients    []uint64 `json:"clients"`
+	}
+	if err := json.Unmarshal(b, &old); err == nil {
+		*n = SessionTotal(old.Handshakes + uint64(len(old.Clients)))
+		return nil
+	}
+	return json.Unmarshal(b, (*uint64)(n))
+}
+
+// Add counts the next frame.
 func (t *Tally) Add(f *Frame) {
-	if !t.count(f) {
-		t.event(f)
-		return
-	}
-	m := PeekFrame(f)
-	if f.Exchange != 0 && f.Lane == ToServer {
-		t.Sessions.Request(f.Exchange, &m)
-	}
-	if t.ofAnother(f, &m) {
-		t.failures(&m)
-		return
-	}
-	t.message(f.Lane, &m)
-}
-
-// count counts the frame itself and reports whether it is a message's.
-func (t *Tally) count(f *Frame) bool {
 	if t.Frames == (LaneCounts{}) {
 		t.First = f.At
 	}
 	t.Last = f.At
 	t.Frames[f.Lane]++
 	t.Bytes[f.Lane] += uint64(max(f.Size, int64(len(f.Raw))))
-	return f.Lane == ToServer || f.Lane == ToClient
-}
-
-// message counts what a peek found.
-func (t *Tally) message(lane Lane, m *Message) {
-	t.failures(m)
-	t.Facts.Learn(&t.Finding, lane, m)
-}
-
-// ofAnother reports whether the facts have nothing to learn from a message of an
-// exchange since they are agreed on, and it may be of another session. A server
-// that named itself in no answer yet may do so in any.
-func (t *Tally) ofAnother(f *Frame, m *Message) bool {
-	return f.Exchange != 0 && t.Finding.Settled && m.Kind != Response
-}
-
-func (t *Tally) failures(m *Message) {
-	if m.Kind == Batch {
-		for i := range m.Batch {
-			t.failures(&m.Batch[i])
+	session := 0
+	switch f.Lane {
+	case Life:
+		e, err := ParseEvent(f.Raw)
+		if err != nil {
+			e = Event{}
 		}
+		if err != nil || e.IsError(t.sessions.Method(f.Exchange)) {
+			t.Errors++
+		}
+		session = t.sessions.AddEvent(f, &e)
+	case ToServer, ToClient:
+		m := PeekFrame(f)
+		session = t.sessions.Add(f, &m)
+		if t.sessions.Replays() == 0 {
+			errors, invalid := m.Failures()
+			t.Errors += errors
+			t.Invalid += invalid
+		}
+	default:
+		session = t.sessions.Add(f, nil)
+	}
+	t.Sessions = max(t.Sessions, SessionTotal(t.sessions.Count()))
+	t.learn(session)
+}
+
+// learn takes over what a session has said about itself.
+func (t *Tally) learn(session int) {
+	x := t.sessions.open[session]
+	if x == nil || session != t.of && (t.agreed || t.of != 0 && !x.finding.Settled) {
 		return
 	}
-	if m.IsFailure() {
-		t.Errors++
-	}
-	if m.Kind == Invalid {
-		t.Invalid++
-	}
+	t.of, t.agreed, t.Facts = session, x.finding.Settled, x.Facts
 }

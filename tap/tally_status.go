@@ -1,13 +1,5 @@
 package tap
 
-import (
-	"bytes"
-	"slices"
-	"strconv"
-
-	"github.com/tidwall/gjson"
-)
-
 // FailedStatus reports whether a response of HTTP to a request of a method tells
 // of a failure by its status: from 400 on it does, but for what the specification
 // expects where nothing is wrong (basic/transports, basic/authorization):
@@ -40,56 +32,45 @@ func looks(method string) bool {
 	return false
 }
 
-// event counts what the heads of an exchange tell of: a failure, or whether a
-// session may begin.
-func (t *Tally) event(f *Frame) {
-	if f.Lane != Life {
-		return
-	}
-	at := slices.Index(t.Looking, f.Exchange)
-	head := bytes.Contains(f.Raw, []byte(`"status"`))
-	if !head && at < 0 && !mayLook(f.Raw) || !gjson.ValidBytes(f.Raw) {
-		return
-	}
-	e := written(trimJSON(f.Raw))
-	switch e.get("event").decoded() {
-	case EventRequest:
-		if at < 0 && f.Exchange != 0 && looks(e.get("method").decoded()) {
-			if len(t.Looking) == maxLooking {
-				t.Looking = slices.Delete(t.Looking, 0, 1)
-			}
-			t.Looking = append(t.Looking, f.Exchange)
-		}
+// IsError reports whether an event is an error: the server could not be started, it
+// ended with a status or by a signal that does not say that it was asked to, a lane
+// broke, frames were not recorded, or an HTTP response has a status that [FailedStatus]
+// names. Method is that of the request that the event is about, if it is about one.
+// An exchange that was broken off is not: what that means for a call, the call says.
+func (e *Event) IsError(method string) bool {
+	switch e.Name {
+	case "": // not an event
+		return true
+	case EventSpawnFailed, EventBroken, EventGap:
+		return true
+	case EventExit:
+		return !e.askedToEnd()
 	case EventResponse:
-		status, err := strconv.Atoi(string(e.get("status")))
-		if err != nil {
-			return
-		}
-		method := ""
-		if at >= 0 {
-			method = "GET"
-		}
-		t.Sessions.Response(f.Exchange, status)
-		if FailedStatus(method, status) {
-			t.Errors++
-		}
-		if at >= 0 && status >= 200 {
-			t.Looking = slices.Delete(t.Looking, at, at+1)
-		}
-	case EventEnd:
-		if at >= 0 {
-			t.Looking = slices.Delete(t.Looking, at, at+1)
-		}
-	}
-}
-
-// mayLook reports whether an event may be the head of a request that brings no
-// message. It says yes when in doubt.
-func mayLook(raw []byte) bool {
-	for _, method := range [...]string{`"GET"`, `"DELETE"`, `"OPTIONS"`, `"HEAD"`} {
-		if bytes.Contains(raw, []byte(method)) {
-			return true
-		}
+		return FailedStatus(method, e.Status)
 	}
 	return false
 }
+
+// askedToEnd reports whether a server that has ended did so well, or as it was asked
+// to by the signals with which clients end servers.
+func (e *Event) askedToEnd() bool {
+	switch e.Signal {
+	case "":
+	case "SIGTERM", "SIGINT", "SIGHUP":
+		return true
+	default:
+		return false
+	}
+	if e.Code == nil {
+		return true
+	}
+	switch *e.Code {
+	case 0, 128 + 1, 128 + 2, 128 + 15:
+		return true
+	}
+	return false
+}
+
+// Failed reports whether an event tells of a failure: whether it is an error, or an
+// exchange or a connection was broken off.
+func (e *Event) Failed(method string) bool { return e.IsError(method) || e.Error != "" }

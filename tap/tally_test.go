@@ -2,8 +2,6 @@ package tap
 
 import (
 	"encoding/json"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 )
@@ -39,12 +37,12 @@ func TestTally(t *testing.T) {
 		Frames: LaneCounts{Life: 1, ToServer: 4, ToClient: 6, Stderr: 1},
 		Errors: 3, Invalid: 1,
 		First: 10 * time.Millisecond, Last: 120 * time.Millisecond,
-		Facts: got.Facts, Finding: got.Finding,
+		Facts: got.Facts, Sessions: 1,
 	}
 	for _, f := range frames {
 		want.Bytes[f.Lane] += uint64(len(f.Raw))
 	}
-	if !reflect.DeepEqual(got, want) {
+	if asJSON(t, got) != asJSON(t, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	if s := asJSON(t, got.Facts); s != legacyFacts {
@@ -65,40 +63,7 @@ func TestTallyTimes(t *testing.T) {
 	}
 }
 
-// TestTallyContinued holds that a tally which is written and read back at any
-// frame ends like one that never stopped.
-func TestTallyContinued(t *testing.T) {
-	texts := []string{}
-	for _, c := range factSessions {
-		texts = append(texts, c.text)
-	}
-	texts = append(texts, strings.Join(texts, "\n"), `
-		> {"jsonrpc":"2.0","id":"`+"\xff\xfe"+`","method":"initialize","params":{"clientInfo":{"name":"`+"a\xffb\xc2"+`"}}}
-		< {"jsonrpc":"2.0","id":"`+"\xff\xfe"+`","result":{"protocolVersion":"2025-06-18","capabilities":{"k" : "`+"<\xff>"+`"}}}`)
-	for _, text := range texts {
-		frames := transcript(t, text)
-		whole := tallied(frames)
-		for cut := range len(frames) + 1 {
-			var other Tally
-			before := tallied(frames[:cut])
-			if err := json.Unmarshal([]byte(asJSON(t, before)), &other); err != nil {
-				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(before, other) {
-				t.Errorf("cut at %d: wrote %+v\nread %+v", cut, before, other)
-			}
-			for i := range frames[cut:] {
-				other.Add(&frames[cut+i])
-			}
-			if !reflect.DeepEqual(other, whole) {
-				t.Errorf("cut at %d:\n got %+v\nwant %+v", cut, other, whole)
-			}
-		}
-	}
-}
-
-// TestTallyFindsLateRevision has a session turn modern after so many plain
-// requests that not every one is searched any more.
+// TestTallyFindsLateRevision has a session turn modern after many plain requests.
 func TestTallyFindsLateRevision(t *testing.T) {
 	var tally Tally
 	send := func(n int, raw string) {
@@ -107,11 +72,11 @@ func TestTallyFindsLateRevision(t *testing.T) {
 		}
 	}
 	send(1000, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`+"\n")
-	if tally.Finding.Modern {
+	if tally.Facts.Era != "" {
 		t.Fatal("modern without a version")
 	}
 	send(16, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`+"\n")
-	if !tally.Finding.Modern || tally.Facts.Requested != "2026-07-28" {
+	if tally.Facts.Era != Modern || tally.Facts.Requested != "2026-07-28" {
 		t.Errorf("%+v", tally)
 	}
 }
@@ -134,6 +99,19 @@ func TestTallyIsExact(t *testing.T) {
 		f := Frame{Lane: ToClient, Raw: []byte(c.raw)}
 		if tally.Add(&f); tally.Invalid != c.invalid || tally.Errors != c.errors {
 			t.Errorf("%s: %d invalid, %d errors, want %d and %d", c.raw, tally.Invalid, tally.Errors, c.invalid, c.errors)
+		}
+	}
+}
+
+// The sessions of a recording made by an older program are a count of handshakes and
+// a list of clients.
+func TestTallyReadsOldSessions(t *testing.T) {
+	for text, want := range map[string]SessionTotal{
+		`{"sessions":{"handshakes":2,"clients":[5,6,7]}}`: 5, `{"sessions":{}}`: 0, `{}`: 0, `{"sessions":4}`: 4,
+	} {
+		var tally Tally
+		if err := json.Unmarshal([]byte(text), &tally); err != nil || tally.Sessions != want {
+			t.Errorf("%s: %d, %v", text, tally.Sessions, err)
 		}
 	}
 }

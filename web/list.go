@@ -35,11 +35,9 @@ type recordingJSON struct {
 	Errors    uint64         `json:"errors"`
 	Last      uint64         `json:"last"`
 	Gaps      []tap.Range    `json:"gaps,omitempty"`
-	// Sessions is 0 where there are no exchanges, which is one session;
-	// MoreSessions says that there are more.
-	Sessions     uint64 `json:"sessions,omitempty"`
-	MoreSessions bool   `json:"more_sessions,omitempty"`
-	Duration     int64  `json:"duration"` // ns
+	// Sessions is the number of sessions.
+	Sessions uint64 `json:"sessions,omitempty"`
+	Duration int64  `json:"duration"` // ns
 	// Now is how long ago a live recording began, in ns.
 	Now  int64 `json:"now,omitempty"`
 	Size int64 `json:"size"`
@@ -75,7 +73,7 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 	if r.Status == statusLive {
 		j.Now = int64(time.Since(h.Start))
 	}
-	j.Sessions, j.MoreSessions = r.Tally.Sessions.N()
+	j.Sessions = uint64(r.Tally.Sessions)
 	for i, word := range h.Command {
 		if i == maxArgs {
 			j.Command = append(j.Command, "…")

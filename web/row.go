@@ -66,6 +66,7 @@ const (
 	markBatch  // it stands for a batch
 	markMember // it is a message of a batch
 	markOwn    // Before is of the same call
+	markError  // it counts as an error
 )
 
 // An update says what has become of a row that was sent before.
@@ -123,7 +124,7 @@ func newRow(l *view.Line, of *view.Row) row {
 		is bool
 		marks
 	}{
-		{l.Failed, markFailed}, {l.Torn, markTorn}, {p.Guess, markGuess}, {p.Late, markLate}, {p.Clash != (tap.Ref{}), markClash},
+		{l.Failed, markFailed}, {l.Error, markError}, {l.Torn, markTorn}, {p.Guess, markGuess}, {p.Late, markLate}, {p.Clash != (tap.Ref{}), markClash},
 	} {
 		if m.is {
 			r.Marks |= m.marks

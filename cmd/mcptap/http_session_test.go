@@ -39,7 +39,7 @@ func TestExportOfASession(t *testing.T) {
 				}
 			}
 			info := store.Stat(back)
-			if n, _ := info.Tally.Sessions.N(); n != 1 || info.Header.Label != fmt.Sprint("web#", session) {
+			if n := info.Tally.Sessions; n != 1 || info.Header.Label != fmt.Sprint("web#", session) {
 				t.Errorf("session %d as %s: %d sessions, %+v", session, format, n, info.Header)
 			}
 		}

@@ -95,8 +95,8 @@ func listTable(w io.Writer, p palette, width int, now time.Time, infos []store.I
 		if facts.Probe {
 			label += " (probe)"
 		}
-		if n, more := info.Tally.Sessions.N(); n > 1 {
-			label += " (" + strconv.FormatUint(n, 10) + map[bool]string{true: "+"}[more] + " sessions)"
+		if n := info.Tally.Sessions; n > 1 {
+			label += fmt.Sprintf(" (%d sessions)", n)
 		}
 		row := []cell{
 			id, {formatStart(h.Start.In(now.Location()), now), plain}, {label, plain},
@@ -206,7 +206,9 @@ func newJSONInfo(i *store.Info) jsonInfo {
 		Frames: t.Frames.Total(), FramesOf: t.Frames, Bytes: t.Bytes.Total(), BytesOf: t.Bytes, Errors: t.Errors,
 		Gaps: i.Gaps, Duration: int64(i.Duration), SizeOnDisk: i.Size, LastFrameNo: i.Frames,
 	}
-	j.Sessions, _ = t.Sessions.N()
+	if h.Transport == "http" {
+		j.Sessions = uint64(t.Sessions)
+	}
 	if i.Err != nil {
 		j.Problem = fmt.Sprint(i.Err)
 	}

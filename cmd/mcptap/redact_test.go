@@ -191,7 +191,7 @@ func TestRedactASession(t *testing.T) {
 			t.Errorf("%s has %d frames, not %d", path, len(frames), len(whole))
 		}
 		info := store.Stat(path)
-		if n, _ := info.Tally.Sessions.N(); n != 1 {
+		if n := info.Tally.Sessions; n != 1 {
 			t.Errorf("%s has %d sessions", path, n)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -12,8 +13,7 @@ import (
 type summary struct {
 	counts rowCounts
 	info   store.Info
-	// unanswered are the requests without an answer, beyond how many more there
-	// are.
+	// unanswered are the calls without a response, beyond how many more there are.
 	unanswered []view.Question
 	beyond     uint64
 	// selected says that only a part was asked for, and shown how many frames,
@@ -30,7 +30,7 @@ type summary struct {
 	label string
 }
 
-// end prints the sums, and the requests that nobody answered.
+// end prints the sums, and the unanswered calls.
 func (t *textRows) end(s *summary) error {
 	l := lines{w: t.w}
 	if t.started && s.label == "" {
@@ -80,7 +80,7 @@ func (s *summary) print(l *lines, p palette, width int) {
 	}
 }
 
-// waiting names the requests without an answer.
+// waiting names the unanswered calls.
 func (s *summary) waiting(l *lines, p palette, width int) {
 	what := "no answer to: "
 	if s.info.Status == store.Live {
@@ -94,11 +94,13 @@ func (s *summary) waiting(l *lines, p palette, width int) {
 		}
 		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, about(&row{method: q.Method, about: q.Subject})), 60)
 		waited := formatDuration(max(s.info.Duration-q.At, 0))
-		if q.Cancelled {
-			waited = "cancelled"
-		}
-		if q.Lost {
+		switch {
+		case q.Lost:
 			waited = "its stream ended"
+		case q.Status == tap.CallInputRequired:
+			waited = "input required, " + waited
+		case q.Status == tap.CallWorking:
+			waited = "task, " + waited
 		}
 		names = append(names, name+" ("+waited+")")
 	}

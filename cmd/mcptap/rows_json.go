@@ -246,12 +246,12 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 			jsonID
 			Method    string `json:"method"`
 			About     string `json:"about,omitempty"`
-			Cancelled bool   `json:"cancelled,omitempty"`
+			Status    string `json:"status"`
 			Lost      bool   `json:"lost,omitempty"` // its stream is over
 			Recording string `json:"recording,omitempty"`
 		}{
 			jsonVersion, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method, q.Subject,
-			q.Cancelled, q.Lost, recording,
+			q.Status.String(), q.Lost, recording,
 		}
 		if err := writeJSON(w, line); err != nil {
 			return err

@@ -62,7 +62,7 @@ func (c *callLister) row(r *view.Row) (enough bool, err error) {
 	after := c.span.after(f)
 	for i := range r.Parts {
 		p := &r.Parts[i]
-		if p.Role == tap.RoleRequest {
+		if p.Role == tap.RoleRequest && (c.want.session == 0 || r.Session == c.want.session) {
 			c.begun++
 			if !after {
 				c.open[p.Call] = true

@@ -152,9 +152,6 @@ func (s *several) join(path string) error {
 	s.listed[path], s.labels[label] = true, true
 	f := &followed{lister: l, ended: info.Status != store.Live}
 	f.ctx, f.stop = context.WithCancel(s.ctx)
-	if first := l.begin(); first > 0 {
-		f.last = first - 1
-	}
 	s.open = append(s.open, f)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/store"
@@ -52,6 +53,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 	if l.span, err = want.span(rec, info); err != nil {
 		return nil, err
 	}
+	l.v.only = want.session
 	if o.diff {
 		l.answers = view.NewAnswers()
 	}
@@ -117,7 +119,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 
 // all lists the recording to its end.
 func (l *lister) all(ctx context.Context) error {
-	for f, err := range readFrames(ctx, l.rec, l.begin(), l.o.follow) {
+	for f, err := range readFrames(ctx, l.rec, 1, l.o.follow) {
 		if err != nil {
 			return err
 		}
@@ -133,19 +135,6 @@ func (l *lister) all(ctx context.Context) error {
 	return l.finish(ctx)
 }
 
-// begin decides where to begin reading. What calls a frame belongs to depends on
-// all before it, but mostly on the last of these: so a list of frames begins a
-// little before what is wanted, and reads the rest if it turns out to matter.
-func (l *lister) begin() uint64 {
-	const runUp = 10_000
-	if l.byCall != nil || l.answers != nil || l.span.first <= runUp {
-		return 1
-	}
-	l.partial = true
-	l.v.feed.Joins(l.info.Tally.Facts)
-	return l.span.first - runUp
-}
-
 // frame takes the next frame. It reports whether no more are needed.
 func (l *lister) frame(ctx context.Context, f *tap.Frame) (enough bool, err error) {
 	l.last = f.At
@@ -156,35 +145,10 @@ func (l *lister) frame(ctx context.Context, f *tap.Frame) (enough bool, err erro
 	if err != nil {
 		return false, err
 	}
-	if r.Doubtful && !l.span.before(f) {
-		if r, err = l.reread(ctx, f); err != nil {
-			return false, err
-		}
-	}
 	if l.byCall != nil {
 		return l.byCall.row(r)
 	}
 	return false, l.row(r)
-}
-
-// reread reads the recording from its beginning up to a frame that cannot be
-// understood without.
-func (l *lister) reread(ctx context.Context, upTo *tap.Frame) (r *view.Row, err error) {
-	index := l.v.feed.Index
-	l.v = newViewer(l.rec.WriteRaw)
-	l.v.feed.Index = index
-	for f, err := range readFrames(ctx, l.rec, 1, false) {
-		if err != nil {
-			return nil, err
-		}
-		if f.Seq >= upTo.Seq {
-			break
-		}
-		if _, err := l.v.next(&f); err != nil {
-			return nil, err
-		}
-	}
-	return l.v.next(upTo)
 }
 
 // row prints a frame, if it is wanted.
@@ -271,7 +235,11 @@ func (l *lister) sum() (*summary, error) {
 	if !l.want.picks() {
 		s.unanswered, s.beyond = l.v.feed.Unanswered(), l.v.feed.Beyond()
 	}
-	if l.partial {
+	if only := l.want.session; only > 0 {
+		s.unanswered = slices.DeleteFunc(s.unanswered, func(q view.Question) bool { return q.Session != only })
+		x, _ := l.v.feed.Sessions().Session(only)
+		s.info.Duration = x.Ended - x.Began
+	} else if l.partial {
 		t := &info.Tally
 		s.counts = rowCounts{frames: t.Frames.Total(), errors: t.Errors, bytes: int64(t.Bytes.Total())}
 	}

@@ -50,14 +50,15 @@ func (o *showOptions) selection(a *app, words *showWords) (*selection, error) {
 	return want, nil
 }
 
-// everything reports whether nothing is left out.
+// everything reports whether nothing is left out of the recording, or of the session
+// that is wanted.
 func (s *selection) everything() bool {
-	return s.filter == nil && len(s.ranges) == 0 && !s.byLane && s.session == 0 && s.times.since == nil && s.times.until == nil
+	return s.filter == nil && len(s.ranges) == 0 && !s.byLane && s.times.since == nil && s.times.until == nil
 }
 
 // picks reports whether single frames or calls are picked out.
 func (s *selection) picks() bool {
-	return s.filter != nil || len(s.ranges) > 0 || s.byLane || s.session > 0
+	return s.filter != nil || len(s.ranges) > 0 || s.byLane
 }
 
 // future reports whether a first pass over the recording is needed.

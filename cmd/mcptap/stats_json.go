@@ -94,10 +94,10 @@ type jsonStats struct {
 	Live       int    `json:"live,omitempty"`
 	LeftOut    int    `json:"left_out,omitempty"` // damaged files of a directory
 	Duration   int64  `json:"duration_ns"`
-	Calls      uint64 `json:"calls"` // but those within others
+	Calls      uint64 `json:"calls"`
 	jsonStatsOutcomes
 	jsonStatsLatency
-	NestedCalls uint64          `json:"nested_calls"`
+	NestedCalls uint64          `json:"nested_calls"` // of the calls, those within others, which the latencies leave out
 	NestedTime  int64           `json:"nested_total_ns"`
 	Handshake   *jsonStatsStart `json:"handshake,omitempty"`
 	Useful      *jsonStatsStart `json:"first_useful,omitempty"`
@@ -159,9 +159,10 @@ func writeStatsJSON(w io.Writer, m *measured) error {
 }
 
 func newJSONStats(m *measured) jsonStats {
+	all := m.statuses()
 	j := jsonStats{
 		V: jsonVersion, Type: "summary", Recordings: m.recordings, Live: m.live, LeftOut: m.leftOut, Duration: int64(m.duration),
-		Calls: m.top.Statuses.Calls(), jsonStatsOutcomes: newJSONStatsOutcomes(&m.top.Statuses), jsonStatsLatency: newJSONStatsLatency(&m.top.Latency),
+		Calls: all.Calls(), jsonStatsOutcomes: newJSONStatsOutcomes(&all), jsonStatsLatency: newJSONStatsLatency(&m.top.Latency),
 		NestedCalls: m.nested.Statuses.Calls(), NestedTime: int64(m.nested.Latency.Sum()),
 		Handshake: newJSONStatsStart(&m.Handshake), Useful: newJSONStatsStart(&m.Useful), Histogram: []jsonStatsBin{},
 	}

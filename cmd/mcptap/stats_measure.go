@@ -25,6 +25,15 @@ type measured struct {
 	duration                  time.Duration
 }
 
+// statuses are those of all calls, within others or not.
+func (m *measured) statuses() tap.StatusCounts {
+	all := m.top.Statuses
+	for i, n := range m.nested.Statuses {
+		all[i] += n
+	}
+	return all
+}
+
 // all are the latencies of all calls, within others or not.
 func (m *measured) all() *tap.Latencies {
 	var all tap.Latencies

@@ -161,7 +161,7 @@ func TestStatsAddUp(t *testing.T) {
 			sum.Share += l.Share
 		}
 		sum := lines[last]
-		if sum.Calls != top.Calls || sum.NestedCalls != nested.Calls || sum.Answered != top.Answered || sum.Total != top.Total {
+		if sum.Calls != top.Calls+nested.Calls || sum.NestedCalls != nested.Calls || sum.Answered != top.Answered || sum.Total != top.Total {
 			t.Errorf("%s: %+v, but the groups have %+v", name, sum, top)
 		}
 		if top.Total > 0 && (top.Share < 0.999 || top.Share > 1.001) {

@@ -227,10 +227,7 @@ func (t *statsText) histogram(h *histogram, total uint64) {
 
 // sum prints what it all adds up to.
 func (t *statsText) sum(m *measured) {
-	both := m.top.Statuses
-	for i, n := range m.nested.Statuses {
-		both[i] += n
-	}
+	both := m.statuses()
 	head := plural(m.top.Statuses.Calls(), "call", "calls")
 	if n := m.nested.Statuses.Calls(); n > 0 {
 		head += fmt.Sprintf(" and %d within them", n)

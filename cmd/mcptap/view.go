@@ -10,15 +10,17 @@ import (
 // A viewer turns frames, in order, into rows. It holds what is open and nothing
 // else, so a recording may be of any length.
 type viewer struct {
-	raw    func(w io.Writer, f tap.Frame) error
-	feed   *view.Feed
+	raw  func(w io.Writer, f tap.Frame) error
+	feed *view.Feed
+	// only is the session that counts, 0 for all.
+	only   int
 	counts rowCounts
 }
 
 // rowCounts is what a listing sums up at its end.
 type rowCounts struct {
 	frames uint64
-	errors uint64 // frames and messages that tell of a failure, as tap.Tally counts them
+	errors uint64 // as tap.Tally counts them
 	bytes  int64
 }
 
@@ -64,29 +66,13 @@ func (v *viewer) row(f *tap.Frame) (row, error) {
 
 // next reads the next frame, for whoever wants more of it than a row.
 func (v *viewer) next(f *tap.Frame) (*view.Row, error) {
-	v.counts.frames++
-	v.counts.bytes += f.Size
 	r, err := v.feed.Add(f)
-	if err != nil {
+	if err != nil || v.only != 0 && r.Session != v.only {
 		return r, err
 	}
-	if r.Event.Name == tap.EventResponse && r.Failed {
-		v.counts.errors++
-	}
-	if len(r.Parts) == 0 {
-		return r, nil
-	}
-	if r.Message.Kind != tap.Batch {
-		if r.Message.IsFailure() {
-			v.counts.errors++
-		}
-		return r, nil
-	}
-	for i := range r.Message.Batch {
-		if r.Message.Batch[i].IsFailure() {
-			v.counts.errors++
-		}
-	}
+	v.counts.frames++
+	v.counts.bytes += f.Size
+	v.counts.errors += r.Errors()
 	return r, nil
 }
 

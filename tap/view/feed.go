@@ -10,8 +10,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// MaxGone is how many calls are remembered that are over and have a request that
-// was not answered: the first ones that were lost, or let go (see [tap.MaxOpen]).
+// MaxGone is how many unanswered calls are remembered that are over: the first ones
+// that were lost, or let go (see [tap.MaxOpen]).
 const MaxGone = 16 << 10
 
 // A Feed turns the frames of one recording, in order, into rows. It is not for
@@ -25,34 +25,35 @@ type Feed struct {
 	calls     map[tap.Ref]*call
 	exchanges exchanges
 	gone      int    // how many of the calls are over
-	beyond    uint64 // requests of those that are forgotten
-	joined    bool
-	facts     tap.Facts // of the recording, if it joined
+	beyond    uint64 // unanswered calls that are forgotten
 	row       Row
+	session   int // of the row
 }
 
 // A call is what is remembered of an open call for the sake of its answers, and
-// of one that was lost.
+// of one that is over and unanswered.
 type call struct {
-	first    Question
-	answered bool
-	more     map[tap.Ref]Question // its further requests that are open
-	lost     bool
+	first Question
+	more  map[tap.Ref]Question // its further requests that are open
+	over  bool
 }
 
-// A Question is a request without an answer.
+// A Question is a request that is remembered until its answer comes, or an unanswered
+// call by its first request.
 type Question struct {
-	Ref  tap.Ref
-	Lane tap.Lane
-	At   time.Duration
+	Ref     tap.Ref
+	Session int
+	Lane    tap.Lane
+	At      time.Duration
 	// ID is the id as it stands on the wire, at most [tap.MaxWord] bytes of it.
 	ID []byte
 	// Method and Subject are what it asks; see [tap.Subject].
 	Method, Subject string
-	// Cancelled says that the end of its call was asked for, Lost that the stream
-	// on which it was to be answered is over; see [tap.NoteStreamEnded].
-	Cancelled, Lost bool
-	target          target
+	// Status is how the call stands, Lost that the stream on which it was to be
+	// answered is over; see [tap.NoteStreamEnded].
+	Status tap.CallStatus
+	Lost   bool
+	target target
 }
 
 // NewFeed makes a Feed. Raw writes all bytes of a frame that is not whole.
@@ -82,19 +83,16 @@ type Row struct {
 	// Status is the HTTP status of the frame's exchange, 0 as long as there is
 	// none.
 	Status int
-	// Failed says that a frame about the run tells of a failure: of an HTTP status
-	// as [tap.FailedStatus] has it, of a call that stays without an answer. That a
-	// lane ended or a connection is over is none.
+	// Failed says that a frame about the run tells of a failure: see
+	// [tap.Event.Failed], and of a call that stays without an answer.
 	Failed bool
+	// method is that of the request that the frame is about, if it is about one.
+	method string
 
 	// Resumes is, of the head of a request that asks to go on with a stream, the
 	// first frame of the exchange that began that stream; 0 for others, and where
 	// it is not known.
 	Resumes uint64
-
-	// Doubtful says that frames that were not added may matter; see
-	// [Feed.Joins].
-	Doubtful bool
 
 	// to are the requests that the messages answer, by their places.
 	to []Question
@@ -125,9 +123,9 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 		r.Ended = x.tracker.Ended()
 	}
 	r.Session = x.Index.Of(f, r.Session)
+	x.session = r.Session
 	x.tie(r)
 	x.brought(r)
-	r.Doubtful = x.joined && x.doubtful(r)
 	if f.Exchange != 0 && r.Status == 0 {
 		known, _ := x.exchanges.get(f.Exchange)
 		r.Status = known.status
@@ -143,7 +141,7 @@ func (x *Feed) life(r *Row) {
 	}
 	number := r.Frame.Exchange
 	known, _ := x.exchanges.get(number)
-	r.Failed = failed(&r.Event, known.method)
+	r.Failed, r.method = r.Event.Failed(known.method), known.method
 	if number == 0 {
 		return
 	}
@@ -163,9 +161,6 @@ func (x *Feed) life(r *Row) {
 
 func (x *Feed) revision() tap.Revision {
 	facts := x.tracker.Facts()
-	if x.joined && facts.Era == "" {
-		facts = x.facts
-	}
 	switch {
 	case facts.Dialect != "":
 		return tap.Dialect
@@ -186,9 +181,6 @@ func (x *Feed) tie(r *Row) {
 		case tap.Response, tap.ErrorResponse:
 			to = x.answered(p)
 		}
-		if p.Role == tap.RoleCancel && x.calls[p.Call] != nil {
-			x.calls[p.Call].first.Cancelled = true
-		}
 		r.to = append(r.to, to)
 	}
 	for _, c := range r.Ended {
@@ -196,31 +188,21 @@ func (x *Feed) tie(r *Row) {
 	}
 }
 
-// over forgets a call, unless it was lost or let go with a request that has no
-// answer: that is still to be told of, and may yet be answered.
+// over forgets a call, unless it is unanswered: then there may still be an answer.
 func (x *Feed) over(c *tap.Call) {
 	held := x.calls[c.Ref]
 	if held == nil {
 		return
 	}
-	letGo := c.Notes&tap.NoteLetGo != 0
-	if n := held.unanswered(); n > 0 && (lost(c) || letGo) {
+	if c.Status.Unanswered() {
 		if x.gone < MaxGone {
 			x.gone++
-			held.lost = lost(c)
+			held.over, held.first.Status, held.first.Lost = true, c.Status, lost(c)
 			return
 		}
-		x.beyond += uint64(n)
+		x.beyond++
 	}
 	delete(x.calls, c.Ref)
-}
-
-// unanswered is how many requests of it have no answer.
-func (c *call) unanswered() int {
-	if c.answered {
-		return len(c.more)
-	}
-	return 1 + len(c.more)
 }
 
 // brought notes that an exchange brings a request.
@@ -252,7 +234,7 @@ func (r *Row) message(i int) *tap.Message {
 // what was stored with it.
 func (x *Feed) asked(p *tap.Part, m *tap.Message) {
 	q := Question{
-		Ref: p.Message, Lane: p.Lane, At: p.At, ID: slices.Clone(m.ID[:min(len(m.ID), tap.MaxWord)]),
+		Ref: p.Message, Session: x.session, Lane: p.Lane, At: p.At, ID: slices.Clone(m.ID[:min(len(m.ID), tap.MaxWord)]),
 		Method: strings.Clone(p.Method), Subject: strings.Clone(tap.Subject(*m)), target: targetOf(m.Method),
 	}
 	if p.Call == p.Message {
@@ -275,7 +257,6 @@ func (x *Feed) answered(p *tap.Part) Question {
 	case c == nil || p.Request == tap.Ref{}:
 		return Question{}
 	case p.Request == p.Call:
-		c.answered = true
 		return c.first
 	}
 	q := c.more[p.Request]
@@ -283,21 +264,23 @@ func (x *Feed) answered(p *tap.Part) Question {
 	return q
 }
 
-// Beyond is how many requests without an answer there are beside those that
-// [Feed.Unanswered] returns.
+// Beyond is how many unanswered calls there are beside those that [Feed.Unanswered]
+// returns.
 func (x *Feed) Beyond() uint64 { return x.beyond }
 
-// Unanswered returns the requests without an answer, in the order in which they
-// crossed: those that are open, and of the others the first [MaxGone].
+// Unanswered returns the unanswered calls, in the order in which they began: those
+// that are open, and of the others the first [MaxGone].
 func (x *Feed) Unanswered() []Question {
 	var all []Question
 	for _, c := range x.calls {
-		if !c.answered {
-			c.first.Lost = c.lost
+		if c.over {
 			all = append(all, c.first)
 		}
-		for _, q := range c.more {
-			q.Cancelled, q.Lost = c.first.Cancelled, c.lost
+	}
+	for _, c := range x.tracker.Open() {
+		if held := x.calls[c.Ref]; held != nil && c.Status.Unanswered() {
+			q := held.first
+			q.Status, q.Lost = c.Status, c.Notes&tap.NoteStreamEnded != 0
 			all = append(all, q)
 		}
 	}

@@ -28,8 +28,9 @@ type Line struct {
 	// About is what it is about; of a response without words of its own, what
 	// its request is about.
 	About string
-	// Failed says that it tells of a failure; Fault is that failure in words.
-	Failed bool
+	// Failed says that it tells of a failure; Fault is that failure in words. Error
+	// says that it counts as an error, which a batch leaves to its messages.
+	Failed, Error bool
 	Fault  string
 	// Torn says that bytes of the frame are missing.
 	Torn bool
@@ -64,9 +65,7 @@ func (r *Row) Line() Line {
 	case r.Message.Kind == tap.Batch:
 		l.Part.Kind = tap.Batch
 		l.Kind, l.About = tap.Batch.String(), tap.Subject(r.Message)
-		for i := range r.Message.Batch {
-			l.Failed = l.Failed || r.Message.Batch[i].IsFailure()
-		}
+		l.Failed = r.Errors() > 0
 	case len(r.Parts) == 0: // it does not mean to be a message
 		l.Part.Kind = r.Message.Kind
 		l.Kind, l.About = r.Message.Kind.String(), beginning(tap.Payload(f))
@@ -83,9 +82,11 @@ func (r *Row) Line() Line {
 func (r *Row) event(l *Line) {
 	if r.Event.Name == "" {
 		l.Kind, l.About, l.Failed, l.Fault = tap.Life.String(), beginning(r.Frame.Raw), true, "not an event"
+		l.Error = true
 		return
 	}
 	l.Kind, l.Failed, l.Resumes = r.Event.Name, r.Failed, r.Resumes
+	l.Error = r.Errors() > 0
 	for _, c := range r.Ended {
 		l.Ended = append(l.Ended, Ended{c.Ref, c.Notes, c.Status.Settled()})
 	}
@@ -105,9 +106,10 @@ func (r *Row) other(l *Line) {
 func (r *Row) MessageLine(i int) Line {
 	f, m, p := r.Frame, r.message(i), r.Parts[i]
 	l := Line{
-		Part: p, Kind: m.Kind.String(), ID: m.ID, Method: m.Method, Failed: m.IsFailure(), Torn: f.Torn, Size: f.Size, Took: f.Took,
+		Part: p, Kind: m.Kind.String(), ID: m.ID, Method: m.Method, Failed: m.IsFailure() && p.Role != tap.RoleReplay, Torn: f.Torn, Size: f.Size, Took: f.Took,
 		About: tap.Subject(*m),
 	}
+	l.Error = l.Failed
 	switch m.Kind {
 	case tap.Invalid:
 		l.Fault, l.About = m.Reason, ""
@@ -135,20 +137,6 @@ func (l Line) keep() Line {
 	return l
 }
 
-// failed reports whether an event tells of a failure; method is that of the
-// request that it is about, if it is.
-func failed(e *tap.Event, method string) bool {
-	switch e.Name {
-	case tap.EventSpawnFailed, tap.EventBroken, tap.EventGap:
-		return true
-	case tap.EventExit:
-		return e.Signal != "" || e.Code != nil && *e.Code != 0
-	case tap.EventResponse:
-		return tap.FailedStatus(method, e.Status)
-	}
-	return e.Error != ""
-}
-
 // maxBeginning is how much of a frame that is no message stands in a line, in
 // bytes.
 const maxBeginning = 1000
@@ -156,4 +144,17 @@ const maxBeginning = 1000
 // beginning is the beginning of some bytes, without the end of the line.
 func beginning(raw []byte) string {
 	return string(bytes.TrimRight(raw[:min(len(raw), maxBeginning)], "\r\n"))
+}
+
+// Errors is how many errors the frame is, as [tap.Tally] counts them: at most one,
+// but for a batch.
+func (r *Row) Errors() uint64 {
+	switch {
+	case r.Frame.Lane == tap.Life && r.Event.IsError(r.method):
+		return 1
+	case len(r.Parts) == 0 || r.Parts[0].Role == tap.RoleReplay:
+		return 0
+	}
+	errors, _ := r.Message.Failures()
+	return errors
 }

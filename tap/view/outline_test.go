@@ -322,7 +322,6 @@ func FuzzOutline(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		x, o := NewFeed(noRaw), NewOutline()
 		o.Answers, o.Stderr = NewAnswers(), true
-		x.Joins(tap.Facts{})
 		var future Future
 		seq := uint64(0)
 		for line := range strings.Lines(string(data)) {

@@ -18,7 +18,7 @@ export const idOf = (name) => {
 };
 
 /** Marks of a row; see the server's row.go. */
-export const mark = { failed: 1, torn: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, own: 128, gone: 0x8000 };
+export const mark = { failed: 1, torn: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, own: 128, error: 256, gone: 0x8000 };
 
 export const lanes = { life: 0, toServer: 1, toClient: 2, stderr: 3 };
 
@@ -143,7 +143,7 @@ export class Rows {
     if (r.g !== 1) this.session.set(i, r.g ?? 0); // of most recordings nearly all are of the first
     if (r.g) this.sessions.add(r.g);
     if (r.h) this.status.set(i, r.h);
-    if (this.marks[i] & mark.failed) this.errors++;
+    if (this.isError(i)) this.errors++;
     else if (this.lost(i)) this.orphans++;
     if (r.r === 'request' && r.c === r.n) {
       this.state[i] = 1;
@@ -220,7 +220,7 @@ export class Rows {
         this.marks[i] |= mark.gone;
         if (this.under[i] >= 0 && !this.begins(i)) this.parts[this.under[i]]--;
         this.waiting.delete(i);
-        if (this.marks[i] & mark.failed) this.errors--;
+        if (this.isError(i)) this.errors--;
         else if (this.lost(i)) this.orphans--;
       }
     }
@@ -259,6 +259,8 @@ export class Rows {
   /** Whether a row answers nothing that was asked. */
   lost(i) { return this.roleName(i) === 'orphan' || this.roleName(i) === 'repeat'; }
   failed(i) { return (this.marks[i] & mark.failed) !== 0; }
+  /** Whether it counts as an error. */
+  isError(i) { return (this.marks[i] & mark.error) !== 0; }
   /** Whether a row tells how HTTP carried something, and all went well. */
   envelope(i) { return (this.lane[i] === lanes.life ? envelopes : streamTalk).has(this.kindName(i)) && !this.failed(i); }
   /** Whether a row begins a call. */

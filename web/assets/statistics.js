@@ -43,12 +43,15 @@ export async function showStats(el, view, signal) {
 
 function tiles(s, view) {
   const t = s.total;
+  // Calls within others are calls too; only their time is in that of the others.
+  const all = (name) => (s.total[name] ?? 0) + (s.nested[name] ?? 0);
+  const [calls, failed, unanswered] = ['calls', 'errors', 'unanswered'].map(all);
   const tile = (value, label, look, act) => h(act ? 'button' : 'div', { class: 'tile ' + (look ?? ''), type: act ? 'button' : null, onclick: act }, h('b', null, value), h('span', null, label));
   const see = (q) => (api.saved ? null : () => { view.setMode('calls'); view.filter.set(q); });
   return h('div', { class: 'tiles' },
-    tile(count(t.calls), t.calls === 1 ? 'call' : 'calls'),
-    tile(count(t.errors ?? 0), 'failed', t.errors ? 'bad' : '', t.errors ? see('is:error') : null),
-    tile(count(t.unanswered ?? 0), 'without an answer', t.unanswered ? 'bad' : '', t.unanswered ? see('is:pending') : null),
+    tile(count(calls), calls === 1 ? 'call' : 'calls'),
+    tile(count(failed), 'failed', failed ? 'bad' : '', failed ? see('is:error') : null),
+    tile(count(unanswered), 'without an answer', unanswered ? 'bad' : '', unanswered ? see('is:pending') : null),
     tile(t.max ? duration(t.p50) : '–', 'median'), tile(t.max ? duration(t.p95) : '–', '95 % are faster'),
     s.handshake ? tile(duration(s.handshake), 'until the handshake') : null,
     s.useful ? tile(duration(s.useful), 'until the first useful answer') : null);

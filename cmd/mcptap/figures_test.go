@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// recordings imports the recordings of the repository: stdio in all revisions, Streamable
+// HTTP with sessions and without, streams that are resumed, HTTP+SSE, WebSocket, several
+// clients at once.
+func recordings(t *testing.T, each func(t *testing.T, path string)) {
+	t.Helper()
+	n := 0
+	for _, dir := range []string{"sessions", "sessions/streams", "http"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", "testdata", filepath.FromSlash(dir), "*.txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			n++
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				text, err := os.Open(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer text.Close()
+				each(t, importFrom(t, text))
+			})
+		}
+	}
+	if n < 100 {
+		t.Errorf("%d recordings", n)
+	}
+}
+
+// printed runs a command and returns the lines of JSON that it prints.
+func printed(t *testing.T, args ...string) (lines []map[string]any) {
+	t.Helper()
+	a, out := testApp(nil)
+	if code := a.run(append(args, "--json")); code != 0 {
+		t.Fatalf("%v: exit %d: %s", args, code, out)
+	}
+	for line := range strings.Lines(out.String()) {
+		var j map[string]any
+		if err := json.Unmarshal([]byte(line), &j); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, line)
+		}
+		lines = append(lines, j)
+	}
+	return lines
+}
+
+// figures are what commands say of a recording, or of one of its sessions.
+type figures struct {
+	frames, errors, calls, failed, cancelled, unanswered, sessions int
+}
+
+func number(j map[string]any, name string) int {
+	n, _ := j[name].(float64)
+	return int(n)
+}
+
+func ofType(lines []map[string]any, kind string) (found []map[string]any) {
+	return slices.DeleteFunc(slices.Clone(lines), func(j map[string]any) bool { return j["type"] != kind })
+}
+
+// figuresOf returns what show and stats say, and complains where they disagree.
+func figuresOf(t *testing.T, rec string) (f figures) {
+	t.Helper()
+	list, calls, stats := printed(t, "show", rec), printed(t, "show", rec, "--calls"), printed(t, "stats", rec)
+	end := list[len(list)-1]
+	f.frames, f.errors = number(end, "frames"), number(end, "errors")
+	f.unanswered = len(ofType(list, "unanswered")) + number(end, "unanswered_more")
+	if got := len(ofType(list, "row")); rec[len(rec)-2] == '#' && got < f.frames {
+		t.Errorf("%s: %d rows of %d frames", rec, got, f.frames)
+	}
+	for _, j := range ofType(calls, "call") {
+		f.calls++
+		switch j["status"] {
+		case "error", "tool_error":
+			if notes, _ := j["notes"].([]any); !slices.Contains(notes, any("challenged")) {
+				f.failed++
+			} else {
+				f.calls-- // it is asked again with a token
+			}
+		case "cancelled", "cancelled_late":
+			if j["method"] != "subscriptions/listen" { // whose end is a cancellation
+				f.cancelled++
+			}
+		}
+	}
+	byCall, sum := calls[len(calls)-1], stats[len(stats)-1]
+	for what, pair := range map[string][2]int{
+		"frames in calls":     {number(byCall, "frames"), f.frames},
+		"errors in calls":     {number(byCall, "errors"), f.errors},
+		"unanswered in calls": {len(ofType(calls, "unanswered")), f.unanswered},
+		"calls in stats":      {number(sum, "calls"), f.calls},
+		"failed in stats":     {number(sum, "errors") + number(sum, "tool_errors"), f.failed},
+		"unanswered in stats": {number(sum, "unanswered"), f.unanswered},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %s: %d, want %d", rec, what, pair[0], pair[1])
+		}
+	}
+	return f
+}
+
+// The same figure is the same number in ls, show, show --calls, stats and a bundle, of
+// a recording and of the sessions in it.
+func TestFiguresAgree(t *testing.T) {
+	recordings(t, func(t *testing.T, path string) {
+		all := figuresOf(t, path)
+		a, out := testApp(nil)
+		if code := a.run([]string{"ls", "--dir", filepath.Dir(path), "--json"}); code != 0 {
+			t.Fatalf("ls: exit %d: %s", code, out)
+		}
+		var ls struct{ Frames, Errors, Sessions int }
+		if err := json.Unmarshal([]byte(out.String()), &ls); err != nil {
+			t.Fatal(err)
+		}
+		if ls.Frames != all.frames || ls.Errors != all.errors {
+			t.Errorf("ls has %d frames and %d errors, show %d and %d", ls.Frames, ls.Errors, all.frames, all.errors)
+		}
+		a, out = testApp(nil)
+		bundle := filepath.Join(t.TempDir(), "b.md")
+		if code := a.run([]string{"bundle", path, "-o", bundle, "--keep-secrets"}); code != 0 {
+			t.Fatalf("bundle: exit %d: %s", code, out)
+		}
+		summary, err := os.ReadFile(bundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without an answer; %d frames", all.calls, all.failed, all.cancelled, all.unanswered, all.frames)
+		if got := regexp.MustCompile(`(?m)^- Calls: .*?frames`).FindString(string(summary)); got != "- Calls: "+want {
+			t.Errorf("a bundle says %q, want %q", got, want)
+		}
+		var sum figures
+		for n := 1; n <= ls.Sessions; n++ {
+			f := figuresOf(t, fmt.Sprintf("%s#%d", path, n))
+			sum.calls, sum.failed, sum.unanswered = sum.calls+f.calls, sum.failed+f.failed, sum.unanswered+f.unanswered
+			sum.frames, sum.errors = sum.frames+f.frames, sum.errors+f.errors
+		}
+		if ls.Sessions > 0 {
+			if sum.calls != all.calls || sum.failed != all.failed || sum.unanswered != all.unanswered || sum.frames > all.frames || sum.errors > all.errors {
+				t.Errorf("the sessions together have %+v, the recording %+v", sum, all)
+			}
+			if code := a.run([]string{"show", fmt.Sprintf("%s#%d", path, ls.Sessions+1)}); code != exitFailure {
+				t.Errorf("there is a session more than the %d that ls counts", ls.Sessions)
+			}
+		}
+	})
+}
+
+// The frame that is shown alone is of the session that the list says, also the head of a
+// request, which comes before the message that tells.
+func TestShowOneNamesTheSessionThatTheListNames(t *testing.T) {
+	n := 0
+	recordings(t, func(t *testing.T, path string) {
+		for _, row := range ofType(printed(t, "show", path), "row") {
+			if row["exchange"] == nil {
+				continue
+			}
+			n++
+			one := printed(t, "show", path, fmt.Sprint(row["seq"]))[0]
+			if one["session"] != row["session"] {
+				t.Errorf("frame %v is of session %v, in the list of %v", row["seq"], one["session"], row["session"])
+			}
+		}
+	})
+	if n < 200 {
+		t.Errorf("%d frames", n)
+	}
+}
+
+// Over HTTP+SSE the method of what a server asks stands behind the other fields of an
+// event.
+func TestStatsNamesMethodsInEvents(t *testing.T) {
+	event := func(data string) []byte { return []byte("event: message\nid: 107bfaca-0\ndata: " + data + "\n\n") }
+	path := record(t, []tap.Frame{
+		{Lane: tap.Life, Exchange: 1, Raw: tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/sse"}.Encode()},
+		{Lane: tap.ToClient, Exchange: 1, Form: tap.FormEvent, Raw: []byte("event: endpoint\ndata: /message?s=1\n\n")},
+		{Lane: tap.Life, Exchange: 2, Raw: tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/message?s=1"}.Encode()},
+		{Lane: tap.ToServer, Exchange: 2, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather"}}`)},
+		{Lane: tap.ToClient, Exchange: 1, Form: tap.FormEvent, Raw: event(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{}}`)},
+		{Lane: tap.Life, Exchange: 3, Raw: tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/message?s=1"}.Encode()},
+		{Lane: tap.ToServer, Exchange: 3, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":7,"result":{}}`)},
+		{Lane: tap.ToClient, Exchange: 1, Form: tap.FormEvent, Raw: event(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)},
+	})
+	var names []string
+	for _, g := range ofType(printed(t, "stats", path), "group") {
+		names = append(names, fmt.Sprint(g["method"], " ", g["name"], " ", g["done"]))
+	}
+	slices.Sort(names)
+	if got := fmt.Sprint(names); got != "[sampling/createMessage <nil> 1 tools/call weather 1]" {
+		t.Error(got)
+	}
+}
+
+// A large request keeps the name of its tool, in the list and in statistics.
+func TestLargeFramesKeepTheNameOfTheTool(t *testing.T) {
+	large := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"text":"` + strings.Repeat("x", 5<<20) + `"},"name":"weather"}}` + "\n"
+	path := record(t, []tap.Frame{
+		{Lane: tap.ToServer, Raw: []byte(large)},
+		{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}` + "\n")},
+	})
+	for _, args := range [][]string{{"show", path}, {"show", path, "--calls"}, {"show", path, "tool:weather"}, {"stats", path}} {
+		a, out := testApp(nil)
+		if code := a.run(args); code != 0 || !strings.Contains(out.String(), "weather") {
+			t.Errorf("%v: exit %d: %.300s", args[:1], code, out)
+		}
+	}
+}
