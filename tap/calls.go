@@ -40,6 +40,9 @@ type Part struct {
 	// call has several; Latency is from its last byte to the answer's.
 	Request Ref
 	Latency time.Duration
+	// Status is, in what Add returns, how its call stands after it, where a call goes on after the response
+	// to its first request: it waits for input, or it has become a task.
+	Status CallStatus
 	// Via is the subscription on which news of a task came: that is a part of
 	// the task's call, not of the subscription's.
 	Via Ref

@@ -94,12 +94,12 @@ func (s *Stats) count(c *Call, end time.Duration) {
 	g.Statuses[status]++
 	g.BytesToServer += c.BytesToServer
 	g.BytesToClient += c.BytesToClient
+	if s.slowest.wants(took) {
+		s.slowest.add(newStatsCall(s.recording, c, status, took))
+	}
 	switch {
 	case answered:
 		g.Latency.Add(took)
-		if s.slowest.wants(took) {
-			s.slowest.add(newStatsCall(s.recording, c, status, took))
-		}
 	case status == CallCancelled:
 		g.Waited = addTime(g.Waited, took)
 	default:
@@ -193,7 +193,8 @@ func (s *Stats) Merge(o *Stats) {
 	s.waiting.merge(&o.waiting)
 }
 
-// Groups returns the groups, those with the longest latencies together first.
+// Groups returns the groups, those first that took longest altogether, answered or
+// not.
 func (s *Stats) Groups() []*StatsGroup {
 	all := make([]*StatsGroup, 0, len(s.groups)+len(s.others))
 	for _, g := range s.groups {
@@ -203,7 +204,7 @@ func (s *Stats) Groups() []*StatsGroup {
 		all = append(all, g)
 	}
 	slices.SortFunc(all, func(a, b *StatsGroup) int {
-		return cmp.Or(cmp.Compare(b.Latency.sum, a.Latency.sum), a.StatsKey.compare(&b.StatsKey))
+		return cmp.Or(cmp.Compare(b.time(), a.time()), a.StatsKey.compare(&b.StatsKey))
 	})
 	return all
 }
@@ -221,7 +222,8 @@ func (s *Stats) Total(nested bool) StatsGroup {
 	return total
 }
 
-// Slowest returns the calls that took longest to be answered, the slowest
+// Slowest returns the calls that took longest, until they were answered, cancelled or
+// the recording ended, the slowest
 // first, both nested and not.
 func (s *Stats) Slowest() []StatsCall { return s.slowest.sort() }
 

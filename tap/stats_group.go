@@ -66,6 +66,9 @@ type StatsGroup struct {
 	BytesToServer, BytesToClient int64
 }
 
+// time is how long all calls took, answered or not.
+func (g *StatsGroup) time() time.Duration { return addTime(g.Latency.Sum(), g.Waited) }
+
 func (g *StatsGroup) merge(o *StatsGroup) {
 	g.Statuses.merge(&o.Statuses)
 	g.Latency.Merge(&o.Latency)

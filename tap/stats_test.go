@@ -107,14 +107,14 @@ var statsCases = []struct{ name, session, want string }{
 > {"id":5,"method":"resources/read","params":{"uri":"file:///x"}}
 < {"id":5,"error":{"code":-32002,"message":"none"}}
 > {"id":6,"method":"resources/read","params":{"uri":"file:///y"}}
-`, `to_server tools/call a, 2 done, 33ms to 40ms, sum 73ms, 104+40 bytes
+`, `to_server resources/read, 1 pending, 1 error, 10ms to 10ms, sum 10ms, waited 1m39.822s, 126+49 bytes
+to_server tools/call a, 2 done, 33ms to 40ms, sum 73ms, 104+40 bytes
 to_server initialize, 1 done, 20ms to 20ms, sum 20ms, 72+50 bytes
 to_server ping, 1 done, 10ms to 10ms, sum 10ms, 24+20 bytes
-to_server resources/read, 1 pending, 1 error, 10ms to 10ms, sum 10ms, waited 1m39.822s, 126+49 bytes
 to_server tools/call b, 1 tool_error, 2ms to 2ms, sum 2ms, 52+74 bytes
+slow 1m39.822s r#14 to_server resources/read file:///y: pending
 slow 40ms r#10 to_server tools/call a: done by #11
 slow 33ms r#6 to_server tools/call a: done by #9
-slow 20ms r#1 to_server initialize 2025-06-18: done by #2
 waiting 1m39.822s r#14 to_server resources/read file:///y: pending
 handshake 25ms
 useful 98ms
@@ -142,6 +142,7 @@ useful 530ms
 <+50 {"id":2,"result":{}}
 `, `to_server tools/call a, 1 cancelled, 1 cancelled_late, 150ms to 150ms, sum 150ms, waited 100ms, 226+20 bytes
 slow 150ms r#3 to_server tools/call a: cancelled_late by #5
+slow 100ms r#1 to_server tools/call a: cancelled by #2
 `},
 	{"a probe that is refused, then the handshake", `
 > {"id":1,"method":"server/discover"}
@@ -167,6 +168,7 @@ useful 60ms
 > {"id":3,"method":"tools/call","params":{"name":"a"}}
 < {"id":3,"result":{"resultType":"input_required","requestState":"t"}}
 `, `to_server tools/call a, 1 input_required, 1 done, 320ms to 320ms, sum 320ms, waited 1m39.66s, 201+225 bytes
+slow 1m39.66s r#5 to_server tools/call a: input_required
 slow 320ms r#1 to_server tools/call a: done by #4
 waiting 1m39.66s r#5 to_server tools/call a: input_required
 useful 330ms
@@ -181,9 +183,9 @@ useful 330ms
 > {"id":4,"method":"subscriptions/listen","params":{}}
 < {"id":4,"error":{"code":1,"message":"m"}}
 `, `to_server subscriptions/listen, 1 pending, 1 listening, 1 done, 1 error, 7ms to 10ms, sum 25ms, waited 1m34.955s, 269+275 bytes
+slow 1m34.955s r#6 to_server subscriptions/listen : pending
 slow 10ms r#7 to_server subscriptions/listen : error by #8
 slow 8ms r#3 to_server subscriptions/listen : done by #5
-slow 7ms r#1 to_server subscriptions/listen : listening
 waiting 1m34.955s r#6 to_server subscriptions/listen : pending
 `},
 	{"a task takes until its result", `
@@ -194,6 +196,7 @@ waiting 1m34.955s r#6 to_server subscriptions/listen : pending
 > {"id":3,"method":"tools/call","params":{"name":"a","task":{}}}
 < {"id":3,"result":{"task":{"taskId":"l","status":"working"}}}
 `, `to_server tools/call a, 1 working, 1 done, 420ms to 420ms, sum 420ms, waited 1m39.56s, 180+140 bytes
+slow 1m39.56s r#5 to_server tools/call a: working
 slow 420ms r#1 to_server tools/call a: done by #4
 waiting 1m39.56s r#5 to_server tools/call a: working
 useful 430ms
@@ -246,7 +249,7 @@ func TestStatsMerge(t *testing.T) {
 	all.Merge(both)
 	want := []string{
 		"to_server tools/call a, 1 input_required, 1 working, 5 done, 1 cancelled, 1 cancelled_late, 33ms to 520ms, sum 1.483s, waited 3m19.32s, 763+445 bytes",
-		"slow 520ms r1:#1 ", "slow 500ms r1:#2 ", "slow 420ms r6:#1 ",
+		"slow 1m39.822s r0:#14 ", "slow 1m39.66s r4:#5 ", "slow 1m39.56s r6:#5 ",
 		"waiting 1m39.822s r0:#14 ", "waiting 1m39.66s r4:#5 ",
 	}
 	text := statsText(all)

@@ -118,6 +118,11 @@ func (t *Tracker) Add(f *Frame, m *Message) []Part {
 	default:
 		t.batch(f, m.Batch, size)
 	}
+	for i := range t.parts {
+		if c := t.long[t.parts[i].Call]; c != nil {
+			t.parts[i].Status = c.Status
+		}
+	}
 	return t.parts
 }
 

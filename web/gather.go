@@ -2,6 +2,7 @@ package web
 
 import (
 	"io"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -35,6 +36,8 @@ type gatherer struct {
 	shown pastCalls
 	sent  map[tap.Ref]struct{}
 
+	last time.Duration // when the last frame crossed
+
 	// What was found since it was last taken:
 	rows    []row
 	updates []update
@@ -62,6 +65,7 @@ func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
 
 // add reads the next frame.
 func (g *gatherer) add(f *tap.Frame) error {
+	g.last = f.At
 	r, err := g.feed.Add(f)
 	if err != nil {
 		return err
@@ -161,7 +165,7 @@ func (g *gatherer) tell(r *row, p *tap.Part) {
 		g.update(p, update{ID: r.Request, Answer: r.ID, Latency: r.Latency, Failed: r.Marks&markFailed != 0})
 		g.answered(p)
 	}
-	if s := standing(r, p); s != "" {
+	if s := standing(p); s != "" {
 		g.update(p, update{ID: r.Call, Status: s})
 	}
 	if p.Role == tap.RoleCancel {
@@ -171,26 +175,20 @@ func (g *gatherer) tell(r *row, p *tap.Part) {
 
 // standing is how a call stands after a message that does not settle it, "" if
 // that says nothing about it. The exact state comes when the call is over.
-func standing(r *row, p *tap.Part) string {
+func standing(p *tap.Part) string {
 	switch {
 	case p.Call == tap.Ref{}:
 	case p.Role == tap.RoleCancel:
 		return tap.CallCancelled.String()
 	case p.Role == tap.RoleAgain && p.Method != "tasks/get" && p.Method != "tasks/result":
 		return tap.CallPending.String()
-	case p.Role == tap.RoleInterim && len(r.About) >= len(inputWords) && r.About[:len(inputWords)] == inputWords:
-		return tap.CallInputRequired.String()
-	case p.Role == tap.RoleInterim:
-		return tap.CallWorking.String()
+	case p.Status == tap.CallInputRequired || p.Status == tap.CallWorking:
+		return p.Status.String()
 	case p.Method == "notifications/subscriptions/acknowledged":
 		return tap.CallListening.String()
 	}
 	return ""
 }
-
-// inputWords is how [tap.Subject] begins to describe a result that asks for
-// input.
-const inputWords = "input required"
 
 // ended takes the calls that are over.
 func (g *gatherer) ended(calls []*tap.Call) error {

@@ -41,6 +41,7 @@ type member struct {
 	kept      int       // bytes of these that are kept
 	answered  bool
 	cancelled bool
+	over      bool
 }
 
 // A payload is what a filter reads of a frame: its bytes, if they are few, or
@@ -109,6 +110,9 @@ func (g *gatherer) matches(u *unit) (bool, error) {
 		it.Is &^= filter.IsPending | filter.IsCancelled
 		if !m.answered {
 			it.Is |= filter.IsPending
+		}
+		if g.calls && !m.over { // it has taken as long as that
+			it.Latency, it.Answered = max(g.last-m.frame.At, 0), true
 		}
 		if m.cancelled {
 			it.Is |= filter.IsCancelled
@@ -282,7 +286,7 @@ func (m *member) end(c *tap.Call, ref tap.Ref, whole bool) {
 		return
 	}
 	m.answered = c.Status.Settled() && !(c.Status == tap.CallCancelled && c.FirstAnswer == 0)
-	if m.answered {
+	if m.over = c.Status.Settled(); m.over {
 		m.item.Latency, m.item.Answered = c.End-c.At, true
 	}
 }

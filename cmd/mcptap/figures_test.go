@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -216,5 +218,78 @@ func TestLargeFramesKeepTheNameOfTheTool(t *testing.T) {
 		if code := a.run(args); code != 0 || !strings.Contains(out.String(), "weather") {
 			t.Errorf("%v: exit %d: %.300s", args[:1], code, out)
 		}
+	}
+}
+
+// What has no response in a live recording waits until now, not until the last frame.
+func TestLiveRecordingsLastUntilNow(t *testing.T) {
+	dir := t.TempDir()
+	w := newWriter(dir, 1)
+	defer w.rec.Close()
+	w.calls++
+	w.put(tap.ToServer, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"hang"}}`+"\n")
+	path := w.rec.Path()
+	info := store.Stat(path)
+	for info.Frames == 0 {
+		time.Sleep(time.Millisecond)
+		info = store.Stat(path)
+	}
+	later := info.Header.Start.Add(5 * time.Minute)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ls", "--dir", dir}, "5m00s"},
+		{[]string{"ls", "--dir", dir, "--json"}, `"duration_ns":300000000000`},
+		{[]string{"show", path}, "hang (5m00s)"},
+		{[]string{"show", path, "--calls"}, "5m00s"},
+		{[]string{"show", path, "--calls", "is:slow"}, "hang"},
+		{[]string{"show", path, "--calls", "latency:>4m"}, "hang"},
+		{[]string{"stats", path}, "5m00s"},
+		{[]string{"bundle", path, "-o", filepath.Join(t.TempDir(), "x.md"), "--keep-secrets"}, ""},
+	} {
+		a, out := testApp(nil)
+		a.now = func() time.Time { return later }
+		code := a.run(c.args)
+		text := out.String()
+		if c.args[0] == "bundle" {
+			b, err := os.ReadFile(c.args[3])
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, c.want = string(b), "waited 5m00s"
+		}
+		if code != 0 || !strings.Contains(text, c.want) {
+			t.Errorf("%v: exit %d, without %q: %s", c.args[:1], code, c.want, text)
+		}
+	}
+}
+
+// A call that was cancelled, or that has no response, has taken as long as it was waited
+// for.
+func TestUnansweredCallsTakeAsLongAsTheyWait(t *testing.T) {
+	path := record(t, []tap.Frame{
+		{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cancelled"}}` + "\n")},
+		{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"hangs"}}` + "\n")},
+		{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"quick"}}` + "\n")},
+		{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":3,"result":{}}` + "\n")},
+		{Lane: tap.ToServer, At: 3 * time.Second, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n")},
+		{Lane: tap.Stderr, At: 9 * time.Second, Raw: []byte("bye\n")},
+	})
+	for query, want := range map[string]string{"is:slow": "[cancelled hangs]", "latency:>2s": "[cancelled hangs]", "latency:>5s": "[hangs]", "latency:<1s": "[quick]"} {
+		var got []string
+		for _, j := range ofType(printed(t, "show", path, "--calls", query), "call") {
+			got = append(got, fmt.Sprint(j["subject"]))
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
+	}
+	var slow []string
+	for _, j := range ofType(printed(t, "stats", path), "slow_call") {
+		slow = append(slow, fmt.Sprint(j["about"]))
+	}
+	if fmt.Sprint(slow) != "[hangs cancelled quick]" {
+		t.Errorf("the slowest are %v", slow)
 	}
 }

@@ -50,6 +50,9 @@ func (o *lsOptions) run(a *app) error {
 	if err != nil {
 		return err
 	}
+	for i := range infos {
+		asOf(&infos[i], a.now())
+	}
 	w := bufio.NewWriter(a.stdout)
 	if o.json {
 		for i := range infos {

@@ -91,6 +91,7 @@ func (c *callLister) finish() error {
 	if err != nil {
 		return err
 	}
+	asOf(&info, c.now())
 	if info.Status != store.Live || !c.partial {
 		c.finished = info.Duration
 	}
@@ -149,7 +150,7 @@ func (c *callLister) wants(n *view.Node) (bool, error) {
 		if c.want.filter == nil {
 			return true, nil
 		}
-		it := n.Item(c.write)
+		it := n.Item(c.write, c.ended())
 		if ok, err := c.want.filter.Match(&it); ok || err != nil {
 			return ok, err
 		}

@@ -26,7 +26,7 @@ func record(t testing.TB, frames []tap.Frame) string {
 		t.Fatal(err)
 	}
 	for i, f := range frames {
-		f.Seq, f.At, f.Size = uint64(i+1), time.Duration(i)*time.Millisecond, int64(len(f.Raw))
+		f.Seq, f.At, f.Size = uint64(i+1), max(f.At, time.Duration(i)*time.Millisecond), int64(len(f.Raw))
 		if err := w.Add(f); err != nil {
 			t.Fatal(err)
 		}

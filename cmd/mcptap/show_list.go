@@ -30,6 +30,7 @@ type lister struct {
 	label string // where there are several
 	rec   *store.Recording
 	info  store.Info // as it was at the beginning
+	now   func() time.Time
 	want  *selection
 	span  span
 	w     *bufio.Writer
@@ -48,7 +49,7 @@ type lister struct {
 }
 
 func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, want *selection, label string) (*lister, error) {
-	l := &lister{o: o, label: label, rec: rec, info: info, want: want, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer(rec.WriteRaw)}
+	l := &lister{o: o, now: a.now, label: label, rec: rec, info: info, want: want, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer(rec.WriteRaw)}
 	var err error
 	if l.span, err = want.span(rec, info); err != nil {
 		return nil, err
@@ -231,6 +232,7 @@ func (l *lister) sum() (*summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	asOf(&info, l.now())
 	s := &summary{counts: l.v.counts, info: info, selected: !l.want.everything(), shown: l.shown, label: l.label}
 	if !l.want.picks() {
 		s.unanswered, s.beyond = l.v.feed.Unanswered(), l.v.feed.Beyond()
@@ -238,7 +240,10 @@ func (l *lister) sum() (*summary, error) {
 	if only := l.want.session; only > 0 {
 		s.unanswered = slices.DeleteFunc(s.unanswered, func(q view.Question) bool { return q.Session != only })
 		x, _ := l.v.feed.Sessions().Session(only)
-		s.info.Duration = x.Ended - x.Began
+		if info.Status != store.Live || x.Over {
+			s.info.Duration = x.Ended
+		}
+		s.info.Duration -= x.Began
 	} else if l.partial {
 		t := &info.Tally
 		s.counts = rowCounts{frames: t.Frames.Total(), errors: t.Errors, bytes: int64(t.Bytes.Total())}

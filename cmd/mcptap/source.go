@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -17,6 +18,14 @@ type exportSource interface {
 	Info() (store.Info, error)
 	Frames(after uint64) iter.Seq2[tap.Frame, error]
 	WriteRaw(w io.Writer, f tap.Frame) error
+}
+
+// asOf makes a live recording last until now, and not only until its last frame: so
+// long have those waited that have no response.
+func asOf(info *store.Info, now time.Time) {
+	if info.Status == store.Live {
+		info.Duration = max(info.Duration, now.Sub(info.Header.Start))
+	}
 }
 
 // A salvaged is an exportSource made of what is left of a damaged file.

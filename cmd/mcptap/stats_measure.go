@@ -148,9 +148,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, session i
 	meter := tap.NewMeter(stats, session)
 	if err := meterFrames(ctx, rec, meter, func() (time.Duration, error) {
 		info, err = rec.Info()
-		if info.Status == store.Live { // what has no answer waits until now
-			info.Duration = max(info.Duration, now.Sub(info.Header.Start))
-		}
+		asOf(&info, now)
 		return info.Duration, err
 	}); err != nil {
 		return nil, info, err

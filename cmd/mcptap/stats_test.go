@@ -111,6 +111,7 @@ type statsLine struct {
 	Max                                        int64 `json:"max_ns"`
 	Total                                      int64 `json:"total_ns"`
 	Latency                                    int64 `json:"latency_ns"`
+	Waited                                     int64 `json:"waited_ns"`
 	ToServer                                   int64 `json:"bytes_to_server"`
 	ToClient                                   int64 `json:"bytes_to_client"`
 	Share                                      float64
@@ -184,7 +185,7 @@ func TestStatsOrders(t *testing.T) {
 	_, paths := sessions(t)
 	args := []string{paths["2024-11-05-nested-healthy"], paths["2025-06-18-cancel-broken"], paths["2025-06-18-tools-broken"], paths["real-everything-flow"]}
 	for order, by := range map[string]func(l *statsLine) int64{
-		"time":   func(l *statsLine) int64 { return l.Total },
+		"time":   func(l *statsLine) int64 { return l.Total + l.Waited },
 		"calls":  func(l *statsLine) int64 { return int64(l.Calls) },
 		"errors": func(l *statsLine) int64 { return int64(l.Errors + l.ToolErrors + l.Cancelled + l.Unanswered) },
 		"p99":    func(l *statsLine) int64 { return l.P99 },

@@ -168,7 +168,9 @@ func (t *statsText) calls(title string, calls []tap.StatsCall, several bool, mor
 func statsCallState(c *tap.StatsCall) string {
 	var words []string
 	switch c.Status {
-	case tap.CallDone, tap.CallPending:
+	case tap.CallDone:
+	case tap.CallPending:
+		words = append(words, "no response")
 	case tap.CallError:
 		words = append(words, "error")
 	case tap.CallToolError:

@@ -31,7 +31,7 @@ type Line struct {
 	// Failed says that it tells of a failure; Fault is that failure in words. Error
 	// says that it counts as an error, which a batch leaves to its messages.
 	Failed, Error bool
-	Fault  string
+	Fault         string
 	// Torn says that bytes of the frame are missing.
 	Torn bool
 	// Size is the frame's, in bytes, and Took how long it took to arrive.

@@ -134,8 +134,9 @@ func (n *Node) add(l Line) {
 // Is has what is true of any of its messages, and that HTTP refused it, Kind is
 // that of its answer (request as long as there is none), Size the sum of its
 // frames. Its payload is that of its messages, one after the other, as far as
-// [tap.Call] lists them; write writes that of a frame.
-func (n *Node) Item(write func(w io.Writer, seq uint64) error) filter.Item {
+// [tap.Call] lists them; write writes that of a frame. A call that is not over has
+// taken as long as until end.
+func (n *Node) Item(write func(w io.Writer, seq uint64) error, end time.Duration) filter.Item {
 	c := n.Call
 	it := filter.Item{
 		Frame: &tap.Frame{
@@ -148,9 +149,9 @@ func (n *Node) Item(write func(w io.Writer, seq uint64) error) filter.Item {
 	n.target.fill(&it, c.Subject)
 	if n.Unanswered() {
 		it.Is |= filter.IsPending
-	} else {
-		it.Latency, it.Answered = c.End-c.At, true
 	}
+	from, to := n.Span(end)
+	it.Latency, it.Answered = to-from, true
 	if c.Cancel != (tap.Ref{}) {
 		it.Is |= filter.IsCancelled
 	}

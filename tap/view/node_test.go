@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/tap/filter"
 )
@@ -104,8 +105,8 @@ func TestNodeItems(t *testing.T) {
 		"is:pending":               {6, 7},
 		"is:cancelled":             {7},
 		"is:pending -is:cancelled": {6},
-		"latency:>=20ms":           {1},
-		"latency:>0ms":             {1, 4, 9},
+		"latency:>=20ms":           {1, 6},
+		"latency:>0ms":             {1, 4, 6, 7, 9},
 		"size:>150":                {1, 7},
 		"uri:file:///*":            {4},
 		"prompt:p":                 {9},
@@ -119,7 +120,7 @@ func TestNodeItems(t *testing.T) {
 		}
 		var got []uint64
 		for _, n := range nodes {
-			it := n.Item(write)
+			it := n.Item(write, time.Second)
 			ok, err := f.Match(&it)
 			if err != nil {
 				t.Fatal(err)
@@ -134,7 +135,7 @@ func TestNodeItems(t *testing.T) {
 	}
 	broken := errors.New("the disk is gone")
 	f, _ := filter.Parse("needle", filter.Options{})
-	it := nodes[0].Item(func(io.Writer, uint64) error { return broken })
+	it := nodes[0].Item(func(io.Writer, uint64) error { return broken }, 0)
 	if _, err := f.Match(&it); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}

@@ -28,8 +28,10 @@ func Size[N int64 | uint64](n N) string {
 // 123ms, 4.56s, 1m05s, 2h03m, 3d04h.
 func Took(d time.Duration) string {
 	switch {
-	case d < 0:
+	case d < -500*time.Nanosecond: // less is 0µs
 		return "-" + Took(-max(d, -math.MaxInt64))
+	case d < 0:
+		return "0µs"
 	case d < 999500*time.Nanosecond:
 		return fmt.Sprintf("%.0fµs", float64(d)/1e3)
 	case d < 99950*time.Microsecond:

@@ -22,7 +22,8 @@ export const showLines = (s) => s.replace(hazards, (c) => (c === '\n' || c === '
 
 /** How long something took, in ns: 85 µs, 1.2 ms, 123 ms, 4.56 s, 1m05s. */
 export function duration(ns) {
-  if (ns < 0) return '-' + duration(-ns);
+  if (ns < -500) return '-' + duration(-ns); // less is 0 µs
+  ns = Math.max(ns, 0);
   if (ns < 999500) return (ns / 1e3).toFixed(0) + ' µs';
   if (ns < 99950e3) return (ns / 1e6).toFixed(1) + ' ms';
   if (ns < 999500e3) return (ns / 1e6).toFixed(0) + ' ms';
