@@ -22,8 +22,10 @@ import (
 // from-server in its path. Each of these entries says so in its comment, and so
 // does the file.
 //
-// Entries are written when they are over, those without an end at the end. No more
-// than [About.MaxBody] bytes of a body are kept; a comment says what is missing.
+// Entries are written when they are over, those without an end at the end. Of more
+// than [MaxEntries] without an end, or more than [MaxHeld] bytes in them, the oldest is
+// written as it is. No more than [About.MaxBody] bytes of a body are kept; a comment
+// says what is missing.
 type HAR struct {
 	about About
 	w     io.Writer
@@ -32,6 +34,8 @@ type HAR struct {
 	some  bool // an entry was written
 
 	open   map[uint64]*exchange
+	queue  []*exchange // those without an end, the oldest first, and some that are over
+	held   int64       // bytes in them
 	feed   *view.Feed // of stdio
 	asked  map[tap.Ref]*exchange
 	last   time.Duration
@@ -112,8 +116,38 @@ func (h *HAR) Close() error {
 	return err
 }
 
+const (
+	// MaxEntries is how many entries wait for their end.
+	MaxEntries = 1 << 16
+	// MaxHeld is how many bytes of bodies are held in them.
+	MaxHeld = 256 << 20
+)
+
+// wait puts an entry among those that wait for their end, of which the oldest may have
+// to go.
+func (h *HAR) wait(x *exchange) error {
+	h.queue = append(h.queue, x)
+	for len(h.open)+len(h.asked) > MaxEntries || h.held > MaxHeld && len(h.queue) > 1 {
+		oldest := h.queue[0]
+		h.queue[0] = nil
+		if h.queue = h.queue[1:]; oldest.written {
+			continue
+		}
+		if h.open[oldest.number] == oldest {
+			delete(h.open, oldest.number)
+		}
+		delete(h.asked, oldest.ref)
+		if err := h.write(oldest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // write writes an entry.
 func (h *HAR) write(x *exchange) error {
+	x.written = true
+	h.held -= int64(len(x.up.bytes) + len(x.down.bytes))
 	line, err := printable.JSON(h.entry(x))
 	if err != nil {
 		return err

@@ -18,6 +18,8 @@ import (
 // An exchange is an entry in the making.
 type exchange struct {
 	number      uint64
+	ref         tap.Ref // of a request on stdio
+	written     bool
 	first, last uint64
 	request     tap.Event
 	response    tap.Event
@@ -62,6 +64,8 @@ func (l *limited) Write(p []byte) (int, error) {
 
 // take adds a frame to a body.
 func (h *HAR) take(b *body, f *tap.Frame) error {
+	before := len(b.bytes)
+	defer func() { h.held += int64(len(b.bytes) - before) }()
 	b.size += max(f.Size, int64(len(f.Raw)))
 	to := limited{b, h.about.MaxBody}
 	if b.lost {
@@ -87,6 +91,9 @@ func (h *HAR) addHTTP(f *tap.Frame) error {
 	if x == nil {
 		x = &exchange{number: f.Exchange, first: f.Seq, began: f.At - f.Took, sent: f.At}
 		h.open[f.Exchange] = x
+		if err := h.wait(x); err != nil {
+			return err
+		}
 	}
 	x.last, x.ended = f.Seq, f.At
 	switch {

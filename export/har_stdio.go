@@ -31,7 +31,9 @@ func (h *HAR) message(r *view.Row, i int) error {
 		if err := h.take(&x.up, f); err != nil {
 			return err
 		}
+		x.ref = p.Message
 		h.asked[p.Message] = x
+		return h.wait(x)
 	case tap.Notification:
 		x := h.posted(r, i)
 		x.response = tap.Event{Status: 202, Reason: "Accepted", Proto: "HTTP/1.1"}

@@ -3,6 +3,8 @@ package export
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -130,5 +132,33 @@ func TestEmptyRecordings(t *testing.T) {
 	}
 	if o := exported(t, "otlp", testAbout("stdio"), nil); o != "" {
 		t.Error(o)
+	}
+}
+
+// Requests without an end do not gather in memory: the oldest are written as they are.
+func TestHARWaitsForFewEntries(t *testing.T) {
+	var out bytes.Buffer
+	h := NewHAR(&out, About{Header: tap.Header{Transport: "stdio"}})
+	const more = 100
+	for i := range MaxEntries + more {
+		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"a"}}`, i)
+		if err := h.Add(&tap.Frame{Seq: uint64(i + 1), Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}); err != nil {
+			t.Fatal(err)
+		}
+		if len(h.asked) > MaxEntries {
+			t.Fatalf("%d entries wait", len(h.asked))
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var har struct {
+		Log struct{ Entries []struct{ Comment string } }
+	}
+	if err := json.Unmarshal(out.Bytes(), &har); err != nil || len(har.Log.Entries) != MaxEntries+more {
+		t.Errorf("%d entries, %v", len(har.Log.Entries), err)
+	}
+	if h.held != 0 {
+		t.Errorf("%d bytes are held", h.held)
 	}
 }

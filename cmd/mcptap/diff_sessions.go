@@ -23,6 +23,7 @@ type sessionReader struct {
 	future   *view.Future
 	items    []filter.Item
 	made     map[int]*diff.Session
+	requests int // in the sessions
 	all      []*diff.Session
 	held     frameCache
 	// seen, if set, is told each frame of a session, and whether it is one that
@@ -116,12 +117,31 @@ func (r *sessionReader) add(f *tap.Frame) error {
 	}
 	if m != nil {
 		r.held.keep(f)
+		if r.requests += requestsIn(m); r.requests > maxDiffRequests {
+			return withHint(fmt.Errorf("diff %s: more than %d requests, too many to compare", r.name, maxDiffRequests),
+				"take a part of it, such as one session: REC#2")
+		}
 	}
 	if m == nil {
 		m = &tap.Message{Kind: tap.Other}
 	}
 	s.Add(f, m, marked)
 	return nil
+}
+
+// maxDiffRequests is how many requests of one recording are compared: of each some
+// hundred bytes are held.
+const maxDiffRequests = 400_000
+
+// requestsIn is how many requests a message has.
+func requestsIn(m *tap.Message) (n int) {
+	if m.Kind == tap.Request {
+		n++
+	}
+	for i := range m.Batch {
+		n += requestsIn(&m.Batch[i])
+	}
+	return n
 }
 
 // begin makes the session of a number.
