@@ -36,7 +36,7 @@ type HAR struct {
 	open   map[uint64]*exchange
 	queue  []*exchange // those without an end, the oldest first, and some that are over
 	held   int64       // bytes in them
-	feed   *view.Feed // of stdio
+	feed   *view.Feed  // of stdio
 	asked  map[tap.Ref]*exchange
 	last   time.Duration
 	origin string
