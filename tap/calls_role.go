@@ -47,8 +47,9 @@ const (
 	// RoleUnsolicited is a notification that belongs to no call and does not
 	// claim to, such as list_changed in the legacy era.
 	RoleUnsolicited
-	// RoleUnread is a batch too large to be read (see [Scanner]). Requests and
-	// answers in it are not known.
+	// RoleUnread is a message too large to be read (see [Message.Unread]) whose
+	// call is not known: a batch, or a response with more than one open request
+	// that it may belong to.
 	RoleUnread
 	// RoleReplay is a message that came before and was sent once more on a stream
 	// that was resumed. Of it nothing but its kind and First is known.

@@ -51,6 +51,9 @@ type Message struct {
 	DuplicateKeys []string
 	// Long says that the id or the method is longer than [MaxWord].
 	Long bool
+	// Unread says that the frame is too large to be loaded, so the message was read
+	// from its beginning. What stands behind that, often the id, is not known.
+	Unread bool
 	// Batch holds the elements of a batch, at most [MaxBatch].
 	Batch []Message
 }

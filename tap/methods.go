@@ -1,5 +1,7 @@
 package tap
 
+import "strings"
+
 // A Method is one word of the protocol: a request or a notification of one of
 // the five revisions, of the tasks extension or of the 002 dialect.
 type Method struct {
@@ -32,6 +34,15 @@ func LookupMethod(name string) (Method, bool) {
 		return Method{}, false
 	}
 	return *m, true
+}
+
+// isNotification reports whether a method is that of a notification, by its name
+// where it is not known.
+func isNotification(method string) bool {
+	if m, ok := methodIndex[method]; ok {
+		return m.Kind == Notification
+	}
+	return strings.HasPrefix(method, "notifications/")
 }
 
 var methodIndex map[string]*Method

@@ -167,7 +167,7 @@ func (p *Pairer) request(f *Frame, m *Message, ref Ref) (Link, *OpenRequest) {
 func (p *Pairer) response(f *Frame, m *Message, ref Ref, r *OpenRequest) (Link, *OpenRequest) {
 	side := &p.sides[ToServer+ToClient-f.Lane]
 	p.key = appendIDKey(p.key[:0], m.ID)
-	if r == nil {
+	if r == nil && len(p.key) > 0 {
 		r = side.open[string(p.key)].oldest
 	}
 	if r != nil {
@@ -178,6 +178,18 @@ func (p *Pairer) response(f *Frame, m *Message, ref Ref, r *OpenRequest) (Link, 
 		return Link{Kind: Repeats, Message: ref, Request: a.ref, Latency: f.At - a.at}, nil
 	}
 	return Link{Kind: Orphan, Message: ref}, nil
+}
+
+// only is the open request of a lane if it is the only one, else nil.
+func (p *Pairer) only(lane Lane) *OpenRequest {
+	if open := p.sides[lane].open; len(open) == 1 {
+		for _, q := range open {
+			if q.oldest == q.newest {
+				return q.oldest
+			}
+		}
+	}
+	return nil
 }
 
 // close takes a request for answered.
@@ -201,7 +213,9 @@ func (p *Pairer) close(r *OpenRequest) {
 		side.open[r.key] = q
 	}
 	p.closed = append(p.closed, r)
-	side.answered.put(r.key, answeredRequest{r.Ref, r.At, r.asked.tie()})
+	if r.key != "" {
+		side.answered.put(r.key, answeredRequest{r.Ref, r.At, r.asked.tie()})
+	}
 }
 
 // spares is how many requests, and calls, are kept for their memory at most.

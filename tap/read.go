@@ -484,7 +484,7 @@ func peekHead(f *Frame) Message {
 		return Message{Kind: Other, Reason: unread}
 	case e.class == '[' && f.Form != FormBody:
 		return Message{Kind: Batch, Reason: unread}
-	case e.class == '{' && (f.Form != FormBody || e.meant()):
+	case e.class == '{' && (f.Form != FormBody || e.meant() || e.looksMeant()):
 	case f.Form == FormBody:
 		return Message{Kind: Other}
 	default:
@@ -498,5 +498,9 @@ func peekHead(f *Frame) Message {
 	var m Message
 	e.classify(&m)
 	m.Params, m.Result, m.Error, m.Reason = nil, nil, nil, unread
+	m.Unread = true
+	if m.Kind == Notification && !isNotification(m.Method) {
+		m.Kind = Request
+	}
 	return m
 }

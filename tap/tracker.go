@@ -53,6 +53,9 @@ const MaxWaiting = 1024
 //   - An answer by its id; of several open requests with that id to the one on
 //     its HTTP exchange, else to the oldest. An error without an id, with which
 //     HTTP servers refuse a request, by the exchange alone.
+//   - A response whose id was not read (see [Message.Unread]) to the only open
+//     request of its exchange or its side, as a guess. So is a response with the
+//     id of no open request, if only one open request has an id that was not read.
 //   - The head of a response and the end of an exchange by the exchange; see
 //     [Tracker.AddEvent].
 //

@@ -20,7 +20,7 @@ func (t *Tracker) request(x *arrival) {
 	default:
 		role, a = RoleAgain, &asked{}
 	}
-	a.call, a.open, a.purpose, a.guess = c, open, why, x.part.Guess
+	a.call, a.open, a.purpose, a.guess = c, open, why, x.part.Guess || x.m.ID == nil
 	switch {
 	case why == asksUpdate:
 		c.answerEmbedded(x, w.inputs)

@@ -10,7 +10,7 @@ func (t *Tracker) response(x *arrival) {
 	case Repeats:
 		t.repeated(x)
 	default:
-		t.refused(x)
+		t.unnamed(x)
 	}
 }
 
@@ -46,20 +46,57 @@ func (t *Tracker) repeated(x *arrival) {
 	t.recall(x, a.tie, role)
 }
 
-// refused takes an answer that names no open request. HTTP servers refuse with
-// an error that has no id: then the exchange says what was refused.
-func (t *Tracker) refused(x *arrival) {
+// unnamed takes a response that names no open request. HTTP servers refuse with
+// an error that has no id: then the exchange says what was refused. Where the id
+// of one side was too far behind to be read, the response belongs to the only
+// request that it can belong to, as a guess.
+func (t *Tracker) unnamed(x *arrival) {
 	noID := len(x.m.ID) == 0 || string(x.m.ID) == "null"
-	l := t.streams[x.f.Exchange]
-	if x.m.Kind != ErrorResponse || !noID || x.f.Lane != ToClient || l.n != 1 {
+	var a *asked
+	switch {
+	case x.m.Unread && x.m.ID == nil:
+		if a = t.onlyOpen(x, t.pairer.only(opposite(x.f.Lane))); a == nil {
+			t.give(x, nil, RoleUnread)
+			return
+		}
+		a.guess = true
+	case noID:
+		if l := t.streams[x.f.Exchange]; x.m.Kind == ErrorResponse && x.f.Lane == ToClient && l.n == 1 {
+			a = l.oldest.owner
+			a.call.Notes |= NoteNullID
+		}
+	default:
+		// A request without an id is one whose id was not read.
+		q := t.pairer.sides[opposite(x.f.Lane)].open[""]
+		if q.oldest != q.newest {
+			q.oldest = nil
+		}
+		if a = t.onlyOpen(x, q.oldest); a != nil && a.open.key != "" {
+			a = nil
+		}
+	}
+	if a == nil {
 		t.give(x, nil, RoleOrphan)
 		return
 	}
-	a := l.oldest.owner
 	link, _ := t.pairer.response(x.f, x.m, x.part.Message, a.open)
 	x.part.Request, x.part.Latency = link.Request, link.Latency
-	a.call.Notes |= NoteNullID
 	t.answered(x, a)
+}
+
+// onlyOpen is the only open request on the exchange of a response, else the given
+// one, nil for none.
+func (t *Tracker) onlyOpen(x *arrival, r *OpenRequest) *asked {
+	if l := t.streams[x.f.Exchange]; x.f.Lane == ToClient && l.n > 0 {
+		if l.n > 1 {
+			return nil
+		}
+		return l.oldest.owner
+	}
+	if r == nil {
+		return nil
+	}
+	return r.asked
 }
 
 // answered takes the answer to an open request.

@@ -223,8 +223,12 @@ func fault(r *row) string {
 func odd(r *row) string {
 	var words []string
 	for i := range r.parts {
-		if w := oddPart(&r.parts[i]); w != "" && len(words) < 3 { // of a batch
+		p := &r.parts[i]
+		if w := oddPart(p); w != "" && len(words) < 3 { // of a batch
 			words = append(words, w)
+		}
+		if p.Guess && p.Request != (tap.Ref{}) && !r.frame.Whole() {
+			words = append(words, "its request is a guess: the id was not read")
 		}
 	}
 	return strings.Join(words, ", ")

@@ -90,10 +90,10 @@ func ofEvent(name, event, help string, also ...string) word {
 const paired = NeedPeek | NeedPairing
 
 var isWords = []word{
-	thatIs(IsError, "error", NeedPeek, "it tells of a failure: an error, isError, an HTTP status that refuses", "failed"),
-	{name: "slow", help: "its answer took long, 1s if nothing else is set", needs: paired,
+	thatIs(IsError, "error", NeedPeek, "it tells of a failure: an error, isError, an HTTP status, a broken exchange", "failed"),
+	{name: "slow", help: "it took long, 1s if nothing else is set; a call also without a response", needs: paired,
 		test: func(f *Filter, it *Item) bool { return it.Answered && it.Latency >= f.slow }},
-	thatIs(IsPending, "pending", paired|NeedFuture, "a request without an answer", "open", "waiting"),
+	thatIs(IsPending, "pending", paired|NeedFuture, "a request without a response; a call that waits", "open", "waiting"),
 	thatIs(IsOrphan, "orphan", paired, "a response to no request that is known"),
 	thatIs(IsStray, "stray", paired, "a notification about a call, a task or a subscription that is not known"),
 	thatIs(IsCancelled, "cancelled", paired|NeedFuture, "a request that was cancelled", "canceled"),
