@@ -73,12 +73,12 @@ func BenchmarkTally(b *testing.B) {
 	}
 }
 
-func BenchmarkPairer(b *testing.B) {
-	var p Pairer
+func BenchmarkPairing(b *testing.B) {
+	var p Tracker
 	for i := 0; b.Loop(); i++ {
 		id := fmt.Appendf(nil, "%d", i)
 		p.Add(&Frame{Seq: uint64(2*i + 1), Lane: ToServer}, &Message{Kind: Request, ID: id, Method: "ping"})
-		if l := p.Add(&Frame{Seq: uint64(2*i + 2), Lane: ToClient}, &Message{Kind: Response, ID: id}); l[0].Kind != Answers {
+		if l := p.Add(&Frame{Seq: uint64(2*i + 2), Lane: ToClient}, &Message{Kind: Response, ID: id}); l[0].Role != RoleResponse {
 			b.Fatal(l)
 		}
 	}

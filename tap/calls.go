@@ -1,6 +1,10 @@
 package tap
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // How much of a call is kept, however long it gets.
 const (
@@ -11,6 +15,19 @@ const (
 	// its embedded requests are kept: the first ones.
 	MaxCallRefs = 64
 )
+
+// A Ref names one message of a recording.
+type Ref struct {
+	// Seq is the frame's number.
+	Seq uint64 `json:"seq"`
+	// Index is the message's place in a batch, from 0; 0 outside of one.
+	Index int `json:"index,omitempty"`
+}
+
+// before reports whether r crossed before other.
+func (r Ref) before(other Ref) bool {
+	return r.Seq < other.Seq || r.Seq == other.Seq && r.Index < other.Index
+}
 
 // A Part is one message as a part of a call.
 type Part struct {
@@ -43,9 +60,6 @@ type Part struct {
 	// Status is, in what Add returns, how its call stands after it, where a call goes on after the response
 	// to its first request: it waits for input, or it has become a task.
 	Status CallStatus
-	// Via is the subscription on which news of a task came: that is a part of
-	// the task's call, not of the subscription's.
-	Via Ref
 	// First is the message that a replay repeats, zero for others.
 	First Ref
 	// Clash is the oldest open request of the same side with the same id, for a
@@ -132,3 +146,181 @@ type EmbeddedRequest struct {
 	// Answer says in a few words what was answered, such as accept.
 	Answer string
 }
+
+// A Role says what a message is to the call that it belongs to.
+type Role uint8
+
+const (
+	// RoleInvalid is a frame, or an element of a batch, that is no message.
+	RoleInvalid Role = iota
+	// RoleRequest is the first request of a call.
+	RoleRequest
+	// RoleAgain is a further request of the same call: the retry after an
+	// input_required result, or a tasks/get, tasks/result or tasks/update.
+	RoleAgain
+	// RoleCancel asks for the end of a call: notifications/cancelled, the
+	// dialect's cancel, or tasks/cancel.
+	RoleCancel
+	// RoleProgress is a progress notification with the token of a call.
+	RoleProgress
+	// RoleLog is a log message. Where nothing ties it to a call, as in the
+	// legacy era on stdio, it belongs to none.
+	RoleLog
+	// RoleNotification is any other notification that belongs to a call: all
+	// that comes on a subscription, the status of a task, the end of an
+	// elicitation, initialized.
+	RoleNotification
+	// RoleInterim is an answer that does not end the call: an input_required
+	// result, a created task, what a poll of a task returns.
+	RoleInterim
+	// RoleResponse is the answer that ends the call.
+	RoleResponse
+	// RoleLate is an answer that came although its request had been cancelled, or
+	// let go (see [NoteLetGo]).
+	RoleLate
+	// RoleRepeat is an answer to a request that has been answered already.
+	RoleRepeat
+	// RoleOrphan is an answer to no request that is known.
+	RoleOrphan
+	// RoleStray is a notification about something that is not known: progress
+	// with a token, a cancellation of an id, or news of a task or a
+	// subscription that nobody has asked for.
+	RoleStray
+	// RoleUnsolicited is a notification that belongs to no call and does not
+	// claim to, such as list_changed in the legacy era.
+	RoleUnsolicited
+	// RoleUnread is a message too large to be read (see [Message.Unread]) whose
+	// call is not known: a batch, or a response with more than one open request
+	// that it may belong to.
+	RoleUnread
+	// RoleReplay is a message that came before and was sent once more on a stream
+	// that was resumed. Of it nothing but its kind and First is known.
+	RoleReplay
+	// Roles is the number of roles.
+	Roles
+)
+
+var roleNames = [Roles]string{
+	"invalid", "request", "again", "cancel", "progress", "log", "notification", "interim",
+	"response", "late", "repeat", "orphan", "stray", "unsolicited", "unread", "replay",
+}
+
+// String returns the role's stable name: invalid, request, again, cancel,
+// progress, log, notification, interim, response, late, repeat, orphan, stray,
+// unsolicited, unread or replay.
+func (r Role) String() string {
+	if r < Roles {
+		return roleNames[r]
+	}
+	return fmt.Sprintf("role(%d)", uint8(r))
+}
+
+// A CallStatus says how a call stands. Those from [CallDone] on are settled:
+// they change only if something comes after the end.
+type CallStatus uint8
+
+const (
+	// CallPending waits for an answer.
+	CallPending CallStatus = iota
+	// CallInputRequired was asked for more input, which has not been given yet
+	// (2026-07-28 basic/patterns/mrtr; or a task of that status).
+	CallInputRequired
+	// CallWorking has become a task that has not ended, as far as was seen.
+	CallWorking
+	// CallListening is a subscription that was acknowledged and has not ended
+	// (2026-07-28 basic/patterns/subscriptions).
+	CallListening
+	// CallDone has its result.
+	CallDone
+	// CallError was answered with a JSON-RPC error.
+	CallError
+	// CallToolError has a result that says isError, or is a task that failed.
+	CallToolError
+	// CallCancelled was cancelled, and no answer came after that.
+	CallCancelled
+	// CallCancelledLate was cancelled and answered all the same.
+	CallCancelledLate
+	callStatuses
+)
+
+var callStatusNames = [callStatuses]string{
+	"pending", "input_required", "working", "listening", "done", "error", "tool_error", "cancelled", "cancelled_late",
+}
+
+// String returns the status's stable name: pending, input_required, working,
+// listening, done, error, tool_error, cancelled or cancelled_late.
+func (s CallStatus) String() string {
+	if s < callStatuses {
+		return callStatusNames[s]
+	}
+	return fmt.Sprintf("status(%d)", uint8(s))
+}
+
+// Settled reports whether the call has come to its end.
+func (s CallStatus) Settled() bool { return s >= CallDone }
+
+// Unanswered reports whether the call has no final response, is not cancelled and is
+// not a subscription: it waits for a response, for input or for the end of a task.
+func (s CallStatus) Unanswered() bool { return s <= CallWorking }
+
+// Notes is a set of what is odd about a call.
+type Notes uint16
+
+const (
+	// NoteClash: when it was asked, another request of its side with the same
+	// id was open.
+	NoteClash Notes = 1 << iota
+	// NoteTokenClash: the same for its progress token.
+	NoteTokenClash
+	// NoteDuplicateKeys: a message of it has two members of one name.
+	NoteDuplicateKeys
+	// NoteLong: its id or its method is longer than [MaxWord] and was cut.
+	NoteLong
+	// NoteNullID: its answer had no id and is known by the HTTP exchange.
+	NoteNullID
+	// NoteProbe: it is a server/discover before anything else, and refused or
+	// unanswered: the client finds out what the server speaks.
+	NoteProbe
+	// NoteStateLost: a retry did not carry the requestState that it was given,
+	// or carried one that it was not given.
+	NoteStateLost
+	// NoteCancelRefused: a tasks/cancel was answered with an error.
+	NoteCancelRefused
+	// NoteLetGo: too many calls waited without an open request, or too many
+	// requests were open (see [MaxOpen]), and this one was handed over before its
+	// end was seen.
+	NoteLetGo
+	// NoteRefused: it was refused by the HTTP status of the response alone, with
+	// no JSON-RPC answer. ErrorText has the status, Answer the end of the exchange.
+	NoteRefused
+	// NoteChallenged: that was a 401, which begins an authorization. The client
+	// asks the same again, as another call, when it has a token.
+	NoteChallenged
+	// NoteHungUp: it was cancelled by the end of its HTTP exchange, which the
+	// client closed (2026-07-28 basic/transports/streamable-http). Cancel is the
+	// end of the exchange.
+	NoteHungUp
+	// NoteStreamEnded: the HTTP exchange on which it was to be answered is over,
+	// and it was not. In 2026-07-28 it will not be, and End says when that was; in
+	// the legacy era a stream that is resumed may still bring the answer.
+	NoteStreamEnded
+)
+
+var noteNames = []string{
+	"clash", "token_clash", "duplicate_keys", "long", "null_id", "probe", "state_lost", "cancel_refused", "let_go",
+	"refused", "challenged", "hung_up", "stream_ended",
+}
+
+// Names returns the stable names of the notes in the set.
+func (n Notes) Names() []string {
+	var names []string
+	for i, name := range noteNames {
+		if n>>i&1 == 1 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// String returns the names with commas between.
+func (n Notes) String() string { return strings.Join(n.Names(), ",") }

@@ -226,9 +226,6 @@ func writePart(b *strings.Builder, p *tap.Part) {
 	if p.Request != (tap.Ref{}) {
 		fmt.Fprintf(b, " to %s after %v", refText(p.Request), p.Latency)
 	}
-	if p.Via != (tap.Ref{}) {
-		fmt.Fprintf(b, " via %s", refText(p.Via))
-	}
 	if p.First != (tap.Ref{}) {
 		fmt.Fprintf(b, " of %s", refText(p.First))
 	}

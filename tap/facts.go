@@ -76,12 +76,12 @@ func (x *Facts) request(state *Finding, m *Message) {
 	params := written(m.Params)
 	switch m.Method {
 	case "initialize":
-		state.Initialize = appendIDKey(nil, m.ID)
+		state.Initialize = appendWord(nil, m.ID)
 		state.Asked, x.Probe = true, false
 		x.initialize(state, params)
 		return
 	case "server/discover":
-		state.Discover = appendIDKey(nil, m.ID)
+		state.Discover = appendWord(nil, m.ID)
 		x.Probe = !state.Asked && !state.Discovered
 	default:
 		state.Asked, x.Probe = true, false
@@ -122,7 +122,7 @@ func (x *Facts) initialize(state *Finding, params written) {
 }
 
 func (x *Facts) answer(state *Finding, m *Message) {
-	key := appendIDKey(nil, m.ID)
+	key := appendWord(nil, m.ID)
 	result := written(m.Result)
 	switch {
 	case state.Initialize != nil && string(key) == string(state.Initialize) && !state.ofProbe(key, m, result):

@@ -27,25 +27,44 @@ func transcript(t testing.TB, text string) (frames []Frame) {
 	return frames
 }
 
-func links(t testing.TB, p *Pairer, frames []Frame) string {
+// links lists the requests and responses of frames with what a Tracker ties them to.
+func links(p *Tracker, frames []Frame) string {
 	var all []string
 	for _, f := range frames {
 		m := Peek(f.Raw)
 		for _, l := range p.Add(&f, &m) {
-			s := fmt.Sprintf("%d.%d %s", l.Message.Seq, l.Message.Index, l.Kind)
-			if l.Kind != Opens && l.Kind != Orphan {
-				s += fmt.Sprintf(" %d.%d", l.Request.Seq, l.Request.Index)
+			if s := link(&l); s != "" {
+				all = append(all, s)
 			}
-			if l.Kind == Opens && l.Request != l.Message || l.Kind == Orphan && l.Request != (Ref{}) {
-				s += " with a wrong request"
-			}
-			if l.Latency != 0 {
-				s += " " + l.Latency.String()
-			}
-			all = append(all, s)
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+func link(p *Part) string {
+	s, to := "", p.Request
+	switch {
+	case p.Role == RoleOrphan:
+		s, to = "orphan", Ref{}
+	case p.Role == RoleRepeat:
+		s = "repeats"
+	case p.Kind == Request && p.Clash != (Ref{}):
+		s, to = "clashes", p.Clash
+	case p.Kind == Request:
+		s = "opens"
+	case p.Kind == Response || p.Kind == ErrorResponse:
+		s = "answers"
+	default:
+		return ""
+	}
+	s = fmt.Sprintf("%d.%d %s", p.Message.Seq, p.Message.Index, s)
+	if to != (Ref{}) {
+		s += fmt.Sprintf(" %d.%d", to.Seq, to.Index)
+	}
+	if p.Latency != 0 {
+		s += " " + p.Latency.String()
+	}
+	return s
 }
 
 // pairCases are transcripts with the links they make and, by frame number, the
@@ -130,10 +149,10 @@ var pairCases = []struct{ name, text, want, open string }{
 			< banner`, "", ""},
 }
 
-func TestPairer(t *testing.T) {
+func TestPairs(t *testing.T) {
 	for _, c := range pairCases {
-		var p Pairer
-		if got := links(t, &p, transcript(t, c.text)); got != c.want {
+		var p Tracker
+		if got := links(&p, transcript(t, c.text)); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.name, got, c.want)
 		}
 		var open []string
@@ -151,9 +170,9 @@ func TestPairer(t *testing.T) {
 }
 
 func TestOpenRequest(t *testing.T) {
-	var p Pairer
+	var p Tracker
 	frames := transcript(t, `< {"id":"x","method":"roots/list"}`)
-	links(t, &p, frames)
+	links(&p, frames)
 	clear(frames[0].Raw) // what is open must not live in the frame's memory
 	open := p.Open()
 	if len(open) != 1 || open[0].Method != "roots/list" || string(open[0].ID) != `"x"` ||
@@ -162,9 +181,9 @@ func TestOpenRequest(t *testing.T) {
 	}
 }
 
-// What Open returned stays, although the memory of requests is used again.
+// What Open returned stays.
 func TestOpenRequestsStay(t *testing.T) {
-	var p Pairer
+	var p Tracker
 	add := func(seq uint64, lane Lane, kind Kind, id string) {
 		p.Add(&Frame{Seq: seq, Lane: lane}, &Message{Kind: kind, ID: []byte(id), Method: "m" + id})
 	}
@@ -183,43 +202,42 @@ func TestOpenRequestsStay(t *testing.T) {
 	}
 }
 
-// TestPairerMemory holds that answered requests are forgotten but for a fixed
+// TestPastIsBounded holds that answered requests are forgotten but for a fixed
 // number, each id being used anew or always the same.
-func TestPairerMemory(t *testing.T) {
+func TestPastIsBounded(t *testing.T) {
 	for name, id := range map[string]func(i int) []byte{
 		"new ids": func(i int) []byte { return fmt.Append(nil, i) },
 		"one id":  func(int) []byte { return []byte("1") },
 		"ten ids": func(i int) []byte { return fmt.Append(nil, i%10) },
 	} {
-		var p Pairer
-		const n = 10 * PairerMemory
+		var p Tracker
+		const n = 10 * MaxPast
 		for i := range n {
 			p.Add(&Frame{Seq: uint64(2*i + 1), Lane: ToServer}, &Message{Kind: Request, ID: id(i)})
 			l := p.Add(&Frame{Seq: uint64(2*i + 2), Lane: ToClient}, &Message{Kind: Response, ID: id(i)})
-			if len(l) != 1 || l[0].Kind != Answers || l[0].Request.Seq != uint64(2*i+1) {
+			if len(l) != 1 || l[0].Role != RoleResponse || l[0].Request.Seq != uint64(2*i+1) {
 				t.Fatalf("%s: %+v", name, l)
 			}
 		}
-		s := &p.sides[ToServer]
-		if len(s.open) != 0 || len(s.answered.slots) > PairerMemory || len(s.answered.heads) > PairerMemory {
-			t.Errorf("%s: %d open, %d answered in %d chains", name, len(s.open), len(s.answered.slots), len(s.answered.heads))
+		if len(p.byWord) != 0 || len(p.past.slots) > MaxPast || len(p.past.keys) > MaxPast {
+			t.Errorf("%s: %d open, %d of the past in %d slots", name, len(p.byWord), len(p.past.keys), len(p.past.slots))
 		}
 		last := p.Add(&Frame{Seq: 2*n + 1, Lane: ToClient}, &Message{Kind: Response, ID: id(n - 1)})
-		if last[0].Kind != Repeats || last[0].Request.Seq != 2*n-1 {
+		if last[0].Role != RoleRepeat || last[0].Request.Seq != 2*n-1 {
 			t.Errorf("%s: the last is %+v", name, last)
 		}
-		oldest := p.Add(&Frame{Seq: 2*n + 2, Lane: ToClient}, &Message{Kind: Response, ID: id(n - PairerMemory)})[0]
-		forgotten := p.Add(&Frame{Seq: 2*n + 3, Lane: ToClient}, &Message{Kind: Response, ID: id(n - PairerMemory - 1)})
-		if name == "new ids" && (oldest.Kind != Repeats || forgotten[0].Kind != Orphan) {
+		oldest := p.Add(&Frame{Seq: 2*n + 2, Lane: ToClient}, &Message{Kind: Response, ID: id(n - MaxPast)})[0]
+		forgotten := p.Add(&Frame{Seq: 2*n + 3, Lane: ToClient}, &Message{Kind: Response, ID: id(n - MaxPast - 1)})
+		if name == "new ids" && (oldest.Role != RoleRepeat || forgotten[0].Role != RoleOrphan) {
 			t.Errorf("%s: %+v %+v", name, oldest, forgotten)
 		}
 	}
 }
 
-// TestPairerMemoryOfReusedID holds that an id which was used again is as young
+// TestPastIsBoundedOfReusedID holds that an id which was used again is as young
 // as its last use.
-func TestPairerMemoryOfReusedID(t *testing.T) {
-	var p Pairer
+func TestPastIsBoundedOfReusedID(t *testing.T) {
+	var p Tracker
 	seq := uint64(0)
 	call := func(id string) {
 		p.Add(&Frame{Seq: seq + 1, Lane: ToServer}, &Message{Kind: Request, ID: []byte(id)})
@@ -228,15 +246,15 @@ func TestPairerMemoryOfReusedID(t *testing.T) {
 	}
 	call(`"x"`)
 	call(`"x"`)
-	for i := range PairerMemory - 1 { // now the first use is forgotten, the second is not
+	for i := range MaxPast - 1 { // now the first use is forgotten, the second is not
 		call(fmt.Sprint(i))
 	}
-	if l := p.Add(&Frame{Seq: seq + 1, Lane: ToClient}, &Message{Kind: Response, ID: []byte(`"x"`)}); l[0].Kind != Repeats || l[0].Request.Seq != 3 {
+	if l := p.Add(&Frame{Seq: seq + 1, Lane: ToClient}, &Message{Kind: Response, ID: []byte(`"x"`)}); l[0].Role != RoleRepeat || l[0].Request.Seq != 3 {
 		t.Errorf("%+v", l)
 	}
 }
 
-func TestIDKey(t *testing.T) {
+func TestIDWord(t *testing.T) {
 	same := [][]string{
 		{`1`, `1.0`, `1e0`, `10e-1`, `0.1E+1`, `1.000`},
 		{`0`, `-0`, `0.0`, `0e99`, `-0.0e-5`},
@@ -250,23 +268,23 @@ func TestIDKey(t *testing.T) {
 		{`9007199254740993`}, {`9007199254740992`, `9007199254740992.0`},
 		{`12345678901234567890123456789012345678901234567890`},
 		{`12345678901234567890123456789012345678901234567891`},
-		{`1e99999999999999999999`}, {`"` + strings.Repeat("x", MaxWord) + `"`},
+		{`1e99999999999999999999`}, {`"` + strings.Repeat("x", MaxWord) + `"`}, {`"` + strings.Repeat("x", MaxWord) + `1"`},
 	}
 	seen := map[string]string{}
 	for _, group := range same {
-		key := string(appendIDKey(nil, []byte(group[0])))
+		key := string(appendWord(nil, []byte(group[0])))
 		if other, ok := seen[key]; ok || key == "" {
 			t.Errorf("%.20s and %.20s have one key %.20s", group[0], other, key)
 		}
 		seen[key] = group[0]
 		for _, id := range group[1:] {
-			if got := string(appendIDKey(nil, []byte(id))); got != key {
+			if got := string(appendWord(nil, []byte(id))); got != key {
 				t.Errorf("%s has key %s, %s has %s", id, got, group[0], key)
 			}
 		}
 	}
-	for _, none := range []string{"", "null", "true", "false"} {
-		if got := appendIDKey(nil, []byte(none)); len(got) != 0 {
+	for _, none := range []string{"", "null"} {
+		if got := appendWord(nil, []byte(none)); len(got) != 0 {
 			t.Errorf("%q has key %q", none, got)
 		}
 	}

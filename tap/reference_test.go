@@ -103,7 +103,7 @@ func TestMojibake(t *testing.T) {
 // and null, its ids stand last, and one id gets two responses.
 func TestDialectSession(t *testing.T) {
 	_, messages := readReference(t, "testdata/reference/002.txt")
-	var p Pairer
+	var p Tracker
 	var tally Tally
 	var got []string
 	for i, r := range messages {
@@ -114,17 +114,19 @@ func TestDialectSession(t *testing.T) {
 		f := Frame{Seq: uint64(i + 1), At: time.Duration(i+1) * time.Millisecond, Lane: lane, Raw: r.raw, Size: int64(len(r.raw))}
 		m := Peek(f.Raw)
 		for _, l := range p.Add(&f, &m) {
-			got = append(got, fmt.Sprintf("%d %s %d %v", l.Message.Seq, l.Kind, l.Request.Seq, l.Latency))
+			if s := link(&l); s != "" {
+				got = append(got, s)
+			}
 		}
 		tally.Add(&f)
 	}
 	want := []string{
-		"1 opens 1 0s", "2 answers 1 1ms", // initialize
-		"4 opens 4 0s", "5 answers 4 1ms", // tools/list, an array
-		"6 opens 6 0s",                    // resources/list: never answered there
-		"7 opens 7 0s", "8 answers 7 1ms", // tools/invoke
-		"9 repeats 7 2ms",                     // the error example
-		"14 opens 14 0s", "15 answers 14 1ms", // shutdown, null
+		"1.0 opens", "2.0 answers 1.0 1ms", // initialize
+		"4.0 opens", "5.0 answers 4.0 1ms", // tools/list, an array
+		"6.0 opens",                        // resources/list: never answered there
+		"7.0 opens", "8.0 answers 7.0 1ms", // tools/invoke
+		"9.0 repeats 7.0 2ms",                 // the error example
+		"14.0 opens", "15.0 answers 14.0 1ms", // shutdown, null
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

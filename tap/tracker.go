@@ -1,45 +1,38 @@
 package tap
 
-import "math/bits"
-
-// A pool is a list of open requests.
-type pool uint8
-
+// Limits of a [Tracker].
 const (
-	poolBegun   pool = iota // the first requests of all calls that are not over
-	poolWaiting             // those of calls that wait: see Tracker.rest
-	poolCausing             // requests that the server may ask something for
-	poolTasks               // those that became a task
-	pools
+	// MaxOpen is how many requests may be open in a recording. Beyond that the
+	// calls that were open longest are handed over as they are, with
+	// [NoteLetGo]: they have no response, and one that still comes is late. SDKs
+	// give a request up after a minute or so, so only a recording made to exhaust
+	// memory gets there. Each session may have [MaxOpen] / [MaxSessions] requests
+	// open whatever the others have, so that one session cannot end the calls of
+	// another: together they have at most twice MaxOpen.
+	MaxOpen = 1 << 16
+	// MaxWaiting is how many calls of a session may wait without an open request,
+	// or for what may come after their end, before the oldest of them is handed
+	// over as it is: chains and tasks that were abandoned, cancelled calls.
+	MaxWaiting = 1024
+	// MaxPast is how many ids and words of a session are remembered after their
+	// requests or calls are over, to tell what is repeated or late from what
+	// belongs to nothing.
+	MaxPast = 2048
 )
 
-// What words are remembered of when the call that they belong to is over.
-const (
-	pastTokens = iota
-	pastTasks
-	pastStates
-	pastSubscriptions
-	pastElicitations
-	pasts
-)
-
-// MaxWaiting is how many calls may wait without an open request, or for what
-// may come after their end, before the oldest of them is handed over as it is:
-// chains that nobody goes on with, tasks that nobody polls, cancelled calls.
-const MaxWaiting = 1024
-
-// A Tracker ties the messages of one session to calls: a request and its answer
-// with all that belongs to them. A call is over when its answer has come; one that was cancelled, became a task or waits for
-// input stays until that is over too, or until [MaxWaiting] others wait.
+// A Tracker ties the messages of one session to calls: a request and its response
+// with all that belongs to them. A call is over when its response has come; one
+// that was cancelled, became a task or waits for input stays until that is over
+// too, or until [MaxWaiting] others wait.
 //
-// How things are tied:
+// How messages are tied:
 //
 //   - Progress by its token, typed as ids are, from the side that was asked. In
 //     the 002 dialect, by the request's id.
 //   - A cancellation by the id of a request of the same side; from a server of
 //     2026-07-28 by the id of a subscription. tasks/cancel by the task.
-//   - What a server asks (sampling, elicitation, roots) is a call within the
-//     call that its related-task or its HTTP exchange names, else within the
+//   - A server's request (sampling, elicitation, roots) is a call within the
+//     call that its related-task or its HTTP exchange names, otherwise within the
 //     only open request that can cause it. Of several it is the latest, as a
 //     guess.
 //   - A log message by related-task or HTTP exchange. In 2026-07-28 on stdio,
@@ -50,48 +43,65 @@ const MaxWaiting = 1024
 //     input and the arguments.
 //   - What concerns a task by its id, and what comes on a subscription by the
 //     id of that.
-//   - An answer by its id; of several open requests with that id to the one on
-//     its HTTP exchange, else to the oldest. An error without an id, with which
-//     HTTP servers refuse a request, by the exchange alone.
+//   - A response by its id; of several open requests with that id to the one on
+//     its HTTP exchange, otherwise to the oldest. An error without an id, with
+//     which HTTP servers refuse a request, by the exchange alone.
 //   - A response whose id was not read (see [Message.Unread]) to the only open
 //     request of its exchange or its side, as a guess. So is a response with the
 //     id of no open request, if only one open request has an id that was not read.
 //   - The head of a response and the end of an exchange by the exchange; see
 //     [Tracker.AddEvent].
 //
-// Its memory grows with the requests that are open, up to [MaxOpen] of them. The zero
-// value is ready. Frames must come in the order of their numbers. It is not for
-// use by several goroutines at once.
+// Its memory grows with the open requests, up to [MaxOpen] of them. The zero value
+// is ready. Frames must come in the order of their numbers. It must not be used by
+// several goroutines at once.
 type Tracker struct {
-	session int // the number of it, for a SessionTracker
-	pairer  Pairer
+	session int // its number, for a SessionTracker
 	parts   []Part
 	ended   []*Call
-	pools   [pools]list[none]
+
+	begun   queue[*callState]                  // the calls that are not over
+	waiting queue[*callState]                  // those of them that wait; see rest
+	causing queue[*openRequest]                // requests that the server may ask something for
+	tasks   queue[*openRequest]                // those that became a task
+	logging [logLevels + 2]queue[*openRequest] // those that ask for log messages, by 1 + level
+	streams index[uint64, *openRequest]        // the client's open requests by HTTP exchange
+	byWord  index[string, *openRequest]        // by id and by progress token; see word
+	calls   index[string, *callState]          // by task, subscription, state and shape
+	past    bounded[string, tie]               // ids and words that are not in use any more
+	long    map[Ref]*callState                 // calls that outlive the response to their first request
 	open    openRequests
-	// logging are the open requests that ask for log messages, by level.
-	logging [logLevels + 1]list[none]
-	// streams are the client's open requests by HTTP exchange.
-	streams index[uint64]
-	// words are open requests by what they can be named with. The first byte
-	// of a key says what it is.
-	words index[string]
-	past  [pasts]recent[tie]
-	// long are the calls that outlive the answer to their first request.
-	long map[Ref]*callState
-	key  []byte
-	// done are the states of the calls that the last frame ended, spare those
-	// whose memory may be used again.
-	done, spare []*callState
 
 	facts   Facts
 	finding Finding
 	// hello is the last initialize.
 	hello *callState
-	// spoke says that the client has sent a request other than a
+	// spoke reports that the client has sent a request other than a
 	// server/discover that was refused; rootsDue that it has given the server
-	// a reason to ask for its roots that is no call.
+	// a reason to ask for its roots that is not a call.
 	spoke, rootsDue bool
+}
+
+// openRequests counts the open requests of a Tracker, and those of all that share
+// a recording with it.
+type openRequests struct {
+	own int
+	all *int // nil for a Tracker that is alone
+}
+
+func (o *openRequests) add(n int) {
+	o.own += n
+	if o.all != nil {
+		*o.all += n
+	}
+}
+
+// tooMany reports whether a call has to be let go.
+func (o *openRequests) tooMany() bool {
+	if o.all == nil {
+		return o.own > MaxOpen
+	}
+	return *o.all > MaxOpen && o.own > MaxOpen/MaxSessions
 }
 
 // An arrival is a message on its way through a Tracker.
@@ -103,8 +113,8 @@ type arrival struct {
 }
 
 // Add takes the message of the next frame and returns a part for each message
-// in it: several for a batch, none for a frame that carries none (m is nil or
-// of the kind [Other], or the lane is no traffic). The slice is valid until the
+// in it: several for a batch, none for a frame without one (m is nil or of the
+// kind [Other], or the lane carries no messages). The slice is valid until the
 // next call. Of f only Seq, At, Lane, Exchange and its size are read.
 func (t *Tracker) Add(f *Frame, m *Message) []Part {
 	t.next()
@@ -129,50 +139,29 @@ func (t *Tracker) Add(f *Frame, m *Message) []Part {
 	return t.parts
 }
 
-// next begins the next frame. Nobody asks about the calls that the last one
-// ended any more, so what was needed to make them is free.
 func (t *Tracker) next() {
 	t.parts = t.parts[:0]
 	clear(t.ended)
 	t.ended = t.ended[:0]
-	t.pairer.reuse()
-	for _, c := range t.done {
-		if len(t.spare) < spares { // a name has a bound of its own
-			*c = callState{name: c.name[:0]}
-			t.spare = append(t.spare, c)
-		}
-	}
-	clear(t.done)
-	t.done = t.done[:0]
 }
 
-// fresh is an empty state.
-func (t *Tracker) fresh() *callState {
-	if n := len(t.spare); n > 0 {
-		c := t.spare[n-1]
-		t.spare = t.spare[:n-1]
-		return c
-	}
-	return &callState{}
-}
-
-// batch shares the size of the frame out to the messages by their lengths.
+// batch adds the messages of a batch. The size of the frame is shared out to them
+// by their lengths.
 func (t *Tracker) batch(f *Frame, batch []Message, size int64) {
-	weight := func(m *Message) uint64 {
-		const envelope = 32
-		return uint64(envelope + len(m.ID) + len(m.Method) + len(m.Params) + len(m.Result) + len(m.Error))
+	const envelope = 32
+	total := 0
+	length := func(m *Message) int {
+		return envelope + len(m.ID) + len(m.Method) + len(m.Params) + len(m.Result) + len(m.Error)
 	}
-	var total, so uint64
 	for i := range batch {
-		total += weight(&batch[i])
+		total += length(&batch[i])
 	}
-	var given int64
+	upTo, given := 0, int64(0)
 	for i := range batch {
-		so += weight(&batch[i])
-		hi, lo := bits.Mul64(uint64(size), so)
-		upto, _ := bits.Div64(hi, lo, total) // at most size, as so is at most total
-		t.add(f, &batch[i], i, int64(upto)-given)
-		given = int64(upto)
+		upTo += length(&batch[i])
+		share := int64(float64(size)*float64(upTo)/float64(total)) - given
+		given += share
+		t.add(f, &batch[i], i, share)
 	}
 }
 
@@ -197,9 +186,9 @@ func (t *Tracker) add(f *Frame, m *Message, i int, size int64) {
 }
 
 // Ended returns the calls that the last Add ended, in the order in which they
-// did. The slice is valid until the next Add; the calls are handed over, so the
-// Tracker keeps no hold on them. What comes after the end of a call still names
-// it, for as long as the Tracker remembers its id or word (see [PairerMemory]).
+// did. The slice is valid until the next Add; the Tracker does not change the
+// calls any more. What comes after the end of a call still names it, for as long
+// as the Tracker remembers its id or word (see [MaxPast]).
 func (t *Tracker) Ended() []*Call { return t.ended }
 
 // Open returns the calls that are not over, in the order of their first
@@ -208,9 +197,9 @@ func (t *Tracker) Ended() []*Call { return t.ended }
 // ones; among the others are those that were cancelled and not answered.
 func (t *Tracker) Open() []*Call {
 	var open []*Call
-	for e := t.pools[poolBegun].oldest; e != nil; e = e.newer {
-		c := e.owner.call.assembled()
-		open = append(open, &c)
+	for _, c := range t.begun.items {
+		whole := c.assembled()
+		open = append(open, &whole)
 	}
 	return open
 }
@@ -229,9 +218,9 @@ func (t *Tracker) give(x *arrival, c *callState, role Role) {
 	t.parts = append(t.parts, x.part)
 }
 
-// recall adds a part that is tied to something of the past. The call may not be
-// over, as a token or an id may be done with before it is.
-func (t *Tracker) recall(x *arrival, past tie, role Role) {
+// recall adds a part that is tied to something of the past. Its call may not be
+// over, as a token or an id can be out of use before that.
+func (t *Tracker) recall(x *arrival, past *tie, role Role) {
 	if x.m.Kind != Notification {
 		x.part.Method = past.method
 	}
@@ -243,19 +232,21 @@ func (t *Tracker) recall(x *arrival, past tie, role Role) {
 	t.give(x, nil, role)
 }
 
-// rest is called when something has happened to a call: it is handed over when
-// it is over, and else is among those that wait, or not.
+// rest is called when something has happened to a call: it is handed over if
+// it is over, and otherwise is among those that wait, or not.
 func (t *Tracker) rest(c *callState) {
-	waiting := &t.pools[poolWaiting]
 	switch {
-	case c.final && c.asks.n == 0:
+	case c.final && c.requests.empty():
 		t.handOver(c)
-	case c.asks.n > 0 && c.Status != CallCancelled:
-		waiting.remove(&c.waits)
-	case !c.waits.listed():
-		waiting.add(&c.waits, &c.first)
-		if waiting.n > MaxWaiting {
-			t.letGo(waiting.oldest.owner.call)
+	case !c.requests.empty() && c.Status != CallCancelled:
+		if c.waits {
+			t.waiting.remove(c)
+			c.waits = false
+		}
+	case !c.waits:
+		c.waits = true
+		if t.waiting.add(c); len(t.waiting.items) > MaxWaiting {
+			t.letGo(t.waiting.oldest())
 		}
 	}
 }
@@ -268,56 +259,93 @@ func (t *Tracker) outlives(c *callState) {
 	t.long[c.Ref] = c
 }
 
+// bound lets go of the calls that were open longest as long as there are too many
+// open requests.
+func (t *Tracker) bound() {
+	for t.open.tooMany() {
+		t.letGo(t.begun.oldest())
+	}
+}
+
+// letGo hands a call over before its end was seen.
+func (t *Tracker) letGo(c *callState) {
+	if !c.Status.Settled() {
+		c.Notes |= NoteLetGo
+	}
+	t.handOver(c)
+}
+
+// leave returns the calls of a session that is forgotten. The Tracker is not used
+// again.
+func (t *Tracker) leave() []*Call {
+	open := t.Open()
+	t.open.add(-t.open.own)
+	return open
+}
+
 // handOver forgets a call that is over.
 func (t *Tracker) handOver(c *callState) {
-	for c.asks.oldest != nil {
-		a := c.asks.oldest.owner
-		t.pairer.close(a.open)
-		t.pairer.givenUp(a.open)
-		t.unask(a)
+	for !c.requests.empty() {
+		a := c.requests.oldest()
+		t.close(a, true)
 		t.release(a)
 	}
-	t.release(&c.first)
-	if more := c.more; more != nil {
-		if more.holder != nil {
-			t.release(more.holder)
-		}
-		t.retire(&more.state, pastStates, c)
-		t.words.remove(&more.shape)
-		t.retire(&more.task, pastTasks, c)
-		t.retire(&more.subscription, pastSubscriptions, c)
-		c.more = nil
+	t.release(c.first)
+	if c.holder != nil {
+		t.release(c.holder)
 	}
-	t.pools[poolWaiting].remove(&c.waits)
-	t.pools[poolBegun].remove(&c.begun)
+	for _, key := range []*string{&c.stateKey, &c.taskKey, &c.subscriptionKey} {
+		t.retire(c, key)
+	}
+	t.calls.remove(c.shapeKey, c)
+	t.begun.remove(c)
+	if c.waits {
+		t.waiting.remove(c)
+	}
 	delete(t.long, c.Ref)
 	c.over = true
 	if len(c.tail) > 0 {
 		*c.Call = c.assembled()
 	}
 	t.ended = append(t.ended, c.Call)
-	if c.usual() && c != t.hello {
-		t.done = append(t.done, c)
+}
+
+// retire takes a word of a call out of use and remembers whose it was.
+func (t *Tracker) retire(c *callState, key *string) {
+	if *key != "" {
+		t.calls.remove(*key, c)
+		t.past.put(*key, c.tie())
+		*key = ""
 	}
 }
 
-// retire takes a word out of use and remembers whose it was.
-func (t *Tracker) retire(e *entry[string], past int, c *callState) {
-	if e.listed() {
-		t.past[past].put(e.key, c.tie())
-		t.words.remove(e)
+// close takes a request for answered, or for given up: then a response to it is
+// late.
+func (t *Tracker) close(a *openRequest, givenUp bool) {
+	c := a.call
+	t.byWord.remove(a.id, a)
+	past := c.tie()
+	past.method, past.request, past.at, past.late = a.method, a.ref, a.at, givenUp
+	t.past.put(a.id, past)
+	c.requests.remove(a)
+	t.open.add(-1)
+	t.logging[a.level].remove(a)
+	if a.exchange != 0 {
+		t.streams.remove(a.exchange, a)
+		a.exchange = 0
 	}
 }
 
-// tie is what is remembered of a call.
-func (c *callState) tie() tie {
-	return tie{call: c.Ref, parent: c.Parent, guess: c.Guess, method: c.Method}
-}
-
-// givenUp marks a request that was closed without an answer.
-func (p *Pairer) givenUp(r *OpenRequest) {
-	side := &p.sides[r.Lane]
-	if a := side.answered.get([]byte(r.key)); a != nil && a.ref == r.Ref {
-		a.tie.late = true
+// release takes the progress token of a request out of use, and the request from
+// those that the server may ask something for.
+func (t *Tracker) release(a *openRequest) {
+	if a.causing != nil {
+		a.causing.remove(a)
+		a.causing = nil
+	}
+	if a.token != "" {
+		t.byWord.remove(a.token, a)
+		t.past.put(a.token, a.call.tie())
+		a.token = ""
 	}
 }

@@ -26,11 +26,8 @@ func TestTrackerMaxOpen(t *testing.T) {
 	if open := tracker.Open(); len(open) != MaxOpen || open[0].Ref.Seq != more+1 || tracker.open.own != MaxOpen {
 		t.Errorf("%d calls are open, the first is %v, %d requests", len(open), open[0].Ref, tracker.open.own)
 	}
-	if n := tracker.entries(); n > 3*MaxOpen+2*more+PairerMemory {
+	if n := tracker.entries(); n > 4*MaxOpen+2*more+MaxPast {
 		t.Errorf("%d entries", n)
-	}
-	if n := len(tracker.pairer.sides[ToServer].open); n != MaxOpen {
-		t.Errorf("the pairer holds %d requests", n)
 	}
 	for i, c := range []struct {
 		text string
@@ -66,7 +63,7 @@ func TestTrackerMaxOpenOfOneCall(t *testing.T) {
 	if len(ended) != 1 || ended[0].Ref.Seq != 1 || ended[0].Notes != NoteLetGo || ended[0].Status != CallWorking {
 		t.Fatalf("%d calls were let go: %+v", len(ended), ended)
 	}
-	if n := len(tracker.Open()) + tracker.open.own + len(tracker.pairer.sides[ToServer].open); n != 0 {
+	if n := len(tracker.Open()) + tracker.open.own + len(tracker.byWord); n != 0 {
 		t.Errorf("%d things are open", n)
 	}
 }

@@ -1,7 +1,6 @@
 package tap
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 )
@@ -13,21 +12,17 @@ func (t *Tracker) await(x *arrival, c *callState) {
 	c.Status = CallInputRequired
 	c.embed(x, w.inputs)
 	t.outlives(c)
-	more := c.extra()
-	if key := t.word(keyState, c.Lane, w.state); key != nil {
-		t.words.add(string(key), &more.state, &c.first)
-	}
-	t.words.add(shapeKey(c.Lane, c.Method, c.name), &more.shape, &c.first)
+	t.name(c, &c.stateKey, word(wordState, c.Lane, w.state))
+	t.name(c, &c.shapeKey, shape(c.Lane, c.Method, c.name))
 }
 
-// appendShape appends what a retry has in common with its request beside the
-// method.
-func appendShape(dst []byte, w *callWords) []byte {
-	return appendWord(appendWord(dst, w.name), w.uri)
+// shapeName is what a retry has in common with its request beside the method.
+func shapeName(w *callWords) string {
+	return string(appendWord(appendWord(nil, w.name), w.uri))
 }
 
-func shapeKey(lane Lane, method string, name []byte) string {
-	return string([]byte{keyShape, byte(lane)}) + method + "\x00" + string(name)
+func shape(lane Lane, method, name string) string {
+	return string([]byte{wordShape, byte(lane)}) + method + "\x00" + name
 }
 
 // chainChoice is with how many waiting calls a retry is compared at most, and in
@@ -36,26 +31,27 @@ const chainChoice = 8
 
 // retried finds the call that a request with input or a state goes on with.
 func (t *Tracker) retried(x *arrival, w *callWords) *callState {
-	name := appendShape(nil, w)
-	e, guess := bestMatch(t.named(keyState, x.f.Lane, w.state), x, w, name)
+	name := shapeName(w)
+	key := word(wordState, x.f.Lane, w.state)
+	c, guess := bestMatch(t.calls.of(key), x, w, name)
 	lost := false
-	if e == nil && w.inputs != nil {
-		e, guess = bestMatch(t.words[shapeKey(x.f.Lane, x.m.Method, name)], x, w, name)
-		lost = e != nil && (w.state != nil || e.owner.call.more.state.listed())
+	if c == nil && w.inputs != nil {
+		key = shape(x.f.Lane, x.m.Method, name)
+		c, guess = bestMatch(t.calls.of(key), x, w, name)
+		lost = c != nil && (w.state != nil || c.stateKey != "")
 	}
-	if e == nil {
+	if c == nil {
 		return nil
 	}
-	c, key := e.owner.call, e.key
 	if lost {
 		c.Notes |= NoteStateLost
 		guess = true
 	}
-	t.retire(&c.more.state, pastStates, c)
-	t.words.remove(&c.more.shape)
+	t.retire(c, &c.stateKey)
+	t.name(c, &c.shapeKey, "")
 	if guess {
 		x.part.Guess = true
-		t.words.doubt(key)
+		t.calls.of(key).doubt = true
 	}
 	if c.Status == CallInputRequired {
 		c.Status = CallPending
@@ -65,21 +61,21 @@ func (t *Tracker) retried(x *arrival, w *callWords) *callState {
 }
 
 // bestMatch chooses among calls that wait with the same state or the same
-// shape, of those that ask for the same thing: most of all one of which the
+// shape, of those that ask for the same thing: first of all one of which the
 // state is given back or was not given, then one whose questions the input
 // answers, then one with the same arguments, then the one that waits longest.
-// Guess says that it had a choice.
-func bestMatch(l list[string], x *arrival, w *callWords, name []byte) (best *entry[string], guess bool) {
-	most, tried, fit := -1, 0, 0
+// Guess reports that it had a choice.
+func bestMatch(q *queue[*callState], x *arrival, w *callWords, name string) (best *callState, guess bool) {
+	most, fit := -1, 0
 	arguments := hashText(w.arguments)
-	for e := l.oldest; e != nil && tried < chainChoice; e = e.newer {
-		tried++
-		c, score := e.owner.call, 0
-		if c.Method != x.m.Method || !bytes.Equal(c.name, name) && len(c.name) > 0 && len(name) > 0 {
+	few := q.items[:min(len(q.items), chainChoice)]
+	for _, c := range few {
+		if c.Method != x.m.Method || c.name != name && c.name != "" && name != "" {
 			continue
 		}
 		fit++
-		if (w.state != nil) == c.more.state.listed() {
+		score := 0
+		if (w.state != nil) == (c.stateKey != "") {
 			score += 4
 		}
 		if c.answeredBy(w.inputs) {
@@ -89,10 +85,10 @@ func bestMatch(l list[string], x *arrival, w *callWords, name []byte) (best *ent
 			score++
 		}
 		if score > most {
-			best, most = e, score
+			best, most = c, score
 		}
 	}
-	return best, fit > 1 || l.n > tried || l.doubt
+	return best, fit > 1 || len(q.items) > len(few) || q.doubt
 }
 
 // embed notes the entries of inputRequests. One that is still open under its

@@ -1,6 +1,7 @@
 package tap
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,24 +24,20 @@ import (
 // another. It has a status such as 202, which says so.
 func (t *Tracker) AddEvent(f *Frame, e *Event) {
 	t.next()
-	l := t.streams[f.Exchange]
-	if f.Exchange == 0 || l.n == 0 {
+	stream := t.streams.of(f.Exchange)
+	if f.Exchange == 0 {
 		return
 	}
 	switch {
 	case e.Name == EventResponse && ordinaryStatus(e.Status):
 	case e.Name == EventResponse:
-		for a := l.oldest; a != nil; a = a.newer {
-			a.owner.replied(e)
+		for _, a := range stream.items {
+			a.replied(e)
 		}
 	case e.Name == EventEnd:
 		x := &arrival{f: f, part: Part{Message: Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange}}
-		var left []*asked
-		for a := l.oldest; a != nil; a = a.newer {
-			left = append(left, a.owner)
-		}
-		for _, a := range left {
-			if a.stream.listed() { // and has not gone with another one of its call
+		for _, a := range slices.Clone(stream.items) {
+			if a.exchange != 0 { // it was not closed with another one of its call
 				t.exchangeEnded(x, e, a)
 			}
 		}
@@ -52,7 +49,7 @@ func (t *Tracker) AddEvent(f *Frame, e *Event) {
 func ordinaryStatus(status int) bool { return status == 200 || status < 200 && status != 101 }
 
 // replied notes the head of the response.
-func (a *asked) replied(e *Event) {
+func (a *openRequest) replied(e *Event) {
 	a.status = e.Status
 	if e.Status >= 400 {
 		words := "HTTP " + strings.TrimSpace(strconv.Itoa(e.Status)+" "+e.Reason)
@@ -66,7 +63,7 @@ func (a *asked) replied(e *Event) {
 }
 
 // exchangeEnded takes the end of the exchange of a request that has no answer.
-func (t *Tracker) exchangeEnded(x *arrival, e *Event, a *asked) {
+func (t *Tracker) exchangeEnded(x *arrival, e *Event, a *openRequest) {
 	c := a.call
 	modern := EraOf(c.Revision) == Modern && a.status != 101
 	switch {
@@ -99,7 +96,7 @@ func (t *Tracker) exchangeEnded(x *arrival, e *Event, a *asked) {
 }
 
 // refusedBy ends a request with the status of its response.
-func (t *Tracker) refusedBy(x *arrival, a *asked) {
+func (t *Tracker) refusedBy(x *arrival, a *openRequest) {
 	c := a.call
 	if a.purpose <= asksRetry {
 		c.Notes |= NoteRefused
@@ -114,13 +111,11 @@ func (t *Tracker) refusedBy(x *arrival, a *asked) {
 	t.abandon(a)
 }
 
-// abandon closes a request that will have no answer.
-func (t *Tracker) abandon(a *asked) {
+// abandon closes a request that will have no response.
+func (t *Tracker) abandon(a *openRequest) {
 	c := a.call
-	t.pairer.close(a.open)
-	t.pairer.givenUp(a.open)
-	t.unask(a)
-	if c.more == nil || c.more.holder != a {
+	t.close(a, true)
+	if c.holder != a {
 		t.release(a)
 	}
 	t.rest(c)

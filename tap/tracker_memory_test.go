@@ -11,24 +11,20 @@ import (
 
 // entries counts what a Tracker holds beside what is open.
 func (t *Tracker) entries() (n int) {
-	for i := range t.pairer.sides {
-		n += len(t.pairer.sides[i].answered.slots)
-	}
-	for i := range t.pools {
-		n += t.pools[i].n
-	}
 	for i := range t.logging {
-		n += t.logging[i].n
+		n += len(t.logging[i].items)
 	}
-	for _, l := range t.streams {
-		n += l.n
+	for _, q := range t.streams {
+		n += len(q.items)
 	}
-	for _, l := range t.words {
-		n += l.n
+	for _, q := range t.byWord {
+		n += len(q.items)
 	}
-	for i := range t.past {
-		n += len(t.past[i].slots)
+	for _, q := range t.calls {
+		n += len(q.items)
 	}
+	n += len(t.begun.items) + len(t.waiting.items) + len(t.causing.items) + len(t.tasks.items)
+	n += len(t.past.keys)
 	return n + len(t.long)
 }
 
@@ -40,7 +36,7 @@ func TestTrackerMemory(t *testing.T) {
 	if longtest.Sampled(t) {
 		frames = 100_000
 	}
-	const most = 2*PairerMemory + pasts*PairerMemory + MaxWaiting*(int(pools)+6) + 100
+	const most = MaxPast + MaxWaiting*10 + 100
 	var tracker Tracker
 	rng := rand.New(rand.NewPCG(1, 1))
 	var ended, begun, seq int
@@ -69,10 +65,8 @@ func TestTrackerMemory(t *testing.T) {
 	if open > MaxWaiting || ended+open != begun {
 		t.Errorf("%d calls begun, %d ended, %d open", begun, ended, open)
 	}
-	for _, side := range tracker.pairer.sides {
-		if n := len(side.open); n > MaxWaiting {
-			t.Errorf("the pairer holds %d open requests", n)
-		}
+	if n := tracker.open.own; n > MaxWaiting {
+		t.Errorf("%d open requests", n)
 	}
 }
 

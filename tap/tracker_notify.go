@@ -16,13 +16,12 @@ func (t *Tracker) notification(x *arrival) {
 			t.give(x, nil, RoleStray)
 		}
 	case "notifications/elicitation/complete":
-		key := t.word(keyElicitation, x.f.Lane, w.elicitation)
-		past := t.past[pastElicitations].get(key)
+		past := t.past.get(word(wordElicitation, x.f.Lane, w.elicitation))
 		if past == nil {
 			t.give(x, nil, RoleStray)
 			return
 		}
-		t.recall(x, *past, RoleNotification)
+		t.recall(x, past, RoleNotification)
 	case "notifications/initialized", "initialized":
 		t.initialized(x)
 	default:
@@ -38,43 +37,41 @@ func (t *Tracker) progress(x *arrival, w *callWords) {
 		t.about(x, lane, w.id, RoleProgress)
 		return
 	}
-	key := t.word(keyToken, lane, w.progressToken)
-	if l := t.words[string(key)]; l.n > 0 {
-		x.part.Guess = l.n > 1 || l.newest.owner.guess
-		c := l.newest.owner.call
-		x.part.Late = c.Status.Settled()
-		t.give(x, c, RoleProgress)
+	key := word(wordToken, lane, w.progressToken)
+	if q := t.byWord.of(key); !q.empty() {
+		a := q.newest()
+		x.part.Guess = len(q.items) > 1 || a.guess
+		x.part.Late = a.call.Status.Settled()
+		t.give(x, a.call, RoleProgress)
 		return
 	}
-	past := t.past[pastTokens].get(key)
+	past := t.past.get(key)
 	if past == nil {
 		t.give(x, nil, RoleStray)
 		return
 	}
 	x.part.Late = true
-	t.recall(x, *past, RoleProgress)
+	t.recall(x, past, RoleProgress)
 }
 
 // about ties a notification to the request of a lane that has an id, and
 // returns it if it is open.
-func (t *Tracker) about(x *arrival, lane Lane, id written, role Role) *asked {
-	side := &t.pairer.sides[lane]
-	if id != nil && len(id) <= MaxWord { // of longer ones too little is compared
-		t.pairer.key = appendIDKey(t.pairer.key[:0], id)
-		q := side.open[string(t.pairer.key)]
-		if a := q.oldest; a != nil && a.asked != nil {
-			x.part.Guess = q.newest != q.oldest || a.asked.guess
-			x.part.Late = role == RoleProgress && a.asked.call.Status.Settled()
-			t.give(x, a.asked.call, role)
-			return a.asked
-		}
-		if past := side.answered.get(t.pairer.key); past != nil {
-			x.part.Late = true
-			t.recall(x, past.tie, role)
-			return nil
-		}
+func (t *Tracker) about(x *arrival, lane Lane, id written, role Role) *openRequest {
+	key := word(wordID, lane, id)
+	past := t.past.get(key)
+	switch q := t.byWord.of(key); {
+	case !q.empty():
+		a := q.oldest()
+		x.part.Guess = len(q.items) > 1 || a.guess
+		x.part.Late = role == RoleProgress && a.call.Status.Settled()
+		t.give(x, a.call, role)
+		return a
+	case past != nil:
+		x.part.Late = true
+		t.recall(x, past, role)
+	default:
+		t.give(x, nil, RoleStray)
 	}
-	t.give(x, nil, RoleStray)
 	return nil
 }
 
@@ -85,10 +82,10 @@ func (t *Tracker) cancel(x *arrival, w *callWords) {
 		id = w.id
 	}
 	lane := x.f.Lane
-	if lane == ToClient && !t.knows(lane, id) {
-		// A server of 2026-07-28 asks nothing itself: it ends a subscription
+	if lane == ToClient && t.byWord.of(word(wordID, lane, id)).empty() {
+		// A server of 2026-07-28 sends no requests: it ends a subscription
 		// (basic/patterns/cancellation).
-		if l := t.named(keySubscription, ToServer, id); l.n > 0 {
+		if !t.calls.of(word(wordSubscription, ToServer, id)).empty() {
 			lane = ToServer
 		}
 	}
@@ -101,34 +98,23 @@ func (t *Tracker) cancel(x *arrival, w *callWords) {
 	if c := a.call; a.purpose <= asksRetry && !c.Status.Settled() {
 		c.cancelled(x, w)
 		c.settle(x, CallCancelled)
-		t.pools[poolCausing].remove(&a.causing)
+		if a.causing == &t.causing {
+			t.causing.remove(a)
+			a.causing = nil
+		}
 		t.rest(c)
 	}
-}
-
-// knows reports whether a request of a lane with an id is open.
-func (t *Tracker) knows(lane Lane, id written) bool {
-	t.pairer.key = appendIDKey(t.pairer.key[:0], id)
-	_, ok := t.pairer.sides[lane].open[string(t.pairer.key)]
-	return ok
 }
 
 // cancelWaiting takes the cancellation of a request that was answered, which
 // means something where the call waits for input.
 func (t *Tracker) cancelWaiting(x *arrival, w *callWords) {
 	c := t.long[x.part.Call]
-	if c == nil || c.Status != CallInputRequired || c.asks.n > 0 || c.more.holder != nil {
+	if c == nil || c.Status != CallInputRequired || !c.requests.empty() || c.holder != nil {
 		return
 	}
 	c.cancelled(x, w)
 	c.settle(x, CallCancelled)
-}
-
-// cancelled notes who asked for the end of a call.
-func (c *callState) cancelled(x *arrival, w *callWords) {
-	if c.Cancel == (Ref{}) {
-		c.Cancel, c.CancelledBy, c.CancelReason = x.part.Message, x.f.Lane, wordText(w.reason)
-	}
 }
 
 // initialized ties the second half of the handshake to the first.
@@ -138,7 +124,8 @@ func (t *Tracker) initialized(x *arrival) {
 	case c == nil || x.f.Lane != ToServer:
 		t.give(x, nil, RoleUnsolicited)
 	case c.over:
-		t.recall(x, c.tie(), RoleNotification)
+		past := c.tie()
+		t.recall(x, &past, RoleNotification)
 	default:
 		t.give(x, c, RoleNotification)
 	}
@@ -147,23 +134,23 @@ func (t *Tracker) initialized(x *arrival) {
 
 // subscribed ties what comes on a subscription to it.
 func (t *Tracker) subscribed(x *arrival, w *callWords) bool {
-	key := t.word(keySubscription, ToServer, w.meta.subscription)
-	if key == nil || x.f.Lane != ToClient {
+	key := word(wordSubscription, ToServer, w.meta.subscription)
+	if key == "" || x.f.Lane != ToClient {
 		return false
 	}
-	if l := t.words[string(key)]; l.n > 0 {
-		c := l.newest.owner.call
-		x.part.Guess, x.part.Late = l.n > 1, c.Status.Settled()
+	if q := t.calls.of(key); !q.empty() {
+		c := q.newest()
+		x.part.Guess, x.part.Late = len(q.items) > 1, c.Status.Settled()
 		if x.m.Method == "notifications/subscriptions/acknowledged" {
 			c.goesOn(CallListening)
 		}
 		t.give(x, c, RoleNotification)
 		return true
 	}
-	past := t.past[pastSubscriptions].get(key)
+	past := t.past.get(key)
 	if past != nil {
 		x.part.Late = true
-		t.recall(x, *past, RoleNotification)
+		t.recall(x, past, RoleNotification)
 	}
 	return past != nil
 }
@@ -173,16 +160,16 @@ func (t *Tracker) other(x *arrival, w *callWords) {
 	if x.m.Method == "notifications/roots/list_changed" && x.f.Lane == ToServer {
 		t.rootsDue = true
 	}
-	c := t.task(opposite(x.f.Lane), w.meta.relatedTask)
-	stream := t.streams[x.f.Exchange]
+	c := t.calls.of(word(wordTask, opposite(x.f.Lane), w.meta.relatedTask)).newest()
+	stream := t.streams.of(x.f.Exchange)
 	switch {
 	case t.subscribed(x, w):
 	case w.meta.subscription != nil:
 		t.give(x, nil, RoleStray)
 	case c != nil:
 		t.give(x, c, RoleNotification)
-	case x.f.Lane == ToClient && stream.n > 0:
-		c, x.part.Guess = stream.newest.owner.call, stream.n > 1
+	case x.f.Lane == ToClient && !stream.empty():
+		c, x.part.Guess = stream.newest().call, len(stream.items) > 1
 		if x.m.Method == "notifications/subscriptions/acknowledged" {
 			c.goesOn(CallListening)
 		}
@@ -214,7 +201,66 @@ func (t *Tracker) elicitationsRequired(x *arrival, c *callState) {
 // elicited remembers the id of an elicitation, whose end is told by the side
 // that asked for it.
 func (t *Tracker) elicited(x *arrival, c *callState, id written) {
-	if key := t.word(keyElicitation, x.f.Lane, id); key != nil {
-		t.past[pastElicitations].put(string(key), c.tie())
+	if key := word(wordElicitation, x.f.Lane, id); key != "" {
+		t.past.put(key, c.tie())
 	}
+}
+
+// logLevels is the number of levels of log messages, which are those of RFC
+// 5424 (server/utilities/logging).
+const logLevels = 8
+
+// logLevel is the rank of a level, from debug, 0, to emergency; logLevels for
+// one that does not exist.
+func logLevel(name string) int {
+	for i, level := range [logLevels]string{
+		"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
+	} {
+		if level == name {
+			return i
+		}
+	}
+	return logLevels
+}
+
+// log finds the call of a log message.
+func (t *Tracker) log(x *arrival, w *callWords) {
+	c := t.calls.of(word(wordTask, opposite(x.f.Lane), w.meta.relatedTask)).newest()
+	if c == nil && x.f.Lane == ToClient {
+		if stream := t.streams.of(x.f.Exchange); !stream.empty() {
+			c, x.part.Guess = stream.newest().call, len(stream.items) > 1
+		} else if x.f.Exchange == 0 {
+			c, x.part.Guess = t.logged(logLevel(wordText(w.level)))
+		}
+	}
+	if c != nil {
+		x.part.Late = c.Status.Settled()
+	}
+	t.give(x, c, RoleLog)
+}
+
+// logged is the call for which a message of a level was logged, and whether
+// that is a guess. A server may log only for a request that asks for it, from
+// its level on (2026-07-28 server/utilities/logging); where none allows it, it
+// is likely to be one of those that ask at all.
+func (t *Tracker) logged(level int) (*callState, bool) {
+	a, n := newestLogging(t.logging[1 : level+2])
+	if n == 0 {
+		a, n = newestLogging(t.logging[level+2:])
+	}
+	if n == 0 {
+		return nil, false
+	}
+	return a.call, n > 1
+}
+
+// newestLogging is the latest request in some queues and how many they hold.
+func newestLogging(queues []queue[*openRequest]) (newest *openRequest, n int) {
+	for i := range queues {
+		n += len(queues[i].items)
+		if a := queues[i].newest(); a != nil && (newest == nil || newest.ref.before(a.ref)) {
+			newest = a
+		}
+	}
+	return newest, n
 }

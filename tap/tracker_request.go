@@ -1,30 +1,33 @@
 package tap
 
+import "bytes"
+
 // request takes a request: the first of a call, or a further one of a call.
 func (t *Tracker) request(x *arrival) {
 	var w callWords
 	w.read(x.m.Params)
-	link, open := t.pairer.request(x.f, x.m, x.part.Message)
-	if link.Kind == Clashes {
-		x.part.Clash = link.Request
+	a := &openRequest{
+		ref: x.part.Message, at: x.f.At, method: x.part.Method, id: word(wordID, x.f.Lane, x.m.ID), token: word(wordToken, x.f.Lane, w.meta.token),
+		task: w.task != nil,
 	}
-	c, why := t.known(x, &w)
+	if a.id == "" {
+		a.id = unreadID(x.f.Lane)
+	} else if open := t.byWord.of(a.id); !open.empty() {
+		x.part.Clash = open.oldest().ref
+	}
 	role := RoleRequest
-	var a *asked
-	switch {
-	case c == nil:
-		c = t.begin(x, &w, open)
-		a = &c.first
-	case why == asksCancel:
-		role, a = RoleCancel, &asked{}
-	default:
-		role, a = RoleAgain, &asked{}
+	if a.call, a.purpose = t.known(x, &w); a.call == nil {
+		a.call = t.begin(x, &w)
+		a.call.first = a
+	} else if role = RoleAgain; a.purpose == asksCancel {
+		role = RoleCancel
 	}
-	a.call, a.open, a.purpose, a.guess = c, open, why, x.part.Guess || x.m.ID == nil
+	c := a.call
+	a.guess = x.part.Guess || x.m.ID == nil // unread
 	switch {
-	case why == asksUpdate:
+	case a.purpose == asksUpdate:
 		c.answerEmbedded(x, w.inputs)
-	case why == asksCancel && !c.Status.Settled():
+	case a.purpose == asksCancel && !c.Status.Settled():
 		c.cancelled(x, &w)
 	}
 	t.ask(x, &w, a)
@@ -36,9 +39,10 @@ func (t *Tracker) request(x *arrival) {
 // known finds the call that a request is a further one of.
 func (t *Tracker) known(x *arrival, w *callWords) (*callState, purpose) {
 	if why := taskPurpose(x.m.Method); why != asksCall {
-		if l := t.named(keyTask, x.f.Lane, w.taskID); l.n > 0 {
-			x.part.Guess = l.n > 1
-			return l.newest.owner.call, why
+		tasks := t.calls.of(word(wordTask, x.f.Lane, w.taskID))
+		if c := tasks.newest(); c != nil {
+			x.part.Guess = len(tasks.items) > 1
+			return c, why
 		}
 		return nil, asksCall
 	}
@@ -65,26 +69,22 @@ func taskPurpose(method string) purpose {
 }
 
 // begin makes a call of its first request.
-func (t *Tracker) begin(x *arrival, w *callWords, open *OpenRequest) *callState {
-	c, room := t.fresh(), &callRoom{}
-	c.Call = &room.Call
-	c.Ref, c.Lane, c.Exchange, c.At = x.part.Message, x.f.Lane, x.f.Exchange, x.f.At
-	c.Session = t.session
-	c.ID = append(room.id[:0:len(room.id)], clip(open.ID, MaxWord)...)
-	c.Method, c.Subject, c.Revision = x.part.Method, w.subject(x.m), t.revision(w)
-	c.Parts, c.Requests = room.parts[:0:len(room.parts)], room.ref[:0:len(room.ref)]
+func (t *Tracker) begin(x *arrival, w *callWords) *callState {
+	c := &callState{Call: &Call{
+		Ref: x.part.Message, Lane: x.f.Lane, Exchange: x.f.Exchange, At: x.f.At, Session: t.session,
+		ID: bytes.Clone(clip(x.m.ID, MaxWord)), Method: x.part.Method, Subject: w.subject(x.m), Revision: t.revision(w),
+	}}
 	if x.m.Long {
 		c.Notes |= NoteLong
 	}
 	if (w.meta.version != nil || t.facts.Revision == "") && (w.name != nil || w.uri != nil) {
-		c.name, c.arguments = appendShape(c.name[:0], w), hashText(w.arguments)
+		c.name, c.arguments = shapeName(w), hashText(w.arguments)
 	}
-	c.first.call = c
-	t.pools[poolBegun].add(&c.begun, &c.first)
+	t.begun.add(c)
 	t.within(x, w, c)
 	if x.m.Method == "elicitation/create" && w.elicitation != nil {
 		t.elicited(x, c, w.elicitation)
-		t.outlives(c) // its end may be told before its answer
+		t.outlives(c) // its end may be reported before its response
 	}
 	if x.f.Lane == ToServer {
 		t.opens(x, c)
@@ -118,7 +118,7 @@ func (t *Tracker) revision(w *callWords) Revision {
 	return t.facts.Revision
 }
 
-// revisionNamed is the version that a string names. A known one costs no memory.
+// revisionNamed is the version that a string names.
 func revisionNamed(v written) Revision {
 	for _, r := range Revisions {
 		if string(v[1:len(v)-1]) == string(r) {
@@ -128,46 +128,61 @@ func revisionNamed(v written) Revision {
 	return Revision(bound(v.decoded()))
 }
 
-// ask puts an open request into the lists by which it can be found.
-func (t *Tracker) ask(x *arrival, w *callWords, a *asked) {
-	c, lane := a.call, x.f.Lane
-	a.open.asked = a
-	a.task = w.task != nil
-	c.asks.add(&a.sibling, a)
+// ask opens a request.
+func (t *Tracker) ask(x *arrival, w *callWords, a *openRequest) {
+	c := a.call
+	c.requests.add(a)
 	t.open.add(1)
-	c.Requests = addRef(c.Requests, x.part.Message)
+	c.Requests = addRef(c.Requests, a.ref)
 	if x.part.Clash != (Ref{}) {
 		c.Notes |= NoteClash
 	}
-	if key := t.word(keyToken, lane, w.meta.token); key != nil {
-		if t.words[string(key)].n > 0 {
+	t.byWord.add(a.id, a)
+	if a.token != "" {
+		if !t.byWord.of(a.token).empty() {
 			c.Notes |= NoteTokenClash
 		}
-		t.words.add(string(key), &a.token, a)
+		t.byWord.add(a.token, a)
 	}
-	if lane != ToServer {
+	if x.f.Lane != ToServer {
 		return
 	}
-	if x.f.Exchange != 0 {
-		t.streams.add(x.f.Exchange, &a.stream, a)
+	if a.exchange = x.f.Exchange; a.exchange != 0 {
+		t.streams.add(a.exchange, a)
 	}
 	if a.purpose <= asksRetry && mayCause(x.m.Method) {
-		t.pools[poolCausing].add(&a.causing, a)
+		t.causes(a, &t.causing)
 	}
 	if w.meta.logLevel != nil {
-		a.level = logLevel(w.meta.logLevel.decoded())
-		t.logging[a.level].add(&a.logging, a)
+		a.level = 1 + logLevel(w.meta.logLevel.decoded())
+		t.logging[a.level].add(a)
 	}
 	if x.m.Method == "subscriptions/listen" {
-		if key := t.word(keySubscription, lane, x.m.ID); key != nil {
-			t.words.add(string(key), &c.extra().subscription, a)
-		}
+		t.name(c, &c.subscriptionKey, word(wordSubscription, x.f.Lane, x.m.ID))
+	}
+}
+
+// causes puts a request into the queue of those that the server may ask something
+// for.
+func (t *Tracker) causes(a *openRequest, q *queue[*openRequest]) {
+	a.causing = q
+	q.add(a)
+}
+
+// name makes a call known by a word, unless that is "". Key is its member for
+// that kind of word.
+func (t *Tracker) name(c *callState, key *string, word string) {
+	if *key != "" {
+		t.calls.remove(*key, c)
+	}
+	if *key = word; word != "" {
+		t.calls.add(word, c)
 	}
 }
 
 // mayCause reports whether a server may ask the client something because of a
 // request: one that makes it work, not a list, a ping or a handshake. Nothing is
-// known of methods of somebody's own.
+// known of custom methods.
 func mayCause(method string) bool {
 	switch method {
 	case "tools/call", "prompts/get", "resources/read", "completion/complete", "tools/invoke":
@@ -177,46 +192,33 @@ func mayCause(method string) bool {
 	return !known
 }
 
-// unask takes a request that is not open any more out of the lists, but for its
-// token and what it may cause.
-func (t *Tracker) unask(a *asked) {
-	if a.sibling.listed() {
-		a.call.asks.remove(&a.sibling)
-		t.open.add(-1)
-	}
-	t.logging[a.level].remove(&a.logging)
-	t.streams.remove(&a.stream)
-}
-
-// release takes a request's token out of use, and what it may cause.
-func (t *Tracker) release(a *asked) {
-	if c := a.call; c.more != nil && c.more.holder == a && a.causing.listed() {
-		t.pools[poolTasks].remove(&a.causing)
-	} else {
-		t.pools[poolCausing].remove(&a.causing)
-	}
-	t.retire(&a.token, pastTokens, a.call)
-}
-
 // within finds the call that a call is asked within.
 func (t *Tracker) within(x *arrival, w *callWords, c *callState) {
-	parent := t.task(opposite(x.f.Lane), w.meta.relatedTask)
-	switch {
-	case parent != nil:
+	var parent *callState
+	past := ""
+	switch related := word(wordTask, opposite(x.f.Lane), w.meta.relatedTask); {
+	case !t.calls.of(related).empty():
+		parent = t.calls.of(related).newest()
 	case taskPurpose(x.m.Method) != asksCall:
-		t.withinPast(c, pastTasks, t.word(keyTask, x.f.Lane, w.taskID))
+		past = word(wordTask, x.f.Lane, w.taskID)
 	case w.meta.relatedTask != nil:
-		t.withinPast(c, pastTasks, t.word(keyTask, opposite(x.f.Lane), w.meta.relatedTask))
+		past = related
 	case w.state != nil:
-		t.withinPast(c, pastStates, t.word(keyState, x.f.Lane, w.state))
+		past = word(wordState, x.f.Lane, w.state)
 	case x.f.Lane == ToClient && mayNest(x.m.Method):
 		parent, c.Guess = t.cause(x)
 	}
-	if parent != nil {
+	switch of := t.past.get(past); {
+	case parent != nil:
 		c.Parent = parent.Ref
 		if c.Revision == "" {
 			c.Revision = parent.Revision
 		}
+	case of != nil: // a task or a state whose call may be over
+		c.Parent = of.call
+		parent = t.long[of.call]
+	}
+	if parent != nil {
 		parent.Nested = addRef(parent.Nested, c.Ref)
 	}
 }
@@ -233,72 +235,23 @@ func mayNest(method string) bool {
 
 // cause is the call for which a server asks something, and whether that is a
 // guess. On an HTTP exchange without a request (a GET stream) what comes should
-// have nothing to do with an open request, except in HTTP+SSE, where all comes
-// on one.
+// have nothing to do with an open request, except in HTTP+SSE, where everything
+// comes on one.
 func (t *Tracker) cause(x *arrival) (*callState, bool) {
 	due := t.rootsDue && x.m.Method == "roots/list"
 	if due {
 		t.rootsDue = false
 	}
-	if l := t.streams[x.f.Exchange]; l.n > 0 {
-		return l.newest.owner.call, l.n > 1
+	if q := t.streams.of(x.f.Exchange); !q.empty() {
+		return q.newest().call, len(q.items) > 1
 	}
-	if l := t.pools[poolCausing]; l.n > 0 {
-		return l.newest.owner.call, l.n > 1 || x.f.Exchange != 0 || due
+	if q := &t.causing; !q.empty() {
+		return q.newest().call, len(q.items) > 1 || x.f.Exchange != 0 || due
 	}
-	if l := t.pools[poolTasks]; l.n > 0 {
-		return l.newest.owner.call, true // it should have named the task
+	if q := &t.tasks; !q.empty() {
+		return q.newest().call, true // it should have named the task
 	}
 	return nil, false
-}
-
-// withinPast puts a call within one that a word of it was tied to: a task whose
-// call is over, or a state that was given back before, in a call that may not be
-// over.
-func (t *Tracker) withinPast(c *callState, past int, key []byte) {
-	if of := t.past[past].get(key); of != nil {
-		c.Parent = of.call
-	}
-	if parent := t.long[c.Parent]; parent != nil {
-		parent.Nested = addRef(parent.Nested, c.Ref)
-	}
-}
-
-// What the first byte of a key in Tracker.words says.
-const (
-	keyToken        = 't'
-	keyTask         = 'k'
-	keySubscription = 'u'
-	keyState        = 's'
-	keyShape        = 'f'
-	keyElicitation  = 'e'
-)
-
-// word makes the key of a word of a request that crossed on a lane, nil if the
-// word is absent. It is valid until the next one.
-func (t *Tracker) word(kind byte, lane Lane, raw written) []byte {
-	t.key = appendWord(append(t.key[:0], kind, byte(lane)), raw)
-	if len(t.key) == 2 {
-		return nil
-	}
-	return t.key
-}
-
-// named finds the open requests with a word.
-func (t *Tracker) named(kind byte, lane Lane, raw written) list[string] {
-	key := t.word(kind, lane, raw)
-	if key == nil {
-		return list[string]{}
-	}
-	return t.words[string(key)]
-}
-
-// task finds the open call of a task that was asked for on a lane.
-func (t *Tracker) task(lane Lane, id written) *callState {
-	if l := t.named(keyTask, lane, id); l.n > 0 {
-		return l.newest.owner.call
-	}
-	return nil
 }
 
 func opposite(lane Lane) Lane { return ToServer + ToClient - lane }

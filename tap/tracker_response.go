@@ -1,49 +1,45 @@
 package tap
 
-// response takes an answer.
+// response takes a response.
 func (t *Tracker) response(x *arrival) {
-	link, open := t.pairer.response(x.f, x.m, x.part.Message, t.sameStream(x))
-	x.part.Request, x.part.Latency = link.Request, link.Latency
-	switch link.Kind {
-	case Answers:
-		t.answered(x, open.asked)
-	case Repeats:
-		t.repeated(x)
-	default:
-		t.unnamed(x)
+	id := word(wordID, opposite(x.f.Lane), x.m.ID)
+	a := t.sameStream(x, id)
+	if a == nil {
+		a = t.byWord.of(id).oldest()
 	}
+	if a != nil {
+		t.answered(x, a)
+		return
+	}
+	past := t.past.get(id)
+	if past == nil {
+		t.unnamed(x)
+		return
+	}
+	// It was answered before, or given up as cancelled.
+	x.part.Request, x.part.Latency, x.part.Late = past.request, x.f.At-past.at, true
+	role := RoleRepeat
+	if past.late {
+		role, past.late = RoleLate, false
+	}
+	t.recall(x, past, role)
 }
 
-// sameStream is the request that an answer on an HTTP exchange has come back
-// for, nil if it is not certain. Where clients share a session, ids clash that
-// the exchanges tell apart.
-func (t *Tracker) sameStream(x *arrival) *OpenRequest {
+// sameStream is the open request that a response on an HTTP exchange has come
+// back for, nil if that is not certain. Where clients share a session, ids clash
+// that the exchanges tell apart.
+func (t *Tracker) sameStream(x *arrival, id string) *openRequest {
 	const few = 8 // a batch may hold any number
-	l := t.streams[x.f.Exchange]
-	if x.f.Lane != ToClient || l.n == 0 || l.n > few {
+	stream := t.streams.of(x.f.Exchange)
+	if x.f.Lane != ToClient || len(stream.items) > few {
 		return nil
 	}
-	t.key = appendIDKey(t.key[:0], x.m.ID)
-	for e := l.oldest; e != nil; e = e.newer {
-		if e.owner.open.key == string(t.key) {
-			return e.owner.open
+	for _, a := range stream.items {
+		if a.id == id {
+			return a
 		}
 	}
 	return nil
-}
-
-// repeated takes an answer to a request that is not open any more: it was
-// answered, or given up as cancelled.
-func (t *Tracker) repeated(x *arrival) {
-	side := &t.pairer.sides[opposite(x.f.Lane)]
-	a := side.answered.get(t.pairer.key)
-	role := RoleRepeat
-	if a.tie.late {
-		role = RoleLate
-		a.tie.late = false
-	}
-	x.part.Late = true
-	t.recall(x, a.tie, role)
 }
 
 // unnamed takes a response that names no open request. HTTP servers refuse with
@@ -52,64 +48,67 @@ func (t *Tracker) repeated(x *arrival) {
 // request that it can belong to, as a guess.
 func (t *Tracker) unnamed(x *arrival) {
 	noID := len(x.m.ID) == 0 || string(x.m.ID) == "null"
-	var a *asked
-	switch {
+	role := RoleOrphan
+	var a *openRequest
+	switch stream := t.streams.of(x.f.Exchange); {
 	case x.m.Unread && x.m.ID == nil:
-		if a = t.onlyOpen(x, t.pairer.only(opposite(x.f.Lane))); a == nil {
-			t.give(x, nil, RoleUnread)
-			return
+		role = RoleUnread
+		if a = t.onlyOpen(x); a != nil {
+			a.guess = true
 		}
-		a.guess = true
 	case noID:
-		if l := t.streams[x.f.Exchange]; x.m.Kind == ErrorResponse && x.f.Lane == ToClient && l.n == 1 {
-			a = l.oldest.owner
+		if a = stream.only(); x.m.Kind != ErrorResponse || x.f.Lane != ToClient {
+			a = nil
+		} else if a != nil {
 			a.call.Notes |= NoteNullID
 		}
-	default:
-		// A request without an id is one whose id was not read.
-		q := t.pairer.sides[opposite(x.f.Lane)].open[""]
-		if q.oldest != q.newest {
-			q.oldest = nil
-		}
-		if a = t.onlyOpen(x, q.oldest); a != nil && a.open.key != "" {
+	case x.f.Lane == ToClient && !stream.empty():
+		if a = stream.only(); a != nil && a.id != unreadID(ToServer) {
 			a = nil
 		}
+	default:
+		a = t.byWord.of(unreadID(opposite(x.f.Lane))).only()
 	}
 	if a == nil {
-		t.give(x, nil, RoleOrphan)
+		t.give(x, nil, role)
 		return
 	}
-	link, _ := t.pairer.response(x.f, x.m, x.part.Message, a.open)
-	x.part.Request, x.part.Latency = link.Request, link.Latency
 	t.answered(x, a)
 }
 
-// onlyOpen is the only open request on the exchange of a response, else the given
-// one, nil for none.
-func (t *Tracker) onlyOpen(x *arrival, r *OpenRequest) *asked {
-	if l := t.streams[x.f.Exchange]; x.f.Lane == ToClient && l.n > 0 {
-		if l.n > 1 {
-			return nil
+// onlyOpen is the only open request on the exchange of a response, otherwise the
+// only one that it can answer, nil if there are none or several.
+func (t *Tracker) onlyOpen(x *arrival) *openRequest {
+	if stream := t.streams.of(x.f.Exchange); x.f.Lane == ToClient && !stream.empty() {
+		return stream.only()
+	}
+	var found *openRequest
+	for _, c := range t.begun.items {
+		for _, a := range c.requests.items {
+			if c.Lane != opposite(x.f.Lane) {
+				continue
+			}
+			if found != nil {
+				return nil
+			}
+			found = a
 		}
-		return l.oldest.owner
 	}
-	if r == nil {
-		return nil
-	}
-	return r.asked
+	return found
 }
 
-// answered takes the answer to an open request.
-func (t *Tracker) answered(x *arrival, a *asked) {
+// answered takes the response to an open request.
+func (t *Tracker) answered(x *arrival, a *openRequest) {
 	c := a.call
 	if c.FirstAnswer == 0 {
 		c.FirstAnswer = x.f.At
 	}
-	x.part.Method, x.part.Guess = clipWord(a.open.Method), a.guess
+	x.part.Request, x.part.Latency = a.ref, x.f.At-a.at
+	x.part.Method, x.part.Guess = a.method, a.guess
 	if c == t.hello {
 		t.facts.Learn(&t.finding, x.f.Lane, x.m)
 	}
-	t.unask(a)
+	t.close(a, false)
 	c.Notes &^= NoteStreamEnded
 	if a.status >= 400 && !c.Status.Settled() {
 		c.ErrorText = "" // the answer knows better
@@ -119,14 +118,14 @@ func (t *Tracker) answered(x *arrival, a *asked) {
 	} else {
 		t.taskAnswered(x, a)
 	}
-	if c.more == nil || c.more.holder != a {
+	if c.holder != a {
 		t.release(a)
 	}
 	t.rest(c)
 }
 
 // callAnswered takes the answer to the first request of a call, or to a retry.
-func (t *Tracker) callAnswered(x *arrival, a *asked) {
+func (t *Tracker) callAnswered(x *arrival, a *openRequest) {
 	c, m := a.call, x.m
 	if c.Status == CallCancelled {
 		x.part.Late = true

@@ -2,28 +2,25 @@ package tap
 
 // created takes a CreateTaskResult (2025-11-25 basic/utilities/tasks, and the
 // tasks extension, where it is flat) and reports whether it is one.
-func (t *Tracker) created(x *arrival, a *asked) bool {
+func (t *Tracker) created(x *arrival, a *openRequest) bool {
 	c := a.call
 	w := readResult(x.m.Result)
 	extension := x.m.ResultType == "task"
 	if !extension {
 		w = readResult(w.task)
 	}
-	key := t.word(keyTask, c.Lane, w.taskID)
-	if key == nil && !(extension && x.m.Result == nil) { // of a large frame nothing is known
+	key := word(wordTask, c.Lane, w.taskID)
+	if key == "" && !(extension && x.m.Unread) {
 		return false
 	}
 	t.give(x, c, RoleInterim)
 	t.outlives(c)
-	more := c.extra()
-	more.holder, more.extension = a, extension
-	if key != nil {
-		t.words.add(string(key), &more.task, &c.first)
-	}
+	c.holder, c.extension = a, extension
+	t.name(c, &c.taskKey, key)
 	c.Status, c.TaskID = CallWorking, wordText(w.taskID)
-	if a.causing.listed() {
-		t.pools[poolCausing].remove(&a.causing)
-		t.pools[poolTasks].add(&a.causing, a)
+	if a.causing != nil {
+		a.causing.remove(a)
+		t.causes(a, &t.tasks)
 	}
 	c.progressed(x, w.status, w.statusMessage)
 	return true
@@ -56,29 +53,13 @@ func (c *callState) progressed(x *arrival, status, message written) {
 	}
 }
 
-// goesOn sets the status of a call that has not been settled.
-func (c *callState) goesOn(s CallStatus) {
-	if !c.Status.Settled() {
-		c.Status = s
-	}
-}
-
-// endsOn settles a call that has not been settled.
-func (c *callState) endsOn(x *arrival, s CallStatus) bool {
-	if c.Status.Settled() {
-		return false
-	}
-	c.settle(x, s)
-	return true
-}
-
 // taskEnded reports whether a task's status is one of those that it ends with.
 func taskEnded(status string) bool {
 	return status == "completed" || status == "failed" || status == "cancelled"
 }
 
 // taskAnswered takes the answer to a tasks request.
-func (t *Tracker) taskAnswered(x *arrival, a *asked) {
+func (t *Tracker) taskAnswered(x *arrival, a *openRequest) {
 	c := a.call
 	switch {
 	case a.cancelled:
@@ -121,14 +102,14 @@ func (t *Tracker) taskResult(x *arrival, c *callState) {
 func (t *Tracker) taskState(x *arrival, c *callState) {
 	w := readResult(x.m.Result)
 	role := RoleInterim
-	if c.more.extension && x.m.Result == nil {
+	if c.extension && x.m.Unread {
 		// Too large to be read, so most likely it brings the result.
 		x.part.Guess = true
 		t.give(x, c, RoleResponse)
 		c.endsOn(x, CallDone)
 		return
 	}
-	if status := wordText(w.status); c.more.extension && taskEnded(status) {
+	if status := wordText(w.status); c.extension && taskEnded(status) {
 		role = RoleResponse
 		if c.CancelledBy != Life && status != "cancelled" {
 			role, x.part.Late = RoleLate, true
@@ -145,7 +126,7 @@ func (t *Tracker) taskState(x *arrival, c *callState) {
 // ended with.
 func (c *callState) news(x *arrival, status, message, inputs, result, err written) {
 	c.progressed(x, status, message)
-	if c.more == nil || !c.more.extension {
+	if !c.extension {
 		return
 	}
 	c.embed(x, inputs)
@@ -168,21 +149,18 @@ func (c *callState) news(x *arrival, status, message, inputs, result, err writte
 
 // taskNews takes notifications/tasks/status and notifications/tasks.
 func (t *Tracker) taskNews(x *arrival, w *callWords) bool {
-	lane := opposite(x.f.Lane)
-	l := t.named(keyTask, lane, w.taskID)
-	if l.n == 0 {
-		past := t.past[pastTasks].get(t.word(keyTask, lane, w.taskID))
+	key := word(wordTask, opposite(x.f.Lane), w.taskID)
+	tasks := t.calls.of(key)
+	c := tasks.newest()
+	if c == nil {
+		past := t.past.get(key)
 		if past != nil {
 			x.part.Late = true
-			t.recall(x, *past, RoleNotification)
+			t.recall(x, past, RoleNotification)
 		}
 		return past != nil
 	}
-	c := l.newest.owner.call
-	x.part.Guess = l.n > 1
-	if s := t.named(keySubscription, ToServer, w.meta.subscription); s.n > 0 {
-		x.part.Via = s.newest.owner.call.Ref
-	}
+	x.part.Guess = len(tasks.items) > 1
 	t.give(x, c, RoleNotification)
 	c.news(x, w.status, w.statusMessage,
 		w.whole.get("inputRequests"), w.whole.get("result"), w.whole.get("error"))

@@ -48,14 +48,17 @@ func TestTrackerLongIDs(t *testing.T) {
 	var tracker Tracker
 	long := strings.Repeat("x", MaxWord)
 	trackerAdd(&tracker, 1, ToServer, `{"id":"`+long+`1","method":"tools/call"}`)
-	for i, end := range []string{"1", "2"} { // the pairing goes by the beginning, so even the first is doubtful
-		p := trackerAdd(&tracker, 2+i, ToServer, `{"method":"notifications/cancelled","params":{"requestId":"`+long+end+`"}}`)[0]
-		if p.Role != RoleStray {
-			t.Errorf("%v", p.Role)
+	for i, c := range []struct {
+		end  string
+		role Role
+	}{{"2", RoleStray}, {"1", RoleCancel}} {
+		p := trackerAdd(&tracker, 2+i, ToServer, `{"method":"notifications/cancelled","params":{"requestId":"`+long+c.end+`"}}`)[0]
+		if p.Role != c.role {
+			t.Errorf("%s: %v", c.end, p.Role)
 		}
 	}
 	open := tracker.Open()
-	if len(open) != 1 || open[0].Notes != NoteLong || len(open[0].ID) != MaxWord || open[0].Status != CallPending {
+	if len(open) != 1 || open[0].Notes != NoteLong || len(open[0].ID) != MaxWord || open[0].Status != CallCancelled {
 		t.Errorf("%+v", open)
 	}
 }

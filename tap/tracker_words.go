@@ -133,18 +133,46 @@ func named(v written) written {
 	return nil
 }
 
+// What the first byte of a word says.
+const (
+	wordID           = 'i'
+	wordToken        = 't'
+	wordTask         = 'k'
+	wordSubscription = 'u'
+	wordState        = 's'
+	wordShape        = 'f'
+	wordElicitation  = 'e'
+)
+
+// word is a key for an id, a token or another value by which messages name a
+// request that crossed on a lane: equal for values that are the same, "" for one
+// that is absent or null.
+func word(kind byte, lane Lane, value []byte) string {
+	key := appendWord([]byte{kind, byte(lane)}, value)
+	if len(key) == 2 {
+		return ""
+	}
+	return string(key)
+}
+
+// unreadID is the word of an id that was not read, of a request on a lane.
+func unreadID(lane Lane) string { return string([]byte{wordID, byte(lane)}) }
+
 // wordSize is up to how many bytes a word is kept as it is. A longer one is
 // kept as its hash: a requestState may have any length.
 const wordSize = 64
 
-// appendWord appends what two JSON values have in common when they are the
-// same, typed like ids (see appendIDKey), or nothing for one that is absent or
-// null.
-func appendWord(dst []byte, raw written) []byte {
-	if len(raw) == 0 || string(raw) == "null" { // as an id or in _meta
+// appendWord appends what JSON values have in common when they are the same, or
+// nothing for one that is absent or null. They are the same when they are equal as
+// values of one type: `"a"` and `"\u0061"` are, `1` and `"1"` are not. Numbers go
+// by their exact decimal value, so `1`, `1.0` and `1e0` are the same: a JavaScript
+// peer that reads `1.0` can only answer `1`. No float is involved:
+// 9007199254740993 is not 9007199254740992.
+func appendWord(dst, raw []byte) []byte {
+	if len(raw) == 0 || string(raw) == "null" {
 		return dst
 	}
-	class, word := raw[0], []byte(raw)
+	class, word := raw[0], raw
 	switch {
 	case class == '"' && !escaped(raw):
 		word = raw[1 : len(raw)-1]

@@ -40,7 +40,6 @@ type jsonRow struct {
 	Fault  string     `json:"fault,omitempty"`
 	Torn   bool       `json:"torn,omitempty"`
 	Size   int64      `json:"size"`
-	Links  []jsonLink `json:"links,omitempty"`
 	Parts  []jsonPart `json:"parts,omitempty"`
 	// Diff is what changed from the last answers to the same questions, where
 	// that was asked for.
@@ -59,6 +58,16 @@ type jsonPart struct {
 	ParentIndex int    `json:"parent_index,omitempty"`
 	Guess       bool   `json:"guess,omitempty"`
 	Late        bool   `json:"late,omitempty"`
+	// Request is the frame of the request that a response answers, Clash that of
+	// the open request with the same id as a request.
+	Request      uint64 `json:"request,omitempty"`
+	RequestIndex int    `json:"request_index,omitempty"`
+	Clash        uint64 `json:"clash,omitempty"`
+	ClashIndex   int    `json:"clash_index,omitempty"`
+	// Response is the frame that answers a request, known only of a single frame.
+	Response uint64 `json:"response,omitempty"`
+	// Latency is from the request to the response.
+	Latency *int64 `json:"latency_ns,omitempty"`
 	// First is the frame that a replay repeats.
 	First uint64 `json:"first,omitempty"`
 }
@@ -84,18 +93,6 @@ type jsonChange struct {
 	Path string  `json:"path"`
 	Old  *string `json:"old,omitempty"`
 	New  *string `json:"new,omitempty"`
-}
-
-// jsonLink is what a request or a response in the frame has to do with others.
-type jsonLink struct {
-	Link    string `json:"link"`            // see tap.LinkKind
-	Index   int    `json:"index,omitempty"` // in a batch
-	Request uint64 `json:"request,omitempty"`
-	// RequestIndex is the request's place in a batch.
-	RequestIndex int `json:"request_index,omitempty"`
-	// Response is the frame that answers, known only of a single frame.
-	Response uint64 `json:"response,omitempty"`
-	Latency  *int64 `json:"latency_ns,omitempty"`
 }
 
 // jsonID is the id of a message, in at most one of three forms. Ids are the only
@@ -151,24 +148,19 @@ func newJSONRow(r *row, kind string) jsonRow {
 		}
 	}
 	j.jsonID = newJSONID(r.id)
-	for _, l := range r.links {
-		out := jsonLink{Link: l.Kind.String(), Index: l.Message.Index}
-		if l.Kind != tap.Opens {
-			out.Request, out.RequestIndex = l.Request.Seq, l.Request.Index
-		}
-		if l.Kind == tap.Answers || l.Kind == tap.Repeats {
-			ns := int64(l.Latency)
-			out.Latency = &ns
-		}
-		j.Links = append(j.Links, out)
-	}
 	for i := range r.parts {
 		p := &r.parts[i]
-		j.Parts = append(j.Parts, jsonPart{
+		out := jsonPart{
 			Index: p.Message.Index, Role: p.Role.String(), Call: p.Call.Seq, CallIndex: p.Call.Index,
 			Parent: p.Parent.Seq, ParentIndex: p.Parent.Index, Guess: p.Guess, Late: p.Late,
-			First: p.First.Seq,
-		})
+			First: p.First.Seq, Request: p.Request.Seq, RequestIndex: p.Request.Index,
+			Clash: p.Clash.Seq, ClashIndex: p.Clash.Index,
+		}
+		if out.Request > 0 {
+			ns := int64(p.Latency)
+			out.Latency = &ns
+		}
+		j.Parts = append(j.Parts, out)
 	}
 	for _, d := range r.deltas {
 		j.Diff = append(j.Diff, newJSONDelta(d))
@@ -276,12 +268,10 @@ func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Fram
 		return err
 	}
 	j := newJSONRow(&one.row, "frame")
-	for i := range j.Links {
-		if l := &j.Links[i]; l.Link == tap.Opens.String() || l.Link == tap.Clashes.String() {
-			if a, ok := one.answers[l.Index]; ok {
-				ns := int64(a.Latency)
-				l.Response, l.Latency = a.Message.Seq, &ns
-			}
+	for i := range j.Parts {
+		if a, ok := one.answers[j.Parts[i].Index]; ok {
+			ns := int64(a.Latency)
+			j.Parts[i].Response, j.Parts[i].Latency = a.Message.Seq, &ns
 		}
 	}
 	b, err := printable.JSON(struct {

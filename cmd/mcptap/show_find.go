@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/store"
@@ -13,8 +14,8 @@ type oneFrame struct {
 	row row
 	// time is the wall clock at the frame.
 	time time.Time
-	// answers are the links of the responses to it, by place in a batch.
-	answers map[int]tap.Link
+	// answers are the responses to it, by place in a batch.
+	answers map[int]tap.Part
 	info    store.Info
 }
 
@@ -36,8 +37,9 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFram
 	if one.row, err = newViewer(rec.WriteRaw).row(&f); err != nil {
 		return nil, err
 	}
-	one.row.parts = nil
-	if len(one.row.links) == 0 && f.Exchange == 0 {
+	one.row.parts = slices.Clone(one.row.parts)
+	if f.Exchange == 0 && !slices.ContainsFunc(one.row.parts, func(p tap.Part) bool { return p.Kind != tap.Notification && p.Kind != tap.Invalid }) {
+		one.row.parts = nil // what they belong to is not known
 		return one, nil
 	}
 	return one, one.pair(ctx, rec)
@@ -47,7 +49,7 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFram
 // tells its session.
 func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
 	number, exchange, waiting := one.row.frame.Seq, one.row.frame.Exchange, 0
-	one.answers = map[int]tap.Link{}
+	one.answers = map[int]tap.Part{}
 	v := newViewer(rec.WriteRaw)
 	for f, err := range rec.Frames(0) {
 		if err == nil {
@@ -66,16 +68,16 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
 		r := newRow(next)
 		if f.Seq == number {
 			one.row = r
-			one.row.parts = nil // they are valid until the next frame
-			for _, l := range r.links {
-				if l.Kind == tap.Opens || l.Kind == tap.Clashes {
+			one.row.parts = slices.Clone(r.parts) // they are valid until the next frame
+			for _, p := range r.parts {
+				if p.Kind == tap.Request && p.Role != tap.RoleReplay {
 					waiting++
 				}
 			}
 		}
-		for _, l := range r.links {
-			if l.Kind == tap.Answers && l.Request.Seq == number {
-				one.answers[l.Request.Index] = l
+		for _, p := range r.parts {
+			if p.Request.Seq == number && p.Role != tap.RoleRepeat {
+				one.answers[p.Request.Index] = p
 				waiting--
 			}
 		}

@@ -76,12 +76,17 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		size += ", took " + formatDuration(f.Took) + " to arrive"
 	}
 	field("size", size)
-	for i, link := range r.links {
-		if i == 20 {
-			field("", fmt.Sprintf("and %d more", len(r.links)-i))
+	said := 0
+	for i := range r.parts {
+		name, text := one.pairing(&r.parts[i])
+		if name == "" {
+			continue
+		}
+		if said++; said > 20 {
+			field("", fmt.Sprintf("and more, of %d messages", len(r.parts)))
 			break
 		}
-		one.link(field, link)
+		field(name, text)
 	}
 	if reason := r.msg.Reason; reason != "" && reason != r.fault {
 		field("odd", escape(reason))
@@ -104,30 +109,32 @@ var formWords = [tap.Forms]string{
 	tap.FormClose: "a WebSocket close", tap.FormBytes: "bytes that are no HTTP",
 }
 
-// link says what a request or response in the frame has to do with others.
-func (one *oneFrame) link(field func(name, value string), l tap.Link) {
+// pairing is what a request or response in the frame has to do with others, "" for
+// other messages.
+func (one *oneFrame) pairing(p *tap.Part) (name, text string) {
 	at := ""
 	if one.row.kind == "batch" {
-		at = fmt.Sprintf("[%d] ", l.Message.Index)
+		at = fmt.Sprintf("[%d] ", p.Message.Index)
 	}
-	switch l.Kind {
-	case tap.Opens, tap.Clashes:
-		answer, ok := one.answers[l.Message.Index]
-		switch {
-		case ok:
-			field("answer", fmt.Sprintf("%s#%d after %s", at, answer.Message.Seq, formatDuration(answer.Latency)))
-		case one.info.Status == store.Live:
-			field("answer", at+"none yet")
-		default:
-			field("answer", at+"none")
-		}
-	case tap.Answers:
-		field("to", fmt.Sprintf("%s#%d after %s", at, l.Request.Seq, formatDuration(l.Latency)))
-	case tap.Repeats:
-		field("to", fmt.Sprintf("%s#%d again, after %s", at, l.Request.Seq, formatDuration(l.Latency)))
-	case tap.Orphan:
-		field("to", at+"no request that was seen")
+	response := p.Kind == tap.Response || p.Kind == tap.ErrorResponse
+	answer, ok := one.answers[p.Message.Index]
+	switch {
+	case p.Role == tap.RoleReplay:
+		return "", ""
+	case p.Kind == tap.Request && ok:
+		return "answer", fmt.Sprintf("%s#%d after %s", at, answer.Message.Seq, formatDuration(answer.Latency))
+	case p.Kind == tap.Request && one.info.Status == store.Live:
+		return "answer", at + "none yet"
+	case p.Kind == tap.Request:
+		return "answer", at + "none"
+	case p.Role == tap.RoleRepeat:
+		return "to", fmt.Sprintf("%s#%d again, after %s", at, p.Request.Seq, formatDuration(p.Latency))
+	case response && p.Request != (tap.Ref{}):
+		return "to", fmt.Sprintf("%s#%d after %s", at, p.Request.Seq, formatDuration(p.Latency))
+	case response:
+		return "to", at + "no request that was seen"
 	}
+	return "", ""
 }
 
 // body prints the frame itself: JSON laid out, anything else as text.

@@ -40,9 +40,7 @@ type row struct {
 	// failed says that it tells of a failure; fault is that failure in words.
 	failed bool
 	fault  string
-	// links are the requests and responses in it, as a tap.Pairer sees them, and
-	// parts what its messages are to which calls.
-	links []tap.Link
+	// parts are its messages and the calls that they belong to.
 	parts []tap.Part
 	msg   tap.Message
 	// session is the number of its session in a recording of HTTP traffic, 0 for
@@ -80,7 +78,6 @@ func newRow(r *view.Row) row {
 	line := r.Line()
 	out := lineRow(&line)
 	out.frame, out.msg, out.parts = r.Frame, r.Message, r.Parts
-	out.links = linksOf(r.Parts)
 	if r.Frame.Exchange > 0 {
 		out.session = r.Session
 	}
@@ -99,46 +96,17 @@ func lineRow(l *view.Line) row {
 	}
 	if p.Role != tap.RoleInvalid {
 		r.parts = []tap.Part{*p}
-		r.links = linksOf(r.parts)
 	}
 	return r
 }
 
-// linksOf says how the requests and responses among some messages relate to
-// others.
-func linksOf(parts []tap.Part) (links []tap.Link) {
-	for i := range parts {
-		p := &parts[i]
-		if p.Role == tap.RoleReplay {
-			continue
-		}
-		switch p.Kind {
-		case tap.Request:
-			l := tap.Link{Kind: tap.Opens, Message: p.Message, Request: p.Message}
-			if p.Clash != (tap.Ref{}) {
-				l.Kind, l.Request = tap.Clashes, p.Clash
-			}
-			links = append(links, l)
-		case tap.Response, tap.ErrorResponse:
-			l := tap.Link{Kind: tap.Answers, Message: p.Message, Request: p.Request, Latency: p.Latency}
-			switch p.Role {
-			case tap.RoleOrphan:
-				l.Kind = tap.Orphan
-			case tap.RoleRepeat:
-				l.Kind = tap.Repeats
-			}
-			links = append(links, l)
+// answers returns the response among the messages that answers a request, the first
+// of a batch.
+func (r *row) answers() (tap.Part, bool) {
+	for _, p := range r.parts {
+		if p.Request != (tap.Ref{}) && p.Role != tap.RoleReplay {
+			return p, true
 		}
 	}
-	return links
-}
-
-// answers returns the link of a response to its request.
-func (r *row) answers() (tap.Link, bool) {
-	for _, l := range r.links {
-		if l.Kind == tap.Answers || l.Kind == tap.Repeats {
-			return l, true
-		}
-	}
-	return tap.Link{}, false
+	return tap.Part{}, false
 }

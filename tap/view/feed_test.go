@@ -65,13 +65,17 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// The links between requests and answers are those of a pairer, and what is
-// unanswered is what the pairer has open, but for what only HTTP exchanges tell:
-// which of several requests with one id is answered, and that one was refused or
-// cancelled by the end of its exchange.
+// Responses belong to the oldest open request with their id, and nothing else is
+// open at the end, but for what only HTTP exchanges tell: which of several requests
+// with one id is answered, and that one was refused or cancelled by the end of its
+// exchange.
 func TestFeedPairs(t *testing.T) {
 	sessions(t, func(t *testing.T, all []tap.Frame) {
-		var p tap.Pairer
+		type id struct {
+			lane tap.Lane
+			id   string
+		}
+		open := map[id][]tap.Part{}
 		answered := 0
 		told := map[tap.Ref]bool{} // by exchanges
 		read(t, all, func(_ *Feed, r *Row) {
@@ -82,19 +86,32 @@ func TestFeedPairs(t *testing.T) {
 					}
 				}
 			}
-			for _, l := range p.Add(r.Frame, &r.Message) {
-				part := &r.Parts[l.Message.Index]
-				if l.Kind == tap.Answers {
-					answered++
-					if at := r.Frame.Exchange; part.Request != l.Request && at != 0 && all[part.Request.Seq-1].Exchange == at && all[l.Request.Seq-1].Exchange != at {
-						told[part.Request], told[l.Request] = true, true
+			for i := range r.Parts {
+				p := &r.Parts[i]
+				if p.Role == tap.RoleReplay {
+					continue
+				}
+				switch p.Kind {
+				case tap.Request:
+					key := id{p.Lane, string(r.message(i).ID)}
+					open[key] = append(open[key], *p)
+				case tap.Response, tap.ErrorResponse:
+					key := id{tap.ToServer + tap.ToClient - p.Lane, string(r.message(i).ID)}
+					if len(open[key]) == 0 {
 						continue
 					}
-					if part.Request != l.Request || part.Latency != l.Latency {
-						t.Errorf("%v answers %v after %v, the pairer says %v after %v", l.Message, part.Request, part.Latency, l.Request, l.Latency)
+					answered++
+					oldest := open[key][0]
+					open[key] = open[key][1:]
+					if at := r.Frame.Exchange; p.Request != oldest.Message && at != 0 && all[p.Request.Seq-1].Exchange == at && oldest.Exchange != at {
+						told[p.Request], told[oldest.Message] = true, true
+						continue
 					}
-					if q := r.to[l.Message.Index]; q.Ref != l.Request || q.Method != part.Method {
-						t.Errorf("%v answers %+v", l.Message, q)
+					if p.Request != oldest.Message || p.Latency != p.At-oldest.At {
+						t.Errorf("%v answers %v after %v, want %v after %v", p.Message, p.Request, p.Latency, oldest.Message, p.At-oldest.At)
+					}
+					if q := r.to[i]; q.Ref != oldest.Message || q.Method != p.Method {
+						t.Errorf("%v answers %+v", p.Message, q)
 					}
 				}
 			}
