@@ -3,6 +3,8 @@ package tap
 import (
 	"fmt"
 	"time"
+
+	"github.com/mcptap/mcptap/internal/bounded"
 )
 
 // A SessionKind says by what the frames of a session are known to belong to it.
@@ -70,6 +72,11 @@ const (
 	MaxGoneSessions = 16 << 10
 )
 
+// MaxExchanges is how many HTTP exchanges, and how many connections, may be open in
+// a recording. Beyond that the oldest are forgotten: what comes on them later is
+// taken for that of an exchange without a head. A machine has no more ports.
+const MaxExchanges = 1 << 16
+
 // Sessions tells the sessions of a recording apart. A recording of stdio is one
 // session. In one of HTTP traffic there may be many, of several revisions, one
 // beside the other:
@@ -100,16 +107,15 @@ const (
 // order of their numbers. It is not for use by several goroutines at once.
 type Sessions struct {
 	count int
-	// open are the sessions that are kept, that in which something happened last
-	// at the end, and latest is that one.
-	open      map[int]*session
-	ends      session // a ring: ends.newer is the oldest, ends.older the newest
-	exchanges openMap[*exchangeState]
-	conns     openMap[*session] // the last session on each connection
+	// open are the sessions that are kept, the newest is that in which something
+	// happened last.
+	open      bounded.Map[int, *session]
+	exchanges bounded.Map[uint64, *exchangeState]
+	conns     bounded.Map[uint64, *session] // the last session on each connection
 	// names are what sessions are known by; the first byte of a key says what
 	// it is.
 	names map[string]*session
-	gone  goneSessions
+	gone  bounded.Map[string, *session] // by names of theirs
 	// unsettled are the sessions that may go on under another name.
 	unsettled []*session
 	http      bool
@@ -135,10 +141,8 @@ type session struct {
 	probe   bool
 	opening int
 	settled bool
-	// older and newer are its neighbours in the ring.
-	older, newer *session
-	events       *eventMemory
-	tracker      *Tracker // of a SessionTracker
+	events  bounded.Map[uint64, seenEvent] // by their ids; see resume
+	tracker *Tracker                       // of a SessionTracker
 }
 
 // Add takes the next frame and its message, which is nil or zero for one that
@@ -191,7 +195,7 @@ func (s *Sessions) ofTheRun(e *Event) bool {
 		s.http = true
 	case EventDisconnect:
 		s.http = true
-		s.conns.delete(e.Conn)
+		s.conns.Delete(e.Conn)
 	}
 	return s.http
 }
@@ -223,7 +227,7 @@ func (s *Sessions) Count() int { return s.count }
 
 // Session returns a session as it stands, and whether it is still kept.
 func (s *Sessions) Session(number int) (Session, bool) {
-	if in := s.open[number]; in != nil {
+	if in, ok := s.open.Get(number); ok {
 		return in.Session, true
 	}
 	return Session{}, false
@@ -233,11 +237,23 @@ func (s *Sessions) Session(number int) (Session, bool) {
 // had come on it before, and that session's number; 0 if there is none.
 func (s *Sessions) Late() (exchange uint64, session int) { return s.late, int(s.lateIs) }
 
-// Method returns the method of the request of an exchange that is not over, "" if
-// that is not known.
-func (s *Sessions) Method(exchange uint64) string {
-	if x := s.exchanges.get(exchange); x != nil {
-		return x.method
+// An Exchange is what is known of an HTTP exchange that is not over.
+type Exchange struct {
+	Number uint64
+	// Method is that of its request, at most [MaxSubject] bytes.
+	Method string
+	// Status is that of its response, 0 as long as there is none. An interim
+	// response counts until another comes.
+	Status int
+	// Asks reports that it has brought a request of JSON-RPC to the server.
+	Asks bool
+}
+
+// Exchange returns what is known of an exchange, zero for one that is over or that
+// began before the recording.
+func (s *Sessions) Exchange(number uint64) Exchange {
+	if x, ok := s.exchanges.Get(number); ok {
+		return x.Exchange
 	}
-	return ""
+	return Exchange{}
 }

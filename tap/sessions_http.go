@@ -1,15 +1,15 @@
 package tap
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
 
 // exchangeState is what is known of an exchange that is open.
 type exchangeState struct {
-	number uint64
+	Exchange
 	conn   uint64
-	method string
 	target string // path and query
 	path   string
 	headFields
@@ -23,7 +23,6 @@ type exchangeState struct {
 	// opens says that its request may open a session, and that its response has
 	// not begun.
 	opens  bool
-	status int
 	// stream is the first frame of the exchange that began its stream, which it
 	// may go on with.
 	stream uint64
@@ -35,9 +34,12 @@ func (s *Sessions) event(f *Frame, e *Event) *session {
 	if e.Name == EventRequest {
 		s.request(f, e)
 	}
-	x := s.exchanges.get(f.Exchange)
-	if x == nil {
+	x, ok := s.exchanges.Get(f.Exchange)
+	if !ok {
 		return nil
+	}
+	if e.Name == EventResponse {
+		x.Status = e.Status
 	}
 	switch {
 	case e.Name == EventResponse && (e.Status >= 200 || e.Status == 101):
@@ -55,7 +57,7 @@ func (s *Sessions) told(x *exchangeState, f *Frame) *session {
 		x.early = true
 	case x.early:
 		x.early = false
-		s.late, s.lateIs = x.number, uint64(x.in.Number)
+		s.late, s.lateIs = x.Number, uint64(x.in.Number)
 		if x.in.First == 0 {
 			x.in.First, x.in.Began = x.first, x.began
 		}
@@ -65,11 +67,13 @@ func (s *Sessions) told(x *exchangeState, f *Frame) *session {
 
 // request takes the head of a request.
 func (s *Sessions) request(f *Frame, e *Event) {
-	x := &exchangeState{number: f.Exchange, conn: e.Conn, method: e.Method, headFields: readFields(e.Header),
-		first: f.Seq, began: f.At}
+	x := &exchangeState{
+		Exchange: Exchange{Number: f.Exchange, Method: bound(e.Method)}, conn: e.Conn, headFields: readFields(e.Header),
+		first: f.Seq, began: f.At,
+	}
 	x.path, x.target = splitTarget(e.Target)
 	s.ready()
-	if old, ok := s.exchanges.put(f.Exchange, x); ok && old.opens {
+	if old, ok := s.exchanges.Put(f.Exchange, x); ok && old.opens {
 		s.opened(old, true)
 	}
 	defer s.resume(x)
@@ -95,7 +99,7 @@ func (s *Sessions) request(f *Frame, e *Event) {
 // enter makes an exchange one of a session.
 func (s *Sessions) enter(x *exchangeState, in *session) {
 	x.in = in
-	if s.exchanges.get(x.number) == x { // else there is no telling one from the next
+	if known, _ := s.exchanges.Get(x.Number); known == x { // else there is no telling one from the next
 		in.Exchanges++
 	}
 	if in.path == "" {
@@ -105,7 +109,7 @@ func (s *Sessions) enter(x *exchangeState, in *session) {
 		in.agent = x.agent
 	}
 	if x.conn != 0 {
-		s.conns.put(x.conn, in)
+		s.conns.Put(x.conn, in)
 	}
 	if in.Kind == SessionClient {
 		s.name(in, sessionKey(keyAgent, in.path, x.agent, x.credentials))
@@ -114,7 +118,6 @@ func (s *Sessions) enter(x *exchangeState, in *session) {
 
 // response takes the head of the final response.
 func (s *Sessions) response(x *exchangeState, e *Event) {
-	x.status = e.Status
 	refused := e.Status >= 400
 	if x.opens {
 		s.opened(x, refused)
@@ -164,7 +167,7 @@ func (s *Sessions) identify(in *session, id string) {
 // follow finds the session of an exchange that carries no message but opens a
 // stream of it, or deletes it.
 func (s *Sessions) follow(x *exchangeState) {
-	if x.method == "DELETE" || x.method == "GET" && x.events {
+	if x.Method == "DELETE" || x.Method == "GET" && x.events {
 		if in := s.before(x); in != nil {
 			s.enter(x, in)
 		}
@@ -173,7 +176,7 @@ func (s *Sessions) follow(x *exchangeState) {
 
 // end takes the end of an exchange.
 func (s *Sessions) end(x *exchangeState) {
-	s.exchanges.delete(x.number)
+	s.exchanges.Delete(x.Number)
 	if x.opens {
 		s.opened(x, true)
 	}
@@ -183,8 +186,8 @@ func (s *Sessions) end(x *exchangeState) {
 	}
 	switch {
 	case in.Kind == SessionSocket,
-		in.Kind == SessionEndpoint && x.method == "GET",
-		x.method == "DELETE" && x.status >= 200 && x.status < 300:
+		in.Kind == SessionEndpoint && x.Method == "GET",
+		x.Method == "DELETE" && x.Status >= 200 && x.Status < 300:
 		in.Over = true
 	}
 }
@@ -192,12 +195,15 @@ func (s *Sessions) end(x *exchangeState) {
 // frame takes a frame of an exchange that carries traffic.
 func (s *Sessions) frame(f *Frame, m *Message) *session {
 	s.http = true
-	x := s.exchanges.get(f.Exchange)
-	if x == nil { // its head is not there
-		x = &exchangeState{number: f.Exchange}
+	x, ok := s.exchanges.Get(f.Exchange)
+	if !ok { // its head is not there
+		x = &exchangeState{Exchange: Exchange{Number: f.Exchange}}
 	}
 	if x.in == nil {
 		s.decide(x, f, m)
+	}
+	if f.Lane == ToServer && m != nil && !x.Asks {
+		x.Asks = slices.ContainsFunc(requestsIn(m), func(m *Message) bool { return m.Kind == Request })
 	}
 	s.occurs(x, f)
 	return s.told(x, f)
@@ -208,7 +214,7 @@ func (s *Sessions) frame(f *Frame, m *Message) *session {
 func (s *Sessions) decide(x *exchangeState, f *Frame, m *Message) {
 	switch {
 	case m == nil || m.Kind == Other:
-		if x.method == "GET" && f.Lane == ToClient && f.Form == FormEvent {
+		if x.Method == "GET" && f.Lane == ToClient && f.Form == FormEvent {
 			s.endpoint(x, f)
 		}
 	case f.Lane == ToServer && m.Kind != Invalid:

@@ -1,12 +1,17 @@
 package tap
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcptap/mcptap/internal/bounded"
+)
 
 // ready makes the zero value ready.
 func (s *Sessions) ready() {
-	if s.open == nil {
-		s.open, s.names = map[int]*session{}, map[string]*session{}
-		s.ends.older, s.ends.newer = &s.ends, &s.ends
+	if s.names == nil {
+		s.names = map[string]*session{}
+		s.open.Max, s.gone.Max = MaxSessions, MaxGoneSessions
+		s.exchanges.Max, s.conns.Max = MaxExchanges, MaxExchanges
 	}
 }
 
@@ -19,42 +24,22 @@ func (s *Sessions) begin(kind SessionKind) *session {
 
 // touch makes a session the one in which something happened last.
 func (s *Sessions) touch(x *session) {
-	switch {
-	case s.ends.older == x:
-		return
-	case x.newer != nil:
-		x.older.newer, x.newer.older = x.newer, x.older
-	default:
-		s.open[x.Number] = x
-	}
-	last := s.ends.older
-	x.older, x.newer = last, &s.ends
-	last.newer, s.ends.older = x, x
-	if len(s.open) > MaxSessions {
-		s.forget(s.ends.newer)
+	oldest, full := s.open.Put(x.Number, x)
+	s.open.Touch(x.Number)
+	if full {
+		s.forget(oldest)
 	}
 }
 
-// newest is the session in which something happened last, nil if there is none.
-func (s *Sessions) newest() *session {
-	if s.ends.older == nil || s.ends.older == &s.ends {
-		return nil
-	}
-	return s.ends.older
-}
-
-// forget keeps of a session no more than its number and its names.
+// forget keeps of a session only its number and its names.
 func (s *Sessions) forget(x *session) {
-	x.older.newer, x.newer.older = x.newer, x.older
-	x.older, x.newer = nil, nil
-	delete(s.open, x.Number)
 	for _, key := range x.keys {
 		delete(s.names, key)
-		s.gone.put(key, x)
+		s.gone.Put(key, x)
 	}
 	x.keys = nil
 	s.settle(x)
-	x.Facts, x.finding, x.events = Facts{}, Finding{}, nil
+	x.Facts, x.finding, x.events = Facts{}, Finding{}, bounded.Map[uint64, seenEvent]{}
 	s.forgotten = append(s.forgotten, x)
 }
 
@@ -95,10 +80,11 @@ func (s *Sessions) named(key string) *session {
 	if x := s.names[key]; x != nil {
 		return x
 	}
-	x := s.gone.take(key)
-	if x == nil {
+	x, ok := s.gone.Get(key)
+	if !ok {
 		return nil
 	}
+	s.gone.Delete(key)
 	s.name(x, key)
 	return x
 }
@@ -121,39 +107,4 @@ func (s *Sessions) settle(x *session) {
 		s.unsettled = slices.Delete(s.unsettled, i, i+1)
 	}
 	x.settled = true
-}
-
-// goneSessions remembers sessions that are not kept any more by their names.
-type goneSessions struct {
-	by   map[string]goneSession
-	ring []string
-	next int
-}
-
-type goneSession struct {
-	*session
-	slot int // its place in ring
-}
-
-func (g *goneSessions) put(key string, x *session) {
-	if g.by == nil {
-		g.by = map[string]goneSession{}
-	}
-	if len(g.ring) < MaxGoneSessions {
-		g.ring = append(g.ring, "")
-	}
-	if old := g.ring[g.next]; g.by[old].slot == g.next {
-		delete(g.by, old)
-	}
-	g.ring[g.next] = key
-	g.by[key] = goneSession{x, g.next}
-	g.next = (g.next + 1) % MaxGoneSessions
-}
-
-// take returns the session with a name, nil if there is none, and forgets the
-// name.
-func (g *goneSessions) take(key string) *session {
-	x := g.by[key].session
-	delete(g.by, key)
-	return x
 }

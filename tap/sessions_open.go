@@ -49,7 +49,7 @@ func (s *Sessions) discover(x *exchangeState, client string) *session {
 	if in := s.byClient(x, client); in != nil {
 		return in
 	}
-	if in := s.conns.get(x.conn); in != nil && in.probe && in.path == x.path && in.client == client {
+	if in, ok := s.conns.Get(x.conn); ok && in.probe && in.path == x.path && in.client == client {
 		s.mayOpen(x, in)
 		return in
 	}
@@ -92,7 +92,7 @@ func (s *Sessions) byClient(x *exchangeState, client string) *session {
 		return in
 	}
 	// Its credentials have changed.
-	if in := s.conns.get(x.conn); in != nil && in.Kind == SessionClient && in.settled && !in.probe &&
+	if in, ok := s.conns.Get(x.conn); ok && in.Kind == SessionClient && in.settled && !in.probe &&
 		in.path == x.path && in.client == client && in.Facts.Era != Legacy {
 		return in
 	}
@@ -103,9 +103,9 @@ func (s *Sessions) byClient(x *exchangeState, client string) *session {
 // nil if there is none.
 func (s *Sessions) before(x *exchangeState) *session {
 	if x.path == "" { // there is no head to go by
-		return s.newest()
+		return s.open.Newest()
 	}
-	if in := s.conns.get(x.conn); in != nil && in.path == x.path && (in.agent == x.agent || x.agent == "") {
+	if in, ok := s.conns.Get(x.conn); ok && in.path == x.path && (in.agent == x.agent || x.agent == "") {
 		return in
 	}
 	return s.named(sessionKey(keyAgent, x.path, x.agent, x.credentials))
@@ -116,11 +116,12 @@ func (s *Sessions) before(x *exchangeState) *session {
 // connection, else the oldest.
 func (s *Sessions) left(x *exchangeState, client string) *session {
 	var found *session
+	onConn, _ := s.conns.Get(x.conn)
 	for _, in := range s.unsettled {
 		switch {
 		case in.path != x.path || !in.probe && in.opening > 0:
 			continue
-		case s.conns.get(x.conn) == in:
+		case onConn == in:
 			return in
 		}
 		same := in.agent == x.agent && (in.client == client || in.client == "" || client == "")
@@ -134,7 +135,7 @@ func (s *Sessions) left(x *exchangeState, client string) *session {
 // mayOpen notes that a request may open a session, if its response can be
 // waited for.
 func (s *Sessions) mayOpen(x *exchangeState, in *session) {
-	if s.exchanges.get(x.number) != x {
+	if known, _ := s.exchanges.Get(x.Number); known != x {
 		s.settle(in)
 		return
 	}

@@ -6,39 +6,15 @@ import "hash/fnv"
 // session: the last ones.
 const MaxSessionEvents = 1024
 
-// An eventMemory remembers events of a session by their ids, so that a stream
-// that is resumed can be told from one that begins (2025-11-25
-// basic/transports#resumability-and-redelivery), and what is sent on it once more
-// from what is new.
-type eventMemory struct {
-	seen map[uint64]seenEvent
-	ring []uint64
-	next int
-}
-
-// A seenEvent is an event that came on the stream of an exchange.
+// A seenEvent is an event that came on the stream of an exchange. Those of a session
+// are remembered by their ids, so that a stream that is resumed can be told from one
+// that begins (2025-11-25 basic/transports#resumability-and-redelivery), and what is
+// sent on it once more from what is new.
 type seenEvent struct {
 	exchange uint64
 	seq      uint64
 	stream   uint64 // the first frame of the exchange that began the stream
 	data     uint64 // a hash
-	slot     int    // its place in ring
-}
-
-func (e *eventMemory) put(id uint64, x seenEvent) {
-	if e.seen == nil {
-		e.seen = map[uint64]seenEvent{}
-	}
-	if len(e.ring) < MaxSessionEvents {
-		e.ring = append(e.ring, 0)
-	}
-	if old, ok := e.seen[e.ring[e.next]]; ok && old.slot == e.next {
-		delete(e.seen, e.ring[e.next])
-	}
-	x.slot = e.next
-	e.ring[e.next] = id
-	e.seen[id] = x
-	e.next = (e.next + 1) % MaxSessionEvents
 }
 
 func hashBytes(b []byte) uint64 {
@@ -50,10 +26,10 @@ func hashBytes(b []byte) uint64 {
 // resume looks for the stream that a request asks to go on with.
 func (s *Sessions) resume(x *exchangeState) {
 	x.stream = x.first
-	if x.in == nil || x.last == "" || x.in.events == nil {
+	if x.in == nil || x.last == "" {
 		return
 	}
-	if old, ok := x.in.events.seen[hashBytes([]byte(x.last))]; ok {
+	if old, ok := x.in.events.Get(hashBytes([]byte(x.last))); ok {
 		x.stream, s.resumes = old.stream, old.stream
 	}
 }
@@ -68,15 +44,14 @@ func (s *Sessions) occurs(x *exchangeState, f *Frame) {
 	if len(e.id) == 0 {
 		return
 	}
-	if x.in.events == nil {
-		x.in.events = &eventMemory{}
-	}
 	id, data := hashBytes(e.id), hashBytes(e.data)
-	if old, ok := x.in.events.seen[id]; ok && x.last != "" && old.exchange != x.number && old.data == data {
+	if old, ok := x.in.events.Get(id); ok && x.last != "" && old.exchange != x.Number && old.data == data {
 		s.replays = old.seq
 		return
 	}
-	x.in.events.put(id, seenEvent{exchange: x.number, seq: f.Seq, stream: x.stream, data: data})
+	x.in.events.Max = MaxSessionEvents
+	x.in.events.Put(id, seenEvent{exchange: x.Number, seq: f.Seq, stream: x.stream, data: data})
+	x.in.events.Touch(id)
 }
 
 // Resumes returns, after the head of a request that asks to go on with a stream,

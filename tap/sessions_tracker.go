@@ -52,7 +52,8 @@ func (t *SessionTracker) AddEvent(f *Frame, e *Event) (session int) {
 
 // turn chooses the Tracker of a session.
 func (t *SessionTracker) turn(session int) {
-	t.in, t.used = t.Sessions.open[session], &t.none
+	t.in, _ = t.Sessions.open.Get(session)
+	t.used = &t.none
 	t.none.open.all = &t.open
 	clear(t.ended)
 	t.ended = t.ended[:0]
@@ -115,7 +116,7 @@ func (t *SessionTracker) Facts() Facts {
 // their first requests; see [Tracker.Open].
 func (t *SessionTracker) Open() []*Call {
 	open := t.none.Open()
-	for _, x := range t.Sessions.open {
+	for _, x := range t.Sessions.open.All {
 		if x.tracker != nil {
 			open = append(open, x.tracker.Open()...)
 		}

@@ -101,7 +101,7 @@ func (t *Tally) Add(f *Frame) {
 		if err != nil {
 			e = Event{}
 		}
-		if err != nil || e.IsError(t.sessions.Method(f.Exchange)) {
+		if err != nil || e.IsError(t.sessions.Exchange(f.Exchange).Method) {
 			t.Errors++
 		}
 		session = t.sessions.AddEvent(f, &e)
@@ -122,8 +122,8 @@ func (t *Tally) Add(f *Frame) {
 
 // learn takes over what a session has said about itself.
 func (t *Tally) learn(session int) {
-	x := t.sessions.open[session]
-	if x == nil || session != t.of && (t.agreed || t.of != 0 && !x.finding.Settled) {
+	x, ok := t.sessions.open.Get(session)
+	if !ok || session != t.of && (t.agreed || t.of != 0 && !x.finding.Settled) {
 		return
 	}
 	t.of, t.agreed, t.Facts = session, x.finding.Settled, x.Facts

@@ -1,5 +1,7 @@
 package tap
 
+import "github.com/mcptap/mcptap/internal/bounded"
+
 // Limits of a [Tracker].
 const (
 	// MaxOpen is how many requests may be open in a recording. Beyond that the
@@ -17,7 +19,7 @@ const (
 	// MaxPast is how many ids and words of a session are remembered after their
 	// requests or calls are over, to tell what is repeated or late from what
 	// belongs to nothing.
-	MaxPast = 2048
+	MaxPast = 1024
 )
 
 // A Tracker ties the messages of one session to calls: a request and its response
@@ -68,7 +70,7 @@ type Tracker struct {
 	streams index[uint64, *openRequest]        // the client's open requests by HTTP exchange
 	byWord  index[string, *openRequest]        // by id and by progress token; see word
 	calls   index[string, *callState]          // by task, subscription, state and shape
-	past    bounded[string, tie]               // ids and words that are not in use any more
+	past    bounded.Map[string, tie]           // ids and words that are not in use any more
 	long    map[Ref]*callState                 // calls that outlive the response to their first request
 	open    openRequests
 
@@ -310,11 +312,18 @@ func (t *Tracker) handOver(c *callState) {
 	t.ended = append(t.ended, c.Call)
 }
 
+// remember notes what a word stood for that is not in use any more.
+func (t *Tracker) remember(word string, of tie) {
+	t.past.Max = MaxPast
+	t.past.Put(word, of)
+	t.past.Touch(word)
+}
+
 // retire takes a word of a call out of use and remembers whose it was.
 func (t *Tracker) retire(c *callState, key *string) {
 	if *key != "" {
 		t.calls.remove(*key, c)
-		t.past.put(*key, c.tie())
+		t.remember(*key, c.tie())
 		*key = ""
 	}
 }
@@ -326,7 +335,7 @@ func (t *Tracker) close(a *openRequest, givenUp bool) {
 	t.byWord.remove(a.id, a)
 	past := c.tie()
 	past.method, past.request, past.at, past.late = a.method, a.ref, a.at, givenUp
-	t.past.put(a.id, past)
+	t.remember(a.id, past)
 	c.requests.remove(a)
 	t.open.add(-1)
 	t.logging[a.level].remove(a)
@@ -345,7 +354,7 @@ func (t *Tracker) release(a *openRequest) {
 	}
 	if a.token != "" {
 		t.byWord.remove(a.token, a)
-		t.past.put(a.token, a.call.tie())
+		t.remember(a.token, a.call.tie())
 		a.token = ""
 	}
 }

@@ -24,7 +24,7 @@ func (t *Tracker) entries() (n int) {
 		n += len(q.items)
 	}
 	n += len(t.begun.items) + len(t.waiting.items) + len(t.causing.items) + len(t.tasks.items)
-	n += len(t.past.keys)
+	n += t.past.Len()
 	return n + len(t.long)
 }
 

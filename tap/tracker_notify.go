@@ -16,7 +16,7 @@ func (t *Tracker) notification(x *arrival) {
 			t.give(x, nil, RoleStray)
 		}
 	case "notifications/elicitation/complete":
-		past := t.past.get(word(wordElicitation, x.f.Lane, w.elicitation))
+		past := t.past.At(word(wordElicitation, x.f.Lane, w.elicitation))
 		if past == nil {
 			t.give(x, nil, RoleStray)
 			return
@@ -45,7 +45,7 @@ func (t *Tracker) progress(x *arrival, w *callWords) {
 		t.give(x, a.call, RoleProgress)
 		return
 	}
-	past := t.past.get(key)
+	past := t.past.At(key)
 	if past == nil {
 		t.give(x, nil, RoleStray)
 		return
@@ -58,7 +58,7 @@ func (t *Tracker) progress(x *arrival, w *callWords) {
 // returns it if it is open.
 func (t *Tracker) about(x *arrival, lane Lane, id written, role Role) *openRequest {
 	key := word(wordID, lane, id)
-	past := t.past.get(key)
+	past := t.past.At(key)
 	switch q := t.byWord.of(key); {
 	case !q.empty():
 		a := q.oldest()
@@ -147,7 +147,7 @@ func (t *Tracker) subscribed(x *arrival, w *callWords) bool {
 		t.give(x, c, RoleNotification)
 		return true
 	}
-	past := t.past.get(key)
+	past := t.past.At(key)
 	if past != nil {
 		x.part.Late = true
 		t.recall(x, past, RoleNotification)
@@ -202,7 +202,7 @@ func (t *Tracker) elicitationsRequired(x *arrival, c *callState) {
 // that asked for it.
 func (t *Tracker) elicited(x *arrival, c *callState, id written) {
 	if key := word(wordElicitation, x.f.Lane, id); key != "" {
-		t.past.put(key, c.tie())
+		t.remember(key, c.tie())
 	}
 }
 

@@ -208,7 +208,7 @@ func (t *Tracker) within(x *arrival, w *callWords, c *callState) {
 	case x.f.Lane == ToClient && mayNest(x.m.Method):
 		parent, c.Guess = t.cause(x)
 	}
-	switch of := t.past.get(past); {
+	switch of := t.past.At(past); {
 	case parent != nil:
 		c.Parent = parent.Ref
 		if c.Revision == "" {

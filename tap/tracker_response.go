@@ -11,7 +11,7 @@ func (t *Tracker) response(x *arrival) {
 		t.answered(x, a)
 		return
 	}
-	past := t.past.get(id)
+	past := t.past.At(id)
 	if past == nil {
 		t.unnamed(x)
 		return

@@ -153,7 +153,7 @@ func (t *Tracker) taskNews(x *arrival, w *callWords) bool {
 	tasks := t.calls.of(key)
 	c := tasks.newest()
 	if c == nil {
-		past := t.past.get(key)
+		past := t.past.At(key)
 		if past != nil {
 			x.part.Late = true
 			t.recall(x, past, RoleNotification)

@@ -20,14 +20,13 @@ type Feed struct {
 	// Index is what a first pass told of sessions, nil without one.
 	Index *tap.SessionIndex
 
-	raw       func(io.Writer, tap.Frame) error
-	tracker   tap.SessionTracker
-	calls     map[tap.Ref]*call
-	exchanges exchanges
-	gone      int    // how many of the calls are over
-	beyond    uint64 // unanswered calls that are forgotten
-	row       Row
-	session   int // of the row
+	raw     func(io.Writer, tap.Frame) error
+	tracker tap.SessionTracker
+	calls   map[tap.Ref]*call
+	gone    int    // how many of the calls are over
+	beyond  uint64 // unanswered calls that are forgotten
+	row     Row
+	session int // of the row
 }
 
 // A call is what is remembered of an open call for the sake of its answers, and
@@ -104,10 +103,12 @@ type Row struct {
 // whole.
 func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	r := &x.row
-	*r = Row{Frame: f, to: r.to[:0]}
+	before := x.tracker.Sessions.Exchange(f.Exchange)
+	*r = Row{Frame: f, to: r.to[:0], method: before.Method, Status: before.Status}
 	switch f.Lane {
 	case tap.Life:
 		x.life(r)
+		r.asks = r.Event.Name == tap.EventResponse && before.Asks
 		r.Session = x.tracker.AddEvent(f, &r.Event)
 		r.Resumes = x.tracker.Sessions.Resumes()
 		r.Ended = x.tracker.Ended()
@@ -125,37 +126,21 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	r.Session = x.Index.Of(f, r.Session)
 	x.session = r.Session
 	x.tie(r)
-	x.brought(r)
-	if f.Exchange != 0 && r.Status == 0 {
-		known, _ := x.exchanges.get(f.Exchange)
-		r.Status = known.status
-	}
 	r.Revision = x.revision()
 	return r, nil
 }
 
-// life reads an event, and follows the HTTP exchanges.
+// life reads an event.
 func (x *Feed) life(r *Row) {
 	if e, err := tap.ParseEvent(r.Frame.Raw); err == nil {
 		r.Event = e
 	}
-	number := r.Frame.Exchange
-	known, _ := x.exchanges.get(number)
-	r.Failed, r.method = r.Event.Failed(known.method), known.method
-	if number == 0 {
-		return
-	}
+	r.Failed = r.Event.Failed(r.method)
 	switch r.Event.Name {
 	case tap.EventRequest:
-		x.exchanges.put(number, newExchange(r.Event.Method))
+		r.Status = 0 // the number is used again
 	case tap.EventResponse:
 		r.Status = r.Event.Status
-		known.status = r.Event.Status
-		x.exchanges.put(number, known)
-		r.asks = known.asks
-	case tap.EventEnd:
-		r.Status = known.status
-		x.exchanges.over(number)
 	}
 }
 
@@ -203,18 +188,6 @@ func (x *Feed) over(c *tap.Call) {
 		x.beyond++
 	}
 	delete(x.calls, c.Ref)
-}
-
-// brought notes that an exchange brings a request.
-func (x *Feed) brought(r *Row) {
-	known, ok := x.exchanges.get(r.Frame.Exchange)
-	if !ok || known.asks || r.Frame.Lane != tap.ToServer {
-		return
-	}
-	for i := range r.Parts {
-		known.asks = known.asks || r.Parts[i].Kind == tap.Request
-	}
-	x.exchanges.put(r.Frame.Exchange, known)
 }
 
 // lost reports whether a call that is over has no answer, as its stream ended.
