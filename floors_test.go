@@ -29,6 +29,7 @@ var (
 
 var floors = map[string]floor{
 	"tap": {
+		ours:  []string{"internal/bounded"},
 		third: []string{"github.com/tidwall/gjson"},
 		never: pure,
 	},
@@ -78,6 +79,8 @@ var floors = map[string]floor{
 	"internal/rawtalk": {},
 	// How much of a long test runs.
 	"internal/longtest": {},
+	// What is remembered of a recording, and no more.
+	"internal/bounded": {never: pure},
 	"store": {
 		ours: []string{"tap"},
 		// S2 is the store's second door: segments are compressed, because the

@@ -22,7 +22,7 @@ type exchangeState struct {
 	early bool
 	// opens says that its request may open a session, and that its response has
 	// not begun.
-	opens  bool
+	opens bool
 	// stream is the first frame of the exchange that began its stream, which it
 	// may go on with.
 	stream uint64
