@@ -62,7 +62,7 @@ func BenchmarkSessions(b *testing.B) {
 		} {
 			b.Run(fmt.Sprintf("%s/%d", c.name, calls), func(b *testing.B) {
 				for b.Loop() {
-					r, err := Compare(session("a", c.a), session("b", c.b), Options{})
+					r, err := Compare(recorded("a", c.a), recorded("b", c.b), Options{})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -198,7 +198,7 @@ func FuzzSessions(f *testing.F) {
 		if (len(forth.Differences) == 0) != (len(back.Differences) == 0) {
 			t.Errorf("forth:\n%s\nback:\n%s", told(forth), told(back))
 		}
-		compare(t, a, b, Options{Baselines: []*Session{session("b", b)}})
+		compare(t, a, b, Options{Baselines: []*Session{recorded("b", b)}})
 	})
 }
 

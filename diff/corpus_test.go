@@ -45,7 +45,7 @@ func add(s *Session, f *tap.Frame, marked bool) {
 }
 
 // session makes a session of frames.
-func session(name string, frames []tap.Frame) *Session {
+func recorded(name string, frames []tap.Frame) *Session {
 	at := map[uint64]int{}
 	s := NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })
 	for i := range frames {
@@ -70,7 +70,7 @@ func told(r *Report) string {
 
 func compare(t testing.TB, a, b []tap.Frame, opt Options) *Report {
 	t.Helper()
-	r, err := Compare(session("a", a), session("b", b), opt)
+	r, err := Compare(recorded("a", a), recorded("b", b), opt)
 	if err != nil {
 		t.Fatal(err)
 	}

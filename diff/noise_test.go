@@ -22,7 +22,7 @@ func compareScript(t *testing.T, text string, opt Options) (*Report, []string) {
 		if !baselines {
 			break
 		}
-		opt.Baselines = append(opt.Baselines, session(string(side), play(t, side, lines)))
+		opt.Baselines = append(opt.Baselines, recorded(string(side), play(t, side, lines)))
 	}
 	return compare(t, play(t, 'a', lines), play(t, 'b', lines), opt), want
 }

@@ -165,14 +165,14 @@ func TestErrorsOfLoading(t *testing.T) {
 			add(s, &a[i], false)
 		}
 		s.End()
-		if _, err := Compare(s, session("b", b), Options{}); err == nil {
+		if _, err := Compare(s, recorded("b", b), Options{}); err == nil {
 			t.Errorf("%s is no error", name)
 		}
 	}
 	stop := errors.New("enough")
 	lines, _ = parseTruth(many(20))
 	n := 0
-	_, err := Compare(session("a", play(t, 'a', lines)), session("b", play(t, 'b', lines)), Options{Check: func() error { n++; return stop }})
+	_, err := Compare(recorded("a", play(t, 'a', lines)), recorded("b", play(t, 'b', lines)), Options{Check: func() error { n++; return stop }})
 	if n > 0 && !errors.Is(err, stop) {
 		t.Errorf("stopped with %v", err)
 	}

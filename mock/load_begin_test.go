@@ -62,7 +62,7 @@ func begin(t testing.TB, s *trickle, opt replay.Options, ahead int) *Recording {
 // so do several at once.
 func TestBeginIsLoad(t *testing.T) {
 	for _, name := range corpus(t) {
-		frames := session(t, name)
+		frames := recorded(t, name)
 		if strings.HasSuffix(name, "-broken") || slices.ContainsFunc(frames, func(f tap.Frame) bool { return f.Exchange != 0 }) {
 			continue
 		}

@@ -63,7 +63,7 @@ func TestSpool(t *testing.T) {
 // A recording larger than the memory of the spool plays the same.
 func TestLoadLarge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	frames := session(t, "real-everything-flow")
+	frames := recorded(t, "real-everything-flow")
 	rec, err := load(each(frames), replay.Options{Pace: replay.Instant}, &spool{size: 100}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func TestFrontWithSDK(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
-			frames := session(t, "real-demo-"+revision)
+			frames := recorded(t, "real-demo-"+revision)
 			k := newFronted(t, "", playedLive(t, frames))
 			drive := func(url string) {
 				client := mcp.NewClient(&mcp.Implementation{Name: "mcptap-demo-client", Version: "1.0.0"}, sdkOptions(func() {}))

@@ -49,7 +49,7 @@ func TestServerWithSDK(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			frames := session(t, "real-demo-"+c.revision)
+			frames := recorded(t, "real-demo-"+c.revision)
 			var said notes
 			s, url := served(t, loaded(t, frames, replay.Options{}), ServerOptions{Note: said.note, Cut: c.cut})
 			var mu sync.Mutex

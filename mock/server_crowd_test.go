@@ -37,7 +37,7 @@ func TestServerIsDeterministic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			frames := session(t, name)
+			frames := recorded(t, name)
 			rec := loaded(t, frames, replay.Options{Pace: replay.Instant})
 			var first string
 			for range runs {

@@ -169,7 +169,7 @@ func TestServerDuplexSessions(t *testing.T) {
 	for _, name := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			frames := session(t, name)
+			frames := recorded(t, name)
 			if hasHeads(frames) {
 				return // TestServerPlaysRefusals has such
 			}
@@ -190,7 +190,7 @@ func TestServerDuplexSessions(t *testing.T) {
 
 // When the client is gone, the session is over, and so is what is left of it.
 func TestServerDuplexEnds(t *testing.T) {
-	frames := session(t, "2024-11-05-tools-healthy")
+	frames := recorded(t, "2024-11-05-tools-healthy")
 	over := make(chan *replay.Session, 2)
 	s, url := served(t, loaded(t, frames, replay.Options{}), ServerOptions{Over: func(x *replay.Session) { over <- x }})
 	c := dialEvents(t, url, s.EventPath())

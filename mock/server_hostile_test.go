@@ -16,7 +16,7 @@ import (
 // Whatever a client sends is answered, and the next client is served.
 func TestServerTakesAnything(t *testing.T) {
 	for _, name := range []string{"2025-11-25-tools-healthy", "2026-07-28-tools-healthy"} {
-		_, url := served(t, loaded(t, session(t, name), replay.Options{Pace: replay.Instant}), ServerOptions{Cut: 1})
+		_, url := served(t, loaded(t, recorded(t, name), replay.Options{Pace: replay.Instant}), ServerOptions{Cut: 1})
 		deep := strings.Repeat(`[`, 100_000)
 		for _, body := range []string{
 			"", " ", "null", "{}", "[]", "[[]]", "{", deep, deep + strings.Repeat("]", 100_000), "\x00\xff\xfe", `"` + strings.Repeat("x", 1<<20) + `"`,
@@ -124,7 +124,7 @@ func TestServerWaitsForSlowClients(t *testing.T) {
 
 // A message that is too long is refused before it is read.
 func TestServerBoundsMessages(t *testing.T) {
-	_, url := served(t, loaded(t, session(t, "2025-11-25-tools-healthy"), replay.Options{}), ServerOptions{})
+	_, url := served(t, loaded(t, recorded(t, "2025-11-25-tools-healthy"), replay.Options{}), ServerOptions{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
 		t.Fatal(err)

@@ -172,7 +172,7 @@ func TestServerRefusesWhatIsOver(t *testing.T) {
 
 // What the specification tells a server to refuse is refused, whatever was recorded.
 func TestServerGuards(t *testing.T) {
-	rec := loaded(t, session(t, "2025-11-25-tools-healthy"), replay.Options{Pace: replay.Instant})
+	rec := loaded(t, recorded(t, "2025-11-25-tools-healthy"), replay.Options{Pace: replay.Instant})
 	_, url := served(t, rec, ServerOptions{Names: []string{"mock.test"}})
 	id := begun(t, url, "/mcp")
 	for _, c := range []struct {
@@ -219,7 +219,7 @@ func TestServerGuards(t *testing.T) {
 // Each request of 2026-07-28 says in its head what its body says, and is refused
 // otherwise.
 func TestServerChecksHeads(t *testing.T) {
-	frames := session(t, "2026-07-28-tools-healthy")
+	frames := recorded(t, "2026-07-28-tools-healthy")
 	_, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{})
 	const call = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"\u00e9","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
 	head := []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: =?base64?w6k=?="}

@@ -104,7 +104,7 @@ func TestServerWaitsAtGates(t *testing.T) {
 // A refusal on purpose is a status of HTTP, a disconnect a broken connection; elsewhere
 // the first is an error.
 func TestServerFaults(t *testing.T) {
-	frames := session(t, "2025-11-25-tools-healthy")
+	frames := recorded(t, "2025-11-25-tools-healthy")
 	fault := func(text string) replay.Options {
 		f, err := replay.ParseFault(text)
 		if err != nil {

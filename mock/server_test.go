@@ -63,7 +63,7 @@ func TestServerHealthySessions(t *testing.T) {
 	for _, name := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			frames := session(t, name)
+			frames := recorded(t, name)
 			if hasHeads(frames) {
 				return // TestServerRecordedExchanges has it
 			}

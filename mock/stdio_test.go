@@ -23,7 +23,7 @@ import (
 )
 
 // session reads a recorded session of the corpus.
-func session(t *testing.T, name string) []tap.Frame {
+func recorded(t *testing.T, name string) []tap.Frame {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", name+".txtar"))
 	if err != nil {
@@ -143,7 +143,7 @@ func TestStdioIsDeterministic(t *testing.T) {
 		"2026-07-28-listen-healthy", "2026-07-28-chains-healthy", "dialect-002-progress-healthy", "real-everything-flow", "real-go-both",
 	} {
 		t.Run(name, func(t *testing.T) {
-			frames := session(t, name)
+			frames := recorded(t, name)
 			want := serverHalf(frames)
 			rec := loaded(t, frames, replay.Options{Pace: replay.Instant})
 			for range runs {
@@ -214,7 +214,7 @@ func TestStdioWritesAlone(t *testing.T) {
 // With a client that never answers, the mock waits, says so in the end, and stays
 // there for the rest.
 func TestStdioGate(t *testing.T) {
-	frames := session(t, "2025-11-25-nested-healthy")
+	frames := recorded(t, "2025-11-25-nested-healthy")
 	rec := loaded(t, frames, replay.Options{GateTimeout: time.Minute})
 	synctest.Test(t, func(t *testing.T) {
 		in := pipe()
@@ -321,7 +321,7 @@ func (failing) Read([]byte) (int, error) { return 0, errors.New("torn") }
 
 // A server that left by itself leaves again, though the client is still there.
 func TestStdioLeaves(t *testing.T) {
-	frames := session(t, "dialect-002-progress-healthy")
+	frames := recorded(t, "dialect-002-progress-healthy")
 	got, err := play(frames, loaded(t, frames, replay.Options{Pace: replay.Instant}), nil)
 	if err != nil || !bytes.Equal(got, serverHalf(frames)) {
 		t.Errorf("%v\n%s", err, got)

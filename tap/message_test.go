@@ -241,11 +241,11 @@ func FuzzPeek(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		m := Peek(raw)
 		Subject(m)
-		spaced := append(append([]byte(" \t"), bytes.TrimPrefix(raw, []byte(byteOrderMark))...), "\r\n"...)
+		spaced := append(append([]byte(" \t"), bytes.TrimPrefix(raw, []byte(bom))...), "\r\n"...)
 		if s := Peek(spaced); s.Kind != m.Kind || !bytes.Equal(s.ID, m.ID) {
 			t.Errorf("white space makes a %s a %s", m.Kind, s.Kind)
 		}
-		body := bytes.TrimPrefix(raw, []byte(byteOrderMark))
+		body := bytes.TrimPrefix(raw, []byte(bom))
 		notJSON := strings.HasPrefix(m.Reason, "not JSON") || m.Reason == "blank"
 		if json.Valid(body) == notJSON && !strings.HasPrefix(m.Reason, "nested") {
 			t.Errorf("json.Valid is %v, but %q", json.Valid(body), m.Reason)

@@ -42,8 +42,8 @@ func PeekFrame(f *Frame) Message {
 // event that has any, without a copy if it is one line; of any other frame, Raw.
 func Payload(f *Frame) []byte {
 	if f.Form == FormEvent {
-		if x := parseEventLines(f.Raw); len(x.data) > 0 {
-			return x.data
+		if x := ParseServerSentEvent(f.Raw); len(x.Data) > 0 {
+			return x.Data
 		}
 	}
 	return f.Raw
@@ -51,9 +51,9 @@ func Payload(f *Frame) []byte {
 
 // messageData returns the data of an event, and whether it should be a message.
 func messageData(raw []byte) (data []byte, ok bool) {
-	x := parseEventLines(raw)
-	return x.data, namesMessage(x.name) && len(trimJSON(x.data)) > 0
+	x := ParseServerSentEvent(raw)
+	return x.Data, namesMessage(x.Name) && len(trimJSON(x.Data)) > 0
 }
 
 // namesMessage reports whether an event of that name carries a message.
-func namesMessage(name []byte) bool { return len(name) == 0 || string(name) == "message" }
+func namesMessage(name string) bool { return name == "" || name == "message" }

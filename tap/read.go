@@ -17,7 +17,7 @@ import (
 // The frame is checked to be JSON in full, since tools that skip that read
 // nonsense without complaint. Peek holds on to raw and changes nothing in it.
 func Peek(raw []byte) Message {
-	text, marked := bytes.CutPrefix(raw, []byte(byteOrderMark))
+	text, marked := bytes.CutPrefix(raw, []byte(bom))
 	if !validJSON(text) {
 		return Message{Reason: notJSON(text, len(raw)-len(text))}
 	}
@@ -34,9 +34,9 @@ func Peek(raw []byte) Message {
 	return m
 }
 
-// byteOrderMark must not stand before JSON and may be ignored where it does
+// bom must not stand before JSON and may be ignored where it does
 // (RFC 8259 section 8.1).
-const byteOrderMark = "\xef\xbb\xbf"
+const bom = "\xef\xbb\xbf"
 
 // validJSON reports whether text is JSON that is at most MaxDepth deep, which
 // bounds how far gjson recurses.
@@ -74,7 +74,7 @@ func notJSON(text []byte, offset int) string {
 	switch {
 	case len(trimJSON(text)) == 0:
 		return "blank"
-	case offset == 0 && bytes.HasPrefix([]byte(byteOrderMark), text):
+	case offset == 0 && bytes.HasPrefix([]byte(bom), text):
 		return fmt.Sprintf("not JSON: ends inside a byte order mark at byte %d", len(text))
 	}
 	var value json.RawMessage
@@ -435,7 +435,7 @@ func (e *envelope) looksMeant() bool {
 
 // peekBody is [Peek] for a body, which may be anything.
 func peekBody(raw []byte) Message {
-	text := trimJSON(bytes.TrimPrefix(raw, []byte(byteOrderMark)))
+	text := trimJSON(bytes.TrimPrefix(raw, []byte(bom)))
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
 		return Message{Kind: Other}
 	}
@@ -467,15 +467,15 @@ func peekHead(f *Frame) Message {
 	text := f.Raw
 	switch f.Form {
 	case FormEvent:
-		x := parseEventLines(f.Raw)
-		if text = x.data; !namesMessage(x.name) {
+		x := ParseServerSentEvent(f.Raw)
+		if text = x.Data; !namesMessage(x.Name) {
 			return Message{Kind: Other}
 		}
 	case FormLine, FormText, FormBinary, FormBody:
 	default:
 		return Message{Kind: Other}
 	}
-	text = trimJSON(bytes.TrimPrefix(text, []byte(byteOrderMark)))
+	text = trimJSON(bytes.TrimPrefix(text, []byte(bom)))
 	var e envelope
 	e.read(text)
 	unread := "too large to be read: " + strconv.FormatInt(f.Size, 10) + " bytes"

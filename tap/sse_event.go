@@ -2,6 +2,9 @@ package tap
 
 import "bytes"
 
+// byteOrderMark may stand before the first event of a stream and means nothing.
+const byteOrderMark = "\xef\xbb\xbf"
+
 // A ServerSentEvent is what the lines of one event say (WHATWG HTML,
 // server-sent events, "interpreting an event stream"). Byte slices point into
 // the frame that was parsed, where one line makes them.
@@ -26,17 +29,7 @@ type ServerSentEvent struct {
 // blank line that ends it. Any bytes are an event: lines without a meaning are
 // ignored, as the standard demands. A byte order mark at the beginning is taken
 // for the stream's.
-func ParseServerSentEvent(raw []byte) ServerSentEvent {
-	x := parseEventLines(raw)
-	return ServerSentEvent{
-		ID: string(x.id), HasID: x.id != nil, Name: string(x.name), Data: x.data, Retry: string(x.retry), Comments: x.comments,
-	}
-}
-
-// eventLines are the fields of an event as they stand; nil where there is none.
-type eventLines struct{ id, name, data, retry, comments []byte }
-
-func parseEventLines(raw []byte) (x eventLines) {
+func ParseServerSentEvent(raw []byte) (x ServerSentEvent) {
 	raw = bytes.TrimPrefix(raw, []byte(byteOrderMark))
 	for len(raw) > 0 {
 		end := lineEnd(raw)
@@ -45,20 +38,20 @@ func parseEventLines(raw []byte) (x eventLines) {
 		name, value := eventField(line)
 		switch string(name) {
 		case "data":
-			x.data = joinLine(x.data, value)
+			x.Data = joinLine(x.Data, value)
 		case "event":
-			x.name = value
+			x.Name = string(value)
 		case "id":
 			if bytes.IndexByte(value, 0) < 0 {
-				x.id = value
+				x.ID, x.HasID = string(value), true
 			}
 		case "retry":
 			if len(value) > 0 && len(bytes.TrimLeft(value, "0123456789")) == 0 {
-				x.retry = value
+				x.Retry = string(value)
 			}
 		case "":
 			if len(line) > 0 { // it begins with a colon
-				x.comments = joinLine(x.comments, value)
+				x.Comments = joinLine(x.Comments, value)
 			}
 		}
 	}

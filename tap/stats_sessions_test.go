@@ -77,18 +77,18 @@ func TestMeter(t *testing.T) {
 		one := map[int]*tap.Meter{}
 		picked := map[int]*tap.Stats{}
 		number := map[int]int{} // of a session in the recording
-		crowd(seed, func(session int, f *tap.Frame) {
+		crowd(seed, func(client int, f *tap.Frame) {
 			all.Add(f)
-			if number[session] == 0 {
-				number[session] = len(number) + 1
-				apart[session] = tap.NewStats("r", 5)
-				alone[session] = tap.NewMeter(apart[session], 0)
+			if number[client] == 0 {
+				number[client] = len(number) + 1
+				apart[client] = tap.NewStats("r", 5)
+				alone[client] = tap.NewMeter(apart[client], 0)
 			}
-			alone[session].Add(f)
+			alone[client].Add(f)
 		})
-		for session, n := range number {
-			picked[session] = tap.NewStats("r", 5)
-			one[session] = tap.NewMeter(picked[session], n)
+		for client, n := range number {
+			picked[client] = tap.NewStats("r", 5)
+			one[client] = tap.NewMeter(picked[client], n)
 		}
 		crowd(seed, func(_ int, f *tap.Frame) {
 			for _, m := range one {

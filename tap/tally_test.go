@@ -13,23 +13,6 @@ func tallied(frames []Frame) (t Tally) {
 	return t
 }
 
-// corpus is every frame that the tests know, on both lanes.
-func corpus(t testing.TB) (frames []Frame) {
-	add := func(lane Lane, raw string) {
-		n := len(frames) + 1
-		frames = append(frames, Frame{Seq: uint64(n), At: time.Duration(n), Lane: lane, Raw: []byte(raw), Size: int64(len(raw))})
-	}
-	for _, lane := range []Lane{ToServer, ToClient} {
-		for _, r := range referenceFrames(t) {
-			add(lane, string(r.raw)+"\n")
-		}
-		for _, c := range peekCases {
-			add(lane, c.raw)
-		}
-	}
-	return frames
-}
-
 func TestTally(t *testing.T) {
 	frames := transcript(t, legacySession)
 	got := tallied(frames)

@@ -72,7 +72,7 @@ func taskPurpose(method string) purpose {
 func (t *Tracker) begin(x *arrival, w *callWords) *callState {
 	c := &callState{Call: &Call{
 		Ref: x.part.Message, Lane: x.f.Lane, Exchange: x.f.Exchange, At: x.f.At, Session: t.session,
-		ID: bytes.Clone(clip(x.m.ID, MaxWord)), Method: x.part.Method, Subject: w.subject(x.m), Revision: t.revision(w),
+		ID: bytes.Clone(x.m.ID[:min(len(x.m.ID), MaxWord)]), Method: x.part.Method, Subject: Subject(*x.m), Revision: t.revision(w),
 	}}
 	if x.m.Long {
 		c.Notes |= NoteLong
@@ -188,7 +188,7 @@ func mayCause(method string) bool {
 	case "tools/call", "prompts/get", "resources/read", "completion/complete", "tools/invoke":
 		return true
 	}
-	_, known := methodIndex[method]
+	_, known := LookupMethod(method)
 	return !known
 }
 
@@ -229,7 +229,7 @@ func mayNest(method string) bool {
 	case "sampling/createMessage", "elicitation/create", "roots/list":
 		return true
 	}
-	_, known := methodIndex[method]
+	_, known := LookupMethod(method)
 	return !known
 }
 

@@ -63,50 +63,6 @@ func TestTrackerLongIDs(t *testing.T) {
 	}
 }
 
-// Words of any length and spelling are the same only when they are equal.
-func TestWordKeys(t *testing.T) {
-	long := strings.Repeat("a", MaxWord+10)
-	same := [][]string{
-		{`1`, `1.0`, `1e0`, `10e-1`},
-		{`"1"`, `"\u0031"`},
-		{`9007199254740993`},
-		{`9007199254740992`, `9007199254740992.0`},
-		{`"` + long + `"`, `"\u0061` + long[1:] + `"`},
-		{`"` + long + `b"`},
-		{`"` + long + `c"`},
-		{`"\ud800"`},
-		{`"\ud801"`},
-		{`"` + "\ufffd" + `"`},
-		{`""`},
-		{`true`},
-		{`"true"`},
-		{`{"a":1}`},
-		{`[1]`},
-		{strings.Repeat("1", 100)},
-		{strings.Repeat("1", 99) + "2"},
-	}
-	keys := map[string]int{}
-	for i, spellings := range same {
-		for _, s := range spellings {
-			key := string(appendWord(nil, written(s)))
-			if j, ok := keys[key]; ok && j != i {
-				t.Errorf("%.40s is taken for %.40s", s, same[j][0])
-			} else if !ok && s != spellings[0] {
-				t.Errorf("%.40s is not taken for %.40s", s, spellings[0])
-			}
-			keys[key] = i
-			if len(key) > 2*wordSize {
-				t.Errorf("the key of %.40s has %d bytes", s, len(key))
-			}
-		}
-	}
-	for _, absent := range []string{"", "null"} {
-		if key := appendWord(nil, written(absent)); len(key) != 0 {
-			t.Errorf("%q has the key %q", absent, key)
-		}
-	}
-}
-
 // Many requests with one id, and many of one shape: no step walks over them.
 func TestTrackerManyAlike(t *testing.T) {
 	const n = 50_000

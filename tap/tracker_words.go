@@ -2,7 +2,6 @@ package tap
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"hash/maphash"
 	"strings"
 )
@@ -38,19 +37,6 @@ func (w *callWords) read(params []byte) {
 		}
 		return true
 	})
-}
-
-// subject is what [Subject] says of the message whose words these are.
-func (w *callWords) subject(m *Message) string {
-	if known := methodIndex[m.Method]; known != nil && known.about == nil {
-		if known.Param == "" {
-			return ""
-		}
-		if v := w.member([]byte(known.Param)); v != nil {
-			return bound(v.text())
-		}
-	}
-	return Subject(*m)
 }
 
 // present is a value as it stands; null counts as absent.
@@ -157,41 +143,6 @@ func word(kind byte, lane Lane, value []byte) string {
 
 // unreadID is the word of an id that was not read, of a request on a lane.
 func unreadID(lane Lane) string { return string([]byte{wordID, byte(lane)}) }
-
-// wordSize is up to how many bytes a word is kept as it is. A longer one is
-// kept as its hash: a requestState may have any length.
-const wordSize = 64
-
-// appendWord appends what JSON values have in common when they are the same, or
-// nothing for one that is absent or null. They are the same when they are equal as
-// values of one type: `"a"` and `"\u0061"` are, `1` and `"1"` are not. Numbers go
-// by their exact decimal value, so `1`, `1.0` and `1e0` are the same: a JavaScript
-// peer that reads `1.0` can only answer `1`. No float is involved:
-// 9007199254740993 is not 9007199254740992.
-func appendWord(dst, raw []byte) []byte {
-	if len(raw) == 0 || string(raw) == "null" {
-		return dst
-	}
-	class, word := raw[0], raw
-	switch {
-	case class == '"' && !escaped(raw):
-		word = raw[1 : len(raw)-1]
-	case class == '"':
-		// What is decoded with a loss is not the same as what looks like it.
-		if s := []byte(unquote(raw)); !bytes.Contains(s, []byte("\ufffd")) {
-			word = s
-		} else {
-			class = '\\'
-		}
-	case (class == '-' || class-'0' < 10) && len(raw) <= wordSize:
-		return AppendNumber(append(dst, '0'), raw)
-	}
-	if len(word) > wordSize {
-		sum := sha256.Sum256(word)
-		return append(append(dst, 'h', class), sum[:]...)
-	}
-	return append(append(dst, class), word...)
-}
 
 // wordText is a value as text to keep: decoded, bounded, and with no hold on
 // the frame.

@@ -11,11 +11,11 @@ import (
 
 var errNoSession = errors.New("there is no session")
 
-// measure sums up what there is of a recording now: of one session, or of all for
+// measure sums up what there is of a recording now: of the session with that number, or of all for
 // 0. What has no answer yet waits until now where the recording is live.
-func measure(ctx context.Context, r Reader, session int) (*statsJSON, error) {
+func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
 	stats := tap.NewStats("", maxSlowest)
-	m := tap.NewMeter(stats, session)
+	m := tap.NewMeter(stats, number)
 	for f, err := range r.Frames(0) {
 		if err == nil && f.Seq%1024 == 0 {
 			err = ctx.Err()
@@ -25,8 +25,8 @@ func measure(ctx context.Context, r Reader, session int) (*statsJSON, error) {
 		}
 		m.Add(&f)
 	}
-	if n := max(m.Sessions(), 1); session > n {
-		return nil, fmt.Errorf("%w %d: the recording has %d", errNoSession, session, n)
+	if n := max(m.Sessions(), 1); number > n {
+		return nil, fmt.Errorf("%w %d: the recording has %d", errNoSession, number, n)
 	}
 	rec, err := r.Recording()
 	if err != nil {

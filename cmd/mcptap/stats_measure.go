@@ -135,7 +135,7 @@ func (m *measured) inside(a *app, dir string) ([]string, error) {
 }
 
 // read sums up one recording, as far as it is there now.
-func (o *statsOptions) read(ctx context.Context, rec *store.Recording, session int, now time.Time) (*tap.Stats, store.Info, error) {
+func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number int, now time.Time) (*tap.Stats, store.Info, error) {
 	info, err := rec.Info()
 	if err != nil {
 		return nil, info, err
@@ -145,7 +145,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, session i
 		name = filepath.Base(rec.Path())
 	}
 	stats := tap.NewStats(name, o.slowest)
-	meter := tap.NewMeter(stats, session)
+	meter := tap.NewMeter(stats, number)
 	if err := meterFrames(ctx, rec, meter, func() (time.Duration, error) {
 		info, err = rec.Info()
 		asOf(&info, now)
@@ -153,8 +153,8 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, session i
 	}); err != nil {
 		return nil, info, err
 	}
-	if n := max(meter.Sessions(), 1); session > n {
-		return nil, info, noSession(rec, n, session)
+	if n := max(meter.Sessions(), 1); number > n {
+		return nil, info, noSession(rec, n, number)
 	}
 	return stats, info, nil
 }

@@ -14,7 +14,7 @@ import (
 // TestChanged plays a session to servers that are not quite the recorded one. Each
 // change is found, and nothing else.
 func TestChanged(t *testing.T) {
-	first := play(t, planned(session, nil), patient(), onPipes(t, newServer("")))
+	first := play(t, planned(conversation, nil), patient(), onPipes(t, newServer("")))
 	for change, want := range map[string]string{
 		"":                     "",
 		"renamed tool":         "breaking removed tools/list result.tools[\"greet\"]; behaviour added tools/list result.tools[\"welcome\"]; breaking changed tools/call ",
@@ -75,7 +75,7 @@ func rewritten(serve func(io.Reader, io.Writer), line func([]byte) [][]byte) fun
 
 // TestCrossedIDs: two answers that took one another's ids are found.
 func TestCrossedIDs(t *testing.T) {
-	first := play(t, planned(session, nil), patient(), onPipes(t, newServer("")))
+	first := play(t, planned(conversation, nil), patient(), onPipes(t, newServer("")))
 	var held []byte
 	cross := rewritten(onPipes(t, newServer("")), func(raw []byte) [][]byte {
 		var m struct{ ID json.RawMessage }
@@ -91,7 +91,7 @@ func TestCrossedIDs(t *testing.T) {
 			return [][]byte{[]byte(swap.Replace(string(held))), []byte(swap.Replace(string(raw)))}
 		}
 	})
-	got := play(t, planned(session, nil), patient(), cross) // in which both are under way at once
+	got := play(t, planned(conversation, nil), patient(), cross) // in which both are under way at once
 	r := compared(t, first, got)
 	if text := differences(r, diff.Behaviour); strings.Count(text, "\n") != 2 || strings.Count(text, "resources/read") != 2 {
 		t.Errorf("%s", text)
@@ -100,7 +100,7 @@ func TestCrossedIDs(t *testing.T) {
 
 // TestErrorCode: another code of an error is found.
 func TestErrorCode(t *testing.T) {
-	first := play(t, planned(session, nil), patient(), onPipes(t, newServer("")))
+	first := play(t, planned(conversation, nil), patient(), onPipes(t, newServer("")))
 	other := rewritten(onPipes(t, newServer("")), func(raw []byte) [][]byte {
 		return [][]byte{bytes.Replace(raw, []byte(`"code":-32602,"message":"unknown tool`), []byte(`"code":-32603,"message":"unknown tool`), 1)}
 	})

@@ -26,7 +26,7 @@ func TestTransports(t *testing.T) {
 			t.Parallel()
 			opt := patient()
 			said := notes(&opt)
-			first := record(t, planned(session, nil), opt)
+			first := record(t, planned(conversation, nil), opt)
 			for to, again := range on {
 				second := again(t, planned(first, nil), opt)
 				if text := differences(compared(t, first, second), diff.Timing); text != "" || len(*said) > 0 {

@@ -40,7 +40,7 @@ func TestRevisions(t *testing.T) {
 	for _, to := range []tap.Revision{tap.Rev20250326, tap.Rev20250618, tap.Rev20260728} {
 		t.Run(string(to), func(t *testing.T) {
 			t.Parallel()
-			first := play(t, planned(session, nil), patient(), onPipes(t, newServer("")))
+			first := play(t, planned(conversation, nil), patient(), onPipes(t, newServer("")))
 			for name, record := range map[string]func(t *testing.T, plan *Plan, opt Options) []tap.Frame{
 				"pipes": func(t *testing.T, plan *Plan, opt Options) []tap.Frame {
 					return play(t, plan, opt, onPipes(t, newServer("")))
@@ -82,7 +82,7 @@ func wantExpected(t *testing.T, name string, first, second []tap.Frame, said []s
 func TestRevisionAgain(t *testing.T) {
 	opt := patient()
 	opt.Revision = tap.Rev20260728
-	first := tapped(t, planned(session, nil), opt, dualEra(t), HTTP)
+	first := tapped(t, planned(conversation, nil), opt, dualEra(t), HTTP)
 	opt.Revision = ""
 	said := notes(&opt)
 	second := tapped(t, planned(first, nil), opt, dualEra(t), HTTP)

@@ -201,9 +201,9 @@ func sseServer(t *testing.T, s *mcp.Server) string {
 	return served(t, mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil))
 }
 
-// session is what the client says to the server of newServer, and what the server
+// conversation is what the client says to the server of newServer, and what the server
 // has to say for the client to go on: no more than is waited for.
-var session = lines(`
+var conversation = lines(`
 >{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"tester","version":"1"}}}
 {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"subject","version":"1.0.0"}}}
 >{"jsonrpc":"2.0","method":"notifications/initialized"}

@@ -2,6 +2,7 @@ package tap
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"strconv"
 )
 
@@ -58,4 +59,39 @@ func AppendNumber(dst, n []byte) []byte {
 		return dst
 	}
 	return strconv.AppendInt(append(dst, 'e'), int64(exponent), 10)
+}
+
+// keySize is how many bytes of a value [appendWord] appends at most. Of a longer one
+// it appends the hash: a requestState may have any length.
+const keySize = 64
+
+// appendWord appends what JSON values have in common when they are the same, or
+// nothing for one that is absent or null. They are the same when they are equal as
+// values of one type: `"a"` and `"\u0061"` are, `1` and `"1"` are not. Numbers go
+// by their exact decimal value, so `1`, `1.0` and `1e0` are the same: a JavaScript
+// peer that reads `1.0` can only answer `1`. No float is involved:
+// 9007199254740993 is not 9007199254740992.
+func appendWord(dst, raw []byte) []byte {
+	if len(raw) == 0 || string(raw) == "null" {
+		return dst
+	}
+	class, word := raw[0], raw
+	switch {
+	case class == '"' && !escaped(raw):
+		word = raw[1 : len(raw)-1]
+	case class == '"':
+		// What is decoded with a loss is not the same as what looks like it.
+		if s := []byte(unquote(raw)); !bytes.Contains(s, []byte("\ufffd")) {
+			word = s
+		} else {
+			class = '\\'
+		}
+	case (class == '-' || class-'0' < 10) && len(raw) <= keySize:
+		return AppendNumber(append(dst, '0'), raw)
+	}
+	if len(word) > keySize {
+		sum := sha256.Sum256(word)
+		return append(append(dst, 'h', class), sum[:]...)
+	}
+	return append(append(dst, class), word...)
 }

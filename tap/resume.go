@@ -40,11 +40,11 @@ func (s *Sessions) occurs(x *exchangeState, f *Frame) {
 	if x.in == nil || f.Lane != ToClient || f.Form != FormEvent || int64(len(f.Raw)) < f.Size {
 		return
 	}
-	e := parseEventLines(f.Raw)
-	if len(e.id) == 0 {
+	e := ParseServerSentEvent(f.Raw)
+	if e.ID == "" {
 		return
 	}
-	id, data := hashBytes(e.id), hashBytes(e.data)
+	id, data := hashBytes([]byte(e.ID)), hashBytes(e.Data)
 	if old, ok := x.in.events.Get(id); ok && x.last != "" && old.exchange != x.Number && old.data == data {
 		s.replays = old.seq
 		return
