@@ -9,10 +9,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/ndjson"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // jsonVersion is the v of each line of JSON that a command prints.
@@ -34,7 +34,7 @@ type ndjsonWriter struct {
 }
 
 func (n *ndjsonWriter) line(v any) error {
-	b, err := printable.JSON(v)
+	b, err := encodeJSON(v)
 	if err != nil {
 		return err
 	}
@@ -47,9 +47,10 @@ func (n *ndjsonWriter) begin(info store.Info) error {
 }
 
 func (n *ndjsonWriter) frame(f tap.Frame) error {
-	text, err := isText(f, n.raw) // before the line begins: half of one is of no use
-	if err != nil {
-		return err
+	if !f.Whole() {
+		if err := n.raw(io.Discard, f); err != nil { // before the line begins
+			return err
+		}
 	}
 	n.frames++
 	b := fmt.Appendf(n.buf[:0], `{"v":%d,"type":"frame","seq":%d,"at_ns":%d`, jsonVersion, f.Seq, int64(f.At))
@@ -70,10 +71,10 @@ func (n *ndjsonWriter) frame(f tap.Frame) error {
 	if _, err := n.w.Write(b); err != nil {
 		return err
 	}
-	if err := writeRawMember(n.w, f, text, n.raw); err != nil {
+	if err := writeRawMember(n.w, f, n.raw); err != nil {
 		return err
 	}
-	_, err = n.w.WriteString("}\n")
+	_, err := n.w.WriteString("}\n")
 	return err
 }
 
@@ -81,53 +82,25 @@ func (n *ndjsonWriter) end(at time.Duration, status store.Status) error {
 	return n.line(ndjson.End{V: jsonVersion, Type: "end", At: int64(at), Status: status.String(), Frames: n.frames})
 }
 
-// isText reports whether a frame is UTF-8. One that is not in memory is read from
-// beginning to end for that, so damage in it shows here.
-func isText(f tap.Frame, raw func(io.Writer, tap.Frame) error) (bool, error) {
+// writeRawMember writes `,"raw":"…"`, or `,"raw_base64":"…"` if the frame is not
+// UTF-8 or not loaded whole.
+func writeRawMember(w *bufio.Writer, f tap.Frame, raw func(io.Writer, tap.Frame) error) error {
+	if f.Whole() && utf8.Valid(f.Raw) {
+		w.WriteString(`,"raw":"`)
+		if err := safe.WriteInside(w, f.Raw); err != nil {
+			return err
+		}
+		return w.WriteByte('"')
+	}
+	w.WriteString(`,"raw_base64":"`)
+	enc := base64.NewEncoder(base64.StdEncoding, w)
 	if f.Whole() {
-		return utf8.Valid(f.Raw), nil
-	}
-	probe := textProbe{StringWriter: printable.StringWriter{W: io.Discard}}
-	if err := raw(&probe, f); err != nil {
-		return false, err
-	}
-	return !probe.binary && probe.Close() == nil, nil
-}
-
-// A textProbe finds out whether bytes that come in pieces are UTF-8. It takes
-// all of them.
-type textProbe struct {
-	printable.StringWriter
-	binary bool
-}
-
-func (t *textProbe) Write(p []byte) (int, error) {
-	if !t.binary {
-		_, err := t.StringWriter.Write(p)
-		t.binary = err != nil
-	}
-	return len(p), nil
-}
-
-// writeRawMember writes `,"raw":"…"` or `,"raw_base64":"…"`. text is what isText
-// said.
-func writeRawMember(w io.Writer, f tap.Frame, text bool, raw func(io.Writer, tap.Frame) error) error {
-	name, closing := `,"raw":"`, `"`
-	var to io.WriteCloser = &printable.StringWriter{W: w}
-	if !text {
-		name, to = `,"raw_base64":"`, base64.NewEncoder(base64.StdEncoding, w)
-	}
-	if _, err := io.WriteString(w, name); err != nil {
+		enc.Write(f.Raw)
+	} else if err := raw(enc, f); err != nil {
 		return err
 	}
-	if err := raw(to, f); err != nil {
-		return err
-	}
-	if err := to.Close(); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, closing)
-	return err
+	enc.Close()
+	return w.WriteByte('"')
 }
 
 // ndjsonReader reads what ndjsonWriter writes, as [importOptions] wants it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -131,7 +129,7 @@ func newJSONID(id []byte) (j jsonID) {
 
 // unquotes reports whether a JSON string has an exact value.
 func unquotes(token []byte) bool {
-	_, err := unquote(bytes.Clone(token)) // it works in place
+	_, err := unquote(token)
 	return err == nil
 }
 
@@ -261,7 +259,7 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 }
 
 func writeJSON(w io.Writer, v any) error {
-	b, err := printable.JSON(v)
+	b, err := encodeJSON(v)
 	if err != nil {
 		return err
 	}
@@ -269,11 +267,13 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// writeJSONFrame prints one frame with its bytes, which may be too many to hold.
+// writeJSONFrame prints one frame with its bytes.
 func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Frame) error) error {
-	text, err := isText(*one.row.frame, raw)
-	if err != nil {
-		return err
+	f := *one.row.frame
+	if !f.Whole() {
+		if err := raw(io.Discard, f); err != nil { // before the line begins
+			return err
+		}
 	}
 	j := newJSONRow(&one.row, "frame")
 	for i := range j.Links {
@@ -284,7 +284,7 @@ func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Fram
 			}
 		}
 	}
-	b, err := printable.JSON(struct {
+	b, err := encodeJSON(struct {
 		jsonRow
 		Time time.Time `json:"time"`
 	}{j, one.time})
@@ -294,7 +294,7 @@ func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Fram
 	if _, err := w.Write(b[:len(b)-1]); err != nil {
 		return err
 	}
-	if err := writeRawMember(w, *one.row.frame, text, raw); err != nil {
+	if err := writeRawMember(w, f, raw); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(w, "}")

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 	"github.com/mcptap/mcptap/tap/transcript"
 )
 
@@ -154,7 +154,7 @@ func TestNoFormatLetsAnythingOut(t *testing.T) {
 		}
 		out := b.String()
 		for i, line := range strings.Split(out, "\n") {
-			if !printable.Clean(line) {
+			if !escape.Clean(line) {
 				t.Errorf("%s: line %d has a character that must not reach a terminal: %q", f.name, i+1, line)
 				break
 			}

@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // Version is the v of each line.
@@ -99,7 +99,7 @@ func (j *Frame) decode() (tap.Frame, error) {
 	case (j.Raw == nil) == (j.RawBase64 == nil):
 		return f, errors.New("a frame must have raw or raw_base64")
 	case j.Raw != nil:
-		f.Raw, err = printable.Unquote(j.Raw)
+		f.Raw, err = escape.Unquote(j.Raw)
 	default:
 		f.Raw, err = base64.StdEncoding.DecodeString(*j.RawBase64)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // Parse reads a whole transcript.
@@ -86,7 +86,7 @@ func (t *Reader) Head() Head { return t.head }
 // set takes one line of the comment.
 func (h *Head) set(name, value string) (err error) {
 	if strings.HasPrefix(value, `"`) {
-		b, err := printable.Unquote([]byte(value))
+		b, err := escape.Unquote([]byte(value))
 		if err != nil {
 			return err
 		}
@@ -269,7 +269,7 @@ func payload(data []byte, lane tap.Lane, words []string) ([]byte, error) {
 		return base64.StdEncoding.AppendDecode(nil, bytes.Join(bytes.Fields(data), nil))
 	}
 	if slices.Contains(words, "quoted") {
-		return printable.Unquote(bytes.Trim(data, " \t\r\n"))
+		return escape.Unquote(bytes.Trim(data, " \t\r\n"))
 	}
 	// The empty line that sets two frames apart in a file written by hand is
 	// no part of either.

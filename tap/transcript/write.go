@@ -2,14 +2,15 @@ package transcript
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 const intro = `# A transcript of mcptap, made to be read and edited. The comment describes the
@@ -25,16 +26,9 @@ type Writer struct {
 	raw func(io.Writer, tap.Frame) error
 }
 
-// NewWriter makes a Writer. Raw writes all bytes of a frame, and is asked twice
-// for each, so that frames of any size need no memory; nil stands for frames
-// that are whole.
+// NewWriter makes a Writer. Raw writes all bytes of a frame that is not whole; it
+// may be nil if there are none.
 func NewWriter(w *bufio.Writer, raw func(w io.Writer, f tap.Frame) error) *Writer {
-	if raw == nil {
-		raw = func(w io.Writer, f tap.Frame) error {
-			_, err := w.Write(f.Raw)
-			return err
-		}
-	}
 	return &Writer{w: w, raw: raw}
 }
 
@@ -70,10 +64,10 @@ func (t *Writer) line(name, value string) { fmt.Fprintf(t.w, "%s: %s\n", name, v
 // plainValue is a value of the comment: as it is where that reads back, a JSON
 // string otherwise.
 func plainValue(s string) string {
-	if printable.Clean(s) && s == strings.TrimSpace(s) && !strings.HasPrefix(s, `"`) && s != "" {
+	if escape.Clean(s) && s == strings.TrimSpace(s) && !strings.HasPrefix(s, `"`) && s != "" {
 		return s
 	}
-	return string(printable.AppendString(nil, strings.ToValidUTF8(s, "\ufffd")))
+	return string(escape.AppendString(nil, strings.ToValidUTF8(s, "\ufffd")))
 }
 
 // stringList is a JSON array of strings.
@@ -83,7 +77,7 @@ func stringList(list []string) string {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = printable.AppendString(out, strings.ToValidUTF8(s, "\ufffd"))
+		out = escape.AppendString(out, strings.ToValidUTF8(s, "\ufffd"))
 	}
 	return string(append(out, ']'))
 }
@@ -91,48 +85,44 @@ func stringList(list []string) string {
 // Frame writes the next frame. Words tell the reader what it is about; they may
 // hold anything, and are not read back.
 func (t *Writer) Frame(f tap.Frame, words ...string) error {
-	var p probe
-	if err := t.raw(&p, f); err != nil {
-		return err
+	form := formOf(&f)
+	if !f.Whole() {
+		if err := t.raw(io.Discard, f); err != nil { // before the frame begins
+			return err
+		}
 	}
-	form := p.form()
-	if _, err := fmt.Fprintf(t.w, "-- %s --\n", name(&f, words, form)); err != nil {
-		return err
-	}
-	switch {
-	case form.base64:
+	fmt.Fprintf(t.w, "-- %s --\n", name(&f, words, form))
+	switch form {
+	case formBase64:
 		return t.base64(f)
-	case form.quoted:
-		return t.quoted(f)
+	case formQuoted:
+		t.w.WriteByte('"')
+		if err := escape.WriteInside(t.w, f.Raw); err != nil {
+			return err
+		}
+		t.w.WriteByte('"')
+	default:
+		t.w.Write(bytes.TrimRight(f.Raw, "\r\n"))
 	}
-	if err := t.raw(&endFixer{w: t.w, crlf: form.crlf}, f); err != nil {
-		return err
-	}
-	if form.open {
-		return t.w.WriteByte('\n')
-	}
-	return nil
+	return t.w.WriteByte('\n')
 }
 
 // name is the name of a frame's file.
-func name(f *tap.Frame, about []string, form form) string {
+func name(f *tap.Frame, about []string, form string) string {
 	words := []string{fmt.Sprintf("%04d", f.Seq), f.Lane.String()}
 	for _, w := range about {
-		w = strings.Join(strings.Fields(printable.Escape(w)), " ")
+		w = strings.Join(strings.Fields(escape.Escape(w)), " ")
 		if w = cut(w, 80); w != "" {
 			words = append(words, w)
 		}
 	}
 	words = append(words, "+"+f.At.Round(time.Microsecond).String())
 	switch {
-	case form.base64:
-		words = append(words, "base64")
-	case form.quoted:
-		words = append(words, "quoted")
-	case form.crlf:
-		words = append(words, "crlf")
-	case form.open != (f.Lane == tap.Life):
-		words = append(words, map[bool]string{true: "open", false: "line"}[form.open])
+	case f.Lane == tap.Life && form == formOpen:
+	case f.Lane == tap.Life && form == "":
+		words = append(words, "line")
+	case form != "":
+		words = append(words, form)
 	}
 	if f.Torn {
 		words = append(words, "torn")
@@ -152,23 +142,14 @@ func name(f *tap.Frame, about []string, form form) string {
 func (t *Writer) base64(f tap.Frame) error {
 	wrap := &wrapWriter{w: t.w}
 	enc := base64.NewEncoder(base64.StdEncoding, wrap)
-	if err := t.raw(enc, f); err != nil {
+	if f.Whole() {
+		enc.Write(f.Raw)
+	} else if err := t.raw(enc, f); err != nil {
 		return err
 	}
-	if err := enc.Close(); err != nil {
-		return err
+	if enc.Close(); wrap.at > 0 {
+		t.w.WriteByte('\n')
 	}
-	return wrap.close()
-}
-
-func (t *Writer) quoted(f tap.Frame) error {
-	if err := t.w.WriteByte('"'); err != nil {
-		return err
-	}
-	text := printable.StringWriter{W: t.w}
-	if err := t.raw(&text, f); err != nil {
-		return err
-	}
-	_, err := t.w.WriteString("\"\n")
+	_, err := t.w.Write(nil)
 	return err
 }
