@@ -35,11 +35,8 @@ var floors = map[string]floor{
 	// What makes recorded text safe to print. One package, so that terminal, text
 	// files and viewer escape the same characters.
 	"internal/term/escape": {never: pure},
-	"tap/ndjson": {
-		ours:  []string{"internal/term/escape", "tap"},
-		never: pure,
-	},
-	"tap/transcript": {
+	// The formats of text, each read and written by the same package.
+	"tap/text": {
 		ours:  []string{"internal/term/escape", "tap"},
 		third: []string{"golang.org/x/tools/txtar"},
 		never: pure,
@@ -124,7 +121,7 @@ var floors = map[string]floor{
 		},
 	},
 	// Where package mock gets its frames from when they are in a file.
-	"mock/recorded": {ours: []string{"tap", "tap/ndjson", "tap/transcript", "store", "replay", "mock"}},
+	"mock/recorded": {ours: []string{"tap", "tap/text", "store", "replay", "mock"}},
 	// What tests in Go use. It is no part of the program, so package testing is
 	// not either.
 	"mock/mocktest": {ours: []string{"internal/term/escape", "replay", "mock", "mock/recorded"}},
@@ -133,7 +130,7 @@ var floors = map[string]floor{
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"web": {
-		ours:  []string{"tap", "tap/filter", "internal/term/escape", "tap/view", "diff/report"},
+		ours:  []string{"internal/term/escape", "tap", "tap/filter", "tap/view", "diff/report"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os":      "recordings come from whoever provides a web.Source",
@@ -184,7 +181,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"tap", "tap/filter", "tap/ndjson", "internal/term/escape", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

@@ -3,14 +3,17 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
 )
+
+// jsonVersion is the v of each line of JSON that a command prints.
+const jsonVersion = text.Version
 
 // jsonRow is a frame in `show --json`. The names are stable.
 type jsonRow struct {
@@ -269,12 +272,6 @@ func writeJSON(w io.Writer, v any) error {
 
 // writeJSONFrame prints one frame with its bytes.
 func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Frame) error) error {
-	f := *one.row.frame
-	if !f.Whole() {
-		if err := raw(io.Discard, f); err != nil { // before the line begins
-			return err
-		}
-	}
 	j := newJSONRow(&one.row, "frame")
 	for i := range j.Links {
 		if l := &j.Links[i]; l.Link == tap.Opens.String() || l.Link == tap.Clashes.String() {
@@ -291,12 +288,5 @@ func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Fram
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(b[:len(b)-1]); err != nil {
-		return err
-	}
-	if err := writeRawMember(w, f, raw); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(w, "}")
-	return err
+	return text.WriteRaw(w, b, *one.row.frame, raw)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -61,7 +61,7 @@ func weatherSessions(t *testing.T) (sides []*diff.Session) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, frames, err := transcript.Parse(data)
+		_, frames, err := text.Parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}
