@@ -33,20 +33,17 @@ var floors = map[string]floor{
 		third: []string{"github.com/tidwall/gjson"},
 		never: pure,
 	},
-	// What makes strangers' text fit for a person to read, in one place, so that
-	// a terminal and a transcript agree about it.
-	"tap/printable": {never: pure},
-	"tap/ndjson": {
-		ours:  []string{"tap", "tap/printable"},
-		never: pure,
-	},
-	"tap/transcript": {
-		ours:  []string{"tap", "tap/printable"},
+	// What makes recorded text safe to print. One package, so that terminal, text
+	// files and viewer escape the same characters.
+	"internal/term/escape": {never: pure},
+	// The formats of text, each read and written by the same package.
+	"tap/text": {
+		ours:  []string{"internal/term/escape", "tap"},
 		third: []string{"golang.org/x/tools/txtar"},
 		never: pure,
 	},
 	"tap/filter": {
-		ours:  []string{"tap", "tap/printable"},
+		ours:  []string{"internal/term/escape", "tap"},
 		never: pure,
 	},
 	"tap/view": {
@@ -107,7 +104,7 @@ var floors = map[string]floor{
 	// How two values of JSON differ, and the only door for go-diff, which is good
 	// for the words of a line and for nothing larger.
 	"diff/tree": {
-		ours:  []string{"tap/printable"},
+		ours:  []string{"internal/term/escape"},
 		third: []string{"github.com/sergi/go-diff"},
 		never: pure,
 	},
@@ -116,7 +113,7 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"diff/report": {
-		ours:  []string{"tap", "tap/printable", "diff", "diff/tree"},
+		ours:  []string{"internal/term/escape", "tap", "diff", "diff/tree"},
 		never: pure,
 	},
 	"mock": {
@@ -127,16 +124,16 @@ var floors = map[string]floor{
 		},
 	},
 	// Where package mock gets its frames from when they are in a file.
-	"mock/recorded": {ours: []string{"tap", "tap/ndjson", "tap/transcript", "store", "replay", "mock"}},
+	"mock/recorded": {ours: []string{"tap", "tap/text", "store", "replay", "mock"}},
 	// What tests in Go use. It is no part of the program, so package testing is
 	// not either.
-	"mock/mocktest": {ours: []string{"tap/printable", "replay", "mock", "mock/recorded"}},
+	"mock/mocktest": {ours: []string{"internal/term/escape", "replay", "mock", "mock/recorded"}},
 	"demo": {
 		// The demo's server and client are what users have: the official SDK.
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"web": {
-		ours:  []string{"tap", "tap/filter", "tap/printable", "tap/view", "diff/report"},
+		ours:  []string{"internal/term/escape", "tap", "tap/filter", "tap/view", "diff/report"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os":      "recordings come from whoever provides a web.Source",
@@ -144,7 +141,7 @@ var floors = map[string]floor{
 		},
 	},
 	"export": {
-		ours: []string{"tap", "tap/printable", "tap/view"},
+		ours: []string{"internal/term/escape", "tap", "tap/view"},
 		// The words of OpenTelemetry, without its SDK: what a span is made of, and
 		// how a trace context reads.
 		third: []string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace"},
@@ -167,7 +164,7 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"bundle": {
-		ours:  []string{"tap", "tap/printable", "tap/view"},
+		ours:  []string{"internal/term/escape", "tap", "tap/view"},
 		never: pure,
 	},
 	// The locks that a tap's goroutines need around it.
@@ -187,7 +184,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"tap", "tap/filter", "tap/ndjson", "tap/printable", "tap/transcript", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 const (
@@ -53,7 +53,7 @@ func span(s string) string {
 	if s == "" {
 		return ""
 	}
-	s = shorten(printable.Escape(shorten(s, maxSpan)), maxSpan)
+	s = shorten(escape.Escape(shorten(s, maxSpan)), maxSpan)
 	fence := strings.Repeat("`", longestRow(s)+1)
 	pad := ""
 	if len(fence) > 1 || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") {
@@ -109,7 +109,7 @@ func recorded(raw []byte, size int64, most int) (language, text string) {
 func escapedLines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, printable.Escape(strings.TrimRight(line, "\r\n")))
+		lines = append(lines, escape.Escape(strings.TrimRight(line, "\r\n")))
 	}
 	return strings.Join(lines, "\n")
 }

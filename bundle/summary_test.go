@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")
@@ -62,7 +62,7 @@ func TestSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, all, err := transcript.Parse(data)
+	head, all, err := text.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

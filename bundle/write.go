@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -256,7 +256,7 @@ func (x *facts) writeStderr(m *markdown) {
 	var out strings.Builder
 	for _, p := range pieces {
 		for line := range strings.Lines(p.text) {
-			fmt.Fprintf(&out, "%d  %s\n", p.seq, printable.Escape(strings.TrimRight(line, "\r\n")))
+			fmt.Fprintf(&out, "%d  %s\n", p.seq, escape.Escape(strings.TrimRight(line, "\r\n")))
 		}
 	}
 	m.block("text", lastLines(out.String(), roomStderr))
@@ -283,7 +283,7 @@ func writeCommands(m *markdown, about *About) {
 
 // quoted is a file's name as a shell takes it for one word and no command.
 func quoted(name string) string {
-	name = printable.Escape(name)
+	name = escape.Escape(name)
 	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" && !strings.HasPrefix(name, "-") {
 		return name
 	}

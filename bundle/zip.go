@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // The files of a bundle.
@@ -172,7 +172,7 @@ func inWords(name string) string {
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") + "…"
 	}
-	return `"` + printable.Escape(name) + `"`
+	return `"` + escape.Escape(name) + `"`
 }
 
 // Unpack writes one file of a bundle, but no more than so many bytes: then the

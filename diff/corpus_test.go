@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 const sessions = "../testdata/sessions"
@@ -29,7 +29,7 @@ func corpus(t testing.TB, part string) map[string][]tap.Frame {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, frames, err := transcript.Parse(data)
+		_, frames, err := text.Parse(data)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -8,7 +8,7 @@
 // alike.
 //
 // None of these formats can hold a recording: the exact bytes, stderr, and what is
-// no message are lost. NDJSON (package tap/ndjson) is what loses nothing.
+// no message are lost. NDJSON (package tap/text) is what loses nothing.
 package export
 
 import (

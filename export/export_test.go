@@ -15,7 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // writers are the formats by name.
@@ -125,7 +125,7 @@ func TestRecordedSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		head, frames, err := transcript.Parse(b)
+		head, frames, err := text.Parse(b)
 		if err != nil {
 			t.Fatal(err)
 		}

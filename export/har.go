@@ -4,8 +4,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -64,11 +64,11 @@ func (h *HAR) begin() error {
 		return nil
 	}
 	h.begun = true
-	creator, err := printable.JSON(harNamed{Name: h.about.Program, Version: h.about.Version})
+	creator, err := escape.JSON(harNamed{Name: h.about.Program, Version: h.about.Version})
 	if err != nil {
 		return err
 	}
-	page, err := printable.JSON(harPage{Started: h.stamp(0), ID: pageID, Title: h.about.Header.Label})
+	page, err := escape.JSON(harPage{Started: h.stamp(0), ID: pageID, Title: h.about.Header.Label})
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (h *HAR) wait(x *exchange) error {
 func (h *HAR) write(x *exchange) error {
 	x.written = true
 	h.held -= int64(len(x.up.bytes) + len(x.down.bytes))
-	line, err := printable.JSON(h.entry(x))
+	line, err := escape.JSON(h.entry(x))
 	if err != nil {
 		return err
 	}

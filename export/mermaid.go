@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -152,7 +152,7 @@ func (m *Mermaid) Close() error {
 
 // words makes a text that ends neither a line, nor an entity, nor the code block.
 func words(s string) string {
-	s = printable.Escape(strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")))
+	s = escape.Escape(strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")))
 	if utf8.RuneCountInString(s) > maxWords {
 		s = string([]rune(s)[:maxWords-1]) + "…"
 	}

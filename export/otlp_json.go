@@ -6,7 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // The members of OTLP/JSON: names in lower camel case, ids in hex, 64-bit numbers
@@ -80,7 +80,7 @@ func OTLPLine(scope Scope, spans []Span) ([]byte, error) {
 	for i := range spans {
 		list[i] = encodeSpan(&spans[i])
 	}
-	return printable.JSON(otlpTraces{ResourceSpans: []otlpResource{{
+	return escape.JSON(otlpTraces{ResourceSpans: []otlpResource{{
 		Resource:   otlpAttributes{encodeAttributes(scope.Resource)},
 		ScopeSpans: []otlpScope{{Scope: otlpName{scope.Program, scope.Version}, Spans: list}},
 	}}})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // fixture reads a recording of HTTP, with the heads of its exchanges.
@@ -22,7 +22,7 @@ func fixture(t testing.TB, name string) []tap.Frame {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, frames, err := transcript.Parse(data)
+	_, frames, err := text.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

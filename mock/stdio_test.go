@@ -19,7 +19,7 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // session reads a recorded session of the corpus.
@@ -29,7 +29,7 @@ func recorded(t *testing.T, name string) []tap.Frame {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, frames, err := transcript.Parse(data)
+	_, frames, err := text.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // ties says what each message of a recording is to which call.
@@ -48,7 +48,7 @@ func TestRecordedSessionsKeepTheirShape(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, frames, err := transcript.Parse(b)
+		_, frames, err := text.Parse(b)
 		if err != nil {
 			t.Fatal(err)
 		}

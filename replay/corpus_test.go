@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // corpus returns the recorded sessions that are played, by name.
@@ -32,9 +32,9 @@ func corpus(tb testing.TB) map[string][]tap.Frame {
 	return all
 }
 
-func parse(tb testing.TB, text string) []tap.Frame {
+func parse(tb testing.TB, data string) []tap.Frame {
 	tb.Helper()
-	_, frames, err := transcript.Parse([]byte(text))
+	_, frames, err := text.Parse([]byte(data))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // updating reports whether golden files are to be rewritten: the flag is
@@ -33,7 +33,7 @@ func TestSessionCalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, frames, err := transcript.Parse(data)
+			_, frames, err := text.Parse(data)
 			if err != nil {
 				t.Fatal(err)
 			}

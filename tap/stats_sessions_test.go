@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // crowd makes the frames of some sessions, of which every kind has some, that use
@@ -163,7 +163,7 @@ func TestMeterOnStreams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, frames, err := transcript.Parse(data)
+		_, frames, err := text.Parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}

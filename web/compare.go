@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/mcptap/mcptap/diff/report"
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // A Comparison is two recordings side by side, as `mcptap diff` compares them.
@@ -64,7 +64,7 @@ func (s *Server) serveCompare(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for i := range c.Unpaired {
-		c.Unpaired[i].Name = printable.Escape(c.Unpaired[i].Name)
+		c.Unpaired[i].Name = escape.Escape(c.Unpaired[i].Name)
 	}
 	answer(w, struct {
 		*Comparison

@@ -35,7 +35,7 @@
 //
 // # Hostile traffic
 //
-// Anybody's bytes are recorded. Rows carry texts in which [printable.Escape] has
+// Anybody's bytes are recorded. Rows carry texts in which [escape.Escape] has
 // spelled out what could hide or reorder; payloads go out as bytes in pieces,
 // under a type that no browser renders, and the page puts them nowhere but into
 // text nodes. The content policy forbids inline script, evaluation, foreign

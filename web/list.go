@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // recordingJSON is a recording as it goes to the page. Its texts are escaped.
@@ -62,9 +62,9 @@ const (
 func newRecordingJSON(r *Recording) *recordingJSON {
 	h, f := &r.Header, &r.Tally.Facts
 	j := &recordingJSON{
-		Key: r.Key, ID: brief(h.ID), Path: printable.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
+		Key: r.Key, ID: brief(h.ID), Path: escape.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
 		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Dir: brief(h.Dir), Program: brief(h.Program),
-		Platform: brief(h.Platform), Status: r.Status, Problem: printable.Escape(r.Problem),
+		Platform: brief(h.Platform), Status: r.Status, Problem: escape.Escape(r.Problem),
 		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Era: brief(string(f.Era)),
 		Revision: brief(string(f.Revision)), Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe,
 		Frames: r.Tally.Frames, Bytes: r.Tally.Bytes, Errors: r.Tally.Errors, Last: r.Last,

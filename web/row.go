@@ -3,8 +3,8 @@ package web
 import (
 	"unicode/utf8"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -102,7 +102,7 @@ func upTo(s string, most int) string {
 		}
 		s = s[:n] + "…"
 	}
-	return printable.Escape(s)
+	return escape.Escape(s)
 }
 
 // newRow makes the row of a line of a frame.

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // Config is what a [Server] needs.
@@ -170,7 +170,7 @@ func fail(w http.ResponseWriter, status int, err error) {
 	w.WriteHeader(status)
 	b, _ := json.Marshal(struct {
 		Problem problem `json:"problem"`
-	}{problem{Kind: "request", Text: printable.Escape(err.Error())}})
+	}{problem{Kind: "request", Text: escape.Escape(err.Error())}})
 	_, _ = w.Write(b)
 }
 

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 const (
@@ -58,13 +58,13 @@ func problemOf(err error) *problem {
 	switch {
 	case errors.As(err, &fe):
 		return &problem{
-			Kind: "filter", Text: printable.Escape(fe.Problem), Help: printable.Escape(fe.Help),
+			Kind: "filter", Text: escape.Escape(fe.Problem), Help: escape.Escape(fe.Help),
 			From: utf16Len(fe.Query[:fe.Pos]), To: utf16Len(fe.Query[:fe.Pos+fe.Len]),
 		}
 	case errors.Is(err, fs.ErrNotExist):
 		return &problem{Kind: "deleted", Text: "The recording is not there any more."}
 	}
-	return &problem{Kind: "unreadable", Text: printable.Escape(err.Error())}
+	return &problem{Kind: "unreadable", Text: escape.Escape(err.Error())}
 }
 
 // A stream sends one view of a recording to one page.

@@ -15,6 +15,7 @@ import (
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // A differ reads recordings and compares their sessions.
@@ -210,13 +211,14 @@ func openText(name string) (*compared, error) {
 		return nil, err
 	}
 	defer f.Close()
-	from, src, err := readSource(f)
+	from, err := text.NewReader(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	head := from.Head()
 	var all []tap.Frame
 	at := map[uint64]int{}
-	for f, err := range textFrames(from) {
+	for f, err := range text.Frames(from) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -224,7 +226,7 @@ func openText(name string) (*compared, error) {
 		all = append(all, f)
 	}
 	return &compared{
-		name: name, path: name, info: store.Info{Header: src.header, Gaps: src.gaps},
+		name: name, path: name, info: store.Info{Header: head.Header, Gaps: head.Gaps},
 		frames: func(after uint64) iter.Seq2[tap.Frame, error] {
 			return func(yield func(tap.Frame, error) bool) {
 				for _, f := range all {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // An exitCode is an error that has been reported, or needs no words: the
@@ -35,9 +36,14 @@ func withHint(err error, hint string) error { return hinted{err, hint} }
 // hintFor returns what to do about an error, or "".
 func hintFor(err error) string {
 	var h hinted
+	var wrong *text.Error
 	switch {
 	case errors.As(err, &h):
 		return h.hint
+	case errors.As(err, &wrong):
+		return wrong.Hint
+	case errors.Is(err, text.ErrNewer):
+		return "update mcptap"
 	case errors.Is(err, store.ErrNewer):
 		return "update mcptap, see `mcptap version`"
 	case errors.Is(err, store.ErrLive):

@@ -1,20 +1,21 @@
 package main
 
-import "github.com/mcptap/mcptap/tap/printable"
+import safe "github.com/mcptap/mcptap/internal/term/escape"
 
-// The words of package printable, under the short names that this package uses all
-// over.
+// The functions of package escape, under the short names that this package uses.
 
-func hazard(r rune) bool { return printable.Hazard(r) }
+func hazard(r rune) bool { return safe.Hazard(r) }
 
-func plainASCII(b []byte) int { return printable.ASCII(b) }
+func plainASCII(b []byte) int { return safe.ASCII(b) }
 
-func escape(s string) string { return printable.Escape(s) }
+func escape(s string) string { return safe.Escape(s) }
 
-func clean(s string) bool { return printable.Clean(s) }
+func clean(s string) bool { return safe.Clean(s) }
 
-func escapeRune(r rune) string { return printable.EscapeRune(r) }
+func escapeRune(r rune) string { return safe.EscapeRune(r) }
 
-func appendEscape(dst []byte, r rune) []byte { return printable.AppendEscape(dst, r) }
+func appendEscape(dst []byte, r rune) []byte { return safe.AppendEscape(dst, r) }
 
-func unquote(src []byte) ([]byte, error) { return printable.Unquote(src) }
+func encodeJSON(v any) ([]byte, error) { return safe.JSON(v) }
+
+func unquote(token []byte) ([]byte, error) { return safe.Unquote(token) }

@@ -18,8 +18,8 @@ import (
 const exportLong = `Writes a recording as text.
 
 ndjson, the default, is one JSON object a line and loses nothing: a line that
-describes the recording, a line a frame with its bytes (raw, or raw_base64 where
-they are no UTF-8), and a line that ends it.
+describes the recording, a line a frame with its bytes (raw, or raw_base64 if they
+are not UTF-8 or more than 64 MiB), and a line that ends it.
 
 txtar is a transcript to read and to edit: a paragraph a frame. Times are rounded
 to a microsecond, the bytes are exact.

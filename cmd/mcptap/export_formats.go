@@ -12,6 +12,7 @@ import (
 	formats "github.com/mcptap/mcptap/export"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // exportFormats are the formats of `mcptap export`. import reads the first two.
@@ -40,11 +41,18 @@ func formatList() string {
 	return strings.Join(exportFormats[:last], ", ") + " or " + exportFormats[last]
 }
 
+// An exporter writes a recording in one of the formats.
+type exporter interface {
+	begin(info store.Info) error
+	frame(f tap.Frame) error
+	end(at time.Duration, status store.Status) error
+}
+
 // newExporter returns what writes a format.
 func newExporter(format string, w *bufio.Writer, raw func(io.Writer, tap.Frame) error) exporter {
 	switch format {
 	case "txtar":
-		return newTranscriptWriter(w, raw)
+		return &txtarExporter{&text.TxtarWriter{W: w, Raw: raw}, newViewer(raw)}
 	case "har":
 		return &viewExporter{raw: raw, open: func(a formats.About) formats.Writer { return formats.NewHAR(w, a) }}
 	case "otlp":
@@ -52,8 +60,52 @@ func newExporter(format string, w *bufio.Writer, raw func(io.Writer, tap.Frame) 
 	case "mermaid":
 		return &viewExporter{raw: raw, open: func(a formats.About) formats.Writer { return formats.NewMermaid(w, a) }}
 	}
-	return &ndjsonWriter{w: w, raw: raw}
+	return ndjsonExporter{&text.NDJSONWriter{W: w, Raw: raw}}
 }
+
+// headOf returns what a text says of a recording.
+func headOf(info store.Info) text.Head {
+	return text.Head{Header: info.Header, Status: info.Status.String(), End: info.Duration, Gaps: info.Gaps}
+}
+
+// An ndjsonExporter is the exporter of NDJSON.
+type ndjsonExporter struct{ to *text.NDJSONWriter }
+
+func (n ndjsonExporter) begin(info store.Info) error { return n.to.Begin(headOf(info)) }
+
+func (n ndjsonExporter) frame(f tap.Frame) error { return n.to.Frame(f) }
+
+func (n ndjsonExporter) end(at time.Duration, status store.Status) error {
+	return n.to.End(at, status.String())
+}
+
+// A txtarExporter is the exporter of txtar: it chooses the words for the reader.
+type txtarExporter struct {
+	to   *text.TxtarWriter
+	view *viewer
+}
+
+func (t *txtarExporter) begin(info store.Info) error { return t.to.Begin(headOf(info)) }
+
+func (t *txtarExporter) frame(f tap.Frame) error {
+	row, err := t.view.row(&f)
+	if err != nil {
+		return err
+	}
+	about := []string{row.kind, row.method, row.about}
+	if f.Lane == tap.Stderr || row.kind == "invalid" {
+		about = about[:1] // the payload says it better
+	}
+	if about[0] == f.Lane.String() {
+		about = nil
+	}
+	if l, ok := row.answers(); ok {
+		about = append(about, fmt.Sprintf("#%d", l.Request.Seq))
+	}
+	return t.to.Frame(f, about...)
+}
+
+func (t *txtarExporter) end(time.Duration, store.Status) error { return nil }
 
 // A viewExporter is the exporter of the formats of other tools.
 type viewExporter struct {

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 const importLong = `Makes a recording of what ` + "`mcptap export`" + ` wrote, or of a transcript that was
@@ -53,23 +51,6 @@ func (o *importOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.label, "label", "", "give the recording another `name`")
 }
 
-// A source is what a file tells before its first frame.
-type source struct {
-	header tap.Header
-	gaps   []tap.Range
-}
-
-// A sourceEnd is what it tells after the last one.
-type sourceEnd struct {
-	at  time.Duration
-	cut bool
-}
-
-// A frameReader yields the frames of a file, and at the end how it ended.
-type frameReader interface {
-	frame() (tap.Frame, *sourceEnd, error)
-}
-
 func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 	in := a.stdin
 	if name != "-" {
@@ -86,64 +67,25 @@ func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 	if err != nil {
 		return err
 	}
-	frames, src, err := readSource(in)
+	r, err := text.NewReader(in)
 	if err != nil {
 		return fmt.Errorf("import %s: %w", name, err)
 	}
-	if err := o.complete(a, &src.header, name); err != nil {
+	header := r.Head().Header
+	if err := o.complete(a, &header, name); err != nil {
 		return fmt.Errorf("import %s: %w", name, err)
 	}
-	if err := taken(dir, src.header.ID); err != nil {
+	if err := taken(dir, header.ID); err != nil {
 		return fmt.Errorf("import %s: %w", name, err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := copyFrames(ctx, filepath.Join(dir, store.FileName(src.header)), src.header, frames); err != nil {
+	if err := copyFrames(ctx, filepath.Join(dir, store.FileName(header)), header, text.Frames(r), r.Head); err != nil {
 		return fmt.Errorf("import %s: %w", name, err)
 	}
-	_, err = fmt.Fprintln(a.stdout, src.header.ID)
+	_, err = fmt.Fprintln(a.stdout, header.ID)
 	return err
-}
-
-// readSource finds out the format and reads up to the first frame.
-func readSource(in io.Reader) (frameReader, source, error) {
-	r := bufio.NewReaderSize(in, 64<<10)
-	for {
-		c, err := r.Peek(1)
-		if err == io.EOF {
-			return nil, source{}, fmt.Errorf("it is empty")
-		}
-		if err != nil {
-			return nil, source{}, err
-		}
-		if strings.IndexByte(" \t\r\n", c[0]) < 0 {
-			break
-		}
-		_, _ = r.Discard(1)
-	}
-	if c, _ := r.Peek(1); c[0] == '{' {
-		n, src, err := newNDJSON(r)
-		return n, src, err
-	}
-	data, err := io.ReadAll(textReader{r})
-	if err != nil {
-		return nil, source{}, err
-	}
-	t, src, err := newTranscript(data)
-	return t, src, err
-}
-
-// A textReader ends with an error where a NUL comes, which is in no transcript:
-// what it reads may be of any size, or a device.
-type textReader struct{ io.Reader }
-
-func (t textReader) Read(p []byte) (int, error) {
-	n, err := t.Reader.Read(p)
-	if bytes.IndexByte(p[:n], 0) >= 0 {
-		err = withHint(errors.New("neither NDJSON nor a transcript"), "a .mcptap file needs no import: name it as it is, `mcptap show FILE`")
-	}
-	return n, err
 }
 
 // complete gives a header what it lacks, and checks what becomes a file's name.
@@ -189,28 +131,27 @@ func globEscape(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// copyFrames makes the recording. When anything goes wrong, none is left.
-func copyFrames(ctx context.Context, path string, h tap.Header, from frameReader) error {
+// copyFrames makes a recording at path of frames; head is asked after the last one
+// how it ended. When anything goes wrong, none is left.
+func copyFrames(ctx context.Context, path string, h tap.Header, frames iter.Seq2[tap.Frame, error], head func() text.Head) error {
 	w, err := store.NewWriter(path, h)
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
 	last := time.Duration(0)
-	for {
-		f, end, err := from.frame()
+	for f, err := range frames {
 		if err == nil {
 			err = ctx.Err()
+		}
+		if err == nil {
+			err = w.Add(f)
 		}
 		if err != nil {
 			return err
 		}
-		if end != nil {
-			return w.Close(store.End{At: max(end.at, last), Cut: end.cut})
-		}
 		last = f.At
-		if err := w.Add(f); err != nil {
-			return err
-		}
 	}
+	end := head()
+	return w.Close(store.End{At: max(end.End, last), Cut: end.Status != "" && end.Status != "ended"})
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/mock/recorded"
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
 )
 
 // loadMock reads a recording, or a text of one, as people commit it beside their
@@ -51,15 +49,3 @@ func (a *app) openMock(arg string, opt replay.Options, open func(string, replay.
 
 // isTextFile reports whether an argument names a text of a recording.
 func isTextFile(name string) bool { return recorded.IsText(name) }
-
-// textFrames are the frames of a text.
-func textFrames(r frameReader) iter.Seq2[tap.Frame, error] {
-	return func(yield func(tap.Frame, error) bool) {
-		for {
-			f, end, err := r.frame()
-			if end != nil && err == nil || !yield(f, err) || err != nil {
-				return
-			}
-		}
-	}
-}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 const handWritten = `# Mine.
@@ -49,7 +49,7 @@ func TestAddToKeepsComments(t *testing.T) {
 	if !strings.HasPrefix(string(got), "# Mine.\n# A transcript") || strings.Count(string(got), "# Mine.") != 1 {
 		t.Errorf("%s", got)
 	}
-	_, frames, err := transcript.Parse(got)
+	_, frames, err := text.Parse(got)
 	if err != nil || len(frames) != 5 || !strings.Contains(string(frames[3].Raw), `"b"`) || frames[4].Lane != tap.Life {
 		t.Errorf("%d frames, %v\n%s", len(frames), err, got)
 	}
@@ -94,7 +94,7 @@ func plansServer(t *testing.T) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, frames, err := transcript.Parse(data)
+	_, frames, err := text.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // publishIfAsked puts a new recording in the place of an old one, unless the client
@@ -58,12 +59,12 @@ func publish(ctx context.Context, made, target string) error {
 	if filepath.Ext(target) != ".txtar" && (len(old) == 0 || old[0] == '{') {
 		return writeFile(target, func(w io.Writer) error { return exportTo(ctx, w, "ndjson", rec) })
 	}
-	var text bytes.Buffer
-	if err := exportTo(ctx, &text, "txtar", rec); err != nil {
+	var transcript bytes.Buffer
+	if err := exportTo(ctx, &transcript, "txtar", rec); err != nil {
 		return err
 	}
 	return writeFile(target, func(w io.Writer) error {
-		_, err := io.WriteString(w, keepComments(string(old), text.String()))
+		_, err := io.WriteString(w, keepComments(string(old), transcript.String()))
 		return err
 	})
 }
@@ -88,7 +89,7 @@ func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string
 		header.Upstream, header.Label, header.Dir = o.to, tidyName(o.to), ""
 	}
 	header.ID, header.Start = store.NewID(), a.now().UTC()
-	src := &recordedFrames{header: header, frames: func(func(tap.Frame, error) bool) {}}
+	src := &recordedFrames{head: text.Head{Header: header}, frames: func(func(tap.Frame, error) bool) {}}
 	return src.addTo(ctx, target, added)
 }
 
@@ -100,7 +101,8 @@ func (src *recordedFrames) addTo(ctx context.Context, target string, added []tap
 	}
 	defer os.RemoveAll(work)
 	made := filepath.Join(work, "new"+store.Ext)
-	if err := copyFrames(ctx, made, src.header, src.with(added)); err != nil {
+	head := func() text.Head { return src.head }
+	if err := copyFrames(ctx, made, src.head.Header, mock.Extended(src.frames, added), head); err != nil {
 		return err
 	}
 	return publish(ctx, made, target)
@@ -108,9 +110,8 @@ func (src *recordedFrames) addTo(ctx context.Context, target string, added []tap
 
 // recordedFrames are those of a recording or of a text, with what is known of it.
 type recordedFrames struct {
-	header tap.Header
+	head   text.Head
 	frames iter.Seq2[tap.Frame, error]
-	end    sourceEnd
 	close  func() error
 }
 
@@ -120,14 +121,15 @@ func (a *app) recordedFrames(arg string) (*recordedFrames, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, src, err := readSource(f)
-		if err == nil {
-			err = new(importOptions).complete(a, &src.header, strings.TrimPrefix(filepath.Base(arg), "."))
-		}
+		r, err := text.NewReader(f)
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		return &recordedFrames{header: src.header, frames: textFrames(r), close: f.Close}, nil
+		head := text.Head{Header: r.Head().Header}
+		if err := new(importOptions).complete(a, &head.Header, strings.TrimPrefix(filepath.Base(arg), ".")); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return &recordedFrames{head: head, frames: text.Frames(r), close: f.Close}, nil
 	}
 	path, err := a.find(arg)
 	if err != nil {
@@ -142,34 +144,11 @@ func (a *app) recordedFrames(arg string) (*recordedFrames, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recordedFrames{
-		header: info.Header, frames: rec.Frames(0), close: func() error { return nil },
-		end: sourceEnd{at: info.Duration, cut: info.Status == store.Cut},
-	}, nil
-}
-
-// with are the frames with others added, as [copyFrames] wants them.
-func (r *recordedFrames) with(added []tap.Frame) frameReader {
-	next, stop := iter.Pull2(mock.Extended(r.frames, added))
-	return &pulledFrames{next: next, stop: stop, end: r.end}
-}
-
-type pulledFrames struct {
-	next func() (tap.Frame, error, bool)
-	stop func()
-	end  sourceEnd
-}
-
-func (p *pulledFrames) frame() (tap.Frame, *sourceEnd, error) {
-	f, err, ok := p.next()
-	switch {
-	case !ok:
-		p.stop()
-		return f, &p.end, nil
-	case err != nil:
-		p.stop()
+	head := text.Head{Header: info.Header, End: info.Duration}
+	if info.Status == store.Cut {
+		head.Status = info.Status.String()
 	}
-	return f, nil, err
+	return &recordedFrames{head: head, frames: rec.Frames(0), close: func() error { return nil }}, nil
 }
 
 // keepComments are the lines of a comment that a person wrote above a transcript.

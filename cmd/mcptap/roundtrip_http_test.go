@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // httpRecording has every hostile frame in every form, with events of exchanges
@@ -86,16 +87,16 @@ func TestHTTPRoundTrip(t *testing.T) {
 }
 
 func TestImportOfUnknownForm(t *testing.T) {
-	for _, text := range []string{
+	for _, in := range []string{
 		`{"v":1,"type":"recording","id":"00000001"}` + "\n" + `{"v":1,"type":"frame","seq":1,"at_ns":0,"lane":"to_server","form":"poem","raw":"x"}` + "\n",
 		"-- to_server +1ms form=poem --\nx\n",
 	} {
-		frames, _, err := readSource(strings.NewReader(text))
+		r, err := text.NewReader(strings.NewReader(in))
 		if err == nil {
-			_, _, err = frames.frame()
+			_, err = r.Next()
 		}
 		if err == nil || !strings.Contains(err.Error(), `unknown form "poem"`) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: %v", in, err)
 		}
 	}
 }

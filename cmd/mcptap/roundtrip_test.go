@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // hostile are bytes that a careless format loses.
@@ -179,12 +180,9 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte("-- 0001 to_server +1ms quoted --\n\"x\"\n"))
 	f.Add([]byte(`{"v":1,"type":"recording","id":"00000000"}` + "\n" + `{"v":1,"type":"frame","seq":1,"at_ns":0,"lane":"life","raw":"x"}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, _, err := readSource(bytes.NewReader(data))
+		r, err := text.NewReader(bytes.NewReader(data))
 		for err == nil {
-			var end *sourceEnd
-			if _, end, err = r.frame(); end != nil {
-				return
-			}
+			_, err = r.Next()
 		}
 	})
 }

@@ -2,17 +2,18 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
 )
+
+// jsonVersion is the v of each line of JSON that a command prints.
+const jsonVersion = text.Version
 
 // jsonRow is a frame in `show --json`. The names are stable.
 type jsonRow struct {
@@ -128,7 +129,7 @@ func newJSONID(id []byte) (j jsonID) {
 
 // unquotes reports whether a JSON string has an exact value.
 func unquotes(token []byte) bool {
-	_, err := unquote(bytes.Clone(token)) // it works in place
+	_, err := unquote(token)
 	return err == nil
 }
 
@@ -253,7 +254,7 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 }
 
 func writeJSON(w io.Writer, v any) error {
-	b, err := printable.JSON(v)
+	b, err := encodeJSON(v)
 	if err != nil {
 		return err
 	}
@@ -261,12 +262,8 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// writeJSONFrame prints one frame with its bytes, which may be too many to hold.
+// writeJSONFrame prints one frame with its bytes.
 func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Frame) error) error {
-	text, err := isText(*one.row.frame, raw)
-	if err != nil {
-		return err
-	}
 	j := newJSONRow(&one.row, "frame")
 	for i := range j.Parts {
 		if a, ok := one.answers[j.Parts[i].Index]; ok {
@@ -274,19 +271,12 @@ func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Fram
 			j.Parts[i].Response, j.Parts[i].Latency = a.Message.Seq, &ns
 		}
 	}
-	b, err := printable.JSON(struct {
+	b, err := encodeJSON(struct {
 		jsonRow
 		Time time.Time `json:"time"`
 	}{j, one.time})
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(b[:len(b)-1]); err != nil {
-		return err
-	}
-	if err := writeRawMember(w, *one.row.frame, text, raw); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(w, "}")
-	return err
+	return text.WriteRaw(w, b, *one.row.frame, raw)
 }

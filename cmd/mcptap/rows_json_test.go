@@ -89,7 +89,7 @@ func strictJSON(line string) error {
 			}
 			n++
 		}
-		if _, err := unquote(bytes.Clone(b[:n+1])); err != nil {
+		if _, err := unquote(b[:n+1]); err != nil {
 			return fmt.Errorf("%s: %w", b[:n+1], err)
 		}
 		b = b[n+1:]

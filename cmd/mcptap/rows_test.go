@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // importFixture makes a recording of testdata/fixture/name and returns its file.
@@ -137,16 +138,17 @@ func TestRowsAgreeWithTally(t *testing.T) {
 
 func importFrom(t *testing.T, r interface{ Read([]byte) (int, error) }) string {
 	t.Helper()
-	frames, src, err := readSource(r)
+	from, err := text.NewReader(r)
 	if err != nil {
 		t.Fatal(err)
 	}
+	header := from.Head().Header
 	a, _ := testApp(nil)
-	if err := new(importOptions).complete(a, &src.header, "test"); err != nil {
+	if err := new(importOptions).complete(a, &header, "test"); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), store.FileName(src.header))
-	if err := copyFrames(context.Background(), path, src.header, frames); err != nil {
+	path := filepath.Join(t.TempDir(), store.FileName(header))
+	if err := copyFrames(context.Background(), path, header, text.Frames(from), from.Head); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // sessions makes recordings of the sessions of the corpus in a directory, and
@@ -30,7 +30,7 @@ func sessions(t *testing.T) (dir string, paths map[string]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		head, frames, err := transcript.Parse(data)
+		head, frames, err := text.Parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}

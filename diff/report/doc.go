@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // A Set is what is reported at once: one comparison, or those of all recordings
@@ -71,7 +71,7 @@ func Call(d *diff.Difference) string {
 	if d.Method == "" {
 		return "session"
 	}
-	return strings.TrimSpace(printable.Escape(d.Method + " " + short(d.Subject, subjectBytes)))
+	return strings.TrimSpace(escape.Escape(d.Method + " " + short(d.Subject, subjectBytes)))
 }
 
 // subjectBytes is how much is told of what a call is about.
@@ -133,7 +133,7 @@ func ByCall(r *diff.Report, c diff.Class) (all []CallPart) {
 func Location(d *diff.Difference) string {
 	var parts []string
 	if d.Message != "" {
-		parts = append(parts, printable.Escape(d.Message))
+		parts = append(parts, escape.Escape(d.Message))
 	}
 	switch d.In {
 	case diff.InReply:
@@ -159,7 +159,7 @@ func Means(d *diff.Difference) string {
 	case d.What != "":
 		words = d.What
 	}
-	return printable.Escape(words)
+	return escape.Escape(words)
 }
 
 // Times says how often a difference occurs beyond once, "" if it does not.

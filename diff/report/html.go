@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 //go:embed page.html
@@ -16,7 +16,7 @@ var pageText string
 // page is no variable, since mcptap starts faster without.
 func page() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"escape": printable.Escape, "url": pageURL, "party": party, "revision": func(s diff.Side) string { return Revision(&s) }, "location": Location, "means": Means, "by": By,
+		"escape": escape.Escape, "url": pageURL, "party": party, "revision": func(s diff.Side) string { return Revision(&s) }, "location": Location, "means": Means, "by": By,
 		"times": Times, "sections": sections, "lines": lines, "wide": wide, "shown": shown,
 		"failed": func(s *Set, r *diff.Report) bool { return s.Fails && r.AtLeast(s.FailOn) > 0 },
 	}).Parse(pageText))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // jsonVersion is the version of the names below, which are stable.
@@ -232,8 +232,8 @@ func (j *jsonWriter) line(v any) {
 	out := make([]byte, 0, len(line))
 	for i := 0; i < len(line); {
 		r, n := utf8.DecodeRune(line[i:])
-		if r != '\n' && printable.Hazard(r) {
-			out = printable.AppendEscape(out, r)
+		if r != '\n' && escape.Hazard(r) {
+			out = escape.AppendEscape(out, r)
 		} else {
 			out = append(out, line[i:i+n]...)
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // JUnit's elements, as far as build servers agree about them.
@@ -77,14 +77,14 @@ func JUnit(w io.Writer, s *Set) error {
 }
 
 func newSuite(r *diff.Report, s *Set) junitSuite {
-	suite := junitSuite{Name: printable.Escape(r.A.Name + " → " + r.B.Name)}
+	suite := junitSuite{Name: escape.Escape(r.A.Name + " → " + r.B.Name)}
 	byCase := map[[2]string][]*diff.Difference{}
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		byCase[caseOf(d)] = append(byCase[caseOf(d)], d)
 	}
 	add := func(class, name string, took time.Duration, of []*diff.Difference, counts *[diff.Classes]uint64) {
-		c := junitCase{Class: printable.Escape(class), Name: printable.Escape(name)}
+		c := junitCase{Class: escape.Escape(class), Name: escape.Escape(name)}
 		if took > 0 {
 			c.Time = fmt.Sprintf("%.6f", took.Seconds())
 		}
@@ -142,7 +142,7 @@ func tell(b *strings.Builder, d *diff.Difference) {
 	where := strings.Fields(Call(d) + " " + Numbers(d) + " " + Location(d))
 	fmt.Fprintf(b, "%s: %s: %s", d.Class, strings.Join(where, " "), Means(d))
 	if d.Reason != "" {
-		fmt.Fprintf(b, " (%s)", printable.Escape(d.Reason))
+		fmt.Fprintf(b, " (%s)", escape.Escape(d.Reason))
 	}
 	if t := Times(d); t != "" {
 		fmt.Fprintf(b, "; %s", t)
@@ -156,7 +156,7 @@ func tell(b *strings.Builder, d *diff.Difference) {
 func unpairedSuite(s *Set) junitSuite {
 	suite := junitSuite{Name: "recordings"}
 	for _, u := range s.Unpaired {
-		c := junitCase{Class: "recordings", Name: printable.Escape(u.Name)}
+		c := junitCase{Class: "recordings", Name: escape.Escape(u.Name)}
 		text := "only the first directory has it"
 		if u.Second {
 			text = "only the second directory has it"

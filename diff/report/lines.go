@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/diff/tree"
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // A Line is one line of what is there before and after.
@@ -70,7 +70,7 @@ func values(d *diff.Difference) (lines []Line) {
 // Value is an excerpt of a value, escaped, with how long the whole is if it was
 // cut.
 func Value(excerpt string, size int) string {
-	s := printable.Escape(excerpt)
+	s := escape.Escape(excerpt)
 	if strings.HasSuffix(excerpt, "…") && size > len(excerpt) {
 		s += fmt.Sprintf(" (%d bytes)", size)
 	}
@@ -90,7 +90,7 @@ func Pieces(pieces []tree.Piece) []tree.Piece {
 			text = strings.TrimSuffix(text, "\n")
 		}
 		if !p.LeftOut {
-			text = printable.Escape(strings.ReplaceAll(text, "\t", "    "))
+			text = escape.Escape(strings.ReplaceAll(text, "\t", "    "))
 		}
 		if text != "" {
 			out = append(out, tree.Piece{Text: text, Differs: p.Differs, LeftOut: p.LeftOut})

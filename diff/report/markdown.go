@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // Markdown writes a report for a comment on a change. What was recorded stands
@@ -166,7 +166,7 @@ func longestRun(s string, c byte) (longest int) {
 
 // code is a text as code within a line.
 func code(s string) string {
-	s = printable.Escape(s)
+	s = escape.Escape(s)
 	if strings.TrimSpace(s) == "" {
 		return "` `"
 	}
@@ -187,14 +187,14 @@ func cell(s string) string {
 
 // plainText is our own words, with what they quote kept from being markup.
 func plainText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", `\<`, "@", `\@`, "\n", " ").Replace(printable.Escape(s))
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", `\<`, "@", `\@`, "\n", " ").Replace(escape.Escape(s))
 }
 
 // wrap breaks a sentence into lines, escaped.
 func wrap(s string) string {
 	var b strings.Builder
 	column := 0
-	for _, word := range strings.Fields(printable.Escape(s)) {
+	for _, word := range strings.Fields(escape.Escape(s)) {
 		if column > 0 && column+len(word) > 110 {
 			b.WriteByte('\n')
 			column = 0

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -61,7 +61,7 @@ func weatherSessions(t *testing.T) (sides []*diff.Session) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, frames, err := transcript.Parse(data)
+		_, frames, err := text.Parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestNoFormatLetsAnythingOut(t *testing.T) {
 		}
 		out := b.String()
 		for i, line := range strings.Split(out, "\n") {
-			if !printable.Clean(line) {
+			if !escape.Clean(line) {
 				t.Errorf("%s: line %d has a character that must not reach a terminal: %q", f.name, i+1, line)
 				break
 			}

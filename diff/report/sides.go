@@ -3,8 +3,8 @@ package report
 import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // A Sides is a comparison as one document of JSON, for a page that shows two
@@ -121,7 +121,7 @@ type SidesPiece struct {
 // NewSides makes the document of a comparison.
 func NewSides(r *diff.Report) *Sides {
 	s := &Sides{
-		V: jsonVersion, Summary: printable.Escape(r.Summary), A: sideOf(&r.A), B: sideOf(&r.B),
+		V: jsonVersion, Summary: escape.Escape(r.Summary), A: sideOf(&r.A), B: sideOf(&r.B),
 		Calls: r.Calls, Same: r.Same, Alike: r.Alike, Counts: counts(&r.Counts), NotTold: counts(&r.Left), Noise: r.Noise, Ignored: r.Ignored,
 		MoreRows: r.MoreRows, Rows: []SidesRow{}, Session: []int{}, Differences: []SidesDifference{},
 	}
@@ -139,7 +139,7 @@ func NewSides(r *diff.Report) *Sides {
 }
 
 func sideOf(s *diff.Side) Side {
-	e := printable.Escape
+	e := escape.Escape
 	return Side{
 		Name: e(s.Name), Revision: e(Revision(s)), Client: e(party(s.Client)), Server: e(party(s.Server)),
 		Calls: s.Calls, Frames: s.Frames, Lacks: e(s.Lacks),
@@ -159,7 +159,7 @@ func sidesCall(c *diff.CallSide) *SidesCall {
 		return nil
 	}
 	return &SidesCall{
-		Ref: c.Ref, Lane: c.Lane.String(), Method: printable.Escape(c.Method), Subject: printable.Escape(short(c.Subject, subjectBytes)),
+		Ref: c.Ref, Lane: c.Lane.String(), Method: escape.Escape(c.Method), Subject: escape.Escape(short(c.Subject, subjectBytes)),
 		Status: c.Status.String(), At: int64(c.At), Took: int64(c.Took),
 	}
 }
@@ -167,7 +167,7 @@ func sidesCall(c *diff.CallSide) *SidesCall {
 func sidesDifference(d *diff.Difference) SidesDifference {
 	s := SidesDifference{
 		Class: d.Class.String(), Kind: d.Kind.String(), In: d.In.String(), By: By(d), Call: Call(d), Where: Location(d), Means: Means(d),
-		Reason: printable.Escape(d.Reason), Page: d.Page, URL: pageURL(d.Page), Times: d.Times, A: d.A, B: d.B, MoreLines: d.MoreRows,
+		Reason: escape.Escape(d.Reason), Page: d.Page, URL: pageURL(d.Page), Times: d.Times, A: d.A, B: d.B, MoreLines: d.MoreRows,
 	}
 	s.Lines = lines(d)
 	return s

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // weatherSides compares the two transcripts in testdata with so many rows.
@@ -83,7 +83,7 @@ func TestSidesLetNothingOut(t *testing.T) {
 	walk = func(v any) {
 		switch v := v.(type) {
 		case string:
-			if !printable.Clean(v) {
+			if !escape.Clean(v) {
 				t.Errorf("a text that must not be shown: %q", v)
 			}
 		case []any:

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // A Step leads from a value to one inside it.
@@ -66,7 +66,7 @@ func (p Path) String() string {
 			}
 			b.WriteString(s.Name)
 		default:
-			b.WriteString("[" + string(printable.AppendString(nil, shortName(s.Name))) + "]")
+			b.WriteString("[" + string(escape.AppendString(nil, shortName(s.Name))) + "]")
 		}
 	}
 	return b.String()

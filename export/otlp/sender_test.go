@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcptap/mcptap/export"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // A collector is one that keeps what it gets, and answers as it is told.
@@ -227,7 +227,7 @@ func TestSentAsInTheFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, frames, err := transcript.Parse(b)
+		_, frames, err := text.Parse(b)
 		if err != nil {
 			t.Fatal(err)
 		}

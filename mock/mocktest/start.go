@@ -9,10 +9,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/mock/recorded"
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap/printable"
 )
 
 // maxUnasked is how many requests are named that a client has not asked for.
@@ -161,9 +161,9 @@ func (m *Mock) note(n replay.Note) {
 	switch {
 	case m.over:
 	case m.config.fails(n.Kind):
-		m.t.Errorf("mock of %s: %s", m.file, printable.Escape(n.Text))
+		m.t.Errorf("mock of %s: %s", m.file, escape.Escape(n.Text))
 	case n.Kind == replay.NoteRelaxed: // nothing inexact in silence
-		m.t.Logf("mock of %s: %s", m.file, printable.Escape(n.Text))
+		m.t.Logf("mock of %s: %s", m.file, escape.Escape(n.Text))
 	}
 }
 
@@ -188,7 +188,7 @@ func (m *Mock) end() {
 	defer m.mu.Unlock()
 	if m.config.verify {
 		for _, n := range m.coverage.Unasked(maxUnasked) {
-			m.t.Errorf("mock of %s: %s", m.file, printable.Escape(n.Text))
+			m.t.Errorf("mock of %s: %s", m.file, escape.Escape(n.Text))
 		}
 		if asked, all := m.coverage.Asked(), m.coverage.Recorded(); asked < all {
 			m.t.Logf("mock of %s: %d of the %d recorded requests were asked for", m.file, asked, all)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 const session = "testdata/session.txtar"
@@ -104,7 +104,7 @@ func stored(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, frames, err := transcript.Parse(data)
+	head, frames, err := text.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func lines(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, frames, err := transcript.Parse(data)
+	_, frames, err := text.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

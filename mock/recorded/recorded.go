@@ -4,10 +4,8 @@
 package recorded
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -19,12 +17,8 @@ import (
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/ndjson"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
-
-// ErrNoText says that a file is neither form of text.
-var ErrNoText = errors.New("neither NDJSON nor a transcript")
 
 // Load makes a script of the file at path: a recording, or one of the two forms of
 // text that `mcptap export` writes, told apart by what is in it. The error names
@@ -92,65 +86,11 @@ func loadText(path string, written player) (*mock.Recording, error) {
 		return nil, err
 	}
 	defer f.Close()
-	next, err := text(f)
+	r, err := text.NewReader(f)
 	if err != nil {
 		return nil, err
 	}
-	return written(frames(next))
-}
-
-// text finds out which of the two forms it is, and returns what reads the frames,
-// until [io.EOF].
-func text(from io.Reader) (func() (tap.Frame, error), error) {
-	r := bufio.NewReaderSize(from, 64<<10)
-	for {
-		c, err := r.ReadByte()
-		if err == io.EOF {
-			return nil, errors.New("it is empty")
-		}
-		if err != nil {
-			return nil, err
-		}
-		if strings.IndexByte(" \t\r\n", c) < 0 {
-			_ = r.UnreadByte() // it was just read
-			if c == '{' {
-				break
-			}
-			return transcribed(r)
-		}
-	}
-	n, err := ndjson.NewReader(r)
-	if err != nil {
-		return nil, err
-	}
-	return n.Next, nil
-}
-
-func transcribed(r io.Reader) (func() (tap.Frame, error), error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	t, err := transcript.NewReader(data)
-	if errors.Is(err, transcript.ErrNoFrames) {
-		return nil, ErrNoText
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t.Next, nil
-}
-
-// frames are those that next returns.
-func frames(next func() (tap.Frame, error)) iter.Seq2[tap.Frame, error] {
-	return func(yield func(tap.Frame, error) bool) {
-		for {
-			f, err := next()
-			if err == io.EOF || !yield(f, err) || err != nil {
-				return
-			}
-		}
-	}
+	return written(text.Frames(r))
 }
 
 // IsText reports whether a name is that of a file which is no recording: those have

@@ -26,7 +26,7 @@ func TestLoad(t *testing.T) {
 		"transcript":     {"-- to_server --\n{\"id\":1,\"method\":\"a\"}\n", 1, ""},
 		"nothing":        {"", 0, "it is empty"},
 		"blank":          {" \n", 0, "it is empty"},
-		"diary.txtar":    {"Dear diary,\n", 0, ErrNoText.Error()},
+		"diary.txtar":    {"Dear diary,\n", 0, "neither NDJSON nor a transcript"},
 		"cut.ndjson":     {frames[:len(frames)-60], 0, "line 2"},
 		"newer.ndjson":   {strings.Replace(frames, `"v":1`, `"v":9`, 1), 0, "newer than this mcptap"},
 		"odd.txtar":      {"-- to_nobody --\nx\n", 0, "to_nobody"},

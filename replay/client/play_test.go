@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // patient options wait for as long as a loaded machine may need.
@@ -31,7 +31,7 @@ func recorded(t *testing.T, name string) []tap.Frame {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, frames, err := transcript.Parse(data)
+	_, frames, err := text.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // A Completion is one way to go on with a query.
@@ -157,7 +157,7 @@ func (k *key) completed(text string) (all []word) {
 }
 
 func (c *completer) add(from, to int, text, help string) {
-	if len(c.all) < MaxCompletions && printable.Clean(text) {
+	if len(c.all) < MaxCompletions && escape.Clean(text) {
 		c.all = append(c.all, Completion{from, to, text, help})
 	}
 }

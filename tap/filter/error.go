@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // An Error says where a query is wrong, and what would be right. Its texts may
@@ -49,13 +49,13 @@ func (e *Error) Caret() string {
 	if end := e.Pos + e.Len; end < to {
 		after = e.Query[end:to]
 	}
-	line := printable.Escape(before)
+	line := escape.Escape(before)
 	if from > 0 {
 		line = "…" + line
 	}
 	pad := strings.Repeat(" ", width(line))
-	marks := strings.Repeat("^", max(1, width(printable.Escape(wrong))))
-	line += printable.Escape(wrong) + printable.Escape(after)
+	marks := strings.Repeat("^", max(1, width(escape.Escape(wrong))))
+	line += escape.Escape(wrong) + escape.Escape(after)
 	if to < len(e.Query) {
 		line += "…"
 	}
@@ -78,7 +78,7 @@ func width(s string) (n int) {
 }
 
 // shown puts what was typed into a message.
-func shown(s string) string { return `"` + printable.Escape(shortened(s)) + `"` }
+func shown(s string) string { return `"` + escape.Escape(shortened(s)) + `"` }
 
 // literal is the query that searches for s as it is.
 func literal(s string) string {
@@ -91,7 +91,7 @@ func toQuote(s string) string {
 	if len(s) > most {
 		return `"…"`
 	}
-	return printable.Escape(literal(s))
+	return escape.Escape(literal(s))
 }
 
 // shortened cuts a long text.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // TestErrors is the table of queries that are wrong.
@@ -105,7 +105,7 @@ func checkError(t *testing.T, e *Error) {
 		t.Errorf("%q: carets are %q", e.Query, lines)
 	}
 	for _, s := range append(lines, e.Error()) {
-		if !printable.Clean(s) {
+		if !escape.Clean(s) {
 			t.Errorf("%q: %q has what a terminal must not get", e.Query, s)
 		}
 	}

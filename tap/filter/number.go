@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/mcptap/mcptap/tap/printable"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // A unit is how the numbers of a key are written.
@@ -74,7 +74,7 @@ func (p *parser) span(k *key, v *value) (span, *Error) {
 		if !k.unit.measured {
 			return span{n, n}, nil
 		}
-		t := printable.Escape(shortened(text))
+		t := escape.Escape(shortened(text))
 		return span{}, p.wrong(v.from, v.to, k.name+": needs a comparison", "write "+k.name+":>"+t+" or "+k.name+":<"+t+", or a range")
 	}
 	return span{}, p.wrong(v.from, v.from+len(v.cmp), "unknown comparison "+shown(v.cmp), "there are > >= < <= and =")
@@ -101,7 +101,7 @@ func (p *parser) between(k *key, v *value, low, high string) (span, *Error) {
 		}
 	}
 	if s.lo > s.hi {
-		return span{}, p.wrong(v.from, v.to, "a range that holds nothing", "write the smaller end first: "+printable.Escape(high)+".."+printable.Escape(low))
+		return span{}, p.wrong(v.from, v.to, "a range that holds nothing", "write the smaller end first: "+escape.Escape(high)+".."+escape.Escape(low))
 	}
 	return s, nil
 }

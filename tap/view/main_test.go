@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // sessions calls fn with the frames of each session of the corpus.
@@ -29,7 +29,7 @@ func sessions(t *testing.T, fn func(t *testing.T, frames []tap.Frame)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, frames, err := transcript.Parse(data)
+			_, frames, err := text.Parse(data)
 			if err != nil {
 				t.Fatal(err)
 			}

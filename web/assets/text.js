@@ -2,8 +2,8 @@
 // goes through show() before it stands in the page; the server has done that
 // for the texts of rows.
 
-// The characters that hide, reorder or are none: those of Go's package
-// printable, and half a surrogate pair.
+// The characters that are invisible, reorder text or are not Unicode: those of
+// the Go package internal/term/escape, and half a surrogate pair.
 const hazards = /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/gu;
 
 const spelled = (c) => {

@@ -1,4 +1,4 @@
-package transcript_test
+package text_test
 
 import (
 	"bufio"
@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/transcript"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
-func write(t testing.TB, h transcript.Head, frames []tap.Frame) string {
+func write(t testing.TB, h text.Head, frames []tap.Frame) string {
 	t.Helper()
 	var out bytes.Buffer
 	b := bufio.NewWriter(&out)
-	w := transcript.NewWriter(b, nil)
+	w := &text.TxtarWriter{W: b}
 	if err := w.Begin(h); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ var hostile = []string{
 // What is written is read back: bytes, numbers, lanes and all that is odd about
 // a frame, whatever the bytes are.
 func TestRoundTrip(t *testing.T) {
-	h := transcript.Head{
+	h := text.Head{
 		Header: tap.Header{ID: "00c0ffee", Label: "ho-\u202estile \"x\"\n", Start: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Transport: "http",
 			Upstream: "http://localhost:1/mcp", Command: []string{"a b", "\x1b[2J", "<>&\u2028", ""}, Dir: "/with space ", Program: "mcptap test", Platform: "x/y"},
 		Status: "cut", End: 90 * time.Minute,
@@ -63,8 +63,8 @@ func TestRoundTrip(t *testing.T) {
 		frames[50+i].Seq += 7
 	}
 	h.Gaps = []tap.Range{{From: 51, To: 53}, {From: 54, To: 57}}
-	text := write(t, h, frames)
-	got, back, err := transcript.Parse([]byte(text))
+	archive := write(t, h, frames)
+	got, back, err := text.Parse([]byte(archive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,14 +80,14 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("frame %+v %q became %+v %q", frames[i], frames[i].Raw, back[i], back[i].Raw)
 		}
 	}
-	if again := write(t, got, back); again != text {
+	if again := write(t, got, back); again != archive {
 		t.Error("written again it differs")
 	}
 }
 
 // What a person writes by hand.
 func TestByHand(t *testing.T) {
-	h, frames, err := transcript.Parse([]byte(`# nothing but what is needed
+	h, frames, err := text.Parse([]byte(`# nothing but what is needed
 label: by hand
 
 -- to_server --
@@ -128,9 +128,9 @@ two words
 func TestErrors(t *testing.T) {
 	const frame = "-- to_server --\n{}\n"
 	for _, c := range []struct{ text, want, hint string }{
-		{"", "not a transcript", ""},
-		{"just words\n", "not a transcript", ""},
-		{"label by hand\n" + frame, "line 1: \"label by hand\" is no `name: value`", ""},
+		{"", "it is empty", ""},
+		{"just words\n", "neither NDJSON nor a transcript", ""},
+		{"label by hand\n" + frame, "line 1: \"label by hand\" is not `name: value`", ""},
 		{"# x\nweight: 3\n" + frame, "line 2: weight: no such setting", ""},
 		{"status: dead\n" + frame, "want ended or cut", ""},
 		{"gap: 5\n" + frame, "want two frame numbers", ""},
@@ -147,17 +147,17 @@ func TestErrors(t *testing.T) {
 		{"-- to_server +1ms took=2ms --\n{}\n", "it took 2ms until +1ms", ""},
 		{"-- to_server +1ms took=-1ms --\n{}\n", "it took -1ms", ""},
 		{"-- 9223372036854775808 to_server --\n{}\n", "no recording has that many", ""},
-		{"Dear diary: nothing\n", "not a transcript", ""},
-		{"# nothing\n", "not a transcript", ""},
+		{"Dear diary: nothing\n", "neither NDJSON nor a transcript", ""},
+		{"# nothing\n", "neither NDJSON nor a transcript", ""},
 		{"-- to_server --\ntwo\nlines\n", "a frame is one line, or JSON", "quoted"},
 	} {
-		_, _, err := transcript.Parse([]byte(c.text))
+		_, _, err := text.Parse([]byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 			continue
 		}
-		var wrong *transcript.Error
-		if errors.As(err, &wrong) == errors.Is(err, transcript.ErrNoFrames) {
+		var wrong *text.Error
+		if !errors.As(err, &wrong) && c.text != "" {
 			t.Errorf("%q: %T", c.text, err)
 		}
 		if wrong != nil && !strings.Contains(wrong.Hint, c.hint) {
@@ -168,8 +168,8 @@ func TestErrors(t *testing.T) {
 
 // A recording in which nothing crossed is read again.
 func TestEmpty(t *testing.T) {
-	text := write(t, transcript.Head{Header: tap.Header{ID: "00c0ffee", Transport: "stdio"}, Status: "ended"}, nil)
-	h, frames, err := transcript.Parse([]byte(text))
+	archive := write(t, text.Head{Header: tap.Header{ID: "00c0ffee", Transport: "stdio"}, Status: "ended"}, nil)
+	h, frames, err := text.Parse([]byte(archive))
 	if err != nil || len(frames) != 0 || h.Header.ID != "00c0ffee" || h.Status != "ended" {
 		t.Errorf("%+v, %d frames, %v", h, len(frames), err)
 	}
@@ -179,12 +179,12 @@ func TestEmpty(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("gap: 2-3\n-- 0001 to_server +1ms quoted --\n\"x\"\n-- 5 life --\n{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, frames, err := transcript.Parse(bytes.Clone(data))
+		h, frames, err := text.Parse(bytes.Clone(data))
 		if err != nil {
 			return
 		}
 		h.Gaps = nil // numbers that it left out moved up
-		again, back, err := transcript.Parse([]byte(write(t, h, frames)))
+		again, back, err := text.Parse([]byte(write(t, h, frames)))
 		if err != nil {
 			t.Fatal(err)
 		}

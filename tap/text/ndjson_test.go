@@ -1,4 +1,4 @@
-package ndjson
+package text
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 
 const head = `{"v":1,"type":"recording","id":"0123abcd","label":"l","transport":"stdio","command":["a","b"],"status":"ended","gaps":[{"From":2,"To":3}]}` + "\n"
 
-func read(text string) (*Reader, []tap.Frame, error) {
-	r, err := NewReader(strings.NewReader(text))
+func read(text string) (Reader, []tap.Frame, error) {
+	r, err := newNDJSONReader(strings.NewReader(text))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,11 +39,11 @@ func TestReader(t *testing.T) {
 	if err != nil || len(all) != 3 {
 		t.Fatal(len(all), err)
 	}
-	if h := r.Header().Recording(); h.ID != "0123abcd" || h.Label != "l" || len(h.Command) != 2 || len(r.Header().Gaps) != 1 {
+	if h := r.Head().Header; h.ID != "0123abcd" || h.Label != "l" || len(h.Command) != 2 || len(r.Head().Gaps) != 1 {
 		t.Errorf("%+v", h)
 	}
-	if r.End().At != 9 || r.End().Status != "cut" {
-		t.Errorf("%+v", r.End())
+	if r.Head().End != 9 || r.Head().Status != "cut" {
+		t.Errorf("%+v", r.Head())
 	}
 	for i, want := range []string{
 		`1 5ns 4ns to_server 0 line false "a\n"`, `4 7ns 0s to_client 2 event true "\x00\xff"`, `5 8ns 0s stderr 0 line false "` + long + `"`,
