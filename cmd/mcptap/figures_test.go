@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/web"
 )
 
 // recordings imports the recordings of the repository: stdio in all revisions, Streamable
@@ -115,8 +120,98 @@ func figuresOf(t *testing.T, rec string) (f figures) {
 	return f
 }
 
-// The same figure is the same number in ls, show, show --calls, stats and a bundle, of
-// a recording and of the sessions in it.
+// pageFigures are those of the page: of its rows and updates, its list of recordings
+// and its statistics, which must agree with each other.
+func pageFigures(t *testing.T, path string) (f figures) {
+	t.Helper()
+	src := newWebSource(filepath.Dir(path))
+	key := src.include(path)
+	server := httptest.NewServer(web.NewServer(t.Context(), web.Config{Source: src, Token: "secret"}))
+	defer server.Close()
+	at := "/api/recordings/" + key
+	socket, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(server.URL, "http")+at+"/stream?token=secret", http.Header{"Origin": {server.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	if err := socket.WriteJSON(map[string]any{"filter": ""}); err != nil {
+		t.Fatal(err)
+	}
+	const batchIndex, markError = 1<<14 - 1, 256 // see web.rowID and web.marks
+	frames, waits, listed := map[uint64]bool{}, map[uint64]bool{}, figures{}
+	for done := false; !done; {
+		var m struct {
+			R []struct {
+				N uint64
+				B int
+				R string
+			}
+			U []struct {
+				N uint64
+				S string
+			}
+			Rec *struct {
+				Frames tap.LaneCounts
+				Errors int
+			}
+			Done bool
+		}
+		if err := socket.ReadJSON(&m); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range m.R {
+			frames[r.N>>14] = true
+			if r.B&markError != 0 {
+				f.errors++
+			}
+			if r.R == "request" && r.N&batchIndex != batchIndex {
+				waits[r.N] = true
+			}
+		}
+		for _, u := range m.U {
+			switch u.S {
+			case "": // it says nothing of the call
+			case "pending", "input_required", "working":
+				waits[u.N] = true
+			default:
+				delete(waits, u.N)
+			}
+		}
+		if m.Rec != nil {
+			listed = figures{errors: m.Rec.Errors}
+			for _, n := range m.Rec.Frames {
+				listed.frames += int(n)
+			}
+		}
+		done = m.Done
+	}
+	f.frames, f.unanswered = len(frames), len(waits)
+	if listed.frames != f.frames || listed.errors != f.errors {
+		t.Errorf("the page lists %d frames and %d errors, its rows have %d and %d", listed.frames, listed.errors, f.frames, f.errors)
+	}
+	r, err := http.Get(server.URL + at + "/stats?token=secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var stats struct {
+		Groups []struct{ Calls, Errors, Unanswered int }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&stats); err != nil {
+		t.Fatal(err)
+	}
+	unanswered := 0
+	for _, g := range stats.Groups {
+		f.calls, f.failed, unanswered = f.calls+g.Calls, f.failed+g.Errors, unanswered+g.Unanswered
+	}
+	if unanswered != f.unanswered {
+		t.Errorf("the statistics of the page have %d unanswered calls, its rows %d", unanswered, f.unanswered)
+	}
+	return f
+}
+
+// The same figure is the same number in ls, show, show --calls, stats, a bundle and on
+// the page, of a recording and of the sessions in it.
 func TestFiguresAgree(t *testing.T) {
 	recordings(t, func(t *testing.T, path string) {
 		all := figuresOf(t, path)
@@ -143,6 +238,11 @@ func TestFiguresAgree(t *testing.T) {
 		want := fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without an answer; %d frames", all.calls, all.failed, all.cancelled, all.unanswered, all.frames)
 		if got := regexp.MustCompile(`(?m)^- Calls: .*?frames`).FindString(string(summary)); got != "- Calls: "+want {
 			t.Errorf("a bundle says %q, want %q", got, want)
+		}
+		page := pageFigures(t, path)
+		page.cancelled = all.cancelled // it shows no sum of them
+		if page != all {
+			t.Errorf("the page has %+v, the commands %+v", page, all)
 		}
 		var sum figures
 		for n := 1; n <= ls.Sessions; n++ {
