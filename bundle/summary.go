@@ -84,7 +84,7 @@ type facts struct {
 
 // WriteSummary writes a summary of a recording in Markdown, for an issue tracker.
 func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) error {
-	x := &facts{src: src, feed: view.NewFeed(src.WriteRaw), stats: tap.NewStats("", maxSlowest)}
+	x := &facts{src: src, feed: view.NewFeed(), stats: tap.NewStats("", maxSlowest)}
 	end := about.Duration
 	for f, err := range src.Frames(0) {
 		if err == nil {

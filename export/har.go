@@ -49,7 +49,7 @@ func NewHAR(w io.Writer, about About) *HAR {
 	}
 	return &HAR{
 		about: about, w: w, stdio: about.Header.Transport != "http", open: map[uint64]*exchange{},
-		feed: view.NewFeed(about.Raw), asked: map[tap.Ref]*exchange{}, origin: about.Header.Upstream,
+		feed: view.NewFeed(), asked: map[tap.Ref]*exchange{}, origin: about.Header.Upstream,
 	}
 }
 

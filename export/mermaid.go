@@ -32,7 +32,7 @@ type Mermaid struct {
 
 // NewMermaid returns a Writer of a diagram.
 func NewMermaid(w io.Writer, about About) *Mermaid {
-	return &Mermaid{about: about, w: w, feed: view.NewFeed(about.Raw)}
+	return &Mermaid{about: about, w: w, feed: view.NewFeed()}
 }
 
 func (m *Mermaid) line(format string, args ...any) error {

@@ -57,7 +57,7 @@ type traced struct {
 
 // NewSpans makes a Spans. It needs no Facts.
 func NewSpans(about About) *Spans {
-	return &Spans{about: about, feed: view.NewFeed(about.Raw), traces: map[tap.Ref]traced{}}
+	return &Spans{about: about, feed: view.NewFeed(), traces: map[tap.Ref]traced{}}
 }
 
 // Add takes the next frame, of which it keeps nothing, and returns the spans of the

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"io"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -12,8 +11,6 @@ import (
 // A gatherer turns the frames of a recording into the rows and updates of one
 // view. Its memory grows with the calls that are open.
 type gatherer struct {
-	raw    func(io.Writer, tap.Frame) error
-	frame  func(seq uint64) (tap.Frame, error)
 	feed   *view.Feed
 	filter *filter.Filter
 	// all says that the filter lets everything through; needs what it reads.
@@ -25,6 +22,10 @@ type gatherer struct {
 	before *predecessors
 	seen   *seen
 	items  []filter.Item
+	// holds is what the current frame holds of the filter's payload terms, once
+	// searched.
+	holds    filter.Found
+	searched bool
 
 	// units are those that are not decided for good: in the view of calls by
 	// call, otherwise by request.
@@ -58,14 +59,14 @@ func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
 		return nil, err
 	}
 	return &gatherer{
-		raw: r.WriteRaw, frame: r.Frame, feed: view.NewFeed(r.WriteRaw), filter: f, all: f.String() == "", needs: f.Needs(),
+		feed: view.NewFeed(), filter: f, all: f.String() == "", needs: f.Needs(),
 		calls: o.Calls, after: o.After, before: newPredecessors(), seen: s, units: map[tap.Ref]*unit{}, sent: map[tap.Ref]struct{}{},
 	}, nil
 }
 
 // add reads the next frame.
 func (g *gatherer) add(f *tap.Frame) error {
-	g.last = f.At
+	g.last, g.searched = f.At, false
 	r, err := g.feed.Add(f)
 	if err != nil {
 		return err
@@ -76,80 +77,83 @@ func (g *gatherer) add(f *tap.Frame) error {
 	}
 	if len(g.items) == 1 {
 		l := r.Line()
-		if err := g.line(&l, r, 0); err != nil {
-			return err
-		}
-	} else if err := g.batch(r); err != nil {
-		return err
+		g.line(&l, r, 0)
+	} else {
+		g.batch(r)
 	}
-	return g.ended(r.Ended)
+	g.ended(r.Ended)
+	return nil
+}
+
+// search returns what the frame of an item holds, which is searched once.
+func (g *gatherer) search(it *filter.Item) filter.Found {
+	if !g.searched {
+		g.holds, g.searched = g.filter.Search(it.Frame.Raw), true
+	}
+	return g.holds
+}
+
+// match reports whether the filter matches an item of the current frame.
+func (g *gatherer) match(it *filter.Item) bool {
+	var found filter.Found
+	if g.filter.NeedsPayload(it) {
+		found = g.search(it)
+	}
+	return g.filter.Match(it, found)
 }
 
 // batch takes the messages of a batch, and the batch itself if one of them is
 // wanted.
-func (g *gatherer) batch(r *view.Row) error {
+func (g *gatherer) batch(r *view.Row) {
 	from := len(g.rows)
 	for i := range r.Parts {
 		l := r.MessageLine(i)
-		if err := g.line(&l, r, i); err != nil {
-			return err
-		}
+		g.line(&l, r, i)
 	}
-	whole := &g.items[len(g.items)-1]
-	wanted := len(g.rows) > from
-	if !wanted {
-		var err error
-		if wanted, err = g.filter.Match(whole); err != nil {
-			return err
-		}
-	}
+	wanted := len(g.rows) > from || g.match(&g.items[len(g.items)-1])
 	if l := r.Line(); wanted {
 		line := newRow(&l, r)
 		line.ID = batchID(r.Frame.Seq)
 		line.Marks |= markBatch
 		g.send(line)
 	}
-	return nil
 }
 
 // line takes what one line says: the frame's, or that of message i.
-func (g *gatherer) line(l *view.Line, r *view.Row, i int) error {
+func (g *gatherer) line(l *view.Line, r *view.Row, i int) {
 	row := newRow(l, r)
 	it := &g.items[i]
 	if len(g.items) > 1 {
 		row.Marks |= markMember
 	}
 	if i >= len(r.Parts) {
-		_, err := g.single(row, it)
-		return err
+		g.single(row, it)
+		return
 	}
 	part := &r.Parts[i]
 	g.before.note(&row, part, it)
-	var err error
 	switch {
 	case g.all:
 		g.send(row)
 	case g.calls && part.Call != tap.Ref{}:
-		err = g.ofCall(row, part, it)
+		g.ofCall(row, part, it)
 	case !g.calls && part.Kind == tap.Request && g.needs.Has(filter.NeedFuture):
 		g.ask(row, part, it)
 	default:
-		var ok bool
-		if ok, err = g.single(row, it); ok && !part.Late && part.Call != (tap.Ref{}) {
+		if g.single(row, it) && !part.Late && part.Call != (tap.Ref{}) {
 			g.sent[part.Call] = struct{}{}
 		}
 	}
 	g.tell(&row, part)
-	return err
 }
 
-// single takes a row that is decided by itself.
-func (g *gatherer) single(r row, it *filter.Item) (bool, error) {
-	ok, err := g.filter.Match(it)
+// single takes a row that is decided by itself, and reports whether it is shown.
+func (g *gatherer) single(r row, it *filter.Item) bool {
+	ok := g.match(it)
 	if ok {
 		g.send(r)
 	}
-	return ok, err
+	return ok
 }
 
 // send puts a row into the next message, unless the page has it.
@@ -191,7 +195,7 @@ func standing(p *tap.Part) string {
 }
 
 // ended takes the calls that are over.
-func (g *gatherer) ended(calls []*tap.Call) error {
+func (g *gatherer) ended(calls []*tap.Call) {
 	for _, c := range calls {
 		u := update{ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Answer: idOf(c.Answer), Error: brief(c.ErrorText)}
 		if c.Answer == c.Cancel {
@@ -202,15 +206,12 @@ func (g *gatherer) ended(calls []*tap.Call) error {
 		}
 		u.Failed = c.Status == tap.CallError || c.Status == tap.CallToolError
 		held := g.hold(c.Ref, u)
-		if err := g.close(c); err != nil {
-			return err
-		}
+		g.close(c)
 		if !held && (g.all || g.isShown(c.Ref)) {
 			g.settle(u)
 		}
 		delete(g.sent, c.Ref)
 	}
-	return nil
 }
 
 // settle notes the end of a call. The answer that ended it has usually just made

@@ -181,9 +181,7 @@ func (st *stream) sweep(ctx context.Context) error {
 			return errGone
 		}
 	}
-	if err := st.gather.pause(); err != nil {
-		return err
-	}
+	st.gather.pause()
 	for st.gather.found() > 0 {
 		if !st.some() {
 			return errGone

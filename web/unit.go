@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"io"
 	"slices"
 	"strings"
 
@@ -33,35 +32,20 @@ type unit struct {
 }
 
 // A member is a call of a unit, or the request that it is, as far as a filter
-// reads it. A payload is read again when it is asked for.
+// reads it.
 type member struct {
 	frame     tap.Frame
 	item      filter.Item
-	payloads  []payload // of its frames, the first and the last of them
-	kept      int       // bytes of these that are kept
+	found     filter.Found // in its messages so far
 	answered  bool
 	cancelled bool
 	over      bool
 }
 
-// A payload is what a filter reads of a frame: its bytes, if they are few, or
-// nil, and they are read again.
-type payload struct {
-	seq uint64
-	raw []byte
-}
-
-const (
-	// maxKept is how many bytes of a frame are kept for its member, and
-	// maxKeptAll of all of them.
-	maxKept    = 4 << 10
-	maxKeptAll = 16 << 10
-)
-
 func (g *gatherer) newMember(it *filter.Item) *member {
 	m := &member{frame: *it.Frame, item: *it}
 	m.frame.Raw = nil
-	m.keep(it.Frame, g.needs)
+	g.note(m, it)
 	// A small frame keeps alive what was stored with it.
 	for _, s := range []*string{&m.item.Method, &m.item.Tool, &m.item.Prompt, &m.item.URI, &m.item.Revision} {
 		*s = strings.Clone(*s)
@@ -72,8 +56,8 @@ func (g *gatherer) newMember(it *filter.Item) *member {
 }
 
 // add takes a further message of a call, so that the item tells of the call as
-// a whole: what is true of any message, the answer's kind, all bytes.
-func (m *member) add(p *tap.Part, it *filter.Item, needs filter.Needs) {
+// a whole: what is true of any message, the answer's kind, the size of all.
+func (m *member) add(p *tap.Part, it *filter.Item) {
 	m.item.Is |= it.Is
 	m.frame.Size += it.Frame.Size
 	m.frame.Torn = m.frame.Torn || it.Frame.Torn
@@ -82,29 +66,17 @@ func (m *member) add(p *tap.Part, it *filter.Item, needs filter.Needs) {
 	case tap.RoleResponse, tap.RoleLate:
 		m.item.Kind = it.Kind
 	}
-	m.keep(it.Frame, needs)
 }
 
-// keep notes a frame of which the payload may be asked for.
-func (m *member) keep(f *tap.Frame, needs filter.Needs) {
-	if n := len(m.payloads); !needs.Has(filter.NeedPayload) || n > 0 && m.payloads[n-1].seq == f.Seq {
-		return // of a batch
+// note notes what a message holds of the payload terms.
+func (g *gatherer) note(m *member, it *filter.Item) {
+	if g.needs.Has(filter.NeedPayload) {
+		m.found.Add(g.search(it))
 	}
-	if len(m.payloads) == 2*maxHeld {
-		m.kept -= len(m.payloads[maxHeld].raw)
-		copy(m.payloads[maxHeld:], m.payloads[maxHeld+1:])
-		m.payloads = m.payloads[:2*maxHeld-1]
-	}
-	p := payload{seq: f.Seq}
-	if f.Whole() && len(f.Raw) <= maxKept && m.kept+len(f.Raw) <= maxKeptAll {
-		p.raw = bytes.Clone(f.Raw)
-		m.kept += len(p.raw)
-	}
-	m.payloads = append(m.payloads, p)
 }
 
-// matches asks the filter.
-func (g *gatherer) matches(u *unit) (bool, error) {
+// matches reports whether the filter matches a member.
+func (g *gatherer) matches(u *unit) bool {
 	for _, m := range u.members {
 		it := m.item
 		it.Is &^= filter.IsPending | filter.IsCancelled
@@ -117,32 +89,11 @@ func (g *gatherer) matches(u *unit) (bool, error) {
 		if m.cancelled {
 			it.Is |= filter.IsCancelled
 		}
-		it.Raw = func(w io.Writer) error { return g.payload(w, m.payloads) }
-		if ok, err := g.filter.Match(&it); ok || err != nil {
-			return ok, err
+		if g.filter.Match(&it, m.found) {
+			return true
 		}
 	}
-	return false, nil
-}
-
-// payload writes the bytes of frames, one after the other.
-func (g *gatherer) payload(w io.Writer, all []payload) error {
-	for _, p := range all {
-		if p.raw != nil {
-			if _, err := w.Write(p.raw); err != nil {
-				return err
-			}
-			continue
-		}
-		f, err := g.frame(p.seq)
-		if err == nil {
-			err = g.raw(w, f)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return false
 }
 
 // ask takes a request in the view of frames, on which later frames decide.
@@ -156,16 +107,16 @@ func (g *gatherer) ask(r row, p *tap.Part, it *filter.Item) {
 }
 
 // ofCall takes a row in the view of calls.
-func (g *gatherer) ofCall(r row, p *tap.Part, it *filter.Item) error {
+func (g *gatherer) ofCall(r row, p *tap.Part, it *filter.Item) {
 	u := g.units[p.Call]
 	switch {
 	case u == nil && p.Call != p.Message: // its call is over
 		if g.shown.has(p.Call) {
 			g.send(r)
-			return nil
+		} else {
+			g.single(r, it)
 		}
-		_, err := g.single(r, it)
-		return err
+		return
 	case u == nil:
 		if u = g.units[p.Parent]; u == nil {
 			u = &unit{root: p.Call, call: p.Call, members: map[tap.Ref]*member{}, shown: g.shown.has(p.Parent)}
@@ -175,7 +126,8 @@ func (g *gatherer) ofCall(r row, p *tap.Part, it *filter.Item) error {
 		g.units[p.Call] = u
 	}
 	if m := u.members[p.Call]; m != nil {
-		m.add(p, it, g.needs)
+		m.add(p, it)
+		g.note(m, it)
 	} else {
 		u.members[p.Call] = g.newMember(it)
 	}
@@ -185,7 +137,6 @@ func (g *gatherer) ofCall(r row, p *tap.Part, it *filter.Item) error {
 		u.hold(r)
 	}
 	g.touch(u)
-	return nil
 }
 
 func (u *unit) hold(r row) {
@@ -248,9 +199,9 @@ func (g *gatherer) cancelled(p *tap.Part) {
 }
 
 // close takes a call that is over: nothing can change it any more.
-func (g *gatherer) close(c *tap.Call) error {
+func (g *gatherer) close(c *tap.Call) {
 	if g.all {
-		return nil
+		return
 	}
 	refs := []tap.Ref{c.Ref}
 	if !g.calls {
@@ -267,16 +218,14 @@ func (g *gatherer) close(c *tap.Call) error {
 		delete(g.units, ref)
 		if u.open--; u.open > 0 {
 			g.touch(u)
-		} else if err := g.decide(u); err != nil {
-			return err
 		} else {
+			g.decide(u)
 			u.firm, u.members = true, nil
 		}
 		if u.shown && g.calls {
 			g.shown.put(ref)
 		}
 	}
-	return nil
 }
 
 // end notes what the end of a call says.
@@ -292,19 +241,15 @@ func (m *member) end(c *tap.Call, ref tap.Ref, whole bool) {
 }
 
 // decide shows a unit, or drops it, as things stand.
-func (g *gatherer) decide(u *unit) error {
+func (g *gatherer) decide(u *unit) {
 	u.dirty = false
-	if u.firm {
-		return nil
+	if u.firm || g.matches(u) == u.shown {
+		return
 	}
-	ok, err := g.matches(u)
-	if err != nil || ok == u.shown {
-		return err
-	}
-	if u.shown = ok; !ok {
+	if u.shown = !u.shown; !u.shown {
 		delete(g.sent, u.call)
 		g.updates = append(g.updates, update{ID: idOf(u.root), Drop: true})
-		return nil
+		return
 	}
 	if !g.calls {
 		g.sent[u.call] = struct{}{}
@@ -316,21 +261,17 @@ func (g *gatherer) decide(u *unit) error {
 	}
 	g.updates = append(g.updates, u.later...)
 	u.first, u.last, u.next, u.later = u.first[:min(len(u.first), 1)], nil, 0, nil
-	return nil
 }
 
 // pause decides on what is open: all that there is has been read.
-func (g *gatherer) pause() error {
+func (g *gatherer) pause() {
 	for _, u := range g.dirty {
 		if u.dirty {
-			if err := g.decide(u); err != nil {
-				return err
-			}
+			g.decide(u)
 		}
 	}
 	clear(g.dirty)
 	g.dirty = g.dirty[:0]
-	return nil
 }
 
 // isShown reports whether the page has rows of a call.

@@ -35,7 +35,7 @@ type sessionReader struct {
 // the head of a request is of, and for some filters what becomes of a request.
 func (r *sessionReader) firstPass(ctx context.Context) error {
 	if r.only != nil {
-		r.feed = view.NewFeed(r.raw)
+		r.feed = view.NewFeed()
 	}
 	future := r.only != nil && r.only.Needs().Has(filter.NeedFuture)
 	if r.info.Header.Transport != "http" && !future {
@@ -45,7 +45,7 @@ func (r *sessionReader) firstPass(ctx context.Context) error {
 	var sessions tap.Sessions
 	var feed *view.Feed
 	if future {
-		r.future, feed = &view.Future{}, view.NewFeed(r.raw)
+		r.future, feed = &view.Future{}, view.NewFeed()
 	}
 	err := r.each(ctx, func(f *tap.Frame) error {
 		m, err := r.message(f)
@@ -95,13 +95,7 @@ func (r *sessionReader) add(f *tap.Frame) error {
 			return err
 		}
 		r.items = r.feed.Items(r.items[:0], row, r.future)
-		for i := range r.items {
-			if ok, err := r.only.Match(&r.items[i]); err != nil {
-				return err
-			} else if ok {
-				marked = true
-			}
-		}
+		marked = r.only.MatchAny(r.items)
 	}
 	if number == 0 || r.session > 0 && number != r.session {
 		return nil // a page, a token: of no session

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/store"
@@ -14,14 +15,12 @@ type callLister struct {
 	*lister
 	out     callPrinter
 	outline *view.Outline
-	recent  *view.Recent
 	stderr  stderrLines
 	begun   uint64 // how many calls there are
 	// named are the calls that have one of the frames that were named, and open
 	// those that began before the end of the span.
 	named, open map[tap.Ref]bool
 	finished    time.Duration // how long the recording ran, once that is known
-	err         error
 }
 
 func newCallLister(l *lister, a *app, id string) *callLister {
@@ -31,7 +30,7 @@ func newCallLister(l *lister, a *app, id string) *callLister {
 	c.outline.Stderr = l.o.stderr && !l.want.picks()
 	c.outline.Flat = l.o.json
 	if l.want.needsPayload() {
-		c.recent = view.NewRecent(recentBytes)
+		c.outline.Search = l.want.filter.Search
 	}
 	if l.o.json {
 		c.out = &jsonCalls{w: l.w, ended: c.ended, recording: id}
@@ -53,9 +52,6 @@ func (c *callLister) ended() time.Duration { return max(c.finished, c.last) }
 // of the span only what is still open matters.
 func (c *callLister) row(r *view.Row) (enough bool, err error) {
 	f := r.Frame
-	if c.recent != nil {
-		c.recent.Add(f)
-	}
 	if f.Lane == tap.Stderr && c.o.stderr && c.want.picks() {
 		c.stderr.add(r.Line())
 	}
@@ -82,7 +78,7 @@ func (c *callLister) row(r *view.Row) (enough bool, err error) {
 	if err := c.nodes(nodes); err != nil {
 		return false, err
 	}
-	return after && len(c.open) == 0, c.err
+	return after && len(c.open) == 0, nil
 }
 
 // finish prints the calls that are not over.
@@ -100,23 +96,13 @@ func (c *callLister) finish() error {
 
 // keep decides on what belongs to no call.
 func (c *callLister) keep(r *view.Row, i int) bool {
-	if !c.span.holds(r.Frame) {
-		return false
-	}
-	ok, err := c.want.message(c.v.feed, r, i)
-	if err != nil {
-		c.err = err
-	}
-	return ok
+	return c.span.holds(r.Frame) && c.want.message(c.v.feed, r, i)
 }
 
 func (c *callLister) nodes(nodes []*view.Node) error {
 	for _, n := range nodes {
-		ok, err := c.wants(n)
+		ok := c.wants(n)
 		c.forget(n)
-		if err != nil {
-			return err
-		}
 		if !ok {
 			continue
 		}
@@ -136,9 +122,9 @@ func (c *callLister) nodes(nodes []*view.Node) error {
 }
 
 // wants reports whether a call is picked, or one within it.
-func (c *callLister) wants(n *view.Node) (bool, error) {
+func (c *callLister) wants(n *view.Node) bool {
 	if n.Call == nil {
-		return true, nil // asked for before
+		return true // asked for before
 	}
 	from, to := n.Span(c.ended())
 	lastSeq := uint64(math.MaxUint64)
@@ -148,19 +134,14 @@ func (c *callLister) wants(n *view.Node) (bool, error) {
 	if c.span.overlaps(n.Call.Ref.Seq, from, to, lastSeq) && (len(c.want.ranges) == 0 || c.named[n.Call.Ref]) &&
 		(c.want.session == 0 || n.Session() == c.want.session) {
 		if c.want.filter == nil {
-			return true, nil
+			return true
 		}
-		it := n.Item(c.write, c.ended())
-		if ok, err := c.want.filter.Match(&it); ok || err != nil {
-			return ok, err
-		}
-	}
-	for _, kid := range n.Kids {
-		if ok, err := c.wants(kid); ok || err != nil {
-			return ok, err
+		it := n.Item(c.ended())
+		if c.want.filter.Match(&it, n.Found()) {
+			return true
 		}
 	}
-	return false, nil
+	return slices.ContainsFunc(n.Kids, c.wants)
 }
 
 func (c *callLister) forget(n *view.Node) {

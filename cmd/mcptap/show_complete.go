@@ -60,7 +60,7 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 	if err != nil {
 		return s
 	}
-	feed := view.NewFeed(rec.WriteRaw)
+	feed := view.NewFeed()
 	var items []filter.Item
 	counts := [4]map[string]int{{}, {}, {}, {}}
 	n := 0

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -15,14 +14,9 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-const (
-	// firstLines is how many lines are written one by one, so that the first
-	// page is there at once, however rare its lines are.
-	firstLines = 100
-	// recentBytes is how much of the frames seen last is held for the search in
-	// the payload of calls that have ended.
-	recentBytes = 16 << 20
-)
+// firstLines is how many lines are written one by one, so that the first page is
+// there at once, however rare its lines are.
+const firstLines = 100
 
 // A lister prints what is wanted of one recording.
 type lister struct {
@@ -85,7 +79,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 // requests, and which sessions there are. What a live one gets later is left out
 // of the second.
 func (l *lister) lookAhead(ctx context.Context, future bool) error {
-	feed := view.NewFeed(l.rec.WriteRaw)
+	feed := view.NewFeed()
 	if future {
 		l.future = &view.Future{}
 	}
@@ -161,10 +155,7 @@ func (l *lister) row(r *view.Row) error {
 	if !l.span.holds(r.Frame) {
 		return nil
 	}
-	ok, err := l.want.frame(l.v.feed, r, l.future)
-	if err != nil {
-		return err
-	}
+	ok := l.want.frame(l.v.feed, r, l.future)
 	if l.o.stderr && l.want.picks() {
 		around := l.near.row(r, ok)
 		for i := range around {
@@ -280,18 +271,4 @@ func (l *lister) verdict(a *app) error {
 	}
 	a.say(text)
 	return exitCode(exitNo)
-}
-
-// write writes the bytes of a frame that may have been seen just now.
-func (l *lister) write(w io.Writer, seq uint64) error {
-	if l.byCall.recent != nil {
-		if f, ok := l.byCall.recent.Get(seq); ok {
-			return l.rec.WriteRaw(w, f)
-		}
-	}
-	f, err := l.rec.Frame(seq)
-	if err != nil {
-		return err
-	}
-	return l.rec.WriteRaw(w, f)
 }

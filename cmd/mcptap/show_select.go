@@ -94,37 +94,28 @@ func (s *selection) inRanges(seq uint64) bool {
 }
 
 // frame reports whether a frame is picked.
-func (s *selection) frame(feed *view.Feed, r *view.Row, future *view.Future) (bool, error) {
+func (s *selection) frame(feed *view.Feed, r *view.Row, future *view.Future) bool {
 	if s.byLane && r.Frame.Lane != s.lane || !s.inRanges(r.Frame.Seq) || s.session > 0 && r.Session != s.session {
-		return false, nil
+		return false
 	}
 	if s.filter == nil {
-		return true, nil
+		return true
 	}
 	s.items = feed.Items(s.items[:0], r, future)
-	for i := range s.items {
-		if ok, err := s.filter.Match(&s.items[i]); ok || err != nil {
-			return ok, err
-		}
-	}
-	return false, nil
+	return s.filter.MatchAny(s.items)
 }
 
 // message reports whether one message of a frame is picked, or, for -1, a frame
 // that carries none.
-func (s *selection) message(feed *view.Feed, r *view.Row, i int) (bool, error) {
+func (s *selection) message(feed *view.Feed, r *view.Row, i int) bool {
 	if s.filter == nil || r.Message.Kind != tap.Batch || i < 0 {
 		return s.frame(feed, r, nil)
 	}
 	s.items = feed.Items(s.items[:0], r, nil)
 	if !s.inRanges(r.Frame.Seq) || s.session > 0 && r.Session != s.session || 2*i+1 >= len(s.items) {
-		return false, nil
+		return false
 	}
-	ok, err := s.filter.Match(&s.items[2*i])
-	if !ok && err == nil {
-		ok, err = s.filter.Match(&s.items[2*i+1])
-	}
-	return ok, err
+	return s.filter.MatchAny(s.items[2*i : 2*i+2])
 }
 
 // readFrames yields the frames from a number on, of a live recording also those to

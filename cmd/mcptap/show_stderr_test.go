@@ -15,7 +15,7 @@ import (
 func TestNearby(t *testing.T) {
 	var n nearby
 	var shown []uint64
-	feed := view.NewFeed(nil)
+	feed := view.NewFeed()
 	seq := uint64(0)
 	add := func(at time.Duration, lane tap.Lane, raw string, matches bool) {
 		seq++

@@ -25,7 +25,7 @@ type rowCounts struct {
 }
 
 func newViewer(raw func(w io.Writer, f tap.Frame) error) *viewer {
-	return &viewer{raw: raw, feed: view.NewFeed(raw)}
+	return &viewer{raw: raw, feed: view.NewFeed()}
 }
 
 // A row is what one line of a listing says about a frame, or about one message

@@ -1,11 +1,9 @@
 package filter
 
 import (
-	"bytes"
+	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/mcptap/mcptap/tap"
 )
 
 // fieldQueries are of the kinds that a person types, on fields alone.
@@ -27,59 +25,46 @@ func BenchmarkFields(b *testing.B) {
 			f := mustParse(b, q)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if _, err := f.Match(all[i%len(all)]); err != nil {
-					b.Fatal(err)
-				}
+				f.Match(all[i%len(all)], nil)
 			}
 		})
 	}
 }
 
-// BenchmarkText searches some hundred kilobytes that never match.
-func BenchmarkText(b *testing.B) {
-	ordinary := strings.Repeat(`{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":"The quick brown fox jumps over the lazy dog, in Zürich. It is fine; 12 degrees."}]}}`+"\n", 2000)
-	nested := strings.Repeat(`{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":"{\n  \"name\": \"na\u00efve\",\n \"text\":\"The quick\\nbrown fox jumps\\nover the lazy dog\" \n}"}]}}`+"\n", 2000)
-	for _, p := range []struct {
-		name string
-		raw  string
-	}{
-		{"ordinary", ordinary},
+// BenchmarkSearch searches payloads that hold none of the terms, except in the
+// case of one letter.
+func BenchmarkSearch(b *testing.B) {
+	line := `{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":"The quick brown fox jumps over the lazy dog, in Zürich. It is fine; 12 degrees."}]}}` + "\n"
+	nested := `{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":"{\n  \"name\": \"na\u00efve\",\n \"text\":\"The quick\\nbrown fox jumps\\nover the lazy dog\" \n}"}]}}` + "\n"
+	for _, p := range []struct{ name, text string }{
+		{"ordinary", line},
 		{"nested", nested},
-		{"backslashes", strings.Repeat(`\`, 300000)},
-		{"newlines", strings.Repeat(`\n`, 150000)},
-		{"units", strings.Repeat(`\u00ef`, 50000)},
-		{"pairs", strings.Repeat(`\ud83d\ude00`, 25000)},
-		{"letters", strings.Repeat(`a`, 300000)},
-		{"Chinese", strings.Repeat("天気予報はとてもいいです", 8000)},
-		{"bytes", string(bytes.Repeat([]byte{0xff, 0xc3, 0xe5, 0x00, 0x80}, 60000))},
+		{"backslashes", `\`},
+		{"newlines", `\n`},
+		{"units", `\u00ef`},
+		{"pairs", `\ud83d\ude00`},
+		{"letters", "a"},
+		{"Chinese", "天気予報はとてもいいです"},
+		{"Greek", "Ο Σίσυφος κυλάει την πέτρα "},
+		{"bytes", "\xff\xc3\xe5\x00\x80"},
 	} {
-		for _, q := range []string{"error", "timeout", "x", `"naïve x"`, "aaaaaaaaaaaaab", "天気予報x", `\\\\\\\\x`, `timeout,refused,"not found"`, "/timeout \\d+/", "/[0-9]x[0-9]/"} {
-			b.Run(p.name+"/"+q, func(b *testing.B) {
-				f := mustParse(b, q)
-				it := &Item{Frame: &tap.Frame{Raw: []byte(p.raw), Size: int64(len(p.raw))}}
-				b.SetBytes(int64(len(p.raw)))
-				for b.Loop() {
-					if ok, _ := f.Match(it); ok && !strings.Contains(q, "x") {
-						b.Fatal("found")
-					}
+		for _, size := range []int{200, 4 << 10, 256 << 10} {
+			raw := []byte(strings.Repeat(p.text, size/len(p.text)+1)[:size])
+			for _, q := range []string{"error", "x", `"naïve x"`, "aaaaaaaaaaaaab", "天気予報x", `timeout,refused,"not found"`, `/timeout \d+/`, "/[0-9]x[0-9]/"} {
+				if p.name != "ordinary" && p.name != "nested" && (size != 256<<10 || q == "x") {
+					continue
 				}
-			})
-		}
-	}
-}
-
-// BenchmarkFrames searches small frames one by one, as a listing does.
-func BenchmarkFrames(b *testing.B) {
-	raw := []byte(`{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":"The weather in Z\u00fcrich is fine; 12 degrees."}]}}` + "\n")
-	for _, q := range []string{"timeout", "-/timeout/"} {
-		b.Run(q, func(b *testing.B) {
-			f := mustParse(b, q)
-			it := &Item{Frame: &tap.Frame{Raw: raw, Size: int64(len(raw))}}
-			b.SetBytes(int64(len(raw)))
-			b.ReportAllocs()
-			for b.Loop() {
-				f.Match(it)
+				b.Run(fmt.Sprintf("%s/%d/%s", p.name, size, q), func(b *testing.B) {
+					f := mustParse(b, q)
+					b.SetBytes(int64(len(raw)))
+					b.ReportAllocs()
+					for b.Loop() {
+						if f.Search(raw).has(0) && q != "x" {
+							b.Fatal("found")
+						}
+					}
+				})
 			}
-		})
+		}
 	}
 }

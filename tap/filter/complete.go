@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -82,7 +83,7 @@ type completer struct {
 // keys completes a key, which is replaced with its colon.
 func (c *completer) keys(from int) {
 	to := c.cursor
-	for to < len(c.query) && 'a' <= lower[c.query[to]] && lower[c.query[to]] <= 'z' {
+	for to < len(c.query) && isLetter(c.query[to]) {
 		to++
 	}
 	if to < len(c.query) && c.query[to] == ':' {
@@ -128,11 +129,11 @@ func (c *completer) values(k *key, v *value) {
 			c.add(v.from, to, asValue(s), "")
 		}
 	}
-	if inside := newNeedle(v.text); len(inside.parts) > 0 {
-		for _, s := range values {
-			if !hasPrefixFold(s, v.text) && inside.feed(&progress{}, []byte(s)) {
-				c.add(v.from, to, asValue(s), "")
-			}
+	var letters folder
+	typed := letters.fold(nil, []byte(v.text))
+	for _, s := range values {
+		if !hasPrefixFold(s, v.text) && bytes.Contains(letters.fold(nil, []byte(s)), typed) {
+			c.add(v.from, to, asValue(s), "")
 		}
 	}
 }

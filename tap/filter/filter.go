@@ -14,16 +14,16 @@ type Options struct {
 	Slow time.Duration
 }
 
-// A Filter is a compiled query. It has buffers of its own, so it is for one
-// goroutine at a time.
+// A Filter is a compiled query. It reuses its buffers, so it must not be used by
+// several goroutines at once.
 type Filter struct {
-	root  *node // nil matches everything
-	needs Needs
-	slow  time.Duration
-	// buf has what a regular expression reads of an unescaped payload.
-	buf [views - 1][]byte
-	// err is why the payload of the current item could not be read.
-	err error
+	root    *node // nil matches everything
+	needs   Needs
+	slow    time.Duration
+	terms   []payloadTerm // by their bits in a Found
+	letters folder
+	// The buffers of Search and of tests.
+	unescaped, folded []byte
 }
 
 // Parse compiles a query; see the package for its language. The error is an
@@ -41,18 +41,34 @@ func Parse(query string, opt Options) (*Filter, error) {
 	return p.f, nil
 }
 
-// Match reports whether the filter lets an item through. The error is that of
-// [Item.Raw], when what it could not read would have decided.
-func (f *Filter) Match(it *Item) (bool, error) {
-	if f.root == nil {
-		return true, nil
+// Match reports whether the filter matches an item whose payload holds found, as
+// returned by [Filter.Search]; found may be zero if the payload does not decide,
+// see [Filter.NeedsPayload].
+func (f *Filter) Match(it *Item, found Found) bool {
+	return f.root == nil || f.root.eval(it, found, true) == yes
+}
+
+// NeedsPayload reports whether it depends on the payload whether an item matches:
+// not if the filter has no payload terms, or the fields of the item decide.
+func (f *Filter) NeedsPayload(it *Item) bool {
+	return len(f.terms) > 0 && f.root.eval(it, nil, false) == unknown
+}
+
+// MatchAny reports whether the filter matches one of the items of a frame. It
+// searches the payload of the frame once, and only if it decides.
+func (f *Filter) MatchAny(items []Item) bool {
+	var found Found
+	searched := false
+	for i := range items {
+		it := &items[i]
+		if !searched && f.NeedsPayload(it) {
+			found, searched = f.Search(it.Frame.Raw), true
+		}
+		if f.Match(it, found) {
+			return true
+		}
 	}
-	f.err = nil
-	ok := f.root.match(it)
-	if f.err != nil {
-		return false, f.err
-	}
-	return ok, nil
+	return false
 }
 
 // Needs says which parts of an [Item] the filter reads.
@@ -71,7 +87,7 @@ func (f *Filter) String() string {
 type Needs uint8
 
 const (
-	// NeedPayload is the payload: Frame.Raw, or Raw.
+	// NeedPayload is the payload, searched by [Filter.Search].
 	NeedPayload Needs = 1 << iota
 	// NeedPeek is what the frame says by itself: Kind, ID, Method and what it
 	// is about, and of Is what needs no other frame.

@@ -1,8 +1,6 @@
 package filter
 
 import (
-	"errors"
-	"io"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -13,10 +11,6 @@ import (
 type Item struct {
 	// Frame must not be nil.
 	Frame *tap.Frame
-	// Raw writes the whole payload where Frame is not Whole; it ends early when
-	// the writer returns an error. Without it the beginning in Frame.Raw is
-	// all that is searched.
-	Raw func(io.Writer) error
 	// Kind is the name of a [tap.Kind], stderr, or on [tap.Life] the name of the
 	// event.
 	Kind string
@@ -67,37 +61,3 @@ const (
 	IsProgress
 	IsLog
 )
-
-// errEnough ends the reading of a payload of which enough is known.
-var errEnough = errors.New("enough of the payload has been read")
-
-// pieces calls fn with the payload, piece by piece, until it returns false.
-// The pieces are valid until fn returns.
-func (it *Item) pieces(fn func([]byte) bool) error {
-	if it.inMemory() {
-		fn(it.Frame.Raw)
-		return nil
-	}
-	w := pieceWriter{fn: fn}
-	if err := it.Raw(&w); !w.enough {
-		return err
-	}
-	return nil
-}
-
-// inMemory reports whether Frame.Raw is all that can be searched.
-func (it *Item) inMemory() bool { return it.Raw == nil || it.Frame.Whole() }
-
-type pieceWriter struct {
-	fn     func([]byte) bool
-	enough bool
-}
-
-// Write implements [io.Writer].
-func (w *pieceWriter) Write(b []byte) (int, error) {
-	if w.enough || !w.fn(b) {
-		w.enough = true
-		return 0, errEnough
-	}
-	return len(b), nil
-}

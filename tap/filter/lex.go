@@ -39,6 +39,8 @@ type lexer struct {
 
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
 func (l *lexer) skipSpace() {
 	for l.i < len(l.q) && isSpace(l.q[l.i]) {
 		l.i++
@@ -103,7 +105,7 @@ func (l *lexer) term() (t term, err *Error) {
 // plainly no key is none.
 func keyName(s string) string {
 	n := 0
-	for n < len(s) && ('a' <= lower[s[n]] && lower[s[n]] <= 'z' || s[n] == '_') {
+	for n < len(s) && (isLetter(s[n]) || s[n] == '_') {
 		n++
 	}
 	if n == 0 || n == len(s) || s[n] != ':' {

@@ -1,113 +1,252 @@
 package filter
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
-// A payload is searched in three views: its bytes as they crossed, the same
-// with the escapes of JSON replaced, so that strings are as a person reads
-// them, and once more so, for JSON inside a JSON string, as tool results have
-// it. A view is there only if the one before it has a backslash.
-const views = 3
+// Found says which payload terms of a filter a payload holds, one bit per term.
+// The zero value is none. It is of use only with the filter that returned it.
+type Found []uint64
 
-// pieceSize is how many bytes go through all views at a time, so that they
-// stay in the processor's cache.
-const pieceSize = 16 << 10
-
-// A search looks for any of some needles in one payload after the other. The
-// payload comes in pieces, and no more than two of them are kept.
-type search struct {
-	needles []*needle
-	// at has for each view the progress of each needle.
-	at [views][]progress
-	// deepest is the last view that differs from the one before it.
-	deepest int
-	escapes [views - 1]unescaper
-	buf     [views - 1][]byte
-}
-
-func newSearch(needles []*needle) *search {
-	s := &search{needles: needles}
-	for v := range s.at {
-		s.at[v] = make([]progress, len(needles))
+// Add adds the terms that another payload holds, as for the messages of a call.
+func (found *Found) Add(other Found) {
+	for i, bits := range other {
+		if i == len(*found) {
+			*found = append(*found, 0)
+		}
+		(*found)[i] |= bits
 	}
-	return s
 }
 
-// whole searches a payload that is in memory.
-func (s *search) whole(b []byte) bool {
-	s.begin()
-	return s.pieces(b) || s.end()
+func (found *Found) set(term int) {
+	for term/64 >= len(*found) {
+		*found = append(*found, 0)
+	}
+	(*found)[term/64] |= 1 << (term % 64)
 }
 
-// pieces takes the next part of a payload, of any size, and reports whether a
-// needle has been found.
-func (s *search) pieces(b []byte) bool {
-	for len(b) > 0 {
-		n := min(len(b), pieceSize)
-		if s.feed(0, b[:n]) {
-			return true
+func (found Found) has(term int) bool {
+	return term/64 < len(found) && found[term/64]>>(term%64)&1 != 0
+}
+
+// A payloadTerm is found in a payload that holds one of the texts or matches one
+// of the regular expressions.
+type payloadTerm struct {
+	globs   []glob
+	regexps []*regexp.Regexp
+}
+
+// found searches one view of a payload, and the same with its letters folded.
+func (t *payloadTerm) found(view, folded []byte) bool {
+	return slices.ContainsFunc(t.globs, func(g glob) bool { return g.within(folded) }) ||
+		slices.ContainsFunc(t.regexps, func(re *regexp.Regexp) bool { return re.Match(view) })
+}
+
+const (
+	// views is the number of forms in which a payload is searched: as it is, with
+	// the escapes of JSON strings replaced, and with those of JSON inside a JSON
+	// string replaced as well. A view without a backslash is the last one.
+	views = 3
+	// maxKept is the capacity in bytes above which a buffer is not kept.
+	maxKept = 1 << 20
+)
+
+// Search returns which payload terms of the filter the payload holds. It uses up
+// to two buffers of the size of the payload.
+func (f *Filter) Search(payload []byte) (found Found) {
+	left := len(f.terms)
+	view := payload
+	for i := 0; i < views && left > 0; i++ {
+		if i > 0 {
+			if bytes.IndexByte(view, '\\') < 0 {
+				break
+			}
+			f.unescaped = unescape(f.unescaped[:0], view) // in place, from the second time on
+			view = f.unescaped
+		}
+		f.folded = f.folded[:0]
+		for n := range f.terms {
+			t := &f.terms[n]
+			if found.has(n) {
+				continue
+			}
+			if len(t.globs) > 0 && len(f.folded) == 0 {
+				f.folded = f.letters.fold(f.folded, view)
+			}
+			if t.found(view, f.folded) {
+				found.set(n)
+				left--
+			}
+		}
+	}
+	if cap(f.unescaped) > maxKept {
+		f.unescaped = nil
+	}
+	if cap(f.folded) > maxKept {
+		f.folded = nil
+	}
+	return found
+}
+
+// A glob is a text in which a star stands for any characters or none. It has the
+// folded texts between the stars; they may be empty.
+type glob [][]byte
+
+// newGlob makes a glob of a value. The stars of a quoted value are characters.
+func (f *Filter) newGlob(v *value) (g glob) {
+	parts := []string{v.text}
+	if v.form == bare {
+		parts = strings.Split(v.text, "*")
+	}
+	for _, s := range parts {
+		g = append(g, f.letters.fold(nil, []byte(s)))
+	}
+	return g
+}
+
+// within reports whether a folded text contains the glob.
+func (g glob) within(folded []byte) bool {
+	for _, part := range g {
+		i := bytes.Index(folded, part)
+		if i < 0 {
+			return false
+		}
+		folded = folded[i+len(part):]
+	}
+	return true
+}
+
+// is reports whether the glob is a folded text from its beginning to its end.
+func (g glob) is(folded []byte) bool {
+	last := len(g) - 1
+	if last == 0 {
+		return bytes.Equal(folded, g[0])
+	}
+	n := len(folded) - len(g[last])
+	return n >= len(g[0]) && bytes.HasPrefix(folded, g[0]) && bytes.HasSuffix(folded, g[last]) &&
+		g[1:last].within(folded[len(g[0]):n])
+}
+
+// A folder replaces each character by one that is the same for all its cases, so
+// that texts become equal if [strings.EqualFold] says so. It has what characters
+// fold to, 256 of them a page; a page is nil until it is needed.
+type folder [0x200]*[256]rune
+
+// rune returns the smallest of the characters that differ from r by case only, and
+// lower case for ASCII letters.
+func (x *folder) rune(r rune) rune {
+	n := int(r >> 8)
+	if n >= len(x) {
+		return r // no character there has cases
+	}
+	if x[n] == nil {
+		x[n] = new([256]rune)
+		for i := range x[n] {
+			first := rune(n<<8 | i)
+			least := first
+			for c := unicode.SimpleFold(first); c != first; c = unicode.SimpleFold(c) {
+				least = min(least, c)
+			}
+			if 'A' <= least && least <= 'Z' {
+				least += 'a' - 'A'
+			}
+			x[n][i] = least
+		}
+	}
+	return x[n][r&0xff]
+}
+
+// fold appends b to dst with its characters replaced. The result is not longer
+// than b, and dst may be b[:0]. Bytes that are not UTF-8 stay as they are.
+func (x *folder) fold(dst, b []byte) []byte {
+	const ones = 0x0101010101010101
+	n := len(dst)
+	dst = slices.Grow(dst, len(b))[:n+len(b)]
+	for i := 0; i < len(b); {
+		if i+8 <= len(b) {
+			if w := binary.LittleEndian.Uint64(b[i:]); w&(0x80*ones) == 0 { // eight ASCII characters
+				upper := (w + (0x80-'A')*ones) &^ (w + (0x7f-'Z')*ones) & (0x80 * ones)
+				binary.LittleEndian.PutUint64(dst[n:], w|upper>>2)
+				i, n = i+8, n+8
+				continue
+			}
+		}
+		r, size := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && size == 1 {
+			dst[n] = b[i]
+			n++
+		} else {
+			n += utf8.EncodeRune(dst[n:], x.rune(r))
+		}
+		i += size
+	}
+	return dst[:n]
+}
+
+// unescape appends b to dst with the escapes of JSON strings (RFC 8259, section
+// 7) replaced by what they stand for. What is not an escape stays as it is, and
+// half of a surrogate pair becomes U+FFFD. The result is not longer than b, and
+// dst may be b[:0].
+func unescape(dst, b []byte) []byte {
+	dst = slices.Grow(dst, len(b))
+	for {
+		i := bytes.IndexByte(b, '\\')
+		if i < 0 {
+			return append(dst, b...)
+		}
+		dst = append(dst, b[:i]...)
+		b = b[i:]
+		r, n := unescapeOne(b)
+		switch {
+		case n == 0:
+			dst = append(dst, '\\')
+			n = 1
+		case utf16.IsSurrogate(r):
+			low, more := unescapeOne(b[n:])
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				n += more
+			}
+			fallthrough
+		default:
+			dst = utf8.AppendRune(dst, r)
 		}
 		b = b[n:]
 	}
-	return false
 }
 
-// begin forgets what was read.
-func (s *search) begin() {
-	clear(s.at[0])
-	s.deepest = 0
+// plainEscapes has what the escapes of one letter stand for.
+var plainEscapes = [256]byte{
+	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// feed takes the next piece of a view.
-func (s *search) feed(view int, b []byte) bool {
-	if view == s.deepest && view+1 < views {
-		// So far the next view is equal to this one, and need not be searched.
-		i := bytes.IndexByte(b, '\\')
-		if i < 0 {
-			return s.match(view, b)
+// escape returns what the escape stands for that b begins with, and its length
+// in bytes; n is 0 if there is none.
+func unescapeOne(b []byte) (r rune, n int) {
+	switch {
+	case len(b) < 2 || b[0] != '\\':
+		return 0, 0
+	case plainEscapes[b[1]] != 0:
+		return rune(plainEscapes[b[1]]), 2
+	case b[1] != 'u' || len(b) < 6:
+		return 0, 0
+	}
+	for _, c := range b[2:6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, 0
 		}
-		if s.match(view, b[:i]) {
-			return true
-		}
-		s.descend()
-		b = b[i:]
+		r = r<<4 | rune(c)
 	}
-	if s.match(view, b) {
-		return true
-	}
-	if view == s.deepest {
-		return false
-	}
-	s.buf[view] = s.escapes[view].write(s.buf[view][:0], b)
-	return s.feed(view+1, s.buf[view])
-}
-
-// descend opens the next view.
-func (s *search) descend() {
-	v := s.deepest
-	copy(s.at[v+1], s.at[v])
-	s.escapes[v] = unescaper{}
-	if s.buf[v] == nil {
-		s.buf[v] = make([]byte, 0, pieceSize+64)
-	}
-	s.deepest++
-}
-
-// end says that the payload is over.
-func (s *search) end() bool {
-	for view := 0; view < s.deepest; view++ {
-		s.buf[view] = s.escapes[view].end(s.buf[view][:0])
-		if s.feed(view+1, s.buf[view]) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *search) match(view int, b []byte) bool {
-	for i, n := range s.needles {
-		if n.feed(&s.at[view][i], b) {
-			return true
-		}
-	}
-	return false
+	return r, 6
 }

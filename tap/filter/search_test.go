@@ -2,20 +2,18 @@ package filter
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
 )
 
-// TestUnescape goes through what an escape can be, cut everywhere.
+// TestUnescape goes through what an escape can be.
 func TestUnescape(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{``, ``},
@@ -44,17 +42,40 @@ func TestUnescape(t *testing.T) {
 		if got := slowUnescape(c.in); got != c.want {
 			t.Errorf("reference: %q became %q, want %q", c.in, got, c.want)
 		}
-		for size := 1; size <= len(c.in)+1; size++ {
-			var u unescaper
-			var got []byte
-			for in := []byte(c.in); len(in) > 0; {
-				n := min(size, len(in))
-				got = u.write(got, in[:n])
-				in = in[n:]
-			}
-			if got = u.end(got); string(got) != c.want {
-				t.Errorf("%q, %d bytes at a time, became %q, want %q", c.in, size, got, c.want)
-			}
+		if got := unescape([]byte("x"), []byte(c.in)); string(got) != "x"+c.want {
+			t.Errorf("%q became %q, want %q", c.in, got, c.want)
+		}
+		b := []byte(c.in)
+		if got := unescape(b[:0], b); string(got) != c.want {
+			t.Errorf("%q in place became %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+// TestFold compares what equals what with strings.EqualFold.
+func TestFold(t *testing.T) {
+	var letters folder
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		least := r
+		for c := unicode.SimpleFold(r); c != r; c = unicode.SimpleFold(c) {
+			least = min(least, c)
+		}
+		want := least
+		if least < utf8.RuneSelf {
+			want = unicode.ToLower(least)
+		}
+		if got := letters.rune(r); got != want {
+			t.Errorf("%U folds to %U, want %U", r, got, want)
+		}
+	}
+	for _, s := range slices.Concat(payloads, texts) {
+		b := []byte(s)
+		want := letters.fold([]byte("x"), b)[1:]
+		if got := letters.fold(b[:0], b); !bytes.Equal(got, want) {
+			t.Errorf("%q in place became %q, want %q", s, got, want)
+		}
+		if utf8.ValidString(s) && !strings.EqualFold(string(want), s) {
+			t.Errorf("%q became %q", s, want)
 		}
 	}
 }
@@ -74,42 +95,24 @@ var payloads = []string{
 	strings.Repeat(`\u0061`, 300) + "b", "\xe2\x84", "\xe2\x84\xaa", "\xe2\x84K", `\u12`, `\u12` + "a", `a\u00`,
 }
 
-// TestSearchAgreesWithReference cuts each payload into pieces of many sizes.
-func TestSearchAgreesWithReference(t *testing.T) {
-	for _, text := range texts {
-		s := newSearch([]*needle{newGlobNeedle(text)})
-		for _, p := range payloads {
-			want := slowFound(text, true, p)
-			if got := s.whole([]byte(p)); got != want {
-				t.Errorf("%q in %q: %v, want %v", text, p, got, want)
-			}
-			for _, size := range []int{1, 2, 3, 5, 7, 64} {
-				s.begin()
-				got := false
-				for b := []byte(p); len(b) > 0 && !got; b = b[min(size, len(b)):] {
-					got = s.pieces(b[:min(size, len(b))])
-				}
-				if got = got || s.end(); got != want {
-					t.Errorf("%q in %q, %d bytes at a time: %v, want %v", text, p, size, got, want)
-				}
-			}
-		}
-	}
+// textFilter is a filter for one text, in which a star stands for anything.
+func textFilter(text string) *Filter {
+	f := &Filter{root: &node{op: opPayload}}
+	f.terms = []payloadTerm{{globs: []glob{f.newGlob(&value{text: text})}}}
+	return f
 }
 
-// TestSearchAcrossPieces puts texts and escapes across the ends of the pieces
-// that a payload in memory is read in.
-func TestSearchAcrossPieces(t *testing.T) {
-	for _, spelled := range []string{"nädel", `n\u00e4del`, `n\\u00e4del`, `n\u00E4del`, `NÄD\u0065L`} {
-		s := newSearch([]*needle{newNeedle("NÄDEL")})
-		for off := -12; off <= 2; off++ {
-			p := []byte(strings.Repeat("n", pieceSize+off) + spelled + strings.Repeat("n", 100))
-			if !s.whole(p) {
-				t.Errorf("%s at %d: not found", spelled, off)
-			}
-			p[pieceSize+off+len(spelled)-1] = 'x'
-			if s.whole(p) {
-				t.Errorf("%s at %d: found what is not there", spelled, off)
+// TestSearchAgreesWithReference tries every text on every payload.
+func TestSearchAgreesWithReference(t *testing.T) {
+	for _, text := range texts {
+		f := textFilter(text)
+		for _, p := range payloads {
+			for _, before := range []string{"", "\\n", strings.Repeat("é ", 20)} {
+				p := before + p
+				want := slowFound(text, true, p)
+				if got := f.Search([]byte(p)).has(0); got != want {
+					t.Errorf("%q in %q: %v, want %v", text, p, got, want)
+				}
 			}
 		}
 	}
@@ -133,7 +136,7 @@ func TestRandomSearch(t *testing.T) {
 		if want {
 			found++
 		}
-		if got := newSearch([]*needle{newGlobNeedle(text)}).whole([]byte(p)); got != want {
+		if got := textFilter(text).Search([]byte(p)).has(0); got != want {
 			t.Fatalf("%q in %q: %v, want %v", text, p, got, want)
 		}
 	}
@@ -145,6 +148,7 @@ func TestRandomSearch(t *testing.T) {
 // TestGlobAgreesWithRegexp tries stars in fields.
 func TestGlobAgreesWithRegexp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
+	var f Filter
 	letters := []string{"a", "b", "A", "é", "É", "*", "*"}
 	for range 20000 {
 		glob, s := "*", ""
@@ -158,111 +162,25 @@ func TestGlobAgreesWithRegexp(t *testing.T) {
 			s += letters[rng.IntN(len(letters))]
 		}
 		re := regexp.MustCompile("(?is)^" + strings.ReplaceAll(regexp.QuoteMeta(glob), `\*`, ".*") + "$")
-		if got, want := newGlob(glob).match(s), re.MatchString(s); got != want {
+		if got, want := f.newGlob(&value{text: glob}).is(f.letters.fold(nil, []byte(s))), re.MatchString(s); got != want {
 			t.Fatalf("%q on %q: %v, want %v", glob, s, got, want)
 		}
 	}
 }
 
-// large is a payload that is not in memory.
-func large(r func() io.Reader) *Item {
-	return &Item{Frame: &tap.Frame{Lane: tap.ToClient, Raw: []byte("{"), Size: 1 << 40}, Raw: func(w io.Writer) error {
-		_, err := io.Copy(w, r())
-		return err
-	}}
-}
-
-// TestLargePayload searches what does not fit, in few bytes at a time.
+// TestLargePayload searches a payload of more than is kept.
 func TestLargePayload(t *testing.T) {
 	text := strings.Repeat(`filler \n \u00e4 \\n `, 4000) + `n\u00e4del end` + strings.Repeat("more ", 100)
 	for _, q := range []string{"NÄDEL", `/nädel end/`, `/(?i)NÄDEL\b/`, `/ä \n/`, "-absent", "filler*nädel*more", `/\\u00e4del/`} {
 		f := mustParse(t, q)
-		for name, wrap := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader} {
-			if !matches(t, f, large(func() io.Reader { return wrap(strings.NewReader(text)) })) {
-				t.Errorf("%s, %s: no match", q, name)
+		for _, n := range []int{1, 14} {
+			raw := []byte(strings.Repeat(text, n))
+			if !matches(t, f, &Item{Frame: &tap.Frame{Raw: raw, Size: int64(len(raw))}}) {
+				t.Errorf("%s, %d bytes: no match", q, len(raw))
 			}
-		}
-		raw := []byte(strings.Repeat(text, 14)) // more than what is unescaped as a whole
-		if !matches(t, f, &Item{Frame: &tap.Frame{Raw: raw, Size: int64(len(raw))}}) {
-			t.Errorf("%s, in memory: no match", q)
-		}
-	}
-}
-
-// TestStopsReading: no more of a large payload is read than is needed.
-func TestStopsReading(t *testing.T) {
-	for _, q := range []string{"found", "/found/", "/fo[uw]nd/", "is:error found"} {
-		read := 0
-		it := &Item{Frame: &tap.Frame{Size: 1 << 40}, Is: IsError}
-		it.Raw = func(w io.Writer) error {
-			for range 1000 {
-				n, err := w.Write([]byte(strings.Repeat("found it ", 1000)))
-				read += n
-				if err != nil {
-					return fmt.Errorf("wrapped: %w", err)
-				}
+			if string(raw) != strings.Repeat(text, n) {
+				t.Errorf("%s: the payload was changed", q)
 			}
-			return nil
-		}
-		if !matches(t, mustParse(t, q), it) {
-			t.Errorf("%s: no match", q)
-		}
-		if read > 40_000 {
-			t.Errorf("%s: %d bytes read", q, read)
-		}
-	}
-}
-
-// TestUnreadablePayload: what cannot be read is an error, unless it does not
-// matter.
-func TestUnreadablePayload(t *testing.T) {
-	broken := errors.New("disk on fire")
-	for _, c := range []struct {
-		q  string
-		ok bool
-	}{
-		{"absent", false}, {"-absent", false}, {"/absent/", false}, {"/a.c.e/", false}, {"absent OR other", false},
-		{"start", true}, {"/st[ao]rt/", true}, {"seq:0", true}, {"is:error absent", true}, {"-is:error OR absent", true},
-	} {
-		it := large(func() io.Reader { return io.MultiReader(strings.NewReader("start "), iotest.ErrReader(broken)) })
-		ok, err := mustParse(t, c.q).Match(it)
-		if (err == nil) != c.ok || err != nil && (ok || !errors.Is(err, broken)) {
-			t.Errorf("%s: %v, %v", c.q, ok, err)
-		}
-		f := mustParse(t, c.q)
-		f.Match(it)
-		if _, err := f.Match(&Item{Frame: &tap.Frame{}}); err != nil {
-			t.Errorf("%s: the error stays: %v", c.q, err)
-		}
-	}
-}
-
-// TestRequired: every match of a regular expression contains one of the texts.
-func TestRequired(t *testing.T) {
-	for re, want := range map[string]string{
-		`error`:              "error",
-		`(?i)error`:          "ERROR",
-		`^\s*error: (.*)$`:   "error: ",
-		`(timeout)+`:         "timeout",
-		`(timeout){2,3}`:     "timeout",
-		`(timeout)?`:         "",
-		`(timeout)*`:         "",
-		`timeout|refused`:    "timeout,refused",
-		`timeout|.*`:         "",
-		`x(abc|def)y|ghi`:    "abc,def,ghi",
-		`ab`:                 "",
-		`[a-z]+`:             "",
-		`abc.*longer.*xyz`:   "longer",
-		"abc\ufffd":          "",
-		`\bcafé\b`:           "café",
-		`(?:a|b)timeout(?:)`: "timeout",
-	} {
-		tree, err := parseRegexp(re)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(required(tree.Simplify()), ","); got != want {
-			t.Errorf("%s: %q, want %q", re, got, want)
 		}
 	}
 }
@@ -280,45 +198,34 @@ func TestRegexpBytes(t *testing.T) {
 
 // TestBuffersAreBounded: however large the payload, a filter keeps little.
 func TestBuffersAreBounded(t *testing.T) {
-	f := mustParse(t, `/x[yw]z/`) // with no text that it needs
-	raw := bytes.Repeat([]byte(`\n`), maxBuffered+1)
-	matches(t, f, &Item{Frame: &tap.Frame{Raw: raw, Size: int64(len(raw))}})
-	for _, b := range f.buf {
-		if cap(b) > maxBuffered {
-			t.Errorf("%d bytes kept", cap(b))
-		}
+	f := mustParse(t, "nädel /x[yw]z/")
+	f.Search(bytes.Repeat([]byte(`\\n`), maxKept))
+	if n := cap(f.unescaped) + cap(f.folded); n > 2*maxKept {
+		t.Errorf("%d bytes kept", n)
 	}
-	s := newSearch([]*needle{newNeedle("nädel")})
-	s.whole(bytes.Repeat([]byte(`\\\\n`), pieceSize))
-	for _, b := range s.buf {
-		if cap(b) > pieceSize+64 {
-			t.Errorf("%d bytes kept", cap(b))
-		}
+}
+
+// TestSearchTakesNoMemory: the buffers are used again.
+func TestSearchTakesNoMemory(t *testing.T) {
+	f := mustParse(t, `absent fi*xyz /abs[e]nt/`)
+	raw := []byte(strings.Repeat(`filler \n \u00e4 \\n `, 100))
+	if n := testing.AllocsPerRun(10, func() { f.Search(raw) }); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
 // FuzzSearch compares the search with the slow one.
 func FuzzSearch(f *testing.F) {
 	for i, p := range payloads {
-		f.Add(texts[i%len(texts)], p, uint8(i))
+		f.Add(texts[i%len(texts)], p)
 	}
-	f.Fuzz(func(t *testing.T, text, payload string, size uint8) {
-		if !utf8.ValidString(text) || onlyStars(text) || len(text)*len(payload) > 1<<16 { // as the other is slow
+	f.Fuzz(func(t *testing.T, text, payload string) {
+		if !utf8.ValidString(text) || len(text)*len(payload) > 1<<16 { // as the other is slow
 			return
 		}
 		want := slowFound(text, true, payload)
-		s := newSearch([]*needle{newGlobNeedle(text)})
-		if got := s.whole([]byte(payload)); got != want {
+		if got := textFilter(text).Search([]byte(payload)).has(0); got != want {
 			t.Errorf("%q in %q: %v, want %v", text, payload, got, want)
-		}
-		s.begin()
-		got := false
-		n := int(size)%9 + 1
-		for b := []byte(payload); len(b) > 0 && !got; b = b[min(n, len(b)):] {
-			got = s.pieces(b[:min(n, len(b))])
-		}
-		if got = got || s.end(); got != want {
-			t.Errorf("%q in %q, %d at a time: %v, want %v", text, payload, n, got, want)
 		}
 	})
 }

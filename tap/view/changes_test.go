@@ -224,7 +224,7 @@ func TestAnswers(t *testing.T) {
 // bounded, and what could not be compared is told.
 func TestAnswersAreBounded(t *testing.T) {
 	a := NewAnswers()
-	x := NewFeed(noRaw)
+	x := NewFeed()
 	seq := uint64(0)
 	add := func(lane tap.Lane, raw string) {
 		seq++
@@ -253,33 +253,5 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 	if a.TooLarge != 15 || a.Forgotten == 0 {
 		t.Errorf("%d too large, %d forgotten", a.TooLarge, a.Forgotten)
-	}
-}
-
-func TestRecent(t *testing.T) {
-	c := NewRecent(1000)
-	for seq := uint64(1); seq <= 5000; seq++ {
-		if seq%7 == 0 {
-			continue // a gap
-		}
-		c.Add(&tap.Frame{Seq: seq, Raw: make([]byte, 10)})
-		if len(c.frames) > 4096 {
-			t.Fatalf("%d frames are held", len(c.frames))
-		}
-	}
-	for seq, want := range map[uint64]bool{5000: true, 4999: true, 4998: false, 4901: true, 4800: false, 1: false, 6000: false} {
-		if f, ok := c.Get(seq); ok != want || ok && f.Seq != seq {
-			t.Errorf("%d: %v, %d", seq, ok, f.Seq)
-		}
-	}
-	c.Add(&tap.Frame{Seq: 7000, Raw: make([]byte, 2000)})
-	if _, ok := c.Get(7000); ok || c.bytes != 0 {
-		t.Errorf("%d bytes are held", c.bytes)
-	}
-	for seq := range uint64(recentFrames + 10) {
-		c.Add(&tap.Frame{Seq: 10_000 + seq})
-	}
-	if n := len(c.frames) - c.head; n != recentFrames {
-		t.Errorf("%d frames are held", n)
 	}
 }

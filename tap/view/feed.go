@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,6 @@ type Feed struct {
 	// Index is what a first pass told of sessions, nil without one.
 	Index *tap.SessionIndex
 
-	raw     func(io.Writer, tap.Frame) error
 	tracker tap.SessionTracker
 	calls   map[tap.Ref]*call
 	gone    int    // how many of the calls are over
@@ -55,10 +53,8 @@ type Question struct {
 	target target
 }
 
-// NewFeed makes a Feed. Raw writes all bytes of a frame that is not whole.
-func NewFeed(raw func(io.Writer, tap.Frame) error) *Feed {
-	return &Feed{raw: raw, calls: map[tap.Ref]*call{}}
-}
+// NewFeed returns a Feed that has read no frames.
+func NewFeed() *Feed { return &Feed{calls: map[tap.Ref]*call{}} }
 
 // A Row is a frame with what is known of it. It and all that it holds are valid
 // until the next frame is added.

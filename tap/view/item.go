@@ -1,7 +1,6 @@
 package view
 
 import (
-	"io"
 	"strconv"
 
 	"github.com/mcptap/mcptap/tap"
@@ -80,9 +79,6 @@ func (x *Feed) Items(dst []filter.Item, r *Row, future *Future) []filter.Item {
 func (x *Feed) item(r *Row) filter.Item {
 	f := r.Frame
 	it := filter.Item{Frame: f, Session: sessionName(r.Session), Revision: string(r.Revision), Status: r.Status}
-	if !f.Whole() {
-		it.Raw = func(w io.Writer) error { return x.raw(w, *f) }
-	}
 	switch f.Lane {
 	case tap.Life:
 		it.Kind = r.Event.Name

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -67,13 +65,10 @@ func frames(t testing.TB, text string) (all []tap.Frame) {
 	return all
 }
 
-// noRaw is for frames that are whole.
-func noRaw(io.Writer, tap.Frame) error { return fmt.Errorf("the frame is whole") }
-
 // read feeds frames and calls fn with each row.
 func read(t testing.TB, all []tap.Frame, fn func(*Feed, *Row)) *Feed {
 	t.Helper()
-	x := NewFeed(noRaw)
+	x := NewFeed()
 	for i := range all {
 		r, err := x.Add(&all[i])
 		if err != nil {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"io"
 	"slices"
 	"time"
 
@@ -47,6 +46,7 @@ type Node struct {
 	crowd   int // how many kids there may be before some are left out
 	depth   int
 	is      filter.Is
+	found   filter.Found
 	target  target
 	status  int
 	session int
@@ -133,10 +133,9 @@ func (n *Node) add(l Line) {
 // Item is what a filter can match of a call as a whole, or of what is no call.
 // Is has what is true of any of its messages, and that HTTP refused it, Kind is
 // that of its answer (request as long as there is none), Size the sum of its
-// frames. Its payload is that of its messages, one after the other, as far as
-// [tap.Call] lists them; write writes that of a frame. A call that is not over has
-// taken as long as until end.
-func (n *Node) Item(write func(w io.Writer, seq uint64) error, end time.Duration) filter.Item {
+// frames. A call that is not over has taken as long as until end. The payload
+// terms of a filter are looked up in [Node.Found].
+func (n *Node) Item(end time.Duration) filter.Item {
 	c := n.Call
 	it := filter.Item{
 		Frame: &tap.Frame{
@@ -158,22 +157,12 @@ func (n *Node) Item(write func(w io.Writer, seq uint64) error, end time.Duration
 	if c.Notes&(tap.NoteRefused|tap.NoteChallenged) == tap.NoteRefused { // no message of it says so
 		it.Is |= filter.IsError
 	}
-	it.Raw = func(w io.Writer) error {
-		last := uint64(0)
-		for i := range c.Parts {
-			seq := c.Parts[i].Message.Seq
-			if seq == last { // of a batch
-				continue
-			}
-			if err := write(w, seq); err != nil {
-				return err
-			}
-			last = seq
-		}
-		return nil
-	}
 	return it
 }
+
+// Found says which payload terms of a filter the messages of the call hold, each
+// term in any of them; see [Outline.Search].
+func (n *Node) Found() filter.Found { return n.found }
 
 // Session is the number of the call's session, 0 if it is not known.
 func (n *Node) Session() int { return n.session }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
 )
 
 const (
@@ -32,6 +33,9 @@ type Outline struct {
 	// Keep, if it is not nil, decides on each line that belongs to no call: i is
 	// the message's place in the row, -1 where it carries none.
 	Keep func(r *Row, i int) bool
+	// Search, if it is not nil, searches the payload of each frame with messages
+	// of calls, for [Node.Found].
+	Search func(payload []byte) filter.Found
 	// Answers compares answers, if it is not nil.
 	Answers *Answers
 
@@ -67,6 +71,7 @@ func (o *Outline) Add(r *Row) []*Node {
 	for i := range r.Parts {
 		o.part(r, i)
 	}
+	o.search(r)
 	if o.Answers != nil {
 		for _, d := range o.Answers.Add(r) {
 			if n := o.nodes[d.Call]; n != nil {
@@ -144,6 +149,25 @@ func (o *Outline) part(r *Row, i int) {
 	n.status = max(n.status, r.Status)
 	if p.Role == tap.RoleResponse || p.Role == tap.RoleLate {
 		n.answer = p.Kind
+	}
+}
+
+// search adds what a frame holds to the calls that it has messages of.
+func (o *Outline) search(r *Row) {
+	if o.Search == nil {
+		return
+	}
+	var found filter.Found
+	searched := false
+	for i := range r.Parts {
+		n := o.nodes[r.Parts[i].Call]
+		if n == nil {
+			continue
+		}
+		if !searched {
+			found, searched = o.Search(r.Frame.Raw), true
+		}
+		n.found.Add(found)
 	}
 }
 

@@ -284,7 +284,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 
 // Memory is bounded by what is open, whatever the number of frames.
 func TestOutlineIsBounded(t *testing.T) {
-	x, o := NewFeed(noRaw), NewOutline()
+	x, o := NewFeed(), NewOutline()
 	o.Answers = NewAnswers()
 	seq := uint64(0)
 	add := func(line string) {
@@ -320,7 +320,7 @@ func FuzzOutline(f *testing.F) {
 	f.Add([]byte(`> [{"id":1,"method":"x"},{"id":1,"result":[]},3]` + "\n" + answerTo(1)))
 	f.Add([]byte(". {\"event\":\"exit\"}\n! x\n< \xff\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		x, o := NewFeed(noRaw), NewOutline()
+		x, o := NewFeed(), NewOutline()
 		o.Answers, o.Stderr = NewAnswers(), true
 		var future Future
 		seq := uint64(0)

@@ -20,7 +20,7 @@ func TestSortsAreKinds(t *testing.T) {
 	}
 	for sort, f := range frames {
 		f.Seq, f.Lane, f.Exchange, f.Size = 1, tap.ToClient, 1, int64(len(f.Raw))
-		feed := NewFeed(nil)
+		feed := NewFeed()
 		row, err := feed.Add(&f)
 		if err != nil {
 			t.Fatal(err)
@@ -78,14 +78,5 @@ func found(t *testing.T, query string, items []filter.Item) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range items {
-		ok, err := f.Match(&items[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ok {
-			return true
-		}
-	}
-	return false
+	return f.MatchAny(items)
 }
