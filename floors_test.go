@@ -28,9 +28,16 @@ var (
 )
 
 var floors = map[string]floor{
-	"tap": {
-		ours:  []string{"internal/bounded"},
+	"tap": {never: pure},
+	// The only reader of JSON-RPC, and the only door for gjson.
+	"tap/jsonrpc": {
+		ours:  []string{"tap"},
 		third: []string{"github.com/tidwall/gjson"},
+		never: pure,
+	},
+	// The only place where messages are paired and sessions are told apart.
+	"tap/session": {
+		ours:  []string{"internal/bounded", "tap", "tap/jsonrpc"},
 		never: pure,
 	},
 	// What makes recorded text safe to print. One package, so that terminal, text
@@ -43,11 +50,11 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"tap/filter": {
-		ours:  []string{"internal/term/escape", "tap"},
+		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc"},
 		never: pure,
 	},
 	"tap/view": {
-		ours:  []string{"tap", "tap/filter"},
+		ours:  []string{"tap", "tap/filter", "tap/jsonrpc", "tap/session"},
 		never: pure,
 	},
 	"tap/stdio": {
@@ -79,7 +86,7 @@ var floors = map[string]floor{
 	// What is remembered of a recording, and no more.
 	"internal/bounded": {never: pure},
 	"store": {
-		ours: []string{"tap"},
+		ours: []string{"tap", "tap/session"},
 		// S2 is the store's second door: segments are compressed, because the
 		// disk is what holds a recording tap back. Of zstd and S2 from the same
 		// module S2 was three times as fast on JSON-RPC, at twice the size.
@@ -90,11 +97,11 @@ var floors = map[string]floor{
 		},
 	},
 	"replay": {
-		ours:  []string{"tap"},
+		ours:  []string{"tap", "tap/jsonrpc", "tap/session"},
 		never: pure,
 	},
 	"replay/client": {
-		ours: []string{"tap", "tap/stdio", "replay"},
+		ours: []string{"tap", "tap/jsonrpc", "tap/session", "tap/stdio", "replay"},
 		// One file speaks WebSocket.
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
@@ -109,15 +116,15 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"diff": {
-		ours:  []string{"tap", "diff/tree"},
+		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "diff/tree"},
 		never: pure,
 	},
 	"diff/report": {
-		ours:  []string{"internal/term/escape", "tap", "diff", "diff/tree"},
+		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "diff/tree"},
 		never: pure,
 	},
 	"mock": {
-		ours:  []string{"tap", "replay"},
+		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "replay"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os/exec": "it is the server: whoever wants one starts it",
@@ -133,7 +140,7 @@ var floors = map[string]floor{
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"web": {
-		ours:  []string{"internal/term/escape", "tap", "tap/filter", "tap/view", "diff/report"},
+		ours:  []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/view", "diff/report"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os":      "recordings come from whoever provides a web.Source",
@@ -141,7 +148,7 @@ var floors = map[string]floor{
 		},
 	},
 	"export": {
-		ours: []string{"internal/term/escape", "tap", "tap/view"},
+		ours: []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/view"},
 		// The words of OpenTelemetry, without its SDK: what a span is made of, and
 		// how a trace context reads.
 		third: []string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace"},
@@ -164,7 +171,7 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"bundle": {
-		ours:  []string{"internal/term/escape", "tap", "tap/view"},
+		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/view"},
 		never: pure,
 	},
 	// The locks that a tap's goroutines need around it.
@@ -184,7 +191,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -61,7 +63,7 @@ type About struct {
 
 // A failure is a call that failed.
 type failure struct {
-	request, answer tap.Ref
+	request, answer session.Ref
 	lane            tap.Lane
 	title, fault    string
 	at, took        time.Duration
@@ -71,7 +73,7 @@ type failure struct {
 type facts struct {
 	src      Source
 	feed     *view.Feed
-	stats    *tap.Stats
+	stats    *session.Stats
 	frames   uint64
 	failed   []failure
 	failures int
@@ -84,7 +86,7 @@ type facts struct {
 
 // WriteSummary writes a summary of a recording in Markdown, for an issue tracker.
 func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) error {
-	x := &facts{src: src, feed: view.NewFeed(), stats: tap.NewStats("", maxSlowest)}
+	x := &facts{src: src, feed: view.NewFeed(), stats: session.NewStats("", maxSlowest)}
 	end := about.Duration
 	for f, err := range src.Frames(0) {
 		if err == nil {
@@ -117,7 +119,7 @@ func (x *facts) add(f *tap.Frame) error {
 		x.stats.Add(c)
 		x.call(c)
 	}
-	if (f.Lane == tap.ToServer || f.Lane == tap.ToClient) && r.Message.Kind == tap.Invalid {
+	if (f.Lane == tap.ToServer || f.Lane == tap.ToClient) && r.Message.Kind == jsonrpc.Invalid {
 		x.stderr.failed()
 		if x.odds++; len(x.odd) < maxOdd {
 			x.odd = append(x.odd, f.Seq)
@@ -141,8 +143,8 @@ func (x *facts) event(e *tap.Event) {
 
 // call notes a call that failed. One that is answered with 401 is asked again
 // with a token, and that is another call.
-func (x *facts) call(c *tap.Call) {
-	if c.Status != tap.CallError && c.Status != tap.CallToolError || c.Notes&tap.NoteChallenged != 0 {
+func (x *facts) call(c *session.Call) {
+	if c.Status != session.CallError && c.Status != session.CallToolError || c.Notes&session.NoteChallenged != 0 {
 		return
 	}
 	x.stderr.failed()

@@ -152,8 +152,8 @@ func TestHostileSummary(t *testing.T) {
 		s.add(tap.ToClient, `{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":`+quoted+`}}`)
 		s.add(tap.ToServer, `{"jsonrpc":"2.0","id":3,"method":`+quoted+`}`)
 		s.add(tap.ToClient, word)
-		s.add(tap.Life, `{"event":"broken","lane":`+quoted+`}`)
-		s.add(tap.Life, `{"event":"exit","signal":`+quoted+`}`)
+		s.add(tap.Lifecycle, `{"event":"broken","lane":`+quoted+`}`)
+		s.add(tap.Lifecycle, `{"event":"exit","signal":`+quoted+`}`)
 		got := summary(t, s, About{Bundle: "bug.zip", Header: tap.Header{
 			ID: word, Label: word, Transport: word, Upstream: word, Program: word, Platform: word, Command: []string{word, word},
 		}, Program: word})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -90,14 +92,14 @@ func (x *facts) writeSessions(m *markdown) {
 	}
 }
 
-func party(p tap.Party) string {
+func party(p session.Party) string {
 	if s := join(" ", span(p.Name), span(p.Version)); s != "" {
 		return s
 	}
 	return "did not say its name"
 }
 
-func revision(f *tap.Facts) string {
+func revision(f *session.Facts) string {
 	asked := ""
 	if f.Requested != "" && f.Requested != f.Revision {
 		asked = "the client asked for " + span(string(f.Requested))
@@ -177,7 +179,7 @@ func (x *facts) quote(m *markdown, title string, seq uint64, room int) error {
 	}
 	raw, size := f.Raw, f.Size
 	if f.Whole() {
-		raw = tap.Payload(&f)
+		raw = jsonrpc.Payload(&f)
 		size = int64(len(raw))
 	}
 	m.printf("%s, frame %d, %s:\n\n", title, seq, view.Size(f.Size))

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcptap/mcptap/diff/tree"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A pair is a call of both sides, or of one.
@@ -173,7 +173,7 @@ func (x *aligner) pairs() []*pair {
 }
 
 // refs returns the first requests of a pair.
-func (p *pair) refs() (a, b tap.Ref) {
+func (p *pair) refs() (a, b session.Ref) {
 	if p == nil {
 		return a, b
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // compareAnswer compares how two calls ended.
@@ -29,7 +31,7 @@ func (e *engine) compareAnswer(p *pair) {
 		e.lostOtherwise(w, p)
 	case a.answerKind != b.answerKind || a.failed != b.failed:
 		e.turned(w, p)
-	case a.answerKind == tap.ErrorResponse:
+	case a.answerKind == jsonrpc.ErrorResponse:
 		w.part = fault
 		e.comparePayload(w, a.answer, b.answer)
 	case len(a.pages) > 0 || len(b.pages) > 0:
@@ -92,7 +94,7 @@ func (e *engine) turned(w *where, p *pair) {
 }
 
 func (u *unit) kindOfAnswer() string {
-	if u.answerKind == tap.ErrorResponse {
+	if u.answerKind == jsonrpc.ErrorResponse {
 		return "error"
 	}
 	return "result"
@@ -102,11 +104,11 @@ func (u *unit) kindOfAnswer() string {
 // revision in which wrong arguments became an error of the tool.
 func (e *engine) validationMoved(p *pair) bool {
 	errorSide, revErr, revTool := p.a, e.revA, e.revB
-	if p.b.answerKind == tap.ErrorResponse {
+	if p.b.answerKind == jsonrpc.ErrorResponse {
 		errorSide, revErr, revTool = p.b, e.revB, e.revA
 	}
 	return errorSide.code == "-32602" && p.a.method == "tools/call" &&
-		known(revErr) && known(revTool) && revErr < tap.Rev20251125 && revTool >= tap.Rev20251125
+		known(revErr) && known(revTool) && revErr < jsonrpc.Rev20251125 && revTool >= jsonrpc.Rev20251125
 }
 
 // compareCancel compares whether and why calls were cancelled.
@@ -120,9 +122,9 @@ func (e *engine) compareCancel(p *pair) {
 	case a == nil && p.a.hungUp, b == nil && p.b.hungUp: // on HTTP that says the same
 	case b == nil && e.leaves(p, a, e.a), a == nil && e.leaves(p, b, e.b):
 	case b == nil:
-		e.report(p.of(InCall, a.lane, a.ref, tap.Ref{}), &finding{class: Behaviour, kind: Removed, what: "it is not cancelled"})
+		e.report(p.of(InCall, a.lane, a.ref, session.Ref{}), &finding{class: Behaviour, kind: Removed, what: "it is not cancelled"})
 	case a == nil:
-		e.report(p.of(InCall, b.lane, tap.Ref{}, b.ref), &finding{class: Behaviour, kind: Added, what: "it is cancelled"})
+		e.report(p.of(InCall, b.lane, session.Ref{}, b.ref), &finding{class: Behaviour, kind: Added, what: "it is cancelled"})
 	default:
 		e.comparePayload(e.noteWhere(p, a, a.ref, b.ref), a.payload, b.payload)
 	}
@@ -155,7 +157,7 @@ func (e *engine) compareRepeats(p *pair) {
 	rest := *p
 	rest.restA, rest.restB = cancelNotes(p.a.repeats, p.b.repeats)
 	late := func(n *note, other *unit, s *Session) bool {
-		return n.role == tap.RoleLate && (other.hungUp || e.leaves(p, n, s))
+		return n.role == session.RoleLate && (other.hungUp || e.leaves(p, n, s))
 	}
 	rest.restA = slices.DeleteFunc(rest.restA, func(n *note) bool { return late(n, p.b, e.a) })
 	rest.restB = slices.DeleteFunc(rest.restB, func(n *note) bool { return late(n, p.a, e.b) })

@@ -7,6 +7,8 @@ import (
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // What HTTP tells of calls that have no answer, and of the exchanges that bring none.
@@ -34,7 +36,7 @@ func (e *engine) unanswered(w *where, p *pair) {
 		return
 	case f.kind == Removed && other.refused && !answered.worked():
 		f.class, f.what = Behaviour, "it fails in another way: it is "+other.ending()
-	case other.status == tap.CallCancelled:
+	case other.status == session.CallCancelled:
 		if f.kind == Removed {
 			f.class, f.what = Behaviour, "it was cancelled and not answered"
 		}
@@ -104,7 +106,7 @@ func (e *engine) compareHTTP(p *pair) {
 	}
 	f := &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To("http"), tree.To("status")},
 		what: "the HTTP status is " + strconv.Itoa(b) + " instead of " + strconv.Itoa(a)}
-	if e.cross && p.a.answerKind == tap.ErrorResponse && p.b.answerKind == tap.ErrorResponse {
+	if e.cross && p.a.answerKind == jsonrpc.ErrorResponse && p.b.answerKind == jsonrpc.ErrorResponse {
 		f.class, f.same = Expected, true
 		f.reason = "2026-07-28 gives errors a status of their own"
 		f.page = "2026-07-28/basic/transports/streamable-http"
@@ -129,19 +131,19 @@ func (e *engine) compareTraffic() {
 				if status == 405 {
 					f.class = Behaviour
 				}
-				e.refusal(f, tap.Ref{}, b.first[status])
+				e.refusal(f, session.Ref{}, b.first[status])
 			}
 		}
 		for _, status := range refusals(a) {
 			if _, both := b.first[status]; !both {
 				e.refusal(&finding{class: Behaviour, kind: Removed, what: fmt.Sprintf("%s is not refused with HTTP %d any more", kind, status)},
-					a.first[status], tap.Ref{})
+					a.first[status], session.Ref{})
 			}
 		}
 	}
 }
 
-func (e *engine) refusal(f *finding, a, b tap.Ref) {
+func (e *engine) refusal(f *finding, a, b session.Ref) {
 	f.path = tree.Path{tree.To("http"), tree.To("status")}
 	e.report(&where{in: InSession, by: tap.ToClient, refA: a, refB: b}, f)
 }

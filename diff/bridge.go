@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A bridge compares what the two eras say in different ways, outside of calls:
@@ -28,7 +29,7 @@ type bridge struct {
 // equate compares what calls of one era have no counterpart in the other, and
 // returns the other calls.
 func (e *engine) equate(as, bs []*unit) (restA, restB []*unit) {
-	x := bridge{e: e, legacyFirst: tap.EraOf(e.revA) == tap.Legacy, wanted: map[string]bool{}, uris: map[string]*unit{}}
+	x := bridge{e: e, legacyFirst: jsonrpc.EraOf(e.revA) == jsonrpc.Legacy, wanted: map[string]bool{}, uris: map[string]*unit{}}
 	if x.legacyFirst {
 		x.legacy, x.modern = e.a, e.b
 	} else {

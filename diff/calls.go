@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // comparePair compares a call with all that belongs to it.
@@ -30,7 +31,7 @@ func (e *engine) comparePair(p *pair) {
 }
 
 // of makes the place of something in a pair of calls.
-func (p *pair) of(in Place, by tap.Lane, refA, refB tap.Ref) *where {
+func (p *pair) of(in Place, by tap.Lane, refA, refB session.Ref) *where {
 	w := &where{p: p, in: in, by: by, refA: refA, refB: refB, method: p.one().method}
 	if p.up != nil {
 		w.message = w.method
@@ -133,7 +134,7 @@ func otherOrder(asked []*pair) bool {
 		}
 	}
 	slices.SortStableFunc(sure, func(p, q *pair) int { return compareRefs(p.a.ref, q.a.ref) })
-	var before, last tap.Ref // the latest question of the second side, up to the one before and with it
+	var before, last session.Ref // the latest question of the second side, up to the one before and with it
 	for i, q := range sure {
 		if i > 0 && sure[i-1].a.ref != q.a.ref {
 			before = last
@@ -153,6 +154,6 @@ func otherOrder(asked []*pair) bool {
 func (u *unit) certain() bool { return !u.guess || u.alone }
 
 // compareRefs orders messages as they crossed.
-func compareRefs(a, b tap.Ref) int {
+func compareRefs(a, b session.Ref) int {
 	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Index, b.Index))
 }

@@ -2,7 +2,7 @@ package diff
 
 import (
 	"github.com/mcptap/mcptap/diff/tree"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A collector makes a report of findings.
@@ -80,7 +80,7 @@ func (d *Difference) again(f *finding) {
 }
 
 // topRefs names the outermost calls of a pair.
-func topRefs(p *pair) (a, b tap.Ref) {
+func topRefs(p *pair) (a, b session.Ref) {
 	if p == nil {
 		return a, b
 	}

@@ -1,6 +1,6 @@
 package diff
 
-import "github.com/mcptap/mcptap/tap"
+import "github.com/mcptap/mcptap/tap/jsonrpc"
 
 // Compare compares two sessions that have ended (see [Session.End]). The error
 // is that of a [Loader], or of [Options.Check].
@@ -57,7 +57,7 @@ func (s *Session) Side() Side {
 		Frames: s.frames, Calls: uint64(len(s.units)), Lacks: s.lacking,
 	}
 	if side.Era == "" {
-		side.Era = tap.EraOf(side.Revision)
+		side.Era = jsonrpc.EraOf(side.Revision)
 	}
 	return side
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -40,7 +41,7 @@ func corpus(t testing.TB, part string) map[string][]tap.Frame {
 
 // add gives a session the next frame, which is whole.
 func add(s *Session, f *tap.Frame, marked bool) {
-	m := tap.PeekFrame(f)
+	m := jsonrpc.PeekFrame(f)
 	s.Add(f, &m, marked)
 }
 

@@ -3,6 +3,8 @@ package diff
 import (
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // An engine compares two sessions and hands what it finds to found.
@@ -15,7 +17,7 @@ type engine struct {
 	timed *timing
 	// revA and revB are the revisions, cross says that one is legacy and the
 	// other modern.
-	revA, revB tap.Revision
+	revA, revB jsonrpc.Revision
 	cross      bool
 	// looseA and looseB are the notes that belong to no call, loose what is
 	// left of them.
@@ -57,7 +59,7 @@ type where struct {
 	// message what is told of it, "" for the call's own.
 	method, message string
 	by              tap.Lane
-	refA, refB      tap.Ref
+	refA, refB      session.Ref
 	// because is what makes a difference likely.
 	because string
 	// classify finds the class of what would be Behaviour; it may be nil.
@@ -82,16 +84,16 @@ func (w *where) top() *unit {
 
 func newEngine(a, b *Session, opt *Options) *engine {
 	e := &engine{a: a, b: b, opt: opt, revA: a.revision(), revB: b.revision(), timed: &timing{groups: map[uint64]*timedGroup{}}}
-	eraA, eraB := tap.EraOf(e.revA), tap.EraOf(e.revB)
+	eraA, eraB := jsonrpc.EraOf(e.revA), jsonrpc.EraOf(e.revB)
 	e.cross = eraA != eraB && eraA != "" && eraB != ""
 	return e
 }
 
 // revision is what a session speaks.
-func (s *Session) revision() tap.Revision {
+func (s *Session) revision() jsonrpc.Revision {
 	switch {
 	case s.facts.Dialect != "":
-		return tap.Dialect
+		return jsonrpc.Dialect
 	case s.facts.Revision != "":
 		return s.facts.Revision
 	}

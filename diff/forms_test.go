@@ -18,7 +18,7 @@ func TestBatchesAreUnrolled(t *testing.T) {
 	batches := 0
 	for _, f := range frames {
 		var all []json.RawMessage
-		if json.Unmarshal(f.Raw, &all) != nil || f.Lane == tap.Life {
+		if json.Unmarshal(f.Raw, &all) != nil || f.Lane == tap.Lifecycle {
 			single = append(single, f)
 			continue
 		}

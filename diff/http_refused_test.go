@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // exchanged writes a session over HTTP, an exchange a line: what the client sends,
@@ -135,12 +137,12 @@ func TestLost(t *testing.T) {
 		a< {"content":[]}
 		a> tools/call {"name":"h"}`)
 	a, b := play(t, 'a', lines), play(t, 'b', lines)
-	lost := map[tap.Ref]string{}
+	lost := map[session.Ref]string{}
 	for i := range a {
-		if m := tap.PeekFrame(&a[i]); m.Method == "tools/call" {
-			lost[tap.Ref{Seq: a[i].Seq}] = ""
+		if m := jsonrpc.PeekFrame(&a[i]); m.Method == "tools/call" {
+			lost[session.Ref{Seq: a[i].Seq}] = ""
 			if len(lost) == 1 {
-				lost[tap.Ref{Seq: a[i].Seq}] = "the server ended with status 3"
+				lost[session.Ref{Seq: a[i].Seq}] = "the server ended with status 3"
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A carrier writes a session as it crosses HTTP: each request of the client is an
@@ -30,7 +31,9 @@ func (c *carrier) frame(exchange uint64, lane tap.Lane, form tap.Form, raw []byt
 	c.frames = append(c.frames, f)
 }
 
-func (c *carrier) event(exchange uint64, e tap.Event) { c.frame(exchange, tap.Life, 0, e.Encode()) }
+func (c *carrier) event(exchange uint64, e tap.Event) {
+	c.frame(exchange, tap.Lifecycle, 0, e.Encode())
+}
 
 const getStream = 1000
 
@@ -41,18 +44,18 @@ func (c *carrier) carry(frames []tap.Frame) []tap.Frame {
 	}
 	within := map[string]uint64{}
 	for _, f := range frames {
-		m := tap.PeekFrame(&f)
+		m := jsonrpc.PeekFrame(&f)
 		body := bytes.TrimSuffix(f.Raw, []byte("\n"))
 		switch {
 		case f.Lane == tap.ToServer:
 			c.last++
 			c.event(c.last, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp", Header: c.header})
 			c.frame(c.last, tap.ToServer, tap.FormBody, body)
-			if m.Kind == tap.Request {
+			if m.Kind == jsonrpc.Request {
 				within[string(m.ID)] = c.last
 				c.event(c.last, tap.Event{Name: tap.EventResponse, Status: cmp.Or(c.status[c.last], 200), Header: c.header})
 			}
-		case m.Kind == tap.Response || m.Kind == tap.ErrorResponse:
+		case m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse:
 			c.answer(within[string(m.ID)], body)
 		case c.stream:
 			c.frame(getStream, tap.ToClient, tap.FormEvent, event(len(c.frames), body))
@@ -151,9 +154,9 @@ func TestLeavingASubscription(t *testing.T) {
 	for more, same := range map[string]bool{"": true, "\n> tools/list\n< {\"tools\":[]}": false} {
 		lines, _ := parseTruth(listen + more)
 		cancelled := play(t, 'b', left)
-		id := tap.Peek(cancelled[0].Raw).ID
+		id := jsonrpc.Peek(cancelled[0].Raw).ID
 		for i := range cancelled { // the first is the request itself
-			if m := tap.Peek(cancelled[i].Raw); m.Method == "subscriptions/listen" {
+			if m := jsonrpc.Peek(cancelled[i].Raw); m.Method == "subscriptions/listen" {
 				id = m.ID
 			}
 		}

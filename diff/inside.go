@@ -1,6 +1,9 @@
 package diff
 
-import "github.com/mcptap/mcptap/tap"
+import (
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
+)
 
 // matchInside pairs what is inside of calls: what the server asked within them,
 // and their notifications. What belongs to a call by guess, or to none, may be
@@ -190,7 +193,7 @@ func (p *pair) matchNotes(rest *pool[*note]) {
 // call.
 func (p *pair) pool(rest *pool[*note], loose bool) {
 	unsure := func(n *note) bool {
-		return n.guess || loose && (n.role == tap.RoleLog || n.role == tap.RoleUnsolicited)
+		return n.guess || loose && (n.role == session.RoleLog || n.role == session.RoleUnsolicited)
 	}
 	for _, n := range p.restA {
 		rest.a = append(rest.a, pooled[*note]{n.id(), unsure(n), n, p})

@@ -4,11 +4,11 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff/tree"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // maxText is how many bytes of a name from the wire are kept.
-const maxText = tap.MaxSubject
+const maxText = jsonrpc.MaxSubject
 
 // setKeys says what a call asks for, by its params.
 func (s *Session) setKeys(u *unit, v tree.Value) {

@@ -2,7 +2,8 @@ package diff
 
 import (
 	"github.com/mcptap/mcptap/diff/tree"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // compareNotes compares the notifications of a call that are not the same: those
@@ -23,7 +24,7 @@ func (e *engine) compareNotes(p *pair) {
 	for _, n := range a {
 		// As many as there are on both sides changed, the others are missing.
 		like := byMethod[n.like()]
-		if n.kind == tap.Invalid || len(like) == 0 {
+		if n.kind == jsonrpc.Invalid || len(like) == 0 {
 			e.oneNote(p, n, Removed)
 			continue
 		}
@@ -71,10 +72,10 @@ func sureNotes(notes []note) map[uint64][]*note {
 }
 
 // noteWhere is the place of a note.
-func (e *engine) noteWhere(p *pair, n *note, a, b tap.Ref) *where {
+func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	w := &where{p: p, in: InNotification, part: n.part, method: n.method, message: n.method, by: n.lane, refA: a, refB: b}
 	switch n.role {
-	case tap.RoleInvalid, tap.RoleOrphan, tap.RoleStray, tap.RoleUnread, tap.RoleLate, tap.RoleRepeat:
+	case session.RoleInvalid, session.RoleOrphan, session.RoleUnmatched, session.RoleUnread, session.RoleLate, session.RoleRepeat:
 		w.in = InStray
 	}
 	if p == e.loose {
@@ -85,18 +86,18 @@ func (e *engine) noteWhere(p *pair, n *note, a, b tap.Ref) *where {
 
 // oneNote tells of a message that only one side has.
 func (e *engine) oneNote(p *pair, n *note, kind Kind) {
-	w := e.noteWhere(p, n, n.ref, tap.Ref{})
+	w := e.noteWhere(p, n, n.ref, session.Ref{})
 	s, other := e.a, e.revB
 	f := &finding{class: Behaviour, kind: kind, path: tree.Path{tree.To(n.part.String())}, what: n.says()}
 	if kind == Added {
-		w.refA, w.refB = tap.Ref{}, n.ref
+		w.refA, w.refB = session.Ref{}, n.ref
 		s, other = e.b, e.revA
 	}
-	if why, page, ok := absentIn(n.method, other); ok && n.kind == tap.Notification {
+	if why, page, ok := absentIn(n.method, other); ok && n.kind == jsonrpc.Notification {
 		f.class, f.reason, f.page, f.same = Expected, why, page, true
 	}
 	v, err := s.value(n.payload)
-	if err != nil && n.kind != tap.Invalid {
+	if err != nil && n.kind != jsonrpc.Invalid {
 		e.err = err
 		return
 	}
@@ -111,17 +112,17 @@ func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 // says tells what a note is that does not belong where it is.
 func (n *note) says() string {
 	switch n.role {
-	case tap.RoleInvalid:
+	case session.RoleInvalid:
 		return "a frame that is no message"
-	case tap.RoleOrphan:
+	case session.RoleOrphan:
 		return "an answer to no request"
-	case tap.RoleRepeat:
+	case session.RoleRepeat:
 		return "a second answer"
-	case tap.RoleLate:
+	case session.RoleLate:
 		return "an answer after the cancellation"
-	case tap.RoleStray:
+	case session.RoleUnmatched:
 		return "it is about nothing that is known"
-	case tap.RoleUnread:
+	case session.RoleUnread:
 		return "a batch that is too large to be read"
 	}
 	if n.late {

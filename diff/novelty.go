@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A novelty is a member that came with a revision, and perhaps went with
@@ -14,23 +14,23 @@ type novelty struct {
 	method string // of the request, "" for any
 	path   pattern
 	value  string // as it stands, "" for any
-	since  tap.Revision
-	until  tap.Revision // the first without it, "" for none
-	page   string       // without the revision
+	since  jsonrpc.Revision
+	until  jsonrpc.Revision // the first without it, "" for none
+	page   string           // without the revision
 }
 
 const (
-	rev2024  = tap.Rev20241105
-	revMar25 = tap.Rev20250326
-	revJun25 = tap.Rev20250618
-	revNov25 = tap.Rev20251125
-	rev2026  = tap.Rev20260728
+	rev2024  = jsonrpc.Rev20241105
+	revMar25 = jsonrpc.Rev20250326
+	revJun25 = jsonrpc.Rev20250618
+	revNov25 = jsonrpc.Rev20251125
+	rev2026  = jsonrpc.Rev20260728
 )
 
 // novelties returns what the deltas of the revisions come to on the wire (their
 // changelogs and schemas). It is no variable, since mcptap starts faster without.
 func novelties() (all []novelty) {
-	add := func(since, until tap.Revision, page, method string, paths ...string) {
+	add := func(since, until jsonrpc.Revision, page, method string, paths ...string) {
 		for _, p := range paths {
 			path, value, _ := strings.Cut(p, "=")
 			all = append(all, novelty{method, mustPattern(path), value, since, until, page})
@@ -82,10 +82,12 @@ var definitionPaths = map[string]string{
 }
 
 // known reports whether a revision is one of the specification's.
-func known(r tap.Revision) bool { return r >= rev2024 && r != tap.Dialect && r != tap.ExtTasks }
+func known(r jsonrpc.Revision) bool {
+	return r >= rev2024 && r != jsonrpc.Dialect && r != jsonrpc.ExtTasks
+}
 
 // in reports whether a revision has the novelty.
-func (n *novelty) in(r tap.Revision) bool { return r >= n.since && (n.until == "" || r < n.until) }
+func (n *novelty) in(r jsonrpc.Revision) bool { return r >= n.since && (n.until == "" || r < n.until) }
 
 // expect makes a finding an expected one if a member is on one side only because
 // the revisions differ.
@@ -124,30 +126,30 @@ func (e *engine) expect(w *where, f *finding) {
 // oneDialect reports whether one session speaks the 002 dialect, and the other a
 // revision.
 func (e *engine) oneDialect() bool {
-	return (e.revA == tap.Dialect) != (e.revB == tap.Dialect) && e.revA != "" && e.revB != ""
+	return (e.revA == jsonrpc.Dialect) != (e.revB == jsonrpc.Dialect) && e.revA != "" && e.revB != ""
 }
 
 // absentIn reports whether a method does not exist in a revision, although it is
 // a method of others, and why. Of a revision that nobody here knows, such as one
 // that is yet to come, it says nothing.
-func absentIn(method string, r tap.Revision) (reason, page string, ok bool) {
-	m, known1 := tap.LookupMethod(method)
-	if !known1 || !slices.Contains(tap.Revisions, r) {
+func absentIn(method string, r jsonrpc.Revision) (reason, page string, ok bool) {
+	m, known1 := jsonrpc.LookupMethod(method)
+	if !known1 || !slices.Contains(jsonrpc.Revisions, r) {
 		return "", "", false
 	}
-	if m.In(r) || r >= rev2026 && m.In(tap.ExtTasks) {
+	if m.In(r) || r >= rev2026 && m.In(jsonrpc.ExtTasks) {
 		return "", "", false
 	}
-	if r == tap.Dialect || m.In(tap.Dialect) && !m.In(rev2024) {
+	if r == jsonrpc.Dialect || m.In(jsonrpc.Dialect) && !m.In(rev2024) {
 		return "the 002 dialect has other methods", "", true
 	}
 	return "there is no " + method + " in " + string(r), methodPage(method, m), true
 }
 
 // methodPage is the page of a method in the newest revision that has it.
-func methodPage(method string, m tap.Method) string {
+func methodPage(method string, m jsonrpc.Method) string {
 	at := ""
-	for _, r := range []tap.Revision{rev2024, revMar25, revJun25, revNov25, rev2026} {
+	for _, r := range []jsonrpc.Revision{rev2024, revMar25, revJun25, revNov25, rev2026} {
 		if m.In(r) {
 			at = string(r)
 		}

@@ -3,6 +3,8 @@ package diff
 import (
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A greeting is what a side of a session says of itself when it opens, in
@@ -10,7 +12,7 @@ import (
 type greeting struct {
 	info, capabilities       tree.Value
 	instructions, versions   tree.Value
-	infoRef, capabilitiesRef tap.Ref
+	infoRef, capabilitiesRef session.Ref
 	// told says that the capabilities were asked for.
 	told bool
 }
@@ -66,7 +68,7 @@ func (e *engine) compareRevisions() {
 }
 
 // ref is a message in which the revision stands.
-func (o *opening) ref() tap.Ref {
+func (o *opening) ref() session.Ref {
 	switch {
 	case o.initialize != nil:
 		return o.initialize.ref
@@ -86,7 +88,7 @@ func (e *engine) greetings(s *Session) (client, server greeting) {
 		return v
 	}
 	o := &s.opening
-	if o.initialize != nil && tap.EraOf(s.revision()) != tap.Modern {
+	if o.initialize != nil && jsonrpc.EraOf(s.revision()) != jsonrpc.Modern {
 		in, out := load(o.initialize.request), load(o.initialize.answer)
 		client = greeting{info: either(in, "clientInfo", "client"), capabilities: either(in, "capabilities", "clientCapabilities"), told: true}
 		server = greeting{info: either(out, "serverInfo", "server"), capabilities: either(out, "capabilities", "serverCapabilities"),

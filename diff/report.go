@@ -5,6 +5,8 @@ import (
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Report is the outcome of a comparison. Its texts come from the wire as they
@@ -42,12 +44,12 @@ type Report struct {
 type Side struct {
 	// Name is the name that [NewSession] was given.
 	Name string
-	// Era and Revision are as in [tap.Facts]; in the 002 dialect the revision is
-	// [tap.Dialect].
-	Era      tap.Era
-	Revision tap.Revision
+	// Era and Revision are as in [session.Facts]; in the 002 dialect the revision is
+	// [jsonrpc.Dialect].
+	Era      jsonrpc.Era
+	Revision jsonrpc.Revision
 	// Client and Server are what the two call themselves.
-	Client, Server tap.Party
+	Client, Server session.Party
 	// Calls counts those that no call asked, Frames what was read.
 	Calls, Frames uint64
 	// Lacks says what is missing in the recording, "" if nothing is.
@@ -68,7 +70,7 @@ type Difference struct {
 	Method, Name, Subject, Message string
 	// CallA and CallB name the first request of the call on each side, A and B
 	// the messages that differ. They are zero where there is none.
-	CallA, CallB, A, B tap.Ref
+	CallA, CallB, A, B session.Ref
 	// Path leads to the value from the member of the message that it is in, such
 	// as result.content[0].text.
 	Path string
@@ -110,7 +112,7 @@ const (
 )
 
 // A CallPair names a call on both sides.
-type CallPair struct{ A, B tap.Ref }
+type CallPair struct{ A, B session.Ref }
 
 // A Group sums up the calls of one method about one thing.
 type Group struct {
@@ -161,7 +163,7 @@ type Options struct {
 	// Lost are requests of the first session that the second one did not come to, or
 	// that its server did not answer, each with the reason in words, "" for none. That no answer
 	// is there is [Breaking] then, also where the request itself is missing.
-	Lost map[tap.Ref]string
+	Lost map[session.Ref]string
 	// Slower and Ratio say from when on a call takes another time: from so much
 	// more or less, and from so many times as long. They are [DefaultSlower] and
 	// [DefaultRatio] if they are zero.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 func TestNames(t *testing.T) {
@@ -97,7 +98,7 @@ func TestHeaders(t *testing.T) {
 		lines, _ := parseTruth("rev " + rev + "\n> tools/list\n< {\"tools\":[]}")
 		frames := play(t, 'a', lines)
 		for _, e := range []tap.Event{{Name: tap.EventRequest, Header: request}, {Name: tap.EventResponse, Status: 200, Header: response}} {
-			frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: tap.Life, Exchange: 1, Raw: e.Encode()})
+			frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: tap.Lifecycle, Exchange: 1, Raw: e.Encode()})
 		}
 		return frames
 	}
@@ -188,7 +189,7 @@ func TestLargeFrames(t *testing.T) {
 			f := frames[i]
 			if i == len(frames)-1 {
 				f.Size = size
-				m := tap.PeekFrame(&f)
+				m := jsonrpc.PeekFrame(&f)
 				m.Result = nil
 				s.Add(&f, &m, false)
 				continue

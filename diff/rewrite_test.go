@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A rewriter gives each request a fresh id and each progress token another
@@ -49,7 +51,7 @@ func (x *rewriter) all(frames []tap.Frame) []tap.Frame {
 			continue
 		}
 		x.exchange = f.Exchange
-		said := tap.Payload(f)
+		said := jsonrpc.Payload(f)
 		dec := json.NewDecoder(bytes.NewReader(said))
 		dec.UseNumber()
 		var v any
@@ -259,30 +261,30 @@ func shuffled(frames []tap.Frame, rng *rand.Rand) []tap.Frame {
 // be moved: those that open the session, those of no call and batches. About is
 // what the calls are about: the order of those about the same counts.
 func owners(frames []tap.Frame) (owner map[uint64]uint64, about map[uint64]string) {
-	var tracker tap.Tracker
-	root := map[tap.Ref]tap.Ref{}
+	var tracker session.Tracker
+	root := map[session.Ref]session.Ref{}
 	owner, about = map[uint64]uint64{}, map[uint64]string{}
 	for i := range frames {
 		f := &frames[i]
-		m := tap.PeekFrame(f)
+		m := jsonrpc.PeekFrame(f)
 		for _, p := range tracker.Add(f, &m) {
 			call := p.Call
 			if p.Call == p.Message {
 				root[call] = call
 				about[f.Seq] = p.Method
 				if p.Method == "tools/call" || p.Method == "prompts/get" {
-					about[f.Seq] = tap.Subject(m)
+					about[f.Seq] = jsonrpc.Subject(m)
 				}
 				if r, ok := root[p.Parent]; ok {
 					root[call] = r
 				}
 				if p.Method == "initialize" || p.Method == "server/discover" || p.Method == "logging/setLevel" {
-					root[call] = tap.Ref{}
+					root[call] = session.Ref{}
 				}
 			}
 			owner[f.Seq] = root[call].Seq
 		}
-		if m.Kind == tap.Batch {
+		if m.Kind == jsonrpc.Batch {
 			owner[f.Seq] = 0
 		}
 	}

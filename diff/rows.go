@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // What of the calls side by side is bounded.
@@ -36,11 +37,11 @@ type CallRow struct {
 // A CallSide is a call on one side of a [CallRow].
 type CallSide struct {
 	// Ref names its first request, Lane is the request's.
-	Ref  tap.Ref
+	Ref  session.Ref
 	Lane tap.Lane
 	// Method and Subject are as in [Difference], as they came.
 	Method, Subject string
-	Status          tap.CallStatus
+	Status          session.CallStatus
 	// At is when it was asked, Took how long it took without the time in which
 	// the answering side waited for the other; 0 if it was not answered.
 	At, Took time.Duration

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A script is a short way to write two sessions that differ in a few lines:
@@ -33,7 +34,7 @@ import (
 type script struct {
 	t      *testing.T
 	side   byte
-	rev    tap.Revision
+	rev    jsonrpc.Revision
 	frames []tap.Frame
 	at     time.Duration
 	id     map[tap.Lane]int
@@ -75,7 +76,7 @@ func (s *script) line(l string) {
 	method, params, _ := strings.Cut(rest, " ")
 	switch op {
 	case "rev":
-		s.open(tap.Revision(rest))
+		s.open(jsonrpc.Revision(rest))
 	case ">":
 		s.request(tap.ToServer, name, method, params)
 	case "<?":
@@ -106,7 +107,7 @@ func (s *script) line(l string) {
 }
 
 // open writes what opens a session of a revision.
-func (s *script) open(rev tap.Revision) {
+func (s *script) open(rev jsonrpc.Revision) {
 	if rev == "002" {
 		s.request(tap.ToServer, "", "initialize", `{"mcpVersion":"2025-06-18","clientCapabilities":{"supportsProgress":true}}`)
 		s.answer(tap.ToClient, "", `{"server":{"name":"s","version":"1"},"serverCapabilities":{"supportsToolDiscovery":true}}`, false)
@@ -114,7 +115,7 @@ func (s *script) open(rev tap.Revision) {
 		return
 	}
 	s.rev = rev
-	if tap.EraOf(rev) != tap.Legacy {
+	if jsonrpc.EraOf(rev) != jsonrpc.Legacy {
 		return
 	}
 	s.request(tap.ToServer, "", "initialize", fmt.Sprintf(
@@ -133,7 +134,7 @@ func (s *script) request(lane tap.Lane, name, method, params string) {
 	if name != "" {
 		s.names[name] = id
 	}
-	if s.rev == tap.Rev20260728 && lane == tap.ToServer {
+	if s.rev == jsonrpc.Rev20260728 && lane == tap.ToServer {
 		switch {
 		case params == "":
 			params = `{"_meta":{` + modernMeta + `}}`
@@ -179,7 +180,7 @@ func (s *script) answer(lane tap.Lane, name, value string, fails bool) {
 	}
 	if s.status != 0 && lane == tap.ToClient {
 		ex := s.frames[len(s.frames)-1].Exchange
-		life := tap.Frame{Seq: uint64(len(s.frames) + 1), At: s.at, Lane: tap.Life, Exchange: ex, Raw: tap.Event{Name: tap.EventResponse, Status: s.status}.Encode()}
+		life := tap.Frame{Seq: uint64(len(s.frames) + 1), At: s.at, Lane: tap.Lifecycle, Exchange: ex, Raw: tap.Event{Name: tap.EventResponse, Status: s.status}.Encode()}
 		life.Size = int64(len(life.Raw))
 		s.frames = append(s.frames, life)
 	}

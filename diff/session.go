@@ -7,6 +7,8 @@ import (
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Loader returns a frame of a session again, by its number. Frames are asked
@@ -19,12 +21,12 @@ type Loader func(seq uint64) (tap.Frame, error)
 type Session struct {
 	name    string
 	load    Loader
-	tracker tap.Tracker
-	facts   tap.Facts
-	finding tap.Finding
+	tracker session.Tracker
+	facts   session.Facts
+	finding session.Finding
 
 	units []*unit // that no call asked, in order
-	byRef map[tap.Ref]*unit
+	byRef map[session.Ref]*unit
 	loose []note // messages that belong to no call
 	// invalid counts the frames that are no message; rest is where among loose
 	// the one stands that all beyond maxInvalid count as.
@@ -48,14 +50,14 @@ type Session struct {
 
 	reader tree.Reader
 	held   tap.Frame // the frame that was loaded last
-	msg    tap.Message
+	msg    jsonrpc.Message
 }
 
 // NewSession makes a session of a name, which reports show. Load must return
 // each frame that is added, and is called by [Compare] alone.
 func NewSession(name string, load Loader) *Session {
 	return &Session{
-		name: name, load: load, byRef: map[tap.Ref]*unit{}, exchanges: map[uint64]*exchange{}, traffic: map[string]*traffic{},
+		name: name, load: load, byRef: map[session.Ref]*unit{}, exchanges: map[uint64]*exchange{}, traffic: map[string]*traffic{},
 		first: map[string]uint64{}, words: map[string]string{}, headers: headers{},
 		levels: map[string]*unit{},
 	}
@@ -71,10 +73,10 @@ func (s *Session) Lacks(what string) { s.lacking = what }
 // is too large, little more than the envelope is compared. Marked says that it is
 // one of those that are compared if [Options.Marked] is set: a call is when one of
 // its messages is.
-func (s *Session) Add(f *tap.Frame, m *tap.Message, marked bool) {
+func (s *Session) Add(f *tap.Frame, m *jsonrpc.Message, marked bool) {
 	s.frames++
 	s.last = f.At
-	if f.Lane == tap.Life {
+	if f.Lane == tap.Lifecycle {
 		s.life(f)
 		return
 	}
@@ -82,7 +84,7 @@ func (s *Session) Add(f *tap.Frame, m *tap.Message, marked bool) {
 	s.facts.Learn(&s.finding, f.Lane, m)
 	for i := range parts {
 		one := m
-		if m.Kind == tap.Batch && i < len(m.Batch) {
+		if m.Kind == jsonrpc.Batch && i < len(m.Batch) {
 			one = &m.Batch[i]
 		}
 		a := arrived{f: f, m: one, p: &parts[i], marked: marked}
@@ -101,7 +103,7 @@ func (s *Session) End() {
 	for _, c := range s.tracker.Open() {
 		s.settle(c)
 	}
-	s.tracker = tap.Tracker{}
+	s.tracker = session.Tracker{}
 	s.join()
 	s.byRef, s.exchanges, s.ended = nil, nil, true
 	for i, u := range s.units {
@@ -112,8 +114,8 @@ func (s *Session) End() {
 // An arrived message is on its way into a session.
 type arrived struct {
 	f      *tap.Frame
-	m      *tap.Message
-	p      *tap.Part
+	m      *jsonrpc.Message
+	p      *session.Part
 	marked bool
 }
 
@@ -158,7 +160,7 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, tree.Valu
 // far enough for what it asks for and for _meta.
 const outlineDepth = 2
 
-func memberOf(m *tap.Message, p part) []byte {
+func memberOf(m *jsonrpc.Message, p part) []byte {
 	switch p {
 	case params:
 		return m.Params
@@ -181,10 +183,10 @@ func (s *Session) value(p payload) (tree.Value, error) {
 		if err != nil {
 			return tree.Value{}, err
 		}
-		s.held, s.msg = f, tap.PeekFrame(&f)
+		s.held, s.msg = f, jsonrpc.PeekFrame(&f)
 	}
 	m := &s.msg
-	if m.Kind == tap.Batch {
+	if m.Kind == jsonrpc.Batch {
 		if p.ref.Index >= len(m.Batch) {
 			return tree.Value{}, errGone
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // headers are the header fields of the protocol that were seen on HTTP, each
@@ -16,7 +17,7 @@ const maxHeaders = 64
 // A traffic is what is known of exchanges that bring no request of the client's: those
 // of one notification, of answers, of streams, of the end of a session.
 type traffic struct {
-	first map[int]tap.Ref // the first of each status
+	first map[int]session.Ref // the first of each status
 }
 
 // maxTraffic bounds the kinds of exchanges that are told apart, and their statuses.
@@ -99,11 +100,11 @@ func (s *Session) over(f *tap.Frame, x *exchange) {
 		if len(s.traffic) == maxTraffic {
 			return
 		}
-		t = &traffic{first: map[int]tap.Ref{}}
+		t = &traffic{first: map[int]session.Ref{}}
 		s.traffic[x.kind] = t
 	}
 	if _, known := t.first[x.status]; !known && len(t.first) < maxTraffic {
-		t.first[x.status] = tap.Ref{Seq: f.Seq}
+		t.first[x.status] = session.Ref{Seq: f.Seq}
 	}
 }
 

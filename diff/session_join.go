@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcptap/mcptap/diff/tree"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // join makes one call of those that are one for the person: the pages of a list,
@@ -63,7 +63,7 @@ func (s *Session) joinElicited() {
 			}
 			continue
 		}
-		if u.code == "-32042" && u.answerKind == tap.ErrorResponse && !u.joined {
+		if u.code == "-32042" && u.answerKind == jsonrpc.ErrorResponse && !u.joined {
 			waiting[u.key] = u
 		}
 	}

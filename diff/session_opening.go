@@ -3,6 +3,7 @@ package diff
 import (
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // An opening is where a session says who talks to whom, in whichever revision.
@@ -31,7 +32,7 @@ func (o *opening) asked(u *unit, v tree.Value) {
 
 // answered takes an answer.
 func (o *opening) answered(u *unit, a *arrived, v tree.Value) {
-	if u.lane != tap.ToServer || a.m.Kind != tap.Response {
+	if u.lane != tap.ToServer || a.m.Kind != jsonrpc.Response {
 		return
 	}
 	switch {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // part takes one message.
@@ -18,11 +20,11 @@ func (s *Session) part(a *arrived) {
 		u.marked = u.marked || a.marked
 	}
 	switch a.p.Role {
-	case tap.RoleAgain:
+	case session.RoleRetry:
 		s.again(a, u)
-	case tap.RoleInterim:
+	case session.RoleInterim:
 		s.interim(a, u)
-	case tap.RoleResponse:
+	case session.RoleResponse:
 		s.response(a, u)
 	default:
 		s.note(a, u)
@@ -33,7 +35,7 @@ func (s *Session) part(a *arrived) {
 func (s *Session) begin(a *arrived) {
 	p := a.p
 	u := &unit{
-		ref: p.Message, lane: p.Lane, method: s.word(p.Method), subject: s.word(tap.Subject(*a.m)), at: p.At,
+		ref: p.Message, lane: p.Lane, method: s.word(p.Method), subject: s.word(jsonrpc.Subject(*a.m)), at: p.At,
 		exchange: p.Exchange, marked: a.marked,
 	}
 	var v tree.Value
@@ -71,11 +73,11 @@ func (s *Session) carried(u *unit) {
 
 // carriedNote notes in which HTTP exchange the client says what is no call, if any.
 func (s *Session) carriedNote(a *arrived) {
-	if a.p.Exchange == 0 || a.p.Lane != tap.ToServer || a.m.Kind == tap.Invalid {
+	if a.p.Exchange == 0 || a.p.Lane != tap.ToServer || a.m.Kind == jsonrpc.Invalid {
 		return
 	}
 	kind := "the POST of an answer"
-	if a.m.Kind == tap.Notification {
+	if a.m.Kind == jsonrpc.Notification {
 		kind = "the POST of " + bounded(a.m.Method)
 	}
 	s.exchange(a.p.Exchange).kind = kind
@@ -102,11 +104,11 @@ func (s *Session) again(a *arrived, u *unit) {
 	for answer := range v.Get("inputResponses").Children() {
 		if q := open[answer.Name()]; q != nil && !q.answered() {
 			q.answer = s.inside(a, params, answer, tree.To("inputResponses"), tree.To(answer.Name()))
-			q.answerKind, q.status = tap.Response, tap.CallDone
+			q.answerKind, q.status = jsonrpc.Response, session.CallDone
 		}
 	}
-	if u.waits > 0 && u.status == tap.CallInputRequired {
-		u.status = tap.CallPending
+	if u.waits > 0 && u.status == session.CallInputRequired {
+		u.status = session.CallPending
 		u.wait(a.p.At, -1)
 	}
 }
@@ -133,7 +135,7 @@ func (s *Session) interim(a *arrived, u *unit) {
 	}
 	switch {
 	case a.m.ResultType == "input_required":
-		u.status = tap.CallInputRequired
+		u.status = session.CallInputRequired
 		u.wait(a.p.At, 1)
 	case u.task != nil || a.p.Method != u.method:
 	case a.m.ResultType == "task":
@@ -148,7 +150,7 @@ func (s *Session) interim(a *arrived, u *unit) {
 // Polls of a task repeat those that were not answered.
 func (s *Session) embedded(a *arrived, u *unit, requests tree.Value, p part, at tree.Step) {
 	for r := range requests.Children() {
-		if len(u.asked) >= tap.MaxCallRefs*4 || u.asks(r.Name()) {
+		if len(u.asked) >= session.MaxCallRefs*4 || u.asks(r.Name()) {
 			continue
 		}
 		full, err := tree.Parse(r.Raw())
@@ -158,12 +160,12 @@ func (s *Session) embedded(a *arrived, u *unit, requests tree.Value, p part, at 
 		v := full.Root()
 		q := &unit{
 			ref: a.p.Message, lane: tap.ToClient, method: s.word(bounded(v.Get("method").Text())), at: a.p.At, parent: u,
-			embedded: true, marked: a.marked, status: tap.CallPending,
+			embedded: true, marked: a.marked, status: session.CallPending,
 		}
 		q.request = s.inside(a, p, v.Get("params"), at, tree.To(r.Name()), tree.To("params"))
 		q.request.there = v.Get("params").Exists()
 		q.request.value, q.request.spelled = s.bare(params, q.method, v.Get("params"))
-		q.subject = s.word(tap.Subject(tap.Message{Kind: tap.Request, Method: q.method, Params: v.Get("params").Raw()}))
+		q.subject = s.word(jsonrpc.Subject(jsonrpc.Message{Kind: jsonrpc.Request, Method: q.method, Params: v.Get("params").Raw()}))
 		s.setKeys(q, v.Get("params"))
 		u.asked = append(u.asked, q)
 	}
@@ -185,7 +187,7 @@ func (s *Session) response(a *arrived, u *unit) {
 		return
 	}
 	p := result
-	if a.m.Kind == tap.ErrorResponse {
+	if a.m.Kind == jsonrpc.ErrorResponse {
 		p = fault
 	}
 	var v tree.Value
@@ -214,14 +216,14 @@ func (s *Session) taskEnded(a *arrived, u *unit, p part, v tree.Value) {
 		}
 		u.answer = s.inside(a, p, full.Root(), tree.To("result"))
 		u.answer.value, u.answer.spelled = s.bare(result, u.method, full.Root())
-		u.answerKind, u.failed = tap.Response, full.Root().Get("isError").True()
+		u.answerKind, u.failed = jsonrpc.Response, full.Root().Get("isError").True()
 	} else if inner := v.Get("error"); inner.Exists() {
 		full, err := tree.Parse(inner.Raw())
 		if err != nil {
 			return
 		}
 		u.answer = s.inside(a, p, full.Root(), tree.To("error"))
-		u.answerKind, u.code = tap.ErrorResponse, bounded(string(full.Root().Get("code").Raw()))
+		u.answerKind, u.code = jsonrpc.ErrorResponse, bounded(string(full.Root().Get("code").Raw()))
 	}
 }
 
@@ -234,12 +236,12 @@ func (s *Session) elicitations(a *arrived, u *unit, v tree.Value) {
 	}
 	i := 0
 	for e := range full.Root().Get("data", "elicitations").Children() {
-		if i == tap.MaxCallRefs {
+		if i == session.MaxCallRefs {
 			return
 		}
 		q := &unit{
 			ref: a.p.Message, lane: tap.ToClient, method: "elicitation/create", at: a.p.At, parent: u, embedded: true,
-			marked: a.marked, status: tap.CallPending, subject: bounded(e.Get("message").Text()),
+			marked: a.marked, status: session.CallPending, subject: bounded(e.Get("message").Text()),
 		}
 		q.request = s.inside(a, fault, e, tree.To("data"), tree.To("elicitations"), tree.Step{Kind: tree.Element, Index: i})
 		q.request.value, q.request.spelled = s.bare(params, q.method, e)
@@ -253,16 +255,16 @@ func (s *Session) elicitations(a *arrived, u *unit, v tree.Value) {
 func (s *Session) note(a *arrived, u *unit) {
 	p := params
 	switch a.m.Kind {
-	case tap.Response:
+	case jsonrpc.Response:
 		p = result
-	case tap.ErrorResponse:
+	case jsonrpc.ErrorResponse:
 		p = fault
 	}
 	n := note{lane: a.p.Lane, kind: a.m.Kind, role: a.p.Role, method: s.word(a.p.Method), late: a.p.Late, guess: a.p.Guess}
 	var v tree.Value
 	n.payload, v = s.payload(a, p, n.method)
 	s.carriedNote(a)
-	if a.m.Kind == tap.Invalid {
+	if a.m.Kind == jsonrpc.Invalid {
 		n.value = tree.HashString(string(a.f.Raw))
 		n.spelled = n.value
 		if u == nil && s.flooded(&n) {
@@ -272,9 +274,9 @@ func (s *Session) note(a *arrived, u *unit) {
 	switch {
 	case u == nil:
 		s.loose = append(s.loose, n)
-	case a.p.Role == tap.RoleCancel:
+	case a.p.Role == session.RoleCancel:
 		u.cancel = &n
-	case a.m.Kind == tap.Response || a.m.Kind == tap.ErrorResponse:
+	case a.m.Kind == jsonrpc.Response || a.m.Kind == jsonrpc.ErrorResponse:
 		u.repeats = append(u.repeats, n)
 	case n.method == "notifications/tasks/status" || n.method == "notifications/tasks":
 		s.taskNews(a, u, v)
@@ -315,7 +317,7 @@ func (s *Session) taskNews(a *arrived, u *unit, v tree.Value) {
 }
 
 // settle takes what the tracker knows of a call when it is over, or at the end.
-func (s *Session) settle(c *tap.Call) {
+func (s *Session) settle(c *session.Call) {
 	u := s.byRef[c.Ref]
 	if u == nil {
 		return
@@ -324,8 +326,8 @@ func (s *Session) settle(c *tap.Call) {
 		s.open--
 	}
 	u.status = c.Status
-	u.probe = c.Notes&tap.NoteProbe != 0
-	u.refused, u.hungUp, u.brokenOff = c.Notes&tap.NoteRefused != 0, c.Notes&tap.NoteHungUp != 0, c.Notes&tap.NoteStreamEnded != 0
+	u.probe = c.Notes&session.NoteProbe != 0
+	u.refused, u.hungUp, u.brokenOff = c.Notes&session.NoteRefused != 0, c.Notes&session.NoteHungUp != 0, c.Notes&session.NoteStreamEnded != 0
 	if !c.Status.Settled() {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A part is a member of a message.
@@ -21,7 +23,7 @@ func (p part) String() string { return [...]string{"params", "result", "error"}[
 // A payload is a value in a message: one of its members, or something inside of
 // that. Only its hashes are kept; it can be loaded.
 type payload struct {
-	ref  tap.Ref
+	ref  session.Ref
 	part part
 	// there says that the message has it, large that its frame was too large to
 	// be read; then size, in bytes, is all that is known.
@@ -37,8 +39,8 @@ type payload struct {
 type note struct {
 	payload
 	lane   tap.Lane
-	kind   tap.Kind
-	role   tap.Role
+	kind   jsonrpc.Kind
+	role   session.Role
 	method string
 	// late says that its call was over when it came, guess that the call that it
 	// belongs to is the likeliest of several.
@@ -60,7 +62,7 @@ func (n *note) like() uint64 {
 // A unit is a call with all that belongs to it, also one that the server asked
 // within another, by a request or in an input_required result.
 type unit struct {
-	ref  tap.Ref
+	ref  session.Ref
 	lane tap.Lane
 	// order is its place among the units of its session.
 	order int
@@ -72,11 +74,11 @@ type unit struct {
 	// arguments.
 	key, weak, args uint64
 	request, answer payload
-	answerKind      tap.Kind
+	answerKind      jsonrpc.Kind
 	// code is the code of an error, failed says that the result has isError.
 	code     string
 	failed   bool
-	status   tap.CallStatus
+	status   session.CallStatus
 	asked    []*unit // within it
 	parent   *unit
 	notes    []note
@@ -114,7 +116,7 @@ func (u *unit) answered() bool { return u.answer.there || u.answer.large }
 
 // worked reports whether the call ended as the one who asked had hoped.
 func (u *unit) worked() bool {
-	return u.answered() && u.answerKind == tap.Response && !u.failed
+	return u.answered() && u.answerKind == jsonrpc.Response && !u.failed
 }
 
 // wait begins or ends a time in which the unit waits for the other side.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A number in a definition that is only written in another way is told of as that.
@@ -89,7 +90,7 @@ func TestSubscriptionThatTheServerEnds(t *testing.T) {
 		lines, _ := parseTruth(listen + more)
 		all := play(t, 'b', lines)
 		at := len(play(t, 'b', opening))
-		raw := `{"jsonrpc":"2.0","id":` + string(tap.Peek(all[at-2].Raw).ID) + `,"result":{"resultType":"complete"}}`
+		raw := `{"jsonrpc":"2.0","id":` + string(jsonrpc.Peek(all[at-2].Raw).ID) + `,"result":{"resultType":"complete"}}`
 		ended := slices.Insert(slices.Clone(all), at, tap.Frame{Lane: tap.ToClient, Raw: []byte(raw), Size: int64(len(raw))})
 		for i := range ended {
 			ended[i].Seq = uint64(1000 + i)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Writer writes a recording in one format.
@@ -32,7 +33,7 @@ type About struct {
 	Header tap.Header
 	// Facts are those of the whole recording, as its tally has them: a diagram
 	// begins with names that are said later.
-	Facts tap.Facts
+	Facts session.Facts
 	// Program and Version are what writes the file.
 	Program, Version string
 	// Raw writes all bytes of a frame that is not loaded whole; nil where there is

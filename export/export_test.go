@@ -13,8 +13,9 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -131,12 +132,12 @@ func TestRecordedSessions(t *testing.T) {
 		}
 		about := testAbout(head.Header.Transport)
 		asked, said := 0, 0
-		tracker := tap.SessionTracker{}
+		tracker := session.SessionTracker{}
 		for i := range frames {
-			m := tap.PeekFrame(&frames[i])
+			m := jsonrpc.PeekFrame(&frames[i])
 			_, parts := tracker.Add(&frames[i], &m)
 			for _, p := range parts {
-				if said++; p.Role == tap.RoleRequest {
+				if said++; p.Role == session.RoleRequest {
 					asked++
 				}
 			}
@@ -163,7 +164,7 @@ func lines(text string) (frames []tap.Frame) {
 		case '<':
 			f.Lane = tap.ToClient
 		case '!':
-			f.Lane, f.Raw = tap.Life, []byte(l[2:])
+			f.Lane, f.Raw = tap.Lifecycle, []byte(l[2:])
 		}
 		f.Size = int64(len(f.Raw))
 		frames = append(frames, f)

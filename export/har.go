@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -37,7 +38,7 @@ type HAR struct {
 	queue  []*exchange // those without an end, the oldest first, and some that are over
 	held   int64       // bytes in them
 	feed   *view.Feed  // of stdio
-	asked  map[tap.Ref]*exchange
+	asked  map[session.Ref]*exchange
 	last   time.Duration
 	origin string
 }
@@ -49,7 +50,7 @@ func NewHAR(w io.Writer, about About) *HAR {
 	}
 	return &HAR{
 		about: about, w: w, stdio: about.Header.Transport != "http", open: map[uint64]*exchange{},
-		feed: view.NewFeed(), asked: map[tap.Ref]*exchange{}, origin: about.Header.Upstream,
+		feed: view.NewFeed(), asked: map[session.Ref]*exchange{}, origin: about.Header.Upstream,
 	}
 }
 

@@ -13,12 +13,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // An exchange is an entry in the making.
 type exchange struct {
 	number      uint64
-	ref         tap.Ref // of a request on stdio
+	ref         session.Ref // of a request on stdio
 	written     bool
 	first, last uint64
 	request     tap.Event
@@ -97,7 +98,7 @@ func (h *HAR) addHTTP(f *tap.Frame) error {
 	}
 	x.last, x.ended = f.Seq, f.At
 	switch {
-	case f.Lane == tap.Life:
+	case f.Lane == tap.Lifecycle:
 		return h.event(x, f)
 	case f.Form >= tap.FormText && f.Form <= tap.FormClose:
 		h.socket(x, f)

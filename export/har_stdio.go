@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -26,7 +28,7 @@ func (h *HAR) addStdio(f *tap.Frame) error {
 func (h *HAR) message(r *view.Row, i int) error {
 	f, p := r.Frame, &r.Parts[i]
 	switch p.Kind {
-	case tap.Request:
+	case jsonrpc.Request:
 		x := h.posted(r, i)
 		if err := h.take(&x.up, f); err != nil {
 			return err
@@ -34,7 +36,7 @@ func (h *HAR) message(r *view.Row, i int) error {
 		x.ref = p.Message
 		h.asked[p.Message] = x
 		return h.wait(x)
-	case tap.Notification:
+	case jsonrpc.Notification:
 		x := h.posted(r, i)
 		x.response = tap.Event{Status: 202, Reason: "Accepted", Proto: "HTTP/1.1"}
 		x.over, x.answered = true, f.At
@@ -42,9 +44,9 @@ func (h *HAR) message(r *view.Row, i int) error {
 			return err
 		}
 		return h.write(x)
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		x := h.asked[p.Request]
-		if x == nil || p.Role == tap.RoleOrphan {
+		if x == nil || p.Role == session.RoleOrphan {
 			return nil
 		}
 		delete(h.asked, p.Request)

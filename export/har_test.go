@@ -24,7 +24,7 @@ func (r *httpRecording) add(x uint64, lane tap.Lane, form tap.Form, raw string) 
 	r.frames = append(r.frames, tap.Frame{Seq: uint64(len(r.frames) + 1), At: r.at, Exchange: x, Lane: lane, Form: form, Raw: []byte(raw), Size: int64(len(raw))})
 }
 
-func (r *httpRecording) life(x uint64, event string) { r.add(x, tap.Life, tap.FormLine, event) }
+func (r *httpRecording) life(x uint64, event string) { r.add(x, tap.Lifecycle, tap.FormLine, event) }
 
 func TestHAROfHTTP(t *testing.T) {
 	r := &httpRecording{}

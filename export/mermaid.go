@@ -8,6 +8,8 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -51,7 +53,7 @@ func (m *Mermaid) begin() error {
 		words(name(m.about.Facts.Client, "client")), words(name(m.about.Facts.Server, "server")))
 }
 
-func name(p tap.Party, otherwise string) string {
+func name(p session.Party, otherwise string) string {
 	if p.Name == "" {
 		return otherwise
 	}
@@ -67,7 +69,7 @@ func (m *Mermaid) Add(f *tap.Frame) error {
 	if err != nil {
 		return err
 	}
-	if f.Lane == tap.Life {
+	if f.Lane == tap.Lifecycle {
 		return m.event(r)
 	}
 	for i := range r.Parts {
@@ -91,9 +93,9 @@ func (m *Mermaid) message(l *view.Line) error {
 	}
 	arrow, text, after := "->>", strings.TrimSpace(l.Method+" "+l.About), ""
 	switch l.Part.Kind {
-	case tap.Notification:
+	case jsonrpc.Notification:
 		arrow = "-)"
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		arrow = "-->>"
 		if l.Failed {
 			arrow, text = "--x", strings.TrimSpace(l.Method+" "+l.Fault)
@@ -101,7 +103,7 @@ func (m *Mermaid) message(l *view.Line) error {
 		if l.Part.Request.Seq > 0 {
 			after = " (" + took(l.Part.Latency) + ")"
 		}
-	case tap.Invalid:
+	case jsonrpc.Invalid:
 		arrow, text = "-x", "no message: "+l.About
 	}
 	return m.line("    %s%s%s: %d %s%s", from, arrow, to, l.Part.Message.Seq, words(text), after)

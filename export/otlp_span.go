@@ -3,9 +3,9 @@ package export
 import (
 	"strings"
 
-	"go.opentelemetry.io/otel/attribute"
-
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
+	"go.opentelemetry.io/otel/attribute"
 )
 
 // texts leaves out those that are empty.
@@ -22,7 +22,7 @@ func texts(pairs ...string) (list []attribute.KeyValue) {
 func number(key string, n uint64) attribute.KeyValue { return attribute.Int64(key, int64(n)) }
 
 // Resource says whose calls those of a recording are. Each key is there once.
-func Resource(h *tap.Header, f *tap.Facts) []attribute.KeyValue {
+func Resource(h *tap.Header, f *session.Facts) []attribute.KeyValue {
 	service := f.Client.Name
 	if service == "" {
 		service = "mcp-client"
@@ -32,14 +32,14 @@ func Resource(h *tap.Header, f *tap.Facts) []attribute.KeyValue {
 }
 
 // targets are the attributes that name what a method is about; see
-// [tap.Subject].
+// [jsonrpc.Subject].
 var targets = map[string]string{
 	"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name",
 	"resources/read": "mcp.resource.uri", "resources/subscribe": "mcp.resource.uri", "resources/unsubscribe": "mcp.resource.uri",
 }
 
 // span makes a span of a call that is over, or of one that will not be.
-func (x *Spans) span(c *tap.Call) Span {
+func (x *Spans) span(c *session.Call) Span {
 	t, ok := x.traces[c.Ref]
 	if !ok {
 		t.context = x.context(c.Ref, x.traceID(0), t.parent.TraceState())
@@ -79,22 +79,22 @@ func (x *Spans) span(c *tap.Call) Span {
 }
 
 // status says how a call ended.
-func status(s *Span, c *tap.Call) {
+func status(s *Span, c *session.Call) {
 	kind, words := "", c.ErrorText
 	switch c.Status {
-	case tap.CallDone:
+	case session.CallDone:
 		return
-	case tap.CallError:
+	case session.CallError:
 		kind = c.ErrorCode
 		s.Attributes = append(s.Attributes, texts("rpc.response.status_code", c.ErrorCode)...)
 		if kind == "" {
 			kind = "_OTHER"
 		}
-	case tap.CallToolError:
+	case session.CallToolError:
 		kind = "tool_error"
-	case tap.CallCancelled, tap.CallCancelledLate:
+	case session.CallCancelled, session.CallCancelledLate:
 		kind, words = "cancelled", c.CancelReason
-	case tap.CallListening: // a subscription that goes on has not failed
+	case session.CallListening: // a subscription that goes on has not failed
 		return
 	default:
 		kind, words = "unanswered", "no answer was recorded ("+c.Status.String()+")"
@@ -104,10 +104,10 @@ func status(s *Span, c *tap.Call) {
 }
 
 // events are what belongs to a call beside its request and its answer.
-func (x *Spans) events(s *Span, c *tap.Call) {
+func (x *Spans) events(s *Span, c *session.Call) {
 	for i := range c.Parts {
 		p := &c.Parts[i]
-		if p.Role == tap.RoleRequest || p.Role == tap.RoleResponse {
+		if p.Role == session.RoleRequest || p.Role == session.RoleResponse {
 			continue
 		}
 		s.Events = append(s.Events, SpanEvent{

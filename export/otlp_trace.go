@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/view"
 )
 
 // A Span is a call as a trace has it, of the kind client.
@@ -45,7 +46,7 @@ type SpanEvent struct {
 type Spans struct {
 	about  About
 	feed   *view.Feed
-	traces map[tap.Ref]traced // of calls that are open
+	traces map[session.Ref]traced // of calls that are open
 	last   time.Duration
 }
 
@@ -57,7 +58,7 @@ type traced struct {
 
 // NewSpans makes a Spans. It needs no Facts.
 func NewSpans(about About) *Spans {
-	return &Spans{about: about, feed: view.NewFeed(), traces: map[tap.Ref]traced{}}
+	return &Spans{about: about, feed: view.NewFeed(), traces: map[session.Ref]traced{}}
 }
 
 // Add takes the next frame, of which it keeps nothing, and returns the spans of the
@@ -70,7 +71,7 @@ func (x *Spans) Add(f *tap.Frame) ([]Span, error) {
 		return nil, err
 	}
 	for i := range r.Parts {
-		if p := &r.Parts[i]; p.Role == tap.RoleRequest {
+		if p := &r.Parts[i]; p.Role == session.RoleRequest {
 			x.asked(r, i, p)
 		}
 	}
@@ -81,7 +82,7 @@ func (x *Spans) Add(f *tap.Frame) ([]Span, error) {
 // recording does, so it is called last.
 func (x *Spans) Open() []Span { return x.spans(x.feed.Open()) }
 
-func (x *Spans) spans(calls []*tap.Call) (all []Span) {
+func (x *Spans) spans(calls []*session.Call) (all []Span) {
 	for _, c := range calls {
 		all = append(all, x.span(c))
 	}
@@ -89,9 +90,9 @@ func (x *Spans) spans(calls []*tap.Call) (all []Span) {
 }
 
 // asked remembers the trace of a request.
-func (x *Spans) asked(r *view.Row, i int, p *tap.Part) {
+func (x *Spans) asked(r *view.Row, i int, p *session.Part) {
 	m := &r.Message
-	if m.Kind == tap.Batch {
+	if m.Kind == jsonrpc.Batch {
 		m = &m.Batch[i]
 	}
 	t := traced{session: r.Session, parent: traceContext(m.Params)}
@@ -143,7 +144,7 @@ func (x *Spans) traceID(session int) trace.TraceID {
 }
 
 // context names the span of a call.
-func (x *Spans) context(r tap.Ref, id trace.TraceID, state trace.TraceState) trace.SpanContext {
+func (x *Spans) context(r session.Ref, id trace.TraceID, state trace.TraceState) trace.SpanContext {
 	sum := x.name("span", r.Seq, uint64(r.Index))
 	return trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: id, SpanID: trace.SpanID(sum[:8]), TraceFlags: trace.FlagsSampled, TraceState: state,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // An aside is what a recorded server did on an event stream beside its messages: it
@@ -45,9 +46,9 @@ type polling struct {
 }
 
 // heard takes an event of the server's.
-func (p *polling) heard(frame uint64, e *tap.ServerSentEvent, m *tap.Message) {
+func (p *polling) heard(frame uint64, e *tap.ServerSentEvent, m *jsonrpc.Message) {
 	p.ids = p.ids || e.HasID
-	if m != nil && m.Kind != tap.Other {
+	if m != nil && m.Kind != jsonrpc.Other {
 		p.said++
 		p.owed -= answersIn(m)
 		return
@@ -94,16 +95,16 @@ func (p *polling) resumed() {
 }
 
 // answersIn counts the answers in a message, requestsIn the requests.
-func answersIn(m *tap.Message) (n int) {
-	return count(m, func(k tap.Kind) bool { return k == tap.Response || k == tap.ErrorResponse })
+func answersIn(m *jsonrpc.Message) (n int) {
+	return count(m, func(k jsonrpc.Kind) bool { return k == jsonrpc.Response || k == jsonrpc.ErrorResponse })
 }
 
 // requestsIn is documented at answersIn.
-func requestsIn(m *tap.Message) (n int) {
-	return count(m, func(k tap.Kind) bool { return k == tap.Request })
+func requestsIn(m *jsonrpc.Message) (n int) {
+	return count(m, func(k jsonrpc.Kind) bool { return k == jsonrpc.Request })
 }
 
-func count(m *tap.Message, is func(tap.Kind) bool) (n int) {
+func count(m *jsonrpc.Message, is func(jsonrpc.Kind) bool) (n int) {
 	if is(m.Kind) {
 		n++
 	}

@@ -38,16 +38,16 @@ func exchanges(all ...heard) (frames []tap.Frame) {
 		if x.last != "" {
 			fields += fmt.Sprintf(`["Last-Event-Id",%q],`, x.last)
 		}
-		add(tap.Life, 0, fmt.Sprintf(`{"event":"request","method":%q,"target":"/mcp","header":[%s["Mcp-Protocol-Version","2025-11-25"],["Host","h"]]}`, method, fields))
+		add(tap.Lifecycle, 0, fmt.Sprintf(`{"event":"request","method":%q,"target":"/mcp","header":[%s["Mcp-Protocol-Version","2025-11-25"],["Host","h"]]}`, method, fields))
 		if x.ask != "" {
 			add(tap.ToServer, tap.FormBody, x.ask)
 		}
-		add(tap.Life, 0, `{"event":"response","status":200,"header":[["Content-Type","text/event-stream"],["Mcp-Session-Id","s"]]}`)
+		add(tap.Lifecycle, 0, `{"event":"response","status":200,"header":[["Content-Type","text/event-stream"],["Mcp-Session-Id","s"]]}`)
 		for _, e := range x.events {
 			add(tap.ToClient, tap.FormEvent, e)
 		}
 		if !x.stays {
-			add(tap.Life, 0, `{"event":"end","by":"server"}`)
+			add(tap.Lifecycle, 0, `{"event":"end","by":"server"}`)
 		}
 	}
 	return frames

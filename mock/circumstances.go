@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // circumstances are those of a request that may make a server refuse it, whatever
@@ -44,7 +44,7 @@ type fields struct {
 }
 
 // modern reports whether the request says that it is of 2026-07-28, or later.
-func (f *fields) modern() bool { return tap.EraOf(tap.Revision(f.version)) == tap.Modern }
+func (f *fields) modern() bool { return jsonrpc.EraOf(jsonrpc.Revision(f.version)) == jsonrpc.Modern }
 
 // read takes a field.
 func (f *fields) read(name, value string) {
@@ -130,16 +130,16 @@ func (s *site) circumstances(f *fields, c *replay.Claim) (all circumstances) {
 	if f.credentials == "" {
 		all |= noCredentials
 	}
-	if c.Kind == tap.Request && (!f.takes("application/json") || !f.takes("text/event-stream")) {
+	if c.Kind == jsonrpc.Request && (!f.takes("application/json") || !f.takes("text/event-stream")) {
 		all |= wrongAccept
 	}
 	if !f.modern() && !c.Modern {
-		if f.version != "" && !slices.Contains(legacyVersions, tap.Revision(f.version)) {
+		if f.version != "" && !slices.Contains(legacyVersions, jsonrpc.Revision(f.version)) {
 			all |= wrongVersion
 		}
 		return all
 	}
-	if c.Kind != tap.Request {
+	if c.Kind != jsonrpc.Request {
 		return all // of notifications nothing is said
 	}
 	if f.version != c.Version {
@@ -155,7 +155,7 @@ func (s *site) circumstances(f *fields, c *replay.Claim) (all circumstances) {
 }
 
 // legacyVersions are those that a header can name before 2026-07-28.
-var legacyVersions = []tap.Revision{tap.Rev20241105, tap.Rev20250326, tap.Rev20250618, tap.Rev20251125}
+var legacyVersions = []jsonrpc.Revision{jsonrpc.Rev20241105, jsonrpc.Rev20250326, jsonrpc.Rev20250618, jsonrpc.Rev20251125}
 
 // knows reports whether a Host is a name of the server's: a page elsewhere can make
 // its own name lead here, but not change the Host that the browser sends.

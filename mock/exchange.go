@@ -5,6 +5,8 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // An exchange is a recorded one that is not over.
@@ -57,7 +59,7 @@ func (x *exchange) asked(r *readFrame) {
 // session has a part in: a refusal, or a page.
 func (l *loader) answered(x *exchange, r *readFrame) bool {
 	f, m := &r.frame, r.prepared.Message()
-	none := m == nil || m.Kind == tap.Other
+	none := m == nil || m.Kind == jsonrpc.Other
 	switch f.Form {
 	case tap.FormEvent:
 		if x.form == formUnknown {
@@ -152,7 +154,7 @@ func (l *loader) over(x *exchange) {
 		x.why = x.blame(&l.site, l.ended(x.session))
 		l.refused(x)
 	}
-	if kept, _ := l.sessions.Session(x.session); kept.Kind != tap.SessionEndpoint && x.nothing() {
+	if kept, _ := l.sessions.Session(x.session); kept.Kind != session.SessionEndpoint && x.nothing() {
 		l.refused(x)
 	}
 	switch {
@@ -209,7 +211,7 @@ func (x *exchange) nothing() bool {
 // posted learns where messages are sent to.
 func (l *loader) posted(x *exchange, path string) {
 	kept, _ := l.sessions.Session(x.session)
-	if kept.Kind == tap.SessionEndpoint {
+	if kept.Kind == session.SessionEndpoint {
 		return
 	}
 	l.site.mcp = first(l.site.mcp, path)
@@ -246,7 +248,7 @@ func first(a, b string) string {
 
 // A conduct is how a session behaved over HTTP, beside its messages.
 type conduct struct {
-	kind tap.SessionKind
+	kind session.SessionKind
 	// path is where its messages were sent to, "" when that is not known. heads
 	// says that it was recorded with the heads of its exchanges.
 	path  string
@@ -264,7 +266,7 @@ type conduct struct {
 }
 
 // learn takes a message of the session.
-func (c *conduct) learn(x *exchange, r *readFrame, kind tap.SessionKind) {
+func (c *conduct) learn(x *exchange, r *readFrame, kind session.SessionKind) {
 	c.kind = kind
 	if c.path == "" && r.frame.Lane == tap.ToServer && !x.headless {
 		c.path, _, _ = strings.Cut(x.target, "?")
@@ -274,4 +276,4 @@ func (c *conduct) learn(x *exchange, r *readFrame, kind tap.SessionKind) {
 }
 
 // nameless reports whether the server gave out no session id.
-func (c *conduct) nameless() bool { return c.heads && c.kind == tap.SessionClient }
+func (c *conduct) nameless() bool { return c.heads && c.kind == session.SessionClient }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A Recording is what can be played of a recording: the scripts of its sessions, with
@@ -49,7 +50,7 @@ func (r *Recording) Scripts() []*replay.Script {
 }
 
 // Only leaves of a recording the session with that number, from 1 in the order in
-// which the sessions appeared (see [tap.Sessions]). It reports whether there is one
+// which the sessions appeared (see [session.Sessions]). It reports whether there is one
 // in which something was said.
 func (r *Recording) Only(number int) bool {
 	for _, p := range r.sessions {
@@ -126,9 +127,9 @@ func (r *readFrame) read(p *replay.Preparer) {
 	case !f.Whole():
 		r.err = fmt.Errorf("frame %d: %w", f.Seq, io.ErrUnexpectedEOF)
 	case f.Lane == tap.ToServer || f.Lane == tap.ToClient:
-		m := tap.PeekFrame(f)
+		m := jsonrpc.PeekFrame(f)
 		whole := *f
-		whole.Raw = tap.Payload(f)
+		whole.Raw = jsonrpc.Payload(f)
 		r.payload, r.prepared = whole.Raw, p.Prepare(&whole, &m)
 	}
 }

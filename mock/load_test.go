@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // What is beyond the memory of a spool is in a file, and reads the same.
@@ -119,7 +120,7 @@ func BenchmarkRead(b *testing.B) {
 	frames := benchFrames(50_000)
 	for b.Loop() {
 		for i := range frames {
-			tap.PeekFrame(&frames[i])
+			jsonrpc.PeekFrame(&frames[i])
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(frames)), "ns/frame")

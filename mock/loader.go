@@ -5,6 +5,8 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A loader makes a Recording, frame by frame. Of a recording of HTTP it tells the
@@ -14,7 +16,7 @@ type loader struct {
 	// first makes the first session's script, and others like it.
 	first     *replay.Builder
 	firstUsed bool
-	sessions  tap.Sessions
+	sessions  session.Sessions
 	building  map[int]*building
 	inOrder   []*building
 	// http says that there are exchanges, heads that those of their requests are
@@ -61,7 +63,7 @@ func (l *loader) add(r *readFrame) error {
 		return l.session(onlySession).b.AddPrepared(f, &r.prepared)
 	case f.Exchange != 0:
 		l.http = true
-	case f.Lane == tap.Life && !l.http:
+	case f.Lane == tap.Lifecycle && !l.http:
 		if e, err := tap.ParseEvent(f.Raw); err == nil && (e.Transport == "http" || e.Name == tap.EventConnect) {
 			l.http = true
 		}
@@ -70,7 +72,7 @@ func (l *loader) add(r *readFrame) error {
 	case !l.http:
 		l.lines = f.Lane == tap.ToServer || f.Lane == tap.ToClient
 		return l.session(onlySession).b.AddPrepared(f, &r.prepared)
-	case f.Lane == tap.Life:
+	case f.Lane == tap.Lifecycle:
 		l.event(f)
 		return nil
 	case f.Lane == tap.Stderr:
@@ -177,11 +179,11 @@ func (l *loader) message(r *readFrame) error {
 	kept, _ := l.sessions.Session(x.session)
 	s.conduct.learn(x, r, kept.Kind)
 	f.Exchange = x.stream
-	if kept.Kind == tap.SessionEndpoint || kept.Kind == tap.SessionSocket {
+	if kept.Kind == session.SessionEndpoint || kept.Kind == session.SessionSocket {
 		f.Exchange = 0 // there is one stream for everything
 	}
 	f.Raw = r.payload
-	if m := r.prepared.Message(); m == nil || m.Kind == tap.Other {
+	if m := r.prepared.Message(); m == nil || m.Kind == jsonrpc.Other {
 		return nil
 	}
 	return s.b.AddPrepared(f, &r.prepared)

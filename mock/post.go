@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // maxMessage is how many bytes a message of a client's may have.
@@ -20,7 +20,7 @@ const maxMessage = 256 << 20
 // A posted is a message that a client sent.
 type posted struct {
 	raw     []byte
-	message tap.Message
+	message jsonrpc.Message
 	// claim is that of the message, or of the first in a batch.
 	claim replay.Claim
 	// modern says that it is of 2026-07-28, or that its head says so.
@@ -50,9 +50,9 @@ func (p *posted) read(w http.ResponseWriter, r *http.Request) bool {
 		http.Error(w, "mcptap mock: the message cannot be read: "+err.Error(), status)
 		return false
 	}
-	p.message = tap.Peek(p.raw)
+	p.message = jsonrpc.Peek(p.raw)
 	m := &p.message
-	if m.Kind == tap.Batch && len(m.Batch) > 0 {
+	if m.Kind == jsonrpc.Batch && len(m.Batch) > 0 {
 		m = &m.Batch[0]
 	}
 	p.claim = replay.ReadClaim(m)
@@ -145,7 +145,7 @@ func (t *talk) silent(x *stream, requests int) bool {
 }
 
 // broken reports whether it is no message, which is answered as well.
-func (p *posted) broken() bool { return p.message.Kind == tap.Invalid }
+func (p *posted) broken() bool { return p.message.Kind == jsonrpc.Invalid }
 
 // dress gives a stream the form that the recorded answer had. The caller holds the
 // gate.
@@ -159,7 +159,7 @@ func (s *Server) dress(t *talk, x *stream, p *posted) {
 	if x.shape.form == formEvents {
 		x.form = formEvents
 	}
-	if !p.modern && t.resumable() && p.claim.Kind == tap.Request {
+	if !p.modern && t.resumable() && p.claim.Kind == jsonrpc.Request {
 		name := "own"
 		if request.Seq != 0 {
 			name = strconv.FormatUint(request.Seq, 10)
@@ -189,7 +189,7 @@ func primed(f *fields, p *posted) bool {
 	if p.claim.Method == "initialize" {
 		version = p.claim.Version
 	}
-	return tap.Revision(version) >= tap.Rev20251125
+	return jsonrpc.Revision(version) >= jsonrpc.Rev20251125
 }
 
 // plain writes an error with a status of its own.

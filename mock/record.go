@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // An Extender plays a recording to one client on a pair of pipes, and asks a live
@@ -78,7 +79,7 @@ const (
 func (e *Extender) Elsewhere(raw []byte) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	m := tap.Peek(raw)
+	m := jsonrpc.Peek(raw)
 	if e.ended || e.state == liveGone {
 		return false
 	}
@@ -153,7 +154,7 @@ func (e *Extender) Added() []tap.Frame {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.forget(e.open)
-	asked := func(f tap.Frame) bool { return f.Lane == tap.ToServer && tap.Peek(f.Raw).Kind == tap.Request }
+	asked := func(f tap.Frame) bool { return f.Lane == tap.ToServer && jsonrpc.Peek(f.Raw).Kind == jsonrpc.Request }
 	if !slices.ContainsFunc(e.added, asked) {
 		return nil // what was said beside them is of no use
 	}
@@ -213,15 +214,15 @@ func (e *Extender) read(in io.Reader, mock *io.PipeWriter) {
 // took looks at a line of the client's, and reports whether it concerns nobody but
 // the live server.
 func (e *Extender) took(line []byte) bool {
-	m := tap.Peek(line)
+	m := jsonrpc.Peek(line)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch m.Kind {
-	case tap.Request:
+	case jsonrpc.Request:
 		if m.Method == "initialize" && e.hello == nil {
 			e.hello = bytes.Clone(line)
 		}
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		id, ok := e.asked[string(m.ID)]
 		if !ok {
 			return false
@@ -231,14 +232,14 @@ func (e *Extender) took(line []byte) bool {
 		e.record(tap.ToServer, line)
 		e.send(line)
 		return true
-	case tap.Notification:
+	case jsonrpc.Notification:
 		return e.notified(&m, line)
 	}
 	return false
 }
 
 // notified takes a notification of the client's.
-func (e *Extender) notified(m *tap.Message, line []byte) bool {
+func (e *Extender) notified(m *jsonrpc.Message, line []byte) bool {
 	if m.Method == "notifications/initialized" || m.Method == "initialized" {
 		if e.ready == nil {
 			e.ready = bytes.Clone(line)
@@ -276,7 +277,7 @@ func (e *Extender) notified(m *tap.Message, line []byte) bool {
 // greeted reports whether the live server got the client's initialize as a request
 // that is not in the recording.
 func (e *Extender) greeted() bool {
-	return len(e.added) > 0 && tap.Peek(e.added[0].Raw).Method == "initialize"
+	return len(e.added) > 0 && jsonrpc.Peek(e.added[0].Raw).Method == "initialize"
 }
 
 // clientID makes an id for the client of one of the live server's, of the same type.

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A Front makes of what clients say over Streamable HTTP the conversation of lines that
@@ -85,8 +85,8 @@ func (f *Front) Read(p []byte) (int, error) { return f.lines.Read(p) }
 // reads too slowly. What is no message stays out of HTTP.
 func (f *Front) Write(line []byte) (int, error) {
 	raw := bytes.TrimSpace(line)
-	m := tap.Peek(raw)
-	if m.Kind == tap.Invalid {
+	m := jsonrpc.Peek(raw)
+	if m.Kind == jsonrpc.Invalid {
 		return len(line), nil
 	}
 	f.mu.Lock()
@@ -107,17 +107,17 @@ func (f *Front) Write(line []byte) (int, error) {
 }
 
 // recipient finds who gets a message, nil for nobody. The caller holds the lock.
-func (f *Front) recipient(m *tap.Message) *answers {
+func (f *Front) recipient(m *jsonrpc.Message) *answers {
 	switch m.Kind {
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		return f.owed[string(m.ID)]
-	case tap.Batch:
+	case jsonrpc.Batch:
 		for i := range m.Batch {
 			if a := f.owed[string(m.Batch[i].ID)]; a != nil && m.Batch[i].Method == "" {
 				return a
 			}
 		}
-	case tap.Notification:
+	case jsonrpc.Notification:
 		if a := f.tokens[string(replay.Value(m.Params, "progressToken"))]; a != nil {
 			return a
 		}
@@ -137,10 +137,10 @@ func (f *Front) recipient(m *tap.Message) *answers {
 }
 
 // put hands over a message. The caller holds the lock.
-func (f *Front) put(a *answers, m *tap.Message, raw []byte) {
+func (f *Front) put(a *answers, m *jsonrpc.Message, raw []byte) {
 	all := m.Batch
-	if m.Kind != tap.Batch {
-		all = []tap.Message{*m}
+	if m.Kind != jsonrpc.Batch {
+		all = []jsonrpc.Message{*m}
 	}
 	for i := range all {
 		if id := string(all[i].ID); all[i].Method == "" && a.owed[id] {
@@ -148,7 +148,7 @@ func (f *Front) put(a *answers, m *tap.Message, raw []byte) {
 			delete(f.owed, id)
 		}
 	}
-	if a.opens && m.Kind == tap.ErrorResponse {
+	if a.opens && m.Kind == jsonrpc.ErrorResponse {
 		f.id = "" // there is no session
 	}
 	a.x.over = a != f.standing && len(a.owed) == 0
@@ -238,6 +238,6 @@ func (f *Front) Close() {
 	}
 	for id, a := range f.owed {
 		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%s}}`, id, text)
-		f.put(a, &tap.Message{Kind: tap.ErrorResponse, ID: []byte(id)}, raw)
+		f.put(a, &jsonrpc.Message{Kind: jsonrpc.ErrorResponse, ID: []byte(id)}, raw)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // run starts the live server, greets it, and passes on what it says until it ends.
@@ -72,7 +73,7 @@ func (e *Extender) write(live io.Writer, greet bool) {
 
 // said takes a line of the live server's.
 func (e *Extender) said(line []byte) {
-	m := tap.Peek(line)
+	m := jsonrpc.Peek(line)
 	e.mu.Lock()
 	toClient := line
 	if e.state == liveGreeting {
@@ -83,15 +84,15 @@ func (e *Extender) said(line []byte) {
 	}
 	e.record(tap.ToClient, line)
 	switch m.Kind {
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		delete(e.open, string(m.ID))
 		e.telling++
 		defer e.told()
-	case tap.Request:
+	case jsonrpc.Request:
 		id := e.clientID(m.ID)
 		e.asked[string(id)] = m.ID
 		toClient = replay.Rewrite(line, id, "id")
-	case tap.Notification:
+	case jsonrpc.Notification:
 		toClient = e.cancelled(&m, line)
 	}
 	e.mu.Unlock()
@@ -109,9 +110,9 @@ func (e *Extender) told() {
 // greeting takes what the server says before it has answered initialize, nil for
 // what the client need not know. The answer is not recorded, nor what comes before
 // it.
-func (e *Extender) greeting(m *tap.Message, line []byte) []byte {
-	hello := tap.Peek(e.hello)
-	if m.Kind != tap.Response && m.Kind != tap.ErrorResponse || string(m.ID) != string(hello.ID) {
+func (e *Extender) greeting(m *jsonrpc.Message, line []byte) []byte {
+	hello := jsonrpc.Peek(e.hello)
+	if m.Kind != jsonrpc.Response && m.Kind != jsonrpc.ErrorResponse || string(m.ID) != string(hello.ID) {
 		return nil
 	}
 	e.state = liveUp
@@ -124,7 +125,7 @@ func (e *Extender) greeting(m *tap.Message, line []byte) []byte {
 
 // cancelled gives the cancellation of a request of the server's the id that the
 // client knows.
-func (e *Extender) cancelled(m *tap.Message, line []byte) []byte {
+func (e *Extender) cancelled(m *jsonrpc.Message, line []byte) []byte {
 	if m.Method != "notifications/cancelled" {
 		return line
 	}
@@ -182,7 +183,7 @@ func (e *Extender) excuse(id, method, why string) {
 // says so.
 func (e *Extender) Refuse(id []byte, why string) {
 	e.mu.Lock()
-	if e.state == liveGreeting && string(tap.Peek(e.hello).ID) == string(id) {
+	if e.state == liveGreeting && string(jsonrpc.Peek(e.hello).ID) == string(id) {
 		e.mu.Unlock()
 		e.gone("the live server does not take initialize: " + why)
 		return
@@ -205,7 +206,7 @@ func (e *Extender) Refuse(id []byte, why string) {
 func (e *Extender) forget(open map[string]string) {
 	kept := e.added[:0]
 	for _, f := range e.added {
-		if m := tap.Peek(f.Raw); f.Lane == tap.ToServer && m.Kind == tap.Request && open[string(m.ID)] != "" {
+		if m := jsonrpc.Peek(f.Raw); f.Lane == tap.ToServer && m.Kind == jsonrpc.Request && open[string(m.ID)] != "" {
 			continue
 		}
 		kept = append(kept, f)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // Extended are the frames of a recording on stdio with others added, which cross when
@@ -41,7 +42,7 @@ func Extended(recorded iter.Seq2[tap.Frame, error], added []tap.Frame) iter.Seq2
 // sessionEnds reports whether a frame says that a lane of the session is over, or the
 // server.
 func sessionEnds(f *tap.Frame) bool {
-	if f.Lane != tap.Life || f.Exchange != 0 {
+	if f.Lane != tap.Lifecycle || f.Exchange != 0 {
 		return false
 	}
 	e, err := tap.ParseEvent(f.Raw)
@@ -64,16 +65,16 @@ func (x *extension) watch(f *tap.Frame) {
 	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
 		return
 	}
-	m := tap.PeekFrame(f)
+	m := jsonrpc.PeekFrame(f)
 	all := m.Batch
-	if m.Kind != tap.Batch {
-		all = []tap.Message{m}
+	if m.Kind != jsonrpc.Batch {
+		all = []jsonrpc.Message{m}
 	}
 	for i := range all {
 		switch kind := all[i].Kind; {
-		case kind == tap.Request && f.Lane == tap.ToServer:
+		case kind == jsonrpc.Request && f.Lane == tap.ToServer:
 			x.open[string(all[i].ID)] = true
-		case (kind == tap.Response || kind == tap.ErrorResponse) && f.Lane == tap.ToClient:
+		case (kind == jsonrpc.Response || kind == jsonrpc.ErrorResponse) && f.Lane == tap.ToClient:
 			delete(x.open, string(all[i].ID))
 		}
 	}
@@ -84,8 +85,8 @@ func (x *extension) insert(added []tap.Frame, yield func(tap.Frame, error) bool)
 	renamed := map[string][]byte{}
 	began := x.at
 	for _, f := range added {
-		m := tap.Peek(f.Raw)
-		if f.Lane == tap.ToServer && m.Kind == tap.Request && len(m.ID) > 0 && x.open[string(m.ID)] {
+		m := jsonrpc.Peek(f.Raw)
+		if f.Lane == tap.ToServer && m.Kind == jsonrpc.Request && len(m.ID) > 0 && x.open[string(m.ID)] {
 			renamed[string(m.ID)] = x.another(m.ID)
 		}
 		f.Raw = rename(f.Lane, &m, f.Raw, renamed)
@@ -128,13 +129,13 @@ func (x *extension) another(id []byte) []byte {
 }
 
 // rename replaces an id of the client's wherever it stands.
-func rename(lane tap.Lane, m *tap.Message, raw []byte, renamed map[string][]byte) []byte {
+func rename(lane tap.Lane, m *jsonrpc.Message, raw []byte, renamed map[string][]byte) []byte {
 	switch {
-	case m.Kind == tap.Request && lane == tap.ToServer, (m.Kind == tap.Response || m.Kind == tap.ErrorResponse) && lane == tap.ToClient:
+	case m.Kind == jsonrpc.Request && lane == tap.ToServer, (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && lane == tap.ToClient:
 		if id := renamed[string(m.ID)]; id != nil {
 			return replay.Rewrite(raw, id, "id")
 		}
-	case m.Kind == tap.Notification && m.Method == "notifications/cancelled" && lane == tap.ToServer:
+	case m.Kind == jsonrpc.Notification && m.Method == "notifications/cancelled" && lane == tap.ToServer:
 		if id := renamed[string(replay.Value(raw, "params", "requestId"))]; id != nil {
 			return replay.Rewrite(raw, id, "params", "requestId")
 		}

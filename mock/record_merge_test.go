@@ -17,7 +17,7 @@ func TestExtended(t *testing.T) {
 	recorded := lines(recordedPart)
 	for _, e := range []tap.Event{{Name: tap.EventEOF, Lane: "to_server"}, {Name: tap.EventExit}} {
 		raw := e.Encode()
-		recorded = append(recorded, tap.Frame{Seq: uint64(len(recorded) + 1), At: time.Minute, Lane: tap.Life, Raw: raw, Size: int64(len(raw))})
+		recorded = append(recorded, tap.Frame{Seq: uint64(len(recorded) + 1), At: time.Minute, Lane: tap.Lifecycle, Raw: raw, Size: int64(len(raw))})
 	}
 	live := newFakeLive(map[string][]string{`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{}}`}, `"new"`: {`{"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`}})
 	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
@@ -37,7 +37,7 @@ func TestExtended(t *testing.T) {
 		}
 		all = append(all, f)
 	}
-	if n := len(all); n != len(recorded)+2 || all[n-1].Lane != tap.Life || all[n-3].Lane != tap.ToClient {
+	if n := len(all); n != len(recorded)+2 || all[n-1].Lane != tap.Lifecycle || all[n-3].Lane != tap.ToClient {
 		t.Fatalf("%d frames", n)
 	}
 	rec := loaded(t, all, replay.Options{Pace: replay.Instant})

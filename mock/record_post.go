@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // maxOpen is how many POSTs may wait for answers.
@@ -127,10 +127,10 @@ func (f *Front) handDown(a *answers) {
 // waits is what the POST of a message waits for.
 func (p *posted) waits(head *fields) (*answers, *refusal) {
 	all := p.message.Batch
-	if p.message.Kind != tap.Batch {
-		all = []tap.Message{p.message}
+	if p.message.Kind != jsonrpc.Batch {
+		all = []jsonrpc.Message{p.message}
 	}
-	if len(all) == 0 || len(all) >= tap.MaxBatch {
+	if len(all) == 0 || len(all) >= jsonrpc.MaxBatch {
 		return nil, &refusal{status: http.StatusBadRequest, text: "a batch of no message, or of too many"}
 	}
 	a := newAnswers()
@@ -138,10 +138,10 @@ func (p *posted) waits(head *fields) (*answers, *refusal) {
 	a.listens = p.claim.Method == "subscriptions/listen"
 	for i := range all {
 		m := &all[i]
-		if m.Kind == tap.Invalid || m.Kind == tap.Request && (len(m.ID) == 0 || a.owed[string(m.ID)]) {
+		if m.Kind == jsonrpc.Invalid || m.Kind == jsonrpc.Request && (len(m.ID) == 0 || a.owed[string(m.ID)]) {
 			return nil, &refusal{status: http.StatusBadRequest, text: "this is no JSON-RPC message"}
 		}
-		if m.Kind != tap.Request {
+		if m.Kind != jsonrpc.Request {
 			continue
 		}
 		a.owed[string(m.ID)] = true

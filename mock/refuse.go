@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // ruled are the circumstances for which the specification tells a server to refuse
@@ -29,7 +29,7 @@ const always = foreignHost | foreignOrigin
 
 // refuses answers a request that is refused for its circumstances, as recorded or
 // else as the specification says, and reports whether it is.
-func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all circumstances, c replay.Claim, m *tap.Message) bool {
+func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all circumstances, c replay.Claim, m *jsonrpc.Message) bool {
 	for _, why := range blamed {
 		if all&why == 0 {
 			continue
@@ -49,15 +49,15 @@ func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all circumstanc
 }
 
 // key is what a message is matched by, zero where nothing that was refused is.
-func (s *Server) key(m *tap.Message) replay.Key {
-	if m == nil || len(s.site.refusals) == 0 || m.Kind != tap.Request && m.Kind != tap.Notification {
+func (s *Server) key(m *jsonrpc.Message) replay.Key {
+	if m == nil || len(s.site.refusals) == 0 || m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
 		return replay.Key{}
 	}
 	return s.rec.Keyer().Key(m)
 }
 
 // refuse answers a request that is refused for a circumstance.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why circumstances, c replay.Claim, m *tap.Message) {
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why circumstances, c replay.Claim, m *jsonrpc.Message) {
 	if fixed := s.site.refusal(r.Method, why, s.key(m), false); fixed != nil {
 		s.fixed(w, r, fixed)
 		return
@@ -68,7 +68,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why circumstance
 		id = string(c.ID)
 	}
 	switch {
-	case why == wrongVersion && !c.Modern && tap.EraOf(tap.Revision(r.Header.Get("Mcp-Protocol-Version"))) == tap.Modern:
+	case why == wrongVersion && !c.Modern && jsonrpc.EraOf(jsonrpc.Revision(r.Header.Get("Mcp-Protocol-Version"))) == jsonrpc.Modern:
 		code = -32602 // its _meta is missing
 	case why == wrongVersion && c.Modern:
 		code = -32020

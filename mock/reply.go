@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A reply writes what comes on a stream to a request: one answer in itself, or
@@ -153,8 +153,8 @@ func (p *reply) status(message []byte) int {
 	if !p.modern && p.method != "server/discover" && p.method != "initialize" {
 		return http.StatusOK
 	}
-	m := tap.Peek(message)
-	if m.Kind != tap.ErrorResponse {
+	m := jsonrpc.Peek(message)
+	if m.Kind != jsonrpc.ErrorResponse {
 		return http.StatusOK
 	}
 	switch {

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // sdkOptions are those of the demo's client: it answers what it is asked as then.
@@ -94,14 +94,14 @@ func exercise(t *testing.T, ctx context.Context, session *mcp.ClientSession, fra
 	t.Helper()
 	answers := map[string]string{}
 	for i := range frames {
-		if m := tap.PeekFrame(&frames[i]); frames[i].Lane == tap.ToClient && m.Kind == tap.Response {
+		if m := jsonrpc.PeekFrame(&frames[i]); frames[i].Lane == tap.ToClient && m.Kind == jsonrpc.Response {
 			answers[string(m.ID)] = string(m.Result)
 		}
 	}
 	listed := map[string]bool{}
 	for i := range frames {
-		m := tap.PeekFrame(&frames[i])
-		if frames[i].Lane != tap.ToServer || m.Kind != tap.Request {
+		m := jsonrpc.PeekFrame(&frames[i])
+		if frames[i].Lane != tap.ToServer || m.Kind != jsonrpc.Request {
 			continue
 		}
 		if strings.HasSuffix(m.Method, "/list") && strings.Contains(string(m.Params), "protocolVersion") {
@@ -111,7 +111,7 @@ func exercise(t *testing.T, ctx context.Context, session *mcp.ClientSession, fra
 			listed[m.Method] = true
 		}
 		want, answered := answers[string(m.ID)]
-		subject := tap.Subject(m)
+		subject := jsonrpc.Subject(m)
 		if !answered || strings.Contains(string(m.Params), "inputResponses") || subject == "sweep" {
 			continue // of a chain, or cancelled: the SDK does that itself, or nobody
 		}
@@ -134,7 +134,7 @@ func exercise(t *testing.T, ctx context.Context, session *mcp.ClientSession, fra
 
 // call makes the SDK send a request as it was recorded; nil for one that it sends by
 // itself.
-func call(ctx context.Context, s *mcp.ClientSession, m *tap.Message) (any, error) {
+func call(ctx context.Context, s *mcp.ClientSession, m *jsonrpc.Message) (any, error) {
 	switch m.Method {
 	case "tools/list":
 		return send(m, func(p *mcp.ListToolsParams) (*mcp.ListToolsResult, error) { return s.ListTools(ctx, p) })
@@ -152,7 +152,7 @@ func call(ctx context.Context, s *mcp.ClientSession, m *tap.Message) (any, error
 	return nil, nil
 }
 
-func send[P, R any](m *tap.Message, do func(*P) (*R, error)) (any, error) {
+func send[P, R any](m *jsonrpc.Message, do func(*P) (*R, error)) (any, error) {
 	var p P
 	if err := json.Unmarshal(m.Params, &p); err != nil {
 		return nil, err

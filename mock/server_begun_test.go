@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 const statelessMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a"}}`
@@ -130,7 +131,7 @@ func wish(r *rand.Rand, frames []tap.Frame) said {
 			}
 		}
 	}
-	m := tap.Peek([]byte(x.body))
+	m := jsonrpc.Peek([]byte(x.body))
 	if claim := replay.ReadClaim(&m); claim.Modern {
 		x.header = append(x.header, "Mcp-Protocol-Version: "+claim.Version, "Mcp-Method: "+claim.Method, "Mcp-Name: "+claim.Name)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // soon is how long anything may take that is to happen.
@@ -82,7 +83,7 @@ func (c *webClient) request(method string, body []byte) *http.Request {
 		return r
 	}
 	r.Header.Set("Content-Type", "application/json")
-	m := tap.Peek(body)
+	m := jsonrpc.Peek(body)
 	if claim := replay.ReadClaim(&m); claim.Modern {
 		r.Header.Set("Mcp-Protocol-Version", claim.Version)
 		r.Header.Set("Mcp-Method", claim.Method)
@@ -208,8 +209,8 @@ func (c *webClient) half(frames []tap.Frame, arrived func() int) {
 	due := 0
 	for i := range beforeEnd(frames) {
 		f := &frames[i]
-		m := tap.PeekFrame(f)
-		if m.Kind == tap.Other {
+		m := jsonrpc.PeekFrame(f)
+		if m.Kind == jsonrpc.Other {
 			continue
 		}
 		switch f.Lane {
@@ -222,7 +223,7 @@ func (c *webClient) half(frames []tap.Frame, arrived func() int) {
 				}
 			}
 			name := fmt.Sprint("frame ", f.Seq)
-			if m.Method == "initialize" || m.Kind == tap.Notification || m.Kind == tap.Response || m.Kind == tap.ErrorResponse {
+			if m.Method == "initialize" || m.Kind == jsonrpc.Notification || m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse {
 				c.post(name, bytes.TrimSpace(f.Raw))
 			} else {
 				before := arrived()
@@ -240,7 +241,7 @@ func (c *webClient) half(frames []tap.Frame, arrived func() int) {
 					return
 				}
 				c.mu.Lock()
-				answer := tap.Peek([]byte(c.got[name][0]))
+				answer := jsonrpc.Peek([]byte(c.got[name][0]))
 				c.mu.Unlock()
 				c.version = versionOf(&answer)
 				if status := c.get("standing", ""); status != http.StatusOK {
@@ -252,7 +253,7 @@ func (c *webClient) half(frames []tap.Frame, arrived func() int) {
 	c.until(func() bool { return c.all >= due })
 }
 
-func versionOf(m *tap.Message) string {
+func versionOf(m *jsonrpc.Message) string {
 	_, after, _ := strings.Cut(string(m.Result), `"protocolVersion":"`)
 	version, _, _ := strings.Cut(after, `"`)
 	return version
@@ -262,7 +263,7 @@ func versionOf(m *tap.Message) string {
 func beforeEnd(frames []tap.Frame) []tap.Frame {
 	for i := range frames {
 		e, err := tap.ParseEvent(frames[i].Raw)
-		if frames[i].Lane == tap.Life && err == nil && e.Name == tap.EventEOF && e.Lane != tap.Stderr.String() {
+		if frames[i].Lane == tap.Lifecycle && err == nil && e.Name == tap.EventEOF && e.Lane != tap.Stderr.String() {
 			return frames[:i]
 		}
 	}
@@ -273,8 +274,8 @@ func beforeEnd(frames []tap.Frame) []tap.Frame {
 func messages(frames []tap.Frame) (all []string) {
 	for i := range beforeEnd(frames) {
 		f := &frames[i]
-		if m := tap.PeekFrame(f); f.Lane == tap.ToClient && m.Kind != tap.Other {
-			all = append(all, string(bytes.TrimSpace(tap.Payload(f))))
+		if m := jsonrpc.PeekFrame(f); f.Lane == tap.ToClient && m.Kind != jsonrpc.Other {
+			all = append(all, string(bytes.TrimSpace(jsonrpc.Payload(f))))
 		}
 	}
 	return all

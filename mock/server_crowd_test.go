@@ -11,6 +11,7 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // all is what a client got, stream by stream.
@@ -99,12 +100,12 @@ func TestServerPlaysSessionsInOrder(t *testing.T) {
 		if id != "" && !strings.Contains(body, "initialize") {
 			e.Header = append(e.Header, [2]string{"Mcp-Session-Id", id})
 		}
-		add(tap.Life, exchange, tap.FormLine, string(e.Encode()))
+		add(tap.Lifecycle, exchange, tap.FormLine, string(e.Encode()))
 		add(tap.ToServer, exchange, tap.FormBody, body)
 		res := tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", "application/json"}, {"Mcp-Session-Id", id}, {"X-Server", "one"}}}
-		add(tap.Life, exchange, tap.FormLine, string(res.Encode()))
+		add(tap.Lifecycle, exchange, tap.FormLine, string(res.Encode()))
 		add(tap.ToClient, exchange, tap.FormBody, answer)
-		add(tap.Life, exchange, tap.FormLine, string(tap.Event{Name: tap.EventEnd}.Encode()))
+		add(tap.Lifecycle, exchange, tap.FormLine, string(tap.Event{Name: tap.EventEnd}.Encode()))
 	}
 	for _, id := range []string{"first", "second"} {
 		call(id, opening, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"`+id+`"}}}`)
@@ -152,7 +153,7 @@ func TestServerTellsNamelessClientsApart(t *testing.T) {
 		">"+list+"\n"+`{"jsonrpc":"2.0","id":2,"result":{"n":2}}`+"\n"), replay.Options{Pace: replay.Instant, Repeat: replay.RepeatError})
 	_, url := served(t, rec, ServerOptions{})
 	send := func(path, body string) string {
-		m := tap.Peek([]byte(body))
+		m := jsonrpc.Peek([]byte(body))
 		_, got := ask(t, url, said{"POST", path, []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + m.Method}, body})
 		return got
 	}
@@ -177,7 +178,7 @@ func TestServerPlaysRecordedEvents(t *testing.T) {
 			Seq: uint64(len(frames) + 1), Lane: lane, Exchange: exchange, Form: form, Raw: []byte(raw), Size: int64(len(raw)),
 		})
 	}
-	event := func(exchange uint64, e tap.Event) { add(tap.Life, exchange, tap.FormLine, string(e.Encode())) }
+	event := func(exchange uint64, e tap.Event) { add(tap.Lifecycle, exchange, tap.FormLine, string(e.Encode())) }
 	event(1, tap.Event{Name: tap.EventRequest, Conn: 1, Method: "GET", Target: "/api/events", Header: [][2]string{{"Accept", "text/event-stream"}}})
 	event(1, tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", "text/event-stream"}}})
 	add(tap.ToClient, 1, tap.FormEvent, "event: endpoint\ndata: /api/say?session_id=x\n\n")

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A duplexClient sends messages one way and keeps what comes on the other.
@@ -61,7 +61,7 @@ func (c *duplexClient) half(t *testing.T, frames []tap.Frame) {
 	due := 0
 	for i := range frames {
 		f := &frames[i]
-		if m := tap.PeekFrame(f); m.Kind == tap.Other {
+		if m := jsonrpc.PeekFrame(f); m.Kind == jsonrpc.Other {
 			continue
 		}
 		switch f.Lane {

@@ -48,7 +48,7 @@ func TestLoadTakesAnyExchange(t *testing.T) {
 	add := func(lane tap.Lane, exchange uint64, form tap.Form, raw string) {
 		frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: lane, Exchange: exchange, Form: form, Raw: []byte(raw), Size: int64(len(raw))})
 	}
-	event := func(exchange uint64, e tap.Event) { add(tap.Life, exchange, tap.FormLine, string(e.Encode())) }
+	event := func(exchange uint64, e tap.Event) { add(tap.Lifecycle, exchange, tap.FormLine, string(e.Encode())) }
 	n := uint64(0)
 	for _, number := range []uint64{1, 7, 1 << 20, 1 << 63, 7} {
 		for _, status := range []int{-1, 0, 42, 101, 200, 204, 304, 401, 404, 405, 999, 1 << 30} {
@@ -69,7 +69,7 @@ func TestLoadTakesAnyExchange(t *testing.T) {
 			}
 		}
 	}
-	add(tap.Life, 3, tap.FormLine, "no event")
+	add(tap.Lifecycle, 3, tap.FormLine, "no event")
 	rec := loaded(t, frames, replay.Options{Pace: replay.Instant})
 	s, url := served(t, rec, ServerOptions{})
 	for range 3 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -131,7 +132,7 @@ func TestServerRefusesWhatIsOver(t *testing.T) {
 	frames := fixture(t, "http-2025-11-25")
 	request, end := 0, 0
 	for i, f := range frames {
-		if f.Lane == tap.Life && f.Exchange == 10 && strings.Contains(string(f.Raw), `"DELETE"`) {
+		if f.Lane == tap.Lifecycle && f.Exchange == 10 && strings.Contains(string(f.Raw), `"DELETE"`) {
 			request = i
 		}
 		if f.Exchange == 10 {
@@ -144,11 +145,11 @@ func TestServerRefusesWhatIsOver(t *testing.T) {
 	const alive = `{"jsonrpc":"2.0","id":9,"method":"ping"}`
 	const over = `{"jsonrpc":"2.0","error":{"code":-32000,"message":"no such session"}}`
 	frames = slices.Insert(frames, end+1,
-		late(tap.Life, 0, strings.Replace(string(frames[request].Raw), "DELETE", "POST", 1)),
+		late(tap.Lifecycle, 0, strings.Replace(string(frames[request].Raw), "DELETE", "POST", 1)),
 		late(tap.ToServer, tap.FormBody, alive),
-		late(tap.Life, 0, `{"event":"response","status":400,"header":[["Content-Type","application/json"],["X-Gone","yes"]]}`),
+		late(tap.Lifecycle, 0, `{"event":"response","status":400,"header":[["Content-Type","application/json"],["X-Gone","yes"]]}`),
 		late(tap.ToClient, tap.FormBody, over),
-		late(tap.Life, 0, `{"event":"end","by":"server"}`))
+		late(tap.Lifecycle, 0, `{"event":"end","by":"server"}`))
 	for i := range frames {
 		frames[i].Seq = uint64(i + 1)
 	}
@@ -196,7 +197,7 @@ func TestServerGuards(t *testing.T) {
 		{[]string{"Mcp-Session-Id: none"}, opening, 404},
 	} {
 		res, body := ask(t, url, said{"POST", "/mcp", c.header, c.body})
-		if res.StatusCode != c.status || c.status != 200 && tap.Peek([]byte(body)).ErrorCode == "" {
+		if res.StatusCode != c.status || c.status != 200 && jsonrpc.Peek([]byte(body)).ErrorCode == "" {
 			t.Errorf("%v: %s, want %d\n%s", c.header, res.Status, c.status, body)
 		}
 	}
@@ -243,7 +244,7 @@ func TestServerChecksHeads(t *testing.T) {
 		{append(with(0, head[0]), "Mcp-Session-Id: gone"), 200, "-32602"},
 	} {
 		res, body := ask(t, url, said{"POST", "/mcp", c.header, call})
-		if m := tap.Peek([]byte(body)); res.StatusCode != c.status || m.ErrorCode != c.code || string(m.ID) != "9" {
+		if m := jsonrpc.Peek([]byte(body)); res.StatusCode != c.status || m.ErrorCode != c.code || string(m.ID) != "9" {
 			t.Errorf("%v: %s, want %d %s\n%s", c.header, res.Status, c.status, c.code, body)
 		}
 	}
@@ -256,7 +257,7 @@ func TestServerChecksHeads(t *testing.T) {
 		strings.Replace(opening, `"id":0`, `"id":9`, 1):              {400, "-32022"},
 		`{"jsonrpc":"2.0","id":9,"method":"tools/list","params":{}}`: {400, "-32602"},
 	} {
-		m := tap.Peek([]byte(body))
+		m := jsonrpc.Peek([]byte(body))
 		claim := replay.ReadClaim(&m)
 		header := []string{"Mcp-Method: " + claim.Method, "Mcp-Name: =?base64?w6k=?=", "Mcp-Protocol-Version: 2026-07-28"}
 		switch {
@@ -266,7 +267,7 @@ func TestServerChecksHeads(t *testing.T) {
 			header[2] = "Mcp-Protocol-Version: " + claim.Version
 		}
 		res, got := ask(t, url, said{"POST", "/mcp", header, body})
-		if m := tap.Peek([]byte(got)); res.StatusCode != want.status || m.ErrorCode != want.code || string(m.ID) != "9" {
+		if m := jsonrpc.Peek([]byte(got)); res.StatusCode != want.status || m.ErrorCode != want.code || string(m.ID) != "9" {
 			t.Errorf("%s: %s, want %v\n%s", body, res.Status, want, got)
 		}
 	}

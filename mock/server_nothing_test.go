@@ -19,7 +19,7 @@ func TestServerEndsEmptyStreams(t *testing.T) {
 		frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: lane, Exchange: exchange, Form: form, Raw: []byte(raw), Size: int64(len(raw))})
 	}
 	exchange := func(n uint64, kind, request, answer string) {
-		event := func(e tap.Event) { add(tap.Life, n, tap.FormLine, string(e.Encode())) }
+		event := func(e tap.Event) { add(tap.Lifecycle, n, tap.FormLine, string(e.Encode())) }
 		event(tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp", Header: [][2]string{{"Content-Type", "application/json"}}})
 		add(tap.ToServer, n, tap.FormBody, request)
 		event(tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", kind}}})

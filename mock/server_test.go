@@ -30,7 +30,7 @@ func corpus(t *testing.T) (names []string) {
 func hasHeads(frames []tap.Frame) bool {
 	return slices.ContainsFunc(frames, func(f tap.Frame) bool {
 		e, err := tap.ParseEvent(f.Raw)
-		return f.Lane == tap.Life && err == nil && e.Name == tap.EventRequest
+		return f.Lane == tap.Lifecycle && err == nil && e.Name == tap.EventRequest
 	})
 }
 

@@ -88,7 +88,7 @@ func client(frames []tap.Frame, to io.WriteCloser, from io.Reader) (got []byte, 
 			if _, err := to.Write(f.Raw); err != nil {
 				return got, err
 			}
-		case tap.Life:
+		case tap.Lifecycle:
 			if e, err := tap.ParseEvent(f.Raw); err == nil && e.Name == tap.EventEOF && e.Lane == "to_server" {
 				to.Close()
 			}

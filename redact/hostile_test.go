@@ -87,7 +87,7 @@ func FuzzFrame(f *testing.F) {
 		if json.Valid(raw) && utf8.Valid(raw) && frame.Form != tap.FormEvent && !json.Valid(out) {
 			t.Errorf("%q became %q", raw, out)
 		}
-		frame.Lane = tap.Life
+		frame.Lane = tap.Lifecycle
 		r.Frame(&frame)
 	})
 }

@@ -101,7 +101,7 @@ func (r *Redactor) Frame(f *tap.Frame) []byte {
 	r.seq, r.where = f.Seq, f.Lane.String()
 	r.path, r.depth, r.nested = r.path[:0], 0, 0
 	switch {
-	case f.Lane == tap.Life:
+	case f.Lane == tap.Lifecycle:
 		return r.life(f.Raw)
 	case f.Form == tap.FormLine && f.Lane < tap.Lanes && r.inKey[f.Lane] > 0:
 		return r.keyLine(f)

@@ -9,15 +9,17 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
 // ties says what each message of a recording is to which call.
 func ties(frames []tap.Frame) string {
-	tracker := tap.SessionTracker{}
+	tracker := session.SessionTracker{}
 	s := ""
 	for i := range frames {
-		m := tap.PeekFrame(&frames[i])
+		m := jsonrpc.PeekFrame(&frames[i])
 		session, parts := tracker.Add(&frames[i], &m)
 		for _, p := range parts {
 			s += fmt.Sprintln(session, p.Message, p.Kind, p.Role, p.Method, p.Call, p.Parent, p.Request, p.Guess)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // An ask is a request that the server has sent in this session.
@@ -32,8 +32,8 @@ type asks struct {
 	// sent are the recorded ids that have been sent, early the answers that came
 	// before what they answer, due those of them whose request has now been sent.
 	sent  map[string]bool
-	early map[string]*tap.Message
-	due   []*tap.Message
+	early map[string]*jsonrpc.Message
+	due   []*jsonrpc.Message
 	// next is the next number to make an id of.
 	next int64
 	// timed are those that may expire, the first that does at the front, with some
@@ -135,15 +135,15 @@ const maxEarly = 64
 
 // keep keeps an answer to what has not been asked. A client that does not look
 // what it gets, such as a file, sends all it has at once.
-func (a *asks) keep(m *tap.Message) {
+func (a *asks) keep(m *jsonrpc.Message) {
 	key := word(m.ID)
 	if key == "" || a.sent[key] || a.early[key] != nil || len(a.early) == maxEarly {
 		return
 	}
 	if a.early == nil {
-		a.early = map[string]*tap.Message{}
+		a.early = map[string]*jsonrpc.Message{}
 	}
-	a.early[key] = &tap.Message{
+	a.early[key] = &jsonrpc.Message{
 		Kind: m.Kind, ID: bytes.Clone(m.ID), Result: bytes.Clone(m.Result), Error: bytes.Clone(m.Error), ErrorCode: m.ErrorCode,
 	}
 }
@@ -193,7 +193,7 @@ func (a *asks) expire(s *Session) {
 func (s *Session) timedOut(x *ask, p *play) {
 	n := Note{Kind: NoteTimeout, Live: p.live, Frame: s.script.items[x.item].message()}
 	if m, _, err := s.script.message(s.script.items[x.item].place); err == nil {
-		n.Method, n.Subject = m.Method, tap.Subject(m)
+		n.Method, n.Subject = m.Method, jsonrpc.Subject(m)
 	}
 	n.Text = fmt.Sprintf("the client has not answered %s (frame %d, id %s) for %v; nothing more is sent for its %s",
 		n.Method, n.Frame.Seq, x.id, s.script.opt.GateTimeout, s.methodOf(p))
@@ -202,7 +202,7 @@ func (s *Session) timedOut(x *ask, p *play) {
 }
 
 // answer takes an answer of the client's.
-func (s *Session) answer(m *tap.Message) {
+func (s *Session) answer(m *jsonrpc.Message) {
 	x := s.asks.answered(m.ID)
 	if x == nil {
 		s.asks.keep(m)
@@ -234,11 +234,11 @@ func (s *Session) answer(m *tap.Message) {
 }
 
 // answeredOtherwise notes in what an answer is not the recorded one.
-func (s *Session) answeredOtherwise(x *ask, m *tap.Message, recorded *answer) {
+func (s *Session) answeredOtherwise(x *ask, m *jsonrpc.Message, recorded *answer) {
 	c := &s.script.cues[recorded.cue]
 	n := Note{Kind: NoteAnswer, Frame: c.message()}
 	if asked, _, err := s.script.message(s.script.items[x.item].place); err == nil {
-		n.Method, n.Subject = asked.Method, tap.Subject(asked)
+		n.Method, n.Subject = asked.Method, jsonrpc.Subject(asked)
 	}
 	n.Text = fmt.Sprintf("the client answered %s otherwise than in frame %d; the session went on as recorded", n.Method, c.seq)
 	before, _, err := s.script.message(c.place)
@@ -248,7 +248,7 @@ func (s *Session) answeredOtherwise(x *ask, m *tap.Message, recorded *answer) {
 	}
 	d := differ{hasher: s.keyer.hasher, root: "result", ignore: inEachRun, most: maxCounted}
 	if before.Kind == m.Kind {
-		if m.Kind == tap.ErrorResponse {
+		if m.Kind == jsonrpc.ErrorResponse {
 			d.root = "error"
 		}
 		d.diff(firstOf(before.Result, before.Error), firstOf(m.Result, m.Error), nil)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // calls makes frames of a handshake and n calls, each of them another.
@@ -28,7 +29,7 @@ func calls(n int) []tap.Frame {
 func build(tb testing.TB, frames []tap.Frame, spool Spool) *Script {
 	b := NewBuilder(Options{Pace: Instant}, spool)
 	for i := range frames {
-		m := tap.Peek(frames[i].Raw)
+		m := jsonrpc.Peek(frames[i].Raw)
 		if err := b.Add(&frames[i], &m); err != nil {
 			tb.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func BenchmarkPeek(b *testing.B) {
 	frames := calls(1000)
 	for b.Loop() {
 		for i := range frames {
-			tap.Peek(frames[i].Raw)
+			jsonrpc.Peek(frames[i].Raw)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*1000), "ns/call")

@@ -6,13 +6,15 @@ import (
 	"math"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Builder makes a [Script] of the frames of one session.
 type Builder struct {
 	s       *Script
-	tracker tap.Tracker
-	finding tap.Finding
+	tracker session.Tracker
+	finding session.Finding
 	// preparer is for who has none.
 	preparer *Preparer
 	// off is how much is in the spool, which several may share.
@@ -74,7 +76,7 @@ func (b *Builder) Another() *Builder { return newBuilder(b.s.opt, b.s.spool, b.s
 // Add keeps nothing of them.
 //
 // The error is [ErrTooLarge], or that of the spool.
-func (b *Builder) Add(f *tap.Frame, m *tap.Message) error {
+func (b *Builder) Add(f *tap.Frame, m *jsonrpc.Message) error {
 	p := b.preparer.Prepare(f, m)
 	return b.AddPrepared(f, &p)
 }
@@ -83,10 +85,10 @@ func (b *Builder) Add(f *tap.Frame, m *tap.Message) error {
 func (b *Builder) AddPrepared(f *tap.Frame, p *Prepared) error {
 	m := p.message
 	switch {
-	case f.Lane == tap.Life:
+	case f.Lane == tap.Lifecycle:
 		b.life(f)
 		return nil
-	case f.Lane == tap.Stderr || m == nil || m.Kind == tap.Other:
+	case f.Lane == tap.Stderr || m == nil || m.Kind == jsonrpc.Other:
 		return nil
 	case p.err != nil:
 		return p.err
@@ -96,7 +98,7 @@ func (b *Builder) AddPrepared(f *tap.Frame, p *Prepared) error {
 	b.learn(f.Lane, m)
 	parts := b.tracker.Add(f, m)
 	x := arriving{f: f, raw: f.Raw, place: p.place, line: f.Form == tap.FormLine, prepared: p}
-	if m.Kind != tap.Batch || len(m.Batch) == 0 {
+	if m.Kind != jsonrpc.Batch || len(m.Batch) == 0 {
 		x.m, x.part = m, &parts[0]
 		b.message(&x)
 		return nil
@@ -107,9 +109,9 @@ func (b *Builder) AddPrepared(f *tap.Frame, p *Prepared) error {
 
 // learn goes on learning the facts, as long as there is something to learn: it
 // means reading the message once more.
-func (b *Builder) learn(lane tap.Lane, m *tap.Message) {
+func (b *Builder) learn(lane tap.Lane, m *jsonrpc.Message) {
 	x := &b.finding
-	if x.Settled && x.Initialize == nil && x.Discover == nil && m.Method != "initialize" && m.Method != "server/discover" && m.Kind != tap.Batch {
+	if x.Settled && x.Initialize == nil && x.Discover == nil && m.Method != "initialize" && m.Method != "server/discover" && m.Kind != jsonrpc.Batch {
 		return
 	}
 	b.s.facts.Learn(x, lane, m)
@@ -118,8 +120,8 @@ func (b *Builder) learn(lane tap.Lane, m *tap.Message) {
 // An arriving is a message on its way into the script.
 type arriving struct {
 	f    *tap.Frame
-	m    *tap.Message
-	part *tap.Part
+	m    *jsonrpc.Message
+	part *session.Part
 	// raw is the message, place where it went.
 	raw   []byte
 	place place
@@ -130,7 +132,7 @@ type arriving struct {
 }
 
 // batch takes the messages of a batch one by one.
-func (b *Builder) batch(x *arriving, m *tap.Message, parts []tap.Part) {
+func (b *Builder) batch(x *arriving, m *jsonrpc.Message, parts []session.Part) {
 	frame := x.raw
 	first := len(b.s.items)
 	whole, line := x.place, x.line

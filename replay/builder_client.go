@@ -3,21 +3,22 @@ package replay
 import (
 	"bytes"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // client takes a message of the client's.
 func (b *Builder) client(x *arriving) {
 	c := cue{at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), exchange: x.f.Exchange, place: x.place}
 	switch x.m.Kind {
-	case tap.Request:
+	case jsonrpc.Request:
 		b.request(x, c)
-	case tap.Notification:
+	case jsonrpc.Notification:
 		b.notification(x, c)
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		b.answer(x, c)
 	default:
-		if key, ok := b.preparer.keyer.invalid(x.raw); ok && !x.f.Torn {
+		if key, ok := b.preparer.keyer.invalid(x.raw); ok && !x.f.Truncated {
 			c.kind = cueInvalid
 			b.s.index.exact.add(key, b.cue(c))
 		}
@@ -42,7 +43,7 @@ func (b *Builder) request(x *arriving, c cue) {
 		c.flags |= cuePlain
 	}
 	root := uint32(0)
-	if x.part.Role != tap.RoleRequest {
+	if x.part.Role != session.RoleRequest {
 		root = b.s.find(x.part.Call)
 	}
 	n := b.cue(c)
@@ -125,7 +126,7 @@ func tokenMark(token []byte) uint32 {
 
 func (b *Builder) notification(x *arriving, c cue) {
 	target := uint32(0)
-	if x.part.Role == tap.RoleCancel {
+	if x.part.Role == session.RoleCancel {
 		target = b.s.find(x.part.Call)
 	}
 	if target != 0 {
@@ -141,7 +142,7 @@ func (b *Builder) notification(x *arriving, c cue) {
 }
 
 func (b *Builder) answer(x *arriving, c cue) {
-	if x.part.Role == tap.RoleRepeat || x.part.Role == tap.RoleOrphan {
+	if x.part.Role == session.RoleRepeat || x.part.Role == session.RoleOrphan {
 		return // no live client can be made to say that
 	}
 	asked := b.s.findItem(x.part.Request)
@@ -175,8 +176,8 @@ func (b *Builder) answer(x *arriving, c cue) {
 
 // answer sums what an answer says: its result by value, but for what is another one
 // in each run, or the code of its error.
-func (h *hasher) answer(m *tap.Message) (s sum) {
-	if m.Kind == tap.ErrorResponse {
+func (h *hasher) answer(m *jsonrpc.Message) (s sum) {
+	if m.Kind == jsonrpc.ErrorResponse {
 		return h.of('e', []byte(m.ErrorCode))
 	}
 	s, _ = h.value(m.Result, 0, inEachRun)

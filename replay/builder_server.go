@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // server takes a message of the server's.
 func (b *Builder) server(x *arriving) {
-	if x.f.Torn {
+	if x.f.Truncated {
 		return // bytes of it are missing: nobody said that
 	}
 	it := item{at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), place: x.place, patch: uint32(len(b.s.patches))}
@@ -18,14 +19,14 @@ func (b *Builder) server(x *arriving) {
 	}
 	owner, ok := b.owner(x)
 	switch x.m.Kind {
-	case tap.Request:
+	case jsonrpc.Request:
 		it.flags |= itemRequest
 		it.needs = capabilityFor(x.m.Method)
 		b.patchRequest(x)
-	case tap.Notification:
+	case jsonrpc.Notification:
 		it.flags |= itemNote
 		b.patchNotification(x, owner)
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		if ok {
 			it.flags |= itemFinal
 			b.answered(owner)
@@ -49,10 +50,10 @@ func (b *Builder) server(x *arriving) {
 func (b *Builder) owner(x *arriving) (uint32, bool) {
 	p := x.part
 	switch {
-	case p.Kind == tap.Response || p.Kind == tap.ErrorResponse:
+	case p.Kind == jsonrpc.Response || p.Kind == jsonrpc.ErrorResponse:
 		c := b.s.find(p.Request)
-		return c, c != 0 && p.Request != tap.Ref{}
-	case p.Kind == tap.Request && p.Role == tap.RoleRequest:
+		return c, c != 0 && p.Request != session.Ref{}
+	case p.Kind == jsonrpc.Request && p.Role == session.RoleRequest:
 		return b.ownerOf(p.Parent)
 	}
 	return b.ownerOf(p.Call)
@@ -60,8 +61,8 @@ func (b *Builder) owner(x *arriving) (uint32, bool) {
 
 // ownerOf finds the request to which something belongs that is part of a call:
 // one of the client's, or one of the server's within one of the client's.
-func (b *Builder) ownerOf(call tap.Ref) (uint32, bool) {
-	if call == (tap.Ref{}) {
+func (b *Builder) ownerOf(call session.Ref) (uint32, bool) {
+	if call == (session.Ref{}) {
 		return 0, false
 	}
 	if c := b.s.find(call); c != 0 && b.s.cues[c].kind == cueRequest {
@@ -157,7 +158,7 @@ func (b *Builder) patchNotification(x *arriving, owner uint32) {
 		}
 	case "notifications/cancelled":
 		at, ok := find(x.raw, start, "params", "requestId")
-		if !ok || x.part.Call == (tap.Ref{}) {
+		if !ok || x.part.Call == (session.Ref{}) {
 			return
 		}
 		if asked := b.s.findItem(x.part.Call); asked != 0 {

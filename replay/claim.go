@@ -1,12 +1,12 @@
 package replay
 
-import "github.com/mcptap/mcptap/tap"
+import "github.com/mcptap/mcptap/tap/jsonrpc"
 
 // A Claim is what a message of the client's says that the fields of its HTTP request
 // say too (2026-07-28 basic/transports#standard-request-headers), and who sends it.
 type Claim struct {
 	// Kind and Method are the message's.
-	Kind   tap.Kind
+	Kind   jsonrpc.Kind
 	Method string
 	// ID is the request's id as it stands, nil for none.
 	ID []byte
@@ -23,9 +23,9 @@ type Claim struct {
 }
 
 // ReadClaim reads what a message claims.
-func ReadClaim(m *tap.Message) Claim {
+func ReadClaim(m *jsonrpc.Message) Claim {
 	c := Claim{Kind: m.Kind, Method: m.Method, ID: m.ID}
-	if m.Kind != tap.Request && m.Kind != tap.Notification || classAt(m.Params, 0) != '{' {
+	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification || classAt(m.Params, 0) != '{' {
 		return c
 	}
 	if at, ok := find(m.Params, 0, "_meta", metaPrefix+"protocolVersion"); ok {
@@ -58,7 +58,7 @@ func ReadClaim(m *tap.Message) Claim {
 func (s *Script) Keyer() *Keyer { return &Keyer{keyer{hasher{seeds: s.seeds}, s.opt.Ignore}} }
 
 // Message is the message that was prepared, nil for none.
-func (p *Prepared) Message() *tap.Message { return p.message }
+func (p *Prepared) Message() *jsonrpc.Message { return p.message }
 
 // Key is the key of a request or a notification of the client's.
 func (p *Prepared) Key() Key { return Key{p.key.exact} }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -46,9 +47,9 @@ func script(tb testing.TB, frames []tap.Frame, opt Options) *Script {
 	tb.Helper()
 	b := NewBuilder(opt, nil)
 	for i := range frames {
-		var m *tap.Message
+		var m *jsonrpc.Message
 		if l := frames[i].Lane; l == tap.ToServer || l == tap.ToClient {
-			peeked := tap.Peek(frames[i].Raw)
+			peeked := jsonrpc.Peek(frames[i].Raw)
 			m = &peeked
 		}
 		if err := b.Add(&frames[i], m); err != nil {
@@ -328,7 +329,7 @@ func replayAll(tb testing.TB, frames []tap.Frame, opt Options, mapped, timed boo
 				p.have(sent)
 			}
 			p.send(x.client(tb, f.Raw))
-		case tap.Life:
+		case tap.Lifecycle:
 			if e, err := tap.ParseEvent(f.Raw); err == nil && e.Name == tap.EventEOF && e.Lane == "to_server" {
 				p.have(sent)
 				p.s.End(p.now)

@@ -3,7 +3,7 @@ package replay
 import (
 	"fmt"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A Coverage says which requests of some scripts any of their sessions has asked
@@ -76,7 +76,7 @@ func (s *Script) unasked(asked func(uint32) bool, most int) (notes []Note) {
 		}
 		n := Note{Kind: NoteUnasked, Frame: x.message()}
 		if m, _, err := s.message(x.place); err == nil {
-			n.Method, n.Subject = m.Method, tap.Subject(m)
+			n.Method, n.Subject = m.Method, jsonrpc.Subject(m)
 		}
 		n.Text = fmt.Sprintf("frame %d, %s, was not asked for", x.seq, about(n.Method, n.Subject))
 		notes = append(notes, n)

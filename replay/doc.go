@@ -11,7 +11,7 @@
 // order in which they crossed. Cue 0 is the beginning of the session.
 //
 // What the server sent hangs on cues. A request has its own steps: all that
-// belongs to its call until the next request of the same call (see [tap.Role]),
+// belongs to its call until the next request of the same call (see [session.Role]),
 // in recorded order: progress, log messages, nested requests, the answer, what
 // came late. Whatever belongs to no call hangs on the last cue before it, and is
 // played when that cue comes for the first time. So an input_required chain, a

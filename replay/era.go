@@ -3,7 +3,8 @@ package replay
 import (
 	"slices"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // maxVersions is how many versions are remembered of a recording.
@@ -44,7 +45,7 @@ func (e *eras) asked(c uint32, method string, k *keyed) {
 }
 
 // answered notes the answer to a request.
-func (e *eras) answered(c uint32, m *tap.Message) {
+func (e *eras) answered(c uint32, m *jsonrpc.Message) {
 	version, ok := e.by[c]
 	if !ok {
 		return
@@ -69,7 +70,7 @@ func (e *eras) opens(modern bool) bool {
 
 // finish is called when all is known. A server that answered server/discover is
 // modern, even if nothing more was asked.
-func (e *eras) finish(facts *tap.Facts) {
+func (e *eras) finish(facts *session.Facts) {
 	e.by = nil
 	e.can = readCapabilities(facts.ClientCapabilities)
 	e.modern = e.modern || len(e.served) > 0

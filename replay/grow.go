@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A Growth lets a script be played while it is being made. The law that makes this
@@ -242,7 +242,7 @@ func (s *Session) Owed() (all []Owed) {
 	}
 	for _, out := range s.outbox { // answers of our own, which may suppose what cannot be read
 		if len(out.Raw) > 0 && out.Frame.Seq == 0 {
-			m := tap.Peek(out.Raw)
+			m := jsonrpc.Peek(out.Raw)
 			all = append(all, Owed{out.Stream, slices.Clone(m.ID)})
 		}
 	}

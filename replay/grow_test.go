@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A grower is a Growth that adds frames when it is asked for more: so many as size
@@ -90,9 +91,9 @@ func (g *grower) add() {
 	case g.at < len(g.frames):
 		f := g.frames[g.at]
 		g.at++
-		var m *tap.Message
+		var m *jsonrpc.Message
 		if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
-			peeked := tap.Peek(f.Raw)
+			peeked := jsonrpc.Peek(f.Raw)
 			m = &peeked
 		}
 		if err := g.b.Add(&f, m); err != nil {
@@ -179,7 +180,7 @@ func (w whim) live(tb testing.TB, s *Script, frames []tap.Frame, g *grower, idle
 		if f.Lane == tap.ToServer && !odd() {
 			send(f.Raw)
 		}
-		if e, err := tap.ParseEvent(f.Raw); f.Lane == tap.Life && err == nil && e.Name == tap.EventEOF && e.Lane == "to_server" && !odd() {
+		if e, err := tap.ParseEvent(f.Raw); f.Lane == tap.Lifecycle && err == nil && e.Name == tap.EventEOF && e.Lane == "to_server" && !odd() {
 			do(func() { p.s.End(p.clock()) })
 		}
 	}
@@ -205,7 +206,7 @@ func (w whim) whatever(frames []tap.Frame) []byte {
 // answers answers some of what the server has asked.
 func (w whim) answers(p *player, heard *int, send func([]byte)) {
 	for ; *heard < len(p.out); *heard++ {
-		if m := tap.Peek(p.out[*heard].Raw); m.Kind == tap.Request && w.r.IntN(100) < w.odd {
+		if m := jsonrpc.Peek(p.out[*heard].Raw); m.Kind == jsonrpc.Request && w.r.IntN(100) < w.odd {
 			send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"action":"decline"}}`, m.ID))
 		}
 	}

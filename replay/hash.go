@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A sum stands for a JSON value: two values have the same one if they are equal,
@@ -63,7 +63,7 @@ func (h *hasher) scalar(token []byte) sum {
 		return h.of('s', decode(token))
 	case c == '-' || c-'0' < 10:
 		base := len(h.buf)
-		h.buf = tap.AppendNumber(h.buf, token)
+		h.buf = jsonrpc.AppendNumber(h.buf, token)
 		s := h.of('n', h.buf[base:])
 		h.buf = h.buf[:base]
 		return s

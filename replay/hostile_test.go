@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // lines makes frames of lines: those with > are the client's, others the server's.
@@ -72,7 +73,7 @@ func FuzzSession(f *testing.F) {
 // is matched and compared in one go.
 func TestHostileParams(t *testing.T) {
 	deep := func(inner string) string {
-		n := tap.MaxDepth - 10
+		n := jsonrpc.MaxDepth - 10
 		return strings.Repeat(`{"a":`, n) + inner + strings.Repeat("}", n)
 	}
 	wide := func(last string) string {
@@ -195,7 +196,7 @@ func TestSessionForgets(t *testing.T) {
 	for i := range 5000 {
 		p.send(fmt.Appendf(nil, `{"id":%d,"method":"a","params":{"_meta":{"progressToken":%d}}}`, i, i))
 		last := p.out[len(p.out)-1]
-		m := tap.Peek(last.Raw)
+		m := jsonrpc.Peek(last.Raw)
 		p.send(fmt.Appendf(nil, `{"id":%s,"result":{}}`, m.ID))
 		p.out, p.notes = p.out[:0], p.notes[:0]
 	}
@@ -229,14 +230,14 @@ func (b *brokenSpool) ReadAt(p []byte, off int64) (int, error) {
 func TestBrokenSpool(t *testing.T) {
 	frames := lines(`>{"id":1,"method":"a"}` + "\n" + `{"id":1,"result":{}}` + "\n")
 	full := errors.New("disk full")
-	m := tap.Peek(frames[0].Raw)
+	m := jsonrpc.Peek(frames[0].Raw)
 	if err := NewBuilder(Options{}, &brokenSpool{write: full}).Add(&frames[0], &m); !errors.Is(err, full) {
 		t.Error(err)
 	}
 	spool := &brokenSpool{}
 	b := NewBuilder(Options{}, spool)
 	for i := range frames {
-		m := tap.Peek(frames[i].Raw)
+		m := jsonrpc.Peek(frames[i].Raw)
 		if err := b.Add(&frames[i], &m); err != nil {
 			t.Fatal(err)
 		}

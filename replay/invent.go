@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // invent answers a request that was not recorded and needs no recording, and
 // reports whether it is one.
-func (s *Session) invent(stream Stream, m *tap.Message, k *keyed) bool {
+func (s *Session) invent(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 	answer := "{}"
 	switch m.Method {
 	case "ping":
@@ -22,7 +22,7 @@ func (s *Session) invent(stream Stream, m *tap.Message, k *keyed) bool {
 			return false
 		}
 	case "shutdown":
-		if s.script.facts.Dialect != tap.Dialect002 {
+		if s.script.facts.Dialect != jsonrpc.Dialect002 {
 			return false
 		}
 		answer = "null"
@@ -32,7 +32,7 @@ func (s *Session) invent(stream Stream, m *tap.Message, k *keyed) bool {
 	default:
 		return false
 	}
-	s.note(Note{Kind: NoteInvented, Method: m.Method, Subject: tap.Subject(*m),
+	s.note(Note{Kind: NoteInvented, Method: m.Method, Subject: jsonrpc.Subject(*m),
 		Text: m.Method + " is not in the recording; it was answered with " + answer})
 	s.say(stream, m.ID, "result", []byte(answer))
 	return true
@@ -40,7 +40,7 @@ func (s *Session) invent(stream Stream, m *tap.Message, k *keyed) bool {
 
 // discover answers server/discover: of a legacy recording with the error that
 // sends a client to initialize, of a modern one with what can be told from it.
-func (s *Session) discover(stream Stream, m *tap.Message) {
+func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
 	n := Note{Kind: NoteInvented, Method: m.Method}
 	if !s.script.eras.modern {
 		n.Text = "server/discover is not in the recording, which is of the era with a handshake; it was refused"
@@ -72,7 +72,7 @@ func (s *Session) discover(stream Stream, m *tap.Message) {
 // refuseVersion refuses a request in a version that the recording does not have,
 // and an initialize where there was none because the recorded server needs none
 // (2026-07-28 basic/versioning). It reports whether it did.
-func (s *Session) refuseVersion(stream Stream, m *tap.Message, k *keyed) bool {
+func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 	e := &s.script.eras
 	var requested string
 	allowed := func() bool {

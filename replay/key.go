@@ -3,7 +3,7 @@ package replay
 import (
 	"bytes"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 const metaPrefix = "io.modelcontextprotocol/"
@@ -35,7 +35,7 @@ type keyer struct {
 }
 
 // key makes the keys of a request or a notification.
-func (k *keyer) key(m *tap.Message) (x keyed) {
+func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	base := len(k.members)
 	params := m.Params
 	if classAt(params, 0) == '{' {
@@ -137,7 +137,7 @@ func traceContext(name []byte) bool {
 }
 
 // finish makes the keys of the members.
-func (k *keyer) finish(m *tap.Message, base int, x *keyed) {
+func (k *keyer) finish(m *jsonrpc.Message, base int, x *keyed) {
 	k.sort(base)
 	members := k.members[base:]
 	if m.Method == "initialize" {
@@ -145,7 +145,7 @@ func (k *keyer) finish(m *tap.Message, base int, x *keyed) {
 	}
 	all := k.sorted(members, nil)
 	kind := byte('k')
-	if m.Kind == tap.Notification {
+	if m.Kind == jsonrpc.Notification {
 		kind = 'n'
 	}
 	x.exact = k.joined(kind, m.Method, x.modern, all)

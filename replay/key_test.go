@@ -3,7 +3,7 @@ package replay
 import (
 	"testing"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // What requests have the same key.
@@ -39,7 +39,7 @@ func TestKeys(t *testing.T) {
 		{"what the 002 dialect cancels", `{"method":"cancel","params":{"id":1}}`, `{"method":"cancel","params":{"id":2}}`, true},
 	} {
 		k := keyer{hasher: hasher{seeds: newSeeds()}}
-		a, b := tap.Peek([]byte(c.a)), tap.Peek([]byte(c.b))
+		a, b := jsonrpc.Peek([]byte(c.a)), jsonrpc.Peek([]byte(c.b))
 		if same := k.key(&a).exact == k.key(&b).exact; same != c.same {
 			t.Errorf("%s: same is %v", c.about, same)
 		}
@@ -51,7 +51,7 @@ func TestKeys(t *testing.T) {
 
 // What else is read on the way.
 func TestKeyed(t *testing.T) {
-	m := tap.Peek([]byte(`{"method":"resources/read","id":1,"params":{"uri":"file:///x","requestState":"s",
+	m := jsonrpc.Peek([]byte(`{"method":"resources/read","id":1,"params":{"uri":"file:///x","requestState":"s",
 		"_meta":{"progressToken":"a","progressToken":"b","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}}`))
 	k := keyer{hasher: hasher{seeds: newSeeds()}}
 	x := k.key(&m)

@@ -1,6 +1,6 @@
 package replay
 
-import "github.com/mcptap/mcptap/tap"
+import "github.com/mcptap/mcptap/tap/jsonrpc"
 
 // Which table a cursor is in.
 const (
@@ -153,7 +153,7 @@ type match struct {
 }
 
 // match finds the recorded request that a live one gets the answer of.
-func (s *Session) match(m *tap.Message, k *keyed) match {
+func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 	x := &s.script.index
 	c, exact := s.take(&x.exact, byExact, k.exact)
 	if exact != fateNone && exact != fateUsed {
@@ -189,7 +189,7 @@ func (s *Session) match(m *tap.Message, k *keyed) match {
 // subset finds a recorded request of the same method and subject all of whose
 // params the live one has, among the next MaxNear that have not been used, and
 // failing that among the first.
-func (s *Session) subset(m *tap.Message, k *keyed) (uint32, fate) {
+func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 	t := &s.script.index.near
 	q, ok := t.queues[k.near]
 	if !ok {
@@ -238,10 +238,10 @@ func inParamsLoosely(name string) (bool, filter) {
 }
 
 // message loads a recorded message.
-func (s *Script) message(p place) (tap.Message, []byte, error) {
+func (s *Script) message(p place) (jsonrpc.Message, []byte, error) {
 	raw, err := p.load(s.spool)
 	if err != nil {
-		return tap.Message{}, nil, err
+		return jsonrpc.Message{}, nil, err
 	}
-	return tap.Peek(raw), raw, nil
+	return jsonrpc.Peek(raw), raw, nil
 }

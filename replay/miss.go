@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A miss is an answer, never silence: a client that waits for nothing tells nobody
 // what is wrong.
 
 // miss answers a request that nothing recorded fits.
-func (s *Session) miss(stream Stream, m *tap.Message, k *keyed, f fate) {
-	n := Note{Kind: NoteMiss, Method: m.Method, Subject: tap.Subject(*m)}
+func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
+	n := Note{Kind: NoteMiss, Method: m.Method, Subject: jsonrpc.Subject(*m)}
 	code := codeParams
 	name := about(n.Method, n.Subject)
 	if f == fateUsed {
@@ -106,7 +106,7 @@ func (s *Session) methods() string {
 // nearest finds the recorded request that differs least: of those of the same
 // tool, prompt, resource or task, and where there are none, of the same method. Of
 // several the first that has not been used. It is noted in n; 0 is none.
-func (s *Session) nearest(n *Note, m *tap.Message, k *keyed) (best uint32) {
+func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore, most: maxCounted}
 	least := maxCounted + 1
 	d.nodes = 0
@@ -151,7 +151,7 @@ func (s *Session) candidates(method string, k *keyed) (found []uint32) {
 }
 
 // refuse answers with an error that says all that a note does.
-func (s *Session) refuse(stream Stream, m *tap.Message, code string, n *Note) {
+func (s *Session) refuse(stream Stream, m *jsonrpc.Message, code string, n *Note) {
 	type path struct {
 		Path     string `json:"path"`
 		Recorded string `json:"recorded,omitempty"`
@@ -200,7 +200,7 @@ func (s *Session) say(stream Stream, id []byte, member string, value []byte) {
 // invalid takes a frame that is no message, or an element of a batch that is none.
 // One that was recorded is a cue; any other is told so, as a server would that
 // does not just ignore it.
-func (s *Session) invalid(stream Stream, m *tap.Message, raw []byte) {
+func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 	key, ok := s.keyer.invalid(raw)
 	if !ok {
 		return

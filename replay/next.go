@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // Due returns when Next has to be called again, if nothing else happens before;
@@ -216,7 +216,7 @@ func (s *Session) batch(p *play, it *item) (out Output, ok bool, err error) {
 		from = start + int(at.place.size)
 	}
 	raw = append(raw, frame[from:]...)
-	out = Output{Stream: stream, Raw: raw, Line: b.line, Frame: tap.Ref{Seq: it.seq}}
+	out = Output{Stream: stream, Raw: raw, Line: b.line, Frame: session.Ref{Seq: it.seq}}
 	for i, q := range group {
 		at := &s.script.items[b.first+uint32(i)]
 		final := at.has(itemFinal) && !q.hangs && !q.answered

@@ -3,7 +3,7 @@ package replay
 import (
 	"fmt"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A NoteKind says in what a session was not what was recorded.
@@ -87,11 +87,11 @@ type Note struct {
 	// none. A batch counts as one.
 	Live uint64
 	// Method and Subject say what it is about: the request's method, and the
-	// tool, prompt, resource or task. Subject is at most [tap.MaxSubject] bytes.
+	// tool, prompt, resource or task. Subject is at most [jsonrpc.MaxSubject] bytes.
 	Method, Subject string
 	// Frame names the recorded message concerned: of a miss, the nearest; zero
 	// for none.
-	Frame tap.Ref
+	Frame session.Ref
 	// UsedBy is the number of the client's message that Frame has been used for
 	// in this session, 0 for none.
 	UsedBy uint64

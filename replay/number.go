@@ -1,6 +1,6 @@
 package replay
 
-import "github.com/mcptap/mcptap/tap"
+import "github.com/mcptap/mcptap/tap/jsonrpc"
 
 // appendWord appends what two scalars have in common when they are the same id,
 // token or name: typed, strings decoded, numbers by value. Nothing is appended
@@ -10,7 +10,7 @@ func appendWord(dst, raw []byte) []byte {
 	case c == '"':
 		return append(append(dst, 's'), decode(raw)...)
 	case c == '-' || c-'0' < 10:
-		return tap.AppendNumber(append(dst, 'n'), raw)
+		return jsonrpc.AppendNumber(append(dst, 'n'), raw)
 	case c == 't' || c == 'f':
 		return append(append(dst, 'w'), raw...)
 	}

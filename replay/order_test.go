@@ -34,7 +34,7 @@ func TestOrderWhateverTheTiming(t *testing.T) {
 							p.until(p.now + time.Duration(r.IntN(20))*time.Millisecond)
 						}
 						p.send(f.Raw)
-					case tap.Life:
+					case tap.Lifecycle:
 						if e, err := tap.ParseEvent(f.Raw); err == nil && e.Name == tap.EventEOF && e.Lane == "to_server" {
 							p.have(sent)
 							p.s.End(p.now)

@@ -120,7 +120,7 @@ func readFrames(t *testing.T, text string) (frames []tap.Frame) {
 		default: // eof LANE
 			f.Raw = tap.Event{Name: sign, Lane: rest}.Encode()
 		}
-		if len(sign) > 1 && f.Lane != tap.Life {
+		if len(sign) > 1 && f.Lane != tap.Lifecycle {
 			f.Exchange, _ = strconv.ParseUint(sign[1:], 10, 64)
 		}
 		f.Size = int64(len(f.Raw))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A Preparer does what of a [Builder]'s work needs nothing but the message itself: it
@@ -24,7 +25,7 @@ func (b *Builder) Preparer() *Preparer {
 
 // A Prepared is what a [Preparer] says of a message. It points into the frame.
 type Prepared struct {
-	message *tap.Message
+	message *jsonrpc.Message
 	// place is where it is in the spool, err why it is not.
 	place place
 	err   error
@@ -37,13 +38,13 @@ type Prepared struct {
 }
 
 // Prepare reads the message of a frame, nil for none.
-func (p *Preparer) Prepare(f *tap.Frame, m *tap.Message) Prepared {
+func (p *Preparer) Prepare(f *tap.Frame, m *jsonrpc.Message) Prepared {
 	if m == nil {
 		return Prepared{}
 	}
 	x := p.prepare(f.Lane, f.Raw, m)
 	switch {
-	case m.Kind == tap.Other || f.Lane != tap.ToServer && f.Lane != tap.ToClient:
+	case m.Kind == jsonrpc.Other || f.Lane != tap.ToServer && f.Lane != tap.ToClient:
 	case len(f.Raw) > maxSize:
 		x.err = fmt.Errorf("frame %d: %w", f.Seq, ErrTooLarge)
 	default:
@@ -56,15 +57,15 @@ func (p *Preparer) Prepare(f *tap.Frame, m *tap.Message) Prepared {
 	return x
 }
 
-func (p *Preparer) prepare(lane tap.Lane, raw []byte, m *tap.Message) Prepared {
+func (p *Preparer) prepare(lane tap.Lane, raw []byte, m *jsonrpc.Message) Prepared {
 	x := Prepared{message: m}
 	switch {
-	case lane == tap.ToServer && (m.Kind == tap.Request || m.Kind == tap.Notification):
+	case lane == tap.ToServer && (m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification):
 		x.key = p.keyer.key(m)
-		if m.Kind == tap.Request {
+		if m.Kind == jsonrpc.Request {
 			x.id, x.hasID = idIn(raw, m)
 		}
-	case lane == tap.ToClient && (m.Kind == tap.Response || m.Kind == tap.ErrorResponse):
+	case lane == tap.ToClient && (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse):
 		x.id, x.hasID = idIn(raw, m)
 		x.hasID = x.hasID && classAt(raw, x.id.from) != 'n'
 	}
@@ -72,7 +73,7 @@ func (p *Preparer) prepare(lane tap.Lane, raw []byte, m *tap.Message) Prepared {
 }
 
 // idIn finds the id of a message. Most of the time it need not be looked for.
-func idIn(raw []byte, m *tap.Message) (span, bool) {
+func idIn(raw []byte, m *jsonrpc.Message) (span, bool) {
 	if at := cap(raw) - cap(m.ID); len(m.ID) > 0 && len(m.DuplicateKeys) == 0 && at >= 0 && at+len(m.ID) <= len(raw) && &raw[at] == &m.ID[0] {
 		return span{at, at + len(m.ID)}, true
 	}

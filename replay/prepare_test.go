@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // The id of a message is found where it stands, wherever that is, and of two the last.
@@ -15,7 +16,7 @@ func TestIDIn(t *testing.T) {
 	} {
 		frame := []byte("before" + text + "behind")
 		raw := frame[6 : 6+len(text)]
-		m := tap.Peek(raw)
+		m := jsonrpc.Peek(raw)
 		want, is := find(raw, begin(raw), "id")
 		if got, ok := idIn(raw, &m); ok != is || got != want {
 			t.Errorf("%s: %v, %v, want %v, %v", text, got, ok, want, is)
@@ -38,9 +39,9 @@ func TestRequestsHaveIDs(t *testing.T) {
 		`{"id":1,"method":"a","method":1}`, `{"id":1,"method":"a"} `, `{"id":1,"method":"a"`, `{"":1,"id":"\"","method":"id"}`,
 	} {
 		frame := tap.Frame{Lane: tap.ToServer, Raw: []byte(text)}
-		m := tap.Peek(frame.Raw)
+		m := jsonrpc.Peek(frame.Raw)
 		x := p.Prepare(&frame, &m)
-		if m.Kind != tap.Request {
+		if m.Kind != jsonrpc.Request {
 			continue
 		}
 		requests++

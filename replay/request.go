@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // request takes a request of the client's.
-func (s *Session) request(stream Stream, m *tap.Message, raw []byte) {
+func (s *Session) request(stream Stream, m *jsonrpc.Message, raw []byte) {
 	k := s.keyer.key(m)
 	if m.Method == "initialize" {
 		s.can = readCapabilities(firstMember(m.Params, "capabilities", "clientCapabilities"))
@@ -40,7 +40,7 @@ func firstMember(object []byte, names ...string) []byte {
 }
 
 // play plays a request's own steps, and what hangs on it.
-func (s *Session) play(stream Stream, m *tap.Message, k *keyed, x match) {
+func (s *Session) play(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	c := &s.script.cues[x.cue]
 	p := &play{
 		cue: x.cue, live: s.live, stream: stream, modern: k.modern, verbatim: x.verbatim,
@@ -69,7 +69,7 @@ func (s *Session) play(stream Stream, m *tap.Message, k *keyed, x match) {
 }
 
 // remark notes in what a match is not exact.
-func (s *Session) remark(m *tap.Message, k *keyed, x match) {
+func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
 	for !s.script.cues[x.cue].has(cueAnswered|cueCancelled|cueListens) && s.more() {
 	}
 	c := &s.script.cues[x.cue]
@@ -92,11 +92,11 @@ func (s *Session) remark(m *tap.Message, k *keyed, x match) {
 		n.Text = m.Method + " has been used up; it" + got + " again"
 	}
 	if n.Text != "" {
-		n.Subject = tap.Subject(*m)
+		n.Subject = jsonrpc.Subject(*m)
 		s.note(n)
 	}
 	if !c.has(cueAnswered | cueCancelled | cueListens) {
-		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: tap.Subject(*m), Frame: n.Frame,
+		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: n.Frame,
 			Text: fmt.Sprintf("%s (frame %d) has no answer in the recording, and gets none", m.Method, c.seq)})
 	}
 	if m.Method == "initialize" && x.fate == fateFresh {
@@ -108,7 +108,7 @@ func (s *Session) remark(m *tap.Message, k *keyed, x match) {
 const maxCounted = 1000
 
 // compare notes where a request differs from a recorded one.
-func (s *Session) compare(n *Note, m *tap.Message, c *cue) {
+func (s *Session) compare(n *Note, m *jsonrpc.Message, c *cue) {
 	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore, most: maxCounted}
 	recorded, _, err := s.script.message(c.place)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Session) compare(n *Note, m *tap.Message, c *cue) {
 // compareClient notes what a client says of itself other than the recorded one. It
 // gets the recorded answer all the same, which names the recorded version: that is
 // a server's right (basic/lifecycle#version-negotiation).
-func (s *Session) compareClient(m *tap.Message, c *cue) {
+func (s *Session) compareClient(m *jsonrpc.Message, c *cue) {
 	n := Note{Kind: NoteClient, Method: m.Method, Frame: c.message(),
 		Text: "the client says something else of itself than the recorded one"}
 	s.compare(&n, m, c)
@@ -138,7 +138,7 @@ func (s *Session) compareClient(m *tap.Message, c *cue) {
 }
 
 // notification takes a notification of the client's.
-func (s *Session) notification(m *tap.Message) {
+func (s *Session) notification(m *jsonrpc.Message) {
 	switch m.Method {
 	case "notifications/cancelled", "cancel":
 		id := firstMember(m.Params, "requestId", "id")
@@ -162,7 +162,7 @@ func (s *Session) notification(m *tap.Message) {
 	if m.Method != "exit" {
 		return
 	}
-	if s.settle(); s.script.facts.Dialect == tap.Dialect002 {
+	if s.settle(); s.script.facts.Dialect == jsonrpc.Dialect002 {
 		s.leaving, s.requests = true, s.script.requests
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // unfit reports whether a step cannot be written for this client: the client gave
@@ -46,7 +46,7 @@ func (s *Session) skipped(p *play, n uint32, why string) {
 	p.waived = max(p.waived, s.script.asked[n].cue) // which will not come
 	x := Note{Kind: NoteSkipped, Live: p.live, Frame: s.script.items[n].message()}
 	if m, _, err := s.script.message(s.script.items[n].place); err == nil {
-		x.Method, x.Subject = m.Method, tap.Subject(m)
+		x.Method, x.Subject = m.Method, jsonrpc.Subject(m)
 	}
 	x.Text = x.Method + " (frame " + strconv.FormatUint(x.Frame.Seq, 10) + ") was not sent, since the client " + why
 	s.note(x)

@@ -3,7 +3,7 @@ package replay
 import (
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Script is a recorded session in a form that can be played. It does not change
@@ -37,7 +37,7 @@ type Script struct {
 	// end is the cue of the client's end, 0 when the recording has none.
 	end uint32
 	// facts are what the recorded session said of itself; eras what it spoke.
-	facts tap.Facts
+	facts session.Facts
 	eras  eras
 	// growth is set of a script that is or was played before it is whole, and
 	// growing while it is not.
@@ -127,7 +127,7 @@ type cue struct {
 func (c *cue) has(f cueFlags) bool { return c.flags&f != 0 }
 
 // message names the recorded message.
-func (c *cue) message() tap.Ref { return tap.Ref{Seq: c.seq, Index: int(c.index)} }
+func (c *cue) message() session.Ref { return session.Ref{Seq: c.seq, Index: int(c.index)} }
 
 // An itemKind says what an item is.
 type itemKind uint8
@@ -181,7 +181,7 @@ type item struct {
 func (it *item) has(f itemFlags) bool { return it.flags&f != 0 }
 
 // message names the recorded message.
-func (it *item) message() tap.Ref { return tap.Ref{Seq: it.seq, Index: int(it.index)} }
+func (it *item) message() session.Ref { return session.Ref{Seq: it.seq, Index: int(it.index)} }
 
 // A patchKind says what stands in the place of recorded bytes.
 type patchKind uint8
@@ -217,7 +217,7 @@ type answer struct {
 }
 
 // find returns the cue of a client's message, 0 for none.
-func (s *Script) find(ref tap.Ref) uint32 {
+func (s *Script) find(ref session.Ref) uint32 {
 	lo, hi := 1, len(s.cues)
 	if n := hi - 1; n > 0 && s.cues[n].seq == ref.Seq && int(s.cues[n].index) == ref.Index {
 		return uint32(n)
@@ -237,7 +237,7 @@ func (s *Script) find(ref tap.Ref) uint32 {
 }
 
 // findItem returns the item of a server's message, 0 for none.
-func (s *Script) findItem(ref tap.Ref) uint32 {
+func (s *Script) findItem(ref session.Ref) uint32 {
 	lo, hi := 1, len(s.items)
 	for lo < hi {
 		mid := (lo + hi) / 2

@@ -3,7 +3,7 @@ package replay
 import (
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A Session plays a script to one client, from the top. Times are offsets on a
@@ -114,7 +114,7 @@ func (s *Session) Receive(now time.Duration, stream Stream, raw []byte) (request
 	s.streams.expect(stream) // so that no answer is the last before all is read
 	if s.straight(stream, raw) {
 		requests = 1
-	} else if m := tap.Peek(raw); m.Kind != tap.Batch {
+	} else if m := jsonrpc.Peek(raw); m.Kind != jsonrpc.Batch {
 		requests = s.message(stream, &m, raw)
 	} else {
 		w := into(raw, begin(raw))
@@ -136,15 +136,15 @@ func (s *Session) Receive(now time.Duration, stream Stream, raw []byte) (request
 }
 
 // message takes one message, which stands in raw.
-func (s *Session) message(stream Stream, m *tap.Message, raw []byte) int {
+func (s *Session) message(stream Stream, m *jsonrpc.Message, raw []byte) int {
 	switch m.Kind {
-	case tap.Request:
+	case jsonrpc.Request:
 		s.streams.expect(stream)
 		s.request(stream, m, raw)
 		return 1
-	case tap.Notification:
+	case jsonrpc.Notification:
 		s.notification(m)
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		s.answer(m)
 	default:
 		s.invalid(stream, m, raw)

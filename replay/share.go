@@ -3,7 +3,7 @@ package replay
 import (
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A Key stands for what a request asks for: its method and its params by value,
@@ -18,7 +18,7 @@ type Keyer struct{ k keyer }
 func NewKeyer() *Keyer { return &Keyer{keyer{hasher: hasher{seeds: newSeeds()}}} }
 
 // Key makes the key of a request, whose params must be valid JSON.
-func (k *Keyer) Key(m *tap.Message) Key { return Key{k.k.key(m).exact} }
+func (k *Keyer) Key(m *jsonrpc.Message) Key { return Key{k.k.key(m).exact} }
 
 // Gap is how much of the time between two things that one side did passes at this
 // pace.

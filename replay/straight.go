@@ -3,7 +3,7 @@ package replay
 import (
 	"bytes"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A client that is tested against its own recording says most of the time what it
@@ -30,7 +30,7 @@ func (s *Session) straight(stream Stream, raw []byte) bool {
 	if !same {
 		return false
 	}
-	m := tap.Message{Kind: tap.Request, ID: id}
+	m := jsonrpc.Message{Kind: jsonrpc.Request, ID: id}
 	s.streams.expect(stream)
 	s.play(stream, &m, &keyed{}, match{cue: c, fate: fateFresh, verbatim: true})
 	return true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // What is compared byte for byte is answered as what is read: a client that says what
@@ -90,7 +91,7 @@ var ids = []string{`0`, `7`, `123456789012345678901234567890`, `""`, `"a b"`, `"
 // otherIDs gives requests ids other than the recorded ones.
 func otherIDs(said []string) {
 	for i := range said {
-		if tap.Peek([]byte(said[i])).Kind == tap.Request {
+		if jsonrpc.Peek([]byte(said[i])).Kind == jsonrpc.Request {
 			said[i] = string(Rewrite([]byte(said[i]), []byte(ids[i%len(ids)]), "id"))
 		}
 	}
@@ -107,8 +108,8 @@ func TestPlainID(t *testing.T) {
 		`"` + strings.Repeat("a", 46) + `"`, `"` + strings.Repeat("a", 47) + `"`,
 	}, ids...) {
 		live := slices.Concat(recorded[:at], []byte(id), recorded[at+1:])
-		m := tap.Peek(live)
-		is := m.Kind == tap.Request && string(m.ID) == id && m.Method == "a"
+		m := jsonrpc.Peek(live)
+		is := m.Kind == jsonrpc.Request && string(m.ID) == id && m.Method == "a"
 		got, same := sameButID(recorded, live, at)
 		if same && (!is || string(got) != id) {
 			t.Errorf("%q is taken for an id, as %q", id, got)
@@ -159,7 +160,7 @@ func walked(frames []tap.Frame, seed uint64) (said []string) {
 // request.
 func heardOf(p *player, said []string, front string) string {
 	for _, line := range said {
-		if tap.Peek([]byte(line)).Kind == tap.Request {
+		if jsonrpc.Peek([]byte(line)).Kind == jsonrpc.Request {
 			line = front + line
 		}
 		p.send([]byte(line))

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Stream names a way to the client. The transport chooses the names; each must
@@ -41,7 +41,7 @@ type Output struct {
 	// Status is the status of HTTP with which the message is refused, 0 for none.
 	Status int
 	// Frame names the recorded message, zero for one that was made up.
-	Frame tap.Ref
+	Frame session.Ref
 }
 
 // streams are those of one session.

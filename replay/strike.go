@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // holdMost is how long an answer is held back at most until something else has
@@ -19,7 +19,7 @@ func (s *Session) fault(p *play, it *item, out *Output, final bool) bool {
 	if !p.delayed {
 		method, name := p.method, p.name
 		if !it.has(itemFinal) {
-			m := tap.Peek(out.Raw)
+			m := jsonrpc.Peek(out.Raw)
 			method, name = m.Method, ""
 		}
 		p.fault = s.chances.next(method, name, it.has(itemFinal))

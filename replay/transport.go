@@ -1,13 +1,16 @@
 package replay
 
-import "github.com/mcptap/mcptap/tap"
+import (
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
 
 // Refuse takes back the requests and notifications of a frame: the transport refused
 // it, with a status of HTTP, and the server's answer is none that a session has.
 // Foreign says that this was for something that is not in the message, so that the
 // same message is not refused otherwise; see [Session.Refused].
 func (b *Builder) Refuse(frame uint64, foreign bool) {
-	for c := b.s.find(tap.Ref{Seq: frame}); int(c) < len(b.s.cues) && c != 0 && b.s.cues[c].seq == frame; c++ {
+	for c := b.s.find(session.Ref{Seq: frame}); int(c) < len(b.s.cues) && c != 0 && b.s.cues[c].seq == frame; c++ {
 		x := &b.s.cues[c]
 		switch x.kind {
 		case cueRequest:
@@ -50,8 +53,8 @@ func (s *Session) Refused(raw []byte) (frame uint64, ok bool) {
 	if s.script.refused == 0 { // nothing is in a script that grows
 		return 0, false
 	}
-	m := tap.Peek(raw)
-	if m.Kind != tap.Request && m.Kind != tap.Notification {
+	m := jsonrpc.Peek(raw)
+	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
 		return 0, false
 	}
 	k := s.keyer.key(&m)
@@ -78,11 +81,11 @@ func (s *Session) Refused(raw []byte) (frame uint64, ok bool) {
 
 // Matched names the recorded request whose answer the message got that was received
 // last, and its exchange; zero if there is none. Of a batch it is the first.
-func (s *Session) Matched() (request tap.Ref, exchange uint64) {
+func (s *Session) Matched() (request session.Ref, exchange uint64) {
 	s.enter()
 	defer s.exit()
 	if s.matched == 0 {
-		return tap.Ref{}, 0
+		return session.Ref{}, 0
 	}
 	c := &s.script.cues[s.matched]
 	return c.message(), c.exchange
@@ -100,8 +103,8 @@ func (s *Session) BeginsAgain(raw []byte) bool {
 	if first == 0 || !s.arrived.come(first) {
 		return false
 	}
-	m := tap.Peek(raw)
-	if m.Kind != tap.Request {
+	m := jsonrpc.Peek(raw)
+	if m.Kind != jsonrpc.Request {
 		return false
 	}
 	k := s.keyer.key(&m)

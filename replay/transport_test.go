@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // told makes frames of lines, each on an exchange of its own; those with > are the
@@ -28,7 +30,7 @@ func refusing(t *testing.T, frames []tap.Frame, opt Options, refused map[uint64]
 	t.Helper()
 	b := NewBuilder(opt, nil)
 	for i := range frames {
-		m := tap.PeekFrame(&frames[i])
+		m := jsonrpc.PeekFrame(&frames[i])
 		if err := b.Add(&frames[i], &m); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +118,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	s.Receive(0, 2, []byte(`{"jsonrpc":"2.0","id":1,"method":"other"}`))
-	if ref, exchange := s.Matched(); ref != (tap.Ref{}) || exchange != 0 {
+	if ref, exchange := s.Matched(); ref != (session.Ref{}) || exchange != 0 {
 		t.Error(ref, exchange)
 	}
 }
@@ -161,7 +163,7 @@ func TestAnotherBuilder(t *testing.T) {
 	builders := []*Builder{first, first.Another()}
 	prepare := first.Preparer()
 	for i := range frames {
-		m := tap.PeekFrame(&frames[i])
+		m := jsonrpc.PeekFrame(&frames[i])
 		p := prepare.Prepare(&frames[i], &m)
 		if err := builders[i%2].AddPrepared(&frames[i], &p); err != nil {
 			t.Fatal(err)
@@ -186,15 +188,15 @@ func TestAnotherBuilder(t *testing.T) {
 func TestReadClaim(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a"}}`
 	for message, want := range map[string]Claim{
-		`{"id":1,"method":"tools/call","params":{"name":"x",` + meta + `}}`:               {Kind: tap.Request, Method: "tools/call", ID: []byte("1"), Modern: true, Version: "2026-07-28", Client: []byte(`{"name":"a"}`), Name: "x", HasName: true},
-		`{"id":"1","method":"resources/read","params":{"name":"x","uri":"\u0061://"}}`:    {Kind: tap.Request, Method: "resources/read", ID: []byte(`"1"`), Name: "a://", HasName: true},
-		`{"id":1,"method":"tools/call","params":{"name":7}}`:                              {Kind: tap.Request, Method: "tools/call", ID: []byte("1")},
-		`{"id":1,"method":"tools/call","params":[1]}`:                                     {Kind: tap.Request, Method: "tools/call", ID: []byte("1")},
-		`{"id":1,"method":"initialize","params":{"protocolVersion":"v","clientInfo":{}}}`: {Kind: tap.Request, Method: "initialize", ID: []byte("1"), Version: "v", Client: []byte(`{}`)},
-		`{"id":1,"result":{"name":"x"}}`:                                                  {Kind: tap.Response, ID: []byte("1")},
+		`{"id":1,"method":"tools/call","params":{"name":"x",` + meta + `}}`:               {Kind: jsonrpc.Request, Method: "tools/call", ID: []byte("1"), Modern: true, Version: "2026-07-28", Client: []byte(`{"name":"a"}`), Name: "x", HasName: true},
+		`{"id":"1","method":"resources/read","params":{"name":"x","uri":"\u0061://"}}`:    {Kind: jsonrpc.Request, Method: "resources/read", ID: []byte(`"1"`), Name: "a://", HasName: true},
+		`{"id":1,"method":"tools/call","params":{"name":7}}`:                              {Kind: jsonrpc.Request, Method: "tools/call", ID: []byte("1")},
+		`{"id":1,"method":"tools/call","params":[1]}`:                                     {Kind: jsonrpc.Request, Method: "tools/call", ID: []byte("1")},
+		`{"id":1,"method":"initialize","params":{"protocolVersion":"v","clientInfo":{}}}`: {Kind: jsonrpc.Request, Method: "initialize", ID: []byte("1"), Version: "v", Client: []byte(`{}`)},
+		`{"id":1,"result":{"name":"x"}}`:                                                  {Kind: jsonrpc.Response, ID: []byte("1")},
 		`{`:                                                                               {},
 	} {
-		m := tap.Peek([]byte(message))
+		m := jsonrpc.Peek([]byte(message))
 		got := ReadClaim(&m)
 		if got.Kind != want.Kind || got.Method != want.Method || string(got.ID) != string(want.ID) || got.Modern != want.Modern ||
 			got.Version != want.Version || string(got.Client) != string(want.Client) || got.Name != want.Name || got.HasName != want.HasName {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // Numbers are equal by their exact value, ids and words by type too.
@@ -62,7 +62,7 @@ func TestWords(t *testing.T) {
 func reference(v any) string {
 	switch v := v.(type) {
 	case json.Number:
-		return string(tap.AppendNumber(nil, []byte(v)))
+		return string(jsonrpc.AppendNumber(nil, []byte(v)))
 	case map[string]any:
 		var parts []string
 		for name := range v {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// What follows walks JSON that [tap.Peek] has checked. It never looks beyond the
+// What follows walks JSON that [jsonrpc.Peek] has checked. It never looks beyond the
 // end of the bytes all the same.
 
 // space returns the offset of the first byte at or after i that is no white

@@ -71,20 +71,20 @@ func (q *queue) loseRest(asm *assembler) (lost [tap.Lanes]lostLane, next uint64)
 		case entryData:
 			lost[e.Lane].add(p)
 		case entryNote:
-			lost[tap.Life].Bytes += uint64(len(p))
-			lost[tap.Life].Frames++
+			lost[tap.Lifecycle].Bytes += uint64(len(p))
+			lost[tap.Lifecycle].Frames++
 		case entryGap:
 			for lane, l := range parseLost(p) {
 				lost[lane].join(l)
 			}
 		case entryPiece, entryEvent:
 			exchange, p := numbered(p)
-			lost[tap.Life].Bytes += uint64(len(p))
+			lost[tap.Lifecycle].Bytes += uint64(len(p))
 			if s := (stream{exchange, tap.Lane(e.Lane)}); e.Kind == entryPiece && (e.Flags&pieceEnd == 0 || begun[s]) {
 				begun[s] = begun[s] && e.Flags&pieceEnd == 0
 				break
 			}
-			lost[tap.Life].Frames++
+			lost[tap.Lifecycle].Frames++
 		}
 	}
 	for lane := range lost {

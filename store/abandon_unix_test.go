@@ -70,14 +70,14 @@ func TestFullDiskAtTheEnd(t *testing.T) {
 	for i := range fs {
 		f := &fs[i]
 		switch {
-		case f.Lane == tap.Life:
+		case f.Lane == tap.Lifecycle:
 			gap, err = tap.ParseEvent(f.Raw)
 			if err != nil {
 				t.Fatal(err)
 			}
 		case f.Lane == tap.ToServer:
 			lines++
-		case f.Torn:
+		case f.Truncated:
 			torn++
 		default:
 			events++

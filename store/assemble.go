@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 const (
@@ -27,7 +28,7 @@ const (
 // chunk stays in memory between commits.
 type assembler struct {
 	st    State
-	tally tap.Tally
+	tally session.Tally
 
 	split   [tap.Lanes]tap.Splitter
 	lanes   [tap.Lanes]current  // of stdio
@@ -238,7 +239,7 @@ func (a *assembler) unfinished() []*current {
 // note adds a life frame, of an exchange or of the run.
 func (a *assembler) note(exchange uint64, at time.Duration, payload []byte) {
 	r := record{}
-	r.Lane, r.Exchange, r.At, r.Size = tap.Life, exchange, at, int64(len(payload))
+	r.Lane, r.Exchange, r.At, r.Size = tap.Lifecycle, exchange, at, int64(len(payload))
 	f := r.Frame
 	f.Seq, f.Raw = a.st.NextSeq, payload
 	a.tally.Add(&f)

@@ -106,7 +106,7 @@ func (s *segment) add(r *record, pieces ...[]byte) {
 	if r.parts.Count != 0 {
 		flags |= flagParts
 	}
-	if r.Torn {
+	if r.Truncated {
 		flags |= flagTorn
 	}
 	if r.Form != tap.FormLine {
@@ -270,7 +270,7 @@ func (d *tableDecoder) next() (r record, ok bool) {
 	if flags&^flagsKnown != 0 {
 		return r, false
 	}
-	r.Seq, r.Lane, r.Torn = d.seq, tap.Lane(flags&flagLane), flags&flagTorn != 0
+	r.Seq, r.Lane, r.Truncated = d.seq, tap.Lane(flags&flagLane), flags&flagTorn != 0
 	d.at += time.Duration(d.uvarint())
 	r.At = d.at
 	if flags&flagTook != 0 {

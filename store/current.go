@@ -47,7 +47,7 @@ func (c *current) hold(at time.Duration, p []byte) {
 func (a *assembler) finish(c *current, at time.Duration) {
 	at = max(at, a.seg.last) // it is numbered now, and time does not run backwards
 	r := record{parts: c.Parts}
-	r.Lane, r.Exchange, r.Form, r.At, r.Torn = c.lane, c.exchange, c.form, at, c.Torn
+	r.Lane, r.Exchange, r.Form, r.At, r.Truncated = c.lane, c.exchange, c.form, at, c.Torn
 	r.Size = int64(c.Parts.Bytes) + int64(c.bytes)
 	if !c.empty() {
 		r.Took = max(at-c.FirstAt, 0) // what a damaged queue says may not fit

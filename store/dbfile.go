@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
+
 	bolt "go.etcd.io/bbolt"
+
 	berrors "go.etcd.io/bbolt/errors"
 )
 
@@ -43,7 +46,7 @@ func (d *dbfile) create(h tap.Header) error {
 		for _, kv := range []struct{ k, v []byte }{
 			{keyFormat, []byte(strconv.Itoa(FormatVersion))},
 			{keyHeader, seal(mustJSON(&h))},
-			{keyTally, seal(mustJSON(&tap.Tally{}))},
+			{keyTally, seal(mustJSON(&session.Tally{}))},
 			{keyState, seal(mustJSON(&st))},
 		} {
 			if err := meta.Put(kv.k, kv.v); err != nil {

@@ -15,7 +15,7 @@
 //	meta                bucket
 //	  format            decimal text, FormatVersion
 //	  header            tap.Header, JSON
-//	  tally             tap.Tally, JSON, exact for the frames in the same transaction
+//	  tally             session.Tally, JSON, exact for the frames in the same transaction
 //	  state             State, JSON: where writing goes on
 //	  end               End, JSON, once nothing will be appended any more
 //	frames              bucket

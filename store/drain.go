@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -227,7 +229,7 @@ func (a *assembler) recount(path string) {
 		return
 	}
 	r := &Recording{path: path, maxRaw: DefaultMaxRaw, up: up}
-	var tally tap.Tally
+	var tally session.Tally
 	for f, err := range r.Frames(0) {
 		if err != nil {
 			return

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Status says what became of the run that made a recording.
@@ -42,7 +43,7 @@ type Info struct {
 	// name tells.
 	Header tap.Header
 	// Tally summarises the frames; of a live recording those committed yet.
-	Tally tap.Tally
+	Tally session.Tally
 	// Status says whether it is live, ended, cut or damaged. Err says why it is
 	// damaged, or why what a cut one still has in its queue could not be added.
 	Status Status

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -36,14 +38,14 @@ func TestFixtures(t *testing.T) {
 			t.Fatal(err)
 		}
 		i.Path, i.Size = "", 0
-		i.Tally = tap.Tally{Frames: i.Tally.Frames, Bytes: i.Tally.Bytes} // how it counts errors may improve
+		i.Tally = session.Tally{Frames: i.Tally.Frames, Bytes: i.Tally.Bytes} // how it counts errors may improve
 		fmt.Fprintf(&out, "%s\n", mustJSON(&i))
 		for f, err := range r.Frames(0) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(&out, "seq=%d at=%d took=%d lane=%v exchange=%d%s torn=%v size=%d raw=%q\n",
-				f.Seq, f.At, f.Took, f.Lane, f.Exchange, formOf(&f), f.Torn, f.Size, f.Raw)
+				f.Seq, f.At, f.Took, f.Lane, f.Exchange, formOf(&f), f.Truncated, f.Size, f.Raw)
 		}
 		golden := strings.TrimSuffix(path, Ext) + ".txt"
 		if *update {
@@ -99,28 +101,28 @@ func writeFixture(t *testing.T, path string) {
 	tmp := filepath.Join(t.TempDir(), "fixture"+Ext)
 	raw := func(s string) []byte { return []byte(s) }
 	frames := []tap.Frame{
-		{Seq: 1, At: 0, Lane: tap.Life, Raw: tap.Event{Name: tap.EventStart, Transport: "stdio", Command: []string{"server"}, PID: 42}.Encode()},
+		{Seq: 1, At: 0, Lane: tap.Lifecycle, Raw: tap.Event{Name: tap.EventStart, Transport: "stdio", Command: []string{"server"}, PID: 42}.Encode()},
 		{Seq: 2, At: 1500, Lane: tap.ToServer, Raw: raw(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}` + "\n")},
 		{Seq: 3, At: 2500, Took: 700, Lane: tap.ToClient, Raw: raw(`{"jsonrpc":"2.0","id":0,"result":{}}` + "\r\n")},
 		{Seq: 4, At: 2500, Lane: tap.Stderr, Raw: raw("no terminator")},
 		{Seq: 5, At: 3000, Took: 2999, Lane: tap.ToClient, Raw: raw(strings.Repeat("a long line in parts, ", 20) + "\n")},
 		{Seq: 6, At: 1e9, Exchange: 7, Lane: tap.ToServer, Raw: raw("\x00\xff not JSON, not UTF-8\n")},
-		{Seq: 9, At: 2e9, Torn: true, Lane: tap.ToServer, Raw: raw(`the end of something"}` + "\n")},
+		{Seq: 9, At: 2e9, Truncated: true, Lane: tap.ToServer, Raw: raw(`the end of something"}` + "\n")},
 		{Seq: 10, At: 2e9, Lane: tap.ToClient, Raw: raw("\n")},
-		{Seq: 11, At: 2e9 + 1, Exchange: 1, Lane: tap.Life, Raw: tap.Event{Name: tap.EventRequest, Conn: 1, Proto: "HTTP/1.1",
+		{Seq: 11, At: 2e9 + 1, Exchange: 1, Lane: tap.Lifecycle, Raw: tap.Event{Name: tap.EventRequest, Conn: 1, Proto: "HTTP/1.1",
 			Method: "POST", Target: "/mcp", Header: [][2]string{{"Host", "x"}, {"Authorization", "Bearer ***"}}, Masked: []string{"Authorization"}}.Encode()},
 		{Seq: 12, At: 2e9 + 5, Took: 3, Exchange: 1, Lane: tap.ToServer, Form: tap.FormBody, Raw: raw(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)},
-		{Seq: 13, At: 3e9, Exchange: 1, Lane: tap.Life, Raw: tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: 200, Reason: "OK"}.Encode()},
+		{Seq: 13, At: 3e9, Exchange: 1, Lane: tap.Lifecycle, Raw: tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: 200, Reason: "OK"}.Encode()},
 		{Seq: 14, At: 3e9, Exchange: 1, Lane: tap.ToClient, Form: tap.FormEvent, Raw: raw("event: message\r\nid: 1\r\ndata: {\"jsonrpc\":\"2.0\",\r\ndata: \"id\":1,\"result\":{}}\r\n\r\n")},
 		{Seq: 15, At: 3e9, Took: 1, Exchange: 1<<32 + 1, Lane: tap.ToClient, Form: tap.FormBody, Raw: raw(strings.Repeat("<p>a page in parts</p>", 20))},
 		{Seq: 16, At: 3e9, Exchange: 3, Lane: tap.ToServer, Form: tap.FormText, Raw: raw(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)},
-		{Seq: 17, At: 4e9, Exchange: 3, Lane: tap.ToClient, Form: tap.FormBinary, Torn: true, Raw: raw("\x00\x01")},
+		{Seq: 17, At: 4e9, Exchange: 3, Lane: tap.ToClient, Form: tap.FormBinary, Truncated: true, Raw: raw("\x00\x01")},
 		{Seq: 18, At: 4e9, Exchange: 3, Lane: tap.ToServer, Form: tap.FormPing, Raw: raw("")},
 		{Seq: 19, At: 4e9, Exchange: 3, Lane: tap.ToClient, Form: tap.FormPong, Raw: raw("x")},
 		{Seq: 20, At: 4e9, Exchange: 3, Lane: tap.ToClient, Form: tap.FormClose, Raw: raw("\x03\xe8")},
 		{Seq: 21, At: 4e9, Exchange: 4, Lane: tap.ToServer, Form: tap.FormBytes, Raw: raw("PRI * HTTP/2.0\r\n\r\n")},
-		{Seq: 22, At: 5e9, Exchange: 3, Lane: tap.Life, Raw: tap.Event{Name: tap.EventEnd, By: "client", FirstByte: 1e9, BytesUp: 40, BytesDown: 7}.Encode()},
-		{Seq: 23, At: 5e9, Lane: tap.Life, Raw: tap.Event{Name: tap.EventExit, Code: ptr(0)}.Encode()},
+		{Seq: 22, At: 5e9, Exchange: 3, Lane: tap.Lifecycle, Raw: tap.Event{Name: tap.EventEnd, By: "client", FirstByte: 1e9, BytesUp: 40, BytesDown: 7}.Encode()},
+		{Seq: 23, At: 5e9, Lane: tap.Lifecycle, Raw: tap.Event{Name: tap.EventExit, Code: ptr(0)}.Encode()},
 	}
 	writeSample(t, tmp, frames, 4, 128)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

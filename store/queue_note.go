@@ -27,7 +27,7 @@ func (q *queue) note(exchange uint64, payload []byte) {
 	switch {
 	case q.dead:
 	case !q.ready():
-		q.lose(tap.Life, append(payload, '\n'))
+		q.lose(tap.Lifecycle, append(payload, '\n'))
 	case exchange == 0:
 		q.put(tag{Kind: entryNote}, payload)
 	default:
@@ -51,7 +51,7 @@ func (q *queue) ready() bool {
 // life lane's block, which is that of all that is copied. It reports false when
 // there is none to be had.
 func (q *queue) spot() bool {
-	for q.next-q.drained >= ringEntries-ringReserve/2 || !q.place(&q.lanes[tap.Life]) {
+	for q.next-q.drained >= ringEntries-ringReserve/2 || !q.place(&q.lanes[tap.Lifecycle]) {
 		if q.failing || q.closed {
 			return false
 		}
@@ -62,7 +62,7 @@ func (q *queue) spot() bool {
 
 // put copies an entry to the spot that there is.
 func (q *queue) put(t tag, payload []byte) {
-	l := &q.lanes[tap.Life]
+	l := &q.lanes[tap.Lifecycle]
 	copy(q.blocks[l.block*q.blockSize+l.off:], payload)
 	q.enter(t, l.block, l.off, len(payload))
 	l.off += len(payload)

@@ -37,7 +37,7 @@ func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 			q.losePiece(s, form, p, end)
 			return
 		}
-		n := min(len(p), q.blockSize-q.lanes[tap.Life].off-streamBytes, maxRoom)
+		n := min(len(p), q.blockSize-q.lanes[tap.Lifecycle].off-streamBytes, maxRoom)
 		t := tag{Lane: uint8(s.lane), Kind: entryPiece, Form: uint8(form)}
 		over := n == len(p)
 		if over && end {
@@ -56,7 +56,7 @@ func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 
 // putNumbered puts an entry behind the number of its exchange.
 func (q *queue) putNumbered(t tag, exchange uint64, payload []byte) {
-	l := &q.lanes[tap.Life]
+	l := &q.lanes[tap.Lifecycle]
 	to := q.blocks[l.block*q.blockSize+l.off:]
 	binary.LittleEndian.PutUint64(to, exchange)
 	copy(to[streamBytes:], payload)
@@ -74,7 +74,7 @@ func numbered(b []byte) (exchange uint64, payload []byte) {
 // which nothing at all is recorded keeps its number there, and streams are only
 // kept in mind while they are in the middle of a frame.
 func (q *queue) losePiece(s stream, form tap.Form, p []byte, end bool) {
-	lost, l := &q.lost[tap.Life], q.torn[s]
+	lost, l := &q.lost[tap.Lifecycle], q.torn[s]
 	lost.Bytes += uint64(len(p))
 	_, begun := q.open[s]
 	switch {

@@ -207,7 +207,7 @@ func TestClosedQueue(t *testing.T) {
 	room := q.room(tap.ToServer)
 	q.record(tap.ToServer, copy(room, "late\n"))
 	q.note(0, []byte("{}"))
-	if q.lost[tap.ToServer].Bytes < 5 || q.lost[tap.Life].Frames != 1 {
+	if q.lost[tap.ToServer].Bytes < 5 || q.lost[tap.Lifecycle].Frames != 1 {
 		t.Errorf("lost %+v", q.lost)
 	}
 	if taken(q); q.sleep() {

@@ -86,13 +86,13 @@ func TestHeaderTellsOfLoss(t *testing.T) {
 	q.piece(torn, tap.FormBody, []byte("lost"), true)
 	q.piece(whole, tap.FormBody, nil, true)
 	h := head()
-	if h.lost[tap.Life].Bytes != 8 || len(h.torn) != 1 || !h.torn[torn] || h.allTorn {
+	if h.lost[tap.Lifecycle].Bytes != 8 || len(h.torn) != 1 || !h.torn[torn] || h.allTorn {
 		t.Errorf("pieces: %+v", h)
 	}
 }
 
 // spotFree reports whether an entry that is copied has a place now.
-func (q *queue) spotFree() bool { return q.place(&q.lanes[tap.Life]) }
+func (q *queue) spotFree() bool { return q.place(&q.lanes[tap.Lifecycle]) }
 
 // Where only the end of a frame was lost, and no byte, nothing is missing.
 func TestNothingMissingIsNoGap(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 func TestReadBack(t *testing.T) {
@@ -107,7 +108,7 @@ func TestInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tally tap.Tally
+	var tally session.Tally
 	for _, f := range want {
 		tally.Add(&f)
 	}

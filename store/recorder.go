@@ -199,7 +199,7 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 	// An argv or a header of many pages. Two at once must not mix.
 	r.long.Lock()
 	defer r.long.Unlock()
-	r.q.piece(stream{exchange, tap.Life}, tap.FormLine, payload, true)
+	r.q.piece(stream{exchange, tap.Lifecycle}, tap.FormLine, payload, true)
 }
 
 // Close ends all lanes and streams, waits until everything is on disk, for a second at the
@@ -207,7 +207,7 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 func (r *Recorder) Close() {
 	r.survive(func() {
 		for lane := range tap.Lanes {
-			if lane != tap.Life {
+			if lane != tap.Lifecycle {
 				r.q.end(lane)
 			}
 		}

@@ -254,13 +254,13 @@ func checkGap(t *testing.T, path string, crossed int) {
 			}
 		}
 		next = f.Seq + 1
-		if f.Lane == tap.Life {
+		if f.Lane == tap.Lifecycle {
 			events++
 			if e, err := tap.ParseEvent(f.Raw); err != nil || e.Name != tap.EventGap {
 				t.Errorf("event %q, %v", f.Raw, err)
 			}
 		}
-		if f.Torn {
+		if f.Truncated {
 			torn++
 		}
 	}

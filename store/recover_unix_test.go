@@ -42,10 +42,10 @@ func scribble(t *testing.T, path string, at int64, b []byte) {
 func words(fs []tap.Frame) (out []string) {
 	for _, f := range fs {
 		w := fmt.Sprintf("%v %q", f.Lane, f.Raw)
-		if f.Lane == tap.Life {
+		if f.Lane == tap.Lifecycle {
 			w = "event"
 		}
-		if f.Torn {
+		if f.Truncated {
 			w += " torn"
 		}
 		out = append(out, w)

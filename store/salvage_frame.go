@@ -15,7 +15,7 @@ func (s *Salvage) frame(rec *record) tap.Frame {
 	f := rec.Frame
 	if rec.parts.Count > 0 {
 		have := s.has(rec.parts)
-		f.Torn = f.Torn || have != rec.parts.Bytes
+		f.Truncated = f.Truncated || have != rec.parts.Bytes
 		f.Size = int64(have) + int64(len(rec.Raw))
 		limit := f.Size
 		if f.Size > s.maxRaw {
@@ -31,11 +31,11 @@ func (s *Salvage) frame(rec *record) tap.Frame {
 		})
 		f.Raw = append(raw, rec.Raw[:min(int64(len(rec.Raw)), limit-int64(len(raw)))]...)
 		if limit == f.Size { // else a part whose checksum fits made no sense
-			f.Torn, f.Size = f.Torn || int64(len(f.Raw)) != f.Size, int64(len(f.Raw))
+			f.Truncated, f.Size = f.Truncated || int64(len(f.Raw)) != f.Size, int64(len(f.Raw))
 		}
 	}
 	s.report.Frames++
-	if f.Torn {
+	if f.Truncated {
 		s.report.Torn++
 	}
 	return f

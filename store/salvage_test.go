@@ -85,7 +85,7 @@ func TestSalvageAfterDamage(t *testing.T) {
 		}
 		for n := range untouched {
 			f, w := got[n], byNumber[n]
-			if !equalFrame(&f, &w) && !(partHit && f.Torn && f.Size < w.Size) {
+			if !equalFrame(&f, &w) && !(partHit && f.Truncated && f.Size < w.Size) {
 				t.Fatalf("byte %d: frame %s, want %s", at, show(&f), show(&w))
 			}
 		}
@@ -149,7 +149,7 @@ func TestSalvageLargeFrame(t *testing.T) {
 	s := mustSalvage(t, path)
 	s.SetMaxRaw(1 << 20)
 	for f, err := range s.Frames() {
-		if err != nil || !f.Torn || f.Size != 3<<20 || f.Whole() {
+		if err != nil || !f.Truncated || f.Size != 3<<20 || f.Whole() {
 			t.Errorf("%s, %v", show(&f), err)
 		}
 		var out bytes.Buffer

@@ -50,7 +50,7 @@ func sampleFrames(n int) []tap.Frame {
 		f := tap.Frame{Seq: seq, At: at, Lane: tap.ToServer + tap.Lane(i%2)}
 		switch {
 		case i == 0:
-			f.Lane, f.Raw = tap.Life, tap.Event{Name: tap.EventStart, Transport: "stdio", PID: 1}.Encode()
+			f.Lane, f.Raw = tap.Lifecycle, tap.Event{Name: tap.EventStart, Transport: "stdio", PID: 1}.Encode()
 		case i == 6:
 			f.Took, f.Raw = min(at, 3*time.Millisecond), line(rng, seq, 40_000)
 		case i == 7:
@@ -61,7 +61,7 @@ func sampleFrames(n int) []tap.Frame {
 		case i%17 == 3:
 			f.Lane, f.Raw = tap.Stderr, []byte("a piece of stderr")
 		case i%29 == 5:
-			f.Torn, f.Exchange, f.Raw = true, uint64(i), []byte(`{"half`)
+			f.Truncated, f.Exchange, f.Raw = true, uint64(i), []byte(`{"half`)
 		case i%13 == 4:
 			f.Exchange, f.Form = 1+uint64(i)<<32, tap.Form(i)%tap.Forms
 			f.Raw = append([]byte("data: "), line(rng, seq, 20+rng.IntN(400))...)
@@ -147,7 +147,7 @@ func mustOpen(t testing.TB, path string) *Recording {
 
 func equalFrame(a, b *tap.Frame) bool {
 	return a.Seq == b.Seq && a.At == b.At && a.Took == b.Took && a.Lane == b.Lane && a.Exchange == b.Exchange &&
-		a.Form == b.Form && a.Torn == b.Torn && a.Size == b.Size && bytes.Equal(a.Raw, b.Raw)
+		a.Form == b.Form && a.Truncated == b.Truncated && a.Size == b.Size && bytes.Equal(a.Raw, b.Raw)
 }
 
 func sameFrames(t testing.TB, got, want []tap.Frame) {
@@ -164,7 +164,7 @@ func sameFrames(t testing.TB, got, want []tap.Frame) {
 
 func show(f *tap.Frame) string {
 	return fmt.Sprintf("%d at=%d took=%d %v x%d %v torn=%v size=%d %.60q %x",
-		f.Seq, f.At, f.Took, f.Lane, f.Exchange, f.Form, f.Torn, f.Size, f.Raw, sha256.Sum256(f.Raw))
+		f.Seq, f.At, f.Took, f.Lane, f.Exchange, f.Form, f.Truncated, f.Size, f.Raw, sha256.Sum256(f.Raw))
 }
 
 func readAll(t testing.TB, path string) []byte {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -34,10 +36,10 @@ func tell(fs []tap.Frame) (words []string) {
 			continue
 		}
 		w := fmt.Sprintf("#%d %v %q", f.Exchange, f.Form, f.Raw)
-		if e, err := tap.ParseEvent(f.Raw); f.Lane == tap.Life && err == nil {
+		if e, err := tap.ParseEvent(f.Raw); f.Lane == tap.Lifecycle && err == nil {
 			w = fmt.Sprintf("%s of %d", e.Name, e.To-e.From+1)
 		}
-		if f.Torn {
+		if f.Truncated {
 			w += " torn"
 		}
 		words = append(words, w)
@@ -187,7 +189,7 @@ func TestOutageIsBounded(t *testing.T) {
 	g.q.piece(stream{1, tap.ToClient}, tap.FormEvent, []byte("y"), true)
 	torn := 0
 	for _, f := range g.close() {
-		if f.Torn {
+		if f.Truncated {
 			torn++
 		}
 	}
@@ -222,17 +224,17 @@ func TestFailedStoreNeverStopsStreams(t *testing.T) {
 	seen, events, torn := uint64(0), uint64(0), 0
 	for _, f := range frames(t, r.Path()) {
 		switch {
-		case f.Lane == tap.Life:
+		case f.Lane == tap.Lifecycle:
 			events++
 		case f.Exchange == 2:
 			seen++
-			if string(f.Raw) != "begunlast" || !f.Torn {
+			if string(f.Raw) != "begunlast" || !f.Truncated {
 				t.Errorf("%s", show(&f))
 			}
 			torn++
 		case f.Exchange >= 10:
 			seen++
-			if len(f.Raw) != 20_000 || f.Torn || bytes.Count(f.Raw, f.Raw[:1]) != len(f.Raw) {
+			if len(f.Raw) != 20_000 || f.Truncated || bytes.Count(f.Raw, f.Raw[:1]) != len(f.Raw) {
 				t.Errorf("%s", show(&f))
 			}
 		default:
@@ -279,7 +281,7 @@ func checkChunking(t *testing.T, seed uint64, path string) {
 	asm, at := newAssembler(), time.Duration(0)
 	asm.begin(asm.out)
 	var want []tap.Frame
-	var tally tap.Tally
+	var tally session.Tally
 	begun := make(map[stream]*playedFrame)
 	commit := func() {
 		if err := db.update(asm.commit(0).write); err != nil {

@@ -50,7 +50,7 @@ func (s *sender) frame(st stream, form tap.Form, raw []byte) {
 func (s *sender) event(exchange uint64, e tap.Event) {
 	before := s.tick.Add(1)
 	s.r.Event(exchange, e)
-	s.sent = append(s.sent, sentFrame{stream{exchange, tap.Life}, tap.FormLine, e.Encode(), before, s.tick.Add(1)})
+	s.sent = append(s.sent, sentFrame{stream{exchange, tap.Lifecycle}, tap.FormLine, e.Encode(), before, s.tick.Add(1)})
 }
 
 // content makes a frame of any size, sometimes of several parts.
@@ -94,7 +94,7 @@ func checkSent(t *testing.T, got []tap.Frame, sent []sentFrame) {
 		}
 		want := byStream[st][0]
 		byStream[st] = byStream[st][1:]
-		if f.Form != want.form || f.Torn || !bytes.Equal(f.Raw, want.raw) {
+		if f.Form != want.form || f.Truncated || !bytes.Equal(f.Raw, want.raw) {
 			t.Fatalf("frame %s, want %v of %d bytes %.60q", show(&f), want.form, len(want.raw), want.raw)
 		}
 		if want.after < latest {
@@ -158,7 +158,7 @@ func TestUnfinishedStreams(t *testing.T) {
 	r.Close()
 	var got []string
 	for _, f := range frames(t, r.Path()) {
-		got = append(got, fmt.Sprintf("%d %v %v %q %v", f.Exchange, f.Lane, f.Form, f.Raw, f.Torn))
+		got = append(got, fmt.Sprintf("%d %v %v %q %v", f.Exchange, f.Lane, f.Form, f.Raw, f.Truncated))
 	}
 	want := []string{`3 to_server ping "" false`, `2 to_client event "data: x\n" false`, `1 to_server body "{}" false`}
 	if !slices.Equal(got, want) {
@@ -223,7 +223,7 @@ func TestLongEvents(t *testing.T) {
 	n := 0
 	for _, f := range frames(t, r.Path()) {
 		n++
-		if _, err := tap.ParseEvent(f.Raw); err != nil || f.Lane != tap.Life || seen[fmt.Sprint(f.Exchange)+string(f.Raw)] == 0 {
+		if _, err := tap.ParseEvent(f.Raw); err != nil || f.Lane != tap.Lifecycle || seen[fmt.Sprint(f.Exchange)+string(f.Raw)] == 0 {
 			t.Errorf("%s: %v", show(&f), err)
 		}
 	}
@@ -302,7 +302,7 @@ func TestTooManyParts(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, f := range fs {
-		if f.Torn {
+		if f.Truncated {
 			t.Errorf("torn: %s", show(&f))
 		}
 	}

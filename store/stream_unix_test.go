@@ -139,7 +139,7 @@ func killStreams(t *testing.T, after time.Duration) {
 	gapless(t, fs)
 	got := make(map[stream][]tap.Frame)
 	for _, f := range fs {
-		if st := (stream{f.Exchange, f.Lane}); f.Lane != tap.Life {
+		if st := (stream{f.Exchange, f.Lane}); f.Lane != tap.Lifecycle {
 			got[st] = append(got[st], f)
 		}
 	}
@@ -151,7 +151,7 @@ func killStreams(t *testing.T, after time.Duration) {
 			if total += uint64(len(f.Raw)); !whole {
 				open++
 			}
-			if n >= len(sizes) || !whole && n < len(recorded)-1 || f.Torn || f.Form != victimForm(st.lane) ||
+			if n >= len(sizes) || !whole && n < len(recorded)-1 || f.Truncated || f.Form != victimForm(st.lane) ||
 				!bytes.Equal(f.Raw, victimFrame(st, n, sizes[n])[:min(len(f.Raw), sizes[n])]) {
 				t.Errorf("frame %s of %v", show(&f), sizes)
 			}
@@ -221,10 +221,10 @@ func TestKilledInAnOutage(t *testing.T) {
 		})
 		torn, gaps := 0, 0
 		for _, f := range frames(t, path) {
-			if f.Exchange == 1<<40 && f.Torn {
+			if f.Exchange == 1<<40 && f.Truncated {
 				t.Errorf("torn: %s", show(&f))
 			}
-			if f.Lane == tap.Life {
+			if f.Lane == tap.Lifecycle {
 				gaps++
 			}
 			if f.Lane != tap.ToServer {
@@ -234,7 +234,7 @@ func TestKilledInAnOutage(t *testing.T) {
 				t.Errorf("%s", show(&f))
 			}
 			// Of so many streams the queue's header cannot name each.
-			if want := f.Exchange%2 == 1 || streams > 2*maxTorn; f.Torn != want {
+			if want := f.Exchange%2 == 1 || streams > 2*maxTorn; f.Truncated != want {
 				t.Errorf("%s, want torn %v", show(&f), want)
 			}
 			torn++
@@ -310,7 +310,7 @@ func TestQueueOfVersion1(t *testing.T) {
 		}
 		var got []string
 		for _, f := range frames(t, path) {
-			if f.Torn || f.Form != tap.FormLine || f.Exchange != 0 {
+			if f.Truncated || f.Form != tap.FormLine || f.Exchange != 0 {
 				t.Errorf("%s", show(&f))
 			}
 			got = append(got, fmt.Sprintf("%v %q", f.Lane, f.Raw))

@@ -124,7 +124,7 @@ func (x *torturer) salvage(what string) {
 	}
 	defer s.Close()
 	for f, err := range s.Frames() {
-		if want := x.want[f.Seq]; err == nil && f.Torn && !want.Torn && f.Size < want.Size {
+		if want := x.want[f.Seq]; err == nil && f.Truncated && !want.Truncated && f.Size < want.Size {
 			continue
 		}
 		x.frame(what, &f, err)

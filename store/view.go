@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 const (
@@ -172,7 +173,7 @@ func (s *snap) version() (int, *tree, error) {
 // A summary is the meta bucket, decoded.
 type summary struct {
 	header tap.Header
-	tally  tap.Tally
+	tally  session.Tally
 	state  State
 	end    *End
 }

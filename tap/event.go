@@ -6,7 +6,7 @@ import (
 )
 
 // An Event is what the tap saw of the run itself. It travels as JSON in the Raw
-// of a [Life] frame. Which fields are set depends on Name.
+// of a [Lifecycle] frame. Which fields are set depends on Name.
 type Event struct {
 	// Name says what happened; see the Event constants.
 	Name string `json:"event"`
@@ -125,7 +125,7 @@ func (e Event) Encode() []byte {
 	return b
 }
 
-// ParseEvent reads the event in a [Life] frame's Raw.
+// ParseEvent reads the event in a [Lifecycle] frame's Raw.
 func ParseEvent(raw []byte) (Event, error) {
 	var e Event
 	err := json.Unmarshal(raw, &e)

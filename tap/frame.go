@@ -11,7 +11,7 @@ type Lane uint8
 const (
 	// Life carries no traffic: its frames are [Event] values, in JSON, about
 	// the run itself (start, end of a lane, signal, exit, gap).
-	Life Lane = iota
+	Lifecycle Lane = iota
 	// ToServer is what the client sent.
 	ToServer
 	// ToClient is what the server sent.
@@ -65,7 +65,7 @@ type Frame struct {
 	Form Form
 	// Torn says that bytes of this frame are missing, because the recording
 	// was interrupted while it crossed.
-	Torn bool
+	Truncated bool
 	// Raw is what crossed, byte for byte, terminator included.
 	Raw []byte
 	// Size is the frame's whole length in bytes. It is larger than len(Raw)

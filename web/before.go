@@ -3,8 +3,8 @@ package web
 import (
 	"hash/maphash"
 
-	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // maxBefore is of how many sorts of messages the last one is remembered.
@@ -27,19 +27,19 @@ func newPredecessors() *predecessors {
 }
 
 // note fills in the row's Before, and remembers the row.
-func (p *predecessors) note(r *row, part *tap.Part, it *filter.Item) {
-	if r.Role == "" || part.Role == tap.RoleInvalid {
+func (p *predecessors) note(r *row, part *session.Part, it *filter.Item) {
+	if r.Role == "" || part.Role == session.RoleInvalid {
 		return
 	}
 	role := part.Role
 	switch role { // what is the same in content
-	case tap.RoleAgain:
-		role = tap.RoleRequest
-	case tap.RoleInterim, tap.RoleLate, tap.RoleRepeat:
-		role = tap.RoleResponse
+	case session.RoleRetry:
+		role = session.RoleRequest
+	case session.RoleInterim, session.RoleLate, session.RoleRepeat:
+		role = session.RoleResponse
 	}
 	sort := p.key(uint64(role), uint64(part.Lane), 0, r.Method, it.Tool, it.Prompt, it.URI)
-	if part.Call != (tap.Ref{}) {
+	if part.Call != (session.Ref{}) {
 		own := p.key(uint64(role), uint64(part.Lane), uint64(r.Call), r.Method)
 		if before, ok := p.put(own, r.ID); ok {
 			r.Before = before

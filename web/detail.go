@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -37,7 +38,7 @@ type detailJSON struct {
 	Event      *eventJSON `json:"event,omitempty"`
 	Heads      *headsJSON `json:"heads,omitempty"`
 	Time0      time.Time  `json:"start"`
-	// Payload is the size in bytes of what [tap.Payload] gives, where that is
+	// Payload is the size in bytes of what [jsonrpc.Payload] gives, where that is
 	// not the frame as it is.
 	Payload int64 `json:"payload,omitempty"`
 }
@@ -101,19 +102,19 @@ func (s *Server) serveDetail(w http.ResponseWriter, r *http.Request) {
 func newDetail(reader Reader, rec *Recording, f *tap.Frame) (*detailJSON, error) {
 	d := &detailJSON{
 		Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Time: rec.Header.Start.Add(f.At), Time0: rec.Header.Start,
-		Lane: f.Lane.String(), Form: f.Form.String(), Exchange: f.Exchange, Size: max(f.Size, int64(len(f.Raw))), Torn: f.Torn,
+		Lane: f.Lane.String(), Form: f.Form.String(), Exchange: f.Exchange, Size: max(f.Size, int64(len(f.Raw))), Torn: f.Truncated,
 	}
 	if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
-		m := tap.PeekFrame(f)
+		m := jsonrpc.PeekFrame(f)
 		d.Kind, d.ID, d.Method, d.Remark = m.Kind.String(), brief(string(m.ID)), brief(m.Method), brief(m.Reason)
-		if kind, _ := view.OtherWords(f); m.Kind == tap.Other && kind != "" {
+		if kind, _ := view.OtherWords(f); m.Kind == jsonrpc.Other && kind != "" {
 			d.Kind = kind
 		}
 		d.Duplicates = len(m.DuplicateKeys) > 0
 	}
 	if f.Form == tap.FormEvent && f.Whole() {
 		d.Event = newEventJSON(f.Raw)
-		d.Payload = int64(len(tap.Payload(f)))
+		d.Payload = int64(len(jsonrpc.Payload(f)))
 	}
 	return d, nil
 }
@@ -153,7 +154,7 @@ func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Disposition", `attachment; filename="frame-`+strconv.FormatUint(f.Seq, 10)+`.bin"`)
 	if q.Get("part") == "payload" && f.Whole() {
-		f.Raw = tap.Payload(&f)
+		f.Raw = jsonrpc.Payload(&f)
 		f.Size = int64(len(f.Raw))
 		to = min(to, f.Size)
 		from = min(from, to)
@@ -240,7 +241,7 @@ func (s *Server) serveChanges(w http.ResponseWriter, r *http.Request) {
 		answer(w, changesJSON{TooLarge: true})
 		return
 	}
-	answer(w, compareFrames(tap.Payload(&before), tap.Payload(&f), maxChanges))
+	answer(w, compareFrames(jsonrpc.Payload(&before), jsonrpc.Payload(&f), maxChanges))
 }
 
 // compareFrames is what differs between two payloads, but for the id, which

@@ -5,6 +5,8 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -29,13 +31,13 @@ type gatherer struct {
 
 	// units are those that are not decided for good: in the view of calls by
 	// call, otherwise by request.
-	units map[tap.Ref]*unit
+	units map[session.Ref]*unit
 	// dirty are the units that have changed since what they are was last asked.
 	dirty []*unit
 	// shown are, in the view of calls, those that are over of which something
 	// was sent; sent are, in the view of frames, the open ones.
 	shown pastCalls
-	sent  map[tap.Ref]struct{}
+	sent  map[session.Ref]struct{}
 
 	last time.Duration // when the last frame crossed
 
@@ -60,7 +62,7 @@ func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
 	}
 	return &gatherer{
 		feed: view.NewFeed(), filter: f, all: f.String() == "", needs: f.Needs(),
-		calls: o.Calls, after: o.After, before: newPredecessors(), seen: s, units: map[tap.Ref]*unit{}, sent: map[tap.Ref]struct{}{},
+		calls: o.Calls, after: o.After, before: newPredecessors(), seen: s, units: map[session.Ref]*unit{}, sent: map[session.Ref]struct{}{},
 	}, nil
 }
 
@@ -135,12 +137,12 @@ func (g *gatherer) line(l *view.Line, r *view.Row, i int) {
 	switch {
 	case g.all:
 		g.send(row)
-	case g.calls && part.Call != tap.Ref{}:
+	case g.calls && part.Call != session.Ref{}:
 		g.ofCall(row, part, it)
-	case !g.calls && part.Kind == tap.Request && g.needs.Has(filter.NeedFuture):
+	case !g.calls && part.Kind == jsonrpc.Request && g.needs.Has(filter.NeedFuture):
 		g.ask(row, part, it)
 	default:
-		if g.single(row, it) && !part.Late && part.Call != (tap.Ref{}) {
+		if g.single(row, it) && !part.Late && part.Call != (session.Ref{}) {
 			g.sent[part.Call] = struct{}{}
 		}
 	}
@@ -164,47 +166,47 @@ func (g *gatherer) send(r row) {
 }
 
 // tell notes what a message means for rows before it.
-func (g *gatherer) tell(r *row, p *tap.Part) {
-	if p.Request != (tap.Ref{}) {
+func (g *gatherer) tell(r *row, p *session.Part) {
+	if p.Request != (session.Ref{}) {
 		g.update(p, update{ID: r.Request, Answer: r.ID, Latency: r.Latency, Failed: r.Marks&markFailed != 0})
 		g.answered(p)
 	}
 	if s := standing(p); s != "" {
 		g.update(p, update{ID: r.Call, Status: s})
 	}
-	if p.Role == tap.RoleCancel {
+	if p.Role == session.RoleCancel {
 		g.cancelled(p)
 	}
 }
 
 // standing is how a call stands after a message that does not settle it, "" if
 // that says nothing about it. The exact state comes when the call is over.
-func standing(p *tap.Part) string {
+func standing(p *session.Part) string {
 	switch {
-	case p.Call == tap.Ref{}:
-	case p.Role == tap.RoleCancel:
-		return tap.CallCancelled.String()
-	case p.Role == tap.RoleAgain && p.Method != "tasks/get" && p.Method != "tasks/result":
-		return tap.CallPending.String()
-	case p.Status == tap.CallInputRequired || p.Status == tap.CallWorking:
+	case p.Call == session.Ref{}:
+	case p.Role == session.RoleCancel:
+		return session.CallCancelled.String()
+	case p.Role == session.RoleRetry && p.Method != "tasks/get" && p.Method != "tasks/result":
+		return session.CallPending.String()
+	case p.Status == session.CallInputRequired || p.Status == session.CallWorking:
 		return p.Status.String()
 	case p.Method == "notifications/subscriptions/acknowledged":
-		return tap.CallListening.String()
+		return session.CallListening.String()
 	}
 	return ""
 }
 
 // ended takes the calls that are over.
-func (g *gatherer) ended(calls []*tap.Call) {
+func (g *gatherer) ended(calls []*session.Call) {
 	for _, c := range calls {
 		u := update{ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Answer: idOf(c.Answer), Error: brief(c.ErrorText)}
 		if c.Answer == c.Cancel {
 			u.Answer = 0
 		}
-		if c.Status.Settled() && c.Answer != (tap.Ref{}) {
+		if c.Status.Settled() && c.Answer != (session.Ref{}) {
 			u.Latency = int64(c.End - c.At)
 		}
-		u.Failed = c.Status == tap.CallError || c.Status == tap.CallToolError
+		u.Failed = c.Status == session.CallError || c.Status == session.CallToolError
 		held := g.hold(c.Ref, u)
 		g.close(c)
 		if !held && (g.all || g.isShown(c.Ref)) {
@@ -225,14 +227,14 @@ func (g *gatherer) settle(u update) {
 }
 
 // update notes an update, if the page may have the row, or keeps it until then.
-func (g *gatherer) update(p *tap.Part, u update) {
+func (g *gatherer) update(p *session.Part, u update) {
 	if !g.hold(p.Call, u) && (g.all || g.isShown(p.Call)) {
 		g.updates = append(g.updates, u)
 	}
 }
 
 // hold keeps an update of a call whose rows are held.
-func (g *gatherer) hold(call tap.Ref, u update) bool {
+func (g *gatherer) hold(call session.Ref, u update) bool {
 	unit := g.units[call]
 	if !g.calls || unit == nil || unit.shown {
 		return false

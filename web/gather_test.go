@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -82,7 +83,7 @@ func play(t *testing.T, given string) string {
 			drain(&out, g)
 			continue
 		}
-		lane, ok := map[string]tap.Lane{">": tap.ToServer, "<": tap.ToClient, "!": tap.Stderr, ".": tap.Life}[word]
+		lane, ok := map[string]tap.Lane{">": tap.ToServer, "<": tap.ToClient, "!": tap.Stderr, ".": tap.Lifecycle}[word]
 		if !ok {
 			t.Fatalf("no line begins with %q", word)
 		}
@@ -165,7 +166,7 @@ func TestHeldRowsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	u := g.units[tap.Ref{Seq: 1}]
+	u := g.units[session.Ref{Seq: 1}]
 	if u == nil {
 		t.Fatal("the call is not open")
 	}
@@ -177,7 +178,7 @@ func TestHeldRowsAreBounded(t *testing.T) {
 	if err := g.add(&f); err != nil {
 		t.Fatal(err)
 	}
-	if len(g.rows) != 2*maxHeld || g.rows[0].ID != idOf(tap.Ref{Seq: 1}) || g.rows[len(g.rows)-1].ID != idOf(tap.Ref{Seq: f.Seq}) {
+	if len(g.rows) != 2*maxHeld || g.rows[0].ID != idOf(session.Ref{Seq: 1}) || g.rows[len(g.rows)-1].ID != idOf(session.Ref{Seq: f.Seq}) {
 		t.Errorf("%d rows came when it matched", len(g.rows))
 	}
 	if len(g.units) != 0 || len(g.open()) != 0 {
@@ -186,7 +187,7 @@ func TestHeldRowsAreBounded(t *testing.T) {
 }
 
 // open is what a gatherer remembers of calls beside its units.
-func (g *gatherer) open() map[tap.Ref]struct{} { return g.sent }
+func (g *gatherer) open() map[session.Ref]struct{} { return g.sent }
 
 // TestMemoryOfManyCalls: what is kept is what is open.
 func TestMemoryOfManyCalls(t *testing.T) {

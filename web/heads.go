@@ -66,7 +66,7 @@ func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
 // take keeps what a frame says of the exchange. Of several responses, the
 // interim ones and the final one, the last counts.
 func (h *headsJSON) take(f *tap.Frame, exchange uint64) {
-	if f.Lane != tap.Life || f.Exchange != exchange {
+	if f.Lane != tap.Lifecycle || f.Exchange != exchange {
 		return
 	}
 	e, err := tap.ParseEvent(f.Raw)

@@ -6,35 +6,36 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // recordingJSON is a recording as it goes to the page. Its texts are escaped.
 type recordingJSON struct {
-	Key       string         `json:"key"`
-	ID        string         `json:"id"`
-	Path      string         `json:"path"`
-	Label     string         `json:"label"`
-	Start     time.Time      `json:"start"`
-	Transport string         `json:"transport,omitempty"`
-	Command   []string       `json:"command,omitempty"`
-	Upstream  string         `json:"upstream,omitempty"`
-	Dir       string         `json:"dir,omitempty"`
-	Program   string         `json:"program,omitempty"`
-	Platform  string         `json:"platform,omitempty"`
-	Status    string         `json:"status"`
-	Problem   string         `json:"problem,omitempty"`
-	Server    partyJSON      `json:"server"`
-	Client    partyJSON      `json:"client"`
-	Era       string         `json:"era,omitempty"`
-	Revision  string         `json:"revision,omitempty"`
-	Requested string         `json:"requested,omitempty"`
-	Dialect   string         `json:"dialect,omitempty"`
-	Probe     bool           `json:"probe,omitempty"`
-	Frames    tap.LaneCounts `json:"frames"`
-	Bytes     tap.LaneCounts `json:"bytes"`
-	Errors    uint64         `json:"errors"`
-	Last      uint64         `json:"last"`
-	Gaps      []tap.Range    `json:"gaps,omitempty"`
+	Key       string             `json:"key"`
+	ID        string             `json:"id"`
+	Path      string             `json:"path"`
+	Label     string             `json:"label"`
+	Start     time.Time          `json:"start"`
+	Transport string             `json:"transport,omitempty"`
+	Command   []string           `json:"command,omitempty"`
+	Upstream  string             `json:"upstream,omitempty"`
+	Dir       string             `json:"dir,omitempty"`
+	Program   string             `json:"program,omitempty"`
+	Platform  string             `json:"platform,omitempty"`
+	Status    string             `json:"status"`
+	Problem   string             `json:"problem,omitempty"`
+	Server    partyJSON          `json:"server"`
+	Client    partyJSON          `json:"client"`
+	Era       string             `json:"era,omitempty"`
+	Revision  string             `json:"revision,omitempty"`
+	Requested string             `json:"requested,omitempty"`
+	Dialect   string             `json:"dialect,omitempty"`
+	Probe     bool               `json:"probe,omitempty"`
+	Frames    session.LaneCounts `json:"frames"`
+	Bytes     session.LaneCounts `json:"bytes"`
+	Errors    uint64             `json:"errors"`
+	Last      uint64             `json:"last"`
+	Gaps      []tap.Range        `json:"gaps,omitempty"`
 	// Sessions is the number of sessions.
 	Sessions uint64 `json:"sessions,omitempty"`
 	Duration int64  `json:"duration"` // ns
@@ -49,7 +50,7 @@ type partyJSON struct {
 	Title   string `json:"title,omitempty"`
 }
 
-func newPartyJSON(p tap.Party) partyJSON {
+func newPartyJSON(p session.Party) partyJSON {
 	return partyJSON{brief(p.Name), brief(p.Version), brief(p.Title)}
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 var errNoSession = errors.New("there is no session")
@@ -14,8 +14,8 @@ var errNoSession = errors.New("there is no session")
 // measure sums up what there is of a recording now: of the session with that number, or of all for
 // 0. What has no answer yet waits until now where the recording is live.
 func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
-	stats := tap.NewStats("", maxSlowest)
-	m := tap.NewMeter(stats, number)
+	stats := session.NewStats("", maxSlowest)
+	m := session.NewMeter(stats, number)
 	for f, err := range r.Frames(0) {
 		if err == nil && f.Seq%1024 == 0 {
 			err = ctx.Err()

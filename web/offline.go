@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // What of a recording goes into a page that is saved: its first frames, and the
@@ -110,8 +112,8 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		return nil, err
 	}
 	s := &savedJSON{Frames: map[uint64]savedFrame{}, Heads: map[uint64]*headsJSON{}, Changes: map[uint64]*changesJSON{}}
-	stats := tap.NewStats("", maxSlowest)
-	meter := tap.NewMeter(stats, 0)
+	stats := session.NewStats("", maxSlowest)
+	meter := session.NewMeter(stats, 0)
 	last := time.Duration(0)
 	room := maxSavedBytes
 	for f, err := range r.Frames(0) {
@@ -166,7 +168,7 @@ func (s *savedJSON) add(r Reader, g *gatherer, f *tap.Frame, rec *Recording, roo
 	}
 	out := savedFrame{detailJSON: *d, Raw: f.Raw[:min(len(f.Raw), maxSavedFrame)]}
 	if d.Payload > 0 {
-		data := tap.Payload(f)
+		data := jsonrpc.Payload(f)
 		out.Data = data[:min(len(data), maxSavedFrame)]
 	}
 	*room -= len(out.Raw) + len(out.Data)

@@ -4,7 +4,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -16,12 +17,12 @@ type rowID uint64
 const (
 	indexBits = 14
 	// batchIndex is the place of the row that stands for a batch as a whole. Its
-	// messages have their own, which are below [tap.MaxBatch].
+	// messages have their own, which are below [jsonrpc.MaxBatch].
 	batchIndex = 1<<indexBits - 1
 )
 
 // idOf names the row of a message; 0 for no message.
-func idOf(r tap.Ref) rowID { return rowID(r.Seq)<<indexBits | rowID(r.Index) }
+func idOf(r session.Ref) rowID { return rowID(r.Seq)<<indexBits | rowID(r.Index) }
 
 func batchID(seq uint64) rowID { return rowID(seq)<<indexBits | batchIndex }
 
@@ -39,7 +40,7 @@ type row struct {
 	Marks  marks  `json:"b,omitempty"`
 	// Role is what it is to its call, "" where it is no message.
 	Role string `json:"r,omitempty"`
-	// Call, Parent and Request are those of a [tap.Part], Latency too: it is
+	// Call, Parent and Request are those of a [session.Part], Latency too: it is
 	// meant where there is a Request.
 	Call    rowID `json:"c,omitempty"`
 	Parent  rowID `json:"p,omitempty"`
@@ -76,7 +77,7 @@ type update struct {
 	Answer  rowID `json:"a,omitempty"`
 	Latency int64 `json:"d,omitempty"`
 	// Status is the state of the call that it began, the name of a
-	// [tap.CallStatus], End when it was settled, and Error why it failed.
+	// [session.CallStatus], End when it was settled, and Error why it failed.
 	Status string `json:"s,omitempty"`
 	End    int64  `json:"e,omitempty"`
 	Error  string `json:"f,omitempty"`
@@ -117,14 +118,14 @@ func newRow(l *view.Line, of *view.Row) row {
 	if l.Sort != "" {
 		r.Kind = l.Sort
 	}
-	if p.Call != (tap.Ref{}) || p.Kind != tap.Other && isMessage(l.Kind) {
+	if p.Call != (session.Ref{}) || p.Kind != jsonrpc.Other && isMessage(l.Kind) {
 		r.Role = p.Role.String()
 	}
 	for _, m := range []struct {
 		is bool
 		marks
 	}{
-		{l.Failed, markFailed}, {l.Error, markError}, {l.Torn, markTorn}, {p.Guess, markGuess}, {p.Late, markLate}, {p.Clash != (tap.Ref{}), markClash},
+		{l.Failed, markFailed}, {l.Error, markError}, {l.Torn, markTorn}, {p.Guess, markGuess}, {p.Late, markLate}, {p.Clash != (session.Ref{}), markClash},
 	} {
 		if m.is {
 			r.Marks |= m.marks
@@ -136,6 +137,6 @@ func newRow(l *view.Line, of *view.Row) row {
 // isMessage reports whether a kind is that of a message, so that its role means
 // something.
 func isMessage(kind string) bool {
-	k, err := tap.ParseKind(kind)
-	return err == nil && k != tap.Batch && k != tap.Other
+	k, err := jsonrpc.ParseKind(kind)
+	return err == nil && k != jsonrpc.Batch && k != jsonrpc.Other
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // get asks a viewer as its page does.
@@ -189,7 +190,7 @@ func TestStats(t *testing.T) {
 // A call that takes longer than any that counts in the whole, as one within
 // another may, is in the last bucket.
 func TestSpread(t *testing.T) {
-	var l tap.Latencies
+	var l session.Latencies
 	for _, d := range []time.Duration{time.Millisecond, 2 * time.Millisecond, time.Hour} {
 		l.Add(d)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Source is where recordings come from. Its methods may be called from several
@@ -64,7 +65,7 @@ type Recording struct {
 	// Path is where it is, for a person to find it.
 	Path   string
 	Header tap.Header
-	Tally  tap.Tally
+	Tally  session.Tally
 	// Status is ended, live, cut or damaged; Problem says why it is damaged, or
 	// what a cut one lacks.
 	Status, Problem string

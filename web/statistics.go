@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 const (
@@ -97,7 +97,7 @@ func (s *Server) serveStats(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func newStatsJSON(s *tap.Stats, end time.Duration) *statsJSON {
+func newStatsJSON(s *session.Stats, end time.Duration) *statsJSON {
 	total, nested := s.Total(false), s.Total(true)
 	j := &statsJSON{
 		Total: newGroupJSON(&total), Nested: newGroupJSON(&nested), Read: end,
@@ -119,7 +119,7 @@ func newStatsJSON(s *tap.Stats, end time.Duration) *statsJSON {
 
 // spread sorts latencies into buckets that are given. What is longer than all of
 // them, as a nested call may be, is in the last.
-func spread(l *tap.Latencies, buckets []bucketJSON) (all []uint64) {
+func spread(l *session.Latencies, buckets []bucketJSON) (all []uint64) {
 	var before uint64
 	for i, b := range buckets {
 		n := l.Below(time.Duration(b.Below))
@@ -132,7 +132,7 @@ func spread(l *tap.Latencies, buckets []bucketJSON) (all []uint64) {
 	return all
 }
 
-func newGroupJSON(g *tap.StatsGroup) groupJSON {
+func newGroupJSON(g *session.StatsGroup) groupJSON {
 	l := &g.Latency
 	return groupJSON{
 		Lane: uint8(g.Lane), Nested: g.Nested, Others: g.Others, Method: brief(g.Method), Name: brief(g.Name),
@@ -142,7 +142,7 @@ func newGroupJSON(g *tap.StatsGroup) groupJSON {
 	}
 }
 
-func callsJSON(calls []tap.StatsCall) []callJSON {
+func callsJSON(calls []session.StatsCall) []callJSON {
 	all := []callJSON{}
 	for _, c := range calls[:min(len(calls), maxSlowest)] {
 		all = append(all, callJSON{
@@ -155,7 +155,7 @@ func callsJSON(calls []tap.StatsCall) []callJSON {
 
 // histogram sorts latencies into buckets, two for each factor of ten, those that
 // are empty at both ends left out.
-func histogram(l *tap.Latencies) []bucketJSON {
+func histogram(l *session.Latencies) []bucketJSON {
 	all := []bucketJSON{}
 	if l.Count() == 0 {
 		return all

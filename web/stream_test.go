@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A viewer is one page's socket in a test.
@@ -82,7 +82,7 @@ func TestStreamOfAnEndedRecording(t *testing.T) {
 		t.Errorf("%d rows, and at the end %+v", len(rows), last)
 	}
 	for i, r := range rows {
-		if r.ID != idOf(tap.Ref{Seq: uint64(i + 1)}) {
+		if r.ID != idOf(session.Ref{Seq: uint64(i + 1)}) {
 			t.Fatalf("row %d is %s", i, idText(r.ID))
 		}
 	}
@@ -108,7 +108,7 @@ func TestStreamGoesOnWhileTheRecordingGrows(t *testing.T) {
 func TestStreamAfter(t *testing.T) {
 	s := newTestServer(t, "", &memory{key: "x", frames: busy(100)})
 	rows, _ := dial(t, s, "x", viewOptions{After: 95}).until(func(m message) bool { return m.Done })
-	if len(rows) != 5 || rows[0].ID != idOf(tap.Ref{Seq: 96}) || rows[0].Request == 0 || rows[1].Request != 0 {
+	if len(rows) != 5 || rows[0].ID != idOf(session.Ref{Seq: 96}) || rows[0].Request == 0 || rows[1].Request != 0 {
 		t.Errorf("rows %+v", rows)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // maxHeld is how many of the first rows of an undecided unit are held, and how
@@ -16,8 +17,8 @@ const maxHeld = 64
 // A unit is what is decided together: in the view of calls a call with all that
 // was asked within it, otherwise a request that later frames decide on.
 type unit struct {
-	root  tap.Ref
-	call  tap.Ref
+	root  session.Ref
+	call  session.Ref
 	first []row
 	last  []row // a ring, oldest at next
 	next  int
@@ -28,7 +29,7 @@ type unit struct {
 	shown, firm bool
 	dirty       bool
 	open        int // how many of its members are not over
-	members     map[tap.Ref]*member
+	members     map[session.Ref]*member
 }
 
 // A member is a call of a unit, or the request that it is, as far as a filter
@@ -57,13 +58,13 @@ func (g *gatherer) newMember(it *filter.Item) *member {
 
 // add takes a further message of a call, so that the item tells of the call as
 // a whole: what is true of any message, the answer's kind, the size of all.
-func (m *member) add(p *tap.Part, it *filter.Item) {
+func (m *member) add(p *session.Part, it *filter.Item) {
 	m.item.Is |= it.Is
 	m.frame.Size += it.Frame.Size
-	m.frame.Torn = m.frame.Torn || it.Frame.Torn
+	m.frame.Truncated = m.frame.Truncated || it.Frame.Truncated
 	m.item.Status = max(m.item.Status, it.Status)
 	switch p.Role {
-	case tap.RoleResponse, tap.RoleLate:
+	case session.RoleResponse, session.RoleLate:
 		m.item.Kind = it.Kind
 	}
 }
@@ -97,17 +98,17 @@ func (g *gatherer) matches(u *unit) bool {
 }
 
 // ask takes a request in the view of frames, on which later frames decide.
-func (g *gatherer) ask(r row, p *tap.Part, it *filter.Item) {
+func (g *gatherer) ask(r row, p *session.Part, it *filter.Item) {
 	u := &unit{
 		root: p.Message, call: p.Call, first: []row{r}, open: 1,
-		members: map[tap.Ref]*member{p.Message: g.newMember(it)},
+		members: map[session.Ref]*member{p.Message: g.newMember(it)},
 	}
 	g.units[p.Message] = u
 	g.touch(u)
 }
 
 // ofCall takes a row in the view of calls.
-func (g *gatherer) ofCall(r row, p *tap.Part, it *filter.Item) {
+func (g *gatherer) ofCall(r row, p *session.Part, it *filter.Item) {
 	u := g.units[p.Call]
 	switch {
 	case u == nil && p.Call != p.Message: // its call is over
@@ -119,7 +120,7 @@ func (g *gatherer) ofCall(r row, p *tap.Part, it *filter.Item) {
 		return
 	case u == nil:
 		if u = g.units[p.Parent]; u == nil {
-			u = &unit{root: p.Call, call: p.Call, members: map[tap.Ref]*member{}, shown: g.shown.has(p.Parent)}
+			u = &unit{root: p.Call, call: p.Call, members: map[session.Ref]*member{}, shown: g.shown.has(p.Parent)}
 			u.firm = u.shown
 		}
 		u.open++
@@ -181,7 +182,7 @@ func (g *gatherer) touch(u *unit) {
 }
 
 // answered and cancelled take news of a request or a call.
-func (g *gatherer) answered(p *tap.Part) {
+func (g *gatherer) answered(p *session.Part) {
 	if g.calls {
 		return // the end of the call counts
 	}
@@ -191,7 +192,7 @@ func (g *gatherer) answered(p *tap.Part) {
 	}
 }
 
-func (g *gatherer) cancelled(p *tap.Part) {
+func (g *gatherer) cancelled(p *session.Part) {
 	if u := g.units[p.Call]; u != nil && u.members[p.Call] != nil {
 		u.members[p.Call].cancelled = true
 		g.touch(u)
@@ -199,11 +200,11 @@ func (g *gatherer) cancelled(p *tap.Part) {
 }
 
 // close takes a call that is over: nothing can change it any more.
-func (g *gatherer) close(c *tap.Call) {
+func (g *gatherer) close(c *session.Call) {
 	if g.all {
 		return
 	}
-	refs := []tap.Ref{c.Ref}
+	refs := []session.Ref{c.Ref}
 	if !g.calls {
 		refs = c.Requests
 	}
@@ -229,12 +230,12 @@ func (g *gatherer) close(c *tap.Call) {
 }
 
 // end notes what the end of a call says.
-func (m *member) end(c *tap.Call, ref tap.Ref, whole bool) {
-	m.cancelled = ref == c.Ref && c.Cancel != tap.Ref{}
+func (m *member) end(c *session.Call, ref session.Ref, whole bool) {
+	m.cancelled = ref == c.Ref && c.Cancel != session.Ref{}
 	if !whole {
 		return
 	}
-	m.answered = c.Status.Settled() && !(c.Status == tap.CallCancelled && c.FirstAnswer == 0)
+	m.answered = c.Status.Settled() && !(c.Status == session.CallCancelled && c.FirstAnswer == 0)
 	if m.over = c.Status.Settled(); m.over {
 		m.item.Latency, m.item.Answered = c.End-c.At, true
 	}
@@ -275,7 +276,7 @@ func (g *gatherer) pause() {
 }
 
 // isShown reports whether the page has rows of a call.
-func (g *gatherer) isShown(call tap.Ref) bool {
+func (g *gatherer) isShown(call session.Ref) bool {
 	if !g.calls {
 		_, ok := g.sent[call]
 		return ok
@@ -291,21 +292,21 @@ const maxPast = 4096
 
 // A pastCalls remembers the last calls that were shown and are over.
 type pastCalls struct {
-	known map[tap.Ref]struct{}
-	ring  []tap.Ref
+	known map[session.Ref]struct{}
+	ring  []session.Ref
 	next  int
 }
 
-func (p *pastCalls) has(r tap.Ref) bool {
+func (p *pastCalls) has(r session.Ref) bool {
 	_, ok := p.known[r]
 	return ok
 }
 
-func (p *pastCalls) put(r tap.Ref) {
+func (p *pastCalls) put(r session.Ref) {
 	if p.known == nil {
-		p.known, p.ring = map[tap.Ref]struct{}{}, make([]tap.Ref, maxPast)
+		p.known, p.ring = map[session.Ref]struct{}{}, make([]session.Ref, maxPast)
 	}
-	if old := p.ring[p.next]; old != (tap.Ref{}) {
+	if old := p.ring[p.next]; old != (session.Ref{}) {
 		delete(p.known, old)
 	}
 	p.known[r] = struct{}{}

@@ -25,7 +25,7 @@ func secretRecording(t *testing.T) string {
 	add := func(lane tap.Lane, format string, args ...any) {
 		frames = append(frames, tap.Frame{Lane: lane, Raw: fmt.Appendf(nil, format+"\n", args...)})
 	}
-	add(tap.Life, `{"event":"start","transport":"stdio","command":["server","--token",%q]}`, planted)
+	add(tap.Lifecycle, `{"event":"start","transport":"stdio","command":["server","--token",%q]}`, planted)
 	add(tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"%s","version":"1"},"password":%[1]q}}`, planted)
 	add(tap.ToServer, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"%s","arguments":{"json":"{\"api_key\":\"%[1]s\"}"}}}`, planted)
 	add(tap.Stderr, "failed with %s", planted)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -183,7 +185,7 @@ func (t *callRows) below(n *view.Node, depth int, stderr []view.Line) error {
 			err = t.write(callCells{about: indented(depth+2) + askedWords(e.Asked), arrow: " "})
 		case e.Line == nil:
 			err = t.write(callCells{about: indented(depth+1) + skippedWords(&e), arrow: " ", aboutStyle: dim})
-		case e.Line.Part.Role != tap.RoleResponse: // which is in the call's own line
+		case e.Line.Part.Role != session.RoleResponse: // which is in the call's own line
 			err = t.part(e.Line, depth+1)
 		}
 		if err != nil {
@@ -228,7 +230,7 @@ func partCells(l *view.Line) callCells {
 		return c
 	}
 	c.about, c.fault = partWords(l)
-	if p.Kind == tap.Response || p.Kind == tap.ErrorResponse {
+	if p.Kind == jsonrpc.Response || p.Kind == jsonrpc.ErrorResponse {
 		c.took = formatDuration(p.Latency)
 	}
 	return c

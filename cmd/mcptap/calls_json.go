@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -23,26 +24,26 @@ type jsonCall struct {
 	Method   string `json:"method"`
 	Subject  string `json:"subject,omitempty"`
 	Revision string `json:"revision,omitempty"`
-	Status   string `json:"status"` // see tap.CallStatus
+	Status   string `json:"status"` // see session.CallStatus
 	// Answer settled the call, Latency is how long that took. One that is not
 	// settled has waited for Waited at the end of the recording, or when it was
 	// lost (the note stream_ended).
-	Answer      *tap.Ref `json:"answer,omitempty"`
-	Latency     *int64   `json:"latency_ns,omitempty"`
-	Waited      *int64   `json:"waited_ns,omitempty"`
-	FirstAnswer int64    `json:"first_answer_ns,omitempty"` // from the request
+	Answer      *session.Ref `json:"answer,omitempty"`
+	Latency     *int64       `json:"latency_ns,omitempty"`
+	Waited      *int64       `json:"waited_ns,omitempty"`
+	FirstAnswer int64        `json:"first_answer_ns,omitempty"` // from the request
 
-	ErrorCode string      `json:"error_code,omitempty"`
-	ErrorText string      `json:"error_text,omitempty"`
-	Cancel    *jsonCancel `json:"cancel,omitempty"`
-	Parent    *tap.Ref    `json:"parent,omitempty"`
-	Guess     bool        `json:"guess,omitempty"` // the parent is
-	TaskID    string      `json:"task_id,omitempty"`
-	TaskState string      `json:"task_status,omitempty"`
-	Notes     []string    `json:"notes,omitempty"` // see tap.Notes
+	ErrorCode string       `json:"error_code,omitempty"`
+	ErrorText string       `json:"error_text,omitempty"`
+	Cancel    *jsonCancel  `json:"cancel,omitempty"`
+	Parent    *session.Ref `json:"parent,omitempty"`
+	Guess     bool         `json:"guess,omitempty"` // the parent is
+	TaskID    string       `json:"task_id,omitempty"`
+	TaskState string       `json:"task_status,omitempty"`
+	Notes     []string     `json:"notes,omitempty"` // see session.Notes
 
-	Requests []tap.Ref     `json:"requests"`
-	Nested   []tap.Ref     `json:"nested,omitempty"`
+	Requests []session.Ref `json:"requests"`
+	Nested   []session.Ref `json:"nested,omitempty"`
 	Asked    []jsonAsked   `json:"asked,omitempty"`
 	Messages []jsonMessage `json:"messages"`
 	// Skipped is how many are left out in the middle of Messages.
@@ -56,40 +57,40 @@ type jsonCall struct {
 }
 
 type jsonCancel struct {
-	tap.Ref
+	session.Ref
 	By     string `json:"by"` // client or server
 	Reason string `json:"reason,omitempty"`
 }
 
 // jsonAsked is a request that a result carried.
 type jsonAsked struct {
-	Key      string   `json:"key"`
-	Method   string   `json:"method,omitempty"`
-	Subject  string   `json:"subject,omitempty"`
-	Request  tap.Ref  `json:"request"`
-	Response *tap.Ref `json:"response,omitempty"`
-	Answer   string   `json:"answer,omitempty"`
+	Key      string       `json:"key"`
+	Method   string       `json:"method,omitempty"`
+	Subject  string       `json:"subject,omitempty"`
+	Request  session.Ref  `json:"request"`
+	Response *session.Ref `json:"response,omitempty"`
+	Answer   string       `json:"answer,omitempty"`
 }
 
 // jsonMessage is a message of a call.
 type jsonMessage struct {
-	tap.Ref
-	Lane     string   `json:"lane"`
-	At       int64    `json:"at_ns"`
-	Exchange uint64   `json:"exchange,omitempty"`
-	Role     string   `json:"role"` // see tap.Role
-	Kind     string   `json:"kind"`
-	Method   string   `json:"method,omitempty"`
-	Late     bool     `json:"late,omitempty"`
-	Guess    bool     `json:"guess,omitempty"`
-	Request  *tap.Ref `json:"request,omitempty"`
-	Latency  *int64   `json:"latency_ns,omitempty"`
-	Clash    *tap.Ref `json:"clash,omitempty"`
+	session.Ref
+	Lane     string       `json:"lane"`
+	At       int64        `json:"at_ns"`
+	Exchange uint64       `json:"exchange,omitempty"`
+	Role     string       `json:"role"` // see session.Role
+	Kind     string       `json:"kind"`
+	Method   string       `json:"method,omitempty"`
+	Late     bool         `json:"late,omitempty"`
+	Guess    bool         `json:"guess,omitempty"`
+	Request  *session.Ref `json:"request,omitempty"`
+	Latency  *int64       `json:"latency_ns,omitempty"`
+	Clash    *session.Ref `json:"clash,omitempty"`
 }
 
 // refOrNil is nil for what is not known.
-func refOrNil(r tap.Ref) *tap.Ref {
-	if r == (tap.Ref{}) {
+func refOrNil(r session.Ref) *session.Ref {
+	if r == (session.Ref{}) {
 		return nil
 	}
 	return &r
@@ -119,7 +120,7 @@ func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 	if c.FirstAnswer != 0 {
 		j.FirstAnswer = int64(c.FirstAnswer - c.At)
 	}
-	if c.Cancel != (tap.Ref{}) {
+	if c.Cancel != (session.Ref{}) {
 		j.Cancel = &jsonCancel{c.Cancel, map[tap.Lane]string{tap.ToServer: "client", tap.ToClient: "server"}[c.CancelledBy], c.CancelReason}
 	}
 	for i := range c.Asked {
@@ -131,7 +132,7 @@ func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 	}
 	for role, count := range c.Counts {
 		if count > 0 {
-			j.Counts[tap.Role(role).String()] = count
+			j.Counts[session.Role(role).String()] = count
 		}
 	}
 	if n.Delta != nil {
@@ -140,7 +141,7 @@ func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 	return j
 }
 
-func newJSONMessage(p *tap.Part) jsonMessage {
+func newJSONMessage(p *session.Part) jsonMessage {
 	m := jsonMessage{
 		Ref: p.Message, Lane: p.Lane.String(), At: int64(p.At), Exchange: p.Exchange, Role: p.Role.String(), Kind: p.Kind.String(),
 		Method: p.Method, Late: p.Late, Guess: p.Guess, Request: refOrNil(p.Request), Clash: refOrNil(p.Clash),

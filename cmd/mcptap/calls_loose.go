@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -23,7 +24,7 @@ type repeats struct {
 // loose prints what belongs to no call. Nobody waits for the end of a row of
 // notifications while more are coming.
 func (t *callRows) loose(l *view.Line) error {
-	if l.Part.Kind == tap.Notification && !t.follow {
+	if l.Part.Kind == jsonrpc.Notification && !t.follow {
 		if t.again.n > 0 && t.again.method == l.Method && t.again.lane == l.Part.Lane {
 			if t.again.n++; t.again.n > maxAlike {
 				return nil
@@ -62,12 +63,12 @@ func looseCells(l *view.Line) callCells {
 	c.about, c.fault = about(&r), joinWords(", ", fault(&r), odd(&r))
 	switch {
 	case p.Lane == tap.Stderr:
-	case p.Kind == tap.Notification:
+	case p.Kind == jsonrpc.Notification:
 		c.about = strings.TrimPrefix(c.about, "notifications/")
 	default:
 		c.about = strings.TrimSpace(rowKind(&r) + " " + c.about)
 	}
-	if p.Lane == tap.Life || p.Lane == tap.Stderr {
+	if p.Lane == tap.Lifecycle || p.Lane == tap.Stderr {
 		c.aboutStyle = dim
 	}
 	if r.failed {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -16,31 +17,31 @@ type callMark struct {
 }
 
 // markOf returns the mark of a call; live says that more may come.
-func markOf(c *tap.Call, live bool) callMark {
+func markOf(c *session.Call, live bool) callMark {
 	switch {
-	case c.Notes&tap.NoteChallenged != 0 && c.Status == tap.CallError:
+	case c.Notes&session.NoteChallenged != 0 && c.Status == session.CallError:
 		return callMark{"?", "challenged", boldCyan}
-	case c.Notes&tap.NoteRefused != 0 && c.Status == tap.CallError:
+	case c.Notes&session.NoteRefused != 0 && c.Status == session.CallError:
 		return callMark{"✗", "refused", boldRed}
-	case c.Notes&tap.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
+	case c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
 		return callMark{"✗", "no answer", boldRed}
 	}
 	switch c.Status {
-	case tap.CallDone:
+	case session.CallDone:
 		return callMark{"✓", "done", green}
-	case tap.CallError:
+	case session.CallError:
 		return callMark{"✗", "error", boldRed}
-	case tap.CallToolError:
+	case session.CallToolError:
 		return callMark{"✗", "failed", boldRed}
-	case tap.CallCancelled:
+	case session.CallCancelled:
 		return callMark{"⊘", "cancelled", magenta}
-	case tap.CallCancelledLate:
+	case session.CallCancelledLate:
 		return callMark{"⊘", "too late", magenta}
-	case tap.CallInputRequired:
+	case session.CallInputRequired:
 		return callMark{"?", "wants input", boldCyan}
-	case tap.CallWorking:
+	case session.CallWorking:
 		return callMark{"…", "working", boldCyan}
-	case tap.CallListening:
+	case session.CallListening:
 		return callMark{"»", "listening", cyan}
 	}
 	if live {
@@ -54,7 +55,7 @@ const markWidth = len("x wants input")
 
 // callTook says how long a call took, or, with a > before it, for how long it
 // has waited at the end of the recording.
-func callTook(c *tap.Call, end time.Duration) string {
+func callTook(c *session.Call, end time.Duration) string {
 	if c.Status.Settled() {
 		return formatDuration(c.End - c.At)
 	}
@@ -77,17 +78,17 @@ func callFault(n *view.Node, nested bool) string {
 	if failure := joinWords(" ", c.ErrorCode, c.ErrorText); failure != "" {
 		words = append(words, failure)
 	}
-	if c.Cancel != (tap.Ref{}) {
+	if c.Cancel != (session.Ref{}) {
 		words = append(words, cancelWords(c))
 	}
 	switch {
-	case c.Parent == (tap.Ref{}):
+	case c.Parent == (session.Ref{}):
 	case !nested:
 		words = append(words, fmt.Sprintf("within #%d%s", c.Parent.Seq, map[bool]string{true: ", as it seems"}[c.Guess]))
 	case c.Guess:
 		words = append(words, "its place is a guess")
 	}
-	if n.Line.Part.Clash != (tap.Ref{}) {
+	if n.Line.Part.Clash != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("id in use by #%d", n.Line.Part.Clash.Seq))
 	}
 	for i, text := range noteWords {
@@ -121,12 +122,12 @@ var noteWords = []string{
 
 // cancelWords says who cancelled a call, and why; that it was cancelled stands
 // beside it, as a rule.
-func cancelWords(c *tap.Call) string {
+func cancelWords(c *session.Call) string {
 	text := "by " + map[tap.Lane]string{tap.ToServer: "the client", tap.ToClient: "the server"}[c.CancelledBy]
-	if c.Status != tap.CallCancelled && c.Status != tap.CallCancelledLate {
+	if c.Status != session.CallCancelled && c.Status != session.CallCancelledLate {
 		text = "cancelled " + text
 	}
-	if c.Notes&tap.NoteHungUp != 0 {
+	if c.Notes&session.NoteHungUp != 0 {
 		text += ", which hung up"
 	}
 	return joinWords(": ", text, c.CancelReason)
@@ -141,19 +142,19 @@ func partWords(l *view.Line) (about, fault string) {
 		text = ""
 	}
 	switch p.Role {
-	case tap.RoleProgress:
+	case session.RoleProgress:
 		about = "progress " + l.About
-	case tap.RoleLog:
+	case session.RoleLog:
 		about = "log " + l.About
-	case tap.RoleInterim:
+	case session.RoleInterim:
 		about = "interim answer " + text
-	case tap.RoleResponse:
+	case session.RoleResponse:
 		about = "answer " + text
-	case tap.RoleLate:
+	case session.RoleLate:
 		about = "late answer " + text
-	case tap.RoleRepeat:
+	case session.RoleRepeat:
 		about = "another answer " + text
-	case tap.RoleCancel:
+	case session.RoleCancel:
 		about = joinWords(" ", "cancel", l.About)
 	default:
 		about = short + " " + l.About
@@ -162,13 +163,13 @@ func partWords(l *view.Line) (about, fault string) {
 	if l.Failed && l.Fault != "" {
 		words = append(words, l.Fault)
 	}
-	if p.Late && p.Role != tap.RoleLate && p.Role != tap.RoleRepeat {
+	if p.Late && p.Role != session.RoleLate && p.Role != session.RoleRepeat {
 		words = append(words, "after the end")
 	}
-	if p.Guess && p.Request == (tap.Ref{}) {
+	if p.Guess && p.Request == (session.Ref{}) {
 		words = append(words, "its place is a guess")
 	}
-	if p.Clash != (tap.Ref{}) {
+	if p.Clash != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("id in use by #%d", p.Clash.Seq))
 	}
 	if l.Torn {
@@ -178,9 +179,9 @@ func partWords(l *view.Line) (about, fault string) {
 }
 
 // askedWords says what a request is about that a result carried.
-func askedWords(e *tap.EmbeddedRequest) string {
+func askedWords(e *session.EmbeddedRequest) string {
 	answer := "no answer"
-	if e.Response != (tap.Ref{}) {
+	if e.Response != (session.Ref{}) {
 		answer = joinWords(" ", fmt.Sprintf("answered in #%d", e.Response.Seq), e.Answer)
 	}
 	return escape(joinWords(" ", "asks", e.Method, e.Subject) + ": " + answer)
@@ -203,10 +204,10 @@ func skippedWords(e *view.Entry) string {
 }
 
 // skippedRoles are the roles as they are counted.
-var skippedRoles = [tap.Roles]string{
-	tap.RoleInvalid: "invalid", tap.RoleRequest: "request", tap.RoleAgain: "requests", tap.RoleCancel: "cancel",
-	tap.RoleProgress: "progress", tap.RoleLog: "log", tap.RoleNotification: "notifications", tap.RoleInterim: "interim answers",
-	tap.RoleResponse: "answers", tap.RoleLate: "late answers", tap.RoleRepeat: "other answers", tap.RoleOrphan: "orphans",
-	tap.RoleStray: "strays", tap.RoleUnsolicited: "unsolicited", tap.RoleUnread: "unread",
-	tap.RoleReplay: "sent again",
+var skippedRoles = [session.Roles]string{
+	session.RoleInvalid: "invalid", session.RoleRequest: "request", session.RoleRetry: "requests", session.RoleCancel: "cancel",
+	session.RoleProgress: "progress", session.RoleLog: "log", session.RoleNotification: "notifications", session.RoleInterim: "interim answers",
+	session.RoleResponse: "answers", session.RoleLate: "late answers", session.RoleRepeat: "other answers", session.RoleOrphan: "orphans",
+	session.RoleUnmatched: "strays", session.RoleUnsolicited: "unsolicited", session.RoleUnread: "unread",
+	session.RoleReplay: "sent again",
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -263,7 +265,7 @@ func (c *compared) each(ctx context.Context, fn func(f *tap.Frame) error) error 
 func (d *differ) sessions(c *compared) ([]*diff.Session, error) { return d.read(c, nil) }
 
 // read reads the sessions of a recording; see sessionReader.
-func (d *differ) read(c *compared, seen func(*tap.Frame, *tap.Message, bool)) ([]*diff.Session, error) {
+func (d *differ) read(c *compared, seen func(*tap.Frame, *jsonrpc.Message, bool)) ([]*diff.Session, error) {
 	r := sessionReader{compared: c, only: d.only, seen: seen, made: map[int]*diff.Session{}, held: frameCache{from: c, first: map[uint64]tap.Frame{}}}
 	if err := r.firstPass(d.ctx); err != nil {
 		return nil, err

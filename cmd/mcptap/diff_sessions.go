@@ -8,6 +8,8 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -17,8 +19,8 @@ type sessionReader struct {
 	only *filter.Filter
 	// several says that there is more than one session.
 	several  bool
-	sessions tap.Sessions
-	index    *tap.SessionIndex
+	sessions session.Sessions
+	index    *session.SessionIndex
 	feed     *view.Feed
 	future   *view.Future
 	items    []filter.Item
@@ -28,7 +30,7 @@ type sessionReader struct {
 	held     frameCache
 	// seen, if set, is told each frame of a session, and whether it is one that
 	// the filter chose.
-	seen func(f *tap.Frame, m *tap.Message, marked bool)
+	seen func(f *tap.Frame, m *jsonrpc.Message, marked bool)
 }
 
 // firstPass finds out what only later frames tell: of HTTP traffic which session
@@ -41,8 +43,8 @@ func (r *sessionReader) firstPass(ctx context.Context) error {
 	if r.info.Header.Transport != "http" && !future {
 		return nil
 	}
-	r.index = &tap.SessionIndex{}
-	var sessions tap.Sessions
+	r.index = &session.SessionIndex{}
+	var sessions session.Sessions
 	var feed *view.Feed
 	if future {
 		r.future, feed = &view.Future{}, view.NewFeed()
@@ -74,11 +76,11 @@ func (r *sessionReader) firstPass(ctx context.Context) error {
 }
 
 // message reads a frame, nil if it is no traffic.
-func (r *sessionReader) message(f *tap.Frame) (*tap.Message, error) {
+func (r *sessionReader) message(f *tap.Frame) (*jsonrpc.Message, error) {
 	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
 		return nil, nil
 	}
-	m := tap.PeekFrame(f)
+	m := jsonrpc.PeekFrame(f)
 	return &m, nil
 }
 
@@ -117,7 +119,7 @@ func (r *sessionReader) add(f *tap.Frame) error {
 		}
 	}
 	if m == nil {
-		m = &tap.Message{Kind: tap.Other}
+		m = &jsonrpc.Message{Kind: jsonrpc.Other}
 	}
 	s.Add(f, m, marked)
 	return nil
@@ -128,8 +130,8 @@ func (r *sessionReader) add(f *tap.Frame) error {
 const maxDiffRequests = 400_000
 
 // requestsIn is how many requests a message has.
-func requestsIn(m *tap.Message) (n int) {
-	if m.Kind == tap.Request {
+func requestsIn(m *jsonrpc.Message) (n int) {
+	if m.Kind == jsonrpc.Request {
 		n++
 	}
 	for i := range m.Batch {

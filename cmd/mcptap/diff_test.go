@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/tap"
@@ -89,7 +91,7 @@ func TestSessionsFindTheirCounterparts(t *testing.T) {
 		for i, name := range strings.Fields(clients) {
 			s := diff.NewSession(name+strconv.Itoa(i), nil)
 			raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":%q,"version":"1"}}}`, name)
-			m := tap.Peek(raw)
+			m := jsonrpc.Peek(raw)
 			s.Add(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}, &m, false)
 			s.End()
 			all = append(all, s)

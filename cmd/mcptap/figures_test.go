@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/web"
 )
 
@@ -151,7 +151,7 @@ func pageFigures(t *testing.T, path string) (f figures) {
 				S string
 			}
 			Rec *struct {
-				Frames tap.LaneCounts
+				Frames session.LaneCounts
 				Errors int
 			}
 			Done bool
@@ -287,12 +287,12 @@ func TestShowOneNamesTheSessionThatTheListNames(t *testing.T) {
 func TestStatsNamesMethodsInEvents(t *testing.T) {
 	event := func(data string) []byte { return []byte("event: message\nid: 107bfaca-0\ndata: " + data + "\n\n") }
 	path := record(t, []tap.Frame{
-		{Lane: tap.Life, Exchange: 1, Raw: tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/sse"}.Encode()},
+		{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/sse"}.Encode()},
 		{Lane: tap.ToClient, Exchange: 1, Form: tap.FormEvent, Raw: []byte("event: endpoint\ndata: /message?s=1\n\n")},
-		{Lane: tap.Life, Exchange: 2, Raw: tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/message?s=1"}.Encode()},
+		{Lane: tap.Lifecycle, Exchange: 2, Raw: tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/message?s=1"}.Encode()},
 		{Lane: tap.ToServer, Exchange: 2, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather"}}`)},
 		{Lane: tap.ToClient, Exchange: 1, Form: tap.FormEvent, Raw: event(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{}}`)},
-		{Lane: tap.Life, Exchange: 3, Raw: tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/message?s=1"}.Encode()},
+		{Lane: tap.Lifecycle, Exchange: 3, Raw: tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/message?s=1"}.Encode()},
 		{Lane: tap.ToServer, Exchange: 3, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":7,"result":{}}`)},
 		{Lane: tap.ToClient, Exchange: 1, Form: tap.FormEvent, Raw: event(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)},
 	})

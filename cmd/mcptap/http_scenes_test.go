@@ -250,7 +250,7 @@ func uploadedWhole(t *testing.T, x *exchanges, frames []tap.Frame) {
 func continued(t *testing.T, x *exchanges, frames []tap.Frame) {
 	var statuses []int
 	for i := range frames {
-		if e, err := tap.ParseEvent(frames[i].Raw); frames[i].Lane == tap.Life && err == nil && e.Name == tap.EventResponse {
+		if e, err := tap.ParseEvent(frames[i].Raw); frames[i].Lane == tap.Lifecycle && err == nil && e.Name == tap.EventResponse {
 			statuses = append(statuses, e.Status)
 		}
 	}
@@ -344,7 +344,7 @@ func sendsLargeHeads(a *act) {
 func headsAreWhole(t *testing.T, x *exchanges, frames []tap.Frame) {
 	n := 0
 	for i := range frames {
-		if e, err := tap.ParseEvent(frames[i].Raw); frames[i].Lane == tap.Life && err == nil {
+		if e, err := tap.ParseEvent(frames[i].Raw); frames[i].Lane == tap.Lifecycle && err == nil {
 			k := 0
 			for _, f := range e.Header {
 				if f[0] == "X-Large" && strings.HasPrefix(f[1], fmt.Sprint(k, "z")) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // findSession turns what a person typed for a recording into its file and the
@@ -29,7 +31,7 @@ type sessionSource struct {
 	*store.Recording
 	ctx    context.Context
 	number int
-	index  tap.SessionIndex
+	index  session.SessionIndex
 	// now is the frame that was handed over last, as it stands in the recording.
 	now tap.Frame
 }
@@ -38,7 +40,7 @@ type sessionSource struct {
 // session that does not exist is an error.
 func newSessionSource(ctx context.Context, rec *store.Recording, number int) (*sessionSource, error) {
 	s := &sessionSource{Recording: rec, ctx: ctx, number: number}
-	sessions := &tap.Sessions{}
+	sessions := &session.Sessions{}
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -56,11 +58,11 @@ func newSessionSource(ctx context.Context, rec *store.Recording, number int) (*s
 }
 
 // of returns the session of the next frame, as far as it is known by then.
-func (s *sessionSource) of(sessions *tap.Sessions, f *tap.Frame) int {
-	if f.Lane == tap.Life || f.Lane == tap.Stderr {
+func (s *sessionSource) of(sessions *session.Sessions, f *tap.Frame) int {
+	if f.Lane == tap.Lifecycle || f.Lane == tap.Stderr {
 		return sessions.Add(f, nil)
 	}
-	m := tap.PeekFrame(f)
+	m := jsonrpc.PeekFrame(f)
 	return sessions.Add(f, &m)
 }
 
@@ -76,7 +78,7 @@ func (s *sessionSource) Info() (store.Info, error) {
 // Frames implements exportSource.
 func (s *sessionSource) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
-		sessions := &tap.Sessions{}
+		sessions := &session.Sessions{}
 		seq := uint64(0)
 		for f, err := range s.Recording.Frames(0) {
 			n := 0
@@ -105,7 +107,7 @@ func (s *sessionSource) WriteRaw(w io.Writer, f tap.Frame) error {
 
 // isStart reports whether a frame says what the recording is of.
 func isStart(f *tap.Frame) bool {
-	if f.Lane != tap.Life || f.Exchange != 0 {
+	if f.Lane != tap.Lifecycle || f.Exchange != 0 {
 		return false
 	}
 	e, err := tap.ParseEvent(f.Raw)

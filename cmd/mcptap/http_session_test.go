@@ -53,8 +53,8 @@ func TestExportOfALargeFrame(t *testing.T) {
 		return string(tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/", Header: [][2]string{{"Mcp-Session-Id", id}}}.Encode())
 	}
 	path := record(t, []tap.Frame{
-		{Seq: 1, Lane: tap.Life, Exchange: 1, Raw: []byte(head("a"))}, {Seq: 2, Lane: tap.ToServer, Exchange: 1, Form: tap.FormBody, Raw: []byte(`{"id":1,"method":"y"}`)},
-		{Seq: 3, Lane: tap.Life, Exchange: 2, Raw: []byte(head("b"))}, {Seq: 4, Lane: tap.ToServer, Exchange: 2, Form: tap.FormBody, Raw: []byte(large)},
+		{Seq: 1, Lane: tap.Lifecycle, Exchange: 1, Raw: []byte(head("a"))}, {Seq: 2, Lane: tap.ToServer, Exchange: 1, Form: tap.FormBody, Raw: []byte(`{"id":1,"method":"y"}`)},
+		{Seq: 3, Lane: tap.Lifecycle, Exchange: 2, Raw: []byte(head("b"))}, {Seq: 4, Lane: tap.ToServer, Exchange: 2, Form: tap.FormBody, Raw: []byte(large)},
 	})
 	a, out := testApp(nil)
 	if code := a.run([]string{"export", path + "#2"}); code != 0 || !strings.Contains(out.String(), strings.Repeat("y", 2*(1<<20))) {
@@ -98,7 +98,7 @@ func TestShowExchanges(t *testing.T) {
 	put := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
 		frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: lane, Exchange: exchange, Form: form, Raw: []byte(raw)})
 	}
-	event := func(exchange uint64, e tap.Event) { put(exchange, tap.Life, tap.FormLine, string(e.Encode())) }
+	event := func(exchange uint64, e tap.Event) { put(exchange, tap.Lifecycle, tap.FormLine, string(e.Encode())) }
 	head := func(pairs ...string) (h [][2]string) {
 		for i := 0; i < len(pairs); i += 2 {
 			h = append(h, [2]string{pairs[i], pairs[i+1]})

@@ -166,7 +166,7 @@ func exchangesOf(t *testing.T, frames []tap.Frame) *exchanges {
 			by[f.Exchange] = e
 			x.order = append(x.order, e)
 		}
-		if f.Lane != tap.Life {
+		if f.Lane != tap.Lifecycle {
 			e.bodies[f.Lane] = append(e.bodies[f.Lane], f.Raw...)
 			e.events[f.Lane] = e.events[f.Lane] || f.Form == tap.FormEvent
 			e.raw[f.Lane] = e.raw[f.Lane] || f.Form != tap.FormEvent && f.Form != tap.FormBody

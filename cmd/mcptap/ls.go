@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
+	"github.com/spf13/cobra"
 )
 
 const lsLong = `Lists the recordings in the data directory, the newest first.
@@ -122,7 +122,7 @@ func listTable(w io.Writer, p palette, width int, now time.Time, infos []store.I
 }
 
 // party is who a side says it is, escaped.
-func party(p tap.Party) string {
+func party(p session.Party) string {
 	if p.Version == "" {
 		return escape(p.Name)
 	}
@@ -130,7 +130,7 @@ func party(p tap.Party) string {
 }
 
 // revision is what the two speak, escaped.
-func revision(f *tap.Facts) string {
+func revision(f *session.Facts) string {
 	switch {
 	case f.Dialect != "":
 		return "dialect " + escape(f.Dialect)
@@ -166,37 +166,37 @@ func stateStyle(info *store.Info) style {
 
 // jsonInfo is a recording in `ls --json`. The names are stable.
 type jsonInfo struct {
-	V         int       `json:"v"`
-	Type      string    `json:"type"` // "recording"
-	ID        string    `json:"id"`
-	Path      string    `json:"path"`
-	Label     string    `json:"label"`
-	Start     time.Time `json:"start"`
-	Transport string    `json:"transport,omitempty"`
-	Command   []string  `json:"command,omitempty"`
-	Dir       string    `json:"dir,omitempty"`
-	Program   string    `json:"program,omitempty"`
-	Platform  string    `json:"platform,omitempty"`
-	Status    string    `json:"status"` // ended, live, cut or damaged
-	Problem   string    `json:"problem,omitempty"`
-	Server    tap.Party `json:"server,omitzero"`
-	Client    tap.Party `json:"client,omitzero"`
-	Era       string    `json:"era,omitempty"`
-	Revision  string    `json:"revision,omitempty"`
-	Requested string    `json:"requested,omitempty"`
-	Dialect   string    `json:"dialect,omitempty"`
-	Probe     bool      `json:"probe,omitempty"`
+	V         int           `json:"v"`
+	Type      string        `json:"type"` // "recording"
+	ID        string        `json:"id"`
+	Path      string        `json:"path"`
+	Label     string        `json:"label"`
+	Start     time.Time     `json:"start"`
+	Transport string        `json:"transport,omitempty"`
+	Command   []string      `json:"command,omitempty"`
+	Dir       string        `json:"dir,omitempty"`
+	Program   string        `json:"program,omitempty"`
+	Platform  string        `json:"platform,omitempty"`
+	Status    string        `json:"status"` // ended, live, cut or damaged
+	Problem   string        `json:"problem,omitempty"`
+	Server    session.Party `json:"server,omitzero"`
+	Client    session.Party `json:"client,omitzero"`
+	Era       string        `json:"era,omitempty"`
+	Revision  string        `json:"revision,omitempty"`
+	Requested string        `json:"requested,omitempty"`
+	Dialect   string        `json:"dialect,omitempty"`
+	Probe     bool          `json:"probe,omitempty"`
 	// Sessions is absent where there are no exchanges, which is one session.
-	Sessions    uint64         `json:"sessions,omitempty"`
-	Frames      uint64         `json:"frames"`
-	FramesOf    tap.LaneCounts `json:"frames_by_lane"`
-	Bytes       uint64         `json:"bytes"`
-	BytesOf     tap.LaneCounts `json:"bytes_by_lane"`
-	Errors      uint64         `json:"errors"`
-	Gaps        []tap.Range    `json:"gaps,omitempty"`
-	Duration    int64          `json:"duration_ns"`
-	SizeOnDisk  int64          `json:"size_on_disk"`
-	LastFrameNo uint64         `json:"last_seq"`
+	Sessions    uint64             `json:"sessions,omitempty"`
+	Frames      uint64             `json:"frames"`
+	FramesOf    session.LaneCounts `json:"frames_by_lane"`
+	Bytes       uint64             `json:"bytes"`
+	BytesOf     session.LaneCounts `json:"bytes_by_lane"`
+	Errors      uint64             `json:"errors"`
+	Gaps        []tap.Range        `json:"gaps,omitempty"`
+	Duration    int64              `json:"duration_ns"`
+	SizeOnDisk  int64              `json:"size_on_disk"`
+	LastFrameNo uint64             `json:"last_seq"`
 }
 
 func newJSONInfo(i *store.Info) jsonInfo {

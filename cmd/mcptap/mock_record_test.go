@@ -50,7 +50,7 @@ func TestAddToKeepsComments(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	_, frames, err := text.Parse(got)
-	if err != nil || len(frames) != 5 || !strings.Contains(string(frames[3].Raw), `"b"`) || frames[4].Lane != tap.Life {
+	if err != nil || len(frames) != 5 || !strings.Contains(string(frames[3].Raw), `"b"`) || frames[4].Lane != tap.Lifecycle {
 		t.Errorf("%d frames, %v\n%s", len(frames), err, got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -29,7 +30,7 @@ func (a *app) publishIfAsked(ctx context.Context, made, target string) error {
 		if err != nil {
 			return err
 		}
-		if m := tap.PeekFrame(&f); sessionAsks(f.Lane, &m) {
+		if m := jsonrpc.PeekFrame(&f); sessionAsks(f.Lane, &m) {
 			return publish(ctx, made, target)
 		}
 	}
@@ -37,8 +38,8 @@ func (a *app) publishIfAsked(ctx context.Context, made, target string) error {
 }
 
 // sessionAsks reports whether a message shows that a run is a session to keep.
-func sessionAsks(lane tap.Lane, m *tap.Message) bool {
-	return lane == tap.ToServer && (m.Kind == tap.Request && m.Method != "server/discover" || m.Kind == tap.Batch)
+func sessionAsks(lane tap.Lane, m *jsonrpc.Message) bool {
+	return lane == tap.ToServer && (m.Kind == jsonrpc.Request && m.Method != "server/discover" || m.Kind == jsonrpc.Batch)
 }
 
 // publish puts a recording in the place of the target, in the target's form: at
@@ -80,7 +81,7 @@ func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string
 		defer src.close()
 		return src.addTo(ctx, target, added)
 	}
-	asked := func(f tap.Frame) bool { m := tap.Peek(f.Raw); return sessionAsks(f.Lane, &m) }
+	asked := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return sessionAsks(f.Lane, &m) }
 	if !slices.ContainsFunc(added, asked) {
 		return nil
 	}

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
-	"github.com/mcptap/mcptap/tap"
 )
 
 const replayLong = `Plays the client of a recorded session to a live server, records what passes, and
@@ -134,8 +134,8 @@ func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 
 // replayRevisions are the revisions that can be spoken.
 func replayRevisions() (names []string) {
-	for _, r := range tap.Revisions {
-		if tap.EraOf(r) != "" && r[0] == '2' {
+	for _, r := range jsonrpc.Revisions {
+		if jsonrpc.EraOf(r) != "" && r[0] == '2' {
 			names = append(names, string(r))
 		}
 	}
@@ -159,7 +159,7 @@ func (o *replayOptions) check() (play client.Options, err error) {
 	case o.update && o.diff.only != "":
 		return play, errors.New("--update is for the whole session, not for what --only leaves of it")
 	}
-	play.Timeout, play.Revision = o.timeout, tap.Revision(o.revision)
+	play.Timeout, play.Revision = o.timeout, jsonrpc.Revision(o.revision)
 	return play, nil
 }
 

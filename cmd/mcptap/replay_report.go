@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/replay/client"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // jsonReplay is the first line of `replay --json`, jsonReplayNote one for each note.
@@ -99,15 +99,15 @@ func replayStyle(k client.NoteKind) style {
 // with what is known of why. What ended the session is said once: of the requests that
 // waited then, else of the first that was not sent. Where nothing ended it, it had not
 // been opened.
-func lostRequests(notes []client.Note) map[tap.Ref]string {
-	lost := map[tap.Ref]string{}
+func lostRequests(notes []client.Note) map[session.Ref]string {
+	lost := map[session.Ref]string{}
 	died := "the session was not opened"
 	for _, n := range notes {
 		switch n.Kind {
 		case client.NoteTimeout:
 			lost[n.Frame] = "it was not answered in time"
 		case client.NoteRefused:
-			if n.Frame != (tap.Ref{}) {
+			if n.Frame != (session.Ref{}) {
 				_, lost[n.Frame], _ = strings.Cut(n.Text, " was not answered: ")
 			}
 		case client.NoteDied:

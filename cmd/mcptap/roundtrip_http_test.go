@@ -30,7 +30,7 @@ func httpRecording(t *testing.T) string {
 		f.Seq++
 		f.At += 3 * time.Microsecond
 		f.Took = f.At / 3 * time.Duration(f.Seq%2)
-		f.Lane, f.Exchange, f.Form, f.Torn = lane, exchange, form, f.Seq%50 == 0
+		f.Lane, f.Exchange, f.Form, f.Truncated = lane, exchange, form, f.Seq%50 == 0
 		f.Raw, f.Size = []byte(raw), int64(len(raw))
 		if err := w.Add(f); err != nil {
 			t.Fatal(err)
@@ -39,13 +39,13 @@ func httpRecording(t *testing.T) string {
 	raws := append(slices.Clone(hostile), "event: message\r\ndata: {}\r\n\r\n", "data: a\n\n", "-- x --", ": \x1b[2J\n\n")
 	for i, raw := range raws {
 		exchange := uint64(i)<<30 + 1
-		add(tap.Life, exchange, tap.FormLine, string(tap.Event{Name: tap.EventRequest, Method: "POST", Target: raw,
+		add(tap.Lifecycle, exchange, tap.FormLine, string(tap.Event{Name: tap.EventRequest, Method: "POST", Target: raw,
 			Header: [][2]string{{"X", raw}}, Masked: []string{"X"}}.Encode()))
 		for form := range tap.Forms {
 			add(tap.ToServer+tap.Lane(i%2), exchange, form, raw)
 		}
 		code := 3
-		add(tap.Life, exchange, tap.FormLine, string(tap.Event{Name: tap.EventEnd, By: "client", Code: &code, Trailer: [][2]string{{raw, ""}}}.Encode()))
+		add(tap.Lifecycle, exchange, tap.FormLine, string(tap.Event{Name: tap.EventEnd, By: "client", Code: &code, Trailer: [][2]string{{raw, ""}}}.Encode()))
 	}
 	add(tap.ToClient, 1<<62, tap.FormBody, strings.Repeat("a page\n", 500_000)) // goes through WriteRaw
 	if err := w.Close(store.End{At: f.At + 5}); err != nil {

@@ -57,7 +57,7 @@ func hostileRecording(t *testing.T) string {
 		}
 		f.At += time.Duration(rng.IntN(3)) * 1234567
 		f.Took = f.At / time.Duration(1+rng.IntN(5)) * time.Duration(i%2)
-		f.Lane, f.Exchange, f.Torn = tap.Lane(i%int(tap.Lanes)), uint64(i%3), i%11 == 10
+		f.Lane, f.Exchange, f.Truncated = tap.Lane(i%int(tap.Lanes)), uint64(i%3), i%11 == 10
 		f.Raw, f.Size = []byte(raw), int64(len(raw))
 		if err := w.Add(f); err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func TestTranscriptRoundTrip(t *testing.T) {
 	}
 	for i := range a {
 		x, y := a[i], b[i]
-		if x.Seq != y.Seq || x.Lane != y.Lane || x.Exchange != y.Exchange || x.Torn != y.Torn || !bytes.Equal(x.Raw, y.Raw) {
+		if x.Seq != y.Seq || x.Lane != y.Lane || x.Exchange != y.Exchange || x.Truncated != y.Truncated || !bytes.Equal(x.Raw, y.Raw) {
 			t.Errorf("frame %d: %+v became %+v", i, x, y)
 		}
 		if d := (x.At - y.At).Abs(); d > time.Microsecond {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A rowPrinter prints the rows of a listing as they come, and what they add up
@@ -104,7 +105,7 @@ func (t *textRows) row(r *row) error {
 	if f.Exchange > 0 {
 		c.exchange = strconv.FormatUint(f.Exchange, 10)
 	}
-	if f.Lane != tap.Life {
+	if f.Lane != tap.Lifecycle {
 		c.size = formatSize(f.Size)
 	}
 	if l, ok := r.answers(); ok {
@@ -167,14 +168,14 @@ func (t *textRows) untitled() { t.started = true }
 // cells are the texts of one line.
 type cells struct{ number, offset, arrow, exchange, kind, to, took, size, about, fault string }
 
-var arrows = [tap.Lanes]string{tap.Life: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
+var arrows = [tap.Lanes]string{tap.Lifecycle: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
 
-var laneStyles = [tap.Lanes]style{tap.Life: dim, tap.ToServer: cyan, tap.ToClient: magenta, tap.Stderr: dim}
+var laneStyles = [tap.Lanes]style{tap.Lifecycle: dim, tap.ToServer: cyan, tap.ToClient: magenta, tap.Stderr: dim}
 
 // rowKind is the kind of a row. The head of an HTTP request is no request as
 // others are, and what carries no message has a name of its own.
 func rowKind(r *row) string {
-	if r.frame.Lane == tap.Life {
+	if r.frame.Lane == tap.Lifecycle {
 		switch r.kind {
 		case tap.EventRequest:
 			return "http req"
@@ -210,7 +211,7 @@ func about(r *row) string {
 // nobody needs the colour.
 func fault(r *row) string {
 	var words []string
-	if r.frame.Torn { // which explains the rest
+	if r.frame.Truncated { // which explains the rest
 		words = append(words, "torn: bytes are missing")
 	}
 	if r.failed && r.fault != "" {
@@ -227,30 +228,30 @@ func odd(r *row) string {
 		if w := oddPart(p); w != "" && len(words) < 3 { // of a batch
 			words = append(words, w)
 		}
-		if p.Guess && p.Request != (tap.Ref{}) && !r.frame.Whole() {
+		if p.Guess && p.Request != (session.Ref{}) && !r.frame.Whole() {
 			words = append(words, "its request is a guess: the id was not read")
 		}
 	}
 	return strings.Join(words, ", ")
 }
 
-func oddPart(p *tap.Part) string {
+func oddPart(p *session.Part) string {
 	switch {
-	case p.Clash != (tap.Ref{}):
+	case p.Clash != (session.Ref{}):
 		return fmt.Sprintf("id in use by #%d", p.Clash.Seq)
-	case p.Role == tap.RoleRepeat:
+	case p.Role == session.RoleRepeat:
 		return "answered before"
-	case p.Role == tap.RoleReplay:
+	case p.Role == session.RoleReplay:
 		return fmt.Sprintf("sent before in #%d", p.First.Seq)
-	case p.Role == tap.RoleOrphan:
+	case p.Role == session.RoleOrphan:
 		return "answers nothing"
-	case p.Role == tap.RoleStray:
+	case p.Role == session.RoleUnmatched:
 		return "no such call"
-	case p.Role == tap.RoleUnread:
+	case p.Role == session.RoleUnread:
 		return "too large to be read"
-	case p.Role == tap.RoleLate:
+	case p.Role == session.RoleLate:
 		return "after its cancellation"
-	case p.Late && p.Call != (tap.Ref{}):
+	case p.Late && p.Call != (session.Ref{}):
 		return fmt.Sprintf("after the end of #%d", p.Call.Seq)
 	}
 	return ""
@@ -272,7 +273,7 @@ func (t *textRows) style(c *cells, r *row) {
 	switch {
 	case r.failed:
 		c.kind = p.paint(c.kind, boldRed)
-	case r.frame.Lane == tap.Stderr || r.frame.Lane == tap.Life:
+	case r.frame.Lane == tap.Stderr || r.frame.Lane == tap.Lifecycle:
 		c.kind, c.about = p.paint(c.kind, dim), p.paint(c.about, dim)
 	case r.kind == "request":
 		c.about = p.paint(c.about, bold)

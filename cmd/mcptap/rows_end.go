@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -97,9 +97,9 @@ func (s *summary) waiting(l *lines, p palette, width int) {
 		switch {
 		case q.Lost:
 			waited = "its stream ended"
-		case q.Status == tap.CallInputRequired:
+		case q.Status == session.CallInputRequired:
 			waited = "input required, " + waited
-		case q.Status == tap.CallWorking:
+		case q.Status == session.CallWorking:
 			waited = "task, " + waited
 		}
 		names = append(names, name+" ("+waited+")")

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
 )
@@ -52,7 +53,7 @@ type jsonRow struct {
 // jsonPart is what a message is to which call.
 type jsonPart struct {
 	Index       int    `json:"index,omitempty"` // in a batch
-	Role        string `json:"role"`            // see tap.Role
+	Role        string `json:"role"`            // see session.Role
 	Call        uint64 `json:"call,omitempty"`
 	CallIndex   int    `json:"call_index,omitempty"`
 	Parent      uint64 `json:"parent,omitempty"`
@@ -75,14 +76,14 @@ type jsonPart struct {
 
 // jsonEnded is a call that the end of its exchange ended.
 type jsonEnded struct {
-	tap.Ref
+	session.Ref
 	How string `json:"how"` // cancelled, lost or refused
 }
 
 // jsonDelta is what changed from one answer to the next.
 type jsonDelta struct {
 	Index   int          `json:"index,omitempty"` // of the answer in a batch
-	Before  tap.Ref      `json:"before"`          // the answer before
+	Before  session.Ref  `json:"before"`          // the answer before
 	Changes []jsonChange `json:"changes"`
 	// Skipped is how many changes there are beyond these.
 	Skipped int `json:"changes_skipped,omitempty"`
@@ -138,9 +139,9 @@ func newJSONRow(r *row, kind string) jsonRow {
 	j := jsonRow{
 		V: jsonVersion, Type: kind, Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Lane: f.Lane.String(),
 		Exchange: f.Exchange, Session: r.session, Resumes: r.resumes, Kind: r.kind, Method: r.method, About: r.about,
-		Failed: r.failed, Fault: r.fault, Torn: f.Torn, Size: f.Size,
+		Failed: r.failed, Fault: r.fault, Torn: f.Truncated, Size: f.Size,
 	}
-	if f.Lane == tap.Life {
+	if f.Lane == tap.Lifecycle {
 		j.Kind, j.Event = "life", r.kind
 	}
 	for _, c := range r.ended {

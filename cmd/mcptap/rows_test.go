@@ -12,6 +12,8 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -60,19 +62,19 @@ func TestShowWidths(t *testing.T) {
 
 func TestListWidths(t *testing.T) {
 	at := func(y int, m time.Month, d, h int) time.Time { return time.Date(y, m, d, h, 4, 5, 0, time.UTC) }
-	info := func(id, label string, start time.Time, server, client tap.Party, rev tap.Revision, frames, errors uint64) store.Info {
+	info := func(id, label string, start time.Time, server, client session.Party, rev jsonrpc.Revision, frames, errors uint64) store.Info {
 		i := store.Info{Header: tap.Header{ID: id, Label: label, Start: start, Transport: "stdio"},
 			Duration: 90 * time.Second, Size: 123456}
 		i.Tally.Frames[tap.ToServer], i.Tally.Errors = frames, errors
-		i.Tally.Facts = tap.Facts{Server: server, Client: client, Revision: rev}
+		i.Tally.Facts = session.Facts{Server: server, Client: client, Revision: rev}
 		return i
 	}
 	infos := []store.Info{
-		info("00000001", "server-everything", at(2026, 11, 20, 11), tap.Party{Name: "mcp-servers/everything", Version: "2.0.0"}, tap.Party{Name: "acme-desktop", Version: "2.1.0"}, "2025-11-25", 14, 0),
-		info("00000002", "github", at(2026, 11, 20, 3), tap.Party{Name: "github-mcp-server", Version: "v0.21.0-with-a-long-suffix"}, tap.Party{Name: "Visual Studio Code", Version: "1.107.0"}, "2026-07-28", 123456, 12),
-		info("00000003", "天気\x1b[2J\u202e", at(2026, 11, 2, 3), tap.Party{Name: "天気予報サーバー", Version: "1"}, tap.Party{}, "", 3, 3),
-		info("00000004", "a-label-that-somebody-made-very-long-indeed", at(2025, 1, 2, 3), tap.Party{}, tap.Party{}, "", 0, 0),
-		info("00000005", "probe", at(2025, 1, 2, 3), tap.Party{}, tap.Party{Name: "c"}, "", 2, 1),
+		info("00000001", "server-everything", at(2026, 11, 20, 11), session.Party{Name: "mcp-servers/everything", Version: "2.0.0"}, session.Party{Name: "acme-desktop", Version: "2.1.0"}, "2025-11-25", 14, 0),
+		info("00000002", "github", at(2026, 11, 20, 3), session.Party{Name: "github-mcp-server", Version: "v0.21.0-with-a-long-suffix"}, session.Party{Name: "Visual Studio Code", Version: "1.107.0"}, "2026-07-28", 123456, 12),
+		info("00000003", "天気\x1b[2J\u202e", at(2026, 11, 2, 3), session.Party{Name: "天気予報サーバー", Version: "1"}, session.Party{}, "", 3, 3),
+		info("00000004", "a-label-that-somebody-made-very-long-indeed", at(2025, 1, 2, 3), session.Party{}, session.Party{}, "", 0, 0),
+		info("00000005", "probe", at(2025, 1, 2, 3), session.Party{}, session.Party{Name: "c"}, "", 2, 1),
 	}
 	infos[0].Status = store.Live
 	infos[1].Gaps = []tap.Range{{From: 1, To: 2}}

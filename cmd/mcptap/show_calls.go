@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -19,12 +20,12 @@ type callLister struct {
 	begun   uint64 // how many calls there are
 	// named are the calls that have one of the frames that were named, and open
 	// those that began before the end of the span.
-	named, open map[tap.Ref]bool
+	named, open map[session.Ref]bool
 	finished    time.Duration // how long the recording ran, once that is known
 }
 
 func newCallLister(l *lister, a *app, id string) *callLister {
-	c := &callLister{lister: l, outline: view.NewOutline(), named: map[tap.Ref]bool{}, open: map[tap.Ref]bool{}}
+	c := &callLister{lister: l, outline: view.NewOutline(), named: map[session.Ref]bool{}, open: map[session.Ref]bool{}}
 	c.outline.Answers = l.answers
 	c.outline.Keep = c.keep
 	c.outline.Stderr = l.o.stderr && !l.want.picks()
@@ -58,13 +59,13 @@ func (c *callLister) row(r *view.Row) (enough bool, err error) {
 	after := c.span.after(f)
 	for i := range r.Parts {
 		p := &r.Parts[i]
-		if p.Role == tap.RoleRequest && (c.want.session == 0 || r.Session == c.want.session) {
+		if p.Role == session.RoleRequest && (c.want.session == 0 || r.Session == c.want.session) {
 			c.begun++
 			if !after {
 				c.open[p.Call] = true
 			}
 		}
-		if len(c.want.ranges) > 0 && p.Call != (tap.Ref{}) && c.want.inRanges(f.Seq) {
+		if len(c.want.ranges) > 0 && p.Call != (session.Ref{}) && c.want.inRanges(f.Seq) {
 			c.named[p.Call] = true
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // oneFrame is what can be known of a frame when the whole recording is there.
@@ -15,7 +17,7 @@ type oneFrame struct {
 	// time is the wall clock at the frame.
 	time time.Time
 	// answers are the responses to it, by place in a batch.
-	answers map[int]tap.Part
+	answers map[int]session.Part
 	info    store.Info
 }
 
@@ -38,7 +40,7 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFram
 		return nil, err
 	}
 	one.row.parts = slices.Clone(one.row.parts)
-	if f.Exchange == 0 && !slices.ContainsFunc(one.row.parts, func(p tap.Part) bool { return p.Kind != tap.Notification && p.Kind != tap.Invalid }) {
+	if f.Exchange == 0 && !slices.ContainsFunc(one.row.parts, func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }) {
 		one.row.parts = nil // what they belong to is not known
 		return one, nil
 	}
@@ -49,7 +51,7 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFram
 // tells its session.
 func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
 	number, exchange, waiting := one.row.frame.Seq, one.row.frame.Exchange, 0
-	one.answers = map[int]tap.Part{}
+	one.answers = map[int]session.Part{}
 	v := newViewer(rec.WriteRaw)
 	for f, err := range rec.Frames(0) {
 		if err == nil {
@@ -70,13 +72,13 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
 			one.row = r
 			one.row.parts = slices.Clone(r.parts) // they are valid until the next frame
 			for _, p := range r.parts {
-				if p.Kind == tap.Request && p.Role != tap.RoleReplay {
+				if p.Kind == jsonrpc.Request && p.Role != session.RoleReplay {
 					waiting++
 				}
 			}
 		}
 		for _, p := range r.parts {
-			if p.Request.Seq == number && p.Role != tap.RoleRepeat {
+			if p.Request.Seq == number && p.Role != session.RoleRepeat {
 				one.answers[p.Request.Index] = p
 				waiting--
 			}

@@ -16,6 +16,8 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // record makes a recording of frames, which it numbers and times.
@@ -72,7 +74,7 @@ func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
 		case 1:
 			f.Lane, f.Raw = tap.Stderr, []byte(message()+"\n")
 		case 2:
-			f.Lane, f.Raw = tap.Life, tap.Event{Name: tap.EventSignal, Signal: "SIGHUP"}.Encode()
+			f.Lane, f.Raw = tap.Lifecycle, tap.Event{Name: tap.EventSignal, Signal: "SIGHUP"}.Encode()
 		default:
 			f.Raw = []byte(message() + "\n")
 		}
@@ -81,7 +83,7 @@ func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
 	large := `{"jsonrpc":"2.0","params":{"x":"` + strings.Repeat("x", (1<<20)) + `"},"method":"large","id":1}` + "\n"
 	frames[n/2] = tap.Frame{Lane: tap.ToServer, Raw: []byte(large)}
 	// More answers than are remembered, and then one that comes again.
-	for i := range tap.MaxPast + 2 {
+	for i := range session.MaxPast + 2 {
 		for k, what := range []string{`"method":"ping"`, `"result":{}`} {
 			frames = append(frames, tap.Frame{Lane: tap.ToServer + tap.Lane(k), Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"f%d",%s}`, i, what)})
 		}
@@ -100,7 +102,7 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []row
-	answers := map[uint64]map[int]tap.Part{}
+	answers := map[uint64]map[int]session.Part{}
 	kinds := map[string]int{}
 	v := newViewer(rec.WriteRaw)
 	for f, err := range rec.Frames(0) {
@@ -115,16 +117,16 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 		rows = append(rows, r)
 		for _, p := range r.parts {
 			switch {
-			case p.Role == tap.RoleRepeat || p.Role == tap.RoleOrphan:
+			case p.Role == session.RoleRepeat || p.Role == session.RoleOrphan:
 				kinds[p.Role.String()]++
-			case p.Clash != (tap.Ref{}):
+			case p.Clash != (session.Ref{}):
 				kinds["clash"]++
-			case p.Kind == tap.Request:
+			case p.Kind == jsonrpc.Request:
 				kinds["request"]++
-			case p.Request != (tap.Ref{}):
+			case p.Request != (session.Ref{}):
 				kinds["response"]++
 				if answers[p.Request.Seq] == nil {
-					answers[p.Request.Seq] = map[int]tap.Part{}
+					answers[p.Request.Seq] = map[int]session.Part{}
 				}
 				answers[p.Request.Seq][p.Request.Index] = p
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -83,7 +84,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	if future {
 		l.future = &view.Future{}
 	}
-	index := &tap.SessionIndex{}
+	index := &session.SessionIndex{}
 	last := uint64(0)
 	for f, err := range readFrames(ctx, l.rec, 1, false) {
 		if err != nil {

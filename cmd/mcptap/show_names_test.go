@@ -5,13 +5,14 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // What `show` writes into its column of kinds is a word of the filter, and finds
 // that frame.
 func TestNamesOfALineFilter(t *testing.T) {
 	var rows []row
-	for k := range tap.Kinds {
+	for k := range jsonrpc.Kinds {
 		rows = append(rows, row{frame: &tap.Frame{Lane: tap.ToClient}, kind: k.String()})
 	}
 	for _, sort := range []string{"body", "bytes", "ping", "pong", "close", "event", "priming", "comment", "endpoint"} {
@@ -21,7 +22,7 @@ func TestNamesOfALineFilter(t *testing.T) {
 		tap.EventStart, tap.EventSpawnFailed, tap.EventEOF, tap.EventBroken, tap.EventSignal, tap.EventExit, tap.EventGap,
 		tap.EventConnect, tap.EventDisconnect, tap.EventRequest, tap.EventResponse, tap.EventRewrite, tap.EventEnd,
 	} {
-		rows = append(rows, row{frame: &tap.Frame{Lane: tap.Life}, kind: event})
+		rows = append(rows, row{frame: &tap.Frame{Lane: tap.Lifecycle}, kind: event})
 	}
 	for i := range rows {
 		r := &rows[i]

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // maxScreen is how much of a frame is shown on a terminal.
@@ -50,11 +52,11 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	if r.sort != "" {
 		name = r.sort
 	}
-	if f.Lane == tap.Life && (r.kind == tap.EventRequest || r.kind == tap.EventResponse) {
+	if f.Lane == tap.Lifecycle && (r.kind == tap.EventRequest || r.kind == tap.EventResponse) {
 		name = "head of an HTTP " + name
 	}
 	kind := p.paint(name, map[bool]style{true: boldRed}[r.failed])
-	if r.kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Life { // else it is what stands below
+	if r.kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // else it is what stands below
 		kind = strings.TrimSpace(kind + " " + about(r))
 	}
 	if f.Exchange > 0 {
@@ -99,7 +101,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 }
 
 var laneWords = [tap.Lanes]string{
-	tap.Life: "about the run", tap.ToServer: "to the server", tap.ToClient: "to the client", tap.Stderr: "the server's stderr",
+	tap.Lifecycle: "about the run", tap.ToServer: "to the server", tap.ToClient: "to the client", tap.Stderr: "the server's stderr",
 }
 
 // formWords are the forms that are not those of stdio.
@@ -111,25 +113,25 @@ var formWords = [tap.Forms]string{
 
 // pairing is what a request or response in the frame has to do with others, "" for
 // other messages.
-func (one *oneFrame) pairing(p *tap.Part) (name, text string) {
+func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 	at := ""
 	if one.row.kind == "batch" {
 		at = fmt.Sprintf("[%d] ", p.Message.Index)
 	}
-	response := p.Kind == tap.Response || p.Kind == tap.ErrorResponse
+	response := p.Kind == jsonrpc.Response || p.Kind == jsonrpc.ErrorResponse
 	answer, ok := one.answers[p.Message.Index]
 	switch {
-	case p.Role == tap.RoleReplay:
+	case p.Role == session.RoleReplay:
 		return "", ""
-	case p.Kind == tap.Request && ok:
+	case p.Kind == jsonrpc.Request && ok:
 		return "answer", fmt.Sprintf("%s#%d after %s", at, answer.Message.Seq, formatDuration(answer.Latency))
-	case p.Kind == tap.Request && one.info.Status == store.Live:
+	case p.Kind == jsonrpc.Request && one.info.Status == store.Live:
 		return "answer", at + "none yet"
-	case p.Kind == tap.Request:
+	case p.Kind == jsonrpc.Request:
 		return "answer", at + "none"
-	case p.Role == tap.RoleRepeat:
+	case p.Role == session.RoleRepeat:
 		return "to", fmt.Sprintf("%s#%d again, after %s", at, p.Request.Seq, formatDuration(p.Latency))
-	case response && p.Request != (tap.Ref{}):
+	case response && p.Request != (session.Ref{}):
 		return "to", fmt.Sprintf("%s#%d after %s", at, p.Request.Seq, formatDuration(p.Latency))
 	case response:
 		return "to", at + "no request that was seen"
@@ -147,7 +149,7 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 	if one.laidOut() {
 		to = &prettyWriter{w: w, paint: a.palette()}
 		if f.Form == tap.FormEvent { // its data is what is JSON
-			f.Raw = tap.Payload(&f)
+			f.Raw = jsonrpc.Payload(&f)
 			f.Size = int64(len(f.Raw))
 		}
 	}
@@ -173,9 +175,9 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 func (one *oneFrame) laidOut() bool {
 	f := one.row.frame
 	switch one.row.msg.Kind {
-	case tap.Invalid:
-		return f.Lane == tap.Life
-	case tap.Other:
+	case jsonrpc.Invalid:
+		return f.Lane == tap.Lifecycle
+	case jsonrpc.Other:
 		text := bytes.TrimLeft(f.Raw, " \t\r\n")
 		return f.Form == tap.FormBody && len(text) > 0 && (text[0] == '{' || text[0] == '[')
 	}

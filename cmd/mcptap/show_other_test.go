@@ -15,7 +15,7 @@ func TestShowOther(t *testing.T) {
 	put := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
 		frames = append(frames, tap.Frame{Lane: lane, Exchange: exchange, Form: form, Raw: []byte(raw)})
 	}
-	event := func(exchange uint64, e tap.Event) { put(exchange, tap.Life, tap.FormLine, string(e.Encode())) }
+	event := func(exchange uint64, e tap.Event) { put(exchange, tap.Lifecycle, tap.FormLine, string(e.Encode())) }
 	event(1, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/sse"})
 	event(1, tap.Event{Name: tap.EventResponse, Status: 200})
 	put(1, tap.ToClient, tap.FormEvent, "event: endpoint\ndata: /messages?session=5\n\n")

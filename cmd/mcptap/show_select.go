@@ -8,6 +8,7 @@ import (
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -108,7 +109,7 @@ func (s *selection) frame(feed *view.Feed, r *view.Row, future *view.Future) boo
 // message reports whether one message of a frame is picked, or, for -1, a frame
 // that carries none.
 func (s *selection) message(feed *view.Feed, r *view.Row, i int) bool {
-	if s.filter == nil || r.Message.Kind != tap.Batch || i < 0 {
+	if s.filter == nil || r.Message.Kind != jsonrpc.Batch || i < 0 {
 		return s.frame(feed, r, nil)
 	}
 	s.items = feed.Items(s.items[:0], r, nil)

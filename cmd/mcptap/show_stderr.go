@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -23,7 +25,7 @@ const (
 type nearby struct {
 	held  []view.Line
 	until time.Duration
-	open  map[tap.Ref]bool
+	open  map[session.Ref]bool
 }
 
 // row takes the next row, and whether it matches. It returns the lines to be
@@ -64,10 +66,10 @@ func (n *nearby) row(r *view.Row, matches bool) (lines []view.Line) {
 // opened notes the requests of a row that are open.
 func (n *nearby) opened(r *view.Row) {
 	if n.open == nil {
-		n.open = map[tap.Ref]bool{}
+		n.open = map[session.Ref]bool{}
 	}
 	for i := range r.Parts {
-		if p := &r.Parts[i]; p.Kind == tap.Request {
+		if p := &r.Parts[i]; p.Kind == jsonrpc.Request {
 			n.open[p.Call] = true
 		}
 	}

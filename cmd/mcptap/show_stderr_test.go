@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -56,7 +57,7 @@ func TestNearby(t *testing.T) {
 func TestStderrLines(t *testing.T) {
 	var held stderrLines
 	for i := range 2 * stderrLinesHeld {
-		held.add(view.Line{Part: tap.Part{At: time.Duration(i)}})
+		held.add(view.Line{Part: session.Part{At: time.Duration(i)}})
 	}
 	if len(held.held) != stderrLinesHeld {
 		t.Errorf("%d lines are held", len(held.held))

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/spf13/cobra"
-
-	"github.com/mcptap/mcptap/tap"
 )
 
 const statsLong = `Sums up the calls of recordings: for each method, tool and prompt how many there
@@ -109,16 +108,16 @@ func (o *statsOptions) run(ctx context.Context, a *app, args []string) error {
 
 // order sorts groups: what was asked within other calls comes last. They come
 // in the order of time.
-func (o *statsOptions) order(groups []*tap.StatsGroup) {
-	by := map[string]func(*tap.StatsGroup) uint64{
-		"time":   func(*tap.StatsGroup) uint64 { return 0 },
-		"calls":  func(g *tap.StatsGroup) uint64 { return g.Statuses.Calls() },
-		"errors": func(g *tap.StatsGroup) uint64 { return faults(g) },
-		"p99":    func(g *tap.StatsGroup) uint64 { return uint64(g.Latency.Quantile(990)) },
-		"max":    func(g *tap.StatsGroup) uint64 { return uint64(g.Latency.Max()) },
-		"bytes":  func(g *tap.StatsGroup) uint64 { return uint64(g.BytesToServer + g.BytesToClient) },
+func (o *statsOptions) order(groups []*session.StatsGroup) {
+	by := map[string]func(*session.StatsGroup) uint64{
+		"time":   func(*session.StatsGroup) uint64 { return 0 },
+		"calls":  func(g *session.StatsGroup) uint64 { return g.Statuses.Calls() },
+		"errors": func(g *session.StatsGroup) uint64 { return faults(g) },
+		"p99":    func(g *session.StatsGroup) uint64 { return uint64(g.Latency.Quantile(990)) },
+		"max":    func(g *session.StatsGroup) uint64 { return uint64(g.Latency.Max()) },
+		"bytes":  func(g *session.StatsGroup) uint64 { return uint64(g.BytesToServer + g.BytesToClient) },
 	}[o.sort]
-	slices.SortStableFunc(groups, func(a, b *tap.StatsGroup) int {
+	slices.SortStableFunc(groups, func(a, b *session.StatsGroup) int {
 		if a.Nested != b.Nested {
 			if b.Nested {
 				return -1
@@ -130,6 +129,6 @@ func (o *statsOptions) order(groups []*tap.StatsGroup) {
 }
 
 // faults is how many calls did not end as they should.
-func faults(g *tap.StatsGroup) uint64 {
+func faults(g *session.StatsGroup) uint64 {
 	return g.Statuses.Errors() + g.Statuses.Cancelled() + g.Statuses.Unanswered()
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A histogram is a row of bins whose limits grow by 1, 2, 5, 10 and so on, or
@@ -20,7 +20,7 @@ type histogram struct {
 const maxBins = 14
 
 // newHistogram chooses bins for all of the durations.
-func newHistogram(l *tap.Latencies) histogram {
+func newHistogram(l *session.Latencies) histogram {
 	if l.Count() == 0 {
 		return histogram{}
 	}
@@ -52,7 +52,7 @@ func limitsBetween(least, most time.Duration, steps []int64) []time.Duration {
 }
 
 // countsBetween counts the durations in each bin.
-func countsBetween(l *tap.Latencies, limits []time.Duration) []uint64 {
+func countsBetween(l *session.Latencies, limits []time.Duration) []uint64 {
 	counts := make([]uint64, len(limits)-1)
 	before := uint64(0)
 	for i := range counts {
@@ -99,7 +99,7 @@ func bar(n, whole uint64, width int) string {
 }
 
 // spark draws how durations are distributed among the bins, in a column each.
-func (h *histogram) spark(l *tap.Latencies) string {
+func (h *histogram) spark(l *session.Latencies) string {
 	if l.Count() == 0 || len(h.limits) == 0 {
 		return ""
 	}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // jsonStatsGroup is a line of `stats --json` for calls that are summed up together.
@@ -36,10 +36,10 @@ type jsonStatsOutcomes struct {
 	Listening  uint64 `json:"listening,omitempty"`
 }
 
-func newJSONStatsOutcomes(s *tap.StatusCounts) jsonStatsOutcomes {
+func newJSONStatsOutcomes(s *session.StatusCounts) jsonStatsOutcomes {
 	return jsonStatsOutcomes{
-		Done: s[tap.CallDone], Errors: s[tap.CallError], ToolErrors: s[tap.CallToolError],
-		Cancelled: s.Cancelled(), Unanswered: s.Unanswered(), Listening: s[tap.CallListening],
+		Done: s[session.CallDone], Errors: s[session.CallError], ToolErrors: s[session.CallToolError],
+		Cancelled: s.Cancelled(), Unanswered: s.Unanswered(), Listening: s[session.CallListening],
 	}
 }
 
@@ -54,7 +54,7 @@ type jsonStatsLatency struct {
 	Max      int64  `json:"max_ns"`
 }
 
-func newJSONStatsLatency(l *tap.Latencies) jsonStatsLatency {
+func newJSONStatsLatency(l *session.Latencies) jsonStatsLatency {
 	return jsonStatsLatency{
 		Answered: l.Count(), Total: int64(l.Sum()), Min: int64(l.Min()), P50: int64(l.Quantile(500)),
 		P95: int64(l.Quantile(950)), P99: int64(l.Quantile(990)), Max: int64(l.Max()),
@@ -79,7 +79,7 @@ type jsonStatsCall struct {
 	Waited    *int64 `json:"waited_ns,omitempty"`  // of one without an answer
 }
 
-func newJSONStatsCall(kind string, c *tap.StatsCall) jsonStatsCall {
+func newJSONStatsCall(kind string, c *session.StatsCall) jsonStatsCall {
 	return jsonStatsCall{
 		V: jsonVersion, Type: kind, Recording: c.Recording, Seq: c.Ref.Seq, Index: c.Ref.Index, Answer: c.Answer.Seq,
 		Parent: c.Parent.Seq, Lane: c.Lane.String(), Method: c.Method, About: c.Subject, Status: c.Status.String(), At: int64(c.At),
@@ -112,7 +112,7 @@ type jsonStatsStart struct {
 	Max        int64  `json:"max_ns"`
 }
 
-func newJSONStatsStart(l *tap.Latencies) *jsonStatsStart {
+func newJSONStatsStart(l *session.Latencies) *jsonStatsStart {
 	if l.Count() == 0 {
 		return nil
 	}

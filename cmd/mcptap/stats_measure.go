@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A measured is what `stats` prints.
 type measured struct {
-	*tap.Stats
-	groups []*tap.StatsGroup
+	*session.Stats
+	groups []*session.StatsGroup
 	// top and nested are the sums of the groups.
-	top, nested tap.StatsGroup
+	top, nested session.StatsGroup
 	// recordings is how many there are, duration how long they ran together,
 	// live how many are live, leftOut how many of a directory could not be read.
 	recordings, live, leftOut int
@@ -26,7 +26,7 @@ type measured struct {
 }
 
 // statuses are those of all calls, within others or not.
-func (m *measured) statuses() tap.StatusCounts {
+func (m *measured) statuses() session.StatusCounts {
 	all := m.top.Statuses
 	for i, n := range m.nested.Statuses {
 		all[i] += n
@@ -35,15 +35,15 @@ func (m *measured) statuses() tap.StatusCounts {
 }
 
 // all are the latencies of all calls, within others or not.
-func (m *measured) all() *tap.Latencies {
-	var all tap.Latencies
+func (m *measured) all() *session.Latencies {
+	var all session.Latencies
 	all.Merge(&m.top.Latency)
 	all.Merge(&m.nested.Latency)
 	return &all
 }
 
 func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*measured, error) {
-	m := &measured{Stats: tap.NewStats("", o.slowest)}
+	m := &measured{Stats: session.NewStats("", o.slowest)}
 	found, err := m.find(a, args)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (m *measured) inside(a *app, dir string) ([]string, error) {
 }
 
 // read sums up one recording, as far as it is there now.
-func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number int, now time.Time) (*tap.Stats, store.Info, error) {
+func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number int, now time.Time) (*session.Stats, store.Info, error) {
 	info, err := rec.Info()
 	if err != nil {
 		return nil, info, err
@@ -144,8 +144,8 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number in
 	if name == "" {
 		name = filepath.Base(rec.Path())
 	}
-	stats := tap.NewStats(name, o.slowest)
-	meter := tap.NewMeter(stats, number)
+	stats := session.NewStats(name, o.slowest)
+	meter := session.NewMeter(stats, number)
 	if err := meterFrames(ctx, rec, meter, func() (time.Duration, error) {
 		info, err = rec.Info()
 		asOf(&info, now)
@@ -161,7 +161,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number in
 
 // meterFrames gives the frames of a recording to a meter, and at the end how long it
 // ran.
-func meterFrames(ctx context.Context, rec *store.Recording, m *tap.Meter, end func() (time.Duration, error)) error {
+func meterFrames(ctx context.Context, rec *store.Recording, m *session.Meter, end func() (time.Duration, error)) error {
 	for f, err := range rec.Frames(0) {
 		if err == nil && f.Seq%1024 == 0 {
 			err = ctx.Err()

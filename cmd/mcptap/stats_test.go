@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -302,8 +303,8 @@ func TestStatsInterrupted(t *testing.T) {
 }
 
 func TestHistogram(t *testing.T) {
-	add := func(all ...time.Duration) *tap.Latencies {
-		var l tap.Latencies
+	add := func(all ...time.Duration) *session.Latencies {
+		var l session.Latencies
 		for _, d := range all {
 			l.Add(d)
 		}
@@ -311,7 +312,7 @@ func TestHistogram(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		l    *tap.Latencies
+		l    *session.Latencies
 		want string
 	}{
 		{"none", add(), ""},
@@ -346,7 +347,7 @@ func TestBars(t *testing.T) {
 			t.Errorf("%d of %d: %q, want %q", c.n, c.whole, got, c.want)
 		}
 	}
-	var all, some tap.Latencies
+	var all, some session.Latencies
 	for i := range 100 {
 		all.Add(time.Duration(i+1) * time.Millisecond)
 	}
@@ -360,7 +361,7 @@ func TestBars(t *testing.T) {
 	if got := h.spark(&some); got != " ▅   █" {
 		t.Errorf("some: %q", got)
 	}
-	if got := h.spark(new(tap.Latencies)); got != "" {
+	if got := h.spark(new(session.Latencies)); got != "" {
 		t.Errorf("none: %q", got)
 	}
 }

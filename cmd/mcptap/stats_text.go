@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A statsText prints what was measured for a person.
@@ -66,17 +67,17 @@ func (t *statsText) groups(m *measured, h *histogram) {
 	printTable(t.l, t.p, t.width, cols, rows)
 	for _, g := range m.groups {
 		if g.Others {
-			t.l.printf("%s\n", t.p.paint(fmt.Sprintf("more than %d methods and names: the rest is in (others)", tap.MaxStatsGroups), dim))
+			t.l.printf("%s\n", t.p.paint(fmt.Sprintf("more than %d methods and names: the rest is in (others)", session.MaxStatsGroups), dim))
 			break
 		}
 	}
 }
 
-func statsGroupRow(g *tap.StatsGroup, time time.Duration, h *histogram) []cell {
+func statsGroupRow(g *session.StatsGroup, time time.Duration, h *histogram) []cell {
 	s, l := &g.Statuses, &g.Latency
 	row := []cell{
 		{statsGroupName(g, false), bold}, {countCell(s.Calls()), plain},
-		{countCell(s[tap.CallError]), red}, {countCell(s[tap.CallToolError]), red}, {countCell(s.Cancelled()), red}, {countCell(s.Unanswered()), red},
+		{countCell(s[session.CallError]), red}, {countCell(s[session.CallToolError]), red}, {countCell(s.Cancelled()), red}, {countCell(s.Unanswered()), red},
 		{}, {}, {}, {}, {}, {},
 		{formatSize(g.BytesToServer), dim}, {formatSize(g.BytesToClient), dim}, {h.spark(l), plain},
 	}
@@ -116,7 +117,7 @@ func formatShare(part, whole time.Duration) string {
 
 // statsGroupName is what a group's calls are, escaped. The short form has a word
 // for the methods that names belong to.
-func statsGroupName(g *tap.StatsGroup, short bool) string {
+func statsGroupName(g *session.StatsGroup, short bool) string {
 	method := g.Method
 	if short && g.Name != "" {
 		method = map[string]string{"tools/call": "tool", "tools/invoke": "tool", "prompts/get": "prompt"}[method]
@@ -139,7 +140,7 @@ func statsCallName(lane tap.Lane, nested bool, name string) string {
 
 // calls prints some calls with the frames that they begin with, and how many
 // more there are. Of several recordings each call says which is its own.
-func (t *statsText) calls(title string, calls []tap.StatsCall, several bool, more uint64) {
+func (t *statsText) calls(title string, calls []session.StatsCall, several bool, more uint64) {
 	if len(calls) == 0 {
 		return
 	}
@@ -151,7 +152,7 @@ func (t *statsText) calls(title string, calls []tap.StatsCall, several bool, mor
 		if several {
 			recording = escape(c.Recording)
 		}
-		name := statsCallName(c.Lane, c.Parent != (tap.Ref{}), strings.TrimSpace(c.Method+" "+c.Subject))
+		name := statsCallName(c.Lane, c.Parent != (session.Ref{}), strings.TrimSpace(c.Method+" "+c.Subject))
 		rows = append(rows, []cell{
 			{formatDuration(c.Took), bold}, {recording, plain}, {"#" + strconv.FormatUint(c.Ref.Seq, 10), dim},
 			{name, plain}, {statsCallState(c), plain},
@@ -165,26 +166,26 @@ func (t *statsText) calls(title string, calls []tap.StatsCall, several bool, mor
 }
 
 // statsCallState says how a call stands, and where.
-func statsCallState(c *tap.StatsCall) string {
+func statsCallState(c *session.StatsCall) string {
 	var words []string
 	switch c.Status {
-	case tap.CallDone:
-	case tap.CallPending:
+	case session.CallDone:
+	case session.CallPending:
 		words = append(words, "no response")
-	case tap.CallError:
+	case session.CallError:
 		words = append(words, "error")
-	case tap.CallToolError:
+	case session.CallToolError:
 		words = append(words, "isError")
-	case tap.CallCancelledLate:
+	case session.CallCancelledLate:
 		words = append(words, "cancelled")
-	case tap.CallInputRequired:
+	case session.CallInputRequired:
 		words = append(words, "waits for input")
-	case tap.CallWorking:
+	case session.CallWorking:
 		words = append(words, "task goes on")
 	default:
 		words = append(words, c.Status.String())
 	}
-	if c.Parent != (tap.Ref{}) {
+	if c.Parent != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("within #%d", c.Parent.Seq))
 	}
 	return strings.Join(words, ", ")
@@ -260,7 +261,7 @@ func (t *statsText) sum(m *measured) {
 }
 
 // start says how long after the start something was there.
-func (t *statsText) start(what string, l *tap.Latencies, recordings int) {
+func (t *statsText) start(what string, l *session.Latencies, recordings int) {
 	switch {
 	case l.Count() == 0:
 	case recordings == 1:

@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -20,7 +22,7 @@ type viewer struct {
 // rowCounts is what a listing sums up at its end.
 type rowCounts struct {
 	frames uint64
-	errors uint64 // as tap.Tally counts them
+	errors uint64 // as session.Tally counts them
 	bytes  int64
 }
 
@@ -41,8 +43,8 @@ type row struct {
 	failed bool
 	fault  string
 	// parts are its messages and the calls that they belong to.
-	parts []tap.Part
-	msg   tap.Message
+	parts []session.Part
+	msg   jsonrpc.Message
 	// session is the number of its session in a recording of HTTP traffic, 0 for
 	// none, and resumes is as view.Row has it.
 	session int
@@ -89,24 +91,24 @@ func lineRow(l *view.Line) row {
 	p := &l.Part
 	r := row{
 		frame: &tap.Frame{
-			Seq: p.Message.Seq, At: p.At, Took: l.Took, Lane: p.Lane, Exchange: p.Exchange, Torn: l.Torn, Size: l.Size,
+			Seq: p.Message.Seq, At: p.At, Took: l.Took, Lane: p.Lane, Exchange: p.Exchange, Truncated: l.Torn, Size: l.Size,
 		},
 		kind: l.Kind, sort: l.Sort, id: l.ID, method: l.Method, about: l.About, failed: l.Failed, fault: l.Fault,
 		resumes: l.Resumes, ended: l.Ended,
 	}
-	if p.Role != tap.RoleInvalid {
-		r.parts = []tap.Part{*p}
+	if p.Role != session.RoleInvalid {
+		r.parts = []session.Part{*p}
 	}
 	return r
 }
 
 // answers returns the response among the messages that answers a request, the first
 // of a batch.
-func (r *row) answers() (tap.Part, bool) {
+func (r *row) answers() (session.Part, bool) {
 	for _, p := range r.parts {
-		if p.Request != (tap.Ref{}) && p.Role != tap.RoleReplay {
+		if p.Request != (session.Ref{}) && p.Role != session.RoleReplay {
 			return p, true
 		}
 	}
-	return tap.Part{}, false
+	return session.Part{}, false
 }

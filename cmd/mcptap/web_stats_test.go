@@ -102,14 +102,14 @@ func twoClients(t *testing.T, dir string) string {
 		if session != "" {
 			e.Header = [][2]string{{"Mcp-Session-Id", session}}
 		}
-		add(ms, exchange, tap.Life, string(e.Encode()))
+		add(ms, exchange, tap.Lifecycle, string(e.Encode()))
 		add(ms, exchange, tap.ToServer, body)
 	}
 	answer := func(ms int, exchange uint64, session, body string) {
 		e := tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: 200, Header: [][2]string{{"Mcp-Session-Id", session}}}
-		add(ms, exchange, tap.Life, string(e.Encode()))
+		add(ms, exchange, tap.Lifecycle, string(e.Encode()))
 		add(ms, exchange, tap.ToClient, body)
-		add(ms, exchange, tap.Life, string((&tap.Event{Name: tap.EventEnd}).Encode()))
+		add(ms, exchange, tap.Lifecycle, string((&tap.Event{Name: tap.EventEnd}).Encode()))
 	}
 	for i, session := range []string{"one", "two"} {
 		ask(i, uint64(i+1), "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`)

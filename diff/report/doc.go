@@ -14,6 +14,7 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Set is what is reported at once: one comparison, or those of all recordings
@@ -86,14 +87,14 @@ func Numbers(d *diff.Difference) string {
 	return numbers(d.CallA, d.CallB)
 }
 
-func numbers(a, b tap.Ref) string {
+func numbers(a, b session.Ref) string {
 	if a.Seq == 0 && b.Seq == 0 {
 		return ""
 	}
 	return number(a) + " | " + number(b)
 }
 
-func number(r tap.Ref) string {
+func number(r session.Ref) string {
 	switch {
 	case r.Seq == 0:
 		return "–"

@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/internal/term/escape"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // jsonVersion is the version of the names below, which are stable.
@@ -30,49 +30,49 @@ type jsonDiff struct {
 }
 
 type jsonSide struct {
-	Name     string    `json:"name"`
-	Era      string    `json:"era,omitempty"`
-	Revision string    `json:"revision,omitempty"`
-	Client   tap.Party `json:"client,omitzero"`
-	Server   tap.Party `json:"server,omitzero"`
-	Calls    uint64    `json:"calls"`
-	Frames   uint64    `json:"frames"`
-	Lacks    string    `json:"lacks,omitempty"`
+	Name     string        `json:"name"`
+	Era      string        `json:"era,omitempty"`
+	Revision string        `json:"revision,omitempty"`
+	Client   session.Party `json:"client,omitzero"`
+	Server   session.Party `json:"server,omitzero"`
+	Calls    uint64        `json:"calls"`
+	Frames   uint64        `json:"frames"`
+	Lacks    string        `json:"lacks,omitempty"`
 }
 
 // jsonDifference is a difference.
 type jsonDifference struct {
-	jsonHead            // "difference"
-	Class    string     `json:"class"`
-	Kind     string     `json:"kind"`
-	In       string     `json:"in"`
-	By       string     `json:"by"`
-	Method   string     `json:"method,omitempty"`
-	Subject  string     `json:"subject,omitempty"`
-	Message  string     `json:"message,omitempty"`
-	CallA    tap.Ref    `json:"call_a,omitzero"`
-	CallB    tap.Ref    `json:"call_b,omitzero"`
-	A        tap.Ref    `json:"a,omitzero"`
-	B        tap.Ref    `json:"b,omitzero"`
-	Path     string     `json:"path,omitempty"`
-	Old      *string    `json:"old,omitempty"`
-	OldSize  int        `json:"old_size,omitempty"`
-	New      *string    `json:"new,omitempty"`
-	NewSize  int        `json:"new_size,omitempty"`
-	Rows     []jsonRow  `json:"rows,omitempty"`
-	MoreRows int        `json:"more_rows,omitempty"`
-	What     string     `json:"what,omitempty"`
-	Reason   string     `json:"reason,omitempty"`
-	Page     string     `json:"page,omitempty"`
-	Times    uint64     `json:"times"`
-	Also     []jsonPair `json:"also,omitempty"`
-	OldTime  int64      `json:"old_ns,omitempty"`
-	NewTime  int64      `json:"new_ns,omitempty"`
+	jsonHead             // "difference"
+	Class    string      `json:"class"`
+	Kind     string      `json:"kind"`
+	In       string      `json:"in"`
+	By       string      `json:"by"`
+	Method   string      `json:"method,omitempty"`
+	Subject  string      `json:"subject,omitempty"`
+	Message  string      `json:"message,omitempty"`
+	CallA    session.Ref `json:"call_a,omitzero"`
+	CallB    session.Ref `json:"call_b,omitzero"`
+	A        session.Ref `json:"a,omitzero"`
+	B        session.Ref `json:"b,omitzero"`
+	Path     string      `json:"path,omitempty"`
+	Old      *string     `json:"old,omitempty"`
+	OldSize  int         `json:"old_size,omitempty"`
+	New      *string     `json:"new,omitempty"`
+	NewSize  int         `json:"new_size,omitempty"`
+	Rows     []jsonRow   `json:"rows,omitempty"`
+	MoreRows int         `json:"more_rows,omitempty"`
+	What     string      `json:"what,omitempty"`
+	Reason   string      `json:"reason,omitempty"`
+	Page     string      `json:"page,omitempty"`
+	Times    uint64      `json:"times"`
+	Also     []jsonPair  `json:"also,omitempty"`
+	OldTime  int64       `json:"old_ns,omitempty"`
+	NewTime  int64       `json:"new_ns,omitempty"`
 }
 
 type jsonPair struct {
-	A tap.Ref `json:"a,omitzero"`
-	B tap.Ref `json:"b,omitzero"`
+	A session.Ref `json:"a,omitzero"`
+	B session.Ref `json:"b,omitzero"`
 }
 
 type jsonRow struct {

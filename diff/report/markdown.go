@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/internal/term/escape"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // Markdown writes a report for a comment on a change. What was recorded stands
@@ -59,7 +59,7 @@ func (m *markdown) sides(r *diff.Report) {
 	}
 }
 
-func party(p tap.Party) string { return strings.TrimSpace(p.Name + " " + p.Version) }
+func party(p session.Party) string { return strings.TrimSpace(p.Name + " " + p.Version) }
 
 // class lists the differences of a class.
 func (m *markdown) class(r *diff.Report, c diff.Class) {

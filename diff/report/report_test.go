@@ -16,6 +16,7 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -46,7 +47,7 @@ func read(t *testing.T, name string, frames []tap.Frame) *diff.Session {
 	s := diff.NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })
 	for i := range frames {
 		at[frames[i].Seq] = i
-		m := tap.PeekFrame(&frames[i])
+		m := jsonrpc.PeekFrame(&frames[i])
 		s.Add(&frames[i], &m, false)
 	}
 	s.End()

@@ -4,7 +4,8 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/diff/tree"
 	"github.com/mcptap/mcptap/internal/term/escape"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Sides is a comparison as one document of JSON, for a page that shows two
@@ -64,13 +65,13 @@ type SidesRow struct {
 // A SidesCall is a call on one side. Ref names its first request. At and Took
 // are in nanoseconds; Took is 0 if it was not answered.
 type SidesCall struct {
-	Ref     tap.Ref `json:"ref"`
-	Lane    string  `json:"lane"`
-	Method  string  `json:"method"`
-	Subject string  `json:"subject"`
-	Status  string  `json:"status"`
-	At      int64   `json:"at_ns"`
-	Took    int64   `json:"took_ns"`
+	Ref     session.Ref `json:"ref"`
+	Lane    string      `json:"lane"`
+	Method  string      `json:"method"`
+	Subject string      `json:"subject"`
+	Status  string      `json:"status"`
+	At      int64       `json:"at_ns"`
+	Took    int64       `json:"took_ns"`
 }
 
 // A SidesDifference is a difference, in words and with what is there on each side.
@@ -94,8 +95,8 @@ type SidesDifference struct {
 	// Times is how often it occurs.
 	Times uint64 `json:"times"`
 	// A and B name the messages that differ, of which one may not be there.
-	A tap.Ref `json:"a,omitzero"`
-	B tap.Ref `json:"b,omitzero"`
+	A session.Ref `json:"a,omitzero"`
+	B session.Ref `json:"b,omitzero"`
 	// Lines are what is there on each side, MoreLines how many are left out.
 	Lines     []SidesLine `json:"lines,omitempty"`
 	MoreLines int         `json:"more_lines,omitempty"`
@@ -220,8 +221,8 @@ func sidesPieces(pieces []tree.Piece) []SidesPiece {
 // Revision names what a side speaks: a revision of the protocol or the dialect,
 // "" if that is not known. It is as it came.
 func Revision(s *diff.Side) string {
-	if s.Revision == tap.Dialect {
-		return "dialect " + tap.Dialect002
+	if s.Revision == jsonrpc.Dialect {
+		return "dialect " + jsonrpc.Dialect002
 	}
 	return string(s.Revision)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcptap/mcptap/export"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -106,7 +107,7 @@ func lines(text string) (frames []tap.Frame) {
 func about() export.About {
 	return export.About{
 		Header:  tap.Header{ID: "0a1b2c3d", Label: "a label", Start: time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)},
-		Facts:   tap.Facts{Client: tap.Party{Name: "c", Version: "2"}, Server: tap.Party{Name: "s", Version: "1"}},
+		Facts:   session.Facts{Client: session.Party{Name: "c", Version: "2"}, Server: session.Party{Name: "s", Version: "1"}},
 		Program: "mcptap", Version: "1.0.0",
 	}
 }
@@ -253,7 +254,7 @@ func TestSentAsInTheFile(t *testing.T) {
 func TestResourceThatBecomesKnown(t *testing.T) {
 	c, heard := newCollector(t, nil), &said{}
 	s, whose, spans := sender(t, c.URL, heard, nil), about(), pings(t, 3)
-	s.Send(export.Resource(&whose.Header, &tap.Facts{}), spans[:1])
+	s.Send(export.Resource(&whose.Header, &session.Facts{}), spans[:1])
 	s.Send(export.Resource(&whose.Header, &whose.Facts), spans[1:])
 	s.Close()
 	if f := read(t, c.all()); len(f.resources) != 2 || len(f.spans) != 4 || len(heard.all()) > 0 {

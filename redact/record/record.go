@@ -46,7 +46,7 @@ func (g *guard) frame(lane tap.Lane, form tap.Form, raw []byte) (out []byte) {
 
 func (g *guard) event(e tap.Event) tap.Event {
 	raw := e.Encode()
-	out := g.frame(tap.Life, tap.FormLine, raw)
+	out := g.frame(tap.Lifecycle, tap.FormLine, raw)
 	if bytes.Equal(out, raw) {
 		return e
 	}

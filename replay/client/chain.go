@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // maxRounds is how often one request is repeated that was not recorded so.
@@ -19,7 +20,7 @@ type chain struct {
 
 // required takes an input_required result. It reports whether the request goes on
 // waiting: it was repeated at once, because the recorded client did not do so.
-func (p *player) required(f *flight, a *ask, m *tap.Message) bool {
+func (p *player) required(f *flight, a *ask, m *jsonrpc.Message) bool {
 	o, _ := readObject(m.Result)
 	c := &chain{state: bytes.Clone(o.get("requestState"))}
 	complete := true
@@ -49,7 +50,7 @@ func (p *player) inputs(inputs object) (answers []byte, complete bool) {
 	complete = true
 	for _, in := range inputs {
 		method, _ := textOf(lookup(in.value, "method"))
-		m := &tap.Message{Kind: tap.Request, Method: method, Params: lookup(in.value, "params")}
+		m := &jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: lookup(in.value, "params")}
 		n, exact := p.pool.find(m)
 		var value []byte
 		if n >= 0 {
@@ -57,7 +58,7 @@ func (p *player) inputs(inputs object) (answers []byte, complete bool) {
 		}
 		if value == nil {
 			complete = false
-			p.opt.Note(Note{Kind: NoteUnknown, Method: method, Subject: tap.Subject(*m),
+			p.opt.Note(Note{Kind: NoteUnknown, Method: method, Subject: jsonrpc.Subject(*m),
 				Text: fmt.Sprintf("the server asked %s, to which no answer was recorded", phrase(m))})
 			continue
 		}
@@ -72,7 +73,7 @@ func (p *player) inputs(inputs object) (answers []byte, complete bool) {
 // recordedInput is what the client said to a question, nil for nothing, and for an
 // error, which cannot be said there.
 func (p *player) recordedInput(q *asked) []byte {
-	if q.answer == (tap.Ref{}) {
+	if q.answer == (session.Ref{}) {
 		return nil
 	}
 	m, err := p.load(q.answer)

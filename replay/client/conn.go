@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A Conn carries messages to a server and back. [Stdio], [HTTP] and [WebSocket] make
@@ -17,7 +17,7 @@ type Conn interface {
 	post(m *outgoing) <-chan error
 	// opened says that the session is open, in a revision; standing asks for a stream
 	// beside those of requests. It returns when there is one or will be none.
-	opened(ctx context.Context, revision tap.Revision, standing bool)
+	opened(ctx context.Context, revision jsonrpc.Revision, standing bool)
 	// hangUp breaks off the exchange of a request. It is false where requests have
 	// no exchanges.
 	hangUp(id string) bool
@@ -44,7 +44,7 @@ type event struct {
 type outgoing struct {
 	// raw is the message, line how it stood on stdio, nil if it did not.
 	raw, line []byte
-	kind      tap.Kind
+	kind      jsonrpc.Kind
 	// id is that of a request, "" for anything else.
 	id, method string
 	// version is the revision that a request names in its _meta, "" in the legacy

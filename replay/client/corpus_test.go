@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // TestAnyCorpus plays every session of the corpus, the broken ones too, in
@@ -23,9 +23,9 @@ func TestAnyCorpus(t *testing.T) {
 			t.Parallel()
 			frames := recorded(t, name)
 			plan := planned(frames, nil)
-			others := []tap.Revision{tap.Rev20260728, tap.Rev20250326}
-			if plan.Facts().Era == tap.Modern {
-				others = []tap.Revision{tap.Rev20251125}
+			others := []jsonrpc.Revision{jsonrpc.Rev20260728, jsonrpc.Rev20250326}
+			if plan.Facts().Era == jsonrpc.Modern {
+				others = []jsonrpc.Revision{jsonrpc.Rev20251125}
 			}
 			for _, to := range others {
 				opt := patient()

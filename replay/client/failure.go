@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // What is not as it was in the recording: requests that have no answer, a server that
@@ -33,7 +33,7 @@ func (p *player) refused(id string, err error) {
 		return
 	}
 	p.set(f.ask, failed)
-	if a.answer != (tap.Ref{}) { // else it had none in the recording either
+	if a.answer != (session.Ref{}) { // else it had none in the recording either
 		p.note(NoteRefused, a, fmt.Sprintf("%s was not answered: %v", p.name(a), err))
 		p.unopened(f.method)
 	}
@@ -43,7 +43,7 @@ func (p *player) refused(id string, err error) {
 // message that opens it by a status of HTTP, where it answered the recorded one.
 func (p *player) bars(f *flight, err error) bool {
 	var no *refused
-	if p.spoken || !p.opens(f.method) || !errors.As(err, &no) || f.ask >= 0 && p.plan.asks[f.ask].answer == (tap.Ref{}) {
+	if p.spoken || !p.opens(f.method) || !errors.As(err, &no) || f.ask >= 0 && p.plan.asks[f.ask].answer == (session.Ref{}) {
 		return false
 	}
 	p.barred = err
@@ -80,7 +80,7 @@ func (p *player) timedOut(a *ask, limit time.Duration) {
 }
 
 // leave ends the replay: the requests that wait will have no answer.
-func (p *player) leave(err error) (waited []tap.Ref) {
+func (p *player) leave(err error) (waited []session.Ref) {
 	if p.gone != nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (p *player) leave(err error) (waited []tap.Ref) {
 	for i := range p.asks {
 		if p.asks[i] == waiting {
 			p.set(i, failed)
-			if p.plan.asks[i].answer != (tap.Ref{}) {
+			if p.plan.asks[i].answer != (session.Ref{}) {
 				waited = append(waited, p.plan.asks[i].ref)
 			}
 		}
@@ -124,7 +124,7 @@ func (p *player) lost(err error) {
 }
 
 // first is the recorded request of a number.
-func (p *player) first(ref tap.Ref) *ask {
+func (p *player) first(ref session.Ref) *ask {
 	i := slices.IndexFunc(p.plan.asks, func(a ask) bool { return a.ref == ref })
 	return &p.plan.asks[i]
 }
@@ -136,7 +136,7 @@ const maxNamed = 5
 func (p *player) rest() {
 	var left []*ask
 	for i := p.at; i < len(p.plan.steps); i++ {
-		if s := &p.plan.steps[i]; s.kind == stepSend && s.ask >= 0 && s.role != tap.RoleCancel && p.asks[s.ask] == unsent {
+		if s := &p.plan.steps[i]; s.kind == stepSend && s.ask >= 0 && s.role != session.RoleCancel && p.asks[s.ask] == unsent {
 			left = append(left, &p.plan.asks[s.ask])
 		}
 	}

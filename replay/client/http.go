@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // HTTP makes a connection to a server on Streamable HTTP (2025-03-26 and later
@@ -37,7 +38,7 @@ type httpConn struct {
 
 	mu       sync.Mutex
 	session  string // its id, "" for none
-	revision tap.Revision
+	revision jsonrpc.Revision
 	streams  map[string]context.CancelFunc // by the request's id
 }
 
@@ -150,7 +151,7 @@ func (c *httpConn) dress(req *http.Request, m *outgoing) {
 	if c.session != "" {
 		h.Set("Mcp-Session-Id", c.session)
 	}
-	if c.revision >= tap.Rev20250618 && m.method != "initialize" && m.method != "server/discover" {
+	if c.revision >= jsonrpc.Rev20250618 && m.method != "initialize" && m.method != "server/discover" {
 		h.Set("Mcp-Protocol-Version", string(c.revision))
 	}
 }
@@ -166,8 +167,8 @@ func (c *httpConn) answer(ctx context.Context, m *outgoing, res *http.Response) 
 		return unwrapped(err)
 	}
 	f := tap.Frame{Lane: tap.ToClient, Form: tap.FormBody, Raw: body, Size: int64(len(body))}
-	switch p := tap.PeekFrame(&f); {
-	case p.Kind != tap.Other && p.Kind != tap.Invalid && (m.id != "" || res.StatusCode < 400):
+	switch p := jsonrpc.PeekFrame(&f); {
+	case p.Kind != jsonrpc.Other && p.Kind != jsonrpc.Invalid && (m.id != "" || res.StatusCode < 400):
 		c.tell(event{raw: body, about: m.id})
 		return nil
 	case res.StatusCode >= 300:
@@ -194,8 +195,8 @@ func (c *httpConn) events(ctx context.Context, id string, body io.Reader) error 
 		if e.data == nil || e.name == "endpoint" {
 			return
 		}
-		m := tap.Peek(e.data)
-		over = over || (m.Kind == tap.Response || m.Kind == tap.ErrorResponse) && idKey(string(m.ID)) == idKey(id) || m.Kind == tap.Batch
+		m := jsonrpc.Peek(e.data)
+		over = over || (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && idKey(string(m.ID)) == idKey(id) || m.Kind == jsonrpc.Batch
 		c.tell(event{raw: e.data, about: id})
 	}
 	err := readEvents(body, take)
@@ -252,7 +253,7 @@ func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error)
 	return c.client.Do(req)
 }
 
-func (c *httpConn) opened(ctx context.Context, revision tap.Revision, standing bool) {
+func (c *httpConn) opened(ctx context.Context, revision jsonrpc.Revision, standing bool) {
 	c.mu.Lock()
 	c.revision = revision
 	c.mu.Unlock()

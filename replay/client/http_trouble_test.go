@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // web serves the session of twoCalls over HTTP; call does what the handler does with
@@ -16,7 +16,7 @@ import (
 func web(t *testing.T, call http.HandlerFunc) string {
 	return served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		m := tap.Peek(body)
+		m := jsonrpc.Peek(body)
 		switch {
 		case r.Method == http.MethodGet && r.Header.Get("Last-Event-Id") == "":
 			w.WriteHeader(http.StatusMethodNotAllowed)

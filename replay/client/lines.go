@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // Lines is a server at a URL as if it were a process on stdio: what is written is its
@@ -30,7 +30,7 @@ type Lines struct {
 	hello    string        // the id of the initialize
 	greeted  chan struct{} // closed when there is an answer to it, nil before it
 	lists    map[string]bool
-	revision tap.Revision
+	revision jsonrpc.Revision
 	closed   bool
 }
 
@@ -62,10 +62,10 @@ func (l *Lines) Write(line []byte) (int, error) {
 	if !l.awaitGreeting() {
 		return 0, io.ErrClosedPipe
 	}
-	m := tap.Peek(raw)
+	m := jsonrpc.Peek(raw)
 	out := &outgoing{raw: raw, kind: m.Kind, method: m.Method}
 	l.mu.Lock()
-	if m.Kind == tap.Request {
+	if m.Kind == jsonrpc.Request {
 		out.id = string(m.ID)
 		switch m.Method {
 		case "initialize":
@@ -78,7 +78,7 @@ func (l *Lines) Write(line []byte) (int, error) {
 	revision := l.revision
 	l.mu.Unlock()
 	sent := l.conn.post(out)
-	if m.Kind == tap.Request {
+	if m.Kind == jsonrpc.Request {
 		return len(line), nil // what became of it is an event
 	}
 	select {
@@ -150,8 +150,8 @@ func (l *Lines) pass() {
 
 // learn reads from an answer what later requests have to repeat.
 func (l *Lines) learn(raw []byte) {
-	m := tap.Peek(raw)
-	if m.Kind != tap.Response && m.Kind != tap.ErrorResponse {
+	m := jsonrpc.Peek(raw)
+	if m.Kind != jsonrpc.Response && m.Kind != jsonrpc.ErrorResponse {
 		return
 	}
 	l.mu.Lock()
@@ -160,7 +160,7 @@ func (l *Lines) learn(raw []byte) {
 	switch id := string(m.ID); {
 	case id == l.hello && l.revision == "":
 		if v, ok := textOf(lookup(m.Result, "protocolVersion")); ok {
-			l.revision = tap.Revision(v)
+			l.revision = jsonrpc.Revision(v)
 		}
 	case l.lists[id]:
 		delete(l.lists, id)

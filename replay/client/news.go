@@ -1,12 +1,15 @@
 package client
 
-import "github.com/mcptap/mcptap/tap"
+import (
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
 
 // A news is something that the server says and that is no answer: of which method,
 // and of progress, of which call.
 type news struct {
 	method string
-	call   tap.Ref
+	call   session.Ref
 }
 
 const methodProgress = "notifications/progress"
@@ -26,7 +29,7 @@ func (p *player) expect(s *step) {
 }
 
 // heard counts something that came and is no answer.
-func (p *player) heard(m *tap.Message) {
+func (p *player) heard(m *jsonrpc.Message) {
 	n := news{method: m.Method}
 	if m.Method == methodProgress {
 		call, ok := p.tokens[idKey(string(lookup(m.Params, "progressToken")))]
@@ -41,7 +44,7 @@ func (p *player) heard(m *tap.Message) {
 }
 
 // over forgets what was expected of a call.
-func (p *player) over(call tap.Ref) {
+func (p *player) over(call session.Ref) {
 	n := news{methodProgress, call}
 	if p.due[n] > 0 {
 		p.behind--

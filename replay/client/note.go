@@ -1,20 +1,20 @@
 package client
 
-import "github.com/mcptap/mcptap/tap"
+import "github.com/mcptap/mcptap/tap/session"
 
 // A Note says in what a replay could not do what the recorded client did, or what
 // the server did that the recording is no answer to.
 type Note struct {
 	Kind NoteKind
 	// Frame names the recorded message concerned, zero for none.
-	Frame tap.Ref
-	// Method and Subject say what it is about; Subject is at most [tap.MaxSubject]
+	Frame session.Ref
+	// Method and Subject say what it is about; Subject is at most [jsonrpc.MaxSubject]
 	// bytes. Both come from the wire as they are.
 	Method, Subject string
 	// Requests are the recorded requests that it is about, where those may be several:
 	// the ones that waited for an answer when the server died, the ones that were not
 	// sent.
-	Requests []tap.Ref
+	Requests []session.Ref
 	// Text is the note in one sentence. It holds what the server sent, as it is.
 	Text string
 }

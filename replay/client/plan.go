@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Loader returns a frame of the recorded session again, by its number.
@@ -15,7 +16,7 @@ type Loader func(seq uint64) (tap.Frame, error)
 type Plan struct {
 	load      Loader
 	keyer     *replay.Keyer
-	facts     tap.Facts
+	facts     session.Facts
 	steps     []step
 	asks      []ask
 	questions []question
@@ -51,7 +52,7 @@ func (p *Plan) Steps() (n int) {
 }
 
 // Facts are what the recorded session said of itself.
-func (p *Plan) Facts() tap.Facts { return p.facts }
+func (p *Plan) Facts() session.Facts { return p.facts }
 
 // SSE reports whether the session was recorded over HTTP+SSE (2024-11-05
 // basic/transports).
@@ -72,16 +73,16 @@ const (
 // A step is one thing that happened in the recording.
 type step struct {
 	kind stepKind
-	role tap.Role
+	role session.Role
 	// batch says that the message is part of a frame with several. Those that ride
 	// are sent with the first of them, and more is how many these are.
 	batch    bool
 	rides    bool
 	more     int
-	ref      tap.Ref
+	ref      session.Ref
 	at       time.Duration
 	method   string
-	call     tap.Ref
+	call     session.Ref
 	refused  bool // by its HTTP status
 	ask      int  // of a request, of its answer, of what is cancelled; -1 for none
 	question int  // of an answer; -1 for none
@@ -89,13 +90,13 @@ type step struct {
 
 // An ask is a request of the client's.
 type ask struct {
-	ref, call tap.Ref
+	ref, call session.Ref
 	id        string // as it stands
 	method    string
 	subject   string
-	role      tap.Role
+	role      session.Role
 	// answer is the recorded answer, zero for none, which took so long.
-	answer tap.Ref
+	answer session.Ref
 	took   time.Duration
 	// needs are the asks whose answers gave a value that this one repeats.
 	needs []int
@@ -114,10 +115,10 @@ type ask struct {
 // A question is what the server asked: a request of its own, or one in an
 // input_required result, where it has a name.
 type question struct {
-	ref, within tap.Ref
+	ref, within session.Ref
 	name        string
 	method      string
 	key         replay.Key
 	// answer is the client's message with the answer, zero for none.
-	answer tap.Ref
+	answer session.Ref
 }

@@ -7,48 +7,50 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Planner makes a [Plan] of the frames of one session. Make one with
 // [NewPlanner].
 type Planner struct {
 	plan    *Plan
-	tracker tap.SessionTracker
-	asks    map[tap.Ref]int
-	asked   map[tap.Ref]int // the server's requests, by where they stand
+	tracker session.SessionTracker
+	asks    map[session.Ref]int
+	asked   map[session.Ref]int // the server's requests, by where they stand
 	// embedded are the questions of input_required results that wait for an answer,
 	// by their call and name; minted are who gave a value, by the value.
-	embedded map[tap.Ref]map[string]int
+	embedded map[session.Ref]map[string]int
 	minted   map[string]int
-	last     map[tap.Ref]int   // the latest ask of a call
-	byStream map[uint64][]int  // the open requests, by their exchange
-	told     map[uint64]int    // the step that sent what is no request, by its exchange
-	names    map[uint64]string // what the header of an open exchange names
-	marked   map[tap.Ref]bool  // calls
+	last     map[session.Ref]int  // the latest ask of a call
+	byStream map[uint64][]int     // the open requests, by their exchange
+	told     map[uint64]int       // the step that sent what is no request, by its exchange
+	names    map[uint64]string    // what the header of an open exchange names
+	marked   map[session.Ref]bool // calls
 }
 
 // NewPlanner begins a plan. Load must return each frame that is added.
 func NewPlanner(load Loader) *Planner {
 	return &Planner{
 		plan: &Plan{load: load, keyer: replay.NewKeyer(), hello: -1, modern: -1, fresh: 1},
-		asks: map[tap.Ref]int{}, asked: map[tap.Ref]int{}, embedded: map[tap.Ref]map[string]int{},
-		minted: map[string]int{}, last: map[tap.Ref]int{}, byStream: map[uint64][]int{}, names: map[uint64]string{}, told: map[uint64]int{}, marked: map[tap.Ref]bool{},
+		asks: map[session.Ref]int{}, asked: map[session.Ref]int{}, embedded: map[session.Ref]map[string]int{},
+		minted: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, names: map[uint64]string{}, told: map[uint64]int{}, marked: map[session.Ref]bool{},
 	}
 }
 
 // Add takes the next frame of the session with its message, nil for one that
 // carries none. Marked says that it belongs to what is to be played if
 // [Planner.Plan] is asked for only that.
-func (p *Planner) Add(f *tap.Frame, m *tap.Message, marked bool) {
+func (p *Planner) Add(f *tap.Frame, m *jsonrpc.Message, marked bool) {
 	_, parts := p.tracker.Add(f, m)
-	if f.Lane == tap.Life {
+	if f.Lane == tap.Lifecycle {
 		p.event(f)
 		return
 	}
 	if m == nil || f.Lane == tap.Stderr {
 		return
 	}
-	if f.Form == tap.FormEvent && m.Kind == tap.Other && readEvent(f.Raw).name == "endpoint" {
+	if f.Form == tap.FormEvent && m.Kind == jsonrpc.Other && readEvent(f.Raw).name == "endpoint" {
 		p.plan.sse = true
 	}
 	facts := p.tracker.Facts()
@@ -57,15 +59,15 @@ func (p *Planner) Add(f *tap.Frame, m *tap.Message, marked bool) {
 	}
 	for i := range parts {
 		part := &parts[i]
-		if marked && part.Call != (tap.Ref{}) {
+		if marked && part.Call != (session.Ref{}) {
 			p.marked[part.Call] = true
 		}
 		x := m
-		if m.Kind == tap.Batch && part.Message.Index < len(m.Batch) {
+		if m.Kind == jsonrpc.Batch && part.Message.Index < len(m.Batch) {
 			x = &m.Batch[part.Message.Index]
 		}
 		s := step{role: part.Role, ref: part.Message, at: part.At, method: part.Method, call: part.Call, ask: -1, question: -1}
-		s.batch = m.Kind == tap.Batch
+		s.batch = m.Kind == jsonrpc.Batch
 		if f.Lane == tap.ToServer {
 			p.client(f, part, x, s)
 		} else {
@@ -80,7 +82,7 @@ func (p *Planner) event(f *tap.Frame) {
 	if err != nil {
 		return
 	}
-	s := step{kind: stepEnd, ref: tap.Ref{Seq: f.Seq}, at: f.At, ask: -1, question: -1}
+	s := step{kind: stepEnd, ref: session.Ref{Seq: f.Seq}, at: f.At, ask: -1, question: -1}
 	switch {
 	case e.Name == tap.EventRequest:
 		p.plan.http = true
@@ -98,7 +100,7 @@ func (p *Planner) event(f *tap.Frame) {
 		p.plan.steps = append(p.plan.steps, s)
 	case e.Name == tap.EventEnd && e.By == "client":
 		for _, n := range p.byStream[f.Exchange] {
-			if a := &p.plan.asks[n]; a.answer == (tap.Ref{}) {
+			if a := &p.plan.asks[n]; a.answer == (session.Ref{}) {
 				s.kind, s.ask, s.call = stepHangUp, n, a.call
 				p.plan.steps = append(p.plan.steps, s)
 			}
@@ -114,23 +116,23 @@ func (p *Planner) event(f *tap.Frame) {
 }
 
 // client takes a message of the client's.
-func (p *Planner) client(f *tap.Frame, part *tap.Part, m *tap.Message, s step) {
+func (p *Planner) client(f *tap.Frame, part *session.Part, m *jsonrpc.Message, s step) {
 	switch m.Kind {
-	case tap.Request:
+	case jsonrpc.Request:
 		s.ask = p.request(f, part, m)
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		n, ok := p.asked[part.Request]
-		if !ok || p.plan.questions[n].answer != (tap.Ref{}) {
+		if !ok || p.plan.questions[n].answer != (session.Ref{}) {
 			return // an answer to nothing: nobody can be told it again
 		}
 		p.plan.questions[n].answer = part.Message
 		s.kind, s.question = stepAnswer, n
-	case tap.Invalid:
-		if f.Torn || len(bytes.TrimSpace(f.Raw)) == 0 {
+	case jsonrpc.Invalid:
+		if f.Truncated || len(bytes.TrimSpace(f.Raw)) == 0 {
 			return
 		}
 	default:
-		if part.Role == tap.RoleCancel {
+		if part.Role == session.RoleCancel {
 			if n, ok := p.asks[part.Call]; ok {
 				s.ask = n
 			}
@@ -142,7 +144,7 @@ func (p *Planner) client(f *tap.Frame, part *tap.Part, m *tap.Message, s step) {
 			s.rides = true
 		}
 	}
-	if f.Exchange > 0 && m.Kind != tap.Request {
+	if f.Exchange > 0 && m.Kind != jsonrpc.Request {
 		p.told[f.Exchange] = len(p.plan.steps)
 	}
 	p.plan.steps = append(p.plan.steps, s)
@@ -159,11 +161,11 @@ func (p *Planner) leader(seq uint64) *step {
 }
 
 // request takes a request of the client's and returns its number.
-func (p *Planner) request(f *tap.Frame, part *tap.Part, m *tap.Message) int {
+func (p *Planner) request(f *tap.Frame, part *session.Part, m *jsonrpc.Message) int {
 	n := len(p.plan.asks)
 	a := ask{
 		ref: part.Message, call: part.Call, id: string(m.ID), method: strings.Clone(m.Method), role: part.Role,
-		subject: strings.Clone(tap.Subject(*m)), retry: -1,
+		subject: strings.Clone(jsonrpc.Subject(*m)), retry: -1,
 		spelled: p.names[f.Exchange],
 	}
 	params, _ := readObject(m.Params)
@@ -192,7 +194,7 @@ func (p *Planner) request(f *tap.Frame, part *tap.Part, m *tap.Message) int {
 			delete(p.embedded[part.Call], name)
 		}
 	}
-	if last, ok := p.last[part.Call]; ok && part.Role == tap.RoleAgain && p.plan.asks[last].method == a.method && !isPoll(a.method) {
+	if last, ok := p.last[part.Call]; ok && part.Role == session.RoleRetry && p.plan.asks[last].method == a.method && !isPoll(a.method) {
 		p.plan.asks[last].retry = n
 	}
 	p.last[part.Call] = n
@@ -205,13 +207,13 @@ func (p *Planner) request(f *tap.Frame, part *tap.Part, m *tap.Message) int {
 }
 
 // server takes a message of the server's.
-func (p *Planner) server(part *tap.Part, m *tap.Message, s step) {
-	if part.Role == tap.RoleReplay || m.Kind == tap.Invalid || m.Kind == tap.Other {
+func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
+	if part.Role == session.RoleReplay || m.Kind == jsonrpc.Invalid || m.Kind == jsonrpc.Other {
 		return
 	}
 	s.kind = stepHear
 	switch m.Kind {
-	case tap.Request:
+	case jsonrpc.Request:
 		if m.Method == "ping" {
 			break // which anybody answers at any time
 		}
@@ -219,9 +221,9 @@ func (p *Planner) server(part *tap.Part, m *tap.Message, s step) {
 		p.plan.questions = append(p.plan.questions, question{
 			ref: part.Message, within: part.Parent, method: strings.Clone(m.Method), key: p.plan.keyer.Key(m),
 		})
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		n, ok := p.asks[part.Request]
-		if !ok || part.Role == tap.RoleLate || part.Role == tap.RoleRepeat {
+		if !ok || part.Role == session.RoleLate || part.Role == session.RoleRepeat {
 			return
 		}
 		s.kind, s.ask = stepAwait, n
@@ -231,7 +233,7 @@ func (p *Planner) server(part *tap.Part, m *tap.Message, s step) {
 }
 
 // answered takes the answer to a request.
-func (p *Planner) answered(n int, part *tap.Part, m *tap.Message) {
+func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 	a := &p.plan.asks[n]
 	a.answer, a.took = part.Message, part.Latency
 	for _, w := range words(m.Result) {
@@ -255,7 +257,7 @@ func (p *Planner) answered(n int, part *tap.Part, m *tap.Message) {
 		p.embedded[part.Call][in.name] = len(p.plan.questions)
 		p.plan.questions = append(p.plan.questions, question{
 			ref: part.Message, within: part.Call, name: in.name, method: method,
-			key: p.plan.keyer.Key(&tap.Message{Kind: tap.Request, Method: method, Params: o.get("params")}),
+			key: p.plan.keyer.Key(&jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: o.get("params")}),
 		})
 	}
 }
@@ -273,13 +275,13 @@ func (p *Planner) Plan(only bool) *Plan {
 
 // choose leaves out the steps that are not wanted.
 func (p *Planner) choose() {
-	wanted := map[tap.Ref]bool{}
-	var want func(call tap.Ref)
-	byCall := map[tap.Ref][]int{}
+	wanted := map[session.Ref]bool{}
+	var want func(call session.Ref)
+	byCall := map[session.Ref][]int{}
 	for i := range p.plan.asks {
 		byCall[p.plan.asks[i].call] = append(byCall[p.plan.asks[i].call], i)
 	}
-	want = func(call tap.Ref) {
+	want = func(call session.Ref) {
 		if wanted[call] {
 			return
 		}
@@ -306,7 +308,7 @@ func (p *Planner) choose() {
 			q := &p.plan.questions[s.question]
 			about = about || wanted[q.within]
 		}
-		if about && s.call != (tap.Ref{}) || opening || s.kind == stepEnd {
+		if about && s.call != (session.Ref{}) || opening || s.kind == stepEnd {
 			s.more, s.rides = 0, false // of a batch each is sent alone
 			kept = append(kept, s)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -50,7 +51,7 @@ func lines(text string) (frames []tap.Frame) {
 		case line[0] == '>':
 			f.Lane, f.Raw = tap.ToServer, f.Raw[1:]
 		case line[0] == '!':
-			f.Lane, f.Raw = tap.Life, bytes.TrimSpace(f.Raw[1:])
+			f.Lane, f.Raw = tap.Lifecycle, bytes.TrimSpace(f.Raw[1:])
 		}
 		f.Size = int64(len(f.Raw))
 		frames = append(frames, f)
@@ -76,11 +77,11 @@ func loader(frames []tap.Frame) Loader {
 	return func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil }
 }
 
-func peeked(f *tap.Frame) *tap.Message {
+func peeked(f *tap.Frame) *jsonrpc.Message {
 	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
 		return nil
 	}
-	m := tap.PeekFrame(f)
+	m := jsonrpc.PeekFrame(f)
 	return &m
 }
 
@@ -152,9 +153,9 @@ func (w *wire) post(m *outgoing) <-chan error {
 	return sent
 }
 
-func (w *wire) opened(context.Context, tap.Revision, bool) {}
-func (w *wire) hangUp(string) bool                         { return false }
-func (w *wire) closeSend()                                 { w.closed.Do(func() { close(w.queue) }) }
+func (w *wire) opened(context.Context, jsonrpc.Revision, bool) {}
+func (w *wire) hangUp(string) bool                             { return false }
+func (w *wire) closeSend()                                     { w.closed.Do(func() { close(w.queue) }) }
 func (w *wire) close() string {
 	w.closeSend()
 	<-w.ended
@@ -170,7 +171,7 @@ func compared(t *testing.T, a, b []tap.Frame) *diff.Report {
 			f := frames[i]
 			m := peeked(&f)
 			if m == nil {
-				m = &tap.Message{Kind: tap.Other}
+				m = &jsonrpc.Message{Kind: jsonrpc.Other}
 			}
 			s.Add(&f, m, false)
 		}

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // What is waited for unless [Options] say otherwise.
@@ -27,7 +28,7 @@ type Options struct {
 	// client went on, is waited for. It is halved each time that it is in vain.
 	Patience time.Duration
 	// Revision is the one to speak, "" for the recorded one.
-	Revision tap.Revision
+	Revision jsonrpc.Revision
 	// Note is told what could not be done as recorded. It is called by the goroutine
 	// that called Play. Nil is nobody.
 	Note func(Note)
@@ -60,15 +61,15 @@ type player struct {
 	barred  error // what keeps the session from being opened
 	fresh   int64
 	asks    []progress
-	waits   map[tap.Ref]int      // how many requests of a call wait
+	waits   map[session.Ref]int  // how many requests of a call wait
 	flights map[string][]*flight // those that wait, by their ids (see idKey)
 	values  minted
-	due     map[news]int       // what is to be heard by now, less what was
-	behind  int                // how many of those there are
-	tokens  map[string]tap.Ref // calls, by their progress tokens
+	due     map[news]int           // what is to be heard by now, less what was
+	behind  int                    // how many of those there are
+	tokens  map[string]session.Ref // calls, by their progress tokens
 	patient time.Duration
 	pool    *pool
-	chains  map[tap.Ref]*chain
+	chains  map[session.Ref]*chain
 	voice   voice
 	fields  map[string][]headerField // of tools, by their names
 	ended   map[string]bool          // tasks that have ended
@@ -116,8 +117,8 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	}
 	p := &player{
 		plan: plan, opt: opt, conn: conn, events: make(chan event, 64), fresh: plan.fresh,
-		asks: make([]progress, len(plan.asks)), flights: map[string][]*flight{}, values: minted{}, waits: map[tap.Ref]int{}, due: map[news]int{}, tokens: map[string]tap.Ref{},
-		patient: opt.Patience, chains: map[tap.Ref]*chain{}, fields: map[string][]headerField{}, ended: map[string]bool{},
+		asks: make([]progress, len(plan.asks)), flights: map[string][]*flight{}, values: minted{}, waits: map[session.Ref]int{}, due: map[news]int{}, tokens: map[string]session.Ref{},
+		patient: opt.Patience, chains: map[session.Ref]*chain{}, fields: map[string][]headerField{}, ended: map[string]bool{},
 	}
 	p.pool = newPool(plan)
 	if err := p.voice.begin(plan, opt.Revision); err != nil {

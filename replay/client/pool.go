@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A pool has what the client was asked in the recording, and what it said.
@@ -62,7 +63,7 @@ func (x *pool) holds() bool { return len(x.held) > 0 }
 
 // find returns the recorded question that a live one is, -1 for none. Exact says
 // that it is the same by value.
-func (x *pool) find(m *tap.Message) (n int, exact bool) {
+func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
 	key := x.plan.keyer.Key(m)
 	list := x.byKey[key]
 	for i, n := range list {
@@ -84,7 +85,7 @@ func (x *pool) find(m *tap.Message) (n int, exact bool) {
 }
 
 // question takes a request of the server's.
-func (p *player) question(m *tap.Message) {
+func (p *player) question(m *jsonrpc.Message) {
 	id := bytes.Clone(m.ID)
 	if m.Method == "ping" {
 		p.reply(id, "result", []byte("{}"))
@@ -92,7 +93,7 @@ func (p *player) question(m *tap.Message) {
 	}
 	n, exact := p.pool.find(m)
 	if n < 0 {
-		p.opt.Note(Note{Kind: NoteUnknown, Method: m.Method, Subject: tap.Subject(*m),
+		p.opt.Note(Note{Kind: NoteUnknown, Method: m.Method, Subject: jsonrpc.Subject(*m),
 			Text: fmt.Sprintf("the server asked %s, which was never recorded", phrase(m))})
 		p.reply(id, "error", []byte(`{"code":-32601,"message":"this request was never recorded"}`))
 		return
@@ -105,15 +106,15 @@ func (p *player) question(m *tap.Message) {
 }
 
 // relaxed notes that the server asked something else.
-func (p *player) relaxed(n int, m *tap.Message) {
+func (p *player) relaxed(n int, m *jsonrpc.Message) {
 	q := p.pool.at(n)
-	p.opt.Note(Note{Kind: NoteRelaxed, Frame: q.ref, Method: m.Method, Subject: tap.Subject(*m),
+	p.opt.Note(Note{Kind: NoteRelaxed, Frame: q.ref, Method: m.Method, Subject: jsonrpc.Subject(*m),
 		Text: fmt.Sprintf("the server asked %s otherwise than in #%d, and got the answer to that", phrase(m), q.ref.Seq)})
 }
 
 // phrase names a live request.
-func phrase(m *tap.Message) string {
-	if s := tap.Subject(*m); s != "" {
+func phrase(m *jsonrpc.Message) string {
+	if s := jsonrpc.Subject(*m); s != "" {
 		return m.Method + " " + s
 	}
 	return m.Method
@@ -138,7 +139,7 @@ func (p *player) release() error {
 // answer says to a live request what the client said in the recording: nothing, if
 // it said nothing.
 func (p *player) answer(id []byte, q *asked) error {
-	if q.answer == (tap.Ref{}) {
+	if q.answer == (session.Ref{}) {
 		return nil
 	}
 	m, err := p.load(q.answer)
@@ -148,7 +149,7 @@ func (p *player) answer(id []byte, q *asked) error {
 	switch {
 	case q.name != "":
 		p.reply(id, "result", lookup(m.Params, "inputResponses", q.name))
-	case m.Kind == tap.ErrorResponse:
+	case m.Kind == jsonrpc.ErrorResponse:
 		p.reply(id, "error", m.Error)
 	default:
 		p.reply(id, "result", m.Result)
@@ -159,9 +160,9 @@ func (p *player) answer(id []byte, q *asked) error {
 // reply sends an answer of the client's.
 func (p *player) reply(id []byte, member string, value []byte) {
 	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"%s":%s}`, id, member, value)
-	kind := tap.Response
+	kind := jsonrpc.Response
 	if member == "error" {
-		kind = tap.ErrorResponse
+		kind = jsonrpc.ErrorResponse
 	}
 	// Nothing waits for it to arrive: the server's next message will tell.
 	p.conn.post(&outgoing{raw: raw, kind: kind, version: ""})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/stdio"
 )
 
@@ -73,8 +74,8 @@ func (c *process) open(ctx context.Context, to chan<- event) error {
 	return nil
 }
 
-func (c *process) opened(context.Context, tap.Revision, bool) {}
-func (c *process) hangUp(string) bool                         { return false }
+func (c *process) opened(context.Context, jsonrpc.Revision, bool) {}
+func (c *process) hangUp(string) bool                             { return false }
 
 func (c *process) post(m *outgoing) <-chan error {
 	line := m.line

@@ -13,6 +13,8 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // webSocketAt is WebSocket for throughTap.
@@ -92,7 +94,7 @@ func TestRefusedAsRecorded(t *testing.T) {
 ` + twoCalls)
 	server := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		m := tap.Peek(body)
+		m := jsonrpc.Peek(body)
 		switch {
 		case r.Method != http.MethodPost:
 			w.WriteHeader(http.StatusMethodNotAllowed)
@@ -117,7 +119,7 @@ func TestGoneOverHTTP(t *testing.T) {
 	var server *httptest.Server
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		m := tap.Peek(body)
+		m := jsonrpc.Peek(body)
 		if r.Method != http.MethodPost {
 			w.WriteHeader(http.StatusMethodNotAllowed)
 			return
@@ -158,7 +160,7 @@ func TestGoneOverHTTP(t *testing.T) {
 	if len(*said) != 2 || len(died) != 1 || len(unsent) != 1 {
 		t.Fatalf("notes %q", *said)
 	}
-	if n := died[0]; n.Frame != (tap.Ref{Seq: 6}) || len(n.Requests) != 1 || !strings.Contains(n.Text, "could not be reached") || !strings.HasSuffix(n.Text, "while tools/call b (#6) waited for an answer") {
+	if n := died[0]; n.Frame != (session.Ref{Seq: 6}) || len(n.Requests) != 1 || !strings.Contains(n.Text, "could not be reached") || !strings.HasSuffix(n.Text, "while tools/call b (#6) waited for an answer") {
 		t.Errorf("%+v", n)
 	}
 	if n := unsent[0]; len(n.Requests) != 2 || n.Text != "2 requests were never played: tools/call c (#8), tools/call d (#10)" {
@@ -194,10 +196,10 @@ func (g *grave) post(m *outgoing) <-chan error {
 	return sent
 }
 
-func (g *grave) opened(context.Context, tap.Revision, bool) {}
-func (g *grave) hangUp(string) bool                         { return false }
-func (g *grave) closeSend()                                 {}
-func (g *grave) close() string                              { return "" }
+func (g *grave) opened(context.Context, jsonrpc.Revision, bool) {}
+func (g *grave) hangUp(string) bool                             { return false }
+func (g *grave) closeSend()                                     {}
+func (g *grave) close() string                                  { return "" }
 
 // TestGoneBeforehand: a request whose time had not come when the server went was never
 // played, be it the next one, the first one or the last one.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // handle takes what the connection tells.
@@ -20,29 +22,29 @@ func (p *player) handle(e event) {
 	case e.err != nil:
 		p.opt.Note(Note{Kind: NoteRefused, Text: e.err.Error()})
 	default:
-		m := tap.Peek(e.raw)
+		m := jsonrpc.Peek(e.raw)
 		p.take(e, &m)
 	}
 }
 
 // take takes a message.
-func (p *player) take(e event, m *tap.Message) {
-	if m.Kind != tap.Other && m.Kind != tap.Invalid {
+func (p *player) take(e event, m *jsonrpc.Message) {
+	if m.Kind != jsonrpc.Other && m.Kind != jsonrpc.Invalid {
 		p.spoken, p.silence = true, 0
 	}
 	switch m.Kind {
-	case tap.Batch:
+	case jsonrpc.Batch:
 		for i := range m.Batch {
 			p.take(e, &m.Batch[i])
 		}
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		if f := p.flown(e.about, m); f != nil {
 			p.landed(f, m)
 		}
-	case tap.Notification:
+	case jsonrpc.Notification:
 		p.heard(m)
 		p.notified(m)
-	case tap.Request:
+	case jsonrpc.Request:
 		p.heard(m)
 		p.question(m)
 	}
@@ -51,7 +53,7 @@ func (p *player) take(e event, m *tap.Message) {
 // flown finds the request that an answer is for: of several with that id the one
 // whose exchange it is on, else the oldest. An error without an id is for its
 // exchange.
-func (p *player) flown(about string, m *tap.Message) *flight {
+func (p *player) flown(about string, m *jsonrpc.Message) *flight {
 	id := string(m.ID)
 	if id == "" || id == "null" {
 		id = about
@@ -80,7 +82,7 @@ func (p *player) land(f *flight) {
 }
 
 // landed takes the answer to a request.
-func (p *player) landed(f *flight, m *tap.Message) {
+func (p *player) landed(f *flight, m *jsonrpc.Message) {
 	if f.ask < 0 {
 		f.result, f.code = bytes.Clone(m.Result), m.ErrorCode
 		return
@@ -91,7 +93,7 @@ func (p *player) landed(f *flight, m *tap.Message) {
 	}
 	if f.method == "initialize" {
 		if v, ok := textOf(lookup(m.Result, "protocolVersion")); ok {
-			p.agree(tap.Revision(v))
+			p.agree(jsonrpc.Revision(v))
 		}
 	}
 	if m.ResultType == "input_required" && p.required(f, a, m) {
@@ -114,7 +116,7 @@ func (p *player) landed(f *flight, m *tap.Message) {
 }
 
 // agree takes the revision that the server agreed to.
-func (p *player) agree(v tap.Revision) {
+func (p *player) agree(v jsonrpc.Revision) {
 	p.voice.agreed = v
 	if p.voice.changes && v != p.voice.speaks {
 		p.opt.Note(Note{Kind: NoteVersion, Method: "initialize", Text: fmt.Sprintf("the server speaks %s, not %s", v, p.voice.speaks)})
@@ -122,7 +124,7 @@ func (p *player) agree(v tap.Revision) {
 }
 
 // notified looks at a notification for what somebody waits for.
-func (p *player) notified(m *tap.Message) {
+func (p *player) notified(m *jsonrpc.Message) {
 	if m.Method != "notifications/subscriptions/acknowledged" {
 		return
 	}
@@ -148,8 +150,8 @@ func (p *player) more() bool {
 }
 
 // closed reports whether a call of the recording has its answer by now.
-func (p *player) closed(call tap.Ref) bool {
-	if call == (tap.Ref{}) {
+func (p *player) closed(call session.Ref) bool {
+	if call == (session.Ref{}) {
 		return false
 	}
 	return p.waits[call] == 0
@@ -172,12 +174,12 @@ func (p *player) set(n int, to progress) {
 // A said is a recorded message, its bytes, and how it stood on stdio, nil if it did
 // not stand there by itself.
 type said struct {
-	*tap.Message
+	*jsonrpc.Message
 	raw, line []byte
 }
 
 // load loads a recorded message: of a batch the element.
-func (p *player) load(ref tap.Ref) (said, error) {
+func (p *player) load(ref session.Ref) (said, error) {
 	f, err := p.plan.load(ref.Seq)
 	if err != nil {
 		return said{}, err
@@ -185,9 +187,9 @@ func (p *player) load(ref tap.Ref) (said, error) {
 	if !f.Whole() {
 		return said{}, fmt.Errorf("frame %d is too large to be sent again", ref.Seq)
 	}
-	m := tap.PeekFrame(&f)
-	raw := bytes.TrimSpace(tap.Payload(&f))
-	if m.Kind != tap.Batch {
+	m := jsonrpc.PeekFrame(&f)
+	raw := bytes.TrimSpace(jsonrpc.Payload(&f))
+	if m.Kind != jsonrpc.Batch {
 		x := said{&m, raw, nil}
 		if f.Form == tap.FormLine {
 			x.line = f.Raw

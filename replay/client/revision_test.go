@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // onPipes serves on a pair of pipes.
@@ -37,7 +37,7 @@ func dualEra(t *testing.T) string {
 // TestRevisions plays a session in each revision to the same server: what differs is
 // expected by the revision, and so it is on the way back.
 func TestRevisions(t *testing.T) {
-	for _, to := range []tap.Revision{tap.Rev20250326, tap.Rev20250618, tap.Rev20260728} {
+	for _, to := range []jsonrpc.Revision{jsonrpc.Rev20250326, jsonrpc.Rev20250618, jsonrpc.Rev20260728} {
 		t.Run(string(to), func(t *testing.T) {
 			t.Parallel()
 			first := play(t, planned(conversation, nil), patient(), onPipes(t, newServer("")))
@@ -55,16 +55,16 @@ func TestRevisions(t *testing.T) {
 				second := record(t, planned(first, nil), there)
 				wantExpected(t, name+" there", first, second, *said, to)
 				back := patient()
-				back.Revision = tap.Rev20251125
+				back.Revision = jsonrpc.Rev20251125
 				said = notes(&back)
 				third := record(t, planned(second, nil), back)
-				wantExpected(t, name+" back", second, third, *said, tap.Rev20251125)
+				wantExpected(t, name+" back", second, third, *said, jsonrpc.Rev20251125)
 			}
 		})
 	}
 }
 
-func wantExpected(t *testing.T, name string, first, second []tap.Frame, said []string, to tap.Revision) {
+func wantExpected(t *testing.T, name string, first, second []tap.Frame, said []string, to jsonrpc.Revision) {
 	t.Helper()
 	r := compared(t, first, second)
 	if text := differences(r, diff.Behaviour); text != "" || len(said) > 0 {
@@ -81,7 +81,7 @@ func wantExpected(t *testing.T, name string, first, second []tap.Frame, said []s
 // TestRevisionAgain plays a session of 2026-07-28 on HTTP once more.
 func TestRevisionAgain(t *testing.T) {
 	opt := patient()
-	opt.Revision = tap.Rev20260728
+	opt.Revision = jsonrpc.Rev20260728
 	first := tapped(t, planned(conversation, nil), opt, dualEra(t), HTTP)
 	opt.Revision = ""
 	said := notes(&opt)
@@ -113,7 +113,7 @@ func TestUntold(t *testing.T) {
 >{"jsonrpc":"2.0","id":3,"method":"ping"}
 {"jsonrpc":"2.0","id":3,"result":{}}
 `)
-	for _, to := range []tap.Revision{tap.Rev20260728, tap.Rev20241105} {
+	for _, to := range []jsonrpc.Revision{jsonrpc.Rev20260728, jsonrpc.Rev20241105} {
 		opt := patient()
 		opt.Revision = to
 		said := notes(&opt)
@@ -128,7 +128,7 @@ func TestUntold(t *testing.T) {
 func TestDialect(t *testing.T) {
 	frames := recorded(t, "dialect-002-tools-healthy")
 	opt := patient()
-	opt.Revision = tap.Rev20260728
+	opt.Revision = jsonrpc.Rev20260728
 	err := Play(t.Context(), planned(frames, nil), &wire{serve: mocked(t, frames)}, opt)
 	if err != ErrRevision {
 		t.Errorf("%v", err)
@@ -164,13 +164,13 @@ func TestTasksInAnotherEra(t *testing.T) {
 		return `{"jsonrpc":"2.0","id":` + id + `,"result":` + answer + "}\n", nil
 	})
 	opt := patient()
-	opt.Revision = tap.Rev20260728
+	opt.Revision = jsonrpc.Rev20260728
 	said := notes(&opt)
 	got := play(t, planned(old, nil), opt, now)
 	if text := differences(compared(t, old, got), diff.Breaking); text != "" || len(*said) > 0 || polls != 2 {
 		t.Errorf("%d polls, %s\nnotes %q\n%s", polls, text, *said, bodies(got))
 	}
-	opt.Revision = tap.Rev20251125
+	opt.Revision = jsonrpc.Rev20251125
 	back := play(t, planned(got, nil), opt, mocked(t, old))
 	if text := differences(compared(t, got, back), diff.Breaking); text != "" {
 		t.Errorf("back: %s\nnotes %q\n%s", text, *said, bodies(back))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // send sends what the client sent.
@@ -24,11 +26,11 @@ func (p *player) send(s *step) error {
 		return err
 	}
 	switch {
-	case s.role == tap.RoleCancel && m.Kind == tap.Notification && s.ask >= 0:
+	case s.role == session.RoleCancel && m.Kind == jsonrpc.Notification && s.ask >= 0:
 		p.cancel(s, m)
-	case m.Kind == tap.Request && s.ask >= 0:
+	case m.Kind == jsonrpc.Request && s.ask >= 0:
 		return p.request(s, m)
-	case m.Kind == tap.Notification:
+	case m.Kind == jsonrpc.Notification:
 		p.notify(s, m)
 	default:
 		p.put(&outgoing{raw: m.raw, line: m.line, kind: m.Kind, refused: s.refused})
@@ -42,9 +44,9 @@ func (p *player) sendBatch(s *step) error {
 	if err != nil {
 		return err
 	}
-	out := &outgoing{raw: bytes.TrimSpace(tap.Payload(&f)), line: batchLine(&f), kind: tap.Batch}
+	out := &outgoing{raw: bytes.TrimSpace(jsonrpc.Payload(&f)), line: batchLine(&f), kind: jsonrpc.Batch}
 	for i := p.at; i < len(p.plan.steps) && p.plan.steps[i].ref.Seq == s.ref.Seq; i++ {
-		if x := &p.plan.steps[i]; x.kind == stepSend && x.ask >= 0 && x.role != tap.RoleCancel {
+		if x := &p.plan.steps[i]; x.kind == stepSend && x.ask >= 0 && x.role != session.RoleCancel {
 			a := &p.plan.asks[x.ask]
 			p.set(x.ask, waiting)
 			p.fly(&flight{id: a.id, method: a.method, ask: x.ask})
@@ -78,10 +80,10 @@ func (p *player) request(s *step, m said) error {
 		p.set(s.ask, skipped)
 		return nil
 	}
-	if p.voice.changes && p.voice.speaks != tap.Rev20251125 {
+	if p.voice.changes && p.voice.speaks != jsonrpc.Rev20251125 {
 		params = withoutTask(params)
 	}
-	out := &outgoing{raw: m.raw, line: m.line, kind: tap.Request, id: a.id, method: m.Method}
+	out := &outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Request, id: a.id, method: m.Method}
 	if !bytes.Equal(params, m.Params) {
 		out.raw, out.line = edit(m.raw, params, "params"), nil
 	}
@@ -96,7 +98,7 @@ func (p *player) request(s *step, m said) error {
 // It is not ok if the request is not to be sent.
 func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 	a := &p.plan.asks[n]
-	if a.role == tap.RoleAgain && !isPoll(a.method) {
+	if a.role == session.RoleRetry && !isPoll(a.method) {
 		c := p.chains[a.call]
 		if c == nil {
 			p.note(NoteSkipped, a, p.name(a)+" was not sent again, since the server did not ask for input")
@@ -140,7 +142,7 @@ func (p *player) ask(f *flight, params []byte) {
 		raw = append(append(raw, `,"params":`...), params...)
 	}
 	raw = append(raw, '}')
-	p.put(p.complete(&outgoing{raw: raw, kind: tap.Request, id: f.id, method: f.method}))
+	p.put(p.complete(&outgoing{raw: raw, kind: jsonrpc.Request, id: f.id, method: f.method}))
 }
 
 // own asks for something that was not recorded and waits for the answer, nil if
@@ -164,7 +166,7 @@ func (p *player) notify(s *step, m said) {
 	if !p.voice.says(m.Method) {
 		return
 	}
-	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: tap.Notification, method: m.Method, refused: s.refused}))
+	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Notification, method: m.Method, refused: s.refused}))
 	if m.Method == "notifications/initialized" {
 		p.conn.opened(p.ctx, p.voice.agreed, p.plan.standing || !p.plan.http)
 	}
@@ -181,7 +183,7 @@ func (p *player) cancel(s *step, m said) {
 	if !p.plan.http && p.voice.modern() && p.conn.hangUp(p.plan.asks[s.ask].id) {
 		return
 	}
-	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: tap.Notification, method: m.Method, refused: s.refused}))
+	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Notification, method: m.Method, refused: s.refused}))
 }
 
 // abandon breaks off a request, as the client did by breaking off its exchange.
@@ -193,7 +195,7 @@ func (p *player) abandon(n int) {
 	case p.conn.hangUp(a.id):
 	case p.voice.modern():
 		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, a.id)
-		p.put(p.complete(&outgoing{raw: raw, kind: tap.Notification, method: "notifications/cancelled"}))
+		p.put(p.complete(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"}))
 	}
 }
 
@@ -217,7 +219,7 @@ func (p *player) complete(out *outgoing) *outgoing {
 	if v, ok := textOf(lookup(params, "_meta", metaVersion)); ok {
 		out.version = v
 		out.name, out.fields = p.headers(out.method, params)
-	} else if out.kind == tap.Notification && p.voice.modern() {
+	} else if out.kind == jsonrpc.Notification && p.voice.modern() {
 		out.version = string(p.voice.speaks) // its header says it all the same
 	}
 	return out

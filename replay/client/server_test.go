@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/streamable"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A memory is a recorder of HTTP traffic.
@@ -52,7 +52,7 @@ func (m *memory) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, 
 func (m *memory) Event(exchange uint64, e tap.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.add(tap.Frame{Exchange: exchange, Lane: tap.Life, Raw: e.Encode()})
+	m.add(tap.Frame{Exchange: exchange, Lane: tap.Lifecycle, Raw: e.Encode()})
 }
 
 // tapped plays a plan to an HTTP server through a tap and returns what passed.
@@ -169,7 +169,7 @@ func poem(ctx context.Context, req *mcp.CallToolRequest, topic string) (*mcp.Cal
 		return &mcp.CallToolResult{Content: given.Content}, nil, nil
 	}
 	ask := &mcp.CreateMessageParams{MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: topic}}}}
-	if req.ProtocolVersion() >= string(tap.Rev20260728) {
+	if req.ProtocolVersion() >= string(jsonrpc.Rev20260728) {
 		// Another one each time, so that it must be carried.
 		state := fmt.Sprintf("state %d", time.Now().UnixNano())
 		return &mcp.CallToolResult{Content: []mcp.Content{}, InputRequests: mcp.InputRequestMap{"poem": ask}, RequestState: state}, nil, nil
@@ -237,7 +237,7 @@ var conversation = lines(`
 func bodies(frames []tap.Frame) string {
 	var b bytes.Buffer
 	for i := range frames {
-		if frames[i].Lane == tap.Life {
+		if frames[i].Lane == tap.Lifecycle {
 			continue
 		}
 		fmt.Fprintf(&b, "%d %s %d %s\n", frames[i].Seq, frames[i].Lane, frames[i].Exchange, bytes.TrimSpace(frames[i].Raw))

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // SSE makes a connection to a server on HTTP+SSE (2024-11-05 basic/transports). The
@@ -127,5 +127,5 @@ func (c *sseConn) send(m *outgoing) error {
 	return err
 }
 
-func (c *sseConn) opened(context.Context, tap.Revision, bool) {}
-func (c *sseConn) hangUp(string) bool                         { return false }
+func (c *sseConn) opened(context.Context, jsonrpc.Revision, bool) {}
+func (c *sseConn) hangUp(string) bool                             { return false }

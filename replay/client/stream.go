@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A serverEvent is one server-sent event (WHATWG HTML, "parsing an event stream").
@@ -70,10 +71,10 @@ func readEvent(unit []byte) serverEvent {
 		}
 	}
 	f := tap.Frame{Lane: tap.ToClient, Form: tap.FormEvent, Raw: unit, Size: int64(len(unit))}
-	if m := tap.PeekFrame(&f); m.Kind != tap.Other {
-		e.data = bytes.Clone(tap.Payload(&f))
+	if m := jsonrpc.PeekFrame(&f); m.Kind != jsonrpc.Other {
+		e.data = bytes.Clone(jsonrpc.Payload(&f))
 	} else if e.name == "endpoint" {
-		e.data = bytes.Clone(bytes.TrimSpace(tap.Payload(&f)))
+		e.data = bytes.Clone(bytes.TrimSpace(jsonrpc.Payload(&f)))
 	}
 	return e
 }

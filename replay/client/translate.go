@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // What the eras say in different ways, from one to the other:
@@ -19,7 +20,7 @@ import (
 // (2026-07-28 changelog). Whatever else only one of them has is not said, and noted.
 
 // translated says a recorded request in the other era.
-func (p *player) translated(s *step, m *tap.Message) error {
+func (p *player) translated(s *step, m *jsonrpc.Message) error {
 	if p.voice.modern() {
 		p.toModern(s, m)
 	} else {
@@ -44,11 +45,11 @@ func (p *player) say(n int, method string, params []byte) *flight {
 	if params != nil {
 		raw = append(append(raw, `,"params":`...), params...)
 	}
-	return p.launch(n, &outgoing{raw: append(raw, '}'), kind: tap.Request, id: a.id, method: method})
+	return p.launch(n, &outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, id: a.id, method: method})
 }
 
 // toModern says a request of the legacy era in 2026-07-28.
-func (p *player) toModern(s *step, m *tap.Message) {
+func (p *player) toModern(s *step, m *jsonrpc.Message) {
 	n := s.ask
 	params := m.Params
 	switch m.Method {
@@ -82,7 +83,7 @@ func (p *player) toModern(s *step, m *tap.Message) {
 }
 
 // toModernCall says any other request.
-func (p *player) toModernCall(n int, m *tap.Message) {
+func (p *player) toModernCall(n int, m *jsonrpc.Message) {
 	a := &p.plan.asks[n]
 	method := m.Method
 	if method == "tasks/result" {
@@ -90,7 +91,7 @@ func (p *player) toModernCall(n int, m *tap.Message) {
 		return
 	}
 	if !p.voice.asks(method) || isPoll(method) && !p.becameTask(a) {
-		if isPoll(method) && a.role != tap.RoleRequest {
+		if isPoll(method) && a.role != session.RoleRequest {
 			p.set(n, skipped) // the call was answered at once
 			return
 		}
@@ -166,11 +167,11 @@ func (p *player) stopListening(id string) {
 		return
 	}
 	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
-	p.put(&outgoing{raw: raw, kind: tap.Notification, method: "notifications/cancelled", version: string(p.voice.speaks)})
+	p.put(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled", version: string(p.voice.speaks)})
 }
 
 // toLegacy says a request of 2026-07-28 in a revision with a handshake.
-func (p *player) toLegacy(s *step, m *tap.Message) {
+func (p *player) toLegacy(s *step, m *jsonrpc.Message) {
 	n := s.ask
 	switch {
 	case m.Method == "initialize":
@@ -190,7 +191,7 @@ func (p *player) toLegacy(s *step, m *tap.Message) {
 	switch {
 	case m.Method == "subscriptions/listen":
 		p.subscribe(n, m)
-	case a.role == tap.RoleAgain && !isPoll(m.Method):
+	case a.role == session.RoleRetry && !isPoll(m.Method):
 		p.set(n, skipped) // the server asks by itself
 	case !p.voice.asks(m.Method):
 		p.untold(n)
@@ -218,7 +219,7 @@ func (p *player) withoutMeta(params []byte, tasked bool) []byte {
 			o = o.without(func(name string) bool { return name == "_meta" })
 		}
 	}
-	if tasked && p.voice.speaks == tap.Rev20251125 {
+	if tasked && p.voice.speaks == jsonrpc.Rev20251125 {
 		o = o.set("task", []byte(`{}`))
 	}
 	return o.bytes()
@@ -242,16 +243,16 @@ func (p *player) greet(n int) {
 	} else {
 		result := p.own("initialize", params)
 		if v, ok := textOf(lookup(result, "protocolVersion")); ok {
-			p.agree(tap.Revision(v))
+			p.agree(jsonrpc.Revision(v))
 		}
 	}
-	p.put(&outgoing{raw: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), kind: tap.Notification, method: "notifications/initialized"})
+	p.put(&outgoing{raw: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), kind: jsonrpc.Notification, method: "notifications/initialized"})
 	p.conn.opened(p.ctx, p.voice.agreed, true)
 }
 
 // subscribe subscribes to the resources that a subscription asks for. Changes of
 // lists are told unasked.
-func (p *player) subscribe(n int, m *tap.Message) {
+func (p *player) subscribe(n int, m *jsonrpc.Message) {
 	p.set(n, skipped)
 	wants, _ := readObject(lookup(m.Params, "notifications"))
 	for _, uri := range texts(wants.get("resourceSubscriptions")) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // answering serves with a function that gets the method and the id of each message
@@ -65,7 +66,7 @@ func result(id string) string {
 func slow(frames []tap.Frame, timeout time.Duration) []tap.Frame {
 	at := time.Duration(0)
 	for i := range frames {
-		if m := tap.PeekFrame(&frames[i]); timeout < time.Minute && m.Kind == tap.Response && string(m.ID) != "2" {
+		if m := jsonrpc.PeekFrame(&frames[i]); timeout < time.Minute && m.Kind == jsonrpc.Response && string(m.ID) != "2" {
 			at += time.Minute
 		}
 		at += time.Millisecond
@@ -210,7 +211,7 @@ func TestOnly(t *testing.T) {
 	var sent []string
 	for i := range got {
 		if got[i].Lane == tap.ToServer {
-			m := tap.PeekFrame(&got[i])
+			m := jsonrpc.PeekFrame(&got[i])
 			sent = append(sent, m.Method+string(m.ID))
 		}
 	}

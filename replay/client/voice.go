@@ -4,17 +4,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A voice knows in which revision the session was recorded and in which it is
 // spoken.
 type voice struct {
-	recorded, speaks tap.Revision
+	recorded, speaks jsonrpc.Revision
 	// crosses says that the two are of different eras, changes that they differ.
 	crosses, changes bool
 	// agreed is the revision that the live server agreed to in a handshake.
-	agreed tap.Revision
+	agreed jsonrpc.Revision
 
 	// hello is the identity of the client: its info and capabilities as they stand.
 	info, capabilities []byte
@@ -25,7 +25,7 @@ type voice struct {
 }
 
 // begin finds out what is to be spoken.
-func (v *voice) begin(plan *Plan, revision tap.Revision) error {
+func (v *voice) begin(plan *Plan, revision jsonrpc.Revision) error {
 	v.recorded = plan.facts.Revision
 	if v.recorded == "" {
 		v.recorded = plan.facts.Requested
@@ -40,7 +40,7 @@ func (v *voice) begin(plan *Plan, revision tap.Revision) error {
 		return ErrRevision
 	}
 	v.changes = true
-	v.crosses = plan.facts.Era != "" && tap.EraOf(revision) != plan.facts.Era
+	v.crosses = plan.facts.Era != "" && jsonrpc.EraOf(revision) != plan.facts.Era
 	if !v.crosses {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (v *voice) begin(plan *Plan, revision tap.Revision) error {
 // identify reads who the client is.
 func (v *voice) identify(plan *Plan) error {
 	n, names := plan.hello, []string{"clientInfo", "capabilities"}
-	if plan.facts.Era == tap.Modern {
+	if plan.facts.Era == jsonrpc.Modern {
 		n, names = plan.modern, []string{metaPrefix + "clientInfo", metaPrefix + "clientCapabilities"}
 	}
 	v.info, v.capabilities = []byte(`{"name":"mcptap","version":"replay"}`), []byte(`{}`)
@@ -62,9 +62,9 @@ func (v *voice) identify(plan *Plan) error {
 	if err != nil {
 		return err
 	}
-	m := tap.PeekFrame(&f)
+	m := jsonrpc.PeekFrame(&f)
 	from := m.Params
-	if plan.facts.Era == tap.Modern {
+	if plan.facts.Era == jsonrpc.Modern {
 		from = lookup(m.Params, "_meta")
 	}
 	if x := lookup(from, names[0]); x != nil {
@@ -73,7 +73,7 @@ func (v *voice) identify(plan *Plan) error {
 	if x := lookup(from, names[1]); x != nil {
 		v.capabilities = x
 	}
-	if plan.facts.Era == tap.Legacy && slices.ContainsFunc(plan.asks, func(a ask) bool { return a.tasked }) {
+	if plan.facts.Era == jsonrpc.Legacy && slices.ContainsFunc(plan.asks, func(a ask) bool { return a.tasked }) {
 		// Or the server must not make a task of anything.
 		caps, _ := readObject(v.capabilities)
 		extensions, _ := readObject(caps.get("extensions"))
@@ -83,14 +83,14 @@ func (v *voice) identify(plan *Plan) error {
 }
 
 // modern reports whether what is spoken has no handshake.
-func (v *voice) modern() bool { return tap.EraOf(v.speaks) == tap.Modern }
+func (v *voice) modern() bool { return jsonrpc.EraOf(v.speaks) == jsonrpc.Modern }
 
 // retries reports whether the live server asks by input_required results.
 func (v *voice) retries() bool { return !v.crosses || v.modern() }
 
 // batches reports whether frames with several messages may be sent (2025-03-26
 // basic/index).
-func (v *voice) batches() bool { return !v.changes || v.speaks == tap.Rev20250326 }
+func (v *voice) batches() bool { return !v.changes || v.speaks == jsonrpc.Rev20250326 }
 
 // renames reports whether a request names the revision that is spoken.
 func (v *voice) renames(method string) bool {
@@ -103,7 +103,7 @@ func (v *voice) hears(s *step) bool {
 	if !v.crosses {
 		return true
 	}
-	m, ok := tap.LookupMethod(s.method)
+	m, ok := jsonrpc.LookupMethod(s.method)
 	return ok && m.Server.Has(v.speaks) && s.method != "notifications/subscriptions/acknowledged"
 }
 
@@ -112,7 +112,7 @@ func (v *voice) says(method string) bool {
 	if !v.changes {
 		return true
 	}
-	m, ok := tap.LookupMethod(method)
+	m, ok := jsonrpc.LookupMethod(method)
 	return !ok || m.Client.Has(v.speaks)
 }
 
@@ -121,8 +121,8 @@ func (v *voice) asks(method string) bool {
 	if !v.changes {
 		return true
 	}
-	m, ok := tap.LookupMethod(method)
-	return !ok || m.Client.Has(v.speaks) || v.modern() && m.Client.Has(tap.ExtTasks)
+	m, ok := jsonrpc.LookupMethod(method)
+	return !ok || m.Client.Has(v.speaks) || v.modern() && m.Client.Has(jsonrpc.ExtTasks)
 }
 
 // implied are the requests of one era that the other says in another way, or has no

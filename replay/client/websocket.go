@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // WebSocket makes a connection to a server on a WebSocket, one message a text frame,
@@ -72,9 +71,9 @@ func (c *webSocket) post(m *outgoing) <-chan error {
 	return sent
 }
 
-func (c *webSocket) opened(context.Context, tap.Revision, bool) {}
-func (c *webSocket) hangUp(string) bool                         { return false }
-func (c *webSocket) closeSend()                                 {}
+func (c *webSocket) opened(context.Context, jsonrpc.Revision, bool) {}
+func (c *webSocket) hangUp(string) bool                             { return false }
+func (c *webSocket) closeSend()                                     {}
 
 func (c *webSocket) close() string {
 	if c.sock == nil {

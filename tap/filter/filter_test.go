@@ -3,6 +3,9 @@ package filter
 import (
 	"fmt"
 	"go/ast"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+
 	goparser "go/parser"
 	"go/token"
 	"slices"
@@ -224,7 +227,7 @@ func TestEveryEventIsAKind(t *testing.T) {
 	if events < 13 {
 		t.Errorf("only %d events found", events)
 	}
-	for k := tap.Kind(0); k < tap.Kinds; k++ {
+	for k := jsonrpc.Kind(0); k < jsonrpc.Kinds; k++ {
 		if !slices.Contains(known, k.String()) {
 			t.Errorf("kind: does not know %s", k)
 		}

@@ -11,7 +11,7 @@ import (
 type Item struct {
 	// Frame must not be nil.
 	Frame *tap.Frame
-	// Kind is the name of a [tap.Kind], stderr, or on [tap.Life] the name of the
+	// Kind is the name of a [jsonrpc.Kind], stderr, or on [tap.Lifecycle] the name of the
 	// event.
 	Kind string
 	// Sort is what sort of frame it is that carries no message, as package view

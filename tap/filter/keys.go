@@ -3,7 +3,7 @@ package filter
 import (
 	"strings"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A key is what can stand before a colon.
@@ -122,7 +122,7 @@ func seenMethods(s Seen) []string {
 		return s.Methods
 	}
 	var names []string
-	for _, m := range tap.Methods() {
+	for _, m := range jsonrpc.Methods() {
 		names = append(names, m.Name)
 	}
 	return names
@@ -133,7 +133,7 @@ func seenRevisions(s Seen) []string {
 		return s.Revisions
 	}
 	var names []string
-	for _, r := range tap.Revisions {
+	for _, r := range jsonrpc.Revisions {
 		names = append(names, string(r))
 	}
 	return names

@@ -78,7 +78,7 @@ func (it *Item) set(name, v string) (err error) {
 	case "rev":
 		it.Revision = v
 	case "torn":
-		it.Frame.Torn = true
+		it.Frame.Truncated = true
 	case "at":
 		it.Frame.At, err = time.ParseDuration(v)
 	case "latency":

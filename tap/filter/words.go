@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A word is one of the values that a key takes.
@@ -29,7 +30,7 @@ var dirWords = []word{
 	onLane(tap.ToServer, "from the client to the server", "c2s"),
 	onLane(tap.ToClient, "from the server to the client", "s2c"),
 	onLane(tap.Stderr, "the server's standard error"),
-	onLane(tap.Life, "events of the run itself"),
+	onLane(tap.Lifecycle, "events of the run itself"),
 }
 
 func onLane(l tap.Lane, help string, also ...string) word {
@@ -37,13 +38,13 @@ func onLane(l tap.Lane, help string, also ...string) word {
 }
 
 var kindWords = []word{
-	ofKind(tap.Request.String(), "a request"),
-	ofKind(tap.Response.String(), "a response with a result"),
-	ofKind(tap.ErrorResponse.String(), "a response with an error"),
-	ofKind(tap.Notification.String(), "a notification", "notify"),
-	ofKind(tap.Batch.String(), "several messages in one frame"),
-	ofKind(tap.Invalid.String(), "no JSON-RPC message, where one should be"),
-	ofKind(tap.Other.String(), "no JSON-RPC message, where none has to be: one of the next nine, as a rule"),
+	ofKind(jsonrpc.Request.String(), "a request"),
+	ofKind(jsonrpc.Response.String(), "a response with a result"),
+	ofKind(jsonrpc.ErrorResponse.String(), "a response with an error"),
+	ofKind(jsonrpc.Notification.String(), "a notification", "notify"),
+	ofKind(jsonrpc.Batch.String(), "several messages in one frame"),
+	ofKind(jsonrpc.Invalid.String(), "no JSON-RPC message, where one should be"),
+	ofKind(jsonrpc.Other.String(), "no JSON-RPC message, where none has to be: one of the next nine, as a rule"),
 	ofSort("body", "a body of HTTP", "http_body"),
 	ofSort("bytes", "bytes that nobody can tell apart"),
 	ofSort("ping", "a ping of a WebSocket", "ws_ping"),
@@ -54,7 +55,7 @@ var kindWords = []word{
 	ofSort("comment", "comments in an event stream, which keep it open", "sse_comment"),
 	ofSort("endpoint", "the event that says where to post, of HTTP+SSE", "sse_endpoint"),
 	ofKind(tap.Stderr.String(), "what the server wrote to its standard error"),
-	{name: tap.Life.String(), help: "any event of the run", test: func(_ *Filter, it *Item) bool { return it.Frame.Lane == tap.Life }},
+	{name: tap.Lifecycle.String(), help: "any event of the run", test: func(_ *Filter, it *Item) bool { return it.Frame.Lane == tap.Lifecycle }},
 	ofEvent(tap.EventStart, tap.EventStart, "the server was started"),
 	ofEvent(tap.EventSpawnFailed, tap.EventSpawnFailed, "the server could not be started", "no_start"),
 	ofEvent(tap.EventEOF, tap.EventEOF, "one lane ended", "end_of_lane"),
@@ -73,7 +74,7 @@ var kindWords = []word{
 
 func ofKind(kind, help string, also ...string) word {
 	return word{name: kind, also: also, help: help, test: func(_ *Filter, it *Item) bool {
-		return it.Kind == kind && it.Frame.Lane != tap.Life
+		return it.Kind == kind && it.Frame.Lane != tap.Lifecycle
 	}}
 }
 
@@ -83,7 +84,7 @@ func ofSort(sort, help string, also ...string) word {
 
 func ofEvent(name, event, help string, also ...string) word {
 	return word{name: name, also: also, help: help, test: func(_ *Filter, it *Item) bool {
-		return it.Kind == event && it.Frame.Lane == tap.Life
+		return it.Kind == event && it.Frame.Lane == tap.Lifecycle
 	}}
 }
 
@@ -108,7 +109,7 @@ var isWords = []word{
 	thatIs(IsDuplicate, "duplicate", paired, "an answer to what was answered before, or what was sent again", "repeated", "sent_again"),
 	thatIs(IsUnsolicited, "unsolicited", paired, "a notification that belongs to no call"),
 	thatIs(IsBatch, "batch", NeedPeek, "a batch, or a message of one", "batched"),
-	{name: "torn", help: "bytes of it are missing", test: func(_ *Filter, it *Item) bool { return it.Frame.Torn }},
+	{name: "torn", help: "bytes of it are missing", test: func(_ *Filter, it *Item) bool { return it.Frame.Truncated }},
 }
 
 func thatIs(is Is, name string, needs Needs, help string, also ...string) word {

@@ -22,7 +22,7 @@ func TestStatusIsTheServers(t *testing.T) {
 		if got := tp.code(); got != want {
 			t.Errorf("status %d, want %d", got, want)
 		}
-		if e := tp.recorded().note(t, tap.EventExit, tap.Life); e.Code == nil || *e.Code != want {
+		if e := tp.recorded().note(t, tap.EventExit, tap.Lifecycle); e.Code == nil || *e.Code != want {
 			t.Errorf("recorded exit %+v, want %d", e, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestStatusOfADeathBySignal(t *testing.T) {
 		if got, want := tp.code(), 128+int(sig); got != want {
 			t.Errorf("%v: status %d, want %d", sig, got, want)
 		}
-		if e := tp.recorded().note(t, tap.EventExit, tap.Life); e.Signal != signalName(sig) {
+		if e := tp.recorded().note(t, tap.EventExit, tap.Lifecycle); e.Signal != signalName(sig) {
 			t.Errorf("recorded exit %+v, want %v", e, signalName(sig))
 		}
 	}

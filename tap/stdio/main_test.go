@@ -198,7 +198,7 @@ type entry struct {
 func (r recording) note(t *testing.T, name string, lane tap.Lane) tap.Event {
 	t.Helper()
 	for _, e := range r.Notes {
-		if e.Name == name && (lane == tap.Life || e.Lane == lane.String()) {
+		if e.Name == name && (lane == tap.Lifecycle || e.Lane == lane.String()) {
 			return e
 		}
 	}

@@ -158,7 +158,7 @@ func TestWarningThatNobodyReads(t *testing.T) {
 	if code := tp.code(); code != 0 {
 		t.Errorf("status %d", code)
 	}
-	if e := tp.recorded().note(t, tap.EventGap, tap.Life); e.Error != "cannot record" {
+	if e := tp.recorded().note(t, tap.EventGap, tap.Lifecycle); e.Error != "cannot record" {
 		t.Errorf("recorded %+v", e)
 	}
 }

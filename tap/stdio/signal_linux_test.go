@@ -260,7 +260,7 @@ func TestSignalKillsTheServer(t *testing.T) {
 		if code := tp.code(); code != 128+int(sig) {
 			t.Errorf("%v: status %d", sig, code)
 		}
-		if e := tp.recorded().note(t, tap.EventExit, tap.Life); e.Signal != signalName(sig) {
+		if e := tp.recorded().note(t, tap.EventExit, tap.Lifecycle); e.Signal != signalName(sig) {
 			t.Errorf("%v: recorded %+v", sig, e)
 		}
 	}

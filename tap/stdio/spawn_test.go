@@ -46,7 +46,7 @@ func TestSpawnFailures(t *testing.T) {
 			if stderr.String() != want {
 				t.Errorf("stderr has %q, want %q", stderr.String(), want)
 			}
-			e := tp.recorded().note(t, tap.EventSpawnFailed, tap.Life)
+			e := tp.recorded().note(t, tap.EventSpawnFailed, tap.Lifecycle)
 			if e.Code == nil || *e.Code != c.code || e.Error != c.words || len(e.Command) != 2 {
 				t.Errorf("recorded %+v", e)
 			}

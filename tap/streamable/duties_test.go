@@ -56,7 +56,7 @@ HTTP 8   TestTalks/continue TestTalks/expect_refused TestTalks/chunked_upload Te
 HTTP 9   TestTalks/strange_server TestTalks/unasked TestTalks/alien TestTalks/dead_session TestFirstByte ../../cmd/mcptap/TestTalksAreStored
 HTTP 10  TestTalks/masks TestTalks/keep_secrets TestMaskedFields TestMaskedURLs TestMaskedJSON TestSecretBodiesThatCannotBeMasked FuzzMaskJSON ../../cmd/mcptap/TestSecretsDoNotReachTheDisk
 HTTP 11  TestTalks/sse TestLargeEvents TestManyStreams ../../tap/TestSSESplitter ../../tap/TestParseServerSentEvent
-HTTP 12  TestManyClients TestManyStreams ../../cmd/mcptap/TestManyStreamsAreStored ../../tap/TestSessions ../../cmd/mcptap/TestSessionsOfARecording
+HTTP 12  TestManyClients TestManyStreams ../../cmd/mcptap/TestManyStreamsAreStored ../../tap/session/TestSessions ../../cmd/mcptap/TestSessionsOfARecording
 SSE      TestTalks/endpoint TestTalks/endpoint_split TestTalks/endpoint_localhost TestTalks/endpoint_plain
 OAuth    TestTalks/auth TestTalks/auth_off TestSwapMetadata ../../peertest/TestConformanceOfClient
 framing  TestTalks/refused TestTalks/refused_chunk FuzzRequestsAreReadAsOthersDo FuzzResponsesAreReadAsOthersDo TestChunksDoNotMatter

@@ -81,7 +81,7 @@ func (m *memory) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, 
 
 // Event implements [tap.StreamRecorder].
 func (m *memory) Event(exchange uint64, e tap.Event) {
-	key := laneKey{exchange, tap.Life}
+	key := laneKey{exchange, tap.Lifecycle}
 	if exchange > 0 { // those of the run come from all connections
 		m.enter(key)
 		defer m.leave(key)
@@ -90,7 +90,7 @@ func (m *memory) Event(exchange uint64, e tap.Event) {
 		defer m.mu.Unlock()
 		defer m.grew.Broadcast()
 	}
-	m.frames = append(m.frames, &frame{exchange: exchange, lane: tap.Life, ended: true, event: &e})
+	m.frames = append(m.frames, &frame{exchange: exchange, lane: tap.Lifecycle, ended: true, event: &e})
 }
 
 // enter holds the lock, and finds two who record on one lane at once.

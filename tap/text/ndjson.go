@@ -82,7 +82,7 @@ func (n *NDJSONWriter) Begin(h Head) error {
 
 // Frame writes the line of a frame, or nothing if its bytes cannot be read.
 func (n *NDJSONWriter) Frame(f tap.Frame) error {
-	j := frameLine{V: Version, Type: "frame", Seq: f.Seq, At: f.At, Took: f.Took, Lane: f.Lane.String(), Exchange: f.Exchange, Torn: f.Torn}
+	j := frameLine{V: Version, Type: "frame", Seq: f.Seq, At: f.At, Took: f.Took, Lane: f.Lane.String(), Exchange: f.Exchange, Torn: f.Truncated}
 	if f.Form != tap.FormLine {
 		j.Form = f.Form.String()
 	}
@@ -201,7 +201,7 @@ func (r *ndjsonReader) Next() (tap.Frame, error) {
 
 // frame returns the frame of a line.
 func (j *frameLine) frame() (f tap.Frame, err error) {
-	f = tap.Frame{Seq: j.Seq, At: j.At, Took: j.Took, Exchange: j.Exchange, Torn: j.Torn, Raw: j.Raw}
+	f = tap.Frame{Seq: j.Seq, At: j.At, Took: j.Took, Exchange: j.Exchange, Truncated: j.Torn, Raw: j.Raw}
 	if f.Lane, err = tap.ParseLane(j.Lane); err != nil {
 		return f, err
 	}

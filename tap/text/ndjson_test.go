@@ -49,7 +49,7 @@ func TestReader(t *testing.T) {
 		`1 5ns 4ns to_server 0 line false "a\n"`, `4 7ns 0s to_client 2 event true "\x00\xff"`, `5 8ns 0s stderr 0 line false "` + long + `"`,
 	} {
 		f := all[i]
-		if got := fmt.Sprintf("%d %v %v %v %d %v %v %q", f.Seq, f.At, f.Took, f.Lane, f.Exchange, f.Form, f.Torn, f.Raw); got != want || f.Size != int64(len(f.Raw)) {
+		if got := fmt.Sprintf("%d %v %v %v %d %v %v %q", f.Seq, f.At, f.Took, f.Lane, f.Exchange, f.Form, f.Truncated, f.Raw); got != want || f.Size != int64(len(f.Raw)) {
 			t.Errorf("got  %.200s\nwant %.200s", got, want)
 		}
 	}

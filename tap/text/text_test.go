@@ -74,7 +74,7 @@ func TestNDJSONRoundTrip(t *testing.T) {
 	for i, raw := range hostile {
 		n := time.Duration(i)
 		frames = append(frames, tap.Frame{Seq: uint64(2*i + 1), At: n * 1234567, Took: n % 2, Lane: tap.Lane(i % int(tap.Lanes)), Exchange: uint64(i % 4),
-			Form: tap.Form(i % int(tap.Forms)), Torn: i%5 == 4, Raw: []byte(raw), Size: int64(len(raw))})
+			Form: tap.Form(i % int(tap.Forms)), Truncated: i%5 == 4, Raw: []byte(raw), Size: int64(len(raw))})
 	}
 	lines := writeNDJSON(t, h, frames)
 	if !escape.Clean(strings.ReplaceAll(lines, "\n", "")) {

@@ -156,11 +156,11 @@ func name(f *tap.Frame, about []string, form string) string {
 			words = append(words, word)
 		}
 	}
-	life, took := f.Lane == tap.Life, f.Took.Round(time.Microsecond)
+	life, took := f.Lane == tap.Lifecycle, f.Took.Round(time.Microsecond)
 	add(true, "+"+f.At.Round(time.Microsecond).String())
 	add(life && form == "", "line")
 	add(form != "" && !(life && form == "open"), form)
-	add(f.Torn, "torn")
+	add(f.Truncated, "torn")
 	add(took > 0, "took="+took.String())
 	add(f.Exchange != 0, fmt.Sprintf("exchange=%d", f.Exchange))
 	add(f.Form != tap.FormLine, "form="+f.Form.String())
@@ -351,7 +351,7 @@ func (t *txtarReader) name(name string) (f tap.Frame, words []string, err error)
 		switch {
 		case slices.Contains([]string{"base64", "quoted", "crlf", "open", "line"}, w):
 		case w == "torn":
-			f.Torn = true
+			f.Truncated = true
 		case key == "took":
 			f.Took, err = time.ParseDuration(value)
 		case key == "exchange":
@@ -392,7 +392,7 @@ func payload(data []byte, lane tap.Lane, words []string) ([]byte, error) {
 	switch {
 	case has("crlf"):
 		return append(line[:len(line):len(line)], "\r\n"...), nil
-	case has("open"), lane == tap.Life && !has("line"):
+	case has("open"), lane == tap.Lifecycle && !has("line"):
 		return line, nil
 	}
 	return append(line[:len(line):len(line)], '\n'), nil

@@ -53,7 +53,7 @@ func TestRoundTrip(t *testing.T) {
 		for i, raw := range hostile {
 			f := tap.Frame{Seq: uint64(len(frames) + 1), Lane: lane, Raw: []byte(raw), Size: int64(len(raw))}
 			f.At = time.Duration(f.Seq) * 1234 * time.Microsecond
-			f.Took, f.Torn, f.Exchange = time.Duration(i%3)*time.Microsecond, i%5 == 4, uint64(i%4)
+			f.Took, f.Truncated, f.Exchange = time.Duration(i%3)*time.Microsecond, i%5 == 4, uint64(i%4)
 			f.Form = tap.Form(i % int(tap.Forms))
 			frames = append(frames, f)
 		}

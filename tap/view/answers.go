@@ -6,7 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // What an [Answers] keeps.
@@ -31,7 +32,7 @@ type Answers struct {
 	// before, as too many others were asked since.
 	TooLarge, Forgotten uint64
 
-	asked map[tap.Ref]question // the open calls
+	asked map[session.Ref]question // the open calls
 	last  map[question]*list.Element
 	order *list.List // of *answer, the oldest question first
 	bytes int
@@ -43,15 +44,15 @@ type question [sha256.Size]byte
 
 type answer struct {
 	to   question
-	ref  tap.Ref
-	kind tap.Kind
+	ref  session.Ref
+	kind jsonrpc.Kind
 	raw  []byte
 }
 
 // A Delta is what changed from one answer to the next.
 type Delta struct {
 	// Call names the call, Message its answer, Previous the answer before.
-	Call, Message, Previous tap.Ref
+	Call, Message, Previous session.Ref
 	// Changes are the first [MaxChanges], none when the two are the same; More
 	// counts the others.
 	Changes []Change
@@ -60,7 +61,7 @@ type Delta struct {
 
 // NewAnswers makes an Answers.
 func NewAnswers() *Answers {
-	return &Answers{asked: map[tap.Ref]question{}, last: map[question]*list.Element{}, order: list.New()}
+	return &Answers{asked: map[session.Ref]question{}, last: map[question]*list.Element{}, order: list.New()}
 }
 
 // Add takes the next row of a [Feed] and returns what changed with the answers
@@ -69,11 +70,11 @@ func (a *Answers) Add(r *Row) (deltas []*Delta) {
 	for i := range r.Parts {
 		p, m := &r.Parts[i], r.message(i)
 		switch p.Role {
-		case tap.RoleRequest:
+		case session.RoleRequest:
 			if q, ok := questionOf(p, m); ok {
 				a.asked[p.Call] = q
 			}
-		case tap.RoleResponse, tap.RoleLate:
+		case session.RoleResponse, session.RoleLate:
 			q, ok := a.asked[p.Call]
 			if !ok {
 				continue
@@ -90,7 +91,7 @@ func (a *Answers) Add(r *Row) (deltas []*Delta) {
 }
 
 // questionOf is false where the params are too large to be known.
-func questionOf(p *tap.Part, m *tap.Message) (question, bool) {
+func questionOf(p *session.Part, m *jsonrpc.Message) (question, bool) {
 	if len(m.Params) > MaxAnswer {
 		return question{}, false
 	}
@@ -110,9 +111,9 @@ func questionOf(p *tap.Part, m *tap.Message) (question, bool) {
 	return question(h.Sum(nil)), true
 }
 
-func (a *Answers) answered(q question, p *tap.Part, m *tap.Message) *Delta {
+func (a *Answers) answered(q question, p *session.Part, m *jsonrpc.Message) *Delta {
 	raw := m.Result
-	if p.Kind == tap.ErrorResponse {
+	if p.Kind == jsonrpc.ErrorResponse {
 		raw = m.Error
 	}
 	if len(raw) == 0 || len(raw) > MaxAnswer {
@@ -143,7 +144,7 @@ func (a *Answers) answered(q question, p *tap.Part, m *tap.Message) *Delta {
 // tree is the answer with the name of what it is.
 func (a *answer) tree() json.RawMessage {
 	name := `{"result":`
-	if a.kind == tap.ErrorResponse {
+	if a.kind == jsonrpc.ErrorResponse {
 		name = `{"error":`
 	}
 	return append(append([]byte(name), a.raw...), '}')

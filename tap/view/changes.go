@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // A Change is one place at which two JSON texts differ.
@@ -247,7 +247,7 @@ func equal(a, b any) bool {
 		return ok && slices.EqualFunc(a, b, equal)
 	case json.Number:
 		b, ok := b.(json.Number)
-		return ok && (a == b || bytes.Equal(tap.AppendNumber(nil, []byte(a)), tap.AppendNumber(nil, []byte(b))))
+		return ok && (a == b || bytes.Equal(jsonrpc.AppendNumber(nil, []byte(a)), jsonrpc.AppendNumber(nil, []byte(b))))
 	}
 	return a == b
 }

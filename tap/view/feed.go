@@ -7,20 +7,22 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // MaxGone is how many unanswered calls are remembered that are over: the first ones
-// that were lost, or let go (see [tap.MaxOpen]).
+// that were lost, or let go (see [session.MaxOpen]).
 const MaxGone = 16 << 10
 
 // A Feed turns the frames of one recording, in order, into rows. It is not for
 // use by several goroutines at once.
 type Feed struct {
 	// Index is what a first pass told of sessions, nil without one.
-	Index *tap.SessionIndex
+	Index *session.SessionIndex
 
-	tracker tap.SessionTracker
-	calls   map[tap.Ref]*call
+	tracker session.SessionTracker
+	calls   map[session.Ref]*call
 	gone    int    // how many of the calls are over
 	beyond  uint64 // unanswered calls that are forgotten
 	row     Row
@@ -31,50 +33,50 @@ type Feed struct {
 // of one that is over and unanswered.
 type call struct {
 	first Question
-	more  map[tap.Ref]Question // its further requests that are open
+	more  map[session.Ref]Question // its further requests that are open
 	over  bool
 }
 
 // A Question is a request that is remembered until its answer comes, or an unanswered
 // call by its first request.
 type Question struct {
-	Ref     tap.Ref
+	Ref     session.Ref
 	Session int
 	Lane    tap.Lane
 	At      time.Duration
-	// ID is the id as it stands on the wire, at most [tap.MaxWord] bytes of it.
+	// ID is the id as it stands on the wire, at most [jsonrpc.MaxWord] bytes of it.
 	ID []byte
-	// Method and Subject are what it asks; see [tap.Subject].
+	// Method and Subject are what it asks; see [jsonrpc.Subject].
 	Method, Subject string
 	// Status is how the call stands, Lost that the stream on which it was to be
-	// answered is over; see [tap.NoteStreamEnded].
-	Status tap.CallStatus
+	// answered is over; see [session.NoteStreamEnded].
+	Status session.CallStatus
 	Lost   bool
 	target target
 }
 
 // NewFeed returns a Feed that has read no frames.
-func NewFeed() *Feed { return &Feed{calls: map[tap.Ref]*call{}} }
+func NewFeed() *Feed { return &Feed{calls: map[session.Ref]*call{}} }
 
 // A Row is a frame with what is known of it. It and all that it holds are valid
 // until the next frame is added.
 type Row struct {
 	Frame *tap.Frame
 	// Message is the peek of a frame that carries traffic, zero for others.
-	Message tap.Message
+	Message jsonrpc.Message
 	// Event is what a frame about the run says; its Name is "" if that cannot
 	// be read.
 	Event tap.Event
-	// Parts says for each message what it is to which call; see [tap.Tracker].
-	Parts []tap.Part
+	// Parts says for each message what it is to which call; see [session.Tracker].
+	Parts []session.Part
 	// Ended are the calls that are over with this frame.
-	Ended []*tap.Call
+	Ended []*session.Call
 	// Session is the number of its session, 0 if it has none or that is not
-	// known yet; see [tap.Sessions].
+	// known yet; see [session.Sessions].
 	Session int
 	// Revision is the one that the session has agreed on so far, or else the
-	// last that was asked for; [tap.Dialect] in a session of the 002 dialect.
-	Revision tap.Revision
+	// last that was asked for; [jsonrpc.Dialect] in a session of the 002 dialect.
+	Revision jsonrpc.Revision
 	// Status is the HTTP status of the frame's exchange, 0 as long as there is
 	// none.
 	Status int
@@ -102,7 +104,7 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	before := x.tracker.Sessions.Exchange(f.Exchange)
 	*r = Row{Frame: f, to: r.to[:0], method: before.Method, Status: before.Status}
 	switch f.Lane {
-	case tap.Life:
+	case tap.Lifecycle:
 		x.life(r)
 		r.asks = r.Event.Name == tap.EventResponse && before.Asks
 		r.Session = x.tracker.AddEvent(f, &r.Event)
@@ -112,7 +114,7 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 			r.Failed = r.Failed || lost(c)
 		}
 	case tap.ToServer, tap.ToClient:
-		r.Message = tap.PeekFrame(f)
+		r.Message = jsonrpc.PeekFrame(f)
 		r.Session, r.Parts = x.tracker.Add(f, &r.Message)
 		r.Ended = x.tracker.Ended()
 	default:
@@ -140,11 +142,11 @@ func (x *Feed) life(r *Row) {
 	}
 }
 
-func (x *Feed) revision() tap.Revision {
+func (x *Feed) revision() jsonrpc.Revision {
 	facts := x.tracker.Facts()
 	switch {
 	case facts.Dialect != "":
-		return tap.Dialect
+		return jsonrpc.Dialect
 	case facts.Revision != "":
 		return facts.Revision
 	}
@@ -157,9 +159,9 @@ func (x *Feed) tie(r *Row) {
 		p := &r.Parts[i]
 		var to Question
 		switch p.Kind {
-		case tap.Request:
+		case jsonrpc.Request:
 			x.asked(p, r.message(i))
-		case tap.Response, tap.ErrorResponse:
+		case jsonrpc.Response, jsonrpc.ErrorResponse:
 			to = x.answered(p)
 		}
 		r.to = append(r.to, to)
@@ -170,7 +172,7 @@ func (x *Feed) tie(r *Row) {
 }
 
 // over forgets a call, unless it is unanswered: then there may still be an answer.
-func (x *Feed) over(c *tap.Call) {
+func (x *Feed) over(c *session.Call) {
 	held := x.calls[c.Ref]
 	if held == nil {
 		return
@@ -187,13 +189,13 @@ func (x *Feed) over(c *tap.Call) {
 }
 
 // lost reports whether a call that is over has no answer, as its stream ended.
-func lost(c *tap.Call) bool {
-	return !c.Status.Settled() && c.Notes&tap.NoteStreamEnded != 0 && c.End != 0
+func lost(c *session.Call) bool {
+	return !c.Status.Settled() && c.Notes&session.NoteStreamEnded != 0 && c.End != 0
 }
 
 // message returns the message of a part.
-func (r *Row) message(i int) *tap.Message {
-	if r.Message.Kind == tap.Batch && i < len(r.Message.Batch) {
+func (r *Row) message(i int) *jsonrpc.Message {
+	if r.Message.Kind == jsonrpc.Batch && i < len(r.Message.Batch) {
 		return &r.Message.Batch[i]
 	}
 	return &r.Message
@@ -201,10 +203,10 @@ func (r *Row) message(i int) *tap.Message {
 
 // asked notes a request. Its texts are cloned, as a small frame keeps alive
 // what was stored with it.
-func (x *Feed) asked(p *tap.Part, m *tap.Message) {
+func (x *Feed) asked(p *session.Part, m *jsonrpc.Message) {
 	q := Question{
-		Ref: p.Message, Session: x.session, Lane: p.Lane, At: p.At, ID: slices.Clone(m.ID[:min(len(m.ID), tap.MaxWord)]),
-		Method: strings.Clone(p.Method), Subject: strings.Clone(tap.Subject(*m)), target: targetOf(m.Method),
+		Ref: p.Message, Session: x.session, Lane: p.Lane, At: p.At, ID: slices.Clone(m.ID[:min(len(m.ID), jsonrpc.MaxWord)]),
+		Method: strings.Clone(p.Method), Subject: strings.Clone(jsonrpc.Subject(*m)), target: targetOf(m.Method),
 	}
 	if p.Call == p.Message {
 		x.calls[p.Call] = &call{first: q}
@@ -212,7 +214,7 @@ func (x *Feed) asked(p *tap.Part, m *tap.Message) {
 	}
 	if c := x.calls[p.Call]; c != nil {
 		if c.more == nil {
-			c.more = map[tap.Ref]Question{}
+			c.more = map[session.Ref]Question{}
 		}
 		c.more[p.Message] = q
 	}
@@ -220,10 +222,10 @@ func (x *Feed) asked(p *tap.Part, m *tap.Message) {
 
 // answered returns the request that a message answers, zero if that is not
 // known any more.
-func (x *Feed) answered(p *tap.Part) Question {
+func (x *Feed) answered(p *session.Part) Question {
 	c := x.calls[p.Call]
 	switch {
-	case c == nil || p.Request == tap.Ref{}:
+	case c == nil || p.Request == session.Ref{}:
 		return Question{}
 	case p.Request == p.Call:
 		return c.first
@@ -249,7 +251,7 @@ func (x *Feed) Unanswered() []Question {
 	for _, c := range x.tracker.Open() {
 		if held := x.calls[c.Ref]; held != nil && c.Status.Unanswered() {
 			q := held.first
-			q.Status, q.Lost = c.Status, c.Notes&tap.NoteStreamEnded != 0
+			q.Status, q.Lost = c.Status, c.Notes&session.NoteStreamEnded != 0
 			all = append(all, q)
 		}
 	}
@@ -259,12 +261,12 @@ func (x *Feed) Unanswered() []Question {
 
 // Sessions returns what is known of the sessions of the recording. It changes
 // with each frame and is not to be changed.
-func (x *Feed) Sessions() *tap.Sessions { return &x.tracker.Sessions }
+func (x *Feed) Sessions() *session.Sessions { return &x.tracker.Sessions }
 
-// Open returns the calls that are not over; see [tap.Tracker.Open].
-func (x *Feed) Open() []*tap.Call { return x.tracker.Open() }
+// Open returns the calls that are not over; see [session.Tracker.Open].
+func (x *Feed) Open() []*session.Call { return x.tracker.Open() }
 
 // compare orders messages as they crossed.
-func compare(a, b tap.Ref) int {
+func compare(a, b session.Ref) int {
 	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Index, b.Index))
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // describe is a line as text.
@@ -74,11 +76,11 @@ func TestFeedPairs(t *testing.T) {
 			lane tap.Lane
 			id   string
 		}
-		open := map[id][]tap.Part{}
+		open := map[id][]session.Part{}
 		answered := 0
-		told := map[tap.Ref]bool{} // by exchanges
+		told := map[session.Ref]bool{} // by exchanges
 		read(t, all, func(_ *Feed, r *Row) {
-			if r.Frame.Lane == tap.Life {
+			if r.Frame.Lane == tap.Lifecycle {
 				for _, c := range r.Ended {
 					for _, request := range c.Requests {
 						told[request] = c.Status.Settled()
@@ -87,14 +89,14 @@ func TestFeedPairs(t *testing.T) {
 			}
 			for i := range r.Parts {
 				p := &r.Parts[i]
-				if p.Role == tap.RoleReplay {
+				if p.Role == session.RoleReplay {
 					continue
 				}
 				switch p.Kind {
-				case tap.Request:
+				case jsonrpc.Request:
 					key := id{p.Lane, string(r.message(i).ID)}
 					open[key] = append(open[key], *p)
-				case tap.Response, tap.ErrorResponse:
+				case jsonrpc.Response, jsonrpc.ErrorResponse:
 					key := id{tap.ToServer + tap.ToClient - p.Lane, string(r.message(i).ID)}
 					if len(open[key]) == 0 {
 						continue
@@ -118,7 +120,7 @@ func TestFeedPairs(t *testing.T) {
 		if answered == 0 {
 			t.Error("nothing is answered in this session")
 		}
-		if heads := slices.ContainsFunc(all, func(f tap.Frame) bool { return f.Lane == tap.Life && f.Exchange != 0 }); !heads && len(told) > 0 {
+		if heads := slices.ContainsFunc(all, func(f tap.Frame) bool { return f.Lane == tap.Lifecycle && f.Exchange != 0 }); !heads && len(told) > 0 {
 			t.Errorf("%v: there are no exchanges that tell", told)
 		}
 	})
@@ -241,15 +243,15 @@ func TestFeedBoundsWhatIsUnanswered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range tap.MaxOpen + MaxGone {
+	for range session.MaxOpen + MaxGone {
 		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, seq+1))
 	}
 	all := x.Unanswered()
-	if len(all) != tap.MaxOpen+MaxGone || x.Beyond() != 0 {
+	if len(all) != session.MaxOpen+MaxGone || x.Beyond() != 0 {
 		t.Fatalf("%d are unanswered, and %d more", len(all), x.Beyond())
 	}
 	for i := range all {
-		if all[i].Ref.Seq != uint64(i+1) || all[i].Lost || all[i].Status != tap.CallPending {
+		if all[i].Ref.Seq != uint64(i+1) || all[i].Lost || all[i].Status != session.CallPending {
 			t.Fatalf("number %d is %+v", i, all[i])
 		}
 	}
@@ -257,10 +259,10 @@ func TestFeedBoundsWhatIsUnanswered(t *testing.T) {
 	for range more {
 		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, seq+1))
 	}
-	if all := x.Unanswered(); len(all) != tap.MaxOpen+MaxGone || x.Beyond() != more {
-		t.Errorf("%d are unanswered, and %d more, want %d, and %d", len(all), x.Beyond(), tap.MaxOpen+MaxGone, more)
+	if all := x.Unanswered(); len(all) != session.MaxOpen+MaxGone || x.Beyond() != more {
+		t.Errorf("%d are unanswered, and %d more, want %d, and %d", len(all), x.Beyond(), session.MaxOpen+MaxGone, more)
 	}
-	if n := len(x.calls); n != tap.MaxOpen+MaxGone {
+	if n := len(x.calls); n != session.MaxOpen+MaxGone {
 		t.Errorf("%d calls are held", n)
 	}
 }

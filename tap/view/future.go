@@ -1,8 +1,9 @@
 package view
 
 import (
-	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Future is what a first pass over a recording tells of requests: which got
@@ -11,23 +12,23 @@ import (
 // and nothing else, so its memory grows with their number. The zero value is
 // ready.
 type Future struct {
-	unanswered, cancelled map[tap.Ref]struct{}
+	unanswered, cancelled map[session.Ref]struct{}
 }
 
 // Add takes the next row of a [Feed].
 func (u *Future) Add(r *Row) {
 	if u.unanswered == nil {
-		u.unanswered, u.cancelled = map[tap.Ref]struct{}{}, map[tap.Ref]struct{}{}
+		u.unanswered, u.cancelled = map[session.Ref]struct{}{}, map[session.Ref]struct{}{}
 	}
 	for i := range r.Parts {
 		p := &r.Parts[i]
-		if p.Role == tap.RoleReplay {
+		if p.Role == session.RoleReplay {
 			continue
 		}
 		switch p.Kind {
-		case tap.Request:
+		case jsonrpc.Request:
 			u.unanswered[p.Message] = struct{}{}
-		case tap.Response, tap.ErrorResponse:
+		case jsonrpc.Response, jsonrpc.ErrorResponse:
 			delete(u.unanswered, p.Request)
 		}
 	}
@@ -35,14 +36,14 @@ func (u *Future) Add(r *Row) {
 }
 
 // End says that the recording is over; open are the calls that are not.
-func (u *Future) End(open []*tap.Call) { u.end(open) }
+func (u *Future) End(open []*session.Call) { u.end(open) }
 
-func (u *Future) end(calls []*tap.Call) {
+func (u *Future) end(calls []*session.Call) {
 	for _, c := range calls {
-		if c.Cancel != (tap.Ref{}) {
+		if c.Cancel != (session.Ref{}) {
 			u.cancelled[c.Ref] = struct{}{}
 		}
-		if c.Notes&tap.NoteRefused != 0 {
+		if c.Notes&session.NoteRefused != 0 {
 			for _, request := range c.Requests {
 				delete(u.unanswered, request)
 			}
@@ -51,7 +52,7 @@ func (u *Future) end(calls []*tap.Call) {
 }
 
 // of says what is to come of a request.
-func (u *Future) of(p *tap.Part) (is filter.Is) {
+func (u *Future) of(p *session.Part) (is filter.Is) {
 	if u == nil {
 		return 0
 	}

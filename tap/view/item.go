@@ -5,6 +5,8 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A target says which of the things that a filter knows the subject of a
@@ -54,11 +56,11 @@ func sessionName(number int) string {
 // batch, two for each message in it, of which one has the kind of the message
 // and the other that of the frame. A frame matches when one of its items does.
 // Future may be nil, as long as the filter does not need it. Of a tool, a prompt
-// or a URI an item has the first [tap.MaxSubject] bytes, and nothing where the
+// or a URI an item has the first [jsonrpc.MaxSubject] bytes, and nothing where the
 // request is too large to be loaded.
 func (x *Feed) Items(dst []filter.Item, r *Row, future *Future) []filter.Item {
 	it := x.item(r)
-	if r.Message.Kind != tap.Batch || len(r.Parts) == 0 {
+	if r.Message.Kind != jsonrpc.Batch || len(r.Parts) == 0 {
 		if len(r.Parts) > 0 {
 			r.fill(&it, 0, future)
 		}
@@ -69,7 +71,7 @@ func (x *Feed) Items(dst []filter.Item, r *Row, future *Future) []filter.Item {
 		r.fill(&it, i, future)
 		it.Is |= filter.IsBatch
 		dst = append(dst, it)
-		it.Kind = tap.Batch.String()
+		it.Kind = jsonrpc.Batch.String()
 		dst = append(dst, it)
 	}
 	return dst
@@ -80,7 +82,7 @@ func (x *Feed) item(r *Row) filter.Item {
 	f := r.Frame
 	it := filter.Item{Frame: f, Session: sessionName(r.Session), Revision: string(r.Revision), Status: r.Status}
 	switch f.Lane {
-	case tap.Life:
+	case tap.Lifecycle:
 		it.Kind = r.Event.Name
 		if it.Kind == "" || r.Failed {
 			it.Is |= filter.IsError
@@ -89,7 +91,7 @@ func (x *Feed) item(r *Row) filter.Item {
 		it.Kind = tap.Stderr.String()
 	default:
 		it.Kind = r.Message.Kind.String()
-		if r.Message.Kind == tap.Other && len(r.Parts) == 0 {
+		if r.Message.Kind == jsonrpc.Other && len(r.Parts) == 0 {
 			it.Sort, _ = OtherWords(f)
 		}
 	}
@@ -102,38 +104,38 @@ func (r *Row) fill(it *filter.Item, i int, future *Future) {
 	it.Kind, it.ID, it.Method = m.Kind.String(), m.ID, p.Method
 	it.Is |= about(m, p)
 	switch p.Kind {
-	case tap.Request, tap.Notification:
+	case jsonrpc.Request, jsonrpc.Notification:
 		if t := targetOf(m.Method); t != targetNone {
-			t.fill(it, tap.Subject(*m))
+			t.fill(it, jsonrpc.Subject(*m))
 		}
 		it.Is |= future.of(p)
-	case tap.Response, tap.ErrorResponse:
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		to := &r.to[i]
 		to.target.fill(it, to.Subject)
-		it.Latency, it.Answered = p.Latency, p.Request != tap.Ref{}
+		it.Latency, it.Answered = p.Latency, p.Request != session.Ref{}
 	}
 }
 
 // byRole is what the roles are to a filter.
-var byRole = [tap.Roles]filter.Is{
-	tap.RoleAgain: filter.IsRetry, tap.RoleCancel: filter.IsCancel, tap.RoleProgress: filter.IsProgress, tap.RoleLog: filter.IsLog,
-	tap.RoleInterim: filter.IsInterim, tap.RoleLate: filter.IsLate, tap.RoleRepeat: filter.IsDuplicate, tap.RoleReplay: filter.IsDuplicate,
-	tap.RoleOrphan: filter.IsOrphan, tap.RoleStray: filter.IsStray,
+var byRole = [session.Roles]filter.Is{
+	session.RoleRetry: filter.IsRetry, session.RoleCancel: filter.IsCancel, session.RoleProgress: filter.IsProgress, session.RoleLog: filter.IsLog,
+	session.RoleInterim: filter.IsInterim, session.RoleLate: filter.IsLate, session.RoleRepeat: filter.IsDuplicate, session.RoleReplay: filter.IsDuplicate,
+	session.RoleOrphan: filter.IsOrphan, session.RoleUnmatched: filter.IsStray,
 }
 
 // about says what is known of a message without its future.
-func about(m *tap.Message, p *tap.Part) (is filter.Is) {
+func about(m *jsonrpc.Message, p *session.Part) (is filter.Is) {
 	if m.IsFailure() {
 		is |= filter.IsError
 	}
-	if m.Kind == tap.Invalid {
+	if m.Kind == jsonrpc.Invalid {
 		is |= filter.IsInvalid
 	}
 	is |= byRole[p.Role]
-	if p.Parent != (tap.Ref{}) {
+	if p.Parent != (session.Ref{}) {
 		is |= filter.IsNested
 	}
-	if p.Kind == tap.Notification && p.Call == (tap.Ref{}) {
+	if p.Kind == jsonrpc.Notification && p.Call == (session.Ref{}) {
 		is |= filter.IsUnsolicited
 	}
 	return is

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Line is what one line of a list says about a frame, or about one message of
@@ -14,8 +16,8 @@ import (
 type Line struct {
 	// Part says what it is to which call. Of a frame that carries no message,
 	// and of a batch as a whole, only Message, Lane, At and Exchange are set.
-	Part tap.Part
-	// Kind is the name of a [tap.Kind], stderr, or the name of an event of the
+	Part session.Part
+	// Kind is the name of a [jsonrpc.Kind], stderr, or the name of an event of the
 	// run ("life" where that cannot be read).
 	Kind string
 	// Sort is what sort of frame it is that carries no message, as [OtherWords]
@@ -39,14 +41,14 @@ type Line struct {
 	Took time.Duration
 	// Resumes is as [Row] has it.
 	Resumes uint64
-	// Ended are the calls that such a frame ended: see [tap.Tracker.AddEvent].
+	// Ended are the calls that such a frame ended: see [session.Tracker.AddEvent].
 	Ended []Ended
 }
 
 // Ended is a call that an HTTP exchange ended.
 type Ended struct {
-	Call    tap.Ref
-	Notes   tap.Notes
+	Call    session.Ref
+	Notes   session.Notes
 	Settled bool
 }
 
@@ -54,22 +56,22 @@ type Ended struct {
 func (r *Row) Line() Line {
 	f := r.Frame
 	l := Line{
-		Part: tap.Part{Message: tap.Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange},
-		Torn: f.Torn, Size: f.Size, Took: f.Took,
+		Part: session.Part{Message: session.Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange},
+		Torn: f.Truncated, Size: f.Size, Took: f.Took,
 	}
 	switch {
-	case f.Lane == tap.Life:
+	case f.Lane == tap.Lifecycle:
 		r.event(&l)
 	case f.Lane == tap.Stderr:
 		l.Kind, l.About = tap.Stderr.String(), beginning(f.Raw)
-	case r.Message.Kind == tap.Batch:
-		l.Part.Kind = tap.Batch
-		l.Kind, l.About = tap.Batch.String(), tap.Subject(r.Message)
+	case r.Message.Kind == jsonrpc.Batch:
+		l.Part.Kind = jsonrpc.Batch
+		l.Kind, l.About = jsonrpc.Batch.String(), jsonrpc.Subject(r.Message)
 		l.Failed = r.Errors() > 0
 	case len(r.Parts) == 0: // it does not mean to be a message
 		l.Part.Kind = r.Message.Kind
-		l.Kind, l.About = r.Message.Kind.String(), beginning(tap.Payload(f))
-		if r.Message.Kind == tap.Other {
+		l.Kind, l.About = r.Message.Kind.String(), beginning(jsonrpc.Payload(f))
+		if r.Message.Kind == jsonrpc.Other {
 			r.other(&l)
 		}
 	default:
@@ -81,7 +83,7 @@ func (r *Row) Line() Line {
 // event describes an event of the run.
 func (r *Row) event(l *Line) {
 	if r.Event.Name == "" {
-		l.Kind, l.About, l.Failed, l.Fault = tap.Life.String(), beginning(r.Frame.Raw), true, "not an event"
+		l.Kind, l.About, l.Failed, l.Fault = tap.Lifecycle.String(), beginning(r.Frame.Raw), true, "not an event"
 		l.Error = true
 		return
 	}
@@ -106,19 +108,19 @@ func (r *Row) other(l *Line) {
 func (r *Row) MessageLine(i int) Line {
 	f, m, p := r.Frame, r.message(i), r.Parts[i]
 	l := Line{
-		Part: p, Kind: m.Kind.String(), ID: m.ID, Method: m.Method, Failed: m.IsFailure() && p.Role != tap.RoleReplay, Torn: f.Torn, Size: f.Size, Took: f.Took,
-		About: tap.Subject(*m),
+		Part: p, Kind: m.Kind.String(), ID: m.ID, Method: m.Method, Failed: m.IsFailure() && p.Role != session.RoleReplay, Torn: f.Truncated, Size: f.Size, Took: f.Took,
+		About: jsonrpc.Subject(*m),
 	}
 	l.Error = l.Failed
 	switch m.Kind {
-	case tap.Invalid:
+	case jsonrpc.Invalid:
 		l.Fault, l.About = m.Reason, ""
-		if r.Message.Kind != tap.Batch {
-			l.About = beginning(tap.Payload(f))
+		if r.Message.Kind != jsonrpc.Batch {
+			l.About = beginning(jsonrpc.Payload(f))
 		}
-	case tap.ErrorResponse:
+	case jsonrpc.ErrorResponse:
 		l.Method, l.Fault, l.About = p.Method, l.About, r.to[i].Subject
-	case tap.Response:
+	case jsonrpc.Response:
 		l.Method = p.Method
 		if m.IsError {
 			l.Fault, l.About = strings.TrimSpace("isError "+l.About), ""
@@ -146,13 +148,13 @@ func beginning(raw []byte) string {
 	return string(bytes.TrimRight(raw[:min(len(raw), maxBeginning)], "\r\n"))
 }
 
-// Errors is how many errors the frame is, as [tap.Tally] counts them: at most one,
+// Errors is how many errors the frame is, as [session.Tally] counts them: at most one,
 // but for a batch.
 func (r *Row) Errors() uint64 {
 	switch {
-	case r.Frame.Lane == tap.Life && r.Event.IsError(r.method):
+	case r.Frame.Lane == tap.Lifecycle && r.Event.IsError(r.method):
 		return 1
-	case len(r.Parts) == 0 || r.Parts[0].Role == tap.RoleReplay:
+	case len(r.Parts) == 0 || r.Parts[0].Role == session.RoleReplay:
 		return 0
 	}
 	errors, _ := r.Message.Failures()

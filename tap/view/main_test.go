@@ -49,7 +49,7 @@ func frames(t testing.TB, text string) (all []tap.Frame) {
 		sign, raw, ok := strings.Cut(line, " ")
 		f := tap.Frame{Seq: uint64(len(all) + 1), Raw: []byte(raw), Size: int64(len(raw))}
 		f.At = time.Duration(f.Seq) * 10 * time.Millisecond
-		lane, known := map[string]tap.Lane{">": tap.ToServer, "<": tap.ToClient, "!": tap.Stderr, ".": tap.Life}[sign[:1]]
+		lane, known := map[string]tap.Lane{">": tap.ToServer, "<": tap.ToClient, "!": tap.Stderr, ".": tap.Lifecycle}[sign[:1]]
 		if !ok || !known {
 			t.Fatalf("bad line %q", line)
 		}

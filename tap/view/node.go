@@ -7,6 +7,8 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 const (
@@ -24,13 +26,13 @@ const (
 // A Node is a call with what belongs to it, or a line that belongs to no call.
 type Node struct {
 	// Call is nil where there is none.
-	Call *tap.Call
+	Call *session.Call
 	// Line is that of the call's first request, or the one that there is.
 	Line Line
 	// First and Last are the further messages of the call, of which Skipped, by
 	// their roles, are left out between the two.
 	First, Last []Line
-	Skipped     tap.RoleCounts
+	Skipped     session.RoleCounts
 	// Kids are the calls within it, of which KidsSkipped are left out after the
 	// first [MaxKids].
 	Kids        []*Node
@@ -50,7 +52,7 @@ type Node struct {
 	target  target
 	status  int
 	session int
-	answer  tap.Kind
+	answer  jsonrpc.Kind
 }
 
 // An Entry is one of the things below a call: a message, a call, a request that
@@ -59,11 +61,11 @@ type Node struct {
 type Entry struct {
 	Line  *Line
 	Kid   *Node
-	Asked *tap.EmbeddedRequest
-	Roles *tap.RoleCounts
+	Asked *session.EmbeddedRequest
+	Roles *session.RoleCounts
 	Calls uint64
 
-	at tap.Ref
+	at session.Ref
 }
 
 // Seq is the number of the frame at which the entry stands.
@@ -77,7 +79,7 @@ func (n *Node) Entries() []Entry {
 		last = n.First[i].Part.Message
 		all = append(all, Entry{Line: &n.First[i], at: last})
 	}
-	if n.Skipped != (tap.RoleCounts{}) {
+	if n.Skipped != (session.RoleCounts{}) {
 		all = append(all, Entry{Roles: &n.Skipped, at: last})
 	}
 	for i := range n.Last {
@@ -104,7 +106,7 @@ func (n *Node) Entries() []Entry {
 func (n *Node) Further() uint64 {
 	var all uint64
 	for role, count := range n.Call.Counts {
-		if role := tap.Role(role); role != tap.RoleRequest && role != tap.RoleResponse {
+		if role := session.Role(role); role != session.RoleRequest && role != session.RoleResponse {
 			all += count
 		}
 	}
@@ -113,7 +115,7 @@ func (n *Node) Further() uint64 {
 
 // Unanswered reports whether the call has no answer that ends it.
 func (n *Node) Unanswered() bool {
-	return !n.Call.Status.Settled() || n.Call.Status == tap.CallCancelled && n.Call.FirstAnswer == 0
+	return !n.Call.Status.Settled() || n.Call.Status == session.CallCancelled && n.Call.FirstAnswer == 0
 }
 
 // add keeps a message of the call.
@@ -139,10 +141,10 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	c := n.Call
 	it := filter.Item{
 		Frame: &tap.Frame{
-			Seq: c.Ref.Seq, At: c.At, Lane: c.Lane, Exchange: c.Exchange, Torn: n.Line.Torn,
+			Seq: c.Ref.Seq, At: c.At, Lane: c.Lane, Exchange: c.Exchange, Truncated: n.Line.Torn,
 			Size: max(c.BytesToServer+c.BytesToClient, 1),
 		},
-		Kind: cmp.Or(n.answer, tap.Request).String(), Method: c.Method, ID: c.ID,
+		Kind: cmp.Or(n.answer, jsonrpc.Request).String(), Method: c.Method, ID: c.ID,
 		Is: n.is, Session: sessionName(n.session), Revision: string(c.Revision), Status: n.status,
 	}
 	n.target.fill(&it, c.Subject)
@@ -151,10 +153,10 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	}
 	from, to := n.Span(end)
 	it.Latency, it.Answered = to-from, true
-	if c.Cancel != (tap.Ref{}) {
+	if c.Cancel != (session.Ref{}) {
 		it.Is |= filter.IsCancelled
 	}
-	if c.Notes&(tap.NoteRefused|tap.NoteChallenged) == tap.NoteRefused { // no message of it says so
+	if c.Notes&(session.NoteRefused|session.NoteChallenged) == session.NoteRefused { // no message of it says so
 		it.Is |= filter.IsError
 	}
 	return it

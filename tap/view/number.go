@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // digest feeds a decoded JSON value to a hash, so that equal values, however
@@ -33,7 +33,7 @@ func digest(h hash.Hash, v any) {
 	case string:
 		text('s', v)
 	case json.Number:
-		text('n', string(tap.AppendNumber(nil, []byte(v))))
+		text('n', string(jsonrpc.AppendNumber(nil, []byte(v))))
 	case bool:
 		text('b', strconv.FormatBool(v))
 	default:

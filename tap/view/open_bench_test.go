@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // BenchmarkOpen says what an open request costs to hold: B/open.
@@ -26,7 +27,7 @@ func BenchmarkOpen(b *testing.B) {
 				}
 			}
 			held := heapInUse() - before
-			b.ReportMetric(float64(held)/float64(min(b.N, tap.MaxOpen)), "B/open")
+			b.ReportMetric(float64(held)/float64(min(b.N, session.MaxOpen)), "B/open")
 			runtime.KeepAlive(x)
 			runtime.KeepAlive(o)
 		})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 const (
@@ -41,8 +42,8 @@ type Outline struct {
 
 	window  int
 	linger  int
-	nodes   map[tap.Ref]*Node // the calls that have not been returned
-	queue   []*Node           // in order, from head on
+	nodes   map[session.Ref]*Node // the calls that have not been returned
+	queue   []*Node               // in order, from head on
 	head    int
 	ready   int // how many in the queue are
 	overdue map[*Node]struct{}
@@ -51,7 +52,7 @@ type Outline struct {
 
 // NewOutline makes an Outline.
 func NewOutline() *Outline {
-	return &Outline{window: DefaultWindow, linger: linger, nodes: map[tap.Ref]*Node{}, overdue: map[*Node]struct{}{}}
+	return &Outline{window: DefaultWindow, linger: linger, nodes: map[session.Ref]*Node{}, overdue: map[*Node]struct{}{}}
 }
 
 // Live says that from now on nodes are wanted as soon as they are ready, in
@@ -147,7 +148,7 @@ func (o *Outline) part(r *Row, i int) {
 	n.add(r.MessageLine(i).keep())
 	n.is |= about(m, p)
 	n.status = max(n.status, r.Status)
-	if p.Role == tap.RoleResponse || p.Role == tap.RoleLate {
+	if p.Role == session.RoleResponse || p.Role == session.RoleLate {
 		n.answer = p.Kind
 	}
 }
@@ -282,7 +283,7 @@ func (o *Outline) forget(n *Node) {
 
 // End says that the recording is over, or that no more of it is wanted; open are
 // the calls that are not over. It returns the nodes that are left, in order.
-func (o *Outline) End(open []*tap.Call) []*Node {
+func (o *Outline) End(open []*session.Call) []*Node {
 	o.out = nil
 	for _, c := range open {
 		if n := o.nodes[c.Ref]; n != nil {

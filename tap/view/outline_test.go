@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // sketch is a node as text: a line a node, what is below it indented.
@@ -27,7 +28,7 @@ func sketch(b *strings.Builder, n *Node, depth int) {
 		case e.Asked != nil:
 			fmt.Fprintf(b, "%s  asked %s\n", indent, e.Asked.Key)
 		case e.Roles != nil:
-			fmt.Fprintf(b, "%s  … %d progress\n", indent, e.Roles[tap.RoleProgress])
+			fmt.Fprintf(b, "%s  … %d progress\n", indent, e.Roles[session.RoleProgress])
 		default:
 			fmt.Fprintf(b, "%s  … %d calls\n", indent, e.Calls)
 		}
@@ -234,7 +235,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 			if live {
 				o.Live()
 			}
-			seen := map[tap.Ref]int{}
+			seen := map[session.Ref]int{}
 			var note func(n *Node)
 			note = func(n *Node) {
 				seen[n.Line.Part.Message]++

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // EventWords says what an event of the run is about, and what went wrong. The
@@ -114,11 +115,11 @@ func endedWords(calls []Ended) string {
 // that an exchange does.
 func (c *Ended) How() string {
 	switch {
-	case c.Notes&tap.NoteRefused != 0:
+	case c.Notes&session.NoteRefused != 0:
 		return "refused"
-	case c.Notes&tap.NoteHungUp != 0:
+	case c.Notes&session.NoteHungUp != 0:
 		return "cancelled"
-	case c.Notes&tap.NoteStreamEnded != 0 && !c.Settled:
+	case c.Notes&session.NoteStreamEnded != 0 && !c.Settled:
 		return "lost"
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // Events of all names have words, whatever is missing in them.
@@ -73,12 +74,12 @@ func TestEventWords(t *testing.T) {
 // What an event means for calls and streams stands in its line, and of a failure
 // nothing stands before that.
 func TestEventLines(t *testing.T) {
-	cut := []*tap.Call{{Ref: tap.Ref{Seq: 7}, Notes: tap.NoteHungUp, Status: tap.CallCancelled}}
+	cut := []*session.Call{{Ref: session.Ref{Seq: 7}, Notes: session.NoteHungUp, Status: session.CallCancelled}}
 	for _, c := range []struct {
 		event        string
 		failed       bool
 		resumes      uint64
-		ended        []*tap.Call
+		ended        []*session.Call
 		about, fault string
 	}{
 		{`{"event":"request","method":"GET","target":"/mcp","header":[["Last-Event-ID","5"]]}`, false, 9, nil,
@@ -106,20 +107,20 @@ func TestEventLines(t *testing.T) {
 // What the end of an exchange means for calls is said with no more than a few
 // of them.
 func TestEndedWords(t *testing.T) {
-	call := func(seq uint64, notes tap.Notes, settled bool) Ended {
-		return Ended{Call: tap.Ref{Seq: seq}, Notes: notes, Settled: settled}
+	call := func(seq uint64, notes session.Notes, settled bool) Ended {
+		return Ended{Call: session.Ref{Seq: seq}, Notes: notes, Settled: settled}
 	}
 	for _, c := range []struct {
 		calls []Ended
 		want  string
 	}{
 		{nil, ""},
-		{[]Ended{call(3, 0, true), call(3, tap.NoteLetGo, false)}, ""},
-		{[]Ended{call(3, tap.NoteHungUp, true)}, "#3 is cancelled"},
-		{[]Ended{call(3, tap.NoteStreamEnded, false), call(4, tap.NoteRefused, true)}, "#3 gets no answer, #4 is refused"},
-		{[]Ended{call(3, tap.NoteStreamEnded, true)}, ""},
-		{slices.Repeat([]Ended{call(3, tap.NoteHungUp, true)}, 3), "#3 is cancelled, #3 is cancelled, #3 is cancelled"},
-		{slices.Repeat([]Ended{call(3, tap.NoteHungUp, true)}, 9), "#3 is cancelled, #3 is cancelled, #3 is cancelled, …"},
+		{[]Ended{call(3, 0, true), call(3, session.NoteLetGo, false)}, ""},
+		{[]Ended{call(3, session.NoteHungUp, true)}, "#3 is cancelled"},
+		{[]Ended{call(3, session.NoteStreamEnded, false), call(4, session.NoteRefused, true)}, "#3 gets no answer, #4 is refused"},
+		{[]Ended{call(3, session.NoteStreamEnded, true)}, ""},
+		{slices.Repeat([]Ended{call(3, session.NoteHungUp, true)}, 3), "#3 is cancelled, #3 is cancelled, #3 is cancelled"},
+		{slices.Repeat([]Ended{call(3, session.NoteHungUp, true)}, 9), "#3 is cancelled, #3 is cancelled, #3 is cancelled, …"},
 	} {
 		if got := endedWords(c.calls); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.calls, got, c.want)

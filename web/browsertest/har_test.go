@@ -206,22 +206,22 @@ type webFrame struct {
 
 // webFrames are a call whose answer is a stream, a WebSocket and a refusal.
 var webFrames = []webFrame{
-	{0, tap.Life, tap.FormLine, `{"event":"start","transport":"http"}`},
-	{1, tap.Life, tap.FormLine, `{"event":"request","conn":7,"proto":"HTTP/1.1","method":"POST","target":"/mcp?a=b%20c","header":[["Host","h"],["Content-Type","application/json"]]}`},
+	{0, tap.Lifecycle, tap.FormLine, `{"event":"start","transport":"http"}`},
+	{1, tap.Lifecycle, tap.FormLine, `{"event":"request","conn":7,"proto":"HTTP/1.1","method":"POST","target":"/mcp?a=b%20c","header":[["Host","h"],["Content-Type","application/json"]]}`},
 	{1, tap.ToServer, tap.FormBody, `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
-	{2, tap.Life, tap.FormLine, `{"event":"request","proto":"HTTP/1.1","method":"GET","target":"/ws","header":[["Upgrade","websocket"]]}`},
-	{1, tap.Life, tap.FormLine, `{"event":"response","proto":"HTTP/1.1","status":200,"reason":"OK","header":[["Content-Type","text/event-stream"]]}`},
+	{2, tap.Lifecycle, tap.FormLine, `{"event":"request","proto":"HTTP/1.1","method":"GET","target":"/ws","header":[["Upgrade","websocket"]]}`},
+	{1, tap.Lifecycle, tap.FormLine, `{"event":"response","proto":"HTTP/1.1","status":200,"reason":"OK","header":[["Content-Type","text/event-stream"]]}`},
 	{1, tap.ToClient, tap.FormEvent, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\x1b[31m \u202e\"}\n\n"},
-	{2, tap.Life, tap.FormLine, `{"event":"response","proto":"HTTP/1.1","status":101,"reason":"Switching Protocols"}`},
+	{2, tap.Lifecycle, tap.FormLine, `{"event":"response","proto":"HTTP/1.1","status":101,"reason":"Switching Protocols"}`},
 	{1, tap.ToClient, tap.FormEvent, "data: more\n\n"},
 	{2, tap.ToServer, tap.FormText, `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
 	{2, tap.ToClient, tap.FormText, `{"jsonrpc":"2.0","id":1,"result":{}}`},
-	{1, tap.Life, tap.FormLine, `{"event":"end"}`},
-	{3, tap.Life, tap.FormLine, `{"event":"request","proto":"HTTP/1.1","method":"DELETE","target":"/mcp"}`},
-	{3, tap.Life, tap.FormLine, `{"event":"response","proto":"HTTP/1.1","status":405,"reason":"Method Not Allowed","header":[["Content-Type","application/octet-stream"]]}`},
+	{1, tap.Lifecycle, tap.FormLine, `{"event":"end"}`},
+	{3, tap.Lifecycle, tap.FormLine, `{"event":"request","proto":"HTTP/1.1","method":"DELETE","target":"/mcp"}`},
+	{3, tap.Lifecycle, tap.FormLine, `{"event":"response","proto":"HTTP/1.1","status":405,"reason":"Method Not Allowed","header":[["Content-Type","application/octet-stream"]]}`},
 	{3, tap.ToClient, tap.FormBody, "\xff\x00\x01"},
-	{3, tap.Life, tap.FormLine, `{"event":"end"}`},
-	{2, tap.Life, tap.FormLine, `{"event":"end"}`},
+	{3, tap.Lifecycle, tap.FormLine, `{"event":"end"}`},
+	{2, tap.Lifecycle, tap.FormLine, `{"event":"end"}`},
 }
 
 // TestDevToolsImportsHTTP: exchanges come out as they were recorded, the events of a

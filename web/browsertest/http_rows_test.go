@@ -16,7 +16,7 @@ func oddFrames() []tap.Frame {
 	add := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
 		all = append(all, tap.Frame{At: time.Duration(len(all)) * 7 * time.Millisecond, Lane: lane, Form: form, Exchange: exchange, Raw: []byte(raw)})
 	}
-	event := func(exchange uint64, e tap.Event) { add(exchange, tap.Life, tap.FormLine, string(e.Encode())) }
+	event := func(exchange uint64, e tap.Event) { add(exchange, tap.Lifecycle, tap.FormLine, string(e.Encode())) }
 	ask := func(exchange uint64, method, target string) {
 		event(exchange, tap.Event{Name: tap.EventRequest, Conn: 1, Proto: "HTTP/1.1", Method: method, Target: target})
 	}

@@ -15,7 +15,7 @@ func httpFrames() []tap.Frame {
 	add := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
 		all = append(all, tap.Frame{At: time.Duration(len(all)) * 5 * time.Millisecond, Lane: lane, Form: form, Exchange: exchange, Raw: []byte(raw)})
 	}
-	event := func(exchange uint64, e tap.Event) { add(exchange, tap.Life, tap.FormLine, string(e.Encode())) }
+	event := func(exchange uint64, e tap.Event) { add(exchange, tap.Lifecycle, tap.FormLine, string(e.Encode())) }
 	post := func(exchange uint64, session, body string) {
 		header := [][2]string{{"Host", "127.0.0.1:9000"}, {"Content-Type", "application/json"}, {"Authorization", "Bearer masked:1a2b3c"}}
 		if session != "" {

@@ -1,0 +1,132 @@
+package jsonrpc
+
+import "fmt"
+
+// MaxWord is how many bytes of one id, method or error message are kept where
+// they cannot simply point into the frame.
+const MaxWord = 4096
+
+// MaxDepth is how many arrays and objects may stand inside one another. A
+// deeper frame is [Invalid], which also bounds what reading it costs. The
+// standard library of Go draws the same line.
+const MaxDepth = 10000
+
+// MaxBatch is how many elements of a batch are peeked at. The rest is checked
+// to be JSON and no more, so that a frame of `[1,1,1,…` cannot take a hundred
+// times its own size in memory. The TypeScript SDK refuses batches above 100.
+const MaxBatch = 10000
+
+// A Message is the peek of one frame: its envelope, and nothing below it but
+// the few words a list needs. Byte slices point into the frame that was peeked
+// at, so they live and change with it.
+//
+// Where a member occurs twice, the last one counts, as it does for the JSON
+// parsers of JavaScript, Python and Go, and DuplicateKeys names it.
+type Message struct {
+	// Kind says what the frame is. The other fields are set as far as they
+	// could be read, whatever the kind.
+	Kind Kind
+	// ID is the id exactly as it stands, quotes included, so that `"1"` and
+	// `1` differ; nil when there is none, or when it is an object or an array.
+	ID []byte
+	// Method is the decoded method; "" when there is none.
+	Method string
+	// Params, Result and Error are the members' values as they stand; nil when
+	// absent. Result may be any JSON, `null` included: presence is what counts.
+	Params, Result, Error []byte
+	// ErrorCode is error.code as it is written, never through a float; "" when
+	// it is absent or no number.
+	ErrorCode string
+	// ErrorMessage is error.message, decoded, at most [MaxWord] bytes of it. An
+	// error that is itself a string is its own message.
+	ErrorMessage string
+	// IsError says that the result has a member isError which is true: the
+	// tool failed (server/tools#error-handling).
+	IsError bool
+	// ResultType is result.resultType, decoded (2026-07-28, basic/index).
+	ResultType string
+	// Reason says in words why the kind is Invalid or what else is odd about
+	// the envelope; "" when nothing is. Several remarks are joined by "; ".
+	Reason string
+	// DuplicateKeys names the members that occur twice in the envelope, each
+	// once.
+	DuplicateKeys []string
+	// Long says that the id or the method is longer than [MaxWord].
+	Long bool
+	// Unread says that the frame is too large to be loaded, so the message was read
+	// from its beginning. What stands behind that, often the id, is not known.
+	Unread bool
+	// Batch holds the elements of a batch, at most [MaxBatch].
+	Batch []Message
+}
+
+// Failures returns how many errors a message reports, and how many of these are no
+// message: of a batch the sum over its elements.
+func (m *Message) Failures() (errors, invalid uint64) {
+	if m.Kind == Batch {
+		for i := range m.Batch {
+			e, n := m.Batch[i].Failures()
+			errors, invalid = errors+e, invalid+n
+		}
+		return errors, invalid
+	}
+	if m.IsFailure() {
+		errors = 1
+	}
+	if m.Kind == Invalid {
+		invalid = 1
+	}
+	return errors, invalid
+}
+
+// IsFailure reports whether the message by itself tells of a failure: an error
+// response, a result with isError, or a frame that is no message.
+func (m *Message) IsFailure() bool {
+	return m.Kind == ErrorResponse || m.Kind == Invalid || m.Kind == Response && m.IsError
+}
+
+// A Kind says what a frame is in JSON-RPC.
+type Kind uint8
+
+const (
+	// Invalid is a frame that is not a JSON-RPC message: a banner, a blank
+	// line, broken JSON, an object without method, result or error.
+	Invalid Kind = iota
+	// Request has a method and an id.
+	Request
+	// Response has a result. Whether the tool behind it failed is
+	// [Message.IsError].
+	Response
+	// ErrorResponse has an error. Its stable name is "error".
+	ErrorResponse
+	// Notification has a method and no id.
+	Notification
+	// Batch is a JSON array of messages (2025-03-26 only: basic/index).
+	Batch
+	// Other is no JSON-RPC and does not mean to be: an HTTP body such as a page
+	// or a token response, a WebSocket ping. It is not a failure.
+	Other
+	// Kinds is the number of kinds.
+	Kinds
+)
+
+var kindNames = [Kinds]string{"invalid", "request", "response", "error", "notification", "batch", "other"}
+
+// String returns the kind's stable name: invalid, request, response, error,
+// notification, batch or other.
+func (k Kind) String() string {
+	if k < Kinds {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// ParseKind is the inverse of [Kind.String].
+func ParseKind(s string) (Kind, error) {
+	for k, name := range kindNames {
+		if name == s {
+			return Kind(k), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown kind %q (want invalid, request, response, error, notification, batch or other)", s)
+}

@@ -1,0 +1,125 @@
+package jsonrpc
+
+import "strings"
+
+// A Method is one word of the protocol: a request or a notification of one of
+// the five revisions, of the tasks extension or of the 002 dialect.
+type Method struct {
+	// Name is the method as it stands on the wire.
+	Name string
+	// Kind is [Request] or [Notification].
+	Kind Kind
+	// Client and Server are the vocabularies in which that side sends it.
+	Client, Server RevisionSet
+	// Embedded are the vocabularies in which it crosses without an id, inside
+	// a result's inputRequests (2026-07-28, basic/patterns/mrtr).
+	Embedded RevisionSet
+	// Param is the member of params that says what the message is about, such
+	// as "name" or "uri"; "" when it takes several or none.
+	Param string
+	// about makes the subject where one member does not.
+	about func(params Value) string
+}
+
+// In reports whether the method exists in r at all, in whichever direction.
+func (m Method) In(r Revision) bool { return (m.Client | m.Server | m.Embedded).Has(r) }
+
+// Methods returns every known method, in the order of the specification.
+func Methods() []Method { return append([]Method(nil), methods...) }
+
+// LookupMethod returns the method of that name.
+func LookupMethod(name string) (Method, bool) {
+	m, ok := methodIndex[name]
+	if !ok {
+		return Method{}, false
+	}
+	return *m, true
+}
+
+// isNotification reports whether a method is that of a notification, by its name
+// where it is not known.
+func isNotification(method string) bool {
+	if m, ok := methodIndex[method]; ok {
+		return m.Kind == Notification
+	}
+	return strings.HasPrefix(method, "notifications/")
+}
+
+var methodIndex map[string]*Method
+
+// init breaks what would be a cycle: a method's subject can be that of a
+// message.
+func init() {
+	methodIndex = make(map[string]*Method, len(methods))
+	for i := range methods {
+		methodIndex[methods[i].Name] = &methods[i]
+	}
+}
+
+const inFirst4AndDialect = inLegacy | inDialect
+
+var methods = []Method{
+	// Opening and closing: basic/lifecycle; server/discover.
+	{Name: "initialize", Kind: Request, Client: inFirst4AndDialect, about: aboutInitialize},
+	{Name: "notifications/initialized", Kind: Notification, Client: inLegacy},
+	{Name: "server/discover", Kind: Request, Client: in2026, about: aboutDiscover},
+	{Name: "ping", Kind: Request, Client: inLegacy, Server: inLegacy},
+
+	// Utilities: basic/utilities, basic/patterns.
+	{Name: "notifications/cancelled", Kind: Notification, Client: inAll, Server: inAll, about: aboutCancelled},
+	{Name: "notifications/progress", Kind: Notification, Client: inLegacy, Server: inAll, about: aboutProgress},
+	{Name: "subscriptions/listen", Kind: Request, Client: in2026, about: aboutListen},
+	{Name: "notifications/subscriptions/acknowledged", Kind: Notification, Server: in2026, about: aboutListen},
+
+	// Tools: server/tools.
+	{Name: "tools/list", Kind: Request, Client: inAll | inDialect, Param: "cursor"},
+	{Name: "tools/call", Kind: Request, Client: inAll, Param: "name"},
+	{Name: "notifications/tools/list_changed", Kind: Notification, Server: inAll},
+
+	// Resources: server/resources.
+	{Name: "resources/list", Kind: Request, Client: inAll | inDialect, Param: "cursor"},
+	{Name: "resources/templates/list", Kind: Request, Client: inAll, Param: "cursor"},
+	{Name: "resources/read", Kind: Request, Client: inAll, Param: "uri"},
+	{Name: "resources/subscribe", Kind: Request, Client: inLegacy, Param: "uri"},
+	{Name: "resources/unsubscribe", Kind: Request, Client: inLegacy, Param: "uri"},
+	{Name: "notifications/resources/list_changed", Kind: Notification, Server: inAll},
+	{Name: "notifications/resources/updated", Kind: Notification, Server: inAll, Param: "uri"},
+
+	// Prompts: server/prompts.
+	{Name: "prompts/list", Kind: Request, Client: inAll, Param: "cursor"},
+	{Name: "prompts/get", Kind: Request, Client: inAll, Param: "name"},
+	{Name: "notifications/prompts/list_changed", Kind: Notification, Server: inAll},
+
+	// Server utilities: server/utilities.
+	{Name: "completion/complete", Kind: Request, Client: inAll, about: aboutCompletion},
+	{Name: "logging/setLevel", Kind: Request, Client: inLegacy, Param: "level"},
+	{Name: "notifications/message", Kind: Notification, Server: inAll, about: aboutLog},
+
+	// What the server asks of the client: client/sampling, client/roots,
+	// client/elicitation.
+	{Name: "sampling/createMessage", Kind: Request, Server: inLegacy, Embedded: in2026 | inTasks, about: aboutSampling},
+	{Name: "roots/list", Kind: Request, Server: inLegacy, Embedded: in2026 | inTasks},
+	{Name: "notifications/roots/list_changed", Kind: Notification, Client: inLegacy},
+	{Name: "elicitation/create", Kind: Request, Server: inJun25 | inNov25, Embedded: in2026 | inTasks, about: aboutElicitation},
+	{Name: "notifications/elicitation/complete", Kind: Notification, Server: inNov25, Param: "elicitationId"},
+
+	// Tasks: 2025-11-25 basic/utilities/tasks, and the extension, which kept
+	// two of the names.
+	{Name: "tasks/get", Kind: Request, Client: inNov25 | inTasks, Server: inNov25, Param: "taskId"},
+	{Name: "tasks/result", Kind: Request, Client: inNov25, Server: inNov25, Param: "taskId"},
+	{Name: "tasks/list", Kind: Request, Client: inNov25, Server: inNov25, Param: "cursor"},
+	{Name: "tasks/cancel", Kind: Request, Client: inNov25 | inTasks, Server: inNov25, Param: "taskId"},
+	{Name: "tasks/update", Kind: Request, Client: inTasks, Param: "taskId"},
+	{Name: "notifications/tasks/status", Kind: Notification, Client: inNov25, Server: inNov25, about: aboutTask},
+	{Name: "notifications/tasks", Kind: Notification, Server: inTasks, about: aboutTask},
+
+	// The dialect's own words.
+	{Name: "initialized", Kind: Notification, Client: inDialect},
+	{Name: "tools/invoke", Kind: Request, Client: inDialect, Param: "name"},
+	{Name: "tools/changed", Kind: Notification, Server: inDialect, about: aboutChanged},
+	{Name: "resources/changed", Kind: Notification, Server: inDialect, about: aboutChanged},
+	{Name: "cancel", Kind: Notification, Client: inDialect, about: aboutCancelled},
+	{Name: "progress", Kind: Notification, Server: inDialect, about: aboutProgress},
+	{Name: "shutdown", Kind: Request, Client: inDialect},
+	{Name: "exit", Kind: Notification, Client: inDialect},
+}

@@ -1,0 +1,61 @@
+package jsonrpc
+
+import "github.com/mcptap/mcptap/tap"
+
+// PeekFrame says what a frame is in JSON-RPC whatever its form. It does not look
+// at the lane: what stands on stderr or on life is no message's. Of a frame that
+// was too large to load it reads the beginning, and says so in Reason: members that
+// stand behind it are not known, and neither are the values of params, result and
+// error.
+//
+//   - A line, and the text of a WebSocket message, is read by [Peek].
+//   - So is the data of an event. One without data, as sent to keep a connection
+//     open or to give out an id, and one with another name than "message", such
+//     as "endpoint" (2024-11-05, basic/transports), is [Other].
+//   - A body is read if it means to be JSON-RPC. It does if it is an object with
+//     a member jsonrpc, or with an id beside a method, a result or an error, or
+//     with a method that is known; or if it is an array with a message in it. A
+//     body that breaks off or is broken is [Invalid] if what stands before that
+//     has one of jsonrpc, method and result, or an error that is an object. Any
+//     other body is Other: a page, a token response, nothing at all.
+//   - What a WebSocket's control frames carry, and bytes that could not be read,
+//     is Other.
+//
+// Byte slices of the message point into Raw, but for an event with several lines
+// of data: then they point into a copy.
+func PeekFrame(f *tap.Frame) Message {
+	if int64(len(f.Raw)) < f.Size {
+		return peekHead(f)
+	}
+	switch f.Form {
+	case tap.FormLine, tap.FormText, tap.FormBinary:
+		return Peek(f.Raw)
+	case tap.FormBody:
+		return peekBody(f.Raw)
+	case tap.FormEvent:
+		if data, ok := messageData(f.Raw); ok {
+			return Peek(data)
+		}
+	}
+	return Message{Kind: Other}
+}
+
+// Payload returns what of a frame is for showing and searching: the data of an
+// event that has any, without a copy if it is one line; of any other frame, Raw.
+func Payload(f *tap.Frame) []byte {
+	if f.Form == tap.FormEvent {
+		if x := tap.ParseServerSentEvent(f.Raw); len(x.Data) > 0 {
+			return x.Data
+		}
+	}
+	return f.Raw
+}
+
+// messageData returns the data of an event, and whether it should be a message.
+func messageData(raw []byte) (data []byte, ok bool) {
+	x := tap.ParseServerSentEvent(raw)
+	return x.Data, namesMessage(x.Name) && len(trimJSON(x.Data)) > 0
+}
+
+// namesMessage reports whether an event of that name carries a message.
+func namesMessage(name string) bool { return name == "" || name == "message" }

@@ -1,0 +1,329 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// How much of a call is kept, however long it gets.
+const (
+	// MaxCallParts is how many of the first parts of a call are kept, and how
+	// many of the last.
+	MaxCallParts = 64
+	// MaxCallRefs is how many of its requests, of the calls within it and of
+	// its embedded requests are kept: the first ones.
+	MaxCallRefs = 64
+)
+
+// A Ref names one message of a recording.
+type Ref struct {
+	// Seq is the frame's number.
+	Seq uint64 `json:"seq"`
+	// Index is the message's place in a batch, from 0; 0 outside of one.
+	Index int `json:"index,omitempty"`
+}
+
+// before reports whether r crossed before other.
+func (r Ref) before(other Ref) bool {
+	return r.Seq < other.Seq || r.Seq == other.Seq && r.Index < other.Index
+}
+
+// A Part is one message as a part of a call.
+type Part struct {
+	// Message names it, and At, Exchange and Lane are its frame's.
+	Message  Ref
+	At       time.Duration
+	Exchange uint64
+	Lane     tap.Lane
+	// Kind is what it is in JSON-RPC, Role what it is to its call.
+	Kind jsonrpc.Kind
+	Role Role
+	// Guess says that Call or Parent is the likeliest of several, not certain.
+	Guess bool
+	// Late says that it came when its call was over, or the request that it is
+	// about had been answered or cancelled.
+	Late bool
+	// Method is its method; of an answer that of its request.
+	Method string
+	// Call names the first request of its call, zero when it belongs to none.
+	Call Ref
+	// Parent is the call within which Call was asked, zero when there is none.
+	// A tasks request that comes when its task's call is over opens a call of
+	// its own within that one, and so does a retry with a requestState that was
+	// given back before.
+	Parent Ref
+	// Request is the request that an answer answers, which is not Call where a
+	// call has several; Latency is from its last byte to the answer's.
+	Request Ref
+	Latency time.Duration
+	// Status is, in what Add returns, how its call stands after it, where a call goes on after the response
+	// to its first request: it waits for input, or it has become a task.
+	Status CallStatus
+	// First is the message that a replay repeats, zero for others.
+	First Ref
+	// Clash is the oldest open request of the same side with the same id, for a
+	// request that came although there is one.
+	Clash Ref
+}
+
+// RoleCounts is a number for each role.
+type RoleCounts [Roles]uint64
+
+// A Call is a request with all that belongs to it. Which messages these are is
+// in [Role].
+type Call struct {
+	// Ref names the first request. Lane, Exchange, ID and Method are its own
+	// (ID as it stands on the wire), Subject is what [jsonrpc.Subject] says of it.
+	Ref      Ref
+	Lane     tap.Lane
+	Exchange uint64
+	// Session is the number of its session, 0 if it has none; see [Sessions].
+	Session int
+	ID      []byte
+	Method  string
+	Subject string
+	// Parent is the call within which it was asked, zero when there is none;
+	// Guess says that Parent is the likeliest of several, not certain.
+	Parent Ref
+	Guess  bool
+	// Revision is the version that the request itself names, or the one agreed
+	// on in the handshake; "" when neither is known. In a session of the 002
+	// dialect it is [jsonrpc.Dialect].
+	Revision jsonrpc.Revision
+	// At is when it was asked. FirstAnswer is when the first answer came, of
+	// any role, and End when what settled it did, or when it was lost (see
+	// [NoteStreamEnded]); both are 0 as long as there is no such thing.
+	At, FirstAnswer, End time.Duration
+	// Status says how it stands; Answer names the message that settled it: an
+	// answer, the cancellation, the news that its task has ended, or the frame
+	// that tells of the end of its HTTP exchange.
+	Status CallStatus
+	Answer Ref
+	// ErrorCode and ErrorText say why it failed: the code and message of a
+	// JSON-RPC error, or in ErrorText alone what a failed tool or task says, or
+	// the HTTP status that refused it, as soon as that is known.
+	ErrorCode, ErrorText string
+	// Cancel names the message that asked for its end, or the end of the exchange
+	// that did (see [NoteHungUp]), CancelledBy the lane of
+	// that ([tap.ToServer]: the client asked; [tap.Lifecycle]: nobody did), CancelReason
+	// the reason given.
+	Cancel       Ref
+	CancelledBy  tap.Lane
+	CancelReason string
+	// TaskID and TaskStatus are those of the task that it became, at most
+	// [jsonrpc.MaxSubject] bytes of each.
+	TaskID, TaskStatus string
+	// Notes say what is odd about it.
+	Notes Notes
+	// Requests are its requests, Nested the calls asked within it: the first
+	// [MaxCallRefs] of each.
+	Requests, Nested []Ref
+	// Asked are the requests for input that results of it carried: the first
+	// [MaxCallRefs].
+	Asked []EmbeddedRequest
+	// Parts are its messages in order: the first [MaxCallParts] and the last.
+	// Skipped is how many are missing between these. Counts counts all.
+	Parts   []Part
+	Skipped uint64
+	Counts  RoleCounts
+	// BytesToServer and BytesToClient are the sizes of its frames. The size of
+	// a batch is shared out by the lengths of the messages in it.
+	BytesToServer, BytesToClient int64
+}
+
+// An EmbeddedRequest is an entry of inputRequests in a result (2026-07-28
+// basic/patterns/mrtr, or a task of the tasks extension).
+type EmbeddedRequest struct {
+	// Key is its name among the others; one longer than [jsonrpc.MaxSubject] bytes is
+	// cut and ends in its SHA-256.
+	Key string
+	// Method and Subject are what it asks for.
+	Method, Subject string
+	// Request names the message that carried it, Response the one that carried
+	// the answer in its inputResponses; zero as long as there is none.
+	Request, Response Ref
+	// Answer says in a few words what was answered, such as accept.
+	Answer string
+}
+
+// A Role says what a message is to the call that it belongs to.
+type Role uint8
+
+const (
+	// RoleInvalid is a frame, or an element of a batch, that is no message.
+	RoleInvalid Role = iota
+	// RoleRequest is the first request of a call.
+	RoleRequest
+	// RoleAgain is a further request of the same call: the retry after an
+	// input_required result, or a tasks/get, tasks/result or tasks/update.
+	RoleRetry
+	// RoleCancel asks for the end of a call: notifications/cancelled, the
+	// dialect's cancel, or tasks/cancel.
+	RoleCancel
+	// RoleProgress is a progress notification with the token of a call.
+	RoleProgress
+	// RoleLog is a log message. Where nothing ties it to a call, as in the
+	// legacy era on stdio, it belongs to none.
+	RoleLog
+	// RoleNotification is any other notification that belongs to a call: all
+	// that comes on a subscription, the status of a task, the end of an
+	// elicitation, initialized.
+	RoleNotification
+	// RoleInterim is an answer that does not end the call: an input_required
+	// result, a created task, what a poll of a task returns.
+	RoleInterim
+	// RoleResponse is the answer that ends the call.
+	RoleResponse
+	// RoleLate is an answer that came although its request had been cancelled, or
+	// let go (see [NoteLetGo]).
+	RoleLate
+	// RoleRepeat is an answer to a request that has been answered already.
+	RoleRepeat
+	// RoleOrphan is an answer to no request that is known.
+	RoleOrphan
+	// RoleStray is a notification about something that is not known: progress
+	// with a token, a cancellation of an id, or news of a task or a
+	// subscription that nobody has asked for.
+	RoleUnmatched
+	// RoleUnsolicited is a notification that belongs to no call and does not
+	// claim to, such as list_changed in the legacy era.
+	RoleUnsolicited
+	// RoleUnread is a message too large to be read (see [jsonrpc.Message.Unread]) whose
+	// call is not known: a batch, or a response with more than one open request
+	// that it may belong to.
+	RoleUnread
+	// RoleReplay is a message that came before and was sent once more on a stream
+	// that was resumed. Of it nothing but its kind and First is known.
+	RoleReplay
+	// Roles is the number of roles.
+	Roles
+)
+
+var roleNames = [Roles]string{
+	"invalid", "request", "again", "cancel", "progress", "log", "notification", "interim",
+	"response", "late", "repeat", "orphan", "stray", "unsolicited", "unread", "replay",
+}
+
+// String returns the role's stable name: invalid, request, again, cancel,
+// progress, log, notification, interim, response, late, repeat, orphan, stray,
+// unsolicited, unread or replay.
+func (r Role) String() string {
+	if r < Roles {
+		return roleNames[r]
+	}
+	return fmt.Sprintf("role(%d)", uint8(r))
+}
+
+// A CallStatus says how a call stands. Those from [CallDone] on are settled:
+// they change only if something comes after the end.
+type CallStatus uint8
+
+const (
+	// CallPending waits for an answer.
+	CallPending CallStatus = iota
+	// CallInputRequired was asked for more input, which has not been given yet
+	// (2026-07-28 basic/patterns/mrtr; or a task of that status).
+	CallInputRequired
+	// CallWorking has become a task that has not ended, as far as was seen.
+	CallWorking
+	// CallListening is a subscription that was acknowledged and has not ended
+	// (2026-07-28 basic/patterns/subscriptions).
+	CallListening
+	// CallDone has its result.
+	CallDone
+	// CallError was answered with a JSON-RPC error.
+	CallError
+	// CallToolError has a result that says isError, or is a task that failed.
+	CallToolError
+	// CallCancelled was cancelled, and no answer came after that.
+	CallCancelled
+	// CallCancelledLate was cancelled and answered all the same.
+	CallCancelledLate
+	callStatuses
+)
+
+var callStatusNames = [callStatuses]string{
+	"pending", "input_required", "working", "listening", "done", "error", "tool_error", "cancelled", "cancelled_late",
+}
+
+// String returns the status's stable name: pending, input_required, working,
+// listening, done, error, tool_error, cancelled or cancelled_late.
+func (s CallStatus) String() string {
+	if s < callStatuses {
+		return callStatusNames[s]
+	}
+	return fmt.Sprintf("status(%d)", uint8(s))
+}
+
+// Settled reports whether the call has come to its end.
+func (s CallStatus) Settled() bool { return s >= CallDone }
+
+// Unanswered reports whether the call has no final response, is not cancelled and is
+// not a subscription: it waits for a response, for input or for the end of a task.
+func (s CallStatus) Unanswered() bool { return s <= CallWorking }
+
+// Notes is a set of what is odd about a call.
+type Notes uint16
+
+const (
+	// NoteClash: when it was asked, another request of its side with the same
+	// id was open.
+	NoteClash Notes = 1 << iota
+	// NoteTokenClash: the same for its progress token.
+	NoteTokenClash
+	// NoteDuplicateKeys: a message of it has two members of one name.
+	NoteDuplicateKeys
+	// NoteLong: its id or its method is longer than [jsonrpc.MaxWord] and was cut.
+	NoteLong
+	// NoteNullID: its answer had no id and is known by the HTTP exchange.
+	NoteNullID
+	// NoteProbe: it is a server/discover before anything else, and refused or
+	// unanswered: the client finds out what the server speaks.
+	NoteProbe
+	// NoteStateLost: a retry did not carry the requestState that it was given,
+	// or carried one that it was not given.
+	NoteStateLost
+	// NoteCancelRefused: a tasks/cancel was answered with an error.
+	NoteCancelRefused
+	// NoteLetGo: too many calls waited without an open request, or too many
+	// requests were open (see [MaxOpen]), and this one was handed over before its
+	// end was seen.
+	NoteLetGo
+	// NoteRefused: it was refused by the HTTP status of the response alone, with
+	// no JSON-RPC answer. ErrorText has the status, Answer the end of the exchange.
+	NoteRefused
+	// NoteChallenged: that was a 401, which begins an authorization. The client
+	// asks the same again, as another call, when it has a token.
+	NoteChallenged
+	// NoteHungUp: it was cancelled by the end of its HTTP exchange, which the
+	// client closed (2026-07-28 basic/transports/streamable-http). Cancel is the
+	// end of the exchange.
+	NoteHungUp
+	// NoteStreamEnded: the HTTP exchange on which it was to be answered is over,
+	// and it was not. In 2026-07-28 it will not be, and End says when that was; in
+	// the legacy era a stream that is resumed may still bring the answer.
+	NoteStreamEnded
+)
+
+var noteNames = []string{
+	"clash", "token_clash", "duplicate_keys", "long", "null_id", "probe", "state_lost", "cancel_refused", "let_go",
+	"refused", "challenged", "hung_up", "stream_ended",
+}
+
+// Names returns the stable names of the notes in the set.
+func (n Notes) Names() []string {
+	var names []string
+	for i, name := range noteNames {
+		if n>>i&1 == 1 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// String returns the names with commas between.
+func (n Notes) String() string { return strings.Join(n.Names(), ",") }

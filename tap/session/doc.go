@@ -1,0 +1,9 @@
+// Package session ties the messages of a recording together: the one place where
+// requests and responses are paired and sessions are told apart.
+//
+//   - [Sessions] assigns frames to sessions and follows HTTP exchanges.
+//   - [Tracker] ties the messages of one session to calls, and [SessionTracker]
+//     those of a recording.
+//   - [Facts] are what a session says about itself.
+//   - [Stats] sums up calls, and [Tally] frames.
+package session

@@ -1,0 +1,402 @@
+package session
+
+import (
+	"crypto/sha256"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// exchangeState is what is known of an exchange that is open.
+type exchangeState struct {
+	Exchange
+	conn   uint64
+	target string // path and query
+	path   string
+	headFields
+	// in is its session, nil as long as that is not known.
+	in *session
+	// first and began are of its first frame, and early says that a frame of it
+	// was told to be of none.
+	first uint64
+	began time.Duration
+	early bool
+	// opens says that its request may open a session, and that its response has
+	// not begun.
+	opens bool
+	// stream is the first frame of the exchange that began its stream, which it
+	// may go on with.
+	stream uint64
+}
+
+// event takes an event of an exchange.
+func (s *Sessions) event(f *tap.Frame, e *tap.Event) *session {
+	s.http = true
+	if e.Name == tap.EventRequest {
+		s.request(f, e)
+	}
+	x, ok := s.exchanges.Get(f.Exchange)
+	if !ok {
+		return nil
+	}
+	if e.Name == tap.EventResponse {
+		x.Status = e.Status
+	}
+	switch {
+	case e.Name == tap.EventResponse && (e.Status >= 200 || e.Status == 101):
+		s.response(x, e)
+	case e.Name == tap.EventEnd:
+		s.end(x)
+	}
+	return s.told(x, f)
+}
+
+// told returns the session of an exchange after another frame.
+func (s *Sessions) told(x *exchangeState, f *tap.Frame) *session {
+	switch {
+	case x.in == nil:
+		x.early = true
+	case x.early:
+		x.early = false
+		s.late, s.lateIs = x.Number, uint64(x.in.Number)
+		if x.in.First == 0 {
+			x.in.First, x.in.Began = x.first, x.began
+		}
+	}
+	return x.in
+}
+
+// request takes the head of a request.
+func (s *Sessions) request(f *tap.Frame, e *tap.Event) {
+	x := &exchangeState{
+		Exchange: Exchange{Number: f.Exchange, Method: jsonrpc.Bound(e.Method)}, conn: e.Conn, headFields: readFields(e.Header),
+		first: f.Seq, began: f.At,
+	}
+	x.path, x.target = splitTarget(e.Target)
+	s.ready()
+	if old, ok := s.exchanges.Put(f.Exchange, x); ok && old.opens {
+		s.opened(old, true)
+	}
+	defer s.resume(x)
+	if in := s.named(sessionKey(keyTarget, x.target)); in != nil && in.Kind == SessionEndpoint {
+		s.enter(x, in)
+		return
+	}
+	// In 2026-07-28 the header is to be ignored.
+	if x.id == "" || jsonrpc.EraOf(jsonrpc.Revision(x.version)) == jsonrpc.Modern {
+		return
+	}
+	key := sessionKey(keyID, x.id)
+	in := s.named(key)
+	if in == nil { // it began before the recording, or never
+		in = s.begin(SessionID)
+		in.Name, in.settled = jsonrpc.Bound(x.id), true
+		in.Facts.Requested = jsonrpc.Revision(sane(x.version))
+		s.name(in, key)
+	}
+	s.enter(x, in)
+}
+
+// enter makes an exchange one of a session.
+func (s *Sessions) enter(x *exchangeState, in *session) {
+	x.in = in
+	if known, _ := s.exchanges.Get(x.Number); known == x { // else there is no telling one from the next
+		in.Exchanges++
+	}
+	if in.path == "" {
+		in.path = x.path
+	}
+	if in.agent == "" {
+		in.agent = x.agent
+	}
+	if x.conn != 0 {
+		s.conns.Put(x.conn, in)
+	}
+	if in.Kind == SessionClient {
+		s.name(in, sessionKey(keyAgent, in.path, x.agent, x.credentials))
+	}
+}
+
+// response takes the head of the final response.
+func (s *Sessions) response(x *exchangeState, e *tap.Event) {
+	refused := e.Status >= 400
+	if x.opens {
+		s.opened(x, refused)
+	}
+	var id string
+	stream := false
+	for _, h := range e.Header {
+		switch {
+		case strings.EqualFold(h[0], "mcp-session-id"):
+			id = h[1]
+		case strings.EqualFold(h[0], "content-type"):
+			stream = mediaIsStream(h[1])
+		}
+	}
+	if in := x.in; in != nil && id != "" && !refused && in.Facts.Era != jsonrpc.Modern {
+		s.identify(in, id)
+	}
+	if x.in == nil && !(stream && e.Status == 200) { // on a stream the first event tells
+		s.follow(x)
+	}
+}
+
+// opened notes what became of a request that may open a session.
+func (s *Sessions) opened(x *exchangeState, refused bool) {
+	x.opens = false
+	x.in.opening--
+	if !refused && !x.in.probe {
+		s.settle(x.in)
+	}
+}
+
+// identify notes the id that a server gives a session.
+func (s *Sessions) identify(in *session, id string) {
+	key := sessionKey(keyID, id)
+	if s.names[key] == in {
+		return
+	}
+	if in.Kind == SessionClient {
+		in.Kind, in.Name = SessionID, jsonrpc.Bound(id)
+		s.unname(in, keyAgent, keyClient)
+	}
+	if in.Kind == SessionID {
+		s.name(in, key)
+	}
+}
+
+// follow finds the session of an exchange that carries no message but opens a
+// stream of it, or deletes it.
+func (s *Sessions) follow(x *exchangeState) {
+	if x.Method == "DELETE" || x.Method == "GET" && x.events {
+		if in := s.before(x); in != nil {
+			s.enter(x, in)
+		}
+	}
+}
+
+// end takes the end of an exchange.
+func (s *Sessions) end(x *exchangeState) {
+	s.exchanges.Delete(x.Number)
+	if x.opens {
+		s.opened(x, true)
+	}
+	in := x.in
+	if in == nil {
+		return
+	}
+	switch {
+	case in.Kind == SessionSocket,
+		in.Kind == SessionEndpoint && x.Method == "GET",
+		x.Method == "DELETE" && x.Status >= 200 && x.Status < 300:
+		in.Over = true
+	}
+}
+
+// frame takes a frame of an exchange that carries traffic.
+func (s *Sessions) frame(f *tap.Frame, m *jsonrpc.Message) *session {
+	s.http = true
+	x, ok := s.exchanges.Get(f.Exchange)
+	if !ok { // its head is not there
+		x = &exchangeState{Exchange: Exchange{Number: f.Exchange}}
+	}
+	if x.in == nil {
+		s.decide(x, f, m)
+	}
+	if f.Lane == tap.ToServer && m != nil && !x.Asks {
+		x.Asks = slices.ContainsFunc(requestsIn(m), func(m *jsonrpc.Message) bool { return m.Kind == jsonrpc.Request })
+	}
+	s.occurs(x, f)
+	return s.told(x, f)
+}
+
+// decide finds the session of an exchange by its first message, or by the
+// endpoint event of HTTP+SSE.
+func (s *Sessions) decide(x *exchangeState, f *tap.Frame, m *jsonrpc.Message) {
+	switch {
+	case m == nil || m.Kind == jsonrpc.Other:
+		if x.Method == "GET" && f.Lane == tap.ToClient && f.Form == tap.FormEvent {
+			s.endpoint(x, f)
+		}
+	case f.Lane == tap.ToServer && m.Kind != jsonrpc.Invalid:
+		s.enter(x, s.opens(x, f, m))
+	default:
+		if in := s.before(x); in != nil {
+			s.enter(x, in)
+		}
+	}
+}
+
+// endpoint takes the event that tells a client of 2024-11-05 where to send its
+// messages to.
+func (s *Sessions) endpoint(x *exchangeState, f *tap.Frame) {
+	e := tap.ParseServerSentEvent(f.Raw)
+	if e.Name != "endpoint" || len(e.Data) == 0 {
+		return
+	}
+	target := endpointTarget(x.target, string(e.Data))
+	in := s.left(x, "")
+	if in == nil {
+		in = s.begin(SessionEndpoint)
+	}
+	in.Kind, in.Name = SessionEndpoint, jsonrpc.Bound(target)
+	s.unname(in, keyAgent, keyClient)
+	s.settle(in)
+	s.name(in, sessionKey(keyTarget, target))
+	s.enter(x, in)
+}
+
+// The first letters of the names in Sessions.names.
+const (
+	keyOnly   = "o" // the one session of a recording without exchanges
+	keyID     = 'i' // a session id
+	keyTarget = 't' // the target of the requests of HTTP+SSE
+	keyClient = 'c' // a path, a client and its credentials
+	keyAgent  = 'a' // a path, a program and its credentials
+)
+
+// maxKey is how long a part of a name may be; of a longer one it has a hash.
+const maxKey = 256
+
+// sessionKey joins the parts of a name, none of which runs into the next.
+func sessionKey(letter byte, parts ...string) string {
+	var b strings.Builder
+	b.WriteByte(letter)
+	for _, p := range parts {
+		if len(p) > maxKey {
+			sum := sha256.Sum256([]byte(p))
+			p = "\x01" + string(sum[:])
+		}
+		b.WriteString(strings.ReplaceAll(p, "\x00", "\x00\x00"))
+		b.WriteString("\x00.")
+	}
+	return b.String()
+}
+
+// headFields are those of a request's head by which sessions are told.
+type headFields struct {
+	id, version, agent, credentials string
+	last                            string // the last event that it has of a stream
+	events                          bool   // it asks for an event stream
+	socket                          bool   // it asks for a WebSocket
+}
+
+// credentialFields have what identifies a client's user and does not change
+// from request to request, as cookies may.
+var credentialFields = []string{"authorization", "x-api-key", "api-key"}
+
+func readFields(header [][2]string) (x headFields) {
+	for _, h := range header {
+		name, value := h[0], h[1]
+		switch strings.ToLower(name) {
+		case "mcp-session-id":
+			x.id = value
+		case "mcp-protocol-version":
+			x.version = value
+		case "user-agent":
+			x.agent = value
+		case "last-event-id":
+			x.last = value
+		case "accept":
+			x.events = x.events || strings.Contains(value, "text/event-stream")
+		case "upgrade":
+			x.socket = x.socket || strings.EqualFold(value, "websocket")
+		default:
+			for _, known := range credentialFields {
+				if strings.EqualFold(name, known) {
+					x.credentials += value + "\n"
+				}
+			}
+		}
+	}
+	return x
+}
+
+// splitTarget returns the path of a request's target, and the path with the
+// query: without scheme and host, if it has these.
+func splitTarget(target string) (path, whole string) {
+	whole = target
+	if u, err := url.Parse(target); err == nil {
+		whole = localPart(u)
+	}
+	path, _, _ = strings.Cut(whole, "?")
+	return path, whole
+}
+
+func localPart(u *url.URL) string {
+	whole := u.EscapedPath()
+	if u.RawQuery != "" {
+		whole += "?" + u.RawQuery
+	}
+	return whole
+}
+
+// endpointTarget returns the target that an endpoint event names, which came on
+// a stream that was asked for with another target.
+func endpointTarget(stream, data string) string {
+	base, err := url.Parse(stream)
+	if err != nil {
+		base = &url.URL{Path: "/"}
+	}
+	u, err := base.Parse(strings.TrimSpace(data))
+	if err != nil {
+		return data
+	}
+	return localPart(u)
+}
+
+// clientKey is what a client calls itself; "" where it does not.
+func clientKey(info jsonrpc.Value) string {
+	var p Party
+	if p.refine(info); p.Name == "" {
+		return ""
+	}
+	return p.Name + "\x00" + p.Version
+}
+
+// saysInitialize and saysModern find, among the messages of a frame, one that
+// opens a session or belongs to 2026-07-28, and what its client calls itself.
+func saysInitialize(m *jsonrpc.Message) (client string, ok bool) {
+	for _, r := range requestsIn(m) {
+		if r.Method == "initialize" {
+			params := jsonrpc.Value(r.Params)
+			if client = clientKey(params.Get("clientInfo")); client == "" {
+				client = clientKey(params.Get("client")) // the 002 dialect
+			}
+			return client, true
+		}
+	}
+	return "", false
+}
+
+func saysModern(m *jsonrpc.Message) (client string, probe, ok bool) {
+	for _, r := range requestsIn(m) {
+		if r.Method == "server/discover" {
+			probe, ok = true, true
+		}
+		meta := jsonrpc.Value(r.Params).Get("_meta")
+		if jsonrpc.EraOf(jsonrpc.Revision(meta.Get(jsonrpc.MetaPrefix+"protocolVersion").Text())) != jsonrpc.Modern {
+			continue
+		}
+		return clientKey(meta.Get(jsonrpc.MetaPrefix + "clientInfo")), probe, true
+	}
+	return "", probe, ok
+}
+
+// requestsIn returns the requests and notifications in a frame.
+func requestsIn(m *jsonrpc.Message) (list []*jsonrpc.Message) {
+	if m.Kind != jsonrpc.Batch {
+		if m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification {
+			list = append(list, m)
+		}
+		return list
+	}
+	for i := range m.Batch {
+		list = append(list, requestsIn(&m.Batch[i])...)
+	}
+	return list
+}

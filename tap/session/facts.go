@@ -1,0 +1,225 @@
+package session
+
+import (
+	"encoding/json"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// A Party is what a client or a server says of itself (Implementation in the
+// schemas). Each text is at most MaxSubject bytes of it.
+type Party struct {
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+	Title   string `json:"title,omitempty"`
+}
+
+// MaxCapabilities is the most bytes of a side's capabilities that are kept;
+// longer ones are left out, since cut JSON would be none.
+const MaxCapabilities = 16 << 10
+
+// Facts are what a session says about itself: who talks to whom, in which
+// revision. Later frames may add to them or correct them, never remove.
+type Facts struct {
+	// Era is legacy or modern; "" as long as nothing but a probe was seen. An
+	// initialize that was answered makes it legacy for good.
+	Era jsonrpc.Era `json:"era,omitempty"`
+	// Revision is the version agreed on: the one in the initialize result, or
+	// the one of the requests that the server answers (2026-07-28). The 002
+	// dialect's servers do not name one.
+	Revision jsonrpc.Revision `json:"revision,omitempty"`
+	// Requested is the version that the client asked for last before that.
+	Requested jsonrpc.Revision `json:"requested,omitempty"`
+	// Client and Server are what the two sides call themselves.
+	Client Party `json:"client,omitzero"`
+	Server Party `json:"server,omitzero"`
+	// ClientCapabilities and ServerCapabilities are what the sides declared, as
+	// compact JSON.
+	ClientCapabilities json.RawMessage `json:"client_capabilities,omitempty"`
+	ServerCapabilities json.RawMessage `json:"server_capabilities,omitempty"`
+	// Dialect is [jsonrpc.Dialect002] in a session of that dialect.
+	Dialect string `json:"dialect,omitempty"`
+	// Probe says that the client sent nothing but server/discover and got no
+	// answer or a refusal: the throw-away process that dual-era clients start
+	// to find out what a server speaks.
+	Probe bool `json:"probe,omitempty"`
+}
+
+// A Finding is what has to be kept between frames to go on learning [Facts].
+type Finding struct {
+	// Initialize and Discover are the ids of such requests that are open, in a
+	// form of the package's own.
+	Initialize []byte `json:"initialize,omitempty"`
+	Discover   []byte `json:"discover,omitempty"`
+	// Asked says that the client sent a request other than server/discover,
+	// Discovered that a server/discover succeeded.
+	Asked      bool `json:"asked,omitempty"`
+	Discovered bool `json:"discovered,omitempty"`
+	// Modern says that a request carried its own version.
+	Modern bool `json:"modern,omitempty"`
+	// Settled says that era and revision are agreed on.
+	Settled bool `json:"settled,omitempty"`
+}
+
+// Learn takes the message of the next frame of a session. State is the zero
+// Finding before the first, and goes with the facts from then on.
+func (x *Facts) Learn(state *Finding, lane tap.Lane, m *jsonrpc.Message) {
+	switch {
+	case m.Kind == jsonrpc.Batch:
+		for i := range m.Batch {
+			x.Learn(state, lane, &m.Batch[i])
+		}
+	case m.Kind == jsonrpc.Request && lane == tap.ToServer:
+		x.request(state, m)
+	case (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && lane == tap.ToClient:
+		x.answer(state, m)
+	}
+}
+
+func (x *Facts) request(state *Finding, m *jsonrpc.Message) {
+	params := jsonrpc.Value(m.Params)
+	switch m.Method {
+	case "initialize":
+		state.Initialize = jsonrpc.AppendKey(nil, m.ID)
+		state.Asked, x.Probe = true, false
+		x.initialize(state, params)
+		return
+	case "server/discover":
+		state.Discover = jsonrpc.AppendKey(nil, m.ID)
+		x.Probe = !state.Asked && !state.Discovered
+	default:
+		state.Asked, x.Probe = true, false
+	}
+	if state.Settled {
+		return
+	}
+	meta := params.Get("_meta")
+	version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion").Text()
+	if version == "" {
+		return
+	}
+	x.Requested = jsonrpc.Revision(sane(version))
+	x.Client.refine(meta.Get(jsonrpc.MetaPrefix + "clientInfo"))
+	capabilities(&x.ClientCapabilities, meta.Get(jsonrpc.MetaPrefix+"clientCapabilities"))
+	if m.Method != "server/discover" {
+		x.Era, state.Modern = jsonrpc.Modern, true
+	}
+}
+
+// initialize reads the params of an initialize (basic/lifecycle), or of the
+// dialect's.
+func (x *Facts) initialize(state *Finding, params jsonrpc.Value) {
+	if !state.Settled {
+		x.Era = jsonrpc.Legacy
+	}
+	if params.Get("protocolVersion") == nil &&
+		(params.Get("mcpVersion") != nil || params.Get("clientCapabilities") != nil) {
+		x.Dialect = jsonrpc.Dialect002
+	}
+	if v := jsonrpc.FirstOf(params, "protocolVersion", "mcpVersion"); v != "" {
+		x.Requested = jsonrpc.Revision(sane(v))
+	}
+	x.Client.refine(params.Get("clientInfo"))
+	x.Client.refine(params.Get("client"))
+	capabilities(&x.ClientCapabilities, params.Get("clientCapabilities"))
+	capabilities(&x.ClientCapabilities, params.Get("capabilities"))
+}
+
+func (x *Facts) answer(state *Finding, m *jsonrpc.Message) {
+	key := jsonrpc.AppendKey(nil, m.ID)
+	result := jsonrpc.Value(m.Result)
+	switch {
+	case state.Initialize != nil && string(key) == string(state.Initialize) && !state.ofProbe(key, m, result):
+		state.Initialize = nil
+		if m.Kind == jsonrpc.Response {
+			x.initialized(state, result)
+		}
+	case state.Discover != nil && string(key) == string(state.Discover):
+		state.Discover = nil
+		if m.Kind == jsonrpc.Response {
+			x.discovered(state, result)
+		}
+	case m.Kind == jsonrpc.Response && x.Era == jsonrpc.Modern:
+		if x.Server == (Party{}) {
+			x.Server.refine(result.Get("_meta", jsonrpc.MetaPrefix+"serverInfo"))
+		}
+		if state.Modern && !state.Settled {
+			state.Settled, state.Discover = true, nil
+			x.Revision = x.Requested
+		}
+	}
+}
+
+// ofProbe reports whether an answer with the id of an open initialize is that of a
+// server/discover with the same id: a client that gave up waiting for it may use
+// its id again. A result says whose it is; an error is taken for that of the probe,
+// which was asked first.
+func (state *Finding) ofProbe(key []byte, m *jsonrpc.Message, result jsonrpc.Value) bool {
+	if state.Discover == nil || string(key) != string(state.Discover) {
+		return false
+	}
+	return m.Kind == jsonrpc.ErrorResponse || result.Get("supportedVersions") != nil
+}
+
+// initialized reads the result of an initialize, which ends all doubt about
+// the era.
+func (x *Facts) initialized(state *Finding, result jsonrpc.Value) {
+	x.Era = jsonrpc.Legacy
+	*state = Finding{Asked: true, Discovered: state.Discovered, Settled: true}
+	if result.Get("protocolVersion") == nil &&
+		(result.Get("server") != nil || result.Get("serverCapabilities") != nil) {
+		x.Dialect = jsonrpc.Dialect002
+	}
+	if v := jsonrpc.FirstOf(result, "protocolVersion", "mcpVersion"); v != "" {
+		x.Revision = jsonrpc.Revision(sane(v))
+	}
+	x.Server.refine(result.Get("server"))
+	x.Server.refine(result.Get("serverInfo"))
+	capabilities(&x.ServerCapabilities, result.Get("serverCapabilities"))
+	capabilities(&x.ServerCapabilities, result.Get("capabilities"))
+}
+
+// discovered reads a DiscoverResult (2026-07-28 server/discover).
+func (x *Facts) discovered(state *Finding, result jsonrpc.Value) {
+	state.Discovered, x.Probe = true, false
+	if state.Settled {
+		return
+	}
+	x.Era = jsonrpc.Modern
+	x.Server.refine(result.Get("_meta", jsonrpc.MetaPrefix+"serverInfo"))
+	capabilities(&x.ServerCapabilities, result.Get("capabilities"))
+	result.Get("supportedVersions").Each(func(_ []byte, v jsonrpc.Value) bool {
+		if x.Requested != "" && v.Decoded() == string(x.Requested) {
+			x.Revision = x.Requested
+		}
+		return true
+	})
+}
+
+// refine takes over what an Implementation says and leaves the rest.
+func (p *Party) refine(v jsonrpc.Value) {
+	take := func(name string, to *string) {
+		if s := sane(v.Get(name).Text()); s != "" {
+			*to = s
+		}
+	}
+	take("name", &p.Name)
+	take("version", &p.Version)
+	take("title", &p.Title)
+}
+
+// sane bounds a text and makes it UTF-8, so that it is the same before and
+// after it was written as JSON.
+func sane(s string) string { return string([]rune(jsonrpc.Bound(s))) }
+
+// capabilities takes over an object of capabilities in the form in which
+// encoding/json would write it, which makes it stable for the same reason.
+func capabilities(to *json.RawMessage, v jsonrpc.Value) {
+	if !v.IsObject() || len(v) > MaxCapabilities {
+		return
+	}
+	if b, err := json.Marshal(json.RawMessage(v)); err == nil {
+		*to = b
+	}
+}

@@ -1,0 +1,48 @@
+package session
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A quantile is the nearest rank, also of what was merged.
+func TestLatencyQuantiles(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 10, 101, 1000} {
+		rng := rand.New(rand.NewPCG(uint64(n), 1))
+		var l, left, right Latencies
+		var all []time.Duration
+		for range n {
+			d := time.Duration(rng.Uint64() >> (1 + rng.UintN(63)))
+			all = append(all, d)
+			l.Add(d)
+			if rng.IntN(3) == 0 {
+				left.Add(d)
+			} else {
+				right.Add(d)
+			}
+			l.Max() // looking at it changes nothing
+		}
+		slices.Sort(all)
+		left.Merge(&right)
+		for _, l := range []*Latencies{&l, &left} {
+			if l.Min() != all[0] || l.Max() != all[n-1] || l.Count() != uint64(n) {
+				t.Fatalf("%d: min %v, max %v, count %d", n, l.Min(), l.Max(), l.Count())
+			}
+			for _, p := range []int{0, 1, 10, 100, 250, 500, 750, 900, 950, 990, 999, 1000} {
+				rank := (n*p + 999) / 1000
+				if got, want := l.Quantile(p), all[max(rank, 1)-1]; got != want {
+					t.Errorf("%d: %d of a thousand: %v, want %v", n, p, got, want)
+				}
+			}
+			if got, want := l.Below(all[n/2]), slices.Index(all, all[n/2]); got != uint64(want) {
+				t.Errorf("%d: %d below %v, want %d", n, got, all[n/2], want)
+			}
+		}
+	}
+	var none Latencies
+	if none.Min() != 0 || none.Max() != 0 || none.Quantile(500) != 0 || none.Below(1) != 0 {
+		t.Errorf("%+v", none)
+	}
+}

@@ -1,0 +1,164 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// await takes an input_required result (2026-07-28 basic/patterns/mrtr): the
+// call goes on with a retry under a new id.
+func (t *Tracker) await(x *arrival, c *callState) {
+	w := readResult(x.m.Result)
+	c.Status = CallInputRequired
+	c.embed(x, w.inputs)
+	t.outlives(c)
+	t.name(c, &c.stateKey, word(wordState, c.Lane, w.state))
+	t.name(c, &c.shapeKey, shape(c.Lane, c.Method, c.name))
+}
+
+// shapeName is what a retry has in common with its request beside the method.
+func shapeName(w *callWords) string {
+	return string(jsonrpc.AppendKey(jsonrpc.AppendKey(nil, w.name), w.uri))
+}
+
+func shape(lane tap.Lane, method, name string) string {
+	return string([]byte{wordShape, byte(lane)}) + method + "\x00" + name
+}
+
+// chainChoice is with how many waiting calls a retry is compared at most, and in
+// how many keys.
+const chainChoice = 8
+
+// retried finds the call that a request with input or a state goes on with.
+func (t *Tracker) retried(x *arrival, w *callWords) *callState {
+	name := shapeName(w)
+	key := word(wordState, x.f.Lane, w.state)
+	c, guess := bestMatch(t.calls.of(key), x, w, name)
+	lost := false
+	if c == nil && w.inputs != nil {
+		key = shape(x.f.Lane, x.m.Method, name)
+		c, guess = bestMatch(t.calls.of(key), x, w, name)
+		lost = c != nil && (w.state != nil || c.stateKey != "")
+	}
+	if c == nil {
+		return nil
+	}
+	if lost {
+		c.Notes |= NoteStateLost
+		guess = true
+	}
+	t.retire(c, &c.stateKey)
+	t.name(c, &c.shapeKey, "")
+	if guess {
+		x.part.Guess = true
+		t.calls.of(key).doubt = true
+	}
+	if c.Status == CallInputRequired {
+		c.Status = CallPending
+	}
+	c.answerEmbedded(x, w.inputs)
+	return c
+}
+
+// bestMatch chooses among calls that wait with the same state or the same
+// shape, of those that ask for the same thing: first of all one of which the
+// state is given back or was not given, then one whose questions the input
+// answers, then one with the same arguments, then the one that waits longest.
+// Guess reports that it had a choice.
+func bestMatch(q *queue[*callState], x *arrival, w *callWords, name string) (best *callState, guess bool) {
+	most, fit := -1, 0
+	arguments := hashText(w.arguments)
+	few := q.items[:min(len(q.items), chainChoice)]
+	for _, c := range few {
+		if c.Method != x.m.Method || c.name != name && c.name != "" && name != "" {
+			continue
+		}
+		fit++
+		score := 0
+		if (w.state != nil) == (c.stateKey != "") {
+			score += 4
+		}
+		if c.answeredBy(w.inputs) {
+			score += 2
+		}
+		if c.arguments == arguments {
+			score++
+		}
+		if score > most {
+			best, most = c, score
+		}
+	}
+	return best, fit > 1 || len(q.items) > len(few) || q.doubt
+}
+
+// embed notes the entries of inputRequests. One that is still open under its
+// key is the same, as polls of a task repeat them.
+func (c *callState) embed(x *arrival, requests jsonrpc.Value) {
+	if !requests.IsObject() {
+		return
+	}
+	requests.Each(func(key []byte, v jsonrpc.Value) bool {
+		if len(c.Asked) == MaxCallRefs {
+			return false
+		}
+		name := embeddedKey(key)
+		if c.openEmbedded(name) >= 0 {
+			return true
+		}
+		m := jsonrpc.Message{Kind: jsonrpc.Request, Method: v.Get("method").Text(), Params: v.Get("params")}
+		c.Asked = append(c.Asked, EmbeddedRequest{
+			Key: name, Method: jsonrpc.Bound(m.Method), Subject: jsonrpc.Subject(m), Request: x.part.Message,
+		})
+		return true
+	})
+}
+
+// embeddedKey is a key as it is kept and compared.
+func embeddedKey(key []byte) string {
+	if len(key) <= jsonrpc.MaxSubject {
+		return string(key)
+	}
+	sum := sha256.Sum256(key)
+	return jsonrpc.Bound(string(key[:jsonrpc.MaxSubject-2*len(sum)])) + hex.EncodeToString(sum[:])
+}
+
+// openEmbedded finds the entry of a key that has not been answered, -1 for none.
+func (c *callState) openEmbedded(key string) int {
+	for i := len(c.Asked) - 1; i >= 0; i-- {
+		if c.Asked[i].Key == key && c.Asked[i].Response == (Ref{}) {
+			return i
+		}
+	}
+	return -1
+}
+
+// answerEmbedded notes the entries of inputResponses.
+func (c *callState) answerEmbedded(x *arrival, responses jsonrpc.Value) {
+	if !responses.IsObject() {
+		return
+	}
+	left := MaxCallRefs
+	responses.Each(func(key []byte, v jsonrpc.Value) bool {
+		if i := c.openEmbedded(embeddedKey(key)); i >= 0 {
+			c.Asked[i].Response = x.part.Message
+			c.Asked[i].Answer = jsonrpc.Bound(jsonrpc.AboutResult(v))
+		}
+		left--
+		return left > 0
+	})
+}
+
+// answeredBy reports whether the first entries of inputResponses answer what
+// the call was asked.
+func (c *callState) answeredBy(responses jsonrpc.Value) bool {
+	fits, left := responses != nil, chainChoice
+	responses.Each(func(key []byte, _ jsonrpc.Value) bool {
+		left--
+		fits = responses.IsObject() && c.openEmbedded(embeddedKey(key)) >= 0
+		return fits && left > 0
+	})
+	return fits
+}

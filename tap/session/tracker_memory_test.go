@@ -1,0 +1,144 @@
+package session
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/internal/longtest"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// entries counts what a Tracker holds beside what is open.
+func (t *Tracker) entries() (n int) {
+	for i := range t.logging {
+		n += len(t.logging[i].items)
+	}
+	for _, q := range t.streams {
+		n += len(q.items)
+	}
+	for _, q := range t.byWord {
+		n += len(q.items)
+	}
+	for _, q := range t.calls {
+		n += len(q.items)
+	}
+	n += len(t.begun.items) + len(t.waiting.items) + len(t.causing.items) + len(t.tasks.items)
+	n += t.past.Len()
+	return n + len(t.long)
+}
+
+// A million frames that leave behind all that they can: answered calls,
+// cancelled ones, chains and tasks that nobody goes on with, words of all kinds.
+// What a Tracker holds is bounded all the same.
+func TestTrackerMemory(t *testing.T) {
+	frames := 1_000_000
+	if longtest.Sampled(t) {
+		frames = 100_000
+	}
+	const most = MaxPast + MaxWaiting*10 + 100
+	var tracker Tracker
+	rng := rand.New(rand.NewPCG(1, 1))
+	var ended, begun, seq int
+	add := func(lane tap.Lane, text string, args ...any) {
+		seq++
+		raw := fmt.Appendf(nil, text, args...)
+		m := jsonrpc.Peek(raw)
+		f := tap.Frame{Seq: uint64(seq), At: time.Duration(seq), Lane: lane, Exchange: uint64(seq % 5), Size: int64(len(raw))}
+		for _, p := range tracker.Add(&f, &m) {
+			if p.Role == RoleRequest {
+				begun++
+			}
+		}
+		ended += len(tracker.Ended())
+	}
+	for i := 0; seq < frames; i++ {
+		leaveBehind(add, rng.IntN(6), i)
+		if i%5000 != 0 {
+			continue
+		}
+		if n := tracker.entries(); n > most {
+			t.Fatalf("%d entries after %d frames, want %d at most", n, seq, most)
+		}
+	}
+	open := len(tracker.Open())
+	if open > MaxWaiting || ended+open != begun {
+		t.Errorf("%d calls begun, %d ended, %d open", begun, ended, open)
+	}
+	if n := tracker.open.own; n > MaxWaiting {
+		t.Errorf("%d open requests", n)
+	}
+}
+
+// leaveBehind makes a call, or something else, that leaves one thing or another.
+func leaveBehind(add func(tap.Lane, string, ...any), what, i int) {
+	request := `{"id":%d,"method":"tools/call","params":{"name":"t%[1]d","task":{},"_meta":{"progressToken":"t%[1]d","io.modelcontextprotocol/logLevel":"info","io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
+	switch what {
+	case 0:
+		add(tap.ToServer, request, i)
+		add(tap.ToClient, `{"id":%d,"method":"elicitation/create","params":{"elicitationId":"e%[1]d"}}`, i)
+		add(tap.ToServer, `{"id":%d,"result":{}}`, i)
+		add(tap.ToClient, `{"id":%d,"result":{}}`, i)
+	case 1:
+		add(tap.ToServer, request, i)
+		add(tap.ToServer, `{"method":"notifications/cancelled","params":{"requestId":%d}}`, i)
+	case 2:
+		add(tap.ToServer, request, i)
+		add(tap.ToClient, `{"id":%d,"result":{"resultType":"input_required","requestState":"s%[1]d","inputRequests":{"k":{"method":"roots/list"}}}}`, i)
+	case 3:
+		add(tap.ToServer, request, i)
+		add(tap.ToClient, `{"id":%d,"result":{"task":{"taskId":"k%[1]d","status":"working"}}}`, i)
+		add(tap.ToServer, `{"id":%d,"method":"tasks/get","params":{"taskId":"k%[1]d"}}`, i)
+		add(tap.ToClient, `{"id":%d,"result":{"taskId":"k%[1]d","status":"completed"}}`, i)
+	case 4:
+		add(tap.ToServer, `{"id":%d,"method":"subscriptions/listen","params":{"_meta":{"progressToken":%[1]d}}}`, i)
+		add(tap.ToClient, `{"method":"notifications/cancelled","params":{"requestId":%d}}`, i)
+	case 5:
+		add(tap.ToClient, `{"id":%d,"error":{"code":1,"message":""}}`, i)
+		add(tap.ToClient, `{"method":"notifications/progress","params":{"progressToken":"t%d"}}`, i-1)
+	}
+}
+
+// A cancelled call that was handed over because too many others wait: its answer
+// is late all the same, and the next one is a repeat.
+func TestTrackerGivesUpCancelledCalls(t *testing.T) {
+	var tracker Tracker
+	var ended []*Call
+	for i := range MaxWaiting + 1 {
+		trackerAdd(&tracker, 2*i+1, tap.ToServer, fmt.Sprintf(`{"id":%d,"method":"tools/call"}`, i))
+		trackerAdd(&tracker, 2*i+2, tap.ToServer, fmt.Sprintf(`{"method":"notifications/cancelled","params":{"requestId":%d}}`, i))
+		ended = append(ended, tracker.Ended()...)
+	}
+	if len(ended) != 1 || ended[0].Ref.Seq != 1 || ended[0].Status != CallCancelled || ended[0].Notes != 0 {
+		t.Fatalf("ended: %+v", ended)
+	}
+	for i, want := range []Role{RoleLate, RoleRepeat} {
+		p := trackerAdd(&tracker, 10_000+i, tap.ToClient, `{"id":0,"result":{}}`)[0]
+		if p.Role != want || p.Call.Seq != 1 || !p.Late || p.Method != "tools/call" {
+			t.Errorf("answer %d: %+v", i, p)
+		}
+	}
+	// The one with id 1 still waits, and ends with its late answer.
+	if p := trackerAdd(&tracker, 10_002, tap.ToClient, `{"id":1,"result":{}}`)[0]; p.Role != RoleLate {
+		t.Errorf("%+v", p)
+	}
+	if e := tracker.Ended(); len(e) != 1 || e[0].Status != CallCancelledLate {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A chain that nobody goes on with is let go, and says so.
+func TestTrackerLetsGo(t *testing.T) {
+	var tracker Tracker
+	var ended []*Call
+	for i := range MaxWaiting + 1 {
+		trackerAdd(&tracker, 2*i+1, tap.ToServer, fmt.Sprintf(`{"id":%d,"method":"tools/call"}`, i))
+		trackerAdd(&tracker, 2*i+2, tap.ToClient, fmt.Sprintf(`{"id":%d,"result":{"resultType":"input_required"}}`, i))
+		ended = append(ended, tracker.Ended()...)
+	}
+	if len(ended) != 1 || ended[0].Status != CallInputRequired || ended[0].Notes != NoteLetGo {
+		t.Fatalf("ended: %+v", ended)
+	}
+}
