@@ -110,7 +110,10 @@ func (g *gatherer) batch(r *view.Row) {
 		l := r.MessageLine(i)
 		g.line(&l, r, i)
 	}
-	wanted := len(g.rows) > from || g.match(&g.items[len(g.items)-1])
+	wanted := len(g.rows) > from
+	for i := 1; i < len(g.items) && !wanted; i += 2 {
+		wanted = g.match(&g.items[i])
+	}
 	if l := r.Line(); wanted {
 		line := newRow(&l, r)
 		line.ID = batchID(r.Frame.Seq)
@@ -123,7 +126,8 @@ func (g *gatherer) batch(r *view.Row) {
 func (g *gatherer) line(l *view.Line, r *view.Row, i int) {
 	row := newRow(l, r)
 	it := &g.items[i]
-	if len(g.items) > 1 {
+	if len(g.items) > 1 { // of a batch, with two items for each message
+		it = &g.items[2*i]
 		row.Marks |= markMember
 	}
 	if i >= len(r.Parts) {
