@@ -22,8 +22,8 @@ type gatherer struct {
 	before *predecessors
 	seen   *seen
 	items  []filter.Item
-	// holds is what the current frame holds of the filter's payload terms, once
-	// searched.
+	// holds is the result of searching the current frame, valid if searched is
+	// set.
 	holds    filter.Found
 	searched bool
 
@@ -85,7 +85,8 @@ func (g *gatherer) add(f *tap.Frame) error {
 	return nil
 }
 
-// search returns what the frame of an item holds, which is searched once.
+// search returns what the filter finds in the frame of an item, the current one. A
+// frame is searched once.
 func (g *gatherer) search(it *filter.Item) filter.Found {
 	if !g.searched {
 		g.holds, g.searched = g.filter.Search(it.Frame.Raw), true
@@ -151,7 +152,7 @@ func (g *gatherer) line(l *view.Line, r *view.Row, i int) {
 	g.tell(&row, part)
 }
 
-// single takes a row that is decided by itself, and reports whether it is shown.
+// single takes a row that does not depend on others, and reports whether it matches.
 func (g *gatherer) single(r row, it *filter.Item) bool {
 	ok := g.match(it)
 	if ok {

@@ -165,7 +165,7 @@ var kindWords = []word{
 	ofSort("event", "a server-sent event", "sse_event"),
 	ofSort("priming", "one with an id and no data, to resume from", "sse_priming"),
 	ofSort("comment", "comments in an event stream, which keep it open", "sse_comment"),
-	ofSort("endpoint", "the event that says where to post, of HTTP+SSE", "sse_endpoint"),
+	ofSort("endpoint", "the event with the address to post to, of HTTP+SSE", "sse_endpoint"),
 	ofKind(tap.Stderr.String(), "what the server wrote to its standard error"),
 	{name: tap.Life.String(), help: "any event of the run", test: func(_ *Filter, it *Item) bool { return it.Frame.Lane == tap.Life }},
 	ofEvent(tap.EventStart, tap.EventStart, "the server was started"),
@@ -201,7 +201,7 @@ func ofEvent(name, event, help string, also ...string) word {
 }
 
 var isWords = []word{
-	thatIs(IsError, "error", NeedPeek, "it tells of a failure: an error, isError, an HTTP status, a broken exchange", "failed"),
+	thatIs(IsError, "error", NeedPeek, "it reports a failure: an error, isError, an HTTP status, a broken exchange", "failed"),
 	{name: "slow", help: "it took long, 1s if nothing else is set; a call also without a response", needs: peeked,
 		test: func(f *Filter, it *Item) bool { return it.Answered && it.Latency >= f.slow }},
 	thatIs(IsPending, "pending", peeked|NeedFuture, "a request without a response; a call that waits", "open", "waiting"),

@@ -17,7 +17,7 @@ import (
 type Found []uint64
 
 // Add adds what another payload holds, such as a further message of a call. It
-// does not keep other.
+// copies other.
 func (found *Found) Add(other Found) {
 	for i, bits := range other {
 		if i == len(*found) {
@@ -55,7 +55,8 @@ const (
 )
 
 // Search returns which texts and regular expressions of the filter the payload
-// holds. Its two buffers grow to the size of the payload.
+// holds. It grows two buffers to the size of the payload, and keeps them if they are
+// small.
 func (f *Filter) Search(payload []byte) (found Found) {
 	left := len(f.texts)
 	view := payload
@@ -136,8 +137,9 @@ func (g glob) is(folded []byte) bool {
 }
 
 // A folder replaces each character by one that is the same for all its cases, so
-// that texts become equal if [strings.EqualFold] says so. It has what characters
-// fold to, 256 of them a page; a page is nil until it is needed.
+// that folded texts are equal if [strings.EqualFold] reports that the texts are.
+// It caches the results for pages of 256 characters; a page is nil until it is
+// used.
 type folder [0x200]*[256]rune
 
 // rune returns the smallest of the characters that differ from r by case only, and

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// payload compiles a value without a key.
+// payload compiles a value of a term without a key.
 func (p *parser) payload(v *value) (*node, *Error) {
 	text := payloadText{}
 	switch {

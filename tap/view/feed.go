@@ -96,8 +96,7 @@ type Row struct {
 	asks bool
 }
 
-// Add reads the next frame. The error is that of reading a frame that is not
-// whole.
+// Add reads the next frame. The error is always nil.
 func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	r := &x.row
 	*r = Row{Frame: f, to: r.to[:0]}
