@@ -24,8 +24,8 @@ type gatherer struct {
 	before *predecessors
 	seen   *seen
 	items  []filter.Item
-	// holds is what the current frame holds of the filter's payload terms, once
-	// searched.
+	// holds is the result of searching the current frame, valid if searched is
+	// set.
 	holds    filter.Found
 	searched bool
 
@@ -87,7 +87,8 @@ func (g *gatherer) add(f *tap.Frame) error {
 	return nil
 }
 
-// search returns what the frame of an item holds, which is searched once.
+// search returns what the filter finds in the frame of an item, the current one. A
+// frame is searched once.
 func (g *gatherer) search(it *filter.Item) filter.Found {
 	if !g.searched {
 		g.holds, g.searched = g.filter.Search(it.Frame.Raw), true
@@ -112,7 +113,10 @@ func (g *gatherer) batch(r *view.Row) {
 		l := r.MessageLine(i)
 		g.line(&l, r, i)
 	}
-	wanted := len(g.rows) > from || g.match(&g.items[len(g.items)-1])
+	wanted := len(g.rows) > from
+	for i := 1; i < len(g.items) && !wanted; i += 2 {
+		wanted = g.match(&g.items[i])
+	}
 	if l := r.Line(); wanted {
 		line := newRow(&l, r)
 		line.ID = batchID(r.Frame.Seq)
@@ -125,7 +129,8 @@ func (g *gatherer) batch(r *view.Row) {
 func (g *gatherer) line(l *view.Line, r *view.Row, i int) {
 	row := newRow(l, r)
 	it := &g.items[i]
-	if len(g.items) > 1 {
+	if len(g.items) > 1 { // of a batch, with two items for each message
+		it = &g.items[2*i]
 		row.Marks |= markMember
 	}
 	if i >= len(r.Parts) {
@@ -149,7 +154,7 @@ func (g *gatherer) line(l *view.Line, r *view.Row, i int) {
 	g.tell(&row, part)
 }
 
-// single takes a row that is decided by itself, and reports whether it is shown.
+// single takes a row that does not depend on others, and reports whether it matches.
 func (g *gatherer) single(r row, it *filter.Item) bool {
 	ok := g.match(it)
 	if ok {

@@ -32,21 +32,20 @@ type unit struct {
 	members     map[session.Ref]*member
 }
 
-// A member is a call of a unit, or the request that it is, as far as a filter
-// reads it.
+// A member is what a filter reads of a call of a unit, or of a request that is a
+// unit.
 type member struct {
 	frame     tap.Frame
 	item      filter.Item
-	found     filter.Found // in its messages so far
+	found     filter.Found // in all its messages so far
 	answered  bool
 	cancelled bool
 	over      bool
 }
 
-func (g *gatherer) newMember(it *filter.Item) *member {
+func newMember(it *filter.Item) *member {
 	m := &member{frame: *it.Frame, item: *it}
 	m.frame.Raw = nil
-	g.note(m, it)
 	// A small frame keeps alive what was stored with it.
 	for _, s := range []*string{&m.item.Method, &m.item.Tool, &m.item.Prompt, &m.item.URI, &m.item.Revision} {
 		*s = strings.Clone(*s)
@@ -56,8 +55,8 @@ func (g *gatherer) newMember(it *filter.Item) *member {
 	return m
 }
 
-// add takes a further message of a call, so that the item tells of the call as
-// a whole: what is true of any message, the answer's kind, the size of all.
+// add adds a further message of a call to the item: what is true of any message,
+// the kind of the answer, the size of all.
 func (m *member) add(p *session.Part, it *filter.Item) {
 	m.item.Is |= it.Is
 	m.frame.Size += it.Frame.Size
@@ -69,7 +68,7 @@ func (m *member) add(p *session.Part, it *filter.Item) {
 	}
 }
 
-// note notes what a message holds of the payload terms.
+// note adds what the filter finds in a message.
 func (g *gatherer) note(m *member, it *filter.Item) {
 	if g.needs.Has(filter.NeedPayload) {
 		m.found.Add(g.search(it))
@@ -99,10 +98,9 @@ func (g *gatherer) matches(u *unit) bool {
 
 // ask takes a request in the view of frames, on which later frames decide.
 func (g *gatherer) ask(r row, p *session.Part, it *filter.Item) {
-	u := &unit{
-		root: p.Message, call: p.Call, first: []row{r}, open: 1,
-		members: map[session.Ref]*member{p.Message: g.newMember(it)},
-	}
+	m := newMember(it)
+	g.note(m, it)
+	u := &unit{root: p.Message, call: p.Call, first: []row{r}, open: 1, members: map[session.Ref]*member{p.Message: m}}
 	g.units[p.Message] = u
 	g.touch(u)
 }
@@ -126,11 +124,15 @@ func (g *gatherer) ofCall(r row, p *session.Part, it *filter.Item) {
 		u.open++
 		g.units[p.Call] = u
 	}
-	if m := u.members[p.Call]; m != nil {
-		m.add(p, it)
-		g.note(m, it)
+	m := u.members[p.Call]
+	if m == nil {
+		m = newMember(it)
+		u.members[p.Call] = m
 	} else {
-		u.members[p.Call] = g.newMember(it)
+		m.add(p, it)
+	}
+	if !u.firm {
+		g.note(m, it)
 	}
 	if u.shown {
 		g.send(r)

@@ -125,7 +125,7 @@ func (c *callLister) nodes(nodes []*view.Node) error {
 // wants reports whether a call is picked, or one within it.
 func (c *callLister) wants(n *view.Node) bool {
 	if n.Call == nil {
-		return true // asked for before
+		return true // selected by keep
 	}
 	from, to := n.Span(c.ended())
 	lastSeq := uint64(math.MaxUint64)

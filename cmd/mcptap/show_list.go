@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// firstLines is how many lines are written one by one, so that the first page is
-// there at once, however rare its lines are.
+// firstLines is the number of lines that are flushed one by one, so that the first
+// page appears at once even if matches are rare.
 const firstLines = 100
 
 // A lister prints what is wanted of one recording.

@@ -10,23 +10,23 @@ import (
 
 // A Completion is one way to go on with a query.
 type Completion struct {
-	// From and To are the bytes of the query that Text takes the place of.
+	// From and To are the range of bytes of the query that Text replaces.
 	From, To int
 	Text     string
-	// Help says what it means, "" for a value of the recording.
+	// Help is the meaning of a key or word, "" for a value of the recording.
 	Help string
 }
 
-// MaxCompletions is how many ways to go on [Complete] returns at most.
+// MaxCompletions is the maximum number of completions that [Complete] returns.
 const MaxCompletions = 200
 
-// Complete returns what the term at the cursor, a byte of the query, can become:
-// a key, or a value of the key before it. The rest of the query may be wrong.
-// Values that hold control or hidden characters are left out, so the texts may
-// be sent to a terminal.
+// Complete returns what the term at the cursor, an offset in bytes, can become: a
+// key, or a value of the key before it. The rest of the query may have errors.
+// Values with control or hidden characters are left out, so the texts may be sent
+// to a terminal.
 func Complete(query string, cursor int, seen Seen) []Completion {
 	cursor = max(0, min(cursor, len(query)))
-	t, open := termAt(query[:cursor])
+	t, open := lastTerm(query[:cursor])
 	c := completer{query: query, cursor: cursor, seen: seen, open: open}
 	switch {
 	case t.key != nil:
@@ -37,38 +37,32 @@ func Complete(query string, cursor int, seen Seen) []Completion {
 	return c.all
 }
 
-// termAt returns the term that a query ends in, an empty one if it ends between
-// terms, and how many groups are open there.
-func termAt(query string) (t term, open int) {
-	l := lexer{q: query}
+// lastTerm returns the term that a query ends with, empty if it ends between terms,
+// and the number of groups that are open there.
+func lastTerm(query string) (t term, open int) {
+	p := parser{q: query}
 	for {
-		l.skipSpace()
-		if l.i == len(query) {
-			return term{from: l.i}, l.open
+		p.skipSpace()
+		if p.i == len(query) {
+			return term{from: p.i}, p.open
 		}
-		if op := l.operator(); op != "" {
-			l.i += len(op)
+		switch op := p.operator(); {
+		case op != "":
+			p.i += len(op)
+			continue
+		case query[p.i] == '(':
+			p.open++
+		case query[p.i] == ')':
+			p.open = max(0, p.open-1)
+		case query[p.i] != '-':
+			from := p.i
+			if t, _ = p.term(); p.i == len(query) {
+				return t, p.open
+			}
+			p.i = max(p.i, from+1)
 			continue
 		}
-		switch query[l.i] {
-		case '(':
-			l.open++
-			l.i++
-			continue
-		case ')':
-			l.open = max(0, l.open-1)
-			l.i++
-			continue
-		case '-':
-			l.i++
-			continue
-		}
-		from := l.i
-		t, _ := l.term()
-		if l.i == len(query) {
-			return t, l.open
-		}
-		l.i = max(l.i, from+1)
+		p.i++
 	}
 }
 
@@ -80,81 +74,68 @@ type completer struct {
 	all    []Completion
 }
 
-// keys completes a key, which is replaced with its colon.
+// keys completes a key. Its colon is replaced too.
 func (c *completer) keys(from int) {
 	to := c.cursor
 	for to < len(c.query) && isLetter(c.query[to]) {
 		to++
 	}
-	if to < len(c.query) && c.query[to] == ':' {
+	if strings.HasPrefix(c.query[to:], ":") {
 		to++
 	}
-	typed := c.query[from:c.cursor]
 	for _, k := range keys {
-		if hasPrefixFold(k.name, typed) {
+		if hasPrefixFold(k.name, c.query[from:c.cursor]) {
 			c.add(from, to, k.name+":", k.help)
 		}
 	}
 }
 
-// values completes a value of a key.
+// values completes a value of a key. Words and values that begin with the text come
+// before those that have another name or contain it.
 func (c *completer) values(k *key, v *value) {
-	whole := lexer{q: c.query, i: v.from, open: c.open}
+	whole := parser{q: c.query, i: v.from, open: c.open}
 	to := c.cursor
 	if _, err := whole.value(&term{key: k}); err == nil {
 		to = max(to, whole.i)
 	}
-	if k.compares() {
+	if k.number != nil {
 		for _, e := range k.examples {
 			text := strings.TrimPrefix(e, k.name+":")
 			if strings.HasPrefix(text, c.query[v.from:c.cursor]) {
 				c.add(v.from, to, text, "")
 			}
 		}
+	}
+	if k.number != nil || v.form == pattern {
 		return
 	}
-	if v.form == pattern {
-		return
+	begins := func(s string) bool { return hasPrefixFold(s, v.text) }
+	for _, w := range k.words {
+		if begins(w.name) {
+			c.add(v.from, to, w.name, w.help)
+		}
 	}
-	for _, w := range k.completed(v.text) {
-		c.add(v.from, to, w.name, w.help)
+	named := len(c.all) > 0
+	for _, w := range k.words {
+		if !named && slices.ContainsFunc(w.also, begins) {
+			c.add(v.from, to, w.name, w.help)
+		}
 	}
 	if k.seen == nil {
 		return
 	}
-	// What begins with the typed text comes before what only contains it.
-	values := k.seen(c.seen)
-	for _, s := range values {
-		if hasPrefixFold(s, v.text) {
-			c.add(v.from, to, asValue(s), "")
-		}
-	}
 	var letters folder
-	typed := letters.fold(nil, []byte(v.text))
+	values, typed := k.seen(c.seen), letters.fold(nil, []byte(v.text))
 	for _, s := range values {
-		if !hasPrefixFold(s, v.text) && bytes.Contains(letters.fold(nil, []byte(s)), typed) {
+		if begins(s) {
 			c.add(v.from, to, asValue(s), "")
 		}
 	}
-}
-
-// completed are the words that begin with a text or, if there are none, those that
-// are also spelled so.
-func (k *key) completed(text string) (all []word) {
-	for _, w := range k.words {
-		if hasPrefixFold(w.name, text) {
-			all = append(all, w)
+	for _, s := range values {
+		if !begins(s) && bytes.Contains(letters.fold(nil, []byte(s)), typed) {
+			c.add(v.from, to, asValue(s), "")
 		}
 	}
-	if len(all) > 0 {
-		return all
-	}
-	for _, w := range k.words {
-		if slices.ContainsFunc(w.also, func(s string) bool { return hasPrefixFold(s, text) }) {
-			all = append(all, w)
-		}
-	}
-	return all
 }
 
 func (c *completer) add(from, to int, text, help string) {
@@ -167,9 +148,9 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// asValue writes a text as a value, in quotes if it has to be.
+// asValue returns a text as a value, quoted if needed.
 func asValue(s string) string {
-	if s == "" || strings.ContainsAny(s, " \t\n\v\f\r,*()") || s[0] == '"' || s[0] == '/' {
+	if s == "" || strings.ContainsAny(s, spaces+",*()") || s[0] == '"' || s[0] == '/' {
 		return literal(s)
 	}
 	return s

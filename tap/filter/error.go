@@ -9,21 +9,21 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// An Error says where a query is wrong, and what would be right. Its texts may
-// be sent to a terminal: what the query has of control characters, or of
-// characters that hide or reorder others, is spelled out.
+// An Error is an error in a query. The strings that it returns may be sent to a
+// terminal: control characters, and characters that hide or reorder others, are
+// escaped.
 type Error struct {
-	// Query is the query as it was given.
+	// Query is the query.
 	Query string
-	// Pos and Len say which bytes of it are wrong. Len is 0 where something is
-	// missing.
+	// Pos is the offset of the wrong part in bytes, Len its length; 0 if something
+	// is missing.
 	Pos, Len int
-	// Problem says what is wrong, Help what would be right.
+	// Problem is what is wrong, Help how to correct it.
 	Problem, Help string
 }
 
-// Error returns the problem, its column (counted in characters, from 1) and
-// the help, in one line.
+// Error returns the problem, its column in characters from 1, and the help, in one
+// line.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("%s at column %d", e.Problem, utf8.RuneCountInString(e.Query[:e.Pos])+1)
 	if e.Help != "" {
@@ -32,37 +32,29 @@ func (e *Error) Error() string {
 	return s
 }
 
-// caretRoom is how many bytes of a query are shown on either side of an error.
-const caretRoom = 60
-
-// Caret returns two lines: the query, or what is around the error if it is
-// long, and carets under what is wrong.
+// Caret returns two lines: the query, or the part around the error if it is long,
+// and carets under the wrong part.
 func (e *Error) Caret() string {
-	from, to := max(0, e.Pos-caretRoom), min(len(e.Query), e.Pos+caretRoom)
+	const around = 60 // bytes on each side
+	from, to := max(0, e.Pos-around), min(len(e.Query), e.Pos+around)
 	for from > 0 && !utf8.RuneStart(e.Query[from]) {
 		from--
 	}
 	for to < len(e.Query) && !utf8.RuneStart(e.Query[to]) {
 		to++
 	}
-	before, wrong, after := e.Query[from:e.Pos], e.Query[e.Pos:min(e.Pos+e.Len, to)], ""
-	if end := e.Pos + e.Len; end < to {
-		after = e.Query[end:to]
-	}
-	line := escape.Escape(before)
+	end := min(e.Pos+e.Len, to)
+	before, wrong, after := escape.Escape(e.Query[from:e.Pos]), escape.Escape(e.Query[e.Pos:end]), escape.Escape(e.Query[end:to])
 	if from > 0 {
-		line = "…" + line
+		before = "…" + before
 	}
-	pad := strings.Repeat(" ", width(line))
-	marks := strings.Repeat("^", max(1, width(escape.Escape(wrong))))
-	line += escape.Escape(wrong) + escape.Escape(after)
 	if to < len(e.Query) {
-		line += "…"
+		after += "…"
 	}
-	return line + "\n" + pad + marks
+	return before + wrong + after + "\n" + strings.Repeat(" ", width(before)) + strings.Repeat("^", max(1, width(wrong)))
 }
 
-// width is about how many columns of a terminal an escaped text takes.
+// width returns the approximate number of columns of an escaped text.
 func width(s string) (n int) {
 	for _, r := range s {
 		switch {
@@ -77,18 +69,19 @@ func width(s string) (n int) {
 	return n
 }
 
-// shown puts what was typed into a message.
+// shown returns a part of a query for a message, in quotes.
 func shown(s string) string { return `"` + escape.Escape(shortened(s)) + `"` }
 
-// literal is the query that searches for s as it is.
+// literal returns the value that means s.
 func literal(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// toQuote says how to search for s as it is.
+const maxShown = 60 // bytes of a query in a message
+
+// toQuote returns the value that means s, for a message.
 func toQuote(s string) string {
-	const most = 60
-	if len(s) > most {
+	if len(s) > maxShown {
 		return `"…"`
 	}
 	return escape.Escape(literal(s))
@@ -96,11 +89,10 @@ func toQuote(s string) string {
 
 // shortened cuts a long text.
 func shortened(s string) string {
-	const most = 60
-	if len(s) <= most {
+	if len(s) <= maxShown {
 		return s
 	}
-	n := most
+	n := maxShown
 	for !utf8.RuneStart(s[n]) {
 		n--
 	}

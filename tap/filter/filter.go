@@ -2,34 +2,36 @@ package filter
 
 import (
 	"time"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
-// DefaultSlow is how long a slow answer takes unless [Options] say otherwise.
+// DefaultSlow is the least latency of a slow answer unless [Options] set another.
 const DefaultSlow = time.Second
 
 // Options are what the meaning of a query depends on.
 type Options struct {
-	// Slow is how long the answer of a call takes that is:slow; [DefaultSlow]
-	// if it is zero.
+	// Slow is the least latency of a call that is:slow matches; [DefaultSlow] if
+	// it is not positive.
 	Slow time.Duration
 }
 
 // A Filter is a compiled query. It reuses its buffers, so it must not be used by
 // several goroutines at once.
 type Filter struct {
-	root    *node // nil matches everything
-	needs   Needs
-	slow    time.Duration
-	terms   []payloadTerm // by their bits in a Found
-	letters folder
-	// The buffers of Search and of tests.
-	unescaped, folded []byte
+	root  *node // nil matches everything
+	needs Needs
+	slow  time.Duration
+	texts []payloadText // by their bits in a Found
+
+	letters           folder
+	unescaped, folded []byte // buffers
 }
 
 // Parse compiles a query; see the package for its language. The error is an
 // [*Error].
 func Parse(query string, opt Options) (*Filter, error) {
-	p := parser{lexer: lexer{q: query}, f: &Filter{slow: opt.Slow}}
+	p := parser{q: query, f: &Filter{slow: opt.Slow}}
 	if p.f.slow <= 0 {
 		p.f.slow = DefaultSlow
 	}
@@ -41,21 +43,22 @@ func Parse(query string, opt Options) (*Filter, error) {
 	return p.f, nil
 }
 
-// Match reports whether the filter matches an item whose payload holds found, as
-// returned by [Filter.Search]; found may be zero if the payload does not decide,
-// see [Filter.NeedsPayload].
+// Match reports whether the filter matches an item. Found is what
+// [Filter.Search] returned for its payload; it may be zero if
+// [Filter.NeedsPayload] is false.
 func (f *Filter) Match(it *Item, found Found) bool {
 	return f.root == nil || f.root.eval(it, found, true) == yes
 }
 
-// NeedsPayload reports whether it depends on the payload whether an item matches:
-// not if the filter has no payload terms, or the fields of the item decide.
+// NeedsPayload reports whether the payload decides if the filter matches an item.
+// It is false if the filter has no payload terms, and if the fields of the item
+// decide without them.
 func (f *Filter) NeedsPayload(it *Item) bool {
-	return len(f.terms) > 0 && f.root.eval(it, nil, false) == unknown
+	return len(f.texts) > 0 && f.root.eval(it, nil, false) == unknown
 }
 
-// MatchAny reports whether the filter matches one of the items of a frame. It
-// searches the payload of the frame once, and only if it decides.
+// MatchAny reports whether the filter matches one of the items of a frame. The
+// payload of the frame is searched once at most, and only if it decides.
 func (f *Filter) MatchAny(items []Item) bool {
 	var found Found
 	searched := false
@@ -71,10 +74,10 @@ func (f *Filter) MatchAny(items []Item) bool {
 	return false
 }
 
-// Needs says which parts of an [Item] the filter reads.
+// Needs returns which parts of an [Item] the filter reads.
 func (f *Filter) Needs() Needs { return f.needs }
 
-// String returns a query of the same meaning, in one spelling.
+// String returns a query of the same meaning in its canonical form.
 func (f *Filter) String() string {
 	if f.root == nil {
 		return ""
@@ -82,21 +85,21 @@ func (f *Filter) String() string {
 	return f.root.String()
 }
 
-// Needs says what has to be computed for an [Item] before it is matched. Seq,
-// At, Lane, Exchange, Size and Torn of the frame are always at hand.
+// Needs is a set of the parts of an [Item] that a filter reads. Seq, At, Lane,
+// Exchange, Size and Torn of its frame are always needed.
 type Needs uint8
 
 const (
-	// NeedPayload is the payload, searched by [Filter.Search].
+	// NeedPayload is what [Filter.Search] finds in the payload.
 	NeedPayload Needs = 1 << iota
-	// NeedPeek is what the frame says by itself: Kind, ID, Method and what it
-	// is about, and of Is what needs no other frame.
+	// NeedPeek is what the frame alone determines: Kind, Sort, ID, Method, Tool,
+	// Prompt and URI of a request, and some of Is.
 	NeedPeek
-	// NeedPairing is what the frames before it say: Latency, a response's
-	// Method and what that is about, the rest of Is.
+	// NeedPairing is what the frames before it determine: Latency, the Method,
+	// Tool, Prompt and URI of a response, and the rest of Is.
 	NeedPairing
-	// NeedFuture is what the frames after it say: whether a request is pending
-	// or was cancelled. A listing that follows a live recording cannot know.
+	// NeedFuture is what the frames after it determine: whether a request is
+	// pending or was cancelled. It is not known while following a live recording.
 	NeedFuture
 	// NeedSession is Session and Revision.
 	NeedSession
@@ -106,3 +109,56 @@ const (
 
 // Has reports whether all of n is needed.
 func (m Needs) Has(n Needs) bool { return m&n == n }
+
+// An Item is what a filter matches: a frame, one message of a batch, or a call.
+// A filter reads only what its [Needs] name, and changes nothing.
+type Item struct {
+	// Frame must not be nil. [Filter.MatchAny] searches its Raw.
+	Frame *tap.Frame
+	// Kind is the name of a [jsonrpc.Kind], "stderr", or on [tap.Lifecycle] the name of the
+	// event.
+	Kind string
+	// Sort is the sort of a frame that carries no message, as in package view:
+	// body, bytes, ping, pong, close, event, priming, comment or endpoint. It is
+	// "" for all others.
+	Sort string
+	// Method is the method; of a response, that of its request.
+	Method string
+	// Tool, Prompt and URI are the subject of a request and of its response.
+	Tool, Prompt, URI string
+	// ID is the id as it is in the message, quotes included.
+	ID []byte
+	// Latency is the time until the answer, valid if Answered is set. Responses
+	// have it; requests only where the frames after them have been read.
+	Latency  time.Duration
+	Answered bool
+	// Is has the words of is: that apply, except slow and torn.
+	Is Is
+	// Session is the number of the session, Revision that of the protocol.
+	Session, Revision string
+	// Status is the HTTP status, 0 if there is none.
+	Status int
+}
+
+// Is is a set of the words of is:. Their meanings are in [Help].
+type Is uint32
+
+// The members of the set.
+const (
+	IsError Is = 1 << iota
+	IsPending
+	IsOrphan
+	IsCancelled
+	IsLate
+	IsInvalid
+	IsNested
+	IsDuplicate
+	IsUnsolicited
+	IsBatch
+	IsStray
+	IsCancel
+	IsRetry
+	IsInterim
+	IsProgress
+	IsLog
+)

@@ -2,24 +2,21 @@ package filter
 
 import "strings"
 
-// A HelpSection is a part of the help on the language.
+// A HelpSection is a section of the help on the language.
 type HelpSection struct {
 	Title string
 	Lines []HelpLine
 }
 
-// A HelpLine explains one form, in one line.
+// A HelpLine explains one form in one line.
 type HelpLine struct {
-	// Form is what is written: a term, or a key with its colon.
-	Form string
-	// Means says what it does.
-	Means string
-	// Examples are queries.
-	Examples []string
+	Form     string   // a term, or a key with its colon
+	Means    string   // its meaning
+	Examples []string // queries
 }
 
-// Help explains the language: how terms are put together, the keys, and the
-// words that keys take. Command line, viewer and documents all show this.
+// Help returns the help on the language: its terms, its keys, and the words of
+// keys. The command line, the viewer and the documentation show it.
 func Help() []HelpSection {
 	sections := []HelpSection{{"Terms", termHelp}}
 	all := HelpSection{Title: "Keys"}

@@ -1,88 +1,71 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A key is what can stand before a colon.
+// A key is a name before a colon. It has text, number and unit, words, or, as id:,
+// none of them.
 type key struct {
 	name     string
-	help     string   // in one line
-	examples []string // whole terms
+	help     string   // a line
+	examples []string // terms
 	needs    Needs
-	compile  func(*parser, *key, *value) (func(*Item) bool, *Error)
-
-	// Of a key of text:
-	text func(*Item) string
-	// Of a key of numbers: the number, and whether there is one.
-	number func(*Item) (uint64, bool)
-	unit   *unit
-	// Of a key of words:
-	words []word
-	// seen are the values that a recording is known to have.
-	seen func(Seen) []string
+	text     func(*Item) string         // "" matches nothing
+	number   func(*Item) (uint64, bool) // false matches nothing
+	unit     *unit
+	words    []word
+	seen     func(Seen) []string // for completion
 }
 
-// compares reports whether > and < mean something to the key.
-func (k *key) compares() bool { return k.number != nil }
+const peeked = NeedPeek | NeedPairing
 
-func (k *key) example() string { return k.examples[0] }
-
-var keys []*key
-
-// init breaks what would be a cycle: compiling leads to errors that name keys.
-func init() {
-	peeked := NeedPeek | NeedPairing
-	keys = []*key{
-		{name: "method", help: "the method; of a response, the method that it answers", examples: []string{"method:tools/call", "method:resources/*,prompts/get"},
-			needs: peeked, compile: compileText, text: func(it *Item) string { return it.Method }, seen: seenMethods},
-		{name: "tool", help: "the tool that is called, of the request and of its response", examples: []string{"tool:forecast", "-tool:*"},
-			needs: peeked, compile: compileText, text: func(it *Item) string { return it.Tool }, seen: func(s Seen) []string { return s.Tools }},
-		{name: "prompt", help: "the prompt that is asked for, likewise", examples: []string{"prompt:summarize"},
-			needs: peeked, compile: compileText, text: func(it *Item) string { return it.Prompt }, seen: func(s Seen) []string { return s.Prompts }},
-		{name: "uri", help: "the resource that is read or subscribed to, likewise", examples: []string{"uri:file:///*.md", `uri:/\.md$/`},
-			needs: peeked, compile: compileText, text: func(it *Item) string { return it.URI }, seen: func(s Seen) []string { return s.URIs }},
-		{name: "id", help: `the id; 1 is the number, "1" the string`, examples: []string{"id:1", `id:"1"`, "id:probe-*"},
-			needs: NeedPeek, compile: compileID},
-		{name: "dir", help: "where it went: the lane", examples: []string{"dir:to_server", "-dir:stderr"},
-			compile: compileWord, words: dirWords},
-		{name: "kind", help: "what it is, or the name of an event of the run", examples: []string{"kind:request", "kind:error,invalid", "kind:exit"},
-			needs: NeedPeek, compile: compileWord, words: kindWords},
-		{name: "is", help: "what else is known of it", examples: []string{"is:error", "is:pending,slow"},
-			compile: compileWord, words: isWords},
-		{name: "session", help: "the session", examples: []string{"session:2"},
-			needs: NeedSession, compile: compileText, text: func(it *Item) string { return it.Session }, seen: func(s Seen) []string { return s.Sessions }},
-		{name: "rev", help: "the revision of the protocol", examples: []string{"rev:2025-11-25", "rev:2025-*"},
-			needs: NeedSession, compile: compileText, text: func(it *Item) string { return it.Revision }, seen: seenRevisions},
-		{name: "exchange", help: "the number of the HTTP exchange", examples: []string{"exchange:3", "exchange:3..5"},
-			compile: compileNumber, unit: &counts, number: func(it *Item) (uint64, bool) { return it.Frame.Exchange, it.Frame.Exchange != 0 }},
-		{name: "status", help: "the HTTP status", examples: []string{"status:404", "status:4xx,5xx", "status:>=400"},
-			needs: NeedHTTP, compile: compileNumber, unit: &statuses, number: func(it *Item) (uint64, bool) { return unsigned(int64(it.Status)), it.Status > 0 }},
-		{name: "latency", help: "how long the answer took, of the response", examples: []string{"latency:>500ms", "latency:100ms..2s"},
-			needs: peeked, compile: compileNumber, unit: &durations, number: func(it *Item) (uint64, bool) { return unsigned(int64(it.Latency)), it.Answered }},
-		{name: "size", help: "how many bytes crossed", examples: []string{"size:>1MB", "size:..64KiB"},
-			compile: compileNumber, unit: &sizes, number: func(it *Item) (uint64, bool) { return unsigned(it.Frame.Size), true }},
-		{name: "at", help: "when it crossed, from the start of the recording", examples: []string{"at:>2s", "at:1m..1m30s"},
-			compile: compileNumber, unit: &durations, number: func(it *Item) (uint64, bool) { return unsigned(int64(it.Frame.At)), true }},
-		{name: "seq", help: "the number of the frame", examples: []string{"seq:17", "seq:10..20"},
-			compile: compileNumber, unit: &counts, number: func(it *Item) (uint64, bool) { return it.Frame.Seq, true }},
-	}
+var keys = []*key{
+	{name: "method", help: "the method; of a response, the method that it answers", examples: []string{"method:tools/call", "method:resources/*,prompts/get"},
+		needs: peeked, text: func(it *Item) string { return it.Method }, seen: seenMethods},
+	{name: "tool", help: "the tool that is called, of the request and of its response", examples: []string{"tool:forecast", "-tool:*"},
+		needs: peeked, text: func(it *Item) string { return it.Tool }, seen: func(s Seen) []string { return s.Tools }},
+	{name: "prompt", help: "the prompt that is asked for, likewise", examples: []string{"prompt:summarize"},
+		needs: peeked, text: func(it *Item) string { return it.Prompt }, seen: func(s Seen) []string { return s.Prompts }},
+	{name: "uri", help: "the resource that is read or subscribed to, likewise", examples: []string{"uri:file:///*.md", `uri:/\.md$/`},
+		needs: peeked, text: func(it *Item) string { return it.URI }, seen: func(s Seen) []string { return s.URIs }},
+	{name: "id", help: `the id; 1 is the number, "1" the string`, examples: []string{"id:1", `id:"1"`, "id:probe-*"}, needs: NeedPeek},
+	{name: "dir", help: "where it went: the lane", examples: []string{"dir:to_server", "-dir:stderr"}, words: dirWords},
+	{name: "kind", help: "what it is, or the name of an event of the run", examples: []string{"kind:request", "kind:error,invalid", "kind:exit"},
+		needs: NeedPeek, words: kindWords},
+	{name: "is", help: "what else is known of it", examples: []string{"is:error", "is:pending,slow"}, words: isWords},
+	{name: "session", help: "the session", examples: []string{"session:2"},
+		needs: NeedSession, text: func(it *Item) string { return it.Session }, seen: func(s Seen) []string { return s.Sessions }},
+	{name: "rev", help: "the revision of the protocol", examples: []string{"rev:2025-11-25", "rev:2025-*"},
+		needs: NeedSession, text: func(it *Item) string { return it.Revision }, seen: seenRevisions},
+	{name: "exchange", help: "the number of the HTTP exchange", examples: []string{"exchange:3", "exchange:3..5"},
+		unit: &counts, number: func(it *Item) (uint64, bool) { return it.Frame.Exchange, it.Frame.Exchange != 0 }},
+	{name: "status", help: "the HTTP status", examples: []string{"status:404", "status:4xx,5xx", "status:>=400"},
+		needs: NeedHTTP, unit: &statuses, number: func(it *Item) (uint64, bool) { return uint64(it.Status), it.Status > 0 }},
+	{name: "latency", help: "how long the answer took, of the response", examples: []string{"latency:>500ms", "latency:100ms..2s"},
+		needs: peeked, unit: &durations, number: func(it *Item) (uint64, bool) { return uint64(max(it.Latency, 0)), it.Answered }},
+	{name: "size", help: "how many bytes crossed", examples: []string{"size:>1MB", "size:..64KiB"},
+		unit: &sizes, number: func(it *Item) (uint64, bool) { return uint64(max(it.Frame.Size, 0)), true }},
+	{name: "at", help: "when it crossed, from the start of the recording", examples: []string{"at:>2s", "at:1m..1m30s"},
+		unit: &durations, number: func(it *Item) (uint64, bool) { return uint64(max(it.Frame.At, 0)), true }},
+	{name: "seq", help: "the number of the frame", examples: []string{"seq:17", "seq:10..20"},
+		unit: &counts, number: func(it *Item) (uint64, bool) { return it.Frame.Seq, true }},
 }
 
-func unsigned(n int64) uint64 { return uint64(max(n, 0)) }
-
-// lookupKey finds a key, in whatever case it is written.
+// lookupKey returns the key of a name, in any case, or nil.
 func lookupKey(name string) *key {
-	for _, k := range keys {
-		if strings.EqualFold(k.name, name) {
-			return k
-		}
+	i := slices.IndexFunc(keys, func(k *key) bool { return strings.EqualFold(k.name, name) })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return keys[i]
 }
 
+// keyNames returns the names of the keys with their colons.
 func keyNames() (names []string) {
 	for _, k := range keys {
 		names = append(names, k.name+":")
@@ -90,7 +73,7 @@ func keyNames() (names []string) {
 	return names
 }
 
-// otherKeys are names that other programs have for our keys.
+// otherKeys are the names that other programs have for the keys.
 var otherKeys = map[string]string{
 	"lane": "dir", "direction": "dir", "type": "kind", "event": "kind", "has": "is",
 	"revision": "rev", "version": "rev", "protocol": "rev", "resource": "uri", "url": "uri",
@@ -98,7 +81,7 @@ var otherKeys = map[string]string{
 	"number": "seq", "frame": "seq", "http": "status", "code": "status", "name": "tool",
 }
 
-// nearestKey returns the key that was probably meant, "" if none is near.
+// nearestKey returns the key that an unknown one probably means, or "".
 func nearestKey(name string) string {
 	if k := otherKeys[strings.ToLower(name)]; k != "" {
 		return k
@@ -110,13 +93,13 @@ func nearestKey(name string) string {
 	return nearest(name, names)
 }
 
-// Seen are the values that a recording is known to have, for [Complete]. Any
-// of the lists may be empty.
+// Seen has the values that a recording is known to have, for [Complete]. The
+// lists may be empty.
 type Seen struct {
 	Methods, Tools, Prompts, URIs, Sessions, Revisions []string
 }
 
-// seenMethods are all known methods where no recording says which there are.
+// seenMethods returns all known methods if there are none in the recording.
 func seenMethods(s Seen) []string {
 	if len(s.Methods) > 0 {
 		return s.Methods
@@ -128,6 +111,7 @@ func seenMethods(s Seen) []string {
 	return names
 }
 
+// seenRevisions returns all known revisions if there are none in the recording.
 func seenRevisions(s Seen) []string {
 	if len(s.Revisions) > 0 {
 		return s.Revisions
@@ -137,4 +121,169 @@ func seenRevisions(s Seen) []string {
 		names = append(names, string(r))
 	}
 	return names
+}
+
+// A word is a value of a key of words.
+type word struct {
+	name  string
+	also  []string // other spellings, such as those in listings
+	help  string
+	needs Needs
+	test  func(*Filter, *Item) bool
+}
+
+// named reports whether a text is a name of the word, in any case, with spaces for
+// underscores as in listings.
+func (w *word) named(text string) bool {
+	same := func(name string) bool { return strings.EqualFold(name, strings.ReplaceAll(text, " ", "_")) }
+	return same(w.name) || slices.ContainsFunc(w.also, same)
+}
+
+var dirWords = []word{
+	onLane(tap.ToServer, "from the client to the server", "c2s"),
+	onLane(tap.ToClient, "from the server to the client", "s2c"),
+	onLane(tap.Stderr, "the server's standard error"),
+	onLane(tap.Lifecycle, "events of the run itself"),
+}
+
+func onLane(l tap.Lane, help string, also ...string) word {
+	return word{name: l.String(), also: also, help: help, test: func(_ *Filter, it *Item) bool { return it.Frame.Lane == l }}
+}
+
+var kindWords = []word{
+	ofKind(jsonrpc.Request.String(), "a request"),
+	ofKind(jsonrpc.Response.String(), "a response with a result"),
+	ofKind(jsonrpc.ErrorResponse.String(), "a response with an error"),
+	ofKind(jsonrpc.Notification.String(), "a notification", "notify"),
+	ofKind(jsonrpc.Batch.String(), "several messages in one frame"),
+	ofKind(jsonrpc.Invalid.String(), "no JSON-RPC message, where one should be"),
+	ofKind(jsonrpc.Other.String(), "no JSON-RPC message, where none has to be: one of the next nine, as a rule"),
+	ofSort("body", "a body of HTTP", "http_body"),
+	ofSort("bytes", "bytes that cannot be told apart"),
+	ofSort("ping", "a ping of a WebSocket", "ws_ping"),
+	ofSort("pong", "a pong of a WebSocket", "ws_pong"),
+	ofSort("close", "the end of a WebSocket, with its status", "ws_close"),
+	ofSort("event", "a server-sent event", "sse_event"),
+	ofSort("priming", "one with an id and no data, to resume from", "sse_priming"),
+	ofSort("comment", "comments in an event stream, which keep it open", "sse_comment"),
+	ofSort("endpoint", "the event with the address to post to, of HTTP+SSE", "sse_endpoint"),
+	ofKind(tap.Stderr.String(), "what the server wrote to its standard error"),
+	{name: tap.Lifecycle.String(), help: "any event of the run", test: func(_ *Filter, it *Item) bool { return it.Frame.Lane == tap.Lifecycle }},
+	ofEvent(tap.EventStart, tap.EventStart, "the server was started"),
+	ofEvent(tap.EventSpawnFailed, tap.EventSpawnFailed, "the server could not be started", "no_start"),
+	ofEvent(tap.EventEOF, tap.EventEOF, "one lane ended", "end_of_lane"),
+	ofEvent(tap.EventBroken, tap.EventBroken, "the receiver of one lane went away"),
+	ofEvent(tap.EventSignal, tap.EventSignal, "a signal was forwarded to the server"),
+	ofEvent(tap.EventExit, tap.EventExit, "the server ended"),
+	ofEvent(tap.EventGap, tap.EventGap, "frames crossed while nothing could be recorded"),
+	ofEvent(tap.EventConnect, tap.EventConnect, "a client's connection was accepted", "connected"),
+	ofEvent(tap.EventDisconnect, tap.EventDisconnect, "a client's connection is over", "closed", "disconnected"),
+	// These two are not what a request and a response are in JSON-RPC.
+	ofEvent("http_request", tap.EventRequest, "the head of an HTTP request", "http_req"),
+	ofEvent("http_response", tap.EventResponse, "the head of an HTTP response", "http_res"),
+	ofEvent(tap.EventRewrite, tap.EventRewrite, "the tap changed what it forwarded", "rewritten"),
+	ofEvent(tap.EventEnd, tap.EventEnd, "an HTTP exchange is over", "http_end"),
+}
+
+func ofKind(kind, help string, also ...string) word {
+	return word{name: kind, also: also, help: help, test: func(_ *Filter, it *Item) bool {
+		return it.Kind == kind && it.Frame.Lane != tap.Lifecycle
+	}}
+}
+
+func ofSort(sort, help string, also ...string) word {
+	return word{name: sort, also: also, help: help, test: func(_ *Filter, it *Item) bool { return it.Sort == sort }}
+}
+
+func ofEvent(name, event, help string, also ...string) word {
+	return word{name: name, also: also, help: help, test: func(_ *Filter, it *Item) bool {
+		return it.Kind == event && it.Frame.Lane == tap.Lifecycle
+	}}
+}
+
+var isWords = []word{
+	thatIs(IsError, "error", NeedPeek, "it reports a failure: an error, isError, an HTTP status, a broken exchange", "failed"),
+	{name: "slow", help: "it took long, 1s if nothing else is set; a call also without a response", needs: peeked,
+		test: func(f *Filter, it *Item) bool { return it.Answered && it.Latency >= f.slow }},
+	thatIs(IsPending, "pending", peeked|NeedFuture, "a request without a response; a call that waits", "open", "waiting"),
+	thatIs(IsOrphan, "orphan", peeked, "a response to no request that is known"),
+	thatIs(IsStray, "stray", peeked, "a notification about a call, a task or a subscription that is not known"),
+	thatIs(IsCancelled, "cancelled", peeked|NeedFuture, "a request that was cancelled", "canceled"),
+	thatIs(IsCancel, "cancel", peeked, "it asks for the end of a call"),
+	thatIs(IsLate, "late", peeked, "a response after its request was cancelled"),
+	thatIs(IsRetry, "retry", peeked, "a further request of the same call: after input_required, or about its task", "again"),
+	thatIs(IsInterim, "interim", peeked, "a response that does not end its call: input_required, a task"),
+	thatIs(IsProgress, "progress", peeked, "a notification about the progress of a call"),
+	thatIs(IsLog, "log", peeked, "a log message of the server"),
+	thatIs(IsInvalid, "invalid", NeedPeek, "no JSON-RPC message, where one should be"),
+	thatIs(IsNested, "nested", peeked, "asked within another call: sampling, elicitation, roots"),
+	thatIs(IsDuplicate, "duplicate", peeked, "an answer to what was answered before, or what was sent again", "repeated", "sent_again"),
+	thatIs(IsUnsolicited, "unsolicited", peeked, "a notification that belongs to no call"),
+	thatIs(IsBatch, "batch", NeedPeek, "a batch, or a message of one", "batched"),
+	{name: "torn", help: "bytes of it are missing", test: func(_ *Filter, it *Item) bool { return it.Frame.Truncated }},
+}
+
+func thatIs(is Is, name string, needs Needs, help string, also ...string) word {
+	return word{name: name, also: also, help: help, needs: needs, test: func(_ *Filter, it *Item) bool { return it.Is&is != 0 }}
+}
+
+// words compiles a value of a key of words.
+func (p *parser) words(k *key, v *value) (*node, *Error) {
+	i := slices.IndexFunc(k.words, func(w word) bool { return w.named(v.text) })
+	if i >= 0 && v.form != pattern {
+		w, f := &k.words[i], p.f
+		f.needs |= w.needs
+		return testNode(func(it *Item) bool { return w.test(f, it) }), nil
+	}
+	var names []string
+	for _, w := range k.words {
+		names = append(names, w.name)
+	}
+	problem, help := k.name+": does not know "+shown(v.text), "it takes "+strings.Join(names, ", ")
+	if v.form == pattern || strings.Contains(v.text, "*") {
+		problem = k.name + ": takes words, no patterns"
+	} else if near := nearest(v.text, names); near != "" {
+		help = "did you mean " + k.name + ":" + near + "? " + help
+	}
+	return nil, p.wrong(v.from, v.to, problem, help)
+}
+
+// nearest returns the first of the words with the fewest typing errors, or else one
+// that begins with what was typed or has it after an underscore, or "".
+func nearest(typed string, words []string) string {
+	typed = strings.ToLower(typed)
+	most := 2
+	if len(typed) < 5 {
+		most = 1
+	}
+	for n := range most + 1 {
+		for _, w := range words {
+			if within(typed, w, n) {
+				return w
+			}
+		}
+	}
+	for _, w := range words {
+		if len(typed) > 1 && (strings.HasPrefix(w, typed) || strings.HasSuffix(w, "_"+typed)) {
+			return w
+		}
+	}
+	return ""
+}
+
+// within reports whether a becomes b if at most n letters are inserted, removed,
+// replaced, or swapped with the next.
+func within(a, b string, n int) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	switch {
+	case n == 0 || len(a) > len(b)+n || len(b) > len(a)+n:
+		return a == b
+	case a == "" || b == "":
+		return true
+	case len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(a[2:], b[2:], n-1):
+		return true
+	}
+	return within(a[1:], b[1:], n-1) || within(a[1:], b, n-1) || within(a, b[1:], n-1)
 }

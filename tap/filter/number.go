@@ -2,118 +2,164 @@ package filter
 
 import (
 	"math"
+	"math/big"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // A unit is how the numbers of a key are written.
 type unit struct {
-	// parse reads a number. What is wrong with it is said in words: the problem
-	// goes after the number itself, the help stands alone.
-	parse func(s string) (n uint64, problem, help string)
-	// measured says that the number is known only about, so that it makes no
-	// sense to look for one.
+	parse func(string) (n uint64, ok bool)
+	// problem and help are the error for what parse does not take. The problem
+	// follows the text in question.
+	problem, help string
+	// measured is set if equality is of no use, so that a comparison is required.
 	measured bool
-	// family reads what stands for a span of numbers, such as 4xx.
-	family func(s string) (span, bool)
 }
 
-// A span holds the numbers from lo to hi, both included; none if lo > hi.
-type span struct{ lo, hi uint64 }
+// counts are plain numbers. A frame may be written as in a listing: #7.
+var counts = unit{
+	problem: "is no number", help: "write it in digits, as in 17",
+	parse: func(s string) (uint64, bool) {
+		n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 10, 64)
+		return n, err == nil
+	},
+}
 
-var emptySpan = span{1, 0}
+// statuses are those of HTTP (RFC 9110, section 15).
+var statuses = unit{
+	problem: "is no HTTP status", help: "write three digits, as in 404, or 4xx for 400 to 499",
+	parse: func(s string) (uint64, bool) {
+		n, err := strconv.ParseUint(s, 10, 64)
+		return n, err == nil && 100 <= n && n <= 999
+	},
+}
 
-// compileNumber compiles a value of a key of numbers.
-func compileNumber(p *parser, k *key, v *value) (func(*Item) bool, *Error) {
-	s, err := p.span(k, v)
-	if err != nil {
-		return nil, err
-	}
-	return func(it *Item) bool {
+// durations are in nanoseconds, as [time.ParseDuration] reads them, with days.
+var durations = unit{
+	measured: true, problem: "is no duration", help: "write a number with a unit: 500ms, 1.5s, 1m30s, 2h, 3d",
+	parse: func(s string) (uint64, bool) {
+		days := uint64(0)
+		if before, after, ok := strings.Cut(s, "d"); ok {
+			var err error
+			if days, err = strconv.ParseUint(before, 10, 16); err != nil {
+				return 0, false
+			}
+			if s = after; s == "" {
+				s = "0"
+			}
+		}
+		d, err := time.ParseDuration(s)
+		return days*uint64(24*time.Hour) + uint64(d), err == nil && d >= 0 && s[0] != '+'
+	},
+}
+
+// sizes are in bytes. A unit of one letter is a power of 1024.
+var sizes = unit{
+	measured: true, problem: "is no size", help: "write a number, with a unit if it is large: 4096, 64KiB, 1.5MB",
+	parse: func(s string) (uint64, bool) {
+		end := strings.LastIndexAny(s, "0123456789") + 1
+		factor := sizeUnits[strings.ToLower(strings.TrimSpace(s[end:]))]
+		n, ok := new(big.Rat).SetString(s[:end])
+		if factor == 0 || !ok || strings.Trim(s[:end], "0123456789.") != "" {
+			return 0, false
+		}
+		n.Mul(n, new(big.Rat).SetUint64(factor))
+		bytes := new(big.Int).Quo(n.Num(), n.Denom())
+		return bytes.Uint64(), bytes.IsInt64()
+	},
+}
+
+var sizeUnits = map[string]uint64{
+	"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+	"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40,
+	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+}
+
+// digits reports whether s consists of digits.
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// number compiles a value of a key of numbers.
+func (p *parser) number(k *key, v *value) (*node, *Error) {
+	lo, hi, err := p.span(k, v)
+	return testNode(func(it *Item) bool {
 		n, ok := k.number(it)
-		return ok && s.lo <= n && n <= s.hi
-	}, nil
+		return ok && lo <= n && n <= hi
+	}), err
 }
 
-func (p *parser) span(k *key, v *value) (span, *Error) {
+// span returns the smallest and the largest number that match a value; lo is
+// greater than hi if there are none.
+func (p *parser) span(k *key, v *value) (lo, hi uint64, err *Error) {
 	text := strings.TrimSpace(v.text)
-	if v.form == pattern {
-		return span{}, p.wrong(v.from, v.to, k.name+": takes numbers, no regular expression", "try "+k.example())
+	low, high, isRange := strings.Cut(text, "..")
+	if k.unit == &statuses && v.cmp == "" && len(text) == 3 && '1' <= text[0] && text[0] <= '9' && strings.EqualFold(text[1:], "xx") {
+		low, high, isRange = text[:1]+"00", text[:1]+"99", true
 	}
-	if low, high, ok := strings.Cut(text, ".."); ok {
-		return p.between(k, v, low, high)
+	wrong := func(problem, help string) (uint64, uint64, *Error) {
+		return 0, 0, p.wrong(v.from, v.to, problem, help)
 	}
-	if v.cmp == "" && k.unit.family != nil {
-		if s, ok := k.unit.family(text); ok {
-			return s, nil
+	switch {
+	case v.form == pattern:
+		return wrong(k.name+": takes numbers, no regular expression", "try "+k.examples[0])
+	case isRange && v.cmp != "":
+		return wrong("a comparison with a range", "leave out the "+shown(v.cmp))
+	case isRange && low == "" && high == "":
+		return wrong("a range without ends", "try "+k.examples[len(k.examples)-1])
+	case isRange:
+		lo, hi = 0, math.MaxUint64
+		if low != "" {
+			lo, err = p.parseNumber(k.unit, v, low)
 		}
+		if high != "" && err == nil {
+			hi, err = p.parseNumber(k.unit, v, high)
+		}
+		if err == nil && lo > hi {
+			return wrong("a range that holds nothing", "write the smaller end first: "+escape.Escape(high)+".."+escape.Escape(low))
+		}
+		return lo, hi, err
 	}
-	n, err := p.number(k, v, text)
-	if err != nil {
-		return span{}, err
-	}
-	switch v.cmp {
-	case ">":
-		if n == math.MaxUint64 {
-			return emptySpan, nil
-		}
-		return span{n + 1, math.MaxUint64}, nil
-	case ">=":
-		return span{n, math.MaxUint64}, nil
-	case "<":
-		if n == 0 {
-			return emptySpan, nil
-		}
-		return span{0, n - 1}, nil
-	case "<=":
-		return span{0, n}, nil
-	case "=":
-		return span{n, n}, nil
-	case "":
-		if !k.unit.measured {
-			return span{n, n}, nil
-		}
+	n, err := p.parseNumber(k.unit, v, text)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case v.cmp == ">" && n == math.MaxUint64, v.cmp == "<" && n == 0:
+		return 1, 0, nil
+	case v.cmp == ">":
+		return n + 1, math.MaxUint64, nil
+	case v.cmp == ">=":
+		return n, math.MaxUint64, nil
+	case v.cmp == "<":
+		return 0, n - 1, nil
+	case v.cmp == "<=":
+		return 0, n, nil
+	case v.cmp == "=", v.cmp == "" && !k.unit.measured:
+		return n, n, nil
+	case v.cmp == "":
 		t := escape.Escape(shortened(text))
-		return span{}, p.wrong(v.from, v.to, k.name+": needs a comparison", "write "+k.name+":>"+t+" or "+k.name+":<"+t+", or a range")
+		return wrong(k.name+": needs a comparison", "write "+k.name+":>"+t+" or "+k.name+":<"+t+", or a range")
 	}
-	return span{}, p.wrong(v.from, v.from+len(v.cmp), "unknown comparison "+shown(v.cmp), "there are > >= < <= and =")
+	return 0, 0, p.wrong(v.from, v.from+len(v.cmp), "unknown comparison "+shown(v.cmp), "there are > >= < <= and =")
 }
 
-// between reads a range. Either end may be missing.
-func (p *parser) between(k *key, v *value, low, high string) (span, *Error) {
-	if v.cmp != "" {
-		return span{}, p.wrong(v.from, v.to, "a comparison with a range", "leave out the "+shown(v.cmp))
-	}
-	s := span{0, math.MaxUint64}
-	var err *Error
-	if low == "" && high == "" {
-		return span{}, p.wrong(v.from, v.to, "a range without ends", "try "+k.examples[len(k.examples)-1])
-	}
-	if low != "" {
-		if s.lo, err = p.number(k, v, low); err != nil {
-			return span{}, err
-		}
-	}
-	if high != "" {
-		if s.hi, err = p.number(k, v, high); err != nil {
-			return span{}, err
-		}
-	}
-	if s.lo > s.hi {
-		return span{}, p.wrong(v.from, v.to, "a range that holds nothing", "write the smaller end first: "+escape.Escape(high)+".."+escape.Escape(low))
-	}
-	return s, nil
-}
-
-func (p *parser) number(k *key, v *value, text string) (uint64, *Error) {
-	n, problem, help := k.unit.parse(text)
-	if problem == "" {
+// parseNumber reads a number in a value.
+func (p *parser) parseNumber(u *unit, v *value, text string) (uint64, *Error) {
+	n, ok := u.parse(text)
+	if ok {
 		return n, nil
 	}
-	from := v.from + len(v.cmp)
-	if i := strings.Index(p.q[from:v.to], text); text != "" && i >= 0 {
-		return 0, p.wrong(from+i, from+i+len(text), shown(text)+" "+problem, help)
+	from, to := v.from+len(v.cmp), v.to
+	if i := strings.Index(p.q[from:to], text); text != "" && i >= 0 {
+		from, to = from+i, from+i+len(text)
+	} else {
+		from = v.from
 	}
-	return 0, p.wrong(v.from, v.to, shown(text)+" "+problem, help)
+	problem, help := u.problem, u.help
+	if u == &durations && digits(text) {
+		problem, help = "has no unit", "write "+text+"ms or "+text+"s"
+	}
+	return 0, p.wrong(from, to, shown(text)+" "+problem, help)
 }

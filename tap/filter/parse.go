@@ -7,17 +7,11 @@ import (
 )
 
 const (
-	// MaxQuery is how many bytes a query may have.
+	// MaxQuery is the maximum length of a query in bytes.
 	MaxQuery = 4 << 10
-	// MaxDepth is how many groups may stand inside one another.
+	// MaxDepth is the maximum nesting of groups.
 	MaxDepth = 100
 )
-
-// A parser makes a filter of a query.
-type parser struct {
-	lexer
-	f *Filter
-}
 
 func (p *parser) parse() (*node, *Error) {
 	if len(p.q) > MaxQuery {
@@ -33,7 +27,7 @@ func (p *parser) parse() (*node, *Error) {
 	return p.any()
 }
 
-// any reads alternatives, up to the end of the query or of the group.
+// any reads alternatives, to the end of the query or of the group.
 func (p *parser) any() (*node, *Error) {
 	var kids []*node
 	for {
@@ -49,7 +43,7 @@ func (p *parser) any() (*node, *Error) {
 	}
 }
 
-// all reads terms up to an OR, or the end.
+// all reads terms, to an OR or the end.
 func (p *parser) all() (*node, *Error) {
 	var kids []*node
 	for {
@@ -59,24 +53,21 @@ func (p *parser) all() (*node, *Error) {
 		}
 		kids = append(kids, n)
 		p.skipSpace()
-		if p.operator() == "AND" {
+		switch {
+		case p.operator() == "AND":
 			p.i += len("AND")
-			continue
-		}
-		if p.i == len(p.q) || p.q[p.i] == ')' && p.open > 0 || p.operator() == "OR" {
+		case p.i == len(p.q) || p.q[p.i] == ')' && p.open > 0 || p.operator() == "OR":
 			return join(opAll, kids), nil
 		}
 	}
 }
 
-// one reads one term or group, and what negates it.
+// one reads a term or a group, and what negates it.
 func (p *parser) one() (*node, *Error) {
-	p.skipSpace()
 	negated := false
-	for p.operator() == "NOT" {
+	for p.skipSpace(); p.operator() == "NOT"; p.skipSpace() {
 		p.i += len("NOT")
 		negated = !negated
-		p.skipSpace()
 	}
 	if rest := p.q[p.i:]; strings.HasPrefix(rest, "-") {
 		switch {
@@ -92,25 +83,23 @@ func (p *parser) one() (*node, *Error) {
 		return nil, err
 	}
 	n, err := p.termOrGroup()
-	if err != nil {
-		return nil, err
+	if err == nil && negated {
+		n = not(n)
 	}
-	if negated {
-		return not(n), nil
-	}
-	return n, nil
+	return n, err
 }
 
-// misplaced is the error for what cannot begin a term.
+// misplaced returns the error for what cannot begin a term.
 func (p *parser) misplaced() *Error {
+	asText := func(op string) string { return `as text: "` + strings.ToLower(op) + `"` }
 	if op := p.operator(); op != "" {
-		return p.wrong(p.i, p.i+len(op), op+" without a term before it", `as text: "`+strings.ToLower(op)+`"`)
+		return p.wrong(p.i, p.i+len(op), op+" without a term before it", asText(op))
 	}
-	if p.i == len(p.q) || p.q[p.i] == ')' && p.open > 0 {
-		last := strings.TrimRight(p.q[:p.i], " \t\n\v\f\r")
+	if p.over(p.i) {
+		last := strings.TrimRight(p.q[:p.i], spaces)
 		for _, op := range operators {
 			if strings.HasSuffix(last, op) {
-				return p.wrong(len(last)-len(op), len(last), op+" without a term after it", `as text: "`+strings.ToLower(op)+`"`)
+				return p.wrong(len(last)-len(op), len(last), op+" without a term after it", asText(op))
 			}
 		}
 		if p.i == len(p.q) {
@@ -152,7 +141,7 @@ func (p *parser) termOrGroup() (*node, *Error) {
 	if p.i == len(p.q) {
 		return nil, p.unclosed(from)
 	}
-	p.i++ // the parenthesis, as any stops at nothing else
+	p.i++ // the parenthesis: any stops at nothing else
 	return n, nil
 }
 
@@ -160,48 +149,136 @@ func (p *parser) unclosed(from int) *Error {
 	return p.wrong(from, from+1, "unclosed (", "end the group with ); as text: "+toQuote(p.word(from)))
 }
 
-// compile gives a term its meaning.
+// compile returns the node of a term. Its source is as it was written, with the
+// key in lower case; it has the same meaning anywhere in a query.
 func (p *parser) compile(t *term) (*node, *Error) {
-	if t.key == nil {
-		return p.compilePayload(t)
+	src := p.q[t.values[0].from:p.i]
+	if t.key != nil {
+		src = t.key.name + ":" + src
+		p.f.needs |= t.key.needs
 	}
-	tests := make([]func(*Item) bool, len(t.values))
+	kids := make([]*node, len(t.values))
 	for i := range t.values {
 		var err *Error
-		if tests[i], err = t.key.compile(p, t.key, &t.values[i]); err != nil {
+		if kids[i], err = p.compileValue(t.key, &t.values[i]); err != nil {
 			return nil, err
 		}
 	}
-	p.f.needs |= t.key.needs
-	return &node{src: p.source(t), test: anyOf(tests)}, nil
+	n := join(opAny, kids)
+	n.src = src
+	return n, nil
 }
 
-// source is how a term is written: as it was, which is read the same wherever
-// it stands, with the key in lower case.
-func (p *parser) source(t *term) string {
-	var b strings.Builder
-	if t.key != nil {
-		b.WriteString(t.key.name + ":")
+func (p *parser) compileValue(k *key, v *value) (*node, *Error) {
+	switch {
+	case k == nil:
+		return p.payload(v)
+	case k.text != nil:
+		return p.text(k, v)
+	case k.number != nil:
+		return p.number(k, v)
+	case k.words != nil:
+		return p.words(k, v)
 	}
-	for i, v := range t.values {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(p.q[v.from:v.to])
-	}
-	return b.String()
+	return p.id(v)
 }
 
-func anyOf(tests []func(*Item) bool) func(*Item) bool {
-	if len(tests) == 1 {
-		return tests[0]
+// A node is a part of a query.
+type node struct {
+	op   op
+	kids []*node          // of opAny, opAll and opNot
+	test func(*Item) bool // of opTest
+	bit  int              // of opPayload, in a Found
+	src  string           // the source of a term, "" of other nodes
+}
+
+type op uint8
+
+const (
+	opTest op = iota
+	opPayload
+	opNot
+	opAll
+	opAny
+)
+
+func testNode(test func(*Item) bool) *node { return &node{test: test} }
+
+// join returns a node of one or more others.
+func join(o op, kids []*node) *node {
+	if len(kids) == 1 {
+		return kids[0]
 	}
-	return func(it *Item) bool {
-		for _, test := range tests {
-			if test(it) {
-				return true
-			}
+	return &node{op: o, kids: kids}
+}
+
+func not(n *node) *node {
+	if n.op == opNot {
+		return n.kids[0]
+	}
+	return &node{op: opNot, kids: []*node{n}}
+}
+
+// An answer is a value of three-valued logic: "not" is its negative, "and" the
+// minimum, "or" the maximum.
+type answer int8
+
+const (
+	no      answer = -1
+	unknown answer = 0
+	yes     answer = 1
+)
+
+// eval evaluates a node. What the payload decides is unknown unless searched is
+// set.
+func (n *node) eval(it *Item, found Found, searched bool) answer {
+	ok := false
+	switch n.op {
+	case opTest:
+		ok = n.test(it)
+	case opPayload:
+		if !searched {
+			return unknown
 		}
-		return false
+		ok = found.has(n.bit)
+	case opNot:
+		return -n.kids[0].eval(it, found, searched)
+	case opAll:
+		a := yes
+		for i := 0; i < len(n.kids) && a != no; i++ {
+			a = min(a, n.kids[i].eval(it, found, searched))
+		}
+		return a
+	case opAny:
+		a := no
+		for i := 0; i < len(n.kids) && a != yes; i++ {
+			a = max(a, n.kids[i].eval(it, found, searched))
+		}
+		return a
 	}
+	if ok {
+		return yes
+	}
+	return no
+}
+
+// String returns the source of the node.
+func (n *node) String() string {
+	if n.src != "" {
+		return n.src
+	}
+	parts := make([]string, len(n.kids))
+	for i, k := range n.kids {
+		parts[i] = k.String()
+		if k.src == "" && (n.op == opNot || n.op == opAll && k.op == opAny) {
+			parts[i] = "(" + parts[i] + ")"
+		}
+	}
+	switch n.op {
+	case opNot:
+		return "-" + parts[0]
+	case opAny:
+		return strings.Join(parts, " OR ")
+	}
+	return strings.Join(parts, " ")
 }

@@ -11,11 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// Found says which payload terms of a filter a payload holds, one bit per term.
-// The zero value is none. It is of use only with the filter that returned it.
+// Found is the set of the texts and regular expressions of a filter that a payload
+// holds, a bit each. The zero value is the empty set. It is valid for the filter
+// that returned it.
 type Found []uint64
 
-// Add adds the terms that another payload holds, as for the messages of a call.
+// Add adds what another payload holds, such as a further message of a call. It
+// copies other.
 func (found *Found) Add(other Found) {
 	for i, bits := range other {
 		if i == len(*found) {
@@ -25,28 +27,22 @@ func (found *Found) Add(other Found) {
 	}
 }
 
-func (found *Found) set(term int) {
-	for term/64 >= len(*found) {
+func (found *Found) set(bit int) {
+	for bit/64 >= len(*found) {
 		*found = append(*found, 0)
 	}
-	(*found)[term/64] |= 1 << (term % 64)
+	(*found)[bit/64] |= 1 << (bit % 64)
 }
 
-func (found Found) has(term int) bool {
-	return term/64 < len(found) && found[term/64]>>(term%64)&1 != 0
+func (found Found) has(bit int) bool {
+	return bit/64 < len(found) && found[bit/64]>>(bit%64)&1 != 0
 }
 
-// A payloadTerm is found in a payload that holds one of the texts or matches one
-// of the regular expressions.
-type payloadTerm struct {
-	globs   []glob
-	regexps []*regexp.Regexp
-}
-
-// found searches one view of a payload, and the same with its letters folded.
-func (t *payloadTerm) found(view, folded []byte) bool {
-	return slices.ContainsFunc(t.globs, func(g glob) bool { return g.within(folded) }) ||
-		slices.ContainsFunc(t.regexps, func(re *regexp.Regexp) bool { return re.Match(view) })
+// A payloadText is a text or a regular expression that is searched for in
+// payloads.
+type payloadText struct {
+	glob glob // if re is nil
+	re   *regexp.Regexp
 }
 
 const (
@@ -58,10 +54,11 @@ const (
 	maxKept = 1 << 20
 )
 
-// Search returns which payload terms of the filter the payload holds. It uses up
-// to two buffers of the size of the payload.
+// Search returns which texts and regular expressions of the filter the payload
+// holds. It grows two buffers to the size of the payload, and keeps them if they are
+// small.
 func (f *Filter) Search(payload []byte) (found Found) {
-	left := len(f.terms)
+	left := len(f.texts)
 	view := payload
 	for i := 0; i < views && left > 0; i++ {
 		if i > 0 {
@@ -72,16 +69,21 @@ func (f *Filter) Search(payload []byte) (found Found) {
 			view = f.unescaped
 		}
 		f.folded = f.folded[:0]
-		for n := range f.terms {
-			t := &f.terms[n]
-			if found.has(n) {
+		for bit, text := range f.texts {
+			ok := found.has(bit)
+			switch {
+			case ok:
 				continue
+			case text.re != nil:
+				ok = text.re.Match(view)
+			default:
+				if len(f.folded) == 0 {
+					f.folded = f.letters.fold(f.folded, view)
+				}
+				ok = text.glob.within(f.folded)
 			}
-			if len(t.globs) > 0 && len(f.folded) == 0 {
-				f.folded = f.letters.fold(f.folded, view)
-			}
-			if t.found(view, f.folded) {
-				found.set(n)
+			if ok {
+				found.set(bit)
 				left--
 			}
 		}
@@ -99,8 +101,8 @@ func (f *Filter) Search(payload []byte) (found Found) {
 // folded texts between the stars; they may be empty.
 type glob [][]byte
 
-// newGlob makes a glob of a value. The stars of a quoted value are characters.
-func (f *Filter) newGlob(v *value) (g glob) {
+// glob returns the glob of a value. The stars of a quoted value are characters.
+func (f *Filter) glob(v *value) (g glob) {
 	parts := []string{v.text}
 	if v.form == bare {
 		parts = strings.Split(v.text, "*")
@@ -135,8 +137,9 @@ func (g glob) is(folded []byte) bool {
 }
 
 // A folder replaces each character by one that is the same for all its cases, so
-// that texts become equal if [strings.EqualFold] says so. It has what characters
-// fold to, 256 of them a page; a page is nil until it is needed.
+// that folded texts are equal if [strings.EqualFold] reports that the texts are.
+// It caches the results for pages of 256 characters; a page is nil until it is
+// used.
 type folder [0x200]*[256]rune
 
 // rune returns the smallest of the characters that differ from r by case only, and

@@ -98,7 +98,7 @@ var payloads = []string{
 // textFilter is a filter for one text, in which a star stands for anything.
 func textFilter(text string) *Filter {
 	f := &Filter{root: &node{op: opPayload}}
-	f.terms = []payloadTerm{{globs: []glob{f.newGlob(&value{text: text})}}}
+	f.texts = []payloadText{{glob: f.glob(&value{text: text})}}
 	return f
 }
 
@@ -151,19 +151,19 @@ func TestGlobAgreesWithRegexp(t *testing.T) {
 	var f Filter
 	letters := []string{"a", "b", "A", "é", "É", "*", "*"}
 	for range 20000 {
-		glob, s := "*", ""
+		text, s := "*", ""
 		for range rng.IntN(6) {
 			if rng.IntN(3) == 0 {
-				glob = letters[rng.IntN(len(letters))] + glob
+				text = letters[rng.IntN(len(letters))] + text
 			}
-			glob += letters[rng.IntN(len(letters))]
+			text += letters[rng.IntN(len(letters))]
 		}
 		for range rng.IntN(8) {
 			s += letters[rng.IntN(len(letters))]
 		}
-		re := regexp.MustCompile("(?is)^" + strings.ReplaceAll(regexp.QuoteMeta(glob), `\*`, ".*") + "$")
-		if got, want := f.newGlob(&value{text: glob}).is(f.letters.fold(nil, []byte(s))), re.MatchString(s); got != want {
-			t.Fatalf("%q on %q: %v, want %v", glob, s, got, want)
+		re := regexp.MustCompile("(?is)^" + strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*") + "$")
+		if got, want := f.glob(&value{text: text}).is(f.letters.fold(nil, []byte(s))), re.MatchString(s); got != want {
+			t.Fatalf("%q on %q: %v, want %v", text, s, got, want)
 		}
 	}
 }

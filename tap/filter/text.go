@@ -8,71 +8,63 @@ import (
 	"strings"
 )
 
-// compilePayload compiles a term without a key.
-func (p *parser) compilePayload(t *term) (*node, *Error) {
-	var out payloadTerm
-	always := false
-	for i := range t.values {
-		v := &t.values[i]
-		switch {
-		case v.form == pattern:
-			re, err := p.regexp(v, "(?m)")
-			if err != nil {
-				return nil, err
-			}
-			out.regexps = append(out.regexps, re)
-		case v.form == bare && strings.Trim(v.text, "*") == "":
-			always = true
-		default:
-			out.globs = append(out.globs, p.f.newGlob(v))
+// payload compiles a value of a term without a key.
+func (p *parser) payload(v *value) (*node, *Error) {
+	text := payloadText{}
+	switch {
+	case v.form == pattern:
+		var err *Error
+		if text.re, err = p.regexp(v, "(?m)"); err != nil {
+			return nil, err
 		}
-	}
-	if always {
-		return &node{src: p.source(t), test: func(*Item) bool { return true }}, nil
+	case v.form == bare && strings.Trim(v.text, "*") == "":
+		return testNode(func(*Item) bool { return true }), nil
+	default:
+		text.glob = p.f.glob(v)
 	}
 	p.f.needs |= NeedPayload
-	p.f.terms = append(p.f.terms, out)
-	return &node{op: opPayload, src: p.source(t), term: len(p.f.terms) - 1}, nil
+	p.f.texts = append(p.f.texts, text)
+	return &node{op: opPayload, bit: len(p.f.texts) - 1}, nil
 }
 
-// compileText compiles a value of a key of text.
-func compileText(p *parser, k *key, v *value) (func(*Item) bool, *Error) {
+// text compiles a value of a key of text.
+func (p *parser) text(k *key, v *value) (*node, *Error) {
 	f := p.f
 	if v.form == pattern {
 		re, err := p.regexp(v, "")
-		return func(it *Item) bool {
+		return testNode(func(it *Item) bool {
 			s := k.text(it)
 			return s != "" && re.MatchString(s)
-		}, err
+		}), err
 	}
-	g := f.newGlob(v)
-	return func(it *Item) bool {
+	g := f.glob(v)
+	return testNode(func(it *Item) bool {
 		s := k.text(it)
 		f.folded = append(f.folded[:0], s...)
 		return s != "" && g.is(f.letters.fold(f.folded[:0], f.folded))
-	}, nil
+	}), nil
 }
 
-// compileID compiles a value of id:. A quoted value is a string; a bare one is
-// a number or null if it can be, and otherwise a string. Patterns match both.
-func compileID(p *parser, _ *key, v *value) (func(*Item) bool, *Error) {
+// id compiles a value of id:. A quoted value is a string. A bare one is a number
+// or null if it can be, and a string otherwise. Patterns match all of them.
+func (p *parser) id(v *value) (*node, *Error) {
 	f := p.f
-	switch {
-	case v.form == pattern:
+	if v.form == pattern {
 		re, err := p.regexp(v, "")
-		return func(it *Item) bool {
+		return testNode(func(it *Item) bool {
 			id, _ := f.idText(it.ID)
 			return len(it.ID) > 0 && re.Match(id)
-		}, err
-	case v.form == bare && (v.text == "null" || isNumber(v.text)):
-		return func(it *Item) bool { return string(it.ID) == v.text }, nil
+		}), err
 	}
-	g := f.newGlob(v)
-	return func(it *Item) bool {
+	if v.form == bare && (v.text == "null" || isNumber(v.text)) {
+		return testNode(func(it *Item) bool { return string(it.ID) == v.text }), nil
+	}
+	g := f.glob(v)
+	return testNode(func(it *Item) bool {
 		id, isString := f.idText(it.ID)
 		f.folded = f.letters.fold(f.folded[:0], id)
 		return len(it.ID) > 0 && (isString || len(g) > 1) && g.is(f.folded)
-	}, nil
+	}), nil
 }
 
 // isNumber reports whether s is a JSON number.
@@ -86,7 +78,7 @@ func (f *Filter) idText(id []byte) (text []byte, isString bool) {
 		return id, false
 	}
 	text = id[1:]
-	if text[len(text)-1] == '"' { // not of an id that was cut
+	if text[len(text)-1] == '"' { // it has none if it was cut
 		text = text[:len(text)-1]
 	}
 	f.unescaped = unescape(f.unescaped[:0], text)
@@ -95,20 +87,13 @@ func (f *Filter) idText(id []byte) (text []byte, isString bool) {
 
 // regexp compiles a regular expression, with flags before it.
 func (p *parser) regexp(v *value, flags string) (*regexp.Regexp, *Error) {
-	// Without the flags, so that an error does not name them.
-	if _, err := syntax.Parse(v.text, syntax.Perl); err != nil {
-		return nil, p.badRegexp(v, err)
+	_, err := syntax.Parse(v.text, syntax.Perl) // without the flags, as errors quote it
+	if err == nil {
+		var re *regexp.Regexp
+		if re, err = regexp.Compile(flags + v.text); err == nil {
+			return re, nil
+		}
 	}
-	re, err := regexp.Compile(flags + v.text)
-	if err != nil {
-		return nil, p.badRegexp(v, err)
-	}
-	return re, nil
-}
-
-// badRegexp returns the error for a regular expression, at the part of it that is
-// wrong if package regexp names one.
-func (p *parser) badRegexp(v *value, err error) *Error {
 	from, to := v.from+strings.IndexByte(p.q[v.from:v.to], '/')+1, v.to-1
 	problem, help := "bad regular expression", `a backslash before a character makes it literal, and "…" a whole text`
 	var bad *syntax.Error
@@ -124,5 +109,5 @@ func (p *parser) badRegexp(v *value, err error) *Error {
 			help = "repeat less: 1000 times is the most"
 		}
 	}
-	return p.wrong(from, to, problem, help)
+	return nil, p.wrong(from, to, problem, help)
 }

@@ -97,8 +97,7 @@ type Row struct {
 	asks bool
 }
 
-// Add reads the next frame. The error is that of reading a frame that is not
-// whole.
+// Add reads the next frame. The error is always nil.
 func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	r := &x.row
 	before := x.tracker.Sessions.Exchange(f.Exchange)

@@ -135,8 +135,8 @@ func (n *Node) add(l Line) {
 // Item is what a filter can match of a call as a whole, or of what is no call.
 // Is has what is true of any of its messages, and that HTTP refused it, Kind is
 // that of its answer (request as long as there is none), Size the sum of its
-// frames. A call that is not over has taken as long as until end. The payload
-// terms of a filter are looked up in [Node.Found].
+// frames. A call that is not over has taken as long as until end. What a filter
+// finds in its payloads is [Node.Found].
 func (n *Node) Item(end time.Duration) filter.Item {
 	c := n.Call
 	it := filter.Item{
@@ -162,8 +162,7 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	return it
 }
 
-// Found says which payload terms of a filter the messages of the call hold, each
-// term in any of them; see [Outline.Search].
+// Found returns what [Outline.Search] found in the messages of the call.
 func (n *Node) Found() filter.Found { return n.found }
 
 // Session is the number of the call's session, 0 if it is not known.

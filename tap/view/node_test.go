@@ -128,3 +128,24 @@ func TestNodeItems(t *testing.T) {
 		}
 	}
 }
+
+// A text is found in any message of a long call, also in one that is not kept.
+func TestNodeSearchesEveryMessage(t *testing.T) {
+	const needle = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"message":"needle"}}` + "\n"
+	text := request(1, "tools/call") + strings.Repeat(progress(1), 100) + needle + strings.Repeat(progress(1), 100)
+	f, err := filter.Parse("needle thread", filter.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]bool{"thread": true, "hay": false} {
+		o := NewOutline()
+		o.Search = f.Search
+		var nodes []*Node
+		x := read(t, frames(t, text+`< {"jsonrpc":"2.0","id":1,"result":{"x":"`+answer+`"}}`), func(_ *Feed, r *Row) { nodes = append(nodes, o.Add(r)...) })
+		nodes = append(nodes, o.End(x.Open())...)
+		it := nodes[0].Item(0)
+		if got := f.Match(&it, nodes[0].Found()); got != want {
+			t.Errorf("%s: %v", answer, got)
+		}
+	}
+}

@@ -34,8 +34,8 @@ type Outline struct {
 	// Keep, if it is not nil, decides on each line that belongs to no call: i is
 	// the message's place in the row, -1 where it carries none.
 	Keep func(r *Row, i int) bool
-	// Search, if it is not nil, searches the payload of each frame with messages
-	// of calls, for [Node.Found].
+	// Search, if it is not nil, is called with the payload of each frame that
+	// carries messages of calls; its results are added up in [Node.Found].
 	Search func(payload []byte) filter.Found
 	// Answers compares answers, if it is not nil.
 	Answers *Answers
@@ -153,7 +153,7 @@ func (o *Outline) part(r *Row, i int) {
 	}
 }
 
-// search adds what a frame holds to the calls that it has messages of.
+// search adds what is found in a frame to the calls whose messages it carries.
 func (o *Outline) search(r *Row) {
 	if o.Search == nil {
 		return
