@@ -3,6 +3,7 @@ package peertest
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os/exec"
@@ -47,15 +48,21 @@ func everything(mode, path string) func(*testing.T, string) string {
 	}
 }
 
-// freeAddr is an address that nobody listens on.
+// freeAddr returns an address for a server that cannot choose one by itself. Its
+// port is below those that systems give to clients: one of these could be taken
+// before the server listens, even by the connection that waits for it, which then
+// is connected to itself.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no free port")
+	return ""
 }
 
 // awaitListener waits until a program listens.

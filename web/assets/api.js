@@ -75,6 +75,8 @@ export function stream(key, options, on) {
   };
   return () => {
     over = true;
-    socket.close();
+    // To close a socket that is still connecting is an error in the console.
+    if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
+    else socket.close();
   };
 }
