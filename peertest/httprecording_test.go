@@ -84,13 +84,13 @@ func readHTTP(t *testing.T, file string) *httpRecording {
 func (r *httpRecording) frame(t *testing.T, f *httpFrame) {
 	t.Helper()
 	if f.Exchange == 0 {
-		if f.Lane != "life" {
+		if f.Lane != "lifecycle" {
 			t.Errorf("frame %d on %s is of no exchange", f.Seq, f.Lane)
 		}
 		return
 	}
 	x := r.exchanges[f.Exchange]
-	if f.Lane == "life" {
+	if f.Lane == "lifecycle" {
 		var e httpEvent
 		if err := json.Unmarshal(f.bytes(), &e); err != nil {
 			t.Fatalf("frame %d: %v", f.Seq, err)

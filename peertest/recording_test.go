@@ -126,7 +126,7 @@ func export(t *testing.T, file string) *recording {
 		}
 		b := f.bytes()
 		r.lanes[f.Lane] = append(r.lanes[f.Lane], b...)
-		if f.Lane == "life" {
+		if f.Lane == "lifecycle" {
 			var e event
 			if err := json.Unmarshal(b, &e); err != nil {
 				t.Fatalf("life frame %d of %s: %v", f.Seq, file, err)

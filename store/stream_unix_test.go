@@ -289,7 +289,7 @@ func TestQueueOfVersion1(t *testing.T) {
 		t.Skip("SKIPPED: no queue is believed here")
 	}
 	want := []string{
-		`life "{\"event\":\"start\",\"transport\":\"stdio\",\"pid\":7}"`,
+		`lifecycle "{\"event\":\"start\",\"transport\":\"stdio\",\"pid\":7}"`,
 		`to_server "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n"`,
 		`to_client "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"`,
 		`to_server "{}\n"`,

@@ -9,7 +9,7 @@ import (
 type Lane uint8
 
 const (
-	// Life carries no traffic: its frames are [Event] values, in JSON, about
+	// Lifecycle carries no traffic: its frames are [Event] values, in JSON, about
 	// the run itself (start, end of a lane, signal, exit, gap).
 	Lifecycle Lane = iota
 	// ToServer is what the client sent.
@@ -22,9 +22,9 @@ const (
 	Lanes
 )
 
-var laneNames = [Lanes]string{"life", "to_server", "to_client", "stderr"}
+var laneNames = [Lanes]string{"lifecycle", "to_server", "to_client", "stderr"}
 
-// String returns the lane's stable name: life, to_server, to_client or stderr.
+// String returns the lane's stable name: lifecycle, to_server, to_client or stderr.
 func (l Lane) String() string {
 	if l < Lanes {
 		return laneNames[l]
@@ -32,14 +32,18 @@ func (l Lane) String() string {
 	return fmt.Sprintf("lane(%d)", uint8(l))
 }
 
-// ParseLane is the inverse of [Lane.String].
+// ParseLane is the inverse of [Lane.String]. It also takes life, the name of
+// [Lifecycle] in older texts.
 func ParseLane(s string) (Lane, error) {
+	if s == "life" {
+		return Lifecycle, nil
+	}
 	for l, name := range laneNames {
 		if name == s {
 			return Lane(l), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown lane %q (want life, to_server, to_client or stderr)", s)
+	return 0, fmt.Errorf("unknown lane %q (want lifecycle, to_server, to_client or stderr)", s)
 }
 
 // A Frame is one unit as it crossed the tap: a line on stdio with its

@@ -19,18 +19,18 @@ import (
 // detailJSON is what there is to say of one frame beside its bytes. Its texts
 // are escaped.
 type detailJSON struct {
-	Seq      uint64    `json:"seq"`
-	At       int64     `json:"at"`   // ns from the start
-	Took     int64     `json:"took"` // ns from the first byte to the last
-	Time     time.Time `json:"time"`
-	Lane     string    `json:"lane"`
-	Form     string    `json:"form"`
-	Exchange uint64    `json:"exchange,omitempty"`
-	Size     int64     `json:"size"`
-	Torn     bool      `json:"torn,omitempty"`
-	Kind     string    `json:"kind,omitempty"`
-	ID       string    `json:"id,omitempty"` // as it stands, quotes included
-	Method   string    `json:"method,omitempty"`
+	Seq       uint64    `json:"seq"`
+	At        int64     `json:"at"`   // ns from the start
+	Took      int64     `json:"took"` // ns from the first byte to the last
+	Time      time.Time `json:"time"`
+	Lane      string    `json:"lane"`
+	Form      string    `json:"form"`
+	Exchange  uint64    `json:"exchange,omitempty"`
+	Size      int64     `json:"size"`
+	Truncated bool      `json:"truncated,omitempty"`
+	Kind      string    `json:"kind,omitempty"`
+	ID        string    `json:"id,omitempty"` // as it stands, quotes included
+	Method    string    `json:"method,omitempty"`
 	// Remark says why the frame is no message, or what is odd about it.
 	Remark string `json:"remark,omitempty"`
 	// Duplicates says that the message has two members of one name.
@@ -102,7 +102,7 @@ func (s *Server) serveDetail(w http.ResponseWriter, r *http.Request) {
 func newDetail(reader Reader, rec *Recording, f *tap.Frame) (*detailJSON, error) {
 	d := &detailJSON{
 		Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Time: rec.Header.Start.Add(f.At), Time0: rec.Header.Start,
-		Lane: f.Lane.String(), Form: f.Form.String(), Exchange: f.Exchange, Size: max(f.Size, int64(len(f.Raw))), Torn: f.Truncated,
+		Lane: f.Lane.String(), Form: f.Form.String(), Exchange: f.Exchange, Size: max(f.Size, int64(len(f.Raw))), Truncated: f.Truncated,
 	}
 	if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
 		m := jsonrpc.PeekFrame(f)

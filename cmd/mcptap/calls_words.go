@@ -97,7 +97,7 @@ func callFault(n *view.Node, nested bool) string {
 		}
 	}
 	if n.Line.Torn {
-		words = append(words, "torn: bytes are missing")
+		words = append(words, "truncated: bytes are missing")
 	}
 	return escape(strings.Join(words, ", "))
 }
@@ -173,7 +173,7 @@ func partWords(l *view.Line) (about, fault string) {
 		words = append(words, fmt.Sprintf("id in use by #%d", p.Clash.Seq))
 	}
 	if l.Torn {
-		words = append(words, "torn: bytes are missing")
+		words = append(words, "truncated: bytes are missing")
 	}
 	return escape(strings.TrimSpace(about)), escape(strings.Join(words, ", "))
 }

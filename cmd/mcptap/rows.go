@@ -212,7 +212,7 @@ func about(r *row) string {
 func fault(r *row) string {
 	var words []string
 	if r.frame.Truncated { // which explains the rest
-		words = append(words, "torn: bytes are missing")
+		words = append(words, "truncated: bytes are missing")
 	}
 	if r.failed && r.fault != "" {
 		words = append(words, r.fault)

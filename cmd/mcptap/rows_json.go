@@ -36,13 +36,13 @@ type jsonRow struct {
 	// Ended are the calls that the end of an exchange ended.
 	Ended []jsonEnded `json:"ended,omitempty"`
 	jsonID
-	Method string     `json:"method,omitempty"` // of a response: its request's
-	About  string     `json:"about,omitempty"`
-	Failed bool       `json:"failed,omitempty"`
-	Fault  string     `json:"fault,omitempty"`
-	Torn   bool       `json:"torn,omitempty"`
-	Size   int64      `json:"size"`
-	Parts  []jsonPart `json:"parts,omitempty"`
+	Method    string     `json:"method,omitempty"` // of a response: its request's
+	About     string     `json:"about,omitempty"`
+	Failed    bool       `json:"failed,omitempty"`
+	Fault     string     `json:"fault,omitempty"`
+	Truncated bool       `json:"truncated,omitempty"`
+	Size      int64      `json:"size"`
+	Parts     []jsonPart `json:"parts,omitempty"`
 	// Diff is what changed from the last answers to the same questions, where
 	// that was asked for.
 	Diff []*jsonDelta `json:"diff,omitempty"`
@@ -139,10 +139,10 @@ func newJSONRow(r *row, kind string) jsonRow {
 	j := jsonRow{
 		V: jsonVersion, Type: kind, Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Lane: f.Lane.String(),
 		Exchange: f.Exchange, Session: r.session, Resumes: r.resumes, Kind: r.kind, Method: r.method, About: r.about,
-		Failed: r.failed, Fault: r.fault, Torn: f.Truncated, Size: f.Size,
+		Failed: r.failed, Fault: r.fault, Truncated: f.Truncated, Size: f.Size,
 	}
 	if f.Lane == tap.Lifecycle {
-		j.Kind, j.Event = "life", r.kind
+		j.Kind, j.Event = f.Lane.String(), r.kind
 	}
 	for _, c := range r.ended {
 		if how := c.How(); how != "" {

@@ -87,10 +87,10 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.until, "until", "", "leave out what was after `when`")
 	f.BoolVar(&o.stderr, "stderr", false, "with a filter or --calls: also the server's stderr around the matches")
 	f.BoolVar(&o.diff, "diff", false, "say what changed from the last answer to the same method and arguments")
-	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or life")
+	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or lifecycle")
 	f.BoolVar(&o.raw, "raw", false, "write the exact bytes, of one frame or of one --lane")
 	addJSON(cmd, &o.json)
-	_ = cmd.RegisterFlagCompletionFunc("lane", cobra.FixedCompletions([]string{"to_server", "to_client", "stderr", "life"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("lane", cobra.FixedCompletions([]string{"to_server", "to_client", "stderr", "lifecycle"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, name := range []string{"since", "until"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}

@@ -66,7 +66,7 @@ func salvage(a *app, path string, write func(exportSource) error) error {
 		a.say("lost: frames " + strings.Join(lost, ", "))
 	}
 	if r.Torn > 0 {
-		a.say(plural(r.Torn, "frame is", "frames are") + " torn: bytes are missing")
+		a.say(plural(r.Torn, "frame is", "frames are") + " truncated: bytes are missing")
 	}
 	if r.Repaired > 0 {
 		a.say(plural(r.Repaired, "wrong byte was", "wrong bytes were") + " put right, as the checksums tell")

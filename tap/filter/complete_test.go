@@ -50,9 +50,9 @@ func TestComplete(t *testing.T) {
 		{"session:|", "session:1| session:2|"},
 		{"rev:20|", "rev:2025-06-18|"},
 
-		{"is:|", "is:error| is:slow| is:pending| is:orphan| is:stray| is:cancelled| is:cancel| is:late| is:retry| is:interim| is:progress| is:log| is:invalid| is:nested| is:duplicate| is:unsolicited| is:batch| is:torn|"},
+		{"is:|", "is:error| is:slow| is:pending| is:orphan| is:unmatched| is:cancelled| is:cancel| is:late| is:retry| is:interim| is:progress| is:log| is:invalid| is:nested| is:duplicate| is:unsolicited| is:batch| is:truncated|"},
 		{"is:P|", "is:pending| is:progress|"},
-		{"-is:error,s|", "-is:error,slow| -is:error,stray|"},
+		{"-is:error,s|", "-is:error,slow|"},
 		{"dir:to|", "dir:to_server| dir:to_client|"},
 		{"kind:p|", "kind:ping| kind:pong| kind:priming|"},
 		{"kind:sse|", "kind:event| kind:priming| kind:comment| kind:endpoint|"},

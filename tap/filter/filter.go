@@ -155,7 +155,7 @@ const (
 	IsDuplicate
 	IsUnsolicited
 	IsBatch
-	IsStray
+	IsUnmatched
 	IsCancel
 	IsRetry
 	IsInterim

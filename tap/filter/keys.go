@@ -143,7 +143,7 @@ var dirWords = []word{
 	onLane(tap.ToServer, "from the client to the server", "c2s"),
 	onLane(tap.ToClient, "from the server to the client", "s2c"),
 	onLane(tap.Stderr, "the server's standard error"),
-	onLane(tap.Lifecycle, "events of the run itself"),
+	onLane(tap.Lifecycle, "events of the run itself", "life"),
 }
 
 func onLane(l tap.Lane, help string, also ...string) word {
@@ -168,7 +168,7 @@ var kindWords = []word{
 	ofSort("comment", "comments in an event stream, which keep it open", "sse_comment"),
 	ofSort("endpoint", "the event with the address to post to, of HTTP+SSE", "sse_endpoint"),
 	ofKind(tap.Stderr.String(), "what the server wrote to its standard error"),
-	{name: tap.Lifecycle.String(), help: "any event of the run", test: func(_ *Filter, it *Item) bool { return it.Frame.Lane == tap.Lifecycle }},
+	{name: tap.Lifecycle.String(), also: []string{"life"}, help: "any event of the run", test: func(_ *Filter, it *Item) bool { return it.Frame.Lane == tap.Lifecycle }},
 	ofEvent(tap.EventStart, tap.EventStart, "the server was started"),
 	ofEvent(tap.EventSpawnFailed, tap.EventSpawnFailed, "the server could not be started", "no_start"),
 	ofEvent(tap.EventEOF, tap.EventEOF, "one lane ended", "end_of_lane"),
@@ -207,7 +207,7 @@ var isWords = []word{
 		test: func(f *Filter, it *Item) bool { return it.Answered && it.Latency >= f.slow }},
 	thatIs(IsPending, "pending", peeked|NeedFuture, "a request without a response; a call that waits", "open", "waiting"),
 	thatIs(IsOrphan, "orphan", peeked, "a response to no request that is known"),
-	thatIs(IsStray, "stray", peeked, "a notification about a call, a task or a subscription that is not known"),
+	thatIs(IsUnmatched, "unmatched", peeked, "a notification about a call, a task or a subscription that is not known", "stray"),
 	thatIs(IsCancelled, "cancelled", peeked|NeedFuture, "a request that was cancelled", "canceled"),
 	thatIs(IsCancel, "cancel", peeked, "it asks for the end of a call"),
 	thatIs(IsLate, "late", peeked, "a response after its request was cancelled"),
@@ -220,7 +220,7 @@ var isWords = []word{
 	thatIs(IsDuplicate, "duplicate", peeked, "an answer to what was answered before, or what was sent again", "repeated", "sent_again"),
 	thatIs(IsUnsolicited, "unsolicited", peeked, "a notification that belongs to no call"),
 	thatIs(IsBatch, "batch", NeedPeek, "a batch, or a message of one", "batched"),
-	{name: "torn", help: "bytes of it are missing", test: func(_ *Filter, it *Item) bool { return it.Frame.Truncated }},
+	{name: "truncated", also: []string{"torn"}, help: "bytes of it are missing", test: func(_ *Filter, it *Item) bool { return it.Frame.Truncated }},
 }
 
 func thatIs(is Is, name string, needs Needs, help string, also ...string) word {

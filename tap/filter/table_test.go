@@ -95,7 +95,7 @@ func (it *Item) set(name, v string) (err error) {
 			it.Is |= map[string]Is{
 				"error": IsError, "pending": IsPending, "orphan": IsOrphan, "cancelled": IsCancelled, "late": IsLate,
 				"invalid": IsInvalid, "nested": IsNested, "duplicate": IsDuplicate, "unsolicited": IsUnsolicited, "batch": IsBatch,
-				"stray": IsStray, "cancel": IsCancel, "retry": IsRetry, "interim": IsInterim, "progress": IsProgress, "log": IsLog,
+				"stray": IsUnmatched, "cancel": IsCancel, "retry": IsRetry, "interim": IsInterim, "progress": IsProgress, "log": IsLog,
 			}[word]
 		}
 	default:

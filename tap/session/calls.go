@@ -204,11 +204,11 @@ const (
 )
 
 var roleNames = [Roles]string{
-	"invalid", "request", "again", "cancel", "progress", "log", "notification", "interim",
-	"response", "late", "repeat", "orphan", "stray", "unsolicited", "unread", "replay",
+	"invalid", "request", "retry", "cancel", "progress", "log", "notification", "interim",
+	"response", "late", "repeat", "orphan", "unmatched", "unsolicited", "unread", "replay",
 }
 
-// String returns the role's stable name: invalid, request, again, cancel,
+// String returns the role's stable name: invalid, request, retry, cancel,
 // progress, log, notification, interim, response, late, repeat, orphan, stray,
 // unsolicited, unread or replay.
 func (r Role) String() string {

@@ -71,7 +71,7 @@ func TestTrackerUnread(t *testing.T) {
 		{"notification", `
 			> {"id":1,"method":"tools/call","params":{"_meta":{"progressToken":1}}}
 			< {"method":"notifications/progress","params":{"progressToken":1,"message":"` + large,
-			"1 request 1; 2 stray 0"},
+			"1 request 1; 2 unmatched 0"},
 		{"batch", `
 			> [{"id":4,"method":"ping"},{"x":"` + large,
 			"1 unread 0"},
@@ -81,7 +81,7 @@ func TestTrackerUnread(t *testing.T) {
 			> {"id":2,"method":"tasks/get","params":{"taskId":"t"}}
 			< {"id":2,"result":{"taskId":"t","status":"completed","result":"` + large + `
 			> {"id":3,"method":"tasks/get","params":{"taskId":"t"}}`,
-			"1 request 1; 2 interim 1; 3 again 1; 4 response 1 guess; 5 again 1"},
+			"1 request 1; 2 interim 1; 3 retry 1; 4 response 1 guess; 5 retry 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tracker Tracker

@@ -84,7 +84,7 @@ func TestOutputWaitsForSignalsToBeCaught(t *testing.T) {
 	for _, e := range tp.recorded().Order[:3] {
 		order = append(order, e.Lane.String()+" "+string(e.Data)+e.Note)
 	}
-	if got := strings.Join(order, ", "); got != "life start, to_server ping\n, life caught" {
+	if got := strings.Join(order, ", "); got != "lifecycle start, to_server ping\n, lifecycle caught" {
 		t.Errorf("recorded first: %q", got)
 	}
 }

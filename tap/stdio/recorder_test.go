@@ -95,11 +95,11 @@ func TestRequestIsRecordedBeforeItsReply(t *testing.T) {
 	for _, e := range tp.recorded().Order {
 		order = append(order, strings.TrimSpace(e.Lane.String()+" "+string(e.Data)+e.Note))
 	}
-	want := []string{"life start"}
+	want := []string{"lifecycle start"}
 	for i := range n {
 		want = append(want, fmt.Sprintf("to_server %d", i), fmt.Sprintf("to_client %d", i))
 	}
-	want = append(want, "life eof", "life eof", "life eof", "life exit")
+	want = append(want, "lifecycle eof", "lifecycle eof", "lifecycle eof", "lifecycle exit")
 	if got := strings.Join(order, "\n"); got != strings.Join(want, "\n") {
 		for i := range min(len(order), len(want)) {
 			if order[i] != want[i] {

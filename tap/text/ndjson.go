@@ -41,7 +41,8 @@ type frameLine struct {
 	Lane      string        `json:"lane"`
 	Exchange  uint64        `json:"exchange,omitempty"`
 	Form      string        `json:"form,omitempty"` // "" for a line
-	Torn      bool          `json:"torn,omitempty"`
+	Truncated bool          `json:"truncated,omitempty"`
+	Torn      bool          `json:"torn,omitempty"` // its name in older texts
 	Raw       exact         `json:"raw,omitempty"`
 	RawBase64 []byte        `json:"raw_base64,omitempty"`
 }
@@ -82,7 +83,7 @@ func (n *NDJSONWriter) Begin(h Head) error {
 
 // Frame writes the line of a frame, or nothing if its bytes cannot be read.
 func (n *NDJSONWriter) Frame(f tap.Frame) error {
-	j := frameLine{V: Version, Type: "frame", Seq: f.Seq, At: f.At, Took: f.Took, Lane: f.Lane.String(), Exchange: f.Exchange, Torn: f.Truncated}
+	j := frameLine{V: Version, Type: "frame", Seq: f.Seq, At: f.At, Took: f.Took, Lane: f.Lane.String(), Exchange: f.Exchange, Truncated: f.Truncated}
 	if f.Form != tap.FormLine {
 		j.Form = f.Form.String()
 	}
@@ -201,7 +202,7 @@ func (r *ndjsonReader) Next() (tap.Frame, error) {
 
 // frame returns the frame of a line.
 func (j *frameLine) frame() (f tap.Frame, err error) {
-	f = tap.Frame{Seq: j.Seq, At: j.At, Took: j.Took, Exchange: j.Exchange, Truncated: j.Torn, Raw: j.Raw}
+	f = tap.Frame{Seq: j.Seq, At: j.At, Took: j.Took, Exchange: j.Exchange, Truncated: j.Truncated || j.Torn, Raw: j.Raw}
 	if f.Lane, err = tap.ParseLane(j.Lane); err != nil {
 		return f, err
 	}

@@ -21,13 +21,13 @@
 // with the time since the start. Words after the time describe the bytes:
 //
 //	crlf        the line ends in \r\n
-//	open        the line has no end; on the lane life this is the default, and
-//	            the word line is the opposite
+//	open        the line has no end; on the lane lifecycle this is the default,
+//	            and the word line is the opposite
 //	quoted      the payload is a JSON string that stands for the bytes, because
 //	            they are not one line of plain text
 //	base64      the payload is base64, because the bytes are not UTF-8 or larger
 //	            than a reader loads
-//	torn        bytes are missing
+//	truncated   bytes are missing (torn in older texts)
 //	took=1.5ms  how long the frame took to arrive
 //	exchange=3  the HTTP exchange
 //	form=event  the form of a frame that is not a line; see [tap.Form]

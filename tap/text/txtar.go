@@ -160,7 +160,7 @@ func name(f *tap.Frame, about []string, form string) string {
 	add(true, "+"+f.At.Round(time.Microsecond).String())
 	add(life && form == "", "line")
 	add(form != "" && !(life && form == "open"), form)
-	add(f.Truncated, "torn")
+	add(f.Truncated, "truncated")
 	add(took > 0, "took="+took.String())
 	add(f.Exchange != 0, fmt.Sprintf("exchange=%d", f.Exchange))
 	add(f.Form != tap.FormLine, "form="+f.Form.String())
@@ -350,7 +350,7 @@ func (t *txtarReader) name(name string) (f tap.Frame, words []string, err error)
 		key, value, _ := strings.Cut(w, "=")
 		switch {
 		case slices.Contains([]string{"base64", "quoted", "crlf", "open", "line"}, w):
-		case w == "torn":
+		case w == "truncated", w == "torn":
 			f.Truncated = true
 		case key == "took":
 			f.Took, err = time.ParseDuration(value)

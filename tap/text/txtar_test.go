@@ -118,7 +118,7 @@ two words
 		`2 to_client 5ms 0 line "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"`,
 		`3 to_server 6ms 2 body "{\"a\":\"b  c\"}\n"`,
 		`4 stderr 6ms 0 line "two words\n"`,
-		`5 life 6ms 0 line "{\"event\":\"eof\"}"`,
+		`5 lifecycle 6ms 0 line "{\"event\":\"eof\"}"`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -43,7 +43,7 @@ func TestLines(t *testing.T) {
 		"6.0 invalid |hello|not JSON: unexpected 'h' at byte 0 failed",
 		"7.0 stderr |oops|",
 		"8.0 exit ||code 1 failed",
-		"9.0 life |nonsense|not an event failed",
+		"9.0 lifecycle |nonsense|not an event failed",
 		"10.0 notification notifications/resources/updated|x:y|",
 	}
 	var got, messages []string

@@ -120,7 +120,7 @@ func (r *Row) fill(it *filter.Item, i int, future *Future) {
 var byRole = [session.Roles]filter.Is{
 	session.RoleRetry: filter.IsRetry, session.RoleCancel: filter.IsCancel, session.RoleProgress: filter.IsProgress, session.RoleLog: filter.IsLog,
 	session.RoleInterim: filter.IsInterim, session.RoleLate: filter.IsLate, session.RoleRepeat: filter.IsDuplicate, session.RoleReplay: filter.IsDuplicate,
-	session.RoleOrphan: filter.IsOrphan, session.RoleUnmatched: filter.IsStray,
+	session.RoleOrphan: filter.IsOrphan, session.RoleUnmatched: filter.IsUnmatched,
 }
 
 // about says what is known of a message without its future.

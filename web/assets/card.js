@@ -13,7 +13,7 @@ import { clock, duration, offset, show, size } from './text.js';
 import { tree } from './tree.js';
 import { kindWord } from './words.js';
 
-const laneArrow = { to_server: ['→', 'up'], to_client: ['←', 'down'], stderr: ['!', 'stderr'], life: ['·', 'life'] };
+const laneArrow = { to_server: ['→', 'up'], to_client: ['←', 'down'], stderr: ['!', 'stderr'], lifecycle: ['·', 'life'] };
 
 export class Card {
   constructor(panel, seq) {
@@ -57,10 +57,10 @@ export class Card {
   #label() {
     const { info } = this;
     const [arrow, look] = laneArrow[info.lane] ?? ['', ''];
-    const word = info.lane === 'stderr' || info.lane === 'life' ? info.lane : kindWord(info.kind);
+    const word = info.lane === 'stderr' || info.lane === 'lifecycle' ? info.lane : kindWord(info.kind);
     fill(this.head,
       h('span', { class: 'arrow ' + look, 'aria-hidden': 'true' }, arrow),
-      h('h3', null, `#${this.seq} ${word === 'life' ? 'about the run' : word}`),
+      h('h3', null, `#${this.seq} ${word === 'lifecycle' ? 'about the run' : word}`),
       h('span', { class: 'facts' }, [offset(info.at) + ' s', size(info.size), info.id && 'id ' + info.id].filter(Boolean).join(' · ')));
     fill(this.tools, menuButton('Copy', 'Copy this frame as …', () => this.#copies()));
   }

@@ -70,7 +70,7 @@ function texts(el, rows, i, call) {
   setText(el.method, rows.methodName(i));
   setText(el.about, rows.about[i]);
   const fault = (call && rows.why.get(i)) || (rows.fault.get(i) ?? '');
-  setText(el.fault, rows.marks[i] & mark.torn ? (fault ? fault + ', torn' : 'torn: bytes are missing') : fault);
+  setText(el.fault, rows.marks[i] & mark.torn ? (fault ? fault + ', truncated' : 'truncated: bytes are missing') : fault);
   // What is folded into a call, beside its answer.
   const extra = call ? rows.parts[i] - (rows.answer[i] ? 1 : 0) : 0;
   setText(el.more, extra > 0 ? `+${extra}` : '');

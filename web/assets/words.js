@@ -75,12 +75,12 @@ const roleWords = {
   progress: plain('', 'progress', 'dim'),
   log: plain('', 'log', 'dim'),
   cancel: plain('⊘', 'cancel', 'odd'),
-  again: plain('↻', 'retry', ''),
+  retry: plain('↻', 'retry', ''),
   interim: plain('↺', 'interim', ''),
   late: plain('⊘', 'late', 'odd'),
   repeat: plain('✕', 'repeated', 'bad'),
   orphan: plain('✕', 'orphan', 'bad'),
-  stray: plain('?', 'stray', 'odd'),
+  unmatched: plain('?', 'unmatched', 'odd'),
   replay: plain('↻', 'sent again', 'dim'),
 };
 
@@ -89,7 +89,7 @@ export const roleMeans = {
   late: 'It came although its request had been cancelled.',
   repeat: 'Its request had been answered already.',
   orphan: 'It answers a request that is not known: none is open with this id.',
-  stray: 'It is about something that is not known: nobody has asked for it.',
+  unmatched: 'It is about a call, a task or a subscription that is not known.',
   replay: 'It had come before, and was sent once more on a stream that was resumed.',
 };
 
