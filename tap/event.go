@@ -33,7 +33,7 @@ type Event struct {
 	// returned (exit, spawn_failed).
 	Code *int `json:"code,omitempty"`
 	// Error is a failure in words (spawn_failed, gap, broken, disconnect, end).
-	// On a request it says why there is no more of its head than this: what the
+	// On a request it says why the rest of its head is missing: what the
 	// client sent is not HTTP/1, or ended too early, or is too large. Such a
 	// request has no Method, Target and Header. On an end it says by whom and
 	// where the exchange was broken off, and then, after semicolons, what of it
@@ -73,11 +73,11 @@ type Event struct {
 	Masked []string `json:"masked,omitempty"`
 	// Trailer has the fields after a chunked body (end).
 	Trailer [][2]string `json:"trailer,omitempty"`
-	// By says who did it: client, server or tap. The tap answers by itself when
+	// By is the side that did it: client, server or tap. The tap answers by itself when
 	// the upstream cannot be reached (response, end, rewrite, disconnect).
 	By string `json:"by,omitempty"`
 	// HalfClosed says that the client had closed its side of the connection before
-	// the response was over, whoever ended that: so clients hang up (end).
+	// the response was over, whichever side ended that: so clients hang up (end).
 	HalfClosed bool `json:"half_closed,omitempty"`
 	// Coding is the content coding that was decoded, or that could not be,
 	// which Error then says (end).

@@ -10,7 +10,7 @@ import "bytes"
 //
 // A line may end in \n, \r or \r\n. A blank line that ends in \r may have a \n
 // behind it that is not there yet. In a stream that has ended its last line in a
-// lone \r none is waited for, and one that comes all the same is a blank line of
+// lone \r none is waited for, and one that comes nevertheless is a blank line of
 // its own; in every other stream the unit is over when the next byte is seen,
 // which is at once where lines end in \r\n. So the same stream makes the same
 // units whatever the chunks are.

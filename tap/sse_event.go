@@ -19,7 +19,7 @@ type ServerSentEvent struct {
 	// event does not reach the application behind a client, but its id counts.
 	Data []byte
 	// Retry is the time in milliseconds after which to connect again, as it is
-	// written; "" when there is none or when it is no number.
+	// written; "" when it is absent or not a number.
 	Retry string
 	// Comments has the comment lines, joined by \n; nil when there is none.
 	Comments []byte

@@ -1,14 +1,14 @@
 package tap
 
-// FailedStatus reports whether a response of HTTP to a request of a method tells
-// of a failure by its status: from 400 on it does, but for what the specification
-// expects where nothing is wrong (basic/transports, basic/authorization):
+// FailedStatus reports whether the status of an HTTP response to a request of a
+// method is a failure: from 400 on it is, but for what the specification expects
+// where nothing is wrong (basic/transports, basic/authorization):
 //
 //   - 401 to anything. It begins an authorization.
 //   - 404 and 405 to what brings no message (GET, HEAD, OPTIONS, DELETE). They
-//     answer who looks for metadata where a server has none, who asks for a
-//     stream that it does not offer, and who ends a session that it does not let
-//     clients end.
+//     answer clients that look for metadata where a server has none, ask for a
+//     stream that it does not offer, or end a session that it does not let them
+//     end.
 //
 // A POST that is answered with 404 or 405 has a dead session, the wrong URL, or
 // asks for a method that is not there. A method that is not known, "", is taken
@@ -71,6 +71,6 @@ func (e *Event) askedToEnd() bool {
 	return false
 }
 
-// Failed reports whether an event tells of a failure: whether it is an error, or an
+// Failed reports whether an event is a failure: whether it is an error, or an
 // exchange or a connection was broken off.
 func (e *Event) Failed(method string) bool { return e.IsError(method) || e.Error != "" }

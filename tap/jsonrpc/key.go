@@ -21,8 +21,7 @@ func integral(n []byte) bool {
 
 // AppendNumber appends the one spelling that all JSON spellings of a number's
 // value share, and no other value has: 1, 1.0 and 10e-1 are 1. n is a number as
-// JSON writes it. No float is involved, so there is no number too long or too
-// fine. An exponent of more than nine characters is left as it is written.
+// JSON writes it. No float is involved, so a number may have any length. An exponent of more than nine characters is left as it is written.
 func AppendNumber(dst, n []byte) []byte {
 	if len(n) <= longInteger && integral(n) {
 		if string(n) == "-0" { // which is 0

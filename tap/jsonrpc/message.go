@@ -79,8 +79,8 @@ func (m *Message) Failures() (errors, invalid uint64) {
 	return errors, invalid
 }
 
-// IsFailure reports whether the message by itself tells of a failure: an error
-// response, a result with isError, or a frame that is no message.
+// IsFailure reports whether the message is a failure by itself: an error response,
+// a result with isError, or a frame that is not a message.
 func (m *Message) IsFailure() bool {
 	return m.Kind == ErrorResponse || m.Kind == Invalid || m.Kind == Response && m.IsError
 }
@@ -103,7 +103,7 @@ const (
 	Notification
 	// Batch is a JSON array of messages (2025-03-26 only: basic/index).
 	Batch
-	// Other is no JSON-RPC and does not mean to be: an HTTP body such as a page
+	// Other is not JSON-RPC and does not mean to be: an HTTP body such as a page
 	// or a token response, a WebSocket ping. It is not a failure.
 	Other
 	// Kinds is the number of kinds.

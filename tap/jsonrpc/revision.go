@@ -5,7 +5,7 @@ package jsonrpc
 type Revision string
 
 // The revisions of the specification, oldest first, and two vocabularies that
-// are no revision: the tasks extension of 2026-07-28, and the dialect of a
+// are not revisions: the tasks extension of 2026-07-28, and the dialect of a
 // draft that goes around under the name of 2025-06-18 (see [Dialect002]).
 const (
 	Rev20241105 Revision = "2024-11-05"

@@ -9,12 +9,12 @@ import (
 // MaxSubject is the most bytes that [Subject] returns.
 const MaxSubject = 512
 
-// Subject says in a few words what a message is about, for one row of a list:
-// the tool, prompt or resource of a request, the text of an error, who answers
-// an initialize. It is "" where there is nothing to say, and for a message from
-// a [Scanner]. Words come from the wire as they are, cut at MaxSubject bytes:
-// whoever shows them escapes them. Ids and tokens keep their quotes, so that
-// `"1"` and `1` differ. What it returns has no hold on the frame.
+// Subject describes in a few words what a message is about, for one row of a list:
+// the tool, prompt or resource of a request, the text of an error, the name of the
+// server in an initialize result. It is "" where there is nothing to say. Words come
+// from the wire as they are, cut at MaxSubject bytes: they must be escaped where they
+// are shown. Ids and tokens keep their quotes, so that `"1"` and `1` differ. The
+// result does not keep the frame in memory.
 func Subject(m Message) string {
 	switch m.Kind {
 	case Request, Notification:
@@ -45,7 +45,7 @@ func aboutCall(m Message) string {
 	params := Value(m.Params)
 	known, ok := methodIndex[m.Method]
 	switch {
-	case !ok: // a word of somebody's own: the usual members, if there are any
+	case !ok: // a custom method: the usual members, if there are any
 		return FirstOf(params, "name", "uri", "taskId", "id")
 	case known.about != nil:
 		return known.about(params)
@@ -321,7 +321,7 @@ func AboutResult(r Value) string {
 	return joined(x.status.Text(), contentText(x.content))
 }
 
-// resultMembers are the members of a result that tell what it is.
+// resultMembers are the members of a result by which its kind is known.
 type resultMembers struct {
 	protocolVersion, serverInfo, serverCapabilities, server Value
 	supportedVersions, meta, inputRequests, task, taskID    Value
@@ -333,7 +333,7 @@ type resultMembers struct {
 // listedThings are what the lists hold.
 var listedThings = [...]string{"tool", "resource", "resource template", "prompt", "root", "task"}
 
-// member finds where a member belongs; nil for one that tells nothing.
+// member finds where a member belongs; nil for one that does not matter.
 func (x *resultMembers) member(name []byte) *Value {
 	switch string(name) {
 	case "protocolVersion":

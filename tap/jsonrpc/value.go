@@ -217,7 +217,7 @@ func escaped(body []byte) bool { return bytes.IndexByte(body, '\\') >= 0 }
 
 // unquote decodes a JSON string token that a lexer accepted. The end may have
 // been cut off, closing quote included; an escape that was cut is dropped. A
-// lone surrogate becomes U+FFFD; bytes that are no UTF-8 stay as they are.
+// lone surrogate becomes U+FFFD; bytes that are not UTF-8 stay as they are.
 func unquote(token []byte) string {
 	if len(token) == 0 {
 		return ""

@@ -96,11 +96,11 @@ type Call struct {
 	Revision jsonrpc.Revision
 	// At is when it was asked. FirstAnswer is when the first answer came, of
 	// any role, and End when what settled it did, or when it was lost (see
-	// [NoteStreamEnded]); both are 0 as long as there is no such thing.
+	// [NoteStreamEnded]); both are 0 until then.
 	At, FirstAnswer, End time.Duration
 	// Status says how it stands; Answer names the message that settled it: an
 	// answer, the cancellation, the news that its task has ended, or the frame
-	// that tells of the end of its HTTP exchange.
+	// that ends its HTTP exchange.
 	Status CallStatus
 	Answer Ref
 	// ErrorCode and ErrorText say why it failed: the code and message of a
@@ -109,7 +109,7 @@ type Call struct {
 	ErrorCode, ErrorText string
 	// Cancel names the message that asked for its end, or the end of the exchange
 	// that did (see [NoteHungUp]), CancelledBy the lane of
-	// that ([tap.ToServer]: the client asked; [tap.Lifecycle]: nobody did), CancelReason
+	// that ([tap.ToServer]: the client asked; [tap.Lifecycle]: it was not cancelled), CancelReason
 	// the reason given.
 	Cancel       Ref
 	CancelledBy  tap.Lane
@@ -154,7 +154,7 @@ type EmbeddedRequest struct {
 type Role uint8
 
 const (
-	// RoleInvalid is a frame, or an element of a batch, that is no message.
+	// RoleInvalid is a frame, or an element of a batch, that is not a message.
 	RoleInvalid Role = iota
 	// RoleRequest is the first request of a call.
 	RoleRequest
@@ -187,7 +187,7 @@ const (
 	RoleOrphan
 	// RoleStray is a notification about something that is not known: progress
 	// with a token, a cancellation of an id, or news of a task or a
-	// subscription that nobody has asked for.
+	// subscription that was not asked for.
 	RoleUnmatched
 	// RoleUnsolicited is a notification that belongs to no call and does not
 	// claim to, such as list_changed in the legacy era.
@@ -241,7 +241,7 @@ const (
 	CallToolError
 	// CallCancelled was cancelled, and no answer came after that.
 	CallCancelled
-	// CallCancelledLate was cancelled and answered all the same.
+	// CallCancelledLate was cancelled and answered nevertheless.
 	CallCancelledLate
 	callStatuses
 )

@@ -1,5 +1,5 @@
 // Package session ties the messages of a recording together: the one place where
-// requests and responses are paired and sessions are told apart.
+// requests and responses are paired and frames assigned to sessions.
 //
 //   - [Sessions] assigns frames to sessions and follows HTTP exchanges.
 //   - [Tracker] ties the messages of one session to calls, and [SessionTracker]

@@ -21,7 +21,7 @@ type exchangeState struct {
 	// in is its session, nil as long as that is not known.
 	in *session
 	// first and began are of its first frame, and early says that a frame of it
-	// was told to be of none.
+	// was said to belong to none.
 	first uint64
 	began time.Duration
 	early bool
@@ -52,11 +52,11 @@ func (s *Sessions) event(f *tap.Frame, e *tap.Event) *session {
 	case e.Name == tap.EventEnd:
 		s.end(x)
 	}
-	return s.told(x, f)
+	return s.known(x, f)
 }
 
-// told returns the session of an exchange after another frame.
-func (s *Sessions) told(x *exchangeState, f *tap.Frame) *session {
+// known returns the session of an exchange after another frame.
+func (s *Sessions) known(x *exchangeState, f *tap.Frame) *session {
 	switch {
 	case x.in == nil:
 		x.early = true
@@ -104,7 +104,7 @@ func (s *Sessions) request(f *tap.Frame, e *tap.Event) {
 // enter makes an exchange one of a session.
 func (s *Sessions) enter(x *exchangeState, in *session) {
 	x.in = in
-	if known, _ := s.exchanges.Get(x.Number); known == x { // else there is no telling one from the next
+	if known, _ := s.exchanges.Get(x.Number); known == x { // otherwise it cannot be distinguished from the next
 		in.Exchanges++
 	}
 	if in.path == "" {
@@ -140,7 +140,7 @@ func (s *Sessions) response(x *exchangeState, e *tap.Event) {
 	if in := x.in; in != nil && id != "" && !refused && in.Facts.Era != jsonrpc.Modern {
 		s.identify(in, id)
 	}
-	if x.in == nil && !(stream && e.Status == 200) { // on a stream the first event tells
+	if x.in == nil && !(stream && e.Status == 200) { // on a stream the first event decides
 		s.follow(x)
 	}
 }
@@ -211,7 +211,7 @@ func (s *Sessions) frame(f *tap.Frame, m *jsonrpc.Message) *session {
 		x.Asks = slices.ContainsFunc(requestsIn(m), func(m *jsonrpc.Message) bool { return m.Kind == jsonrpc.Request })
 	}
 	s.occurs(x, f)
-	return s.told(x, f)
+	return s.known(x, f)
 }
 
 // decide finds the session of an exchange by its first message, or by the
@@ -231,8 +231,8 @@ func (s *Sessions) decide(x *exchangeState, f *tap.Frame, m *jsonrpc.Message) {
 	}
 }
 
-// endpoint takes the event that tells a client of 2024-11-05 where to send its
-// messages to.
+// endpoint takes the event that names the URL to which a client of 2024-11-05 sends
+// its messages.
 func (s *Sessions) endpoint(x *exchangeState, f *tap.Frame) {
 	e := tap.ParseServerSentEvent(f.Raw)
 	if e.Name != "endpoint" || len(e.Data) == 0 {
@@ -277,7 +277,7 @@ func sessionKey(letter byte, parts ...string) string {
 	return b.String()
 }
 
-// headFields are those of a request's head by which sessions are told.
+// headFields are those of a request's head by which sessions are known.
 type headFields struct {
 	id, version, agent, credentials string
 	last                            string // the last event that it has of a stream

@@ -19,7 +19,7 @@ type Party struct {
 // longer ones are left out, since cut JSON would be none.
 const MaxCapabilities = 16 << 10
 
-// Facts are what a session says about itself: who talks to whom, in which
+// Facts are what a session says about itself: its client and server, and its
 // revision. Later frames may add to them or correct them, never remove.
 type Facts struct {
 	// Era is legacy or modern; "" as long as nothing but a probe was seen. An

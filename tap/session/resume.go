@@ -11,7 +11,7 @@ import (
 const MaxSessionEvents = 1024
 
 // A seenEvent is an event that came on the stream of an exchange. Those of a session
-// are remembered by their ids, so that a stream that is resumed can be told from one
+// are remembered by their ids, so that a stream that is resumed can be distinguished from one
 // that begins (2025-11-25 basic/transports#resumability-and-redelivery), and what is
 // sent on it once more from what is new.
 type seenEvent struct {

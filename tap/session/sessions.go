@@ -79,7 +79,7 @@ const (
 // taken for that of an exchange without a head. A machine has no more ports.
 const MaxExchanges = 1 << 16
 
-// Sessions tells the sessions of a recording apart. A recording of stdio is one
+// Sessions assigns the frames of a recording to its sessions. A recording of stdio is one
 // session. In one of HTTP traffic there may be many, of several revisions, one
 // beside the other:
 //
@@ -121,8 +121,8 @@ type Sessions struct {
 	// unsettled are the sessions that may go on under another name.
 	unsettled []*session
 	http      bool
-	// late is the exchange whose session the last frame told after others had
-	// come on it.
+	// late is the exchange whose session became known with the last frame, after
+	// others had come on it.
 	late, lateIs     uint64
 	resumes, replays uint64
 	forgotten        []*session
@@ -235,8 +235,8 @@ func (s *Sessions) Session(number int) (Session, bool) {
 	return Session{}, false
 }
 
-// Late returns the exchange whose session the last frame told although others
-// had come on it before, and that session's number; 0 if there is none.
+// Late returns the exchange whose session became known with the last frame, although
+// others had come on it before, and that session's number; 0 if there is none.
 func (s *Sessions) Late() (exchange uint64, session int) { return s.late, int(s.lateIs) }
 
 // An Exchange is what is known of an HTTP exchange that is not over.
@@ -260,16 +260,16 @@ func (s *Sessions) Exchange(number uint64) Exchange {
 	return Exchange{}
 }
 
-// A SessionIndex is what a first pass over a recording tells of its sessions, so
-// that a second one knows the session of every frame at once: of the head of a
-// request too, which comes before the message that tells. It remembers the
-// exchanges whose session was told late, so its memory grows with their number:
+// A SessionIndex is what a first pass over a recording finds out about its sessions,
+// so that a second one knows the session of every frame at once: of the head of a
+// request too, which comes before the message that names it. It remembers the
+// exchanges whose session became known late, so its memory grows with their number:
 // the handshakes, and all those of 2026-07-28. The zero value is ready.
 type SessionIndex struct {
 	late map[uint64]int
 }
 
-// Note takes what the last frame told.
+// Note takes the session that became known with the last frame.
 func (x *SessionIndex) Note(s *Sessions) {
 	exchange, number := s.Late()
 	if exchange == 0 {

@@ -43,7 +43,7 @@ func (s *Sessions) handshake(x *exchangeState, client string) *session {
 		in.client, in.path, in.agent = client, x.path, x.agent
 		s.mayGoOn(in)
 	}
-	s.unname(in, keyClient) // it is no session of 2026-07-28
+	s.unname(in, keyClient) // it is not a session of 2026-07-28
 	in.probe = false
 	s.mayOpen(x, in)
 	return in
@@ -90,7 +90,7 @@ func (s *Sessions) ofClient(x *exchangeState, client string) *session {
 	return in
 }
 
-// byClient returns the session of 2026-07-28 of a client that says who it is.
+// byClient returns the session of 2026-07-28 of a client that names itself.
 func (s *Sessions) byClient(x *exchangeState, client string) *session {
 	if client == "" {
 		return nil
@@ -109,7 +109,7 @@ func (s *Sessions) byClient(x *exchangeState, client string) *session {
 // before returns the session that an exchange without any name goes on with,
 // nil if there is none.
 func (s *Sessions) before(x *exchangeState) *session {
-	if x.path == "" { // there is no head to go by
+	if x.path == "" { // its head was not recorded
 		return s.open.Newest()
 	}
 	if in, ok := s.conns.Get(x.conn); ok && in.path == x.path && (in.agent == x.agent || x.agent == "") {

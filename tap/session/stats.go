@@ -49,7 +49,7 @@ func (m *moment) note(at time.Duration) {
 	}
 }
 
-// NewStats makes the Stats of one recording, which keeps so many of its slowest
+// NewStats makes the Stats of one recording, which keeps that many of its slowest
 // calls.
 func NewStats(recording string, slowest int) *Stats {
 	return &Stats{
@@ -302,7 +302,7 @@ func (s *StatusCounts) Calls() (n uint64) {
 // Errors is how many calls failed: with a JSON-RPC error, or in the tool.
 func (s *StatusCounts) Errors() uint64 { return s[CallError] + s[CallToolError] }
 
-// Cancelled is how many were cancelled, answered all the same or not.
+// Cancelled is how many were cancelled, answered nevertheless or not.
 func (s *StatusCounts) Cancelled() uint64 { return s[CallCancelled] + s[CallCancelledLate] }
 
 // Unanswered is how many have no answer: they wait for one, or for the input
@@ -345,7 +345,7 @@ func (g *StatsGroup) merge(o *StatsGroup) {
 	g.BytesToClient += o.BytesToClient
 }
 
-// isNamed reports whether calls of a method are told apart by their subject,
+// isNamed reports whether calls of a method are distinguished by their subject,
 // which is the name of the tool or the prompt. Of URIs there may be any number.
 func isNamed(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "tools/invoke"

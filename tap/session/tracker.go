@@ -21,8 +21,8 @@ const (
 	// over as it is: chains and tasks that were abandoned, cancelled calls.
 	MaxWaiting = 1024
 	// MaxPast is how many ids and words of a session are remembered after their
-	// requests or calls are over, to tell what is repeated or late from what
-	// belongs to nothing.
+	// requests or calls are over, to distinguish what is repeated or late from
+	// what belongs to nothing.
 	MaxPast = 1024
 )
 
@@ -80,8 +80,8 @@ type Tracker struct {
 
 	facts   Facts
 	finding Finding
-	// hello is the last initialize.
-	hello *callState
+	// initialize is the call of the last initialize.
+	initialize *callState
 	// spoke reports that the client has sent a request other than a
 	// server/discover that was refused; rootsDue that it has given the server
 	// a reason to ask for its roots that is not a call.

@@ -139,7 +139,7 @@ func (c *callState) endsOn(x *arrival, s CallStatus) bool {
 	return true
 }
 
-// cancelled notes who asked for the end of a call.
+// cancelled notes which side asked for the end of a call.
 func (c *callState) cancelled(x *arrival, w *callWords) {
 	if c.Cancel == (Ref{}) {
 		c.Cancel, c.CancelledBy, c.CancelReason = x.part.Message, x.f.Lane, wordText(w.reason)

@@ -124,7 +124,7 @@ func (t *Tracker) cancelWaiting(x *arrival, w *callWords) {
 
 // initialized ties the second half of the handshake to the first.
 func (t *Tracker) initialized(x *arrival) {
-	c := t.hello
+	c := t.initialize
 	switch {
 	case c == nil || x.f.Lane != tap.ToServer:
 		t.give(x, nil, RoleUnsolicited)
@@ -190,7 +190,7 @@ func (t *Tracker) other(x *arrival, w *callWords) {
 const maxElicitations = 16
 
 // elicitationsRequired remembers the elicitations of an error -32042, whose
-// ends are told later (2025-11-25 client/elicitation).
+// ends are reported later (2025-11-25 client/elicitation).
 func (t *Tracker) elicitationsRequired(x *arrival, c *callState) {
 	if x.m.ErrorCode != "-32042" {
 		return
@@ -203,7 +203,7 @@ func (t *Tracker) elicitationsRequired(x *arrival, c *callState) {
 	})
 }
 
-// elicited remembers the id of an elicitation, whose end is told by the side
+// elicited remembers the id of an elicitation, whose end is reported by the side
 // that asked for it.
 func (t *Tracker) elicited(x *arrival, c *callState, id jsonrpc.Value) {
 	if key := word(wordElicitation, x.f.Lane, id); key != "" {

@@ -102,7 +102,7 @@ func (t *Tracker) begin(x *arrival, w *callWords) *callState {
 func (t *Tracker) opens(x *arrival, c *callState) {
 	switch {
 	case x.m.Method == "initialize":
-		t.hello = c
+		t.initialize = c
 		t.facts.Learn(&t.finding, x.f.Lane, x.m)
 	case x.m.Method != "server/discover":
 	case !t.spoke:

@@ -32,7 +32,7 @@ func (t *Tracker) response(x *arrival) {
 
 // sameStream is the open request that a response on an HTTP exchange has come
 // back for, nil if that is not certain. Where clients share a session, ids clash
-// that the exchanges tell apart.
+// that the exchanges distinguish.
 func (t *Tracker) sameStream(x *arrival, id string) *openRequest {
 	const few = 8 // a batch may hold any number
 	stream := t.streams.of(x.f.Exchange)
@@ -110,7 +110,7 @@ func (t *Tracker) answered(x *arrival, a *openRequest) {
 	}
 	x.part.Request, x.part.Latency = a.ref, x.f.At-a.at
 	x.part.Method, x.part.Guess = a.method, a.guess
-	if c == t.hello {
+	if c == t.initialize {
 		t.facts.Learn(&t.finding, x.f.Lane, x.m)
 	}
 	t.close(a, false)
@@ -173,7 +173,7 @@ func (t *Tracker) conclude(x *arrival, c *callState) {
 	case status == CallDone && c.Method == "server/discover":
 		c.Notes &^= NoteProbe
 		t.spoke = true
-	case c == t.hello:
+	case c == t.initialize:
 		c.Revision = t.revision(&callWords{})
 	}
 }
