@@ -113,8 +113,12 @@ func (r *sessionReader) add(f *tap.Frame) error {
 	}
 	if m != nil {
 		r.held.keep(f)
-		if r.requests += requestsIn(m); r.requests > maxDiffRequests {
-			return withHint(fmt.Errorf("diff %s: more than %d requests, too many to compare", r.name, maxDiffRequests),
+		limit := maxDiffRequests
+		if r.seen != nil { // a plan to play them is held too
+			limit /= 2
+		}
+		if r.requests += requestsIn(m); r.requests > limit {
+			return withHint(fmt.Errorf("read %s: more than %d requests, too many to compare", r.name, limit),
 				"take a part of it, such as one session: REC#2")
 		}
 	}
