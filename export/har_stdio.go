@@ -12,10 +12,7 @@ import (
 
 // addStdio takes a frame of a stdio recording.
 func (h *HAR) addStdio(f *tap.Frame) error {
-	r, err := h.feed.Add(f)
-	if err != nil {
-		return err
-	}
+	r := h.feed.Add(f)
 	for i := range r.Parts {
 		if err := h.message(r, i); err != nil {
 			return err

@@ -65,10 +65,7 @@ func (m *Mermaid) Add(f *tap.Frame) error {
 	if err := m.begin(); err != nil {
 		return err
 	}
-	r, err := m.feed.Add(f)
-	if err != nil {
-		return err
-	}
+	r := m.feed.Add(f)
 	if f.Lane == tap.Lifecycle {
 		return m.event(r)
 	}

@@ -66,10 +66,7 @@ func NewSpans(about About) *Spans {
 // whole.
 func (x *Spans) Add(f *tap.Frame) ([]Span, error) {
 	x.last = max(x.last, f.At)
-	r, err := x.feed.Add(f)
-	if err != nil {
-		return nil, err
-	}
+	r := x.feed.Add(f)
 	for i := range r.Parts {
 		if p := &r.Parts[i]; p.Role == session.RoleRequest {
 			x.asked(r, i, p)

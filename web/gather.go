@@ -69,10 +69,7 @@ func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
 // add reads the next frame.
 func (g *gatherer) add(f *tap.Frame) error {
 	g.last, g.searched = f.At, false
-	r, err := g.feed.Add(f)
-	if err != nil {
-		return err
-	}
+	r := g.feed.Add(f)
 	g.items = g.feed.Items(g.items[:0], r, nil)
 	for i := range g.items {
 		g.seen.note(&g.items[i])

@@ -125,15 +125,12 @@ func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoRes
 		width = max(width-2, 20)
 	}
 	p := newTextRows(w, a.palette(), width, info)
-	v := newViewer(rec.WriteRaw)
+	v := newViewer()
 	for f, err := range rec.Frames(0) {
 		if err != nil {
 			return res, err
 		}
-		r, err := v.row(&f)
-		if err != nil {
-			return res, err
-		}
+		r := v.row(&f)
 		if r.method == "tools/call" && r.kind == "request" && res.call == 2 {
 			res.call = f.Seq
 		}

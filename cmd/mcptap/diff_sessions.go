@@ -56,14 +56,10 @@ func (r *sessionReader) firstPass(ctx context.Context) error {
 		}
 		sessions.Add(f, m)
 		r.index.Note(&sessions)
-		if feed == nil {
-			return nil
+		if feed != nil {
+			r.future.Add(feed.Add(f))
 		}
-		row, err := feed.Add(f)
-		if err == nil {
-			r.future.Add(row)
-		}
-		return err
+		return nil
 	})
 	if feed != nil {
 		r.future.End(feed.Open())
@@ -92,10 +88,7 @@ func (r *sessionReader) add(f *tap.Frame) error {
 	number := r.index.Of(f, r.sessions.Add(f, m))
 	marked := false
 	if r.feed != nil {
-		row, err := r.feed.Add(f)
-		if err != nil {
-			return err
-		}
+		row := r.feed.Add(f)
 		r.items = r.feed.Items(r.items[:0], row, r.future)
 		marked = r.only.MatchAny(r.items)
 	}

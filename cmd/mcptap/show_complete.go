@@ -68,10 +68,7 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 		if n++; err != nil || n > seenFrames {
 			break
 		}
-		r, err := feed.Add(&f)
-		if err != nil {
-			break
-		}
+		r := feed.Add(&f)
 		items = feed.Items(items[:0], r, nil)
 		for i := range items {
 			it := &items[i]

@@ -36,9 +36,7 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFram
 		return nil, err
 	}
 	one := &oneFrame{time: info.Header.Start.Add(f.At), info: info}
-	if one.row, err = newViewer(rec.WriteRaw).row(&f); err != nil {
-		return nil, err
-	}
+	one.row = newViewer().row(&f)
 	one.row.parts = slices.Clone(one.row.parts)
 	if f.Exchange == 0 && !slices.ContainsFunc(one.row.parts, func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }) {
 		one.row.parts = nil // what they belong to is not known
@@ -52,7 +50,7 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFram
 func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
 	number, exchange, waiting := one.row.frame.Seq, one.row.frame.Exchange, 0
 	one.answers = map[int]session.Part{}
-	v := newViewer(rec.WriteRaw)
+	v := newViewer()
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -60,10 +58,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
 		if err != nil {
 			return err
 		}
-		next, err := v.next(&f)
-		if err != nil {
-			return err
-		}
+		next := v.next(&f)
 		if f.Seq < number {
 			continue
 		}

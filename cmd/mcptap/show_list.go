@@ -44,7 +44,7 @@ type lister struct {
 }
 
 func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, want *selection, label string) (*lister, error) {
-	l := &lister{o: o, now: a.now, label: label, rec: rec, info: info, want: want, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer(rec.WriteRaw)}
+	l := &lister{o: o, now: a.now, label: label, rec: rec, info: info, want: want, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer()}
 	var err error
 	if l.span, err = want.span(rec, info); err != nil {
 		return nil, err
@@ -90,10 +90,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 		if err != nil {
 			return err
 		}
-		r, err := feed.Add(&f)
-		if err != nil {
-			return err
-		}
+		r := feed.Add(&f)
 		if future {
 			l.future.Add(r)
 		}
@@ -137,10 +134,7 @@ func (l *lister) frame(ctx context.Context, f *tap.Frame) (enough bool, err erro
 	if l.byCall == nil && l.span.after(f) {
 		return true, nil
 	}
-	r, err := l.v.next(f)
-	if err != nil {
-		return false, err
-	}
+	r := l.v.next(f)
 	if l.byCall != nil {
 		return l.byCall.row(r)
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -12,7 +10,6 @@ import (
 // A viewer turns frames, in order, into rows. It holds what is open and nothing
 // else, so a recording may be of any length.
 type viewer struct {
-	raw  func(w io.Writer, f tap.Frame) error
 	feed *view.Feed
 	// only is the session that counts, 0 for all.
 	only   int
@@ -26,8 +23,8 @@ type rowCounts struct {
 	bytes  int64
 }
 
-func newViewer(raw func(w io.Writer, f tap.Frame) error) *viewer {
-	return &viewer{raw: raw, feed: view.NewFeed()}
+func newViewer() *viewer {
+	return &viewer{feed: view.NewFeed()}
 }
 
 // A row is what one line of a listing says about a frame, or about one message
@@ -56,24 +53,20 @@ type row struct {
 }
 
 // row reads the next frame.
-func (v *viewer) row(f *tap.Frame) (row, error) {
-	r, err := v.next(f)
-	if err != nil {
-		return row{frame: f}, err
-	}
-	return newRow(r), nil
+func (v *viewer) row(f *tap.Frame) row {
+	return newRow(v.next(f))
 }
 
 // next reads the next frame, for whoever wants more of it than a row.
-func (v *viewer) next(f *tap.Frame) (*view.Row, error) {
-	r, err := v.feed.Add(f)
-	if err != nil || v.only != 0 && r.Session != v.only {
-		return r, err
+func (v *viewer) next(f *tap.Frame) *view.Row {
+	r := v.feed.Add(f)
+	if v.only != 0 && r.Session != v.only {
+		return r
 	}
 	v.counts.frames++
 	v.counts.bytes += f.Size
 	v.counts.errors += r.Errors()
-	return r, nil
+	return r
 }
 
 func newRow(r *view.Row) row {

@@ -97,8 +97,8 @@ type Row struct {
 	asks bool
 }
 
-// Add reads the next frame. The error is always nil.
-func (x *Feed) Add(f *tap.Frame) (*Row, error) {
+// Add reads the next frame. The row is valid until the next call.
+func (x *Feed) Add(f *tap.Frame) *Row {
 	r := &x.row
 	before := x.tracker.Sessions.Exchange(f.Exchange)
 	*r = Row{Frame: f, to: r.to[:0], method: before.Method, Status: before.Status}
@@ -124,7 +124,7 @@ func (x *Feed) Add(f *tap.Frame) (*Row, error) {
 	x.session = r.Session
 	x.tie(r)
 	r.Revision = x.revision()
-	return r, nil
+	return r
 }
 
 // life reads an event.
