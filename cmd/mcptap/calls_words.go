@@ -208,6 +208,6 @@ var skippedRoles = [session.Roles]string{
 	session.RoleInvalid: "invalid", session.RoleRequest: "request", session.RoleRetry: "requests", session.RoleCancel: "cancel",
 	session.RoleProgress: "progress", session.RoleLog: "log", session.RoleNotification: "notifications", session.RoleInterim: "interim answers",
 	session.RoleResponse: "answers", session.RoleLate: "late answers", session.RoleRepeat: "other answers", session.RoleOrphan: "orphans",
-	session.RoleUnmatched: "strays", session.RoleUnsolicited: "unsolicited", session.RoleUnread: "unread",
+	session.RoleUnmatched: "unmatched", session.RoleUnsolicited: "unsolicited", session.RoleUnread: "unread",
 	session.RoleReplay: "sent again",
 }

@@ -86,7 +86,7 @@ func (f *Filter) String() string {
 }
 
 // Needs is a set of the parts of an [Item] that a filter reads. Seq, At, Lane,
-// Exchange, Size and Torn of its frame are always needed.
+// Exchange, Size and Truncated of its frame are always needed.
 type Needs uint8
 
 const (
@@ -115,8 +115,8 @@ func (m Needs) Has(n Needs) bool { return m&n == n }
 type Item struct {
 	// Frame must not be nil. [Filter.MatchAny] searches its Raw.
 	Frame *tap.Frame
-	// Kind is the name of a [jsonrpc.Kind], "stderr", or on [tap.Lifecycle] the name of the
-	// event.
+	// Kind is the name of a [jsonrpc.Kind], "stderr", or on [tap.Lifecycle] the name
+	// of the event.
 	Kind string
 	// Sort is the sort of a frame that carries no message, as in package view:
 	// body, bytes, ping, pong, close, event, priming, comment or endpoint. It is
@@ -132,7 +132,7 @@ type Item struct {
 	// have it; requests only where the frames after them have been read.
 	Latency  time.Duration
 	Answered bool
-	// Is has the words of is: that apply, except slow and torn.
+	// Is has the words of is: that apply, except slow and truncated.
 	Is Is
 	// Session is the number of the session, Revision that of the protocol.
 	Session, Revision string

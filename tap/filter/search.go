@@ -229,7 +229,7 @@ var plainEscapes = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// escape returns what the escape stands for that b begins with, and its length
+// unescapeOne returns what the escape stands for that b begins with, and its length
 // in bytes; n is 0 if there is none.
 func unescapeOne(b []byte) (r rune, n int) {
 	switch {

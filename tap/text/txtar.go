@@ -22,7 +22,7 @@ import (
 
 const intro = `# A transcript of mcptap, made to be read and edited. The comment describes the
 # recording. Each file is a frame: number, lane (to_server, to_client, stderr or
-# life), words for the reader, and the time since the start; below it what
+# lifecycle), words for the reader, and the time since the start; below it what
 # crossed. ` + "`mcptap import`" + ` makes a recording of it again.
 `
 

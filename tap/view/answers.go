@@ -18,7 +18,7 @@ const (
 	// MaxAnswerBytes what all of them may have together.
 	MaxAnswer      = 256 << 10
 	MaxAnswerBytes = 16 << 20
-	// MaxChanges is how many changes of one answer are told.
+	// MaxChanges is how many changes of one answer are returned.
 	MaxChanges = 20
 )
 
@@ -28,7 +28,7 @@ const (
 // [NewAnswers].
 type Answers struct {
 	// TooLarge counts answers that were not compared because of their size, and
-	// Forgotten those of which nobody knows whether the question was asked
+	// Forgotten those of which it is not known whether the question was asked
 	// before, as too many others were asked since.
 	TooLarge, Forgotten uint64
 

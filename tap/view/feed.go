@@ -18,7 +18,7 @@ const MaxGone = 16 << 10
 // A Feed turns the frames of one recording, in order, into rows. It is not for
 // use by several goroutines at once.
 type Feed struct {
-	// Index is what a first pass told of sessions, nil without one.
+	// Index is what a first pass found out about sessions. It may be nil.
 	Index *session.SessionIndex
 
 	tracker session.SessionTracker
@@ -80,7 +80,7 @@ type Row struct {
 	// Status is the HTTP status of the frame's exchange, 0 as long as there is
 	// none.
 	Status int
-	// Failed says that a frame about the run tells of a failure: see
+	// Failed reports whether a frame about the run is a failure: see
 	// [tap.Event.Failed], and of a call that stays without an answer.
 	Failed bool
 	// method is that of the request that the frame is about, if it is about one.

@@ -6,7 +6,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Future is what a first pass over a recording tells of requests: which got
+// A Future is what a first pass over a recording finds out about requests: which got
 // no answer, not even a refusal by HTTP, and which belong to a call that was
 // cancelled. It remembers these
 // and nothing else, so its memory grows with their number. The zero value is

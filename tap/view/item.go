@@ -77,7 +77,7 @@ func (x *Feed) Items(dst []filter.Item, r *Row, future *Future) []filter.Item {
 	return dst
 }
 
-// item is what there is to say of a frame whatever it carries.
+// item has the fields that every frame has, whatever it carries.
 func (x *Feed) item(r *Row) filter.Item {
 	f := r.Frame
 	it := filter.Item{Frame: f, Session: sessionName(r.Session), Revision: string(r.Revision), Status: r.Status}

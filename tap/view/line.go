@@ -11,8 +11,8 @@ import (
 )
 
 // A Line is what one line of a list says about a frame, or about one message of
-// a batch. Its texts come from the wire as they are; whoever shows them escapes
-// them.
+// a batch. Its texts come from the wire as they are; they must be escaped where
+// they are shown.
 type Line struct {
 	// Part says what it is to which call. Of a frame that carries no message,
 	// and of a batch as a whole, only Message, Lane, At and Exchange are set.
@@ -30,8 +30,8 @@ type Line struct {
 	// About is what it is about; of a response without words of its own, what
 	// its request is about.
 	About string
-	// Failed says that it tells of a failure; Fault is that failure in words. Error
-	// says that it counts as an error, which a batch leaves to its messages.
+	// Failed reports whether it is a failure; Fault is that failure in words. Error
+	// reports whether it counts as an error, which a batch leaves to its messages.
 	Failed, Error bool
 	Fault         string
 	// Torn says that bytes of the frame are missing.
@@ -139,7 +139,7 @@ func (l Line) keep() Line {
 	return l
 }
 
-// maxBeginning is how much of a frame that is no message stands in a line, in
+// maxBeginning is how much of a frame that is not a message stands in a line, in
 // bytes.
 const maxBeginning = 1000
 

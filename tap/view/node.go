@@ -132,7 +132,7 @@ func (n *Node) add(l Line) {
 	}
 }
 
-// Item is what a filter can match of a call as a whole, or of what is no call.
+// Item is what a filter can match of a call as a whole, or of a node without one.
 // Is has what is true of any of its messages, and that HTTP refused it, Kind is
 // that of its answer (request as long as there is none), Size the sum of its
 // frames. A call that is not over has taken as long as until end. What a filter

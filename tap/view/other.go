@@ -45,7 +45,7 @@ var closeCodes = map[uint16]string{
 }
 
 // sseWords does so for a server-sent event. One with an id and no data is how a
-// server tells the client early from where it can go on (2025-11-25, transports,
+// server gives the client early an id to go on from (2025-11-25, transports,
 // "Sending Messages to the Server"); comments alone keep a connection open.
 func sseWords(raw []byte) (sort, about string) {
 	e := tap.ParseServerSentEvent(raw)

@@ -26,8 +26,7 @@ const (
 // What comes after the end of a call is below it as long as it waits, and else a
 // node of its own.
 type Outline struct {
-	// Stderr says that what the server writes to its standard error is wanted
-	// too.
+	// Stderr includes what the server writes to its standard error.
 	Stderr bool
 	// Flat says that a call within another is a node of its own too.
 	Flat bool
@@ -55,8 +54,8 @@ func NewOutline() *Outline {
 	return &Outline{window: DefaultWindow, linger: linger, nodes: map[session.Ref]*Node{}, overdue: map[*Node]struct{}{}}
 }
 
-// Live says that from now on nodes are wanted as soon as they are ready, in
-// whatever order.
+// Live makes the Outline return nodes as soon as they are ready from now on, in
+// any order.
 func (o *Outline) Live() { o.window, o.linger = 0, 0 }
 
 // Add takes the next row and returns the nodes whose turn it is. The slice is
@@ -98,7 +97,7 @@ func notable(r *Row) bool {
 	if r.Frame.Lane == tap.ToServer || r.Frame.Lane == tap.ToClient {
 		return false
 	}
-	if r.Frame.Lane == tap.Stderr || r.Event.Name == "" || r.Failed && !r.told() {
+	if r.Frame.Lane == tap.Stderr || r.Event.Name == "" || r.Failed && !r.inCall() {
 		return true
 	}
 	switch r.Event.Name {
@@ -108,10 +107,10 @@ func notable(r *Row) bool {
 	return false
 }
 
-// told reports whether what an event of HTTP says is said of a call already: that
+// inCall reports whether a call shows already what an event of HTTP says: that
 // it was refused or answered with an error, or cancelled; or of an exchange, that
 // the tap broke it off.
-func (r *Row) told() bool {
+func (r *Row) inCall() bool {
 	switch r.Event.Name {
 	case tap.EventResponse:
 		return r.asks
@@ -211,7 +210,7 @@ func (o *Outline) thin(parent *Node) {
 	parent.Kids = kept
 }
 
-// more and less count what a node waits for, and tell the one above it.
+// more and less count what a node waits for, and pass it on to the one above it.
 func (o *Outline) more(n *Node) {
 	n.busy++
 	if n.busy > 1 {
@@ -281,8 +280,8 @@ func (o *Outline) forget(n *Node) {
 	}
 }
 
-// End says that the recording is over, or that no more of it is wanted; open are
-// the calls that are not over. It returns the nodes that are left, in order.
+// End ends the Outline: the recording is over, or the rest of it is not needed. Open
+// are the calls that are not over. It returns the nodes that are left, in order.
 func (o *Outline) End(open []*session.Call) []*Node {
 	o.out = nil
 	for _, c := range open {

@@ -9,7 +9,7 @@ import (
 )
 
 // EventWords says what an event of the run is about, and what went wrong. The
-// texts hold what was recorded as it is; whoever shows them escapes them. Of an
+// texts hold what was recorded as it is; they must be escaped where they are shown. Of an
 // event of a newer program only the failure is known.
 func EventWords(e *tap.Event) (about, fault string) { return eventWords(e, "") }
 

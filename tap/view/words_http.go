@@ -34,7 +34,7 @@ func httpWords(e *tap.Event, text string) (about, fault string) {
 	return text, e.Error
 }
 
-// by says who did it.
+// by names the side that did it.
 func by(e *tap.Event) string {
 	if e.By == "" {
 		return ""
@@ -60,7 +60,7 @@ func responseWords(e *tap.Event) (about, fault string) {
 }
 
 // endWords say how much an exchange was, how long its answer took to begin, and
-// who ended it, which an error says too.
+// the side that ended it, which an error names too.
 func endWords(e *tap.Event) string {
 	var size, first, whose string
 	if e.BytesUp > 0 || e.BytesDown > 0 {
