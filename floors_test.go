@@ -35,7 +35,7 @@ var floors = map[string]floor{
 		third: []string{"github.com/tidwall/gjson"},
 		never: pure,
 	},
-	// The only place where messages are paired and sessions are told apart.
+	// The only place where messages are paired and frames are assigned to sessions.
 	"tap/session": {
 		ours:  []string{"internal/bounded", "tap", "tap/jsonrpc"},
 		never: pure,

@@ -1,5 +1,5 @@
-// Package bounded has a map that holds at most so many values, so that what is
-// remembered of a recording does not grow with it.
+// Package bounded has a map of limited size, so that what is remembered of a
+// recording does not grow with it.
 package bounded
 
 // A Map holds at most Max values and drops the oldest beyond that: the one whose key

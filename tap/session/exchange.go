@@ -262,7 +262,7 @@ const (
 // maxKey is how long a part of a name may be; of a longer one it has a hash.
 const maxKey = 256
 
-// sessionKey joins the parts of a name, none of which runs into the next.
+// sessionKey joins the parts of a name so that different parts make different names.
 func sessionKey(letter byte, parts ...string) string {
 	var b strings.Builder
 	b.WriteByte(letter)

@@ -63,11 +63,10 @@ func (t *Tracker) retried(x *arrival, w *callWords) *callState {
 	return c
 }
 
-// bestMatch chooses among calls that wait with the same state or the same
-// shape, of those that ask for the same thing: first of all one of which the
-// state is given back or was not given, then one whose questions the input
-// answers, then one with the same arguments, then the one that waits longest.
-// Guess reports that it had a choice.
+// bestMatch chooses a call from those that wait with the same state or the same
+// shape and ask for the same thing. It prefers one whose state was given back or
+// that has none, then one whose questions the input answers, then one with the same
+// arguments, then the one that waits longest. Guess reports that it had a choice.
 func bestMatch(q *queue[*callState], x *arrival, w *callWords, name string) (best *callState, guess bool) {
 	most, fit := -1, 0
 	arguments := hashText(w.arguments)

@@ -204,7 +204,7 @@ func writeBase64(w io.Writer, f *tap.Frame, raw rawFunc) error {
 	return errors.Join(err, enc.Close())
 }
 
-// cut shortens a text to at most so many bytes.
+// cut shortens a text to at most the given number of bytes.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s

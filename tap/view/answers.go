@@ -27,9 +27,9 @@ const (
 // differs from call to call, and whatever their spelling. Make one with
 // [NewAnswers].
 type Answers struct {
-	// TooLarge counts answers that were not compared because of their size, and
-	// Forgotten those of which it is not known whether the question was asked
-	// before, as too many others were asked since.
+	// TooLarge counts answers that were not compared because of their size.
+	// Forgotten counts those whose question may have been asked before: too many
+	// others were asked since to know.
 	TooLarge, Forgotten uint64
 
 	asked map[session.Ref]question // the open calls
