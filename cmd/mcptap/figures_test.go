@@ -67,7 +67,7 @@ func printed(t *testing.T, args ...string) (lines []map[string]any) {
 
 // figures are what commands say of a recording, or of one of its sessions.
 type figures struct {
-	frames, errors, calls, failed, cancelled, unanswered, sessions int
+	frames, errors, calls, failed, cancelled, unanswered int
 }
 
 func number(j map[string]any, name string) int {
@@ -220,7 +220,7 @@ func TestFiguresAgree(t *testing.T) {
 			t.Fatalf("ls: exit %d: %s", code, out)
 		}
 		var ls struct{ Frames, Errors, Sessions int }
-		if err := json.Unmarshal([]byte(out.String()), &ls); err != nil {
+		if err := json.Unmarshal(out.Bytes(), &ls); err != nil {
 			t.Fatal(err)
 		}
 		if ls.Frames != all.frames || ls.Errors != all.errors {
