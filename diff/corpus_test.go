@@ -1,13 +1,15 @@
 package diff
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -39,22 +41,37 @@ func corpus(t testing.TB, part string) map[string][]tap.Frame {
 	return all
 }
 
-// add gives a session the next frame, which is whole.
-func add(s *Session, f *tap.Frame, marked bool) {
-	m := jsonrpc.PeekFrame(f)
-	s.Add(f, &m, marked)
+// A reader gives the frames of a recording to a Session.
+type reader struct {
+	*Session
+	tracker session.Tracker
 }
 
-// session makes a session of frames.
+func (r *reader) add(f *tap.Frame, marked bool) {
+	e := r.tracker.Add(f)
+	r.Add(e, marked)
+	for _, c := range e.Ended {
+		r.Over(c)
+	}
+}
+
+func (r *reader) end() *Session {
+	for _, c := range r.tracker.Open() {
+		r.Over(c)
+	}
+	r.End()
+	return r.Session
+}
+
+// recorded makes a session of frames.
 func recorded(name string, frames []tap.Frame) *Session {
 	at := map[uint64]int{}
-	s := NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })
+	s := reader{Session: NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })}
 	for i := range frames {
 		at[frames[i].Seq] = i
-		add(s, &frames[i], false)
+		s.add(&frames[i], false)
 	}
-	s.End()
-	return s
+	return s.end()
 }
 
 // told lists the differences of a report, one a line.
@@ -87,5 +104,27 @@ func TestEachSessionIsTheSameAsItself(t *testing.T) {
 		if r.Same != r.Calls || !strings.HasPrefix(r.Summary, "No differences") {
 			t.Errorf("%s: %d of %d calls are the same: %s", name, r.Same, r.Calls, r.Summary)
 		}
+	}
+}
+
+// What a resumed stream sends once more is not counted once more: the time that the
+// client took for the server's request is taken from the call once.
+func TestReplaysDoNotCount(t *testing.T) {
+	data, err := os.ReadFile("../testdata/http/resumed.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, frames, err := text.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []string
+	for _, u := range recorded("resumed", frames).units {
+		if calls = append(calls, u.method); u.name == "slow" && (u.own != 10*time.Millisecond || len(u.asked) != 1) {
+			t.Errorf("%s took %v of its own and asked %d times, want 10ms and once", u.name, u.own, len(u.asked))
+		}
+	}
+	if want := "[tools/call ping ping ping]"; fmt.Sprint(calls) != want {
+		t.Errorf("calls %v, want %v", calls, want)
 	}
 }

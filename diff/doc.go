@@ -13,7 +13,7 @@
 //     notifications, what the server asked within it, its answer. A list that
 //     came in pages is one call, and so is a chain of input_required results.
 //   - Ids and tokens never count by themselves: what they tie together does, as
-//     a [session.Tracker] sees it. Nor does what differs in each run: times of
+//     a [session.Pairing] sees it. Nor does what differs in each run: times of
 //     tasks, trace context, cursors.
 //   - Values are compared by value, see package tree; definitions of tools,
 //     prompts and resources by their names, JSON Schemas by what they allow.

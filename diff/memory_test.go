@@ -25,13 +25,12 @@ func TestMemoryDoesNotGrowWithWhatIsSaid(t *testing.T) {
 		return f
 	}
 	read := func(last byte) *Session {
-		s := NewSession("s", func(seq uint64) (tap.Frame, error) { return frame(seq, last), nil })
+		s := reader{Session: NewSession("s", func(seq uint64) (tap.Frame, error) { return frame(seq, last), nil })}
 		for seq := uint64(2); seq < 2*calls+2; seq++ {
 			f := frame(seq, last)
-			add(s, &f, false)
+			s.add(&f, false)
 		}
-		s.End()
-		return s
+		return s.end()
 	}
 	before := heap()
 	a, b := read('a'), read('b')
@@ -67,13 +66,12 @@ func TestFlood(t *testing.T) {
 			}
 			return tap.Frame{Seq: seq, Lane: tap.ToClient, Raw: []byte(raw), Size: int64(len(raw))}
 		}
-		s := NewSession("s", func(seq uint64) (tap.Frame, error) { return frame(seq), nil })
+		s := reader{Session: NewSession("s", func(seq uint64) (tap.Frame, error) { return frame(seq), nil })}
 		for seq := uint64(1); seq <= uint64(lines); seq++ {
 			f := frame(seq)
-			add(s, &f, false)
+			s.add(&f, false)
 		}
-		s.End()
-		return s
+		return s.end()
 	}
 	const many = 3 * maxInvalid
 	if n := len(read(many, "y\n").loose); n != maxInvalid {

@@ -195,12 +195,11 @@ func TestMarkedCallsOnly(t *testing.T) {
 		b< {"content":[{"type":"text","text":"2"}]}
 		a<~ notifications/tools/list_changed`)
 	side := func(frames []tap.Frame) *Session {
-		s := NewSession("x", func(seq uint64) (tap.Frame, error) { return frames[seq-1], nil })
+		s := reader{Session: NewSession("x", func(seq uint64) (tap.Frame, error) { return frames[seq-1], nil })}
 		for i := range frames {
-			add(s, &frames[i], strings.Contains(string(frames[i].Raw), `"name":"g"`))
+			s.add(&frames[i], strings.Contains(string(frames[i].Raw), `"name":"g"`))
 		}
-		s.End()
-		return s
+		return s.end()
 	}
 	r, err := Compare(side(play(t, 'a', lines)), side(play(t, 'b', lines)), Options{Marked: true})
 	if err != nil || len(r.Differences) != 1 || r.Differences[0].Subject != "g" || r.Calls != 1 {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 func TestNames(t *testing.T) {
@@ -96,9 +95,13 @@ func TestOpening(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	http := func(rev string, request, response [][2]string) []tap.Frame {
 		lines, _ := parseTruth("rev " + rev + "\n> tools/list\n< {\"tools\":[]}")
-		frames := play(t, 'a', lines)
+		var frames []tap.Frame
 		for _, e := range []tap.Event{{Name: tap.EventRequest, Header: request}, {Name: tap.EventResponse, Status: 200, Header: response}} {
-			frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: tap.Lifecycle, Exchange: 1, Raw: e.Encode()})
+			frames = append(frames, tap.Frame{Lane: tap.Lifecycle, Exchange: 1, Raw: e.Encode()})
+		}
+		frames = append(frames, play(t, 'a', lines)...)
+		for i := range frames {
+			frames[i].Seq = uint64(i + 1)
 		}
 		return frames
 	}
@@ -161,12 +164,11 @@ func TestErrorsOfLoading(t *testing.T) {
 		"an error":      func(uint64) (tap.Frame, error) { return tap.Frame{}, broken },
 		"another frame": func(seq uint64) (tap.Frame, error) { return tap.Frame{Seq: seq, Raw: []byte("[]")}, nil },
 	} {
-		s := NewSession("a", load)
+		s := reader{Session: NewSession("a", load)}
 		for i := range a {
-			add(s, &a[i], false)
+			s.add(&a[i], false)
 		}
-		s.End()
-		if _, err := Compare(s, recorded("b", b), Options{}); err == nil {
+		if _, err := Compare(s.end(), recorded("b", b), Options{}); err == nil {
 			t.Errorf("%s is no error", name)
 		}
 	}
@@ -184,20 +186,22 @@ func TestLargeFrames(t *testing.T) {
 	read := func(size int64) *Session {
 		lines, _ := parseTruth("rev 2025-06-18\n> tools/call {\"name\":\"f\"}\n< {\"content\":[]}")
 		frames := play(t, 'a', lines)
-		s := NewSession("s", func(seq uint64) (tap.Frame, error) { return frames[seq-1], nil })
+		s := reader{Session: NewSession("s", func(seq uint64) (tap.Frame, error) { return frames[seq-1], nil })}
 		for i := range frames {
 			f := frames[i]
 			if i == len(frames)-1 {
 				f.Size = size
-				m := jsonrpc.PeekFrame(&f)
-				m.Result = nil
-				s.Add(&f, &m, false)
+				e := s.tracker.Add(&f)
+				e.Message.Result = nil
+				s.Add(e, false)
+				for _, c := range e.Ended {
+					s.Over(c)
+				}
 				continue
 			}
-			add(s, &f, false)
+			s.add(&f, false)
 		}
-		s.End()
-		return s
+		return s.end()
 	}
 	r, err := Compare(read(1<<30), read(1<<30), Options{})
 	if err != nil || len(r.Differences) != 0 || r.TooLarge != 2 || !strings.Contains(r.Summary, "2 messages too large to be compared") {

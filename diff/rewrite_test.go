@@ -261,7 +261,7 @@ func shuffled(frames []tap.Frame, rng *rand.Rand) []tap.Frame {
 // be moved: those that open the session, those of no call and batches. About is
 // what the calls are about: the order of those about the same counts.
 func owners(frames []tap.Frame) (owner map[uint64]uint64, about map[uint64]string) {
-	var tracker session.Tracker
+	var tracker session.Pairing
 	root := map[session.Ref]session.Ref{}
 	owner, about = map[uint64]uint64{}, map[uint64]string{}
 	for i := range frames {

@@ -16,14 +16,12 @@ import (
 type Loader func(seq uint64) (tap.Frame, error)
 
 // A Session is what is known of one side of a comparison. Make one with
-// [NewSession], give it all frames in order, then call [Session.End]. It is for
-// one goroutine at a time.
+// [NewSession], give it all frames in order as a [session.Tracker] reads them, then call
+// [Session.End]. It is for one goroutine at a time.
 type Session struct {
-	name    string
-	load    Loader
-	tracker session.Tracker
-	facts   session.Facts
-	finding session.Finding
+	name  string
+	load  Loader
+	facts session.Facts
 
 	units []*unit // that no call asked, in order
 	byRef map[session.Ref]*unit
@@ -69,41 +67,35 @@ func (s *Session) Name() string { return s.name }
 // Lacks notes in words what is missing in the recording, for reports to say.
 func (s *Session) Lacks(what string) { s.lacking = what }
 
-// Add takes the next frame with its message. Of a frame that is not whole, as it
-// is too large, little more than the envelope is compared. Marked says that it is
-// one of those that are compared if [Options.Marked] is set: a call is when one of
-// its messages is.
-func (s *Session) Add(f *tap.Frame, m *jsonrpc.Message, marked bool) {
+// Add takes the next frame of the session. Of a frame that is not whole, as it is too
+// large, little more than the envelope is compared. Marked says that it is one of those
+// that are compared if [Options.Marked] is set: a call is when one of its messages is.
+// What the calls come to is told by [Session.Over].
+func (s *Session) Add(e *session.Entry, marked bool) {
 	s.frames++
-	s.last = f.At
-	if f.Lane == tap.Lifecycle {
-		s.life(f)
+	s.last = e.Frame.At
+	if e.Facts != nil {
+		s.facts = *e.Facts
+	}
+	if e.Frame.Lane == tap.Lifecycle {
+		s.event(e)
 		return
 	}
-	parts := s.tracker.Add(f, m)
-	s.facts.Learn(&s.finding, f.Lane, m)
-	for i := range parts {
-		one := m
-		if m.Kind == jsonrpc.Batch && i < len(m.Batch) {
-			one = &m.Batch[i]
-		}
-		a := arrived{f: f, m: one, p: &parts[i], marked: marked}
+	for i := range e.Parts {
+		a := arrived{f: e.Frame, m: e.Of(i), p: &e.Parts[i], marked: marked}
 		s.part(&a)
 	}
-	for _, c := range s.tracker.Ended() {
-		s.settle(c)
-	}
 }
+
+// Over takes a call of the session that is over with the frame that was added last, or
+// that is still open at the end.
+func (s *Session) Over(c *session.Call) { s.settle(c) }
 
 // End says that there are no more frames.
 func (s *Session) End() {
 	if s.ended {
 		return
 	}
-	for _, c := range s.tracker.Open() {
-		s.settle(c)
-	}
-	s.tracker = session.Tracker{}
 	s.join()
 	s.byRef, s.exchanges, s.ended = nil, nil, true
 	for i, u := range s.units {

@@ -31,23 +31,16 @@ type exchange struct {
 	status int
 }
 
-// life takes an event of the run: of those of HTTP, status, fields and the end.
-func (s *Session) life(f *tap.Frame) {
+// event takes an event of the run: of those of HTTP, status, fields and the end.
+func (s *Session) event(entry *session.Entry) {
+	f, e := entry.Frame, &entry.Event
 	if f.Exchange == 0 {
 		return
-	}
-	e, err := tap.ParseEvent(f.Raw)
-	if err != nil {
-		return
-	}
-	s.tracker.AddEvent(f, &e)
-	for _, c := range s.tracker.Ended() {
-		s.settle(c)
 	}
 	switch e.Name {
 	case tap.EventRequest:
 		s.headers.add("request", e.Header)
-		s.exchange(f.Exchange).kind = streamKind(&e)
+		s.exchange(f.Exchange).kind = streamKind(e)
 	case tap.EventResponse:
 		if e.Status < 200 && e.Status != 101 {
 			return

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
@@ -132,11 +131,9 @@ func TestRecordedSessions(t *testing.T) {
 		}
 		about := testAbout(head.Header.Transport)
 		asked, said := 0, 0
-		tracker := session.SessionTracker{}
+		tracker := session.Tracker{}
 		for i := range frames {
-			m := jsonrpc.PeekFrame(&frames[i])
-			_, parts := tracker.Add(&frames[i], &m)
-			for _, p := range parts {
+			for _, p := range tracker.Add(&frames[i]).Parts {
 				if said++; p.Role == session.RoleRequest {
 					asked++
 				}

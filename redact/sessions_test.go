@@ -9,20 +9,18 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
 // ties says what each message of a recording is to which call.
 func ties(frames []tap.Frame) string {
-	tracker := session.SessionTracker{}
+	tracker := session.Tracker{}
 	s := ""
 	for i := range frames {
-		m := jsonrpc.PeekFrame(&frames[i])
-		session, parts := tracker.Add(&frames[i], &m)
-		for _, p := range parts {
-			s += fmt.Sprintln(session, p.Message, p.Kind, p.Role, p.Method, p.Call, p.Parent, p.Request, p.Guess)
+		e := tracker.Add(&frames[i])
+		for _, p := range e.Parts {
+			s += fmt.Sprintln(e.Session, p.Message, p.Kind, p.Role, p.Method, p.Call, p.Parent, p.Request, p.Guess)
 		}
 	}
 	return s

@@ -13,7 +13,7 @@ import (
 // A Builder makes a [Script] of the frames of one session.
 type Builder struct {
 	s       *Script
-	tracker session.Tracker
+	tracker session.Pairing
 	finding session.Finding
 	// preparer is for who has none.
 	preparer *Preparer

@@ -66,11 +66,11 @@ func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
 	}, nil
 }
 
-// add reads the next frame.
-func (g *gatherer) add(f *tap.Frame) error {
+// add reads the next frame. The row is valid until the next one.
+func (g *gatherer) add(f *tap.Frame) *view.Row {
 	g.last, g.searched = f.At, false
 	r := g.feed.Add(f)
-	g.items = g.feed.Items(g.items[:0], r, nil)
+	g.items = g.feed.Items(g.items[:0], r)
 	for i := range g.items {
 		g.seen.note(&g.items[i])
 	}
@@ -81,7 +81,7 @@ func (g *gatherer) add(f *tap.Frame) error {
 		g.batch(r)
 	}
 	g.ended(r.Ended)
-	return nil
+	return r
 }
 
 // search returns what the filter finds in the frame of an item, the current one. A

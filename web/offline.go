@@ -113,7 +113,6 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	}
 	s := &savedJSON{Frames: map[uint64]savedFrame{}, Heads: map[uint64]*headsJSON{}, Changes: map[uint64]*changesJSON{}}
 	stats := session.NewStats("", maxSlowest)
-	meter := session.NewMeter(stats, 0)
 	last := time.Duration(0)
 	room := maxSavedBytes
 	for f, err := range r.Frames(0) {
@@ -126,8 +125,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		}
 		if err == nil {
 			last = f.At
-			meter.Add(&f)
-			err = s.add(r, g, &f, &rec, &room)
+			err = s.add(r, g, stats, &f, &rec, &room)
 		}
 		if err != nil {
 			return nil, err
@@ -137,7 +135,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	if s.Left > 0 {
 		end = last
 	}
-	meter.Finish(end)
+	stats.Finish(g.feed.Open(), end)
 	s.Stats = newStatsJSON(stats, end)
 	s.Recording = newRecordingJSON(&rec)
 	s.Messages = append([]message{{Recording: s.Recording}}, s.Messages...)
@@ -155,9 +153,9 @@ func (s *savedJSON) take(g *gatherer) {
 }
 
 // add takes a frame into the page.
-func (s *savedJSON) add(r Reader, g *gatherer, f *tap.Frame, rec *Recording, room *int) error {
-	if err := g.add(f); err != nil {
-		return err
+func (s *savedJSON) add(r Reader, g *gatherer, stats *session.Stats, f *tap.Frame, rec *Recording, room *int) error {
+	for _, c := range g.add(f).Ended {
+		stats.Add(c)
 	}
 	for g.found() >= maxRows {
 		s.take(g)

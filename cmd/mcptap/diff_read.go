@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -11,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/store"
@@ -37,7 +36,6 @@ type compared struct {
 	// frames yields those above a number, frame returns one.
 	frames func(after uint64) iter.Seq2[tap.Frame, error]
 	frame  func(seq uint64) (tap.Frame, error)
-	raw    func(io.Writer, tap.Frame) error
 	// session is the only one that is wanted, 0 for all.
 	session int
 }
@@ -202,7 +200,7 @@ func openCompared(path string) (*compared, error) {
 		name = filepath.Base(path)
 	}
 	return &compared{
-		name: name, path: path, info: info, frames: rec.Frames, frame: rec.Frame, raw: rec.WriteRaw,
+		name: name, path: path, info: info, frames: rec.Frames, frame: rec.Frame,
 	}, nil
 }
 
@@ -239,7 +237,6 @@ func openText(name string) (*compared, error) {
 			}
 		},
 		frame: func(seq uint64) (tap.Frame, error) { return all[at[seq]], nil },
-		raw:   func(w io.Writer, f tap.Frame) error { _, err := w.Write(f.Raw); return err },
 	}, nil
 }
 
@@ -265,7 +262,7 @@ func (c *compared) each(ctx context.Context, fn func(f *tap.Frame) error) error 
 func (d *differ) sessions(c *compared) ([]*diff.Session, error) { return d.read(c, nil) }
 
 // read reads the sessions of a recording; see sessionReader.
-func (d *differ) read(c *compared, seen func(*tap.Frame, *jsonrpc.Message, bool)) ([]*diff.Session, error) {
+func (d *differ) read(c *compared, seen func(*session.Entry, bool)) ([]*diff.Session, error) {
 	r := sessionReader{compared: c, only: d.only, seen: seen, made: map[int]*diff.Session{}, held: frameCache{from: c, first: map[uint64]tap.Frame{}}}
 	if err := r.firstPass(d.ctx); err != nil {
 		return nil, err
@@ -273,9 +270,7 @@ func (d *differ) read(c *compared, seen func(*tap.Frame, *jsonrpc.Message, bool)
 	if err := c.each(d.ctx, r.add); err != nil {
 		return nil, err
 	}
-	for _, s := range r.all {
-		s.End()
-	}
+	r.end()
 	if len(r.all) == 0 {
 		if c.session > 0 {
 			return nil, fmt.Errorf("%s has no session #%d", quote(c.name), c.session)

@@ -18,11 +18,10 @@ type sessionReader struct {
 	*compared
 	only *filter.Filter
 	// several says that there is more than one session.
-	several  bool
-	sessions session.Sessions
-	index    *session.SessionIndex
+	several bool
+	// feed is that of the filter, nil without one; then tracker reads the frames.
 	feed     *view.Feed
-	future   *view.Future
+	tracker  session.Tracker
 	items    []filter.Item
 	made     map[int]*diff.Session
 	requests int // in the sessions
@@ -30,7 +29,7 @@ type sessionReader struct {
 	held     frameCache
 	// seen, if set, is told each frame of a session, and whether it is one that
 	// the filter chose.
-	seen func(f *tap.Frame, m *jsonrpc.Message, marked bool)
+	seen func(e *session.Entry, marked bool)
 }
 
 // firstPass finds out what only later frames tell: of HTTP traffic which session
@@ -43,83 +42,78 @@ func (r *sessionReader) firstPass(ctx context.Context) error {
 	if r.info.Header.Transport != "http" && !future {
 		return nil
 	}
-	r.index = &session.SessionIndex{}
-	var sessions session.Sessions
-	var feed *view.Feed
-	if future {
-		r.future, feed = &view.Future{}, view.NewFeed()
-	}
+	survey := session.NewSurvey(future)
 	err := r.each(ctx, func(f *tap.Frame) error {
-		m, err := r.message(f)
-		if err != nil {
-			return err
-		}
-		sessions.Add(f, m)
-		r.index.Note(&sessions)
-		if feed != nil {
-			r.future.Add(feed.Add(f))
-		}
+		survey.Add(f)
 		return nil
 	})
-	if feed != nil {
-		r.future.End(feed.Open())
-	}
-	r.several = sessions.Count() > 1
+	survey.End()
+	r.several = survey.Sessions() > 1
+	r.tracker.Survey = survey
 	if r.feed != nil {
-		r.feed.Index = r.index
+		r.feed.Use(survey)
 	}
 	return err
 }
 
-// message reads a frame, nil if it is no traffic.
-func (r *sessionReader) message(f *tap.Frame) (*jsonrpc.Message, error) {
-	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
-		return nil, nil
+// read reads a frame, and reports whether it is one that the filter chose.
+func (r *sessionReader) read(f *tap.Frame) (e *session.Entry, marked bool) {
+	if r.feed == nil {
+		return r.tracker.Add(f), false
 	}
-	m := jsonrpc.PeekFrame(f)
-	return &m, nil
+	row := r.feed.Add(f)
+	r.items = r.feed.Items(r.items[:0], row)
+	return row.Entry, r.only.MatchAny(r.items)
 }
 
 func (r *sessionReader) add(f *tap.Frame) error {
-	m, err := r.message(f)
-	if err != nil {
-		return err
-	}
-	number := r.index.Of(f, r.sessions.Add(f, m))
-	marked := false
-	if r.feed != nil {
-		row := r.feed.Add(f)
-		r.items = r.feed.Items(r.items[:0], row, r.future)
-		marked = r.only.MatchAny(r.items)
-	}
-	if number == 0 || r.session > 0 && number != r.session {
-		return nil // a page, a token: of no session
-	}
-	if r.seen != nil {
-		r.seen(f, m, marked)
-	}
-	s := r.made[number]
-	if s == nil {
-		s = r.begin(number)
-		r.made[number] = s
-		r.all = append(r.all, s)
-	}
-	if m != nil {
-		r.held.keep(f)
-		limit := maxDiffRequests
-		if r.seen != nil { // a plan to play them is held too
-			limit /= 2
+	e, marked := r.read(f)
+	if number := e.Session; number != 0 && (r.session == 0 || number == r.session) { // not a page, a token: of no session
+		if r.seen != nil {
+			r.seen(e, marked)
 		}
-		if r.requests += requestsIn(m); r.requests > limit {
-			return withHint(fmt.Errorf("read %s: more than %d requests, too many to compare", r.name, limit),
-				"take a part of it, such as one session: REC#2")
+		s := r.made[number]
+		if s == nil {
+			s = r.begin(number)
+			r.made[number] = s
+			r.all = append(r.all, s)
 		}
+		if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
+			r.held.keep(f)
+			limit := maxDiffRequests
+			if r.seen != nil { // a plan to play them is held too
+				limit /= 2
+			}
+			if r.requests += requestsIn(&e.Message); r.requests > limit {
+				return withHint(fmt.Errorf("read %s: more than %d requests, too many to compare", r.name, limit),
+					"take a part of it, such as one session: REC#2")
+			}
+		}
+		s.Add(e, marked)
 	}
-	if m == nil {
-		m = &jsonrpc.Message{Kind: jsonrpc.Other}
-	}
-	s.Add(f, m, marked)
+	r.over(e.Ended)
 	return nil
+}
+
+// over gives calls that are over to their sessions.
+func (r *sessionReader) over(calls []*session.Call) {
+	for _, c := range calls {
+		if s := r.made[c.Session]; s != nil {
+			s.Over(c)
+		}
+	}
+}
+
+// end says that there are no more frames.
+func (r *sessionReader) end() {
+	if r.feed != nil {
+		r.over(r.feed.Open())
+	} else {
+		r.over(r.tracker.Open())
+	}
+	for _, s := range r.all {
+		s.End()
+	}
 }
 
 // maxDiffRequests is how many requests of one recording are compared: of each some

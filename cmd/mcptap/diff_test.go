@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/diff/tree"
@@ -91,8 +91,8 @@ func TestSessionsFindTheirCounterparts(t *testing.T) {
 		for i, name := range strings.Fields(clients) {
 			s := diff.NewSession(name+strconv.Itoa(i), nil)
 			raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":%q,"version":"1"}}}`, name)
-			m := jsonrpc.Peek(raw)
-			s.Add(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}, &m, false)
+			var tracker session.Tracker
+			s.Add(tracker.Add(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}), false)
 			s.End()
 			all = append(all, s)
 		}

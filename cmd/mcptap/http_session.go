@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -31,7 +30,7 @@ type sessionSource struct {
 	*store.Recording
 	ctx    context.Context
 	number int
-	index  session.SessionIndex
+	survey *session.Survey
 	// now is the frame that was handed over last, as it stands in the recording.
 	now tap.Frame
 }
@@ -39,8 +38,7 @@ type sessionSource struct {
 // newSessionSource finds the frames of a session, which takes a first pass. A
 // session that does not exist is an error.
 func newSessionSource(ctx context.Context, rec *store.Recording, number int) (*sessionSource, error) {
-	s := &sessionSource{Recording: rec, ctx: ctx, number: number}
-	sessions := &session.Sessions{}
+	s := &sessionSource{Recording: rec, ctx: ctx, number: number, survey: session.NewSurvey(false)}
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -48,22 +46,13 @@ func newSessionSource(ctx context.Context, rec *store.Recording, number int) (*s
 		if err != nil {
 			return nil, err
 		}
-		s.of(sessions, &f)
-		s.index.Note(sessions)
+		s.survey.Add(&f)
 	}
-	if n := sessions.Count(); number > n {
+	s.survey.End()
+	if n := s.survey.Sessions(); number > n {
 		return nil, noSession(rec, n, number)
 	}
 	return s, nil
-}
-
-// of returns the session of the next frame, as far as it is known by then.
-func (s *sessionSource) of(sessions *session.Sessions, f *tap.Frame) int {
-	if f.Lane == tap.Lifecycle || f.Lane == tap.Stderr {
-		return sessions.Add(f, nil)
-	}
-	m := jsonrpc.PeekFrame(f)
-	return sessions.Add(f, &m)
 }
 
 // Info implements exportSource. What is missing in the recording may be of this
@@ -78,15 +67,14 @@ func (s *sessionSource) Info() (store.Info, error) {
 // Frames implements exportSource.
 func (s *sessionSource) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
-		sessions := &session.Sessions{}
+		tracker := session.Tracker{Survey: s.survey}
 		seq := uint64(0)
 		for f, err := range s.Recording.Frames(0) {
-			n := 0
 			if err == nil {
-				n = s.of(sessions, &f)
-			}
-			if err == nil && s.index.Of(&f, n) != s.number && !isStart(&f) {
-				continue
+				e := tracker.Add(&f)
+				if e.Session != s.number && !(e.Event.Name == tap.EventStart && f.Exchange == 0) {
+					continue
+				}
 			}
 			s.now = f
 			if seq++; err == nil && seq <= after {
@@ -103,15 +91,6 @@ func (s *sessionSource) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 // WriteRaw implements exportSource for the frame that was handed over last.
 func (s *sessionSource) WriteRaw(w io.Writer, f tap.Frame) error {
 	return s.Recording.WriteRaw(w, s.now)
-}
-
-// isStart reports whether a frame says what the recording is of.
-func isStart(f *tap.Frame) bool {
-	if f.Lane != tap.Lifecycle || f.Exchange != 0 {
-		return false
-	}
-	e, err := tap.ParseEvent(f.Raw)
-	return err == nil && e.Name == tap.EventStart
 }
 
 // noSession is the error for a session that is not there, of n.

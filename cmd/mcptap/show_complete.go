@@ -69,7 +69,7 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 			break
 		}
 		r := feed.Add(&f)
-		items = feed.Items(items[:0], r, nil)
+		items = feed.Items(items[:0], r)
 		for i := range items {
 			it := &items[i]
 			for k, v := range [4]string{it.Method, it.Tool, it.Prompt, it.URI} {

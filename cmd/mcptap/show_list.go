@@ -32,7 +32,6 @@ type lister struct {
 	rows  rowPrinter // of frames
 
 	v       *viewer
-	future  *view.Future
 	answers *view.Answers
 	near    nearby
 	last    time.Duration // of the frames that were read
@@ -80,31 +79,21 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 // requests, and which sessions there are. What a live one gets later is left out
 // of the second.
 func (l *lister) lookAhead(ctx context.Context, future bool) error {
-	feed := view.NewFeed()
-	if future {
-		l.future = &view.Future{}
-	}
-	index := &session.SessionIndex{}
+	survey := session.NewSurvey(future)
 	last := uint64(0)
 	for f, err := range readFrames(ctx, l.rec, 1, false) {
 		if err != nil {
 			return err
 		}
-		r := feed.Add(&f)
-		if future {
-			l.future.Add(r)
-		}
-		index.Note(feed.Sessions())
+		survey.Add(&f)
 		last = f.Seq
 	}
-	if future {
-		l.future.End(feed.Open())
-	}
-	l.v.feed.Index = index
+	survey.End()
+	l.v.feed.Use(survey)
 	if l.span.last > last {
 		l.span.last = last
 	}
-	if n := feed.Sessions().Count(); l.want.session > n {
+	if n := survey.Sessions(); l.want.session > n {
 		return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(l.rec.Path())), plural(uint64(n), "session", "sessions"), l.want.session)
 	}
 	return nil
@@ -150,7 +139,7 @@ func (l *lister) row(r *view.Row) error {
 	if !l.span.holds(r.Frame) {
 		return nil
 	}
-	ok := l.want.frame(l.v.feed, r, l.future)
+	ok := l.want.frame(l.v.feed, r)
 	if l.o.stderr && l.want.picks() {
 		around := l.near.row(r, ok)
 		for i := range around {

@@ -95,14 +95,14 @@ func (s *selection) inRanges(seq uint64) bool {
 }
 
 // frame reports whether a frame is picked.
-func (s *selection) frame(feed *view.Feed, r *view.Row, future *view.Future) bool {
+func (s *selection) frame(feed *view.Feed, r *view.Row) bool {
 	if s.byLane && r.Frame.Lane != s.lane || !s.inRanges(r.Frame.Seq) || s.session > 0 && r.Session != s.session {
 		return false
 	}
 	if s.filter == nil {
 		return true
 	}
-	s.items = feed.Items(s.items[:0], r, future)
+	s.items = feed.Items(s.items[:0], r)
 	return s.filter.MatchAny(s.items)
 }
 
@@ -110,9 +110,9 @@ func (s *selection) frame(feed *view.Feed, r *view.Row, future *view.Future) boo
 // that carries none.
 func (s *selection) message(feed *view.Feed, r *view.Row, i int) bool {
 	if s.filter == nil || r.Message.Kind != jsonrpc.Batch || i < 0 {
-		return s.frame(feed, r, nil)
+		return s.frame(feed, r)
 	}
-	s.items = feed.Items(s.items[:0], r, nil)
+	s.items = feed.Items(s.items[:0], r)
 	if !s.inRanges(r.Frame.Seq) || s.session > 0 && r.Session != s.session || 2*i+1 >= len(s.items) {
 		return false
 	}

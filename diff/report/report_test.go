@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -45,10 +45,17 @@ func read(t *testing.T, name string, frames []tap.Frame) *diff.Session {
 	t.Helper()
 	at := map[uint64]int{}
 	s := diff.NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })
+	var tracker session.Tracker
 	for i := range frames {
 		at[frames[i].Seq] = i
-		m := jsonrpc.PeekFrame(&frames[i])
-		s.Add(&frames[i], &m, false)
+		e := tracker.Add(&frames[i])
+		s.Add(e, false)
+		for _, c := range e.Ended {
+			s.Over(c)
+		}
+	}
+	for _, c := range tracker.Open() {
+		s.Over(c)
 	}
 	s.End()
 	return s

@@ -14,10 +14,9 @@ import (
 // A Planner makes a [Plan] of the frames of one session. Make one with
 // [NewPlanner].
 type Planner struct {
-	plan    *Plan
-	tracker session.SessionTracker
-	asks    map[session.Ref]int
-	asked   map[session.Ref]int // the server's requests, by where they stand
+	plan  *Plan
+	asks  map[session.Ref]int
+	asked map[session.Ref]int // the server's requests, by where they stand
 	// embedded are the questions of input_required results that wait for an answer,
 	// by their call and name; minted are who gave a value, by the value.
 	embedded map[session.Ref]map[string]int
@@ -38,34 +37,29 @@ func NewPlanner(load Loader) *Planner {
 	}
 }
 
-// Add takes the next frame of the session with its message, nil for one that
-// carries none. Marked says that it belongs to what is to be played if
-// [Planner.Plan] is asked for only that.
-func (p *Planner) Add(f *tap.Frame, m *jsonrpc.Message, marked bool) {
-	_, parts := p.tracker.Add(f, m)
+// Add takes the next frame of the session. Marked says that it belongs to what is to
+// be played if [Planner.Plan] is asked for only that.
+func (p *Planner) Add(e *session.Entry, marked bool) {
+	f, m := e.Frame, &e.Message
 	if f.Lane == tap.Lifecycle {
-		p.event(f)
+		p.event(e)
 		return
 	}
-	if m == nil || f.Lane == tap.Stderr {
+	if f.Lane == tap.Stderr {
 		return
 	}
 	if f.Form == tap.FormEvent && m.Kind == jsonrpc.Other && readEvent(f.Raw).name == "endpoint" {
 		p.plan.sse = true
 	}
-	facts := p.tracker.Facts()
-	if facts.Era != "" || facts.Dialect != "" {
-		p.plan.facts = facts
+	if e.Facts != nil && (e.Facts.Era != "" || e.Facts.Dialect != "") {
+		p.plan.facts = *e.Facts
 	}
-	for i := range parts {
-		part := &parts[i]
+	for i := range e.Parts {
+		part := &e.Parts[i]
 		if marked && part.Call != (session.Ref{}) {
 			p.marked[part.Call] = true
 		}
-		x := m
-		if m.Kind == jsonrpc.Batch && part.Message.Index < len(m.Batch) {
-			x = &m.Batch[part.Message.Index]
-		}
+		x := e.Of(i)
 		s := step{role: part.Role, ref: part.Message, at: part.At, method: part.Method, call: part.Call, ask: -1, question: -1}
 		s.batch = m.Kind == jsonrpc.Batch
 		if f.Lane == tap.ToServer {
@@ -77,11 +71,8 @@ func (p *Planner) Add(f *tap.Frame, m *jsonrpc.Message, marked bool) {
 }
 
 // event looks at what happened to the connection.
-func (p *Planner) event(f *tap.Frame) {
-	e, err := tap.ParseEvent(f.Raw)
-	if err != nil {
-		return
-	}
+func (p *Planner) event(entry *session.Entry) {
+	f, e := entry.Frame, &entry.Event
 	s := step{kind: stepEnd, ref: session.Ref{Seq: f.Seq}, at: f.At, ask: -1, question: -1}
 	switch {
 	case e.Name == tap.EventRequest:

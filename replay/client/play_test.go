@@ -17,6 +17,7 @@ import (
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -62,9 +63,9 @@ func lines(text string) (frames []tap.Frame) {
 // planned makes a plan of frames.
 func planned(frames []tap.Frame, only func(*tap.Frame) bool) *Plan {
 	p := NewPlanner(loader(frames))
+	var tracker session.Tracker
 	for i := range frames {
-		f := frames[i]
-		p.Add(&f, peeked(&f), only != nil && only(&f))
+		p.Add(tracker.Add(&frames[i]), only != nil && only(&frames[i]))
 	}
 	return p.Plan(only != nil)
 }
@@ -75,14 +76,6 @@ func loader(frames []tap.Frame) Loader {
 		at[frames[i].Seq] = i
 	}
 	return func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil }
-}
-
-func peeked(f *tap.Frame) *jsonrpc.Message {
-	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
-		return nil
-	}
-	m := jsonrpc.PeekFrame(f)
-	return &m
 }
 
 // A wire is a connection to a server in this process, which records.
@@ -167,13 +160,16 @@ func compared(t *testing.T, a, b []tap.Frame) *diff.Report {
 	t.Helper()
 	load := func(frames []tap.Frame) *diff.Session {
 		s := diff.NewSession("", diff.Loader(loader(frames)))
+		var tracker session.Tracker
 		for i := range frames {
-			f := frames[i]
-			m := peeked(&f)
-			if m == nil {
-				m = &jsonrpc.Message{Kind: jsonrpc.Other}
+			e := tracker.Add(&frames[i])
+			s.Add(e, false)
+			for _, c := range e.Ended {
+				s.Over(c)
 			}
-			s.Add(&f, m, false)
+		}
+		for _, c := range tracker.Open() {
+			s.Over(c)
 		}
 		s.End()
 		return s

@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -73,17 +72,6 @@ func BenchmarkTally(b *testing.B) {
 				t.Add(&frame)
 			}
 		})
-	}
-}
-
-func BenchmarkPairing(b *testing.B) {
-	var p Tracker
-	for i := 0; b.Loop(); i++ {
-		id := fmt.Appendf(nil, "%d", i)
-		p.Add(&tap.Frame{Seq: uint64(2*i + 1), Lane: tap.ToServer}, &jsonrpc.Message{Kind: jsonrpc.Request, ID: id, Method: "ping"})
-		if l := p.Add(&tap.Frame{Seq: uint64(2*i + 2), Lane: tap.ToClient}, &jsonrpc.Message{Kind: jsonrpc.Response, ID: id}); l[0].Role != RoleResponse {
-			b.Fatal(l)
-		}
 	}
 }
 

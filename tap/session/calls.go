@@ -266,6 +266,10 @@ func (s CallStatus) Settled() bool { return s >= CallDone }
 // not a subscription: it waits for a response, for input or for the end of a task.
 func (s CallStatus) Unanswered() bool { return s <= CallWorking }
 
+// Lost reports whether a call that is over has no answer, as the stream on which it
+// was to come has ended.
+func (c *Call) Lost() bool { return !c.Status.Settled() && c.Notes&NoteStreamEnded != 0 && c.End != 0 }
+
 // Notes is a set of what is odd about a call.
 type Notes uint16
 

@@ -18,46 +18,47 @@ import (
 func outline(t testing.TB, frames []tap.Frame) string {
 	t.Helper()
 	// The sessions of a recording of HTTP traffic are told by its heads.
-	var tracker interface {
-		Ended() []*session.Call
-		Open() []*session.Call
-	}
-	var add func(f *tap.Frame, m *jsonrpc.Message) []session.Part
-	var event func(f *tap.Frame, e *tap.Event)
+	var open func() []*session.Call
+	var add func(f *tap.Frame) (m jsonrpc.Message, parts []session.Part, ended []*session.Call)
 	if slices.ContainsFunc(frames, func(f tap.Frame) bool { return bytes.Contains(f.Raw, []byte(`{"event":"connect"`)) }) {
-		all := &session.SessionTracker{}
-		tracker, event = all, func(f *tap.Frame, e *tap.Event) { all.AddEvent(f, e) }
-		add = func(f *tap.Frame, m *jsonrpc.Message) []session.Part { _, parts := all.Add(f, m); return parts }
+		all := &session.Tracker{}
+		open = all.Open
+		add = func(f *tap.Frame) (jsonrpc.Message, []session.Part, []*session.Call) {
+			e := all.Add(f)
+			return e.Message, e.Parts, e.Ended
+		}
 	} else {
-		one := &session.Tracker{}
-		tracker, event, add = one, one.AddEvent, one.Add
+		one := &session.Pairing{}
+		open = one.Open
+		add = func(f *tap.Frame) (m jsonrpc.Message, parts []session.Part, ended []*session.Call) {
+			if f.Lane == tap.Lifecycle {
+				e, err := tap.ParseEvent(f.Raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				one.AddEvent(f, &e)
+			} else {
+				m = jsonrpc.PeekFrame(f)
+				parts = one.Add(f, &m)
+			}
+			return m, parts, one.Ended()
+		}
 	}
 	var calls []*session.Call
 	parts := map[session.Ref][]session.Part{}
 	last := map[session.Ref]session.Ref{} // where a call was handed over
 	for _, f := range frames {
-		var m jsonrpc.Message
-		var got []session.Part
-		if f.Lane == tap.Lifecycle {
-			e, err := tap.ParseEvent(f.Raw)
-			if err != nil {
-				t.Fatal(err)
-			}
-			event(&f, &e)
-		} else {
-			m = jsonrpc.PeekFrame(&f)
-			got = add(&f, &m)
-		}
+		m, got, ended := add(&f)
 		checkParts(t, &f, &m, got)
 		for _, p := range got {
 			parts[p.Call] = append(parts[p.Call], p)
 		}
-		for _, c := range tracker.Ended() {
+		for _, c := range ended {
 			calls = append(calls, c)
 			last[c.Ref] = session.Ref{Seq: f.Seq}
 		}
 	}
-	for _, c := range tracker.Open() {
+	for _, c := range open() {
 		calls = append(calls, c)
 		last[c.Ref] = session.Ref{Seq: 1 << 60}
 	}

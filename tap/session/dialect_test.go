@@ -17,7 +17,7 @@ func TestDialectSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p Tracker
+	var p Pairing
 	var tally Tally
 	var got []string
 	n := 0

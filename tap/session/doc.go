@@ -2,7 +2,7 @@
 // requests and responses are paired and frames assigned to sessions.
 //
 //   - [Sessions] assigns frames to sessions and follows HTTP exchanges.
-//   - [Tracker] ties the messages of one session to calls, and [SessionTracker]
+//   - [Pairing] ties the messages of one session to calls, and [Tracker]
 //     those of a recording.
 //   - [Facts] are what a session says about itself.
 //   - [Stats] sums up calls, and [Tally] frames.

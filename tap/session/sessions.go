@@ -101,7 +101,7 @@ const MaxExchanges = 1 << 16
 // again: with a token, with an initialize, with a GET. That is one session.
 //
 // A frame belongs to the session of its exchange. Which one that is may not be
-// known before the exchange's first message: [SessionIndex] has the answer for
+// known before the exchange's first message: [Survey] has the answer for
 // the frames before that.
 //
 // Its memory grows with the exchanges and connections that are open, up to
@@ -144,7 +144,7 @@ type session struct {
 	opening int
 	settled bool
 	events  bounded.Map[uint64, seenEvent] // by their ids; see resume
-	tracker *Tracker                       // of a SessionTracker
+	pairing *Pairing                       // of a Tracker
 }
 
 // Add takes the next frame and its message, which is nil or zero for one that
@@ -258,33 +258,4 @@ func (s *Sessions) Exchange(number uint64) Exchange {
 		return x.Exchange
 	}
 	return Exchange{}
-}
-
-// A SessionIndex is what a first pass over a recording finds out about its sessions,
-// so that a second one knows the session of every frame at once: of the head of a
-// request too, which comes before the message that names it. It remembers the
-// exchanges whose session became known late, so its memory grows with their number:
-// the handshakes, and all those of 2026-07-28. The zero value is ready.
-type SessionIndex struct {
-	late map[uint64]int
-}
-
-// Note takes the session that became known with the last frame.
-func (x *SessionIndex) Note(s *Sessions) {
-	exchange, number := s.Late()
-	if exchange == 0 {
-		return
-	}
-	if x.late == nil {
-		x.late = map[uint64]int{}
-	}
-	x.late[exchange] = number
-}
-
-// Of returns the session of a frame; soFar is what [Sessions] said of it.
-func (x *SessionIndex) Of(f *tap.Frame, soFar int) int {
-	if soFar != 0 || x == nil {
-		return soFar
-	}
-	return x.late[f.Exchange]
 }

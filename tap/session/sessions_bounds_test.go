@@ -131,11 +131,11 @@ func TestSessionsForgottenForGood(t *testing.T) {
 
 // Calls of different sessions have the same ids and do not mix: each session has
 // the calls that it would have alone.
-func TestSessionTrackerKeepsSessionsApart(t *testing.T) {
+func TestTrackerKeepsSessionsApart(t *testing.T) {
 	const sessions, calls = 5, 40
 	rng := rand.New(rand.NewPCG(7, 7))
-	var all session.SessionTracker
-	alone := map[int]*session.Tracker{}
+	var all session.Tracker
+	alone := map[int]*session.Pairing{}
 	got, want := map[int][]string{}, map[int][]string{}
 	note := func(to map[int][]string, n int, ended []*session.Call) {
 		for _, c := range ended {
@@ -143,19 +143,19 @@ func TestSessionTrackerKeepsSessionsApart(t *testing.T) {
 		}
 	}
 	c := &chat{add: func(f *tap.Frame) {
-		m := jsonrpc.PeekFrame(f)
-		n, parts := all.Add(f, &m)
+		e := all.Add(f)
+		n, m := e.Session, e.Message
 		if n == 0 {
 			t.Fatalf("frame %d is of no session", f.Seq)
 		}
-		note(got, n, all.Ended())
+		note(got, n, e.Ended)
 		if alone[n] == nil {
-			alone[n] = &session.Tracker{}
+			alone[n] = &session.Pairing{}
 		}
 		apart := alone[n].Add(f, &m)
 		note(want, n, alone[n].Ended())
-		if fmt.Sprint(parts) != fmt.Sprint(apart) {
-			t.Fatalf("frame %d: %v, alone %v", f.Seq, parts, apart)
+		if fmt.Sprint(e.Parts) != fmt.Sprint(apart) {
+			t.Fatalf("frame %d: %v, alone %v", f.Seq, e.Parts, apart)
 		}
 	}}
 	// Each session has its requests open for a while, with ids from 0.
@@ -192,26 +192,25 @@ func TestSessionTrackerKeepsSessionsApart(t *testing.T) {
 
 // A message that is sent again on a stream that was resumed is of no call, and
 // opens none: the server's request in it has been answered.
-func TestSessionTrackerAndReplays(t *testing.T) {
+func TestTrackerAndReplays(t *testing.T) {
 	text, err := os.ReadFile("testdata/views/sessions-resumed.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := readScript(t, string(text))
-	var all session.SessionTracker
+	var all session.Tracker
 	var replays []string
 	var ended []*session.Call
 	for i := range s.frames {
 		f := &s.frames[i]
-		m := jsonrpc.PeekFrame(f)
-		_, parts := all.Add(f, &m)
-		checkParts(t, f, &m, parts)
-		for _, p := range parts {
+		e := all.Add(f)
+		checkParts(t, f, &e.Message, e.Parts)
+		for _, p := range e.Parts {
 			if p.Role == session.RoleReplay {
 				replays = append(replays, fmt.Sprintf("#%d %v %s of #%d, %v", p.Message.Seq, p.Kind, p.Method, p.First.Seq, p.Call))
 			}
 		}
-		ended = append(ended, all.Ended()...)
+		ended = append(ended, e.Ended...)
 	}
 	want := []string{"#19 notification notifications/message of #11, {0 0}", "#20 request roots/list of #10, {0 0}"}
 	if fmt.Sprint(replays) != fmt.Sprint(want) {
@@ -244,13 +243,11 @@ func TestSessionTrackerAndReplays(t *testing.T) {
 
 // The calls of a session that is not kept any more are handed over as they are,
 // those of the others stay open, in order.
-func TestSessionTrackerLetsGo(t *testing.T) {
-	var all session.SessionTracker
+func TestTrackerLetsGo(t *testing.T) {
+	var all session.Tracker
 	var ended []*session.Call
 	c := &chat{add: func(f *tap.Frame) {
-		m := jsonrpc.PeekFrame(f)
-		all.Add(f, &m)
-		ended = append(ended, all.Ended()...)
+		ended = append(ended, all.Add(f).Ended...)
 	}}
 	const more = 3
 	for i := range session.MaxSessions + more {
@@ -312,10 +309,9 @@ func FuzzSessions(f *testing.F) {
 	}
 	f.Add("[0] 1 GET /\x00%zz conn=1 accept=text/event-stream\n[0] 1 200 type=text/event-stream\n[0] <1 event endpoint ://%zz\n[0] <1 event endpoint //[::1\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		var all session.SessionTracker
+		var all session.Tracker
 		c := &chat{add: func(fr *tap.Frame) {
-			m := jsonrpc.PeekFrame(fr)
-			if n, _ := all.Add(fr, &m); n < 0 || n > all.Sessions.Count() {
+			if n := all.Add(fr).Session; n < 0 || n > all.Sessions.Count() {
 				t.Fatalf("frame %d is of session %d of %d", fr.Seq, n, all.Sessions.Count())
 			}
 		}}

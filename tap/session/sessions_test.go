@@ -147,11 +147,11 @@ func readHead(words []string, number func(string) uint64) (e tap.Event) {
 	return e
 }
 
-// run returns what the frames are told to be of, what an index says, and the
+// run returns what the frames are told to be of, what they are after a first pass, and the
 // sessions in words.
 func (s *script) run() (told, indexed []int, summary []string) {
 	var sessions session.Sessions
-	var index session.SessionIndex
+	survey := session.NewSurvey(false)
 	var tally session.Tally
 	for i := range s.frames {
 		f := &s.frames[i]
@@ -163,11 +163,13 @@ func (s *script) run() (told, indexed []int, summary []string) {
 		if n := sessions.Replays(); n > 0 {
 			summary = append(summary, fmt.Sprintf("frame %d is %d once more", f.Seq, n))
 		}
-		index.Note(&sessions)
+		survey.Add(f)
 		tally.Add(f)
 	}
+	survey.End()
+	again := session.Tracker{Survey: survey}
 	for i := range s.frames {
-		indexed = append(indexed, index.Of(&s.frames[i], told[i]))
+		indexed = append(indexed, again.Add(&s.frames[i]).Session)
 	}
 	for n := 1; n <= sessions.Count(); n++ {
 		x, _ := sessions.Session(n)

@@ -58,7 +58,7 @@ func NewStats(recording string, slowest int) *Stats {
 	}
 }
 
-// Add counts a call that a [Tracker] has handed over.
+// Add counts a call that a [Pairing] has handed over.
 func (s *Stats) Add(c *Call) {
 	end := c.End
 	if !c.Status.Settled() && end == 0 && len(c.Parts) > 0 { // let go: what came of it is not known
@@ -240,7 +240,7 @@ func (s *Stats) Waiting() []StatsCall { return s.waiting.sort() }
 type Meter struct {
 	stats   *Stats
 	session int
-	tracker SessionTracker
+	tracker Tracker
 }
 
 // NewMeter makes a Meter that adds to s the calls of one session, or of all for 0.
@@ -248,14 +248,7 @@ func NewMeter(s *Stats, session int) *Meter { return &Meter{stats: s, session: s
 
 // Add takes the next frame.
 func (m *Meter) Add(f *tap.Frame) {
-	switch f.Lane {
-	case tap.ToServer, tap.ToClient:
-		message := jsonrpc.PeekFrame(f)
-		m.tracker.Add(f, &message)
-	default:
-		m.tracker.Add(f, nil)
-	}
-	for _, c := range m.wanted(m.tracker.Ended()) {
+	for _, c := range m.wanted(m.tracker.Add(f).Ended) {
 		m.stats.Add(c)
 	}
 }

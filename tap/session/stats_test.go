@@ -338,7 +338,7 @@ func TestStatsHostileTimes(t *testing.T) {
 	}
 }
 
-// A call that the Tracker lets go of counts as unanswered, for as long as is
+// A call that the Pairing lets go of counts as unanswered, for as long as is
 // known of it.
 func TestStatsLetGo(t *testing.T) {
 	s := NewStats("", 5)

@@ -68,7 +68,7 @@ func NewAnswers() *Answers {
 // in it, of which nothing is said where there was none before.
 func (a *Answers) Add(r *Row) (deltas []*Delta) {
 	for i := range r.Parts {
-		p, m := &r.Parts[i], r.message(i)
+		p, m := &r.Parts[i], r.Of(i)
 		switch p.Role {
 		case session.RoleRequest:
 			if q, ok := questionOf(p, m); ok {

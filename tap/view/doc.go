@@ -8,8 +8,7 @@
 // returns for a frame, a [Row], is valid until the next frame; from it come the
 // [Line] of a frame or of one message, and the [filter.Item] that a filter
 // matches. What an event of the run and a frame without a message are is put into
-// words here, by [EventWords] and [OtherWords]. An [Outline] gathers rows into calls, as [Node] values, in the order
-// in which the calls began. A [Future] is a first pass over a recording for
-// filters that ask what the frames after one say. [Answers] compares each
+// words here, by [EventWords] and [OtherWords]. An [Outline] gathers rows into calls,
+// as [Node] values, in the order in which the calls began. [Answers] compares each
 // answer with the one before it.
 package view

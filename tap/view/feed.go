@@ -18,15 +18,11 @@ const MaxGone = 16 << 10
 // A Feed turns the frames of one recording, in order, into rows. It is not for
 // use by several goroutines at once.
 type Feed struct {
-	// Index is what a first pass found out about sessions. It may be nil.
-	Index *session.SessionIndex
-
-	tracker session.SessionTracker
+	tracker session.Tracker
 	calls   map[session.Ref]*call
 	gone    int    // how many of the calls are over
 	beyond  uint64 // unanswered calls that are forgotten
 	row     Row
-	session int // of the row
 }
 
 // A call is what is remembered of an open call for the sake of its answers, and
@@ -58,92 +54,43 @@ type Question struct {
 // NewFeed returns a Feed that has read no frames.
 func NewFeed() *Feed { return &Feed{calls: map[session.Ref]*call{}} }
 
+// Use has the Feed know what a first pass has found out. It is called before the
+// first frame is added.
+func (x *Feed) Use(s *session.Survey) { x.tracker.Survey = s }
+
 // A Row is a frame with what is known of it. It and all that it holds are valid
 // until the next frame is added.
 type Row struct {
-	Frame *tap.Frame
-	// Message is the peek of a frame that carries traffic, zero for others.
-	Message jsonrpc.Message
-	// Event is what a frame about the run says; its Name is "" if that cannot
-	// be read.
-	Event tap.Event
-	// Parts says for each message what it is to which call; see [session.Tracker].
-	Parts []session.Part
-	// Ended are the calls that are over with this frame.
-	Ended []*session.Call
-	// Session is the number of its session, 0 if it has none or that is not
-	// known yet; see [session.Sessions].
-	Session int
+	*session.Entry
 	// Revision is the one that the session has agreed on so far, or else the
 	// last that was asked for; [jsonrpc.Dialect] in a session of the 002 dialect.
 	Revision jsonrpc.Revision
 	// Status is the HTTP status of the frame's exchange, 0 as long as there is
 	// none.
 	Status int
-	// Failed reports whether a frame about the run is a failure: see
-	// [tap.Event.Failed], and of a call that stays without an answer.
-	Failed bool
-	// method is that of the request that the frame is about, if it is about one.
-	method string
-
-	// Resumes is, of the head of a request that asks to go on with a stream, the
-	// first frame of the exchange that began that stream; 0 for others, and where
-	// it is not known.
-	Resumes uint64
 
 	// to are the requests that the messages answer, by their places.
 	to []Question
-	// asks says that the exchange whose response begins has brought a request.
-	asks bool
 }
 
 // Add reads the next frame. The row is valid until the next call.
 func (x *Feed) Add(f *tap.Frame) *Row {
-	r := &x.row
-	before := x.tracker.Sessions.Exchange(f.Exchange)
-	*r = Row{Frame: f, to: r.to[:0], method: before.Method, Status: before.Status}
-	switch f.Lane {
-	case tap.Lifecycle:
-		x.life(r)
-		r.asks = r.Event.Name == tap.EventResponse && before.Asks
-		r.Session = x.tracker.AddEvent(f, &r.Event)
-		r.Resumes = x.tracker.Sessions.Resumes()
-		r.Ended = x.tracker.Ended()
-		for _, c := range r.Ended {
-			r.Failed = r.Failed || lost(c)
-		}
-	case tap.ToServer, tap.ToClient:
-		r.Message = jsonrpc.PeekFrame(f)
-		r.Session, r.Parts = x.tracker.Add(f, &r.Message)
-		r.Ended = x.tracker.Ended()
-	default:
-		r.Session, _ = x.tracker.Add(f, nil)
-		r.Ended = x.tracker.Ended()
-	}
-	r.Session = x.Index.Of(f, r.Session)
-	x.session = r.Session
-	x.tie(r)
-	r.Revision = x.revision()
-	return r
-}
-
-// life reads an event.
-func (x *Feed) life(r *Row) {
-	if e, err := tap.ParseEvent(r.Frame.Raw); err == nil {
-		r.Event = e
-	}
-	r.Failed = r.Event.Failed(r.method)
-	switch r.Event.Name {
+	e := x.tracker.Add(f)
+	x.row = Row{Entry: e, to: x.row.to[:0], Status: e.Exchange.Status, Revision: revision(e.Facts)}
+	switch e.Event.Name {
 	case tap.EventRequest:
-		r.Status = 0 // the number is used again
+		x.row.Status = 0 // the number is used again
 	case tap.EventResponse:
-		r.Status = r.Event.Status
+		x.row.Status = e.Event.Status
 	}
+	x.tie(&x.row)
+	return &x.row
 }
 
-func (x *Feed) revision() jsonrpc.Revision {
-	facts := x.tracker.Facts()
+func revision(facts *session.Facts) jsonrpc.Revision {
 	switch {
+	case facts == nil:
+		return ""
 	case facts.Dialect != "":
 		return jsonrpc.Dialect
 	case facts.Revision != "":
@@ -159,7 +106,7 @@ func (x *Feed) tie(r *Row) {
 		var to Question
 		switch p.Kind {
 		case jsonrpc.Request:
-			x.asked(p, r.message(i))
+			x.asked(p, r.Of(i), r.Session)
 		case jsonrpc.Response, jsonrpc.ErrorResponse:
 			to = x.answered(p)
 		}
@@ -179,7 +126,7 @@ func (x *Feed) over(c *session.Call) {
 	if c.Status.Unanswered() {
 		if x.gone < MaxGone {
 			x.gone++
-			held.over, held.first.Status, held.first.Lost = true, c.Status, lost(c)
+			held.over, held.first.Status, held.first.Lost = true, c.Status, c.Lost()
 			return
 		}
 		x.beyond++
@@ -187,24 +134,11 @@ func (x *Feed) over(c *session.Call) {
 	delete(x.calls, c.Ref)
 }
 
-// lost reports whether a call that is over has no answer, as its stream ended.
-func lost(c *session.Call) bool {
-	return !c.Status.Settled() && c.Notes&session.NoteStreamEnded != 0 && c.End != 0
-}
-
-// message returns the message of a part.
-func (r *Row) message(i int) *jsonrpc.Message {
-	if r.Message.Kind == jsonrpc.Batch && i < len(r.Message.Batch) {
-		return &r.Message.Batch[i]
-	}
-	return &r.Message
-}
-
 // asked notes a request. Its texts are cloned, as a small frame keeps alive
 // what was stored with it.
-func (x *Feed) asked(p *session.Part, m *jsonrpc.Message) {
+func (x *Feed) asked(p *session.Part, m *jsonrpc.Message, in int) {
 	q := Question{
-		Ref: p.Message, Session: x.session, Lane: p.Lane, At: p.At, ID: slices.Clone(m.ID[:min(len(m.ID), jsonrpc.MaxWord)]),
+		Ref: p.Message, Session: in, Lane: p.Lane, At: p.At, ID: slices.Clone(m.ID[:min(len(m.ID), jsonrpc.MaxWord)]),
 		Method: strings.Clone(p.Method), Subject: strings.Clone(jsonrpc.Subject(*m)), target: targetOf(m.Method),
 	}
 	if p.Call == p.Message {
@@ -262,7 +196,7 @@ func (x *Feed) Unanswered() []Question {
 // with each frame and is not to be changed.
 func (x *Feed) Sessions() *session.Sessions { return &x.tracker.Sessions }
 
-// Open returns the calls that are not over; see [session.Tracker.Open].
+// Open returns the calls that are not over; see [session.Pairing.Open].
 func (x *Feed) Open() []*session.Call { return x.tracker.Open() }
 
 // compare orders messages as they crossed.

@@ -94,10 +94,10 @@ func TestFeedPairs(t *testing.T) {
 				}
 				switch p.Kind {
 				case jsonrpc.Request:
-					key := id{p.Lane, string(r.message(i).ID)}
+					key := id{p.Lane, string(r.Of(i).ID)}
 					open[key] = append(open[key], *p)
 				case jsonrpc.Response, jsonrpc.ErrorResponse:
-					key := id{tap.ToServer + tap.ToClient - p.Lane, string(r.message(i).ID)}
+					key := id{tap.ToServer + tap.ToClient - p.Lane, string(r.Of(i).ID)}
 					if len(open[key]) == 0 {
 						continue
 					}
@@ -133,14 +133,18 @@ func matches(t *testing.T, all []tap.Frame, query string) (seqs []uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var future Future
-	x := read(t, all, func(_ *Feed, r *Row) { future.Add(r) })
-	future.End(x.Open())
-	read(t, all, func(x *Feed, r *Row) {
-		if f.MatchAny(x.Items(nil, r, &future)) {
-			seqs = append(seqs, r.Frame.Seq)
+	survey := session.NewSurvey(true)
+	for i := range all {
+		survey.Add(&all[i])
+	}
+	survey.End()
+	x := NewFeed()
+	x.Use(survey)
+	for i := range all {
+		if f.MatchAny(x.Items(nil, x.Add(&all[i]))) {
+			seqs = append(seqs, all[i].Seq)
 		}
-	})
+	}
 	return seqs
 }
 

@@ -55,20 +55,20 @@ func sessionName(number int) string {
 // Items appends what a filter can match of a frame to dst: one item, or, of a
 // batch, two for each message in it, of which one has the kind of the message
 // and the other that of the frame. A frame matches when one of its items does.
-// Future may be nil, as long as the filter does not need it. Of a tool, a prompt
-// or a URI an item has the first [jsonrpc.MaxSubject] bytes, and nothing where the
+// What becomes of a request an item has from the [session.Survey] alone. Of a tool, a
+// prompt or a URI it has the first [jsonrpc.MaxSubject] bytes, and nothing where the
 // request is too large to be loaded.
-func (x *Feed) Items(dst []filter.Item, r *Row, future *Future) []filter.Item {
+func (x *Feed) Items(dst []filter.Item, r *Row) []filter.Item {
 	it := x.item(r)
 	if r.Message.Kind != jsonrpc.Batch || len(r.Parts) == 0 {
 		if len(r.Parts) > 0 {
-			r.fill(&it, 0, future)
+			r.fill(&it, 0, x.tracker.Survey)
 		}
 		return append(dst, it)
 	}
 	for i := range r.Parts {
 		it := it
-		r.fill(&it, i, future)
+		r.fill(&it, i, x.tracker.Survey)
 		it.Is |= filter.IsBatch
 		dst = append(dst, it)
 		it.Kind = jsonrpc.Batch.String()
@@ -99,8 +99,8 @@ func (x *Feed) item(r *Row) filter.Item {
 }
 
 // fill adds what one message says.
-func (r *Row) fill(it *filter.Item, i int, future *Future) {
-	m, p := r.message(i), &r.Parts[i]
+func (r *Row) fill(it *filter.Item, i int, survey *session.Survey) {
+	m, p := r.Of(i), &r.Parts[i]
 	it.Kind, it.ID, it.Method = m.Kind.String(), m.ID, p.Method
 	it.Is |= about(m, p)
 	switch p.Kind {
@@ -108,7 +108,12 @@ func (r *Row) fill(it *filter.Item, i int, future *Future) {
 		if t := targetOf(m.Method); t != targetNone {
 			t.fill(it, jsonrpc.Subject(*m))
 		}
-		it.Is |= future.of(p)
+		if survey.Unanswered(p.Message) {
+			it.Is |= filter.IsPending
+		}
+		if survey.Cancelled(p.Message) {
+			it.Is |= filter.IsCancelled
+		}
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		to := &r.to[i]
 		to.target.fill(it, to.Subject)

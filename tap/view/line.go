@@ -41,7 +41,7 @@ type Line struct {
 	Took time.Duration
 	// Resumes is as [Row] has it.
 	Resumes uint64
-	// Ended are the calls that such a frame ended: see [session.Tracker.AddEvent].
+	// Ended are the calls that such a frame ended: see [session.Pairing.AddEvent].
 	Ended []Ended
 }
 
@@ -106,7 +106,7 @@ func (r *Row) other(l *Line) {
 
 // MessageLine describes one message of the frame, by its place in Parts.
 func (r *Row) MessageLine(i int) Line {
-	f, m, p := r.Frame, r.message(i), r.Parts[i]
+	f, m, p := r.Frame, r.Of(i), r.Parts[i]
 	l := Line{
 		Part: p, Kind: m.Kind.String(), ID: m.ID, Method: m.Method, Failed: m.IsFailure() && p.Role != session.RoleReplay, Torn: f.Truncated, Size: f.Size, Took: f.Took,
 		About: jsonrpc.Subject(*m),
@@ -152,7 +152,7 @@ func beginning(raw []byte) string {
 // but for a batch.
 func (r *Row) Errors() uint64 {
 	switch {
-	case r.Frame.Lane == tap.Lifecycle && r.Event.IsError(r.method):
+	case r.Frame.Lane == tap.Lifecycle && r.Event.IsError(r.Exchange.Method):
 		return 1
 	case len(r.Parts) == 0 || r.Parts[0].Role == session.RoleReplay:
 		return 0

@@ -113,9 +113,9 @@ func notable(r *Row) bool {
 func (r *Row) inCall() bool {
 	switch r.Event.Name {
 	case tap.EventResponse:
-		return r.asks
+		return r.Event.Name == tap.EventResponse && r.Exchange.Asks
 	case tap.EventEnd:
-		return len(r.Ended) > 0 && !lost(r.Ended[0])
+		return len(r.Ended) > 0 && !r.Ended[0].Lost()
 	case tap.EventDisconnect:
 		return r.Event.By == "tap"
 	}
@@ -126,7 +126,7 @@ func (o *Outline) keeps(r *Row, i int) bool { return o.Keep == nil || o.Keep(r, 
 
 // part takes one message.
 func (o *Outline) part(r *Row, i int) {
-	p, m := &r.Parts[i], r.message(i)
+	p, m := &r.Parts[i], r.Of(i)
 	if p.Call == p.Message {
 		n := &Node{Line: r.MessageLine(i).keep(), busy: 1, is: about(m, p), target: targetOf(m.Method), status: r.Status, session: r.Session}
 		o.nodes[p.Call] = n

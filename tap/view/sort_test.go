@@ -25,7 +25,7 @@ func TestSortsAreKinds(t *testing.T) {
 		if l := row.Line(); l.Kind != "other" || l.Sort != sort {
 			t.Errorf("%s: a list calls it %s, %s", sort, l.Kind, l.Sort)
 		}
-		items := feed.Items(nil, row, nil)
+		items := feed.Items(nil, row)
 		for other := range frames {
 			if got := found(t, "kind:"+other, items); got != (sort == other) {
 				t.Errorf("kind:%s finds a frame of sort %s: %v", other, sort, got)
@@ -52,7 +52,7 @@ func TestRolesAreFound(t *testing.T) {
 	`)
 	got := map[string][]uint64{}
 	read(t, all, func(x *Feed, r *Row) {
-		items := x.Items(nil, r, nil)
+		items := x.Items(nil, r)
 		for _, word := range []string{"progress", "stray", "log", "cancel", "interim", "retry", "orphan"} {
 			if found(t, "is:"+word, items) {
 				got[word] = append(got[word], r.Frame.Seq)

@@ -9,16 +9,16 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// BenchmarkTrackerOpen says what an open request costs to hold: B/open. Of more than
+// BenchmarkPairingOpen says what an open request costs to hold: B/open. Of more than
 // [MaxOpen] all are counted on those that stay.
-func BenchmarkTrackerOpen(b *testing.B) {
+func BenchmarkPairingOpen(b *testing.B) {
 	for _, c := range []struct{ name, request string }{
 		{"small", `{"jsonrpc":"2.0","id":%d,"method":"x"}`},
 		{"call", `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get_weather","arguments":{"location":"New York"}}}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
-			var t Tracker
+			var t Pairing
 			before := heapInUse()
 			for i := range b.N {
 				raw := fmt.Appendf(nil, c.request, i)

@@ -8,7 +8,7 @@ import (
 )
 
 // request takes a request: the first of a call, or a further one of a call.
-func (t *Tracker) request(x *arrival) {
+func (t *Pairing) request(x *arrival) {
 	var w callWords
 	w.read(x.m.Params)
 	a := &openRequest{
@@ -42,7 +42,7 @@ func (t *Tracker) request(x *arrival) {
 }
 
 // known finds the call that a request is a further one of.
-func (t *Tracker) known(x *arrival, w *callWords) (*callState, purpose) {
+func (t *Pairing) known(x *arrival, w *callWords) (*callState, purpose) {
 	if why := taskPurpose(x.m.Method); why != asksCall {
 		tasks := t.calls.of(word(wordTask, x.f.Lane, w.taskID))
 		if c := tasks.newest(); c != nil {
@@ -74,7 +74,7 @@ func taskPurpose(method string) purpose {
 }
 
 // begin makes a call of its first request.
-func (t *Tracker) begin(x *arrival, w *callWords) *callState {
+func (t *Pairing) begin(x *arrival, w *callWords) *callState {
 	c := &callState{Call: &Call{
 		Ref: x.part.Message, Lane: x.f.Lane, Exchange: x.f.Exchange, At: x.f.At, Session: t.session,
 		ID: bytes.Clone(x.m.ID[:min(len(x.m.ID), jsonrpc.MaxWord)]), Method: x.part.Method, Subject: jsonrpc.Subject(*x.m), Revision: t.revision(w),
@@ -99,7 +99,7 @@ func (t *Tracker) begin(x *arrival, w *callWords) *callState {
 
 // opens looks at how a client begins: with a handshake, or with a probe before
 // anything else.
-func (t *Tracker) opens(x *arrival, c *callState) {
+func (t *Pairing) opens(x *arrival, c *callState) {
 	switch {
 	case x.m.Method == "initialize":
 		t.initialize = c
@@ -113,7 +113,7 @@ func (t *Tracker) opens(x *arrival, c *callState) {
 }
 
 // revision is the version that a request is in.
-func (t *Tracker) revision(w *callWords) jsonrpc.Revision {
+func (t *Pairing) revision(w *callWords) jsonrpc.Revision {
 	switch {
 	case w.meta.version != nil:
 		return revisionNamed(w.meta.version)
@@ -134,7 +134,7 @@ func revisionNamed(v jsonrpc.Value) jsonrpc.Revision {
 }
 
 // ask opens a request.
-func (t *Tracker) ask(x *arrival, w *callWords, a *openRequest) {
+func (t *Pairing) ask(x *arrival, w *callWords, a *openRequest) {
 	c := a.call
 	c.requests.add(a)
 	t.open.add(1)
@@ -169,14 +169,14 @@ func (t *Tracker) ask(x *arrival, w *callWords, a *openRequest) {
 
 // causes puts a request into the queue of those that the server may ask something
 // for.
-func (t *Tracker) causes(a *openRequest, q *queue[*openRequest]) {
+func (t *Pairing) causes(a *openRequest, q *queue[*openRequest]) {
 	a.causing = q
 	q.add(a)
 }
 
 // name makes a call known by a word, unless that is "". Key is its member for
 // that kind of word.
-func (t *Tracker) name(c *callState, key *string, word string) {
+func (t *Pairing) name(c *callState, key *string, word string) {
 	if *key != "" {
 		t.calls.remove(*key, c)
 	}
@@ -198,7 +198,7 @@ func mayCause(method string) bool {
 }
 
 // within finds the call that a call is asked within.
-func (t *Tracker) within(x *arrival, w *callWords, c *callState) {
+func (t *Pairing) within(x *arrival, w *callWords, c *callState) {
 	var parent *callState
 	past := ""
 	switch related := word(wordTask, opposite(x.f.Lane), w.meta.relatedTask); {
@@ -242,7 +242,7 @@ func mayNest(method string) bool {
 // guess. On an HTTP exchange without a request (a GET stream) what comes should
 // have nothing to do with an open request, except in HTTP+SSE, where everything
 // comes on one.
-func (t *Tracker) cause(x *arrival) (*callState, bool) {
+func (t *Pairing) cause(x *arrival) (*callState, bool) {
 	due := t.rootsDue && x.m.Method == "roots/list"
 	if due {
 		t.rootsDue = false

@@ -11,7 +11,7 @@ import (
 
 // Messages that are too large to be loaded are read from their beginning. What was
 // not read is guessed only where one answer is possible.
-func TestTrackerUnread(t *testing.T) {
+func TestPairingUnread(t *testing.T) {
 	const large = " \x00" // behind it: what is cut off
 	for _, c := range []struct {
 		name, frames, want string
@@ -84,7 +84,7 @@ func TestTrackerUnread(t *testing.T) {
 			"1 request 1; 2 interim 1; 3 retry 1; 4 response 1 guess; 5 retry 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var tracker Tracker
+			var tracker Pairing
 			var got []string
 			for i, line := range strings.Split(strings.TrimSpace(c.frames), "\n") {
 				head, text, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -110,7 +110,7 @@ func TestRandomSessions(t *testing.T) {
 // nor what was said of open ones lives in the memory of the frames.
 func TestEndedCallsStay(t *testing.T) {
 	for seed := range uint64(60) {
-		var tracker session.Tracker
+		var tracker session.Pairing
 		said := map[*session.Call]string{}
 		note := func(calls []*session.Call) {
 			for _, c := range calls {
@@ -140,8 +140,8 @@ func TestEndedCallsStay(t *testing.T) {
 	}
 }
 
-// FuzzTracker is TestRandomSessions for frames of any bytes.
-func FuzzTracker(f *testing.F) {
+// FuzzPairing is TestRandomSessions for frames of any bytes.
+func FuzzPairing(f *testing.F) {
 	names, err := filepath.Glob(filepath.Join("testdata", "calls", "*.txt"))
 	if err != nil || len(names) == 0 {
 		f.Fatalf("no cases: %v", err)

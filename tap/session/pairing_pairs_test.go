@@ -30,8 +30,8 @@ func transcript(t testing.TB, text string) (frames []tap.Frame) {
 	return frames
 }
 
-// links lists the requests and responses of frames with what a Tracker ties them to.
-func links(p *Tracker, frames []tap.Frame) string {
+// links lists the requests and responses of frames with what a Pairing ties them to.
+func links(p *Pairing, frames []tap.Frame) string {
 	var all []string
 	for _, f := range frames {
 		m := jsonrpc.Peek(f.Raw)
@@ -154,7 +154,7 @@ var pairCases = []struct{ name, text, want, open string }{
 
 func TestPairs(t *testing.T) {
 	for _, c := range pairCases {
-		var p Tracker
+		var p Pairing
 		if got := links(&p, transcript(t, c.text)); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.name, got, c.want)
 		}
@@ -173,7 +173,7 @@ func TestPairs(t *testing.T) {
 }
 
 func TestOpenRequest(t *testing.T) {
-	var p Tracker
+	var p Pairing
 	frames := transcript(t, `< {"id":"x","method":"roots/list"}`)
 	links(&p, frames)
 	clear(frames[0].Raw) // what is open must not live in the frame's memory
@@ -186,7 +186,7 @@ func TestOpenRequest(t *testing.T) {
 
 // What Open returned stays.
 func TestOpenRequestsStay(t *testing.T) {
-	var p Tracker
+	var p Pairing
 	add := func(seq uint64, lane tap.Lane, kind jsonrpc.Kind, id string) {
 		p.Add(&tap.Frame{Seq: seq, Lane: lane}, &jsonrpc.Message{Kind: kind, ID: []byte(id), Method: "m" + id})
 	}
@@ -213,7 +213,7 @@ func TestPastIsBounded(t *testing.T) {
 		"one id":  func(int) []byte { return []byte("1") },
 		"ten ids": func(i int) []byte { return fmt.Append(nil, i%10) },
 	} {
-		var p Tracker
+		var p Pairing
 		const n = 10 * MaxPast
 		for i := range n {
 			p.Add(&tap.Frame{Seq: uint64(2*i + 1), Lane: tap.ToServer}, &jsonrpc.Message{Kind: jsonrpc.Request, ID: id(i)})
@@ -240,7 +240,7 @@ func TestPastIsBounded(t *testing.T) {
 // TestPastIsBoundedOfReusedID holds that an id which was used again is as young
 // as its last use.
 func TestPastIsBoundedOfReusedID(t *testing.T) {
-	var p Tracker
+	var p Pairing
 	seq := uint64(0)
 	call := func(id string) {
 		p.Add(&tap.Frame{Seq: seq + 1, Lane: tap.ToServer}, &jsonrpc.Message{Kind: jsonrpc.Request, ID: []byte(id)})

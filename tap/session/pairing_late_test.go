@@ -9,7 +9,7 @@ import (
 // Progress that names its request by the id, as the 002 dialect has it, is late once
 // the call was cancelled, and again once it was answered; a cancellation never is.
 func TestProgressByIDThatIsLate(t *testing.T) {
-	var tracker Tracker
+	var tracker Pairing
 	for i, step := range []struct {
 		lane tap.Lane
 		text string
@@ -34,7 +34,7 @@ func TestProgressByIDThatIsLate(t *testing.T) {
 
 // What the server asks for the sake of a task that is over belongs to its call.
 func TestQuestionOfATaskThatIsOver(t *testing.T) {
-	var tracker Tracker
+	var tracker Pairing
 	var last []Part
 	for i, step := range []struct {
 		lane tap.Lane

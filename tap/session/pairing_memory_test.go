@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// entries counts what a Tracker holds beside what is open.
-func (t *Tracker) entries() (n int) {
+// entries counts what a Pairing holds beside what is open.
+func (t *Pairing) entries() (n int) {
 	for i := range t.logging {
 		n += len(t.logging[i].items)
 	}
@@ -32,14 +32,14 @@ func (t *Tracker) entries() (n int) {
 
 // A million frames that leave behind all that they can: answered calls,
 // cancelled ones, chains and tasks that nobody goes on with, words of all kinds.
-// What a Tracker holds is bounded all the same.
-func TestTrackerMemory(t *testing.T) {
+// What a Pairing holds is bounded all the same.
+func TestPairingMemory(t *testing.T) {
 	frames := 1_000_000
 	if longtest.Sampled(t) {
 		frames = 100_000
 	}
 	const most = MaxPast + MaxWaiting*10 + 100
-	var tracker Tracker
+	var tracker Pairing
 	rng := rand.New(rand.NewPCG(1, 1))
 	var ended, begun, seq int
 	add := func(lane tap.Lane, text string, args ...any) {
@@ -103,8 +103,8 @@ func leaveBehind(add func(tap.Lane, string, ...any), what, i int) {
 
 // A cancelled call that was handed over because too many others wait: its answer
 // is late all the same, and the next one is a repeat.
-func TestTrackerGivesUpCancelledCalls(t *testing.T) {
-	var tracker Tracker
+func TestPairingGivesUpCancelledCalls(t *testing.T) {
+	var tracker Pairing
 	var ended []*Call
 	for i := range MaxWaiting + 1 {
 		trackerAdd(&tracker, 2*i+1, tap.ToServer, fmt.Sprintf(`{"id":%d,"method":"tools/call"}`, i))
@@ -130,8 +130,8 @@ func TestTrackerGivesUpCancelledCalls(t *testing.T) {
 }
 
 // A chain that nobody goes on with is let go, and says so.
-func TestTrackerLetsGo(t *testing.T) {
-	var tracker Tracker
+func TestPairingLetsGo(t *testing.T) {
+	var tracker Pairing
 	var ended []*Call
 	for i := range MaxWaiting + 1 {
 		trackerAdd(&tracker, 2*i+1, tap.ToServer, fmt.Sprintf(`{"id":%d,"method":"tools/call"}`, i))

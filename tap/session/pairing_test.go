@@ -9,15 +9,15 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-func trackerAdd(tracker *Tracker, seq int, lane tap.Lane, text string) []Part {
+func trackerAdd(tracker *Pairing, seq int, lane tap.Lane, text string) []Part {
 	m := jsonrpc.Peek([]byte(text))
 	return tracker.Add(&tap.Frame{Seq: uint64(seq), At: time.Duration(seq), Lane: lane, Size: int64(len(text))}, &m)
 }
 
 // Of a long call the first and the last parts are kept.
-func TestTrackerKeepsBothEnds(t *testing.T) {
+func TestPairingKeepsBothEnds(t *testing.T) {
 	const progress = 1000
-	var tracker Tracker
+	var tracker Pairing
 	trackerAdd(&tracker, 1, tap.ToServer, `{"id":1,"method":"tools/call","params":{"_meta":{"progressToken":1}}}`)
 	for i := range progress {
 		trackerAdd(&tracker, 2+i, tap.ToClient, `{"method":"notifications/progress","params":{"progressToken":1}}`)
@@ -47,8 +47,8 @@ func TestTrackerKeepsBothEnds(t *testing.T) {
 
 // An id of any length is cancelled only by its own: one that is as long and begins
 // the same means something else.
-func TestTrackerLongIDs(t *testing.T) {
-	var tracker Tracker
+func TestPairingLongIDs(t *testing.T) {
+	var tracker Pairing
 	long := strings.Repeat("x", jsonrpc.MaxWord)
 	trackerAdd(&tracker, 1, tap.ToServer, `{"id":"`+long+`1","method":"tools/call"}`)
 	for i, c := range []struct {
@@ -67,9 +67,9 @@ func TestTrackerLongIDs(t *testing.T) {
 }
 
 // Many requests with one id, and many of one shape: no step walks over them.
-func TestTrackerManyAlike(t *testing.T) {
+func TestPairingManyAlike(t *testing.T) {
 	const n = 50_000
-	var tracker Tracker
+	var tracker Pairing
 	for i := range n {
 		trackerAdd(&tracker, i+1, tap.ToServer, `{"id":1,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":1}}}`)
 	}
@@ -91,8 +91,8 @@ func TestTrackerManyAlike(t *testing.T) {
 }
 
 // Add ignores what is no traffic.
-func TestTrackerIgnoresOtherTraffic(t *testing.T) {
-	var tracker Tracker
+func TestPairingIgnoresOtherTraffic(t *testing.T) {
+	var tracker Pairing
 	m := jsonrpc.Peek([]byte(`{"id":1,"method":"ping"}`))
 	for _, lane := range []tap.Lane{tap.Lifecycle, tap.Stderr, tap.Lanes} {
 		if p := tracker.Add(&tap.Frame{Seq: 1, Lane: lane}, &m); p != nil {

@@ -7,7 +7,7 @@ import (
 
 // created takes a CreateTaskResult (2025-11-25 basic/utilities/tasks, and the
 // tasks extension, where it is flat) and reports whether it is one.
-func (t *Tracker) created(x *arrival, a *openRequest) bool {
+func (t *Pairing) created(x *arrival, a *openRequest) bool {
 	c := a.call
 	w := readResult(x.m.Result)
 	extension := x.m.ResultType == "task"
@@ -64,7 +64,7 @@ func taskEnded(status string) bool {
 }
 
 // taskAnswered takes the answer to a tasks request.
-func (t *Tracker) taskAnswered(x *arrival, a *openRequest) {
+func (t *Pairing) taskAnswered(x *arrival, a *openRequest) {
 	c := a.call
 	switch {
 	case a.cancelled:
@@ -84,7 +84,7 @@ func (t *Tracker) taskAnswered(x *arrival, a *openRequest) {
 
 // taskResult takes the answer to tasks/result, which is the one that the call
 // would have had without a task.
-func (t *Tracker) taskResult(x *arrival, c *callState) {
+func (t *Pairing) taskResult(x *arrival, c *callState) {
 	if c.CancelledBy != tap.Lifecycle && x.m.Kind == jsonrpc.Response {
 		x.part.Late = true
 		t.give(x, c, RoleLate)
@@ -104,7 +104,7 @@ func (t *Tracker) taskResult(x *arrival, c *callState) {
 
 // taskState takes the answer to tasks/get or tasks/cancel: a task, in the
 // extension with its result.
-func (t *Tracker) taskState(x *arrival, c *callState) {
+func (t *Pairing) taskState(x *arrival, c *callState) {
 	w := readResult(x.m.Result)
 	role := RoleInterim
 	if c.extension && x.m.Unread {
@@ -153,7 +153,7 @@ func (c *callState) news(x *arrival, status, message, inputs, result, err jsonrp
 }
 
 // taskNews takes notifications/tasks/status and notifications/tasks.
-func (t *Tracker) taskNews(x *arrival, w *callWords) bool {
+func (t *Pairing) taskNews(x *arrival, w *callWords) bool {
 	key := word(wordTask, opposite(x.f.Lane), w.taskID)
 	tasks := t.calls.of(key)
 	c := tasks.newest()

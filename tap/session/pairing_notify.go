@@ -6,7 +6,7 @@ import (
 )
 
 // notification takes a notification.
-func (t *Tracker) notification(x *arrival) {
+func (t *Pairing) notification(x *arrival) {
 	var w callWords
 	w.read(x.m.Params)
 	switch x.m.Method {
@@ -36,7 +36,7 @@ func (t *Tracker) notification(x *arrival) {
 
 // progress finds the call of a progress notification, from the side that was
 // asked.
-func (t *Tracker) progress(x *arrival, w *callWords) {
+func (t *Pairing) progress(x *arrival, w *callWords) {
 	lane := opposite(x.f.Lane)
 	if w.progressToken == nil { // the 002 dialect
 		t.about(x, lane, w.id, RoleProgress)
@@ -61,7 +61,7 @@ func (t *Tracker) progress(x *arrival, w *callWords) {
 
 // about ties a notification to the request of a lane that has an id, and
 // returns it if it is open.
-func (t *Tracker) about(x *arrival, lane tap.Lane, id jsonrpc.Value, role Role) *openRequest {
+func (t *Pairing) about(x *arrival, lane tap.Lane, id jsonrpc.Value, role Role) *openRequest {
 	key := word(wordID, lane, id)
 	past := t.past.At(key)
 	switch q := t.byWord.of(key); {
@@ -81,7 +81,7 @@ func (t *Tracker) about(x *arrival, lane tap.Lane, id jsonrpc.Value, role Role) 
 }
 
 // cancel takes a cancellation of a request by its id.
-func (t *Tracker) cancel(x *arrival, w *callWords) {
+func (t *Pairing) cancel(x *arrival, w *callWords) {
 	id := w.requestID
 	if id == nil {
 		id = w.id
@@ -113,7 +113,7 @@ func (t *Tracker) cancel(x *arrival, w *callWords) {
 
 // cancelWaiting takes the cancellation of a request that was answered, which
 // means something where the call waits for input.
-func (t *Tracker) cancelWaiting(x *arrival, w *callWords) {
+func (t *Pairing) cancelWaiting(x *arrival, w *callWords) {
 	c := t.long[x.part.Call]
 	if c == nil || c.Status != CallInputRequired || !c.requests.empty() || c.holder != nil {
 		return
@@ -123,7 +123,7 @@ func (t *Tracker) cancelWaiting(x *arrival, w *callWords) {
 }
 
 // initialized ties the second half of the handshake to the first.
-func (t *Tracker) initialized(x *arrival) {
+func (t *Pairing) initialized(x *arrival) {
 	c := t.initialize
 	switch {
 	case c == nil || x.f.Lane != tap.ToServer:
@@ -138,7 +138,7 @@ func (t *Tracker) initialized(x *arrival) {
 }
 
 // subscribed ties what comes on a subscription to it.
-func (t *Tracker) subscribed(x *arrival, w *callWords) bool {
+func (t *Pairing) subscribed(x *arrival, w *callWords) bool {
 	key := word(wordSubscription, tap.ToServer, w.meta.subscription)
 	if key == "" || x.f.Lane != tap.ToClient {
 		return false
@@ -161,7 +161,7 @@ func (t *Tracker) subscribed(x *arrival, w *callWords) bool {
 }
 
 // other takes the notifications that are about nothing in particular.
-func (t *Tracker) other(x *arrival, w *callWords) {
+func (t *Pairing) other(x *arrival, w *callWords) {
 	if x.m.Method == "notifications/roots/list_changed" && x.f.Lane == tap.ToServer {
 		t.rootsDue = true
 	}
@@ -191,7 +191,7 @@ const maxElicitations = 16
 
 // elicitationsRequired remembers the elicitations of an error -32042, whose
 // ends are reported later (2025-11-25 client/elicitation).
-func (t *Tracker) elicitationsRequired(x *arrival, c *callState) {
+func (t *Pairing) elicitationsRequired(x *arrival, c *callState) {
 	if x.m.ErrorCode != "-32042" {
 		return
 	}
@@ -205,7 +205,7 @@ func (t *Tracker) elicitationsRequired(x *arrival, c *callState) {
 
 // elicited remembers the id of an elicitation, whose end is reported by the side
 // that asked for it.
-func (t *Tracker) elicited(x *arrival, c *callState, id jsonrpc.Value) {
+func (t *Pairing) elicited(x *arrival, c *callState, id jsonrpc.Value) {
 	if key := word(wordElicitation, x.f.Lane, id); key != "" {
 		t.remember(key, c.tie())
 	}
@@ -229,7 +229,7 @@ func logLevel(name string) int {
 }
 
 // log finds the call of a log message.
-func (t *Tracker) log(x *arrival, w *callWords) {
+func (t *Pairing) log(x *arrival, w *callWords) {
 	c := t.calls.of(word(wordTask, opposite(x.f.Lane), w.meta.relatedTask)).newest()
 	if c == nil && x.f.Lane == tap.ToClient {
 		if stream := t.streams.of(x.f.Exchange); !stream.empty() {
@@ -248,7 +248,7 @@ func (t *Tracker) log(x *arrival, w *callWords) {
 // that is a guess. A server may log only for a request that asks for it, from
 // its level on (2026-07-28 server/utilities/logging); where none allows it, it
 // is likely to be one of those that ask at all.
-func (t *Tracker) logged(level int) (*callState, bool) {
+func (t *Pairing) logged(level int) (*callState, bool) {
 	a, n := newestLogging(t.logging[1 : level+2])
 	if n == 0 {
 		a, n = newestLogging(t.logging[level+2:])

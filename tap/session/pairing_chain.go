@@ -10,7 +10,7 @@ import (
 
 // await takes an input_required result (2026-07-28 basic/patterns/mrtr): the
 // call goes on with a retry under a new id.
-func (t *Tracker) await(x *arrival, c *callState) {
+func (t *Pairing) await(x *arrival, c *callState) {
 	w := readResult(x.m.Result)
 	c.Status = CallInputRequired
 	c.embed(x, w.inputs)
@@ -33,7 +33,7 @@ func shape(lane tap.Lane, method, name string) string {
 const chainChoice = 8
 
 // retried finds the call that a request with input or a state goes on with.
-func (t *Tracker) retried(x *arrival, w *callWords) *callState {
+func (t *Pairing) retried(x *arrival, w *callWords) *callState {
 	name := shapeName(w)
 	key := word(wordState, x.f.Lane, w.state)
 	c, guess := bestMatch(t.calls.of(key), x, w, name)

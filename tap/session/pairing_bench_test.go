@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-func BenchmarkTracker(b *testing.B) {
+func BenchmarkPairing(b *testing.B) {
 	meta := `"_meta":{"progressToken":%d,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 	for _, c := range []struct{ name, request, between, answer string }{
 		{"ping", `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, "", `{"jsonrpc":"2.0","id":%d,"result":{}}`},
@@ -38,7 +38,7 @@ func BenchmarkTracker(b *testing.B) {
 				}
 				put(tap.ToClient, c.answer, i)
 			}
-			var t Tracker
+			var t Pairing
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := 0; i < b.N; i++ {

@@ -31,7 +31,7 @@ type openRequest struct {
 	// status is that of the HTTP response, 0 as long as there is none, and for
 	// the usual one.
 	status int
-	// Where the Tracker has it: id and token are keys of Tracker.byWord, exchange
+	// Where the Pairing has it: id and token are keys of Pairing.byWord, exchange
 	// of streams, level of logging, "" or 0 where it is not.
 	id, token string
 	exchange  uint64
@@ -44,7 +44,7 @@ type callState struct {
 	*Call
 	first    *openRequest
 	requests queue[*openRequest] // the open ones
-	waits    bool                // it is in Tracker.waiting
+	waits    bool                // it is in Pairing.waiting
 	// final reports that only responses to open requests are to come, over that
 	// the call was handed over.
 	final, over bool
@@ -57,7 +57,7 @@ type callState struct {
 	// a hash of what it was given: a retry repeats both.
 	name      string
 	arguments uint64
-	// Keys of Tracker.calls, "" where the call is not there: requestState and
+	// Keys of Pairing.calls, "" where the call is not there: requestState and
 	// shape while it waits for input, task, subscription.
 	stateKey, shapeKey, taskKey, subscriptionKey string
 	extension                                    bool         // its task is one of the tasks extension

@@ -6,7 +6,7 @@ import (
 )
 
 // response takes a response.
-func (t *Tracker) response(x *arrival) {
+func (t *Pairing) response(x *arrival) {
 	id := word(wordID, opposite(x.f.Lane), x.m.ID)
 	a := t.sameStream(x, id)
 	if a == nil {
@@ -33,7 +33,7 @@ func (t *Tracker) response(x *arrival) {
 // sameStream is the open request that a response on an HTTP exchange has come
 // back for, nil if that is not certain. Where clients share a session, ids clash
 // that the exchanges distinguish.
-func (t *Tracker) sameStream(x *arrival, id string) *openRequest {
+func (t *Pairing) sameStream(x *arrival, id string) *openRequest {
 	const few = 8 // a batch may hold any number
 	stream := t.streams.of(x.f.Exchange)
 	if x.f.Lane != tap.ToClient || len(stream.items) > few {
@@ -51,7 +51,7 @@ func (t *Tracker) sameStream(x *arrival, id string) *openRequest {
 // an error that has no id: then the exchange says what was refused. Where the id
 // of one side was too far behind to be read, the response belongs to the only
 // request that it can belong to, as a guess.
-func (t *Tracker) unnamed(x *arrival) {
+func (t *Pairing) unnamed(x *arrival) {
 	noID := len(x.m.ID) == 0 || string(x.m.ID) == "null"
 	role := RoleOrphan
 	var a *openRequest
@@ -83,7 +83,7 @@ func (t *Tracker) unnamed(x *arrival) {
 
 // onlyOpen is the only open request on the exchange of a response, otherwise the
 // only one that it can answer, nil if there are none or several.
-func (t *Tracker) onlyOpen(x *arrival) *openRequest {
+func (t *Pairing) onlyOpen(x *arrival) *openRequest {
 	if stream := t.streams.of(x.f.Exchange); x.f.Lane == tap.ToClient && !stream.empty() {
 		return stream.only()
 	}
@@ -103,7 +103,7 @@ func (t *Tracker) onlyOpen(x *arrival) *openRequest {
 }
 
 // answered takes the response to an open request.
-func (t *Tracker) answered(x *arrival, a *openRequest) {
+func (t *Pairing) answered(x *arrival, a *openRequest) {
 	c := a.call
 	if c.FirstAnswer == 0 {
 		c.FirstAnswer = x.f.At
@@ -130,7 +130,7 @@ func (t *Tracker) answered(x *arrival, a *openRequest) {
 }
 
 // callAnswered takes the answer to the first request of a call, or to a retry.
-func (t *Tracker) callAnswered(x *arrival, a *openRequest) {
+func (t *Pairing) callAnswered(x *arrival, a *openRequest) {
 	c, m := a.call, x.m
 	if c.Status == CallCancelled {
 		x.part.Late = true
@@ -151,7 +151,7 @@ func (t *Tracker) callAnswered(x *arrival, a *openRequest) {
 }
 
 // conclude ends a call with the answer that has just come.
-func (t *Tracker) conclude(x *arrival, c *callState) {
+func (t *Pairing) conclude(x *arrival, c *callState) {
 	m := x.m
 	status := CallDone
 	switch {

@@ -10,7 +10,7 @@ import (
 )
 
 // AddEvent takes the next frame if it is about the run, with what it says. The
-// calls that it ended are in [Tracker.Ended]. It matters for the requests that
+// calls that it ended are in [Pairing.Ended]. It matters for the requests that
 // the exchange has brought and that have no answer when it is over:
 //
 //   - One that was refused by the HTTP status, with no JSON-RPC error that says
@@ -25,7 +25,7 @@ import (
 //
 // In HTTP+SSE the exchange of a request is over before its answer comes, on
 // another. It has a status such as 202, which says so.
-func (t *Tracker) AddEvent(f *tap.Frame, e *tap.Event) {
+func (t *Pairing) AddEvent(f *tap.Frame, e *tap.Event) {
 	t.next()
 	stream := t.streams.of(f.Exchange)
 	if f.Exchange == 0 {
@@ -66,7 +66,7 @@ func (a *openRequest) replied(e *tap.Event) {
 }
 
 // exchangeEnded takes the end of the exchange of a request that has no answer.
-func (t *Tracker) exchangeEnded(x *arrival, e *tap.Event, a *openRequest) {
+func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *openRequest) {
 	c := a.call
 	modern := jsonrpc.EraOf(c.Revision) == jsonrpc.Modern && a.status != 101
 	switch {
@@ -99,7 +99,7 @@ func (t *Tracker) exchangeEnded(x *arrival, e *tap.Event, a *openRequest) {
 }
 
 // refusedBy ends a request with the status of its response.
-func (t *Tracker) refusedBy(x *arrival, a *openRequest) {
+func (t *Pairing) refusedBy(x *arrival, a *openRequest) {
 	c := a.call
 	if a.purpose <= asksRetry {
 		c.Notes |= NoteRefused
@@ -115,7 +115,7 @@ func (t *Tracker) refusedBy(x *arrival, a *openRequest) {
 }
 
 // abandon closes a request that will have no response.
-func (t *Tracker) abandon(a *openRequest) {
+func (t *Pairing) abandon(a *openRequest) {
 	c := a.call
 	t.close(a, true)
 	if c.holder != a {

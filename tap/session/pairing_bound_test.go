@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // Of more requests than anybody keeps open the oldest are let go, and say so. The
 // others go on as if nothing had been.
-func TestTrackerMaxOpen(t *testing.T) {
+func TestPairingMaxOpen(t *testing.T) {
 	const more = 3
-	var tracker Tracker
+	var tracker Pairing
 	var ended []*Call
 	for i := range MaxOpen + more {
 		trackerAdd(&tracker, i+1, tap.ToServer, fmt.Sprintf(`{"id":%d,"method":"x","params":{"_meta":{"progressToken":%[1]d}}}`, i+1))
@@ -54,8 +53,8 @@ func TestTrackerMaxOpen(t *testing.T) {
 }
 
 // A call may have any number of open requests. It is let go with all of them.
-func TestTrackerMaxOpenOfOneCall(t *testing.T) {
-	var tracker Tracker
+func TestPairingMaxOpenOfOneCall(t *testing.T) {
+	var tracker Pairing
 	trackerAdd(&tracker, 1, tap.ToServer, `{"id":"a","method":"tools/call","params":{"task":{}}}`)
 	trackerAdd(&tracker, 2, tap.ToClient, `{"id":"a","result":{"task":{"taskId":"t","status":"working"}}}`)
 	var ended []*Call
@@ -72,23 +71,21 @@ func TestTrackerMaxOpenOfOneCall(t *testing.T) {
 }
 
 // Sessions share what may be open, but each has some of its own.
-func TestSessionTrackerMaxOpen(t *testing.T) {
+func TestTrackerMaxOpen(t *testing.T) {
 	const share, clients = MaxOpen / MaxSessions, MaxSessions + 10
-	var all SessionTracker
-	m := jsonrpc.Peek([]byte(`{"jsonrpc":"2.0","id":1,"method":"x"}`))
+	var all Tracker
 	seq, exchange, begun, ended := uint64(0), uint64(0), 0, 0
+	add := func(f tap.Frame) {
+		seq++
+		f.Seq, f.Exchange = seq, exchange
+		ended += len(all.Add(&f).Ended)
+	}
 	ask := func(client, n int) {
 		exchange++
-		seq++
-		all.AddEvent(&tap.Frame{Seq: seq, Lane: tap.Lifecycle, Exchange: exchange}, &tap.Event{
-			Name: tap.EventRequest, Method: "POST", Target: "/mcp", Header: [][2]string{{"Mcp-Session-Id", fmt.Sprint(client)}},
-		})
-		ended += len(all.Ended())
+		add(tap.Frame{Lane: tap.Lifecycle, Raw: fmt.Appendf(nil, `{"event":"request","method":"POST","target":"/mcp","header":[["Mcp-Session-Id","%d"]]}`, client)})
 		for range n {
-			seq++
 			begun++
-			all.Add(&tap.Frame{Seq: seq, Lane: tap.ToServer, Exchange: exchange, Form: tap.FormBody, Size: 10}, &m)
-			ended += len(all.Ended())
+			add(tap.Frame{Lane: tap.ToServer, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"x"}`)})
 		}
 	}
 	ask(0, MaxOpen+1)

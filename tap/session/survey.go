@@ -1,0 +1,103 @@
+package session
+
+import (
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// A Survey is what a first pass over a recording finds out, so that a second one
+// knows of a frame at once what only later ones say: the session of the head of a
+// request, which comes before the message that names it, and, if that is wanted,
+// what becomes of a request. Make one with [NewSurvey].
+//
+// Its memory grows with the number of exchanges whose session became known late,
+// which are the handshakes and all those of 2026-07-28, and with that of the
+// requests that are unanswered or of cancelled calls.
+type Survey struct {
+	tracker  Tracker
+	sessions int
+	late     map[uint64]int
+	requests bool
+	// unanswered are requests without an answer, cancelled the first ones of calls
+	// that were cancelled.
+	unanswered, cancelled map[Ref]struct{}
+}
+
+// NewSurvey makes a Survey that has read no frames. Requests says that it is to find
+// out what becomes of each request too.
+func NewSurvey(requests bool) *Survey {
+	return &Survey{late: map[uint64]int{}, requests: requests, unanswered: map[Ref]struct{}{}, cancelled: map[Ref]struct{}{}}
+}
+
+// Add takes the next frame.
+func (s *Survey) Add(f *tap.Frame) {
+	e := s.tracker.Add(f)
+	if exchange, number := s.tracker.Sessions.Late(); exchange != 0 {
+		s.late[exchange] = number
+	}
+	if !s.requests {
+		return
+	}
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		switch {
+		case p.Role == RoleReplay:
+		case p.Kind == jsonrpc.Request:
+			s.unanswered[p.Message] = struct{}{}
+		case p.Kind == jsonrpc.Response, p.Kind == jsonrpc.ErrorResponse:
+			delete(s.unanswered, p.Request)
+		}
+	}
+	s.ended(e.Ended)
+}
+
+// End says that there are no more frames.
+func (s *Survey) End() {
+	if s.requests {
+		s.ended(s.tracker.Open())
+	}
+	s.sessions = s.tracker.Sessions.Count()
+	s.tracker = Tracker{}
+}
+
+func (s *Survey) ended(calls []*Call) {
+	for _, c := range calls {
+		if c.Cancel != (Ref{}) {
+			s.cancelled[c.Ref] = struct{}{}
+		}
+		if c.Notes&NoteRefused != 0 {
+			for _, request := range c.Requests {
+				delete(s.unanswered, request)
+			}
+		}
+	}
+}
+
+// Sessions returns how many sessions there are in the recording.
+func (s *Survey) Sessions() int { return s.sessions }
+
+// Unanswered reports whether a request gets no answer, not even a refusal by HTTP.
+func (s *Survey) Unanswered(request Ref) bool {
+	if s == nil {
+		return false
+	}
+	_, ok := s.unanswered[request]
+	return ok
+}
+
+// Cancelled reports whether the call that a request begins is cancelled.
+func (s *Survey) Cancelled(request Ref) bool {
+	if s == nil {
+		return false
+	}
+	_, ok := s.cancelled[request]
+	return ok
+}
+
+// session is that of a frame; soFar is what [Sessions] said of it.
+func (s *Survey) session(f *tap.Frame, soFar int) int {
+	if s == nil || soFar != 0 {
+		return soFar
+	}
+	return s.late[f.Exchange]
+}
