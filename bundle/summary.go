@@ -11,7 +11,6 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/view"
 )
 
 // How much of a recording a summary tells.
@@ -72,7 +71,7 @@ type failure struct {
 // A facts is what was found in a recording.
 type facts struct {
 	src      Source
-	feed     *view.Feed
+	tracker  session.Tracker
 	stats    *session.Stats
 	frames   uint64
 	failed   []failure
@@ -86,7 +85,7 @@ type facts struct {
 
 // WriteSummary writes a summary of a recording in Markdown, for an issue tracker.
 func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) error {
-	x := &facts{src: src, feed: view.NewFeed(), stats: session.NewStats("", maxSlowest)}
+	x := &facts{src: src, stats: session.NewStats("", maxSlowest)}
 	end := about.Duration
 	for f, err := range src.Frames(0) {
 		if err == nil {
@@ -100,14 +99,14 @@ func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) err
 		}
 		end = max(end, f.At)
 	}
-	x.stats.Finish(x.feed.Open(), end)
+	x.stats.Finish(x.tracker.Open(), end)
 	about.Duration = end
 	return x.write(w, &about)
 }
 
 func (x *facts) add(f *tap.Frame) error {
 	x.frames++
-	r := x.feed.Add(f)
+	r := x.tracker.Add(f)
 	if f.Lane == tap.Stderr {
 		x.stderr.add(f)
 	}

@@ -71,7 +71,7 @@ func (x *facts) writeHead(m *markdown, about *About) {
 
 // writeSessions says who talked to whom.
 func (x *facts) writeSessions(m *markdown) {
-	sessions := x.feed.Sessions()
+	sessions := &x.tracker.Sessions
 	n := sessions.Count()
 	for i := 1; i <= min(n, maxSessions); i++ {
 		s, ok := sessions.Session(i)
@@ -188,7 +188,7 @@ func (x *facts) quote(m *markdown, title string, seq uint64, room int) error {
 }
 
 func (x *facts) writeWaiting(m *markdown, about *About) {
-	waiting := x.feed.Unanswered()
+	waiting, more := x.tracker.Unanswered()
 	if len(waiting) == 0 {
 		return
 	}
@@ -196,7 +196,7 @@ func (x *facts) writeWaiting(m *markdown, about *About) {
 	for i := range waiting {
 		q := &waiting[i]
 		if i == maxWaiting {
-			m.printf("- and %d more\n", uint64(len(waiting)-i)+x.feed.Beyond())
+			m.printf("- and %d more\n", uint64(len(waiting)-i)+more)
 			break
 		}
 		how := "waited " + view.Took(max(about.Duration-q.At, 0))

@@ -7,7 +7,6 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/view"
 )
 
 // HAR writes an HTTP Archive, version 1.2, for the network panels of browsers and
@@ -34,13 +33,13 @@ type HAR struct {
 	begun bool
 	some  bool // an entry was written
 
-	open   map[uint64]*exchange
-	queue  []*exchange // those without an end, the oldest first, and some that are over
-	held   int64       // bytes in them
-	feed   *view.Feed  // of stdio
-	asked  map[session.Ref]*exchange
-	last   time.Duration
-	origin string
+	open    map[uint64]*exchange
+	queue   []*exchange     // those without an end, the oldest first, and some that are over
+	held    int64           // bytes in them
+	tracker session.Tracker // of stdio
+	asked   map[session.Ref]*exchange
+	last    time.Duration
+	origin  string
 }
 
 // NewHAR returns a Writer of an HTTP Archive.
@@ -50,7 +49,7 @@ func NewHAR(w io.Writer, about About) *HAR {
 	}
 	return &HAR{
 		about: about, w: w, stdio: about.Header.Transport != "http", open: map[uint64]*exchange{},
-		feed: view.NewFeed(), asked: map[session.Ref]*exchange{}, origin: about.Header.Upstream,
+		asked: map[session.Ref]*exchange{}, origin: about.Header.Upstream,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // addStdio takes a frame of a stdio recording.
 func (h *HAR) addStdio(f *tap.Frame) error {
-	r := h.feed.Add(f)
+	r := h.tracker.Add(f)
 	for i := range r.Parts {
 		if err := h.message(r, i); err != nil {
 			return err
@@ -22,7 +22,7 @@ func (h *HAR) addStdio(f *tap.Frame) error {
 }
 
 // message makes of a message an entry, or the answer in one.
-func (h *HAR) message(r *view.Row, i int) error {
+func (h *HAR) message(r *session.Entry, i int) error {
 	f, p := r.Frame, &r.Parts[i]
 	switch p.Kind {
 	case jsonrpc.Request:
@@ -58,8 +58,8 @@ func (h *HAR) message(r *view.Row, i int) error {
 }
 
 // posted is the entry of a message that is sent.
-func (h *HAR) posted(r *view.Row, i int) *exchange {
-	f, l := r.Frame, r.MessageLine(i)
+func (h *HAR) posted(r *session.Entry, i int) *exchange {
+	f, l := r.Frame, view.NewMessageRow(r, i)
 	label := h.about.Header.Label
 	if label == "" {
 		label = "server"

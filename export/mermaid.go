@@ -24,17 +24,17 @@ const maxWords = 80
 // and the ends of the run, as many as Mermaid draws, and says how many are left
 // out.
 type Mermaid struct {
-	about About
-	w     io.Writer
-	feed  *view.Feed
-	size  int
-	begun bool
-	left  int // messages without room
+	about   About
+	w       io.Writer
+	tracker session.Tracker
+	size    int
+	begun   bool
+	left    int // messages without room
 }
 
 // NewMermaid returns a Writer of a diagram.
 func NewMermaid(w io.Writer, about About) *Mermaid {
-	return &Mermaid{about: about, w: w, feed: view.NewFeed()}
+	return &Mermaid{about: about, w: w}
 }
 
 func (m *Mermaid) line(format string, args ...any) error {
@@ -65,12 +65,12 @@ func (m *Mermaid) Add(f *tap.Frame) error {
 	if err := m.begin(); err != nil {
 		return err
 	}
-	r := m.feed.Add(f)
+	r := m.tracker.Add(f)
 	if f.Lane == tap.Lifecycle {
 		return m.event(r)
 	}
 	for i := range r.Parts {
-		l := r.MessageLine(i)
+		l := view.NewMessageRow(r, i)
 		if m.size > maxMermaid {
 			m.left++
 		} else if err := m.message(&l); err != nil {
@@ -83,7 +83,7 @@ func (m *Mermaid) Add(f *tap.Frame) error {
 // message draws an arrow: a solid one for what is asked, a dashed one for what is
 // answered, one with an open head for a notification, one with a cross for a
 // failure.
-func (m *Mermaid) message(l *view.Line) error {
+func (m *Mermaid) message(l *view.Row) error {
 	from, to := "C", "S"
 	if l.Part.Lane == tap.ToClient {
 		from, to = to, from
@@ -108,7 +108,7 @@ func (m *Mermaid) message(l *view.Line) error {
 
 // event draws what ended the run, and nothing of the many that say that it goes
 // on.
-func (m *Mermaid) event(r *view.Row) error {
+func (m *Mermaid) event(r *session.Entry) error {
 	text := ""
 	switch e := &r.Event; e.Name {
 	case tap.EventExit:

@@ -66,7 +66,7 @@ func (x *Spans) span(c *session.Call) Span {
 	if c.Method == "tools/call" {
 		s.Attributes = append(s.Attributes, attribute.String("gen_ai.operation.name", "execute_tool"))
 	}
-	if in, known := x.feed.Sessions().Session(t.session); known {
+	if in, known := x.tracker.Sessions.Session(t.session); known {
 		s.Attributes = append(s.Attributes, texts("mcp.session.id", in.Name)...)
 	}
 	s.Attributes = append(s.Attributes, number("mcptap.frame", c.Ref.Seq))

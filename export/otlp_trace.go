@@ -11,7 +11,6 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/view"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -44,10 +43,10 @@ type SpanEvent struct {
 // Spans makes spans of the calls of one recording. Its memory grows with the calls
 // that are open, and no further.
 type Spans struct {
-	about  About
-	feed   *view.Feed
-	traces map[session.Ref]traced // of calls that are open
-	last   time.Duration
+	about   About
+	tracker session.Tracker
+	traces  map[session.Ref]traced // of calls that are open
+	last    time.Duration
 }
 
 // A traced is where a call stands among others.
@@ -58,7 +57,7 @@ type traced struct {
 
 // NewSpans makes a Spans. It needs no Facts.
 func NewSpans(about About) *Spans {
-	return &Spans{about: about, feed: view.NewFeed(), traces: map[session.Ref]traced{}}
+	return &Spans{about: about, traces: map[session.Ref]traced{}}
 }
 
 // Add takes the next frame, of which it keeps nothing, and returns the spans of the
@@ -66,7 +65,7 @@ func NewSpans(about About) *Spans {
 // whole.
 func (x *Spans) Add(f *tap.Frame) ([]Span, error) {
 	x.last = max(x.last, f.At)
-	r := x.feed.Add(f)
+	r := x.tracker.Add(f)
 	for i := range r.Parts {
 		if p := &r.Parts[i]; p.Role == session.RoleRequest {
 			x.asked(r, i, p)
@@ -77,7 +76,7 @@ func (x *Spans) Add(f *tap.Frame) ([]Span, error) {
 
 // Open returns the spans of the calls that are not over. They end where the
 // recording does, so it is called last.
-func (x *Spans) Open() []Span { return x.spans(x.feed.Open()) }
+func (x *Spans) Open() []Span { return x.spans(x.tracker.Open()) }
 
 func (x *Spans) spans(calls []*session.Call) (all []Span) {
 	for _, c := range calls {
@@ -87,7 +86,7 @@ func (x *Spans) spans(calls []*session.Call) (all []Span) {
 }
 
 // asked remembers the trace of a request.
-func (x *Spans) asked(r *view.Row, i int, p *session.Part) {
+func (x *Spans) asked(r *session.Entry, i int, p *session.Part) {
 	m := &r.Message
 	if m.Kind == jsonrpc.Batch {
 		m = &m.Batch[i]

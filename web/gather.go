@@ -13,8 +13,8 @@ import (
 // A gatherer turns the frames of a recording into the rows and updates of one
 // view. Its memory grows with the calls that are open.
 type gatherer struct {
-	feed   *view.Feed
-	filter *filter.Filter
+	tracker session.Tracker
+	filter  *filter.Filter
 	// all says that the filter lets everything through; needs what it reads.
 	all   bool
 	needs filter.Needs
@@ -61,21 +61,21 @@ func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
 		return nil, err
 	}
 	return &gatherer{
-		feed: view.NewFeed(), filter: f, all: f.String() == "", needs: f.Needs(),
+		filter: f, all: f.String() == "", needs: f.Needs(),
 		calls: o.Calls, after: o.After, before: newPredecessors(), seen: s, units: map[session.Ref]*unit{}, sent: map[session.Ref]struct{}{},
 	}, nil
 }
 
 // add reads the next frame. The row is valid until the next one.
-func (g *gatherer) add(f *tap.Frame) *view.Row {
+func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	g.last, g.searched = f.At, false
-	r := g.feed.Add(f)
-	g.items = g.feed.Items(g.items[:0], r)
+	r := g.tracker.Add(f)
+	g.items = view.Items(g.items[:0], r)
 	for i := range g.items {
 		g.seen.note(&g.items[i])
 	}
 	if len(g.items) == 1 {
-		l := r.Line()
+		l := view.NewRow(r)
 		g.line(&l, r, 0)
 	} else {
 		g.batch(r)
@@ -104,17 +104,17 @@ func (g *gatherer) match(it *filter.Item) bool {
 
 // batch takes the messages of a batch, and the batch itself if one of them is
 // wanted.
-func (g *gatherer) batch(r *view.Row) {
+func (g *gatherer) batch(r *session.Entry) {
 	from := len(g.rows)
 	for i := range r.Parts {
-		l := r.MessageLine(i)
+		l := view.NewMessageRow(r, i)
 		g.line(&l, r, i)
 	}
 	wanted := len(g.rows) > from
 	for i := 1; i < len(g.items) && !wanted; i += 2 {
 		wanted = g.match(&g.items[i])
 	}
-	if l := r.Line(); wanted {
+	if l := view.NewRow(r); wanted {
 		line := newRow(&l, r)
 		line.ID = batchID(r.Frame.Seq)
 		line.Marks |= markBatch
@@ -123,7 +123,7 @@ func (g *gatherer) batch(r *view.Row) {
 }
 
 // line takes what one line says: the frame's, or that of message i.
-func (g *gatherer) line(l *view.Line, r *view.Row, i int) {
+func (g *gatherer) line(l *view.Row, r *session.Entry, i int) {
 	row := newRow(l, r)
 	it := &g.items[i]
 	if len(g.items) > 1 { // of a batch, with two items for each message

@@ -135,7 +135,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	if s.Left > 0 {
 		end = last
 	}
-	stats.Finish(g.feed.Open(), end)
+	stats.Finish(g.tracker.Open(), end)
 	s.Stats = newStatsJSON(stats, end)
 	s.Recording = newRecordingJSON(&rec)
 	s.Messages = append([]message{{Recording: s.Recording}}, s.Messages...)

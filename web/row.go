@@ -32,7 +32,7 @@ type row struct {
 	At   int64 `json:"t"` // ns from the start
 	Size int64 `json:"s"`
 	Lane uint8 `json:"l"` // tap.Lane
-	// Kind is that of a [view.Line], or of what is no message its Sort.
+	// Kind is that of a [view.Row], or of what is no message its Sort.
 	Kind   string `json:"k"`
 	Method string `json:"m,omitempty"`
 	About  string `json:"a,omitempty"`
@@ -107,13 +107,13 @@ func upTo(s string, most int) string {
 }
 
 // newRow makes the row of a line of a frame.
-func newRow(l *view.Line, of *view.Row) row {
+func newRow(l *view.Row, of *session.Entry) row {
 	p := &l.Part
 	r := row{
 		ID: idOf(p.Message), At: int64(p.At), Size: l.Size, Lane: uint8(p.Lane), Kind: brief(l.Kind),
 		Method: brief(l.Method), About: brief(l.About), Fault: brief(l.Fault),
 		Call: idOf(p.Call), Parent: idOf(p.Parent), Request: idOf(p.Request), Latency: int64(p.Latency),
-		Exchange: p.Exchange, Status: of.Status, Session: of.Session,
+		Exchange: p.Exchange, Status: of.Status(), Session: of.Session,
 	}
 	if l.Sort != "" {
 		r.Kind = l.Sort
@@ -125,7 +125,7 @@ func newRow(l *view.Line, of *view.Row) row {
 		is bool
 		marks
 	}{
-		{l.Failed, markFailed}, {l.Error, markError}, {l.Torn, markTorn}, {p.Guess, markGuess}, {p.Late, markLate}, {p.Clash != (session.Ref{}), markClash},
+		{l.Failed, markFailed}, {l.Error, markError}, {l.Truncated, markTorn}, {p.Guess, markGuess}, {p.Late, markLate}, {p.Clash != (session.Ref{}), markClash},
 	} {
 		if m.is {
 			r.Marks |= m.marks

@@ -17,7 +17,7 @@ import (
 type callPrinter interface {
 	// node prints a call, or what is none, with what the server wrote to its
 	// standard error meanwhile.
-	node(n *view.Node, stderr []view.Line) error
+	node(n *view.Node, stderr []view.Row) error
 	end(s *summary) error
 	untitled() // see rowPrinter
 }
@@ -129,7 +129,7 @@ type callCells struct {
 }
 
 // node implements [callPrinter].
-func (t *callRows) node(n *view.Node, stderr []view.Line) error {
+func (t *callRows) node(n *view.Node, stderr []view.Row) error {
 	if !t.started {
 		t.started = true
 		if err := t.header(); err != nil {
@@ -137,7 +137,7 @@ func (t *callRows) node(n *view.Node, stderr []view.Line) error {
 		}
 	}
 	if n.Call == nil {
-		return t.loose(&n.Line)
+		return t.loose(&n.Row)
 	}
 	if err := t.flush(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (t *callRows) header() error {
 }
 
 // call prints a call that stands so many levels deep.
-func (t *callRows) call(n *view.Node, depth int, stderr []view.Line) error {
+func (t *callRows) call(n *view.Node, depth int, stderr []view.Row) error {
 	c := n.Call
 	cells := callCells{
 		number: strconv.FormatUint(c.Ref.Seq, 10), offset: t.when(c.At), arrow: arrows[c.Lane], lane: c.Lane,
@@ -175,7 +175,7 @@ func (t *callRows) call(n *view.Node, depth int, stderr []view.Line) error {
 }
 
 // below prints what stands below a call.
-func (t *callRows) below(n *view.Node, depth int, stderr []view.Line) error {
+func (t *callRows) below(n *view.Node, depth int, stderr []view.Row) error {
 	for _, e := range withStderr(n.Entries(), stderr) {
 		var err error
 		switch {
@@ -183,10 +183,10 @@ func (t *callRows) below(n *view.Node, depth int, stderr []view.Line) error {
 			err = t.call(e.Kid, depth+1, nil)
 		case e.Asked != nil:
 			err = t.write(callCells{about: indented(depth+2) + askedWords(e.Asked), arrow: " "})
-		case e.Line == nil:
+		case e.Row == nil:
 			err = t.write(callCells{about: indented(depth+1) + skippedWords(&e), arrow: " ", aboutStyle: dim})
-		case e.Line.Part.Role != session.RoleResponse: // which is in the call's own line
-			err = t.part(e.Line, depth+1)
+		case e.Row.Part.Role != session.RoleResponse: // which is in the call's own line
+			err = t.part(e.Row, depth+1)
 		}
 		if err != nil {
 			return err
@@ -196,25 +196,25 @@ func (t *callRows) below(n *view.Node, depth int, stderr []view.Line) error {
 }
 
 // withStderr puts lines of the server's stderr where they came.
-func withStderr(entries []view.Entry, stderr []view.Line) (all []view.Entry) {
+func withStderr(entries []view.Entry, stderr []view.Row) (all []view.Entry) {
 	if len(stderr) == 0 {
 		return entries
 	}
 	for i := range entries {
 		for len(stderr) > 0 && stderr[0].Part.Message.Seq < entries[i].Seq() {
-			all = append(all, view.Entry{Line: &stderr[0]})
+			all = append(all, view.Entry{Row: &stderr[0]})
 			stderr = stderr[1:]
 		}
 		all = append(all, entries[i])
 	}
 	for i := range stderr {
-		all = append(all, view.Entry{Line: &stderr[i]})
+		all = append(all, view.Entry{Row: &stderr[i]})
 	}
 	return all
 }
 
 // part prints a message below a call, or a line of the server's stderr.
-func (t *callRows) part(l *view.Line, depth int) error {
+func (t *callRows) part(l *view.Row, depth int) error {
 	c := partCells(l)
 	c.offset = t.when(l.Part.At)
 	c.about = indented(depth) + c.about
@@ -222,7 +222,7 @@ func (t *callRows) part(l *view.Line, depth int) error {
 }
 
 // partCells are those of a message below a call, but for its time.
-func partCells(l *view.Line) callCells {
+func partCells(l *view.Row) callCells {
 	p := &l.Part
 	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
 	if p.Lane == tap.Stderr {

@@ -162,9 +162,9 @@ type jsonCalls struct {
 }
 
 // node implements [callPrinter].
-func (p *jsonCalls) node(n *view.Node, stderr []view.Line) error {
+func (p *jsonCalls) node(n *view.Node, stderr []view.Row) error {
 	if n.Call == nil {
-		return p.row(&n.Line)
+		return p.row(&n.Row)
 	}
 	j := newJSONCall(n, p.ended())
 	j.Recording = p.recording
@@ -184,9 +184,8 @@ func (p *jsonCalls) node(n *view.Node, stderr []view.Line) error {
 	return nil
 }
 
-func (p *jsonCalls) row(l *view.Line) error {
-	r := lineRow(l)
-	j := newJSONRow(&r, "row")
+func (p *jsonCalls) row(l *view.Row) error {
+	j := newJSONRow(l, "row", nil)
 	j.Recording = p.recording
 	return writeJSON(p.w, j)
 }

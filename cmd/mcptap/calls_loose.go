@@ -23,7 +23,7 @@ type repeats struct {
 
 // loose prints what belongs to no call. Nobody waits for the end of a row of
 // notifications while more are coming.
-func (t *callRows) loose(l *view.Line) error {
+func (t *callRows) loose(l *view.Row) error {
 	if l.Part.Kind == jsonrpc.Notification && !t.follow {
 		if t.again.n > 0 && t.again.method == l.Method && t.again.lane == l.Part.Lane {
 			if t.again.n++; t.again.n > maxAlike {
@@ -56,22 +56,21 @@ func (t *callRows) flush() error {
 }
 
 // looseCells are those of a line that belongs to no call, but for its time.
-func looseCells(l *view.Line) callCells {
-	r := lineRow(l)
+func looseCells(l *view.Row) callCells {
 	p := &l.Part
 	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
-	c.about, c.fault = about(&r), joinWords(", ", fault(&r), odd(&r))
+	c.about, c.fault = about(l), joinWords(", ", fault(l), odd(l))
 	switch {
 	case p.Lane == tap.Stderr:
 	case p.Kind == jsonrpc.Notification:
 		c.about = strings.TrimPrefix(c.about, "notifications/")
 	default:
-		c.about = strings.TrimSpace(rowKind(&r) + " " + c.about)
+		c.about = strings.TrimSpace(rowKind(l) + " " + c.about)
 	}
 	if p.Lane == tap.Lifecycle || p.Lane == tap.Stderr {
 		c.aboutStyle = dim
 	}
-	if r.failed {
+	if l.Failed {
 		c.mark = callMark{"✗", "", boldRed}
 	}
 	return c

@@ -10,7 +10,7 @@ import (
 
 // branch prints a call and all that belongs to it as a tree. Times below it are
 // relative to it.
-func (t *callRows) branch(n *view.Node, stderr []view.Line) error {
+func (t *callRows) branch(n *view.Node, stderr []view.Row) error {
 	c := t.trunk(n, false)
 	c.offset = t.when(n.Call.At)
 	if err := t.write(c); err != nil {
@@ -31,7 +31,7 @@ func (t *callRows) trunk(n *view.Node, nested bool) callCells {
 }
 
 // twigs prints what stands below a call, with guides.
-func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth int, stderr []view.Line) error {
+func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth int, stderr []view.Row) error {
 	entries := withStderr(n.Entries(), stderr)
 	changes := deltaWords(n.Delta, t.room(guide+"└─ "))
 	for i := range entries {
@@ -48,12 +48,12 @@ func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth i
 		case e.Kid != nil:
 			c = t.trunk(e.Kid, true)
 			c.offset = "+" + formatOffset(e.Kid.Call.At-from)
-		case e.Line != nil:
-			c = partCells(e.Line)
-			c.offset = "+" + formatOffset(e.Line.Part.At-from)
+		case e.Row != nil:
+			c = partCells(e.Row)
+			c.offset = "+" + formatOffset(e.Row.Part.At-from)
 			if c.took != "" {
 				c.fault = joinWords("  ", "after "+c.took, c.fault)
-				if !e.Line.Failed {
+				if !e.Row.Failed {
 					c.faultStyle = dim
 				}
 			}

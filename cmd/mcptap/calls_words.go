@@ -88,15 +88,15 @@ func callFault(n *view.Node, nested bool) string {
 	case c.Guess:
 		words = append(words, "its place is a guess")
 	}
-	if n.Line.Part.Clash != (session.Ref{}) {
-		words = append(words, fmt.Sprintf("id in use by #%d", n.Line.Part.Clash.Seq))
+	if n.Row.Part.Clash != (session.Ref{}) {
+		words = append(words, fmt.Sprintf("id in use by #%d", n.Row.Part.Clash.Seq))
 	}
 	for i, text := range noteWords {
 		if c.Notes>>i&1 == 1 && text != "" {
 			words = append(words, text)
 		}
 	}
-	if n.Line.Torn {
+	if n.Row.Truncated {
 		words = append(words, "truncated: bytes are missing")
 	}
 	return escape(strings.Join(words, ", "))
@@ -135,7 +135,7 @@ func cancelWords(c *session.Call) string {
 
 // partWords says what a message below a call is about, and what is odd about
 // it, both escaped.
-func partWords(l *view.Line) (about, fault string) {
+func partWords(l *view.Row) (about, fault string) {
 	p := &l.Part
 	short, text := strings.TrimPrefix(l.Method, "notifications/"), l.About
 	if l.Failed { // then it is what the request is about
@@ -172,7 +172,7 @@ func partWords(l *view.Line) (about, fault string) {
 	if p.Clash != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("id in use by #%d", p.Clash.Seq))
 	}
-	if l.Torn {
+	if l.Truncated {
 		words = append(words, "truncated: bytes are missing")
 	}
 	return escape(strings.TrimSpace(about)), escape(strings.Join(words, ", "))

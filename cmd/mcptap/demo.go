@@ -131,11 +131,11 @@ func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoRes
 			return res, err
 		}
 		r := v.row(&f)
-		if r.method == "tools/call" && r.kind == "request" && res.call == 2 {
+		if r.Method == "tools/call" && r.Kind == "request" && res.call == 2 {
 			res.call = f.Seq
 		}
 		if f.Seq <= demoRows {
-			err = p.row(&r)
+			err = p.row(&r, nil)
 		} else if res.call > 2 {
 			break
 		}

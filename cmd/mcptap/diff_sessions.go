@@ -18,9 +18,7 @@ type sessionReader struct {
 	*compared
 	only *filter.Filter
 	// several says that there is more than one session.
-	several bool
-	// feed is that of the filter, nil without one; then tracker reads the frames.
-	feed     *view.Feed
+	several  bool
 	tracker  session.Tracker
 	items    []filter.Item
 	made     map[int]*diff.Session
@@ -35,9 +33,6 @@ type sessionReader struct {
 // firstPass finds out what only later frames tell: of HTTP traffic which session
 // the head of a request is of, and for some filters what becomes of a request.
 func (r *sessionReader) firstPass(ctx context.Context) error {
-	if r.only != nil {
-		r.feed = view.NewFeed()
-	}
 	future := r.only != nil && r.only.Needs().Has(filter.NeedFuture)
 	if r.info.Header.Transport != "http" && !future {
 		return nil
@@ -50,20 +45,17 @@ func (r *sessionReader) firstPass(ctx context.Context) error {
 	survey.End()
 	r.several = survey.Sessions() > 1
 	r.tracker.Survey = survey
-	if r.feed != nil {
-		r.feed.Use(survey)
-	}
 	return err
 }
 
 // read reads a frame, and reports whether it is one that the filter chose.
 func (r *sessionReader) read(f *tap.Frame) (e *session.Entry, marked bool) {
-	if r.feed == nil {
-		return r.tracker.Add(f), false
+	e = r.tracker.Add(f)
+	if r.only == nil {
+		return e, false
 	}
-	row := r.feed.Add(f)
-	r.items = r.feed.Items(r.items[:0], row)
-	return row.Entry, r.only.MatchAny(r.items)
+	r.items = view.Items(r.items[:0], e)
+	return e, r.only.MatchAny(r.items)
 }
 
 func (r *sessionReader) add(f *tap.Frame) error {
@@ -106,11 +98,7 @@ func (r *sessionReader) over(calls []*session.Call) {
 
 // end says that there are no more frames.
 func (r *sessionReader) end() {
-	if r.feed != nil {
-		r.over(r.feed.Open())
-	} else {
-		r.over(r.tracker.Open())
-	}
+	r.over(r.tracker.Open())
 	for _, s := range r.all {
 		s.End()
 	}

@@ -89,14 +89,14 @@ func (t *txtarExporter) begin(info store.Info) error { return t.to.Begin(headOf(
 
 func (t *txtarExporter) frame(f tap.Frame) error {
 	row := t.view.row(&f)
-	about := []string{row.kind, row.method, row.about}
-	if f.Lane == tap.Stderr || row.kind == "invalid" {
+	about := []string{row.Kind, row.Method, row.About}
+	if f.Lane == tap.Stderr || row.Kind == "invalid" {
 		about = about[:1] // the payload says it better
 	}
 	if about[0] == f.Lane.String() {
 		about = nil
 	}
-	if l, ok := row.answers(); ok {
+	if l, ok := row.Answer(); ok {
 		about = append(about, fmt.Sprintf("#%d", l.Request.Seq))
 	}
 	return t.to.Frame(f, about...)

@@ -10,12 +10,13 @@ import (
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // A rowPrinter prints the rows of a listing as they come, and what they add up
 // to.
 type rowPrinter interface {
-	row(r *row) error
+	row(r *view.Row, deltas []*view.Delta) error
 	end(s *summary) error
 	// untitled says that the titles of the columns have been printed.
 	untitled()
@@ -93,22 +94,22 @@ func (t *textRows) fixed() int {
 	return n + 2
 }
 
-func (t *textRows) row(r *row) error {
+func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 	if !t.started {
 		t.started = true
 		if err := t.write(cells{"NO", "TIME", " ", "EXCH", "KIND", "TO", "TOOK", "SIZE", "ABOUT", ""}, t.header); err != nil {
 			return err
 		}
 	}
-	f := r.frame
-	c := cells{number: strconv.FormatUint(f.Seq, 10), offset: t.when(f.At), arrow: arrows[f.Lane], kind: rowKind(r), about: about(r)}
-	if f.Exchange > 0 {
-		c.exchange = strconv.FormatUint(f.Exchange, 10)
+	p := &r.Part
+	c := cells{number: strconv.FormatUint(p.Message.Seq, 10), offset: t.when(p.At), arrow: arrows[p.Lane], kind: rowKind(r), about: about(r)}
+	if p.Exchange > 0 {
+		c.exchange = strconv.FormatUint(p.Exchange, 10)
 	}
-	if f.Lane != tap.Lifecycle {
-		c.size = formatSize(f.Size)
+	if p.Lane != tap.Lifecycle {
+		c.size = formatSize(r.Size)
 	}
-	if l, ok := r.answers(); ok {
+	if l, ok := r.Answer(); ok {
 		c.to = "#" + strconv.FormatUint(l.Request.Seq, 10)
 		c.took = formatDuration(l.Latency)
 	}
@@ -116,7 +117,7 @@ func (t *textRows) row(r *row) error {
 	if err := t.write(c, func(c *cells) { t.style(c, r) }); err != nil {
 		return err
 	}
-	for _, d := range r.deltas {
+	for _, d := range deltas {
 		room := 0
 		if t.width > 0 {
 			room = max(t.width-t.fixed()-2, 1)
@@ -174,19 +175,19 @@ var laneStyles = [tap.Lanes]style{tap.Lifecycle: dim, tap.ToServer: cyan, tap.To
 
 // rowKind is the kind of a row. The head of an HTTP request is no request as
 // others are, and what carries no message has a name of its own.
-func rowKind(r *row) string {
-	if r.frame.Lane == tap.Lifecycle {
-		switch r.kind {
+func rowKind(r *view.Row) string {
+	if r.Part.Lane == tap.Lifecycle {
+		switch r.Kind {
 		case tap.EventRequest:
 			return "http req"
 		case tap.EventResponse:
 			return "http res"
 		}
 	}
-	if r.sort != "" {
-		return r.sort
+	if r.Sort != "" {
+		return r.Sort
 	}
-	return shortKind(r.kind)
+	return shortKind(r.Kind)
 }
 
 // shortKind is a kind that fits its column.
@@ -203,32 +204,32 @@ func shortKind(kind string) string {
 }
 
 // about is what a row's message is about, escaped.
-func about(r *row) string {
-	return escape(strings.TrimSpace(r.method + " " + r.about))
+func about(r *view.Row) string {
+	return escape(strings.TrimSpace(r.Method + " " + r.About))
 }
 
 // fault is what went wrong, escaped. It names the failure in words, so that
 // nobody needs the colour.
-func fault(r *row) string {
+func fault(r *view.Row) string {
 	var words []string
-	if r.frame.Truncated { // which explains the rest
+	if r.Truncated { // which explains the rest
 		words = append(words, "truncated: bytes are missing")
 	}
-	if r.failed && r.fault != "" {
-		words = append(words, r.fault)
+	if r.Failed && r.Fault != "" {
+		words = append(words, r.Fault)
 	}
 	return escape(strings.Join(words, ", "))
 }
 
 // odd says what is odd about how a message relates to others.
-func odd(r *row) string {
+func odd(r *view.Row) string {
 	var words []string
-	for i := range r.parts {
-		p := &r.parts[i]
+	for i := range r.Messages {
+		p := &r.Messages[i]
 		if w := oddPart(p); w != "" && len(words) < 3 { // of a batch
 			words = append(words, w)
 		}
-		if p.Guess && p.Request != (session.Ref{}) && !r.frame.Whole() {
+		if p.Guess && p.Request != (session.Ref{}) && r.Unread {
 			words = append(words, "its request is a guess: the id was not read")
 		}
 	}
@@ -264,18 +265,18 @@ func (t *textRows) header(c *cells) {
 }
 
 // style paints the cells of a row, which have their widths already.
-func (t *textRows) style(c *cells, r *row) {
+func (t *textRows) style(c *cells, r *view.Row) {
 	p := t.paint
 	for _, s := range []*string{&c.number, &c.offset, &c.exchange, &c.to, &c.size} {
 		*s = p.paint(*s, dim)
 	}
-	c.arrow = p.paint(c.arrow, laneStyles[r.frame.Lane])
+	c.arrow = p.paint(c.arrow, laneStyles[r.Part.Lane])
 	switch {
-	case r.failed:
+	case r.Failed:
 		c.kind = p.paint(c.kind, boldRed)
-	case r.frame.Lane == tap.Stderr || r.frame.Lane == tap.Lifecycle:
+	case r.Part.Lane == tap.Stderr || r.Part.Lane == tap.Lifecycle:
 		c.kind, c.about = p.paint(c.kind, dim), p.paint(c.about, dim)
-	case r.kind == "request":
+	case r.Kind == "request":
 		c.about = p.paint(c.about, bold)
 	}
 	c.fault = p.paint(c.fault, red)

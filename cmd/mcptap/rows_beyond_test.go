@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcptap/mcptap/tap/view"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // Requests without an answer that nobody remembers one by one are counted.
 func TestSummaryCountsWhatIsNotListed(t *testing.T) {
-	s := &summary{unanswered: make([]view.Question, 11), beyond: 5}
+	s := &summary{unanswered: make([]session.Request, 11), beyond: 5}
 	var text, json bytes.Buffer
 	s.waiting(&lines{w: &text}, palette{}, 1000)
 	if err := writeJSONSummary(&json, s, ""); err != nil {

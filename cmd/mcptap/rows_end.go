@@ -14,7 +14,7 @@ type summary struct {
 	counts rowCounts
 	info   store.Info
 	// unanswered are the calls without a response, beyond how many more there are.
-	unanswered []view.Question
+	unanswered []session.Request
 	beyond     uint64
 	// selected says that only a part was asked for, and shown how many frames,
 	// or calls, that was.
@@ -92,7 +92,7 @@ func (s *summary) waiting(l *lines, p palette, width int) {
 			names = append(names, fmt.Sprintf("and %d more", uint64(len(s.unanswered)-i)+s.beyond))
 			break
 		}
-		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, about(&row{method: q.Method, about: q.Subject})), 60)
+		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, about(&view.Row{Method: q.Method, About: q.Subject})), 60)
 		waited := formatDuration(max(s.info.Duration-q.At, 0))
 		switch {
 		case q.Lost:

@@ -134,24 +134,24 @@ func unquotes(token []byte) bool {
 	return err == nil
 }
 
-func newJSONRow(r *row, kind string) jsonRow {
-	f := r.frame
+func newJSONRow(r *view.Row, kind string, deltas []*view.Delta) jsonRow {
+	f := &r.Part
 	j := jsonRow{
-		V: jsonVersion, Type: kind, Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Lane: f.Lane.String(),
-		Exchange: f.Exchange, Session: r.session, Resumes: r.resumes, Kind: r.kind, Method: r.method, About: r.about,
-		Failed: r.failed, Fault: r.fault, Truncated: f.Truncated, Size: f.Size,
+		V: jsonVersion, Type: kind, Seq: f.Message.Seq, At: int64(f.At), Took: int64(r.Took), Lane: f.Lane.String(),
+		Exchange: f.Exchange, Session: r.Session, Resumes: r.Resumes, Kind: r.Kind, Method: r.Method, About: r.About,
+		Failed: r.Failed, Fault: r.Fault, Truncated: r.Truncated, Size: r.Size,
 	}
 	if f.Lane == tap.Lifecycle {
-		j.Kind, j.Event = f.Lane.String(), r.kind
+		j.Kind, j.Event = f.Lane.String(), r.Kind
 	}
-	for _, c := range r.ended {
+	for _, c := range r.Ended {
 		if how := c.How(); how != "" {
 			j.Ended = append(j.Ended, jsonEnded{c.Call, how})
 		}
 	}
-	j.jsonID = newJSONID(r.id)
-	for i := range r.parts {
-		p := &r.parts[i]
+	j.jsonID = newJSONID(r.ID)
+	for i := range r.Messages {
+		p := &r.Messages[i]
 		out := jsonPart{
 			Index: p.Message.Index, Role: p.Role.String(), Call: p.Call.Seq, CallIndex: p.Call.Index,
 			Parent: p.Parent.Seq, ParentIndex: p.Parent.Index, Guess: p.Guess, Late: p.Late,
@@ -164,7 +164,7 @@ func newJSONRow(r *row, kind string) jsonRow {
 		}
 		j.Parts = append(j.Parts, out)
 	}
-	for _, d := range r.deltas {
+	for _, d := range deltas {
 		j.Diff = append(j.Diff, newJSONDelta(d))
 	}
 	return j
@@ -190,8 +190,8 @@ type jsonRows struct {
 	recording string // "" where there is one only
 }
 
-func (p *jsonRows) row(r *row) error {
-	j := newJSONRow(r, "row")
+func (p *jsonRows) row(r *view.Row, deltas []*view.Delta) error {
+	j := newJSONRow(r, "row", deltas)
 	j.Recording = p.recording
 	return writeJSON(p.w, j)
 }
@@ -265,7 +265,7 @@ func writeJSON(w io.Writer, v any) error {
 
 // writeJSONFrame prints one frame with its bytes.
 func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Frame) error) error {
-	j := newJSONRow(&one.row, "frame")
+	j := newJSONRow(&one.row, "frame", nil)
 	for i := range j.Parts {
 		if a, ok := one.answers[j.Parts[i].Index]; ok {
 			ns := int64(a.Latency)
@@ -279,5 +279,5 @@ func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Fram
 	if err != nil {
 		return err
 	}
-	return text.WriteRaw(w, b, *one.row.frame, raw)
+	return text.WriteRaw(w, b, one.frame, raw)
 }

@@ -51,10 +51,10 @@ func (c *callLister) ended() time.Duration { return max(c.finished, c.last) }
 
 // row takes the next row. It reports whether no more are needed: beyond the end
 // of the span only what is still open matters.
-func (c *callLister) row(r *view.Row) (enough bool, err error) {
+func (c *callLister) row(r *session.Entry) (enough bool, err error) {
 	f := r.Frame
 	if f.Lane == tap.Stderr && c.o.stderr && c.want.picks() {
-		c.stderr.add(r.Line())
+		c.stderr.add(view.NewRow(r))
 	}
 	after := c.span.after(f)
 	for i := range r.Parts {
@@ -92,12 +92,12 @@ func (c *callLister) finish() error {
 	if info.Status != store.Live || !c.partial {
 		c.finished = info.Duration
 	}
-	return c.nodes(c.outline.End(c.v.feed.Open()))
+	return c.nodes(c.outline.End(c.v.tracker.Open()))
 }
 
 // keep decides on what belongs to no call.
-func (c *callLister) keep(r *view.Row, i int) bool {
-	return c.span.holds(r.Frame) && c.want.message(c.v.feed, r, i)
+func (c *callLister) keep(r *session.Entry, i int) bool {
+	return c.span.holds(r.Frame) && c.want.message(r, i)
 }
 
 func (c *callLister) nodes(nodes []*view.Node) error {
@@ -107,7 +107,7 @@ func (c *callLister) nodes(nodes []*view.Node) error {
 		if !ok {
 			continue
 		}
-		var around []view.Line
+		var around []view.Row
 		if n.Call != nil {
 			c.shown++
 			around = c.stderr.take(n.Span(c.ended()))

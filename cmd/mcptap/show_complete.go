@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -60,7 +61,7 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 	if err != nil {
 		return s
 	}
-	feed := view.NewFeed()
+	tracker := &session.Tracker{}
 	var items []filter.Item
 	counts := [4]map[string]int{{}, {}, {}, {}}
 	n := 0
@@ -68,8 +69,8 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 		if n++; err != nil || n > seenFrames {
 			break
 		}
-		r := feed.Add(&f)
-		items = feed.Items(items[:0], r)
+		r := tracker.Add(&f)
+		items = view.Items(items[:0], r)
 		for i := range items {
 			it := &items[i]
 			for k, v := range [4]string{it.Method, it.Tool, it.Prompt, it.URI} {

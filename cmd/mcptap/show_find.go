@@ -9,11 +9,14 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // oneFrame is what can be known of a frame when the whole recording is there.
 type oneFrame struct {
-	row row
+	frame   tap.Frame
+	message jsonrpc.Message
+	row     view.Row
 	// time is the wall clock at the frame.
 	time time.Time
 	// answers are the responses to it, by place in a batch.
@@ -36,19 +39,24 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFram
 		return nil, err
 	}
 	one := &oneFrame{time: info.Header.Start.Add(f.At), info: info}
-	one.row = newViewer().row(&f)
-	one.row.parts = slices.Clone(one.row.parts)
-	if f.Exchange == 0 && !slices.ContainsFunc(one.row.parts, func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }) {
-		one.row.parts = nil // what they belong to is not known
+	one.take(newViewer().next(&f))
+	if f.Exchange == 0 && !slices.ContainsFunc(one.row.Messages, func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }) {
+		one.row.Messages = nil // what they belong to is not known
 		return one, nil
 	}
 	return one, one.pair(ctx, rec)
 }
 
+// take notes what is known of the frame by then.
+func (one *oneFrame) take(e *session.Entry) {
+	one.frame, one.message, one.row = *e.Frame, e.Message, view.NewRow(e)
+	one.row.Messages = slices.Clone(one.row.Messages) // they are valid until the next frame
+}
+
 // pair reads the recording up to the frame, and on to its answers and the frame that
 // tells its session.
 func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
-	number, exchange, waiting := one.row.frame.Seq, one.row.frame.Exchange, 0
+	number, exchange, waiting := one.frame.Seq, one.frame.Exchange, 0
 	one.answers = map[int]session.Part{}
 	v := newViewer()
 	for f, err := range rec.Frames(0) {
@@ -62,26 +70,24 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
 		if f.Seq < number {
 			continue
 		}
-		r := newRow(next)
 		if f.Seq == number {
-			one.row = r
-			one.row.parts = slices.Clone(r.parts) // they are valid until the next frame
-			for _, p := range r.parts {
+			one.take(next)
+			for _, p := range next.Parts {
 				if p.Kind == jsonrpc.Request && p.Role != session.RoleReplay {
 					waiting++
 				}
 			}
 		}
-		for _, p := range r.parts {
+		for _, p := range next.Parts {
 			if p.Request.Seq == number && p.Role != session.RoleRepeat {
 				one.answers[p.Request.Index] = p
 				waiting--
 			}
 		}
-		if told, session := v.feed.Sessions().Late(); told == exchange && exchange != 0 {
-			one.row.session = session
+		if told, session := v.tracker.Sessions.Late(); told == exchange && exchange != 0 {
+			one.row.Session = session
 		}
-		unknown := exchange != 0 && one.row.session == 0
+		unknown := exchange != 0 && one.row.Session == 0
 		if over := f.Exchange == exchange && next.Event.Name == tap.EventEnd; waiting <= 0 && (!unknown || over) {
 			return nil
 		}

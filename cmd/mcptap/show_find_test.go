@@ -18,6 +18,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // record makes a recording of frames, which it numbers and times.
@@ -101,7 +102,8 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []row
+	var rows []view.Row
+	var frames []tap.Frame
 	answers := map[uint64]map[int]session.Part{}
 	kinds := map[string]int{}
 	v := newViewer()
@@ -110,9 +112,9 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := v.row(&f)
-		r.parts = slices.Clone(r.parts)
-		rows = append(rows, r)
-		for _, p := range r.parts {
+		r.Messages = slices.Clone(r.Messages)
+		rows, frames = append(rows, r), append(frames, f)
+		for _, p := range r.Messages {
 			switch {
 			case p.Role == session.RoleRepeat || p.Role == session.RoleOrphan:
 				kinds[p.Role.String()]++
@@ -149,14 +151,14 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.row.parts == nil {
-			want.parts = nil // read alone: what its notifications belong to is not known
+		if got.row.Messages == nil {
+			want.Messages = nil // read alone: what its notifications belong to is not known
 		}
 		if !reflect.DeepEqual(got.row, want) {
-			t.Errorf("frame %d %.200s:\n%+v, want\n%+v", i+1, want.frame.Raw, got.row.parts, want.parts)
+			t.Errorf("frame %d %.200s:\n%+v, want\n%+v", i+1, frames[i].Raw, got.row.Messages, want.Messages)
 		}
 		if a := answers[uint64(i+1)]; len(a)+len(got.answers) > 0 && !reflect.DeepEqual(got.answers, a) {
-			t.Errorf("frame %d %.200s: answers %+v, want %+v", i+1, want.frame.Raw, got.answers, a)
+			t.Errorf("frame %d %.200s: answers %+v, want %+v", i+1, frames[i].Raw, got.answers, a)
 		}
 	}
 }

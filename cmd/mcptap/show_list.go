@@ -89,7 +89,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 		last = f.Seq
 	}
 	survey.End()
-	l.v.feed.Use(survey)
+	l.v.tracker.Survey = survey
 	if l.span.last > last {
 		l.span.last = last
 	}
@@ -131,7 +131,7 @@ func (l *lister) frame(ctx context.Context, f *tap.Frame) (enough bool, err erro
 }
 
 // row prints a frame, if it is wanted.
-func (l *lister) row(r *view.Row) error {
+func (l *lister) row(r *session.Entry) error {
 	var deltas []*view.Delta
 	if l.answers != nil {
 		deltas = l.answers.Add(r)
@@ -139,12 +139,11 @@ func (l *lister) row(r *view.Row) error {
 	if !l.span.holds(r.Frame) {
 		return nil
 	}
-	ok := l.want.frame(l.v.feed, r)
+	ok := l.want.frame(r)
 	if l.o.stderr && l.want.picks() {
 		around := l.near.row(r, ok)
 		for i := range around {
-			row := lineRow(&around[i])
-			if err := l.print(&row); err != nil {
+			if err := l.print(&around[i], nil); err != nil {
 				return err
 			}
 		}
@@ -153,13 +152,12 @@ func (l *lister) row(r *view.Row) error {
 		return nil
 	}
 	l.shown++
-	row := newRow(r)
-	row.deltas = deltas
-	return l.print(&row)
+	row := view.NewRow(r)
+	return l.print(&row, deltas)
 }
 
-func (l *lister) print(r *row) error {
-	if err := l.rows.row(r); err != nil {
+func (l *lister) print(r *view.Row, deltas []*view.Delta) error {
+	if err := l.rows.row(r, deltas); err != nil {
 		return err
 	}
 	return l.printed()
@@ -210,11 +208,11 @@ func (l *lister) sum() (*summary, error) {
 	asOf(&info, l.now())
 	s := &summary{counts: l.v.counts, info: info, selected: !l.want.everything(), shown: l.shown, label: l.label}
 	if !l.want.picks() {
-		s.unanswered, s.beyond = l.v.feed.Unanswered(), l.v.feed.Beyond()
+		s.unanswered, s.beyond = l.v.tracker.Unanswered()
 	}
 	if only := l.want.session; only > 0 {
-		s.unanswered = slices.DeleteFunc(s.unanswered, func(q view.Question) bool { return q.Session != only })
-		x, _ := l.v.feed.Sessions().Session(only)
+		s.unanswered = slices.DeleteFunc(s.unanswered, func(q session.Request) bool { return q.Session != only })
+		x, _ := l.v.tracker.Sessions.Session(only)
 		if info.Status != store.Live || x.Over {
 			s.info.Duration = x.Ended
 		}

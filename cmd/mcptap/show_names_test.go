@@ -6,23 +6,25 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // What `show` writes into its column of kinds is a word of the filter, and finds
 // that frame.
 func TestNamesOfALineFilter(t *testing.T) {
-	var rows []row
+	var rows []view.Row
 	for k := range jsonrpc.Kinds {
-		rows = append(rows, row{frame: &tap.Frame{Lane: tap.ToClient}, kind: k.String()})
+		rows = append(rows, view.Row{Part: session.Part{Lane: tap.ToClient}, Kind: k.String()})
 	}
 	for _, sort := range []string{"body", "bytes", "ping", "pong", "close", "event", "priming", "comment", "endpoint"} {
-		rows = append(rows, row{frame: &tap.Frame{Lane: tap.ToClient}, kind: "other", sort: sort})
+		rows = append(rows, view.Row{Part: session.Part{Lane: tap.ToClient}, Kind: "other", Sort: sort})
 	}
 	for _, event := range []string{
 		tap.EventStart, tap.EventSpawnFailed, tap.EventEOF, tap.EventBroken, tap.EventSignal, tap.EventExit, tap.EventGap,
 		tap.EventConnect, tap.EventDisconnect, tap.EventRequest, tap.EventResponse, tap.EventRewrite, tap.EventEnd,
 	} {
-		rows = append(rows, row{frame: &tap.Frame{Lane: tap.Lifecycle}, kind: event})
+		rows = append(rows, view.Row{Part: session.Part{Lane: tap.Lifecycle}, Kind: event})
 	}
 	for i := range rows {
 		r := &rows[i]
@@ -34,10 +36,10 @@ func TestNamesOfALineFilter(t *testing.T) {
 		}
 		for j := range rows {
 			other := &rows[j]
-			got := f.Match(&filter.Item{Frame: other.frame, Kind: other.kind, Sort: other.sort}, nil)
-			want := i == j || rowKind(r) == "other" && other.kind == "other"
+			got := f.Match(&filter.Item{Frame: &tap.Frame{Lane: other.Part.Lane}, Kind: other.Kind, Sort: other.Sort}, nil)
+			want := i == j || rowKind(r) == "other" && other.Kind == "other"
 			if got != want {
-				t.Errorf("%s matches %s %s: %v", query, other.kind, other.sort, got)
+				t.Errorf("%s matches %s %s: %v", query, other.Kind, other.Sort, got)
 			}
 		}
 	}

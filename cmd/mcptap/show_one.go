@@ -38,7 +38,7 @@ func showOne(ctx context.Context, a *app, rec *store.Recording, number uint64, a
 
 // head prints what is known of the frame.
 func (one *oneFrame) head(w io.Writer, a *app) error {
-	r, f, p := &one.row, one.row.frame, a.palette()
+	r, f, p := &one.row, &one.frame, a.palette()
 	l := lines{w: w}
 	field := func(name, value string) {
 		if value != "" {
@@ -48,28 +48,28 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	field("frame", fmt.Sprintf("%s of %d", p.paint(fmt.Sprint(f.Seq), bold), one.info.Frames))
 	field("time", fmt.Sprintf("+%s, %s", formatOffset(f.At), one.time.In(a.zone).Format("2006-01-02 15:04:05.000 -0700")))
 	field("lane", arrows[f.Lane]+" "+laneWords[f.Lane])
-	name := escape(r.kind)
-	if r.sort != "" {
-		name = r.sort
+	name := escape(r.Kind)
+	if r.Sort != "" {
+		name = r.Sort
 	}
-	if f.Lane == tap.Lifecycle && (r.kind == tap.EventRequest || r.kind == tap.EventResponse) {
+	if f.Lane == tap.Lifecycle && (r.Kind == tap.EventRequest || r.Kind == tap.EventResponse) {
 		name = "head of an HTTP " + name
 	}
-	kind := p.paint(name, map[bool]style{true: boldRed}[r.failed])
-	if r.kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // else it is what stands below
+	kind := p.paint(name, map[bool]style{true: boldRed}[r.Failed])
+	if r.Kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // else it is what stands below
 		kind = strings.TrimSpace(kind + " " + about(r))
 	}
 	if f.Exchange > 0 {
 		exchange := fmt.Sprint(f.Exchange)
-		if r.session > 0 {
-			exchange += fmt.Sprintf(", of session %d", r.session)
+		if r.Session > 0 {
+			exchange += fmt.Sprintf(", of session %d", r.Session)
 		}
 		field("exch", exchange)
 	}
 	field("form", formWords[f.Form])
 	field("kind", kind)
 	field("fault", p.paint(fault(r), red))
-	field("id", escape(string(r.id)))
+	field("id", escape(string(r.ID)))
 	size := formatSize(f.Size)
 	if f.Size >= 1024 {
 		size += fmt.Sprintf(" (%d B)", f.Size)
@@ -79,21 +79,21 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	}
 	field("size", size)
 	said := 0
-	for i := range r.parts {
-		name, text := one.pairing(&r.parts[i])
+	for i := range r.Messages {
+		name, text := one.pairing(&r.Messages[i])
 		if name == "" {
 			continue
 		}
 		if said++; said > 20 {
-			field("", fmt.Sprintf("and more, of %d messages", len(r.parts)))
+			field("", fmt.Sprintf("and more, of %d messages", len(r.Messages)))
 			break
 		}
 		field(name, text)
 	}
-	if reason := r.msg.Reason; reason != "" && reason != r.fault {
+	if reason := one.message.Reason; reason != "" && reason != r.Fault {
 		field("odd", escape(reason))
 	}
-	if keys := r.msg.DuplicateKeys; len(keys) > 0 {
+	if keys := one.message.DuplicateKeys; len(keys) > 0 {
 		field("odd", "two members named "+escape(strings.Join(keys[:min(len(keys), 8)], ", ")))
 	}
 	l.printf("\n")
@@ -115,7 +115,7 @@ var formWords = [tap.Forms]string{
 // other messages.
 func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 	at := ""
-	if one.row.kind == "batch" {
+	if one.row.Kind == "batch" {
 		at = fmt.Sprintf("[%d] ", p.Message.Index)
 	}
 	response := p.Kind == jsonrpc.Response || p.Kind == jsonrpc.ErrorResponse
@@ -141,7 +141,7 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 
 // body prints the frame itself: JSON laid out, anything else as text.
 func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) error) error {
-	f := *one.row.frame
+	f := one.frame
 	var to interface {
 		io.Writer
 		close() error
@@ -173,8 +173,8 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 
 // laidOut reports whether the frame is JSON, as far as it is known.
 func (one *oneFrame) laidOut() bool {
-	f := one.row.frame
-	switch one.row.msg.Kind {
+	f := &one.frame
+	switch one.message.Kind {
 	case jsonrpc.Invalid:
 		return f.Lane == tap.Lifecycle
 	case jsonrpc.Other:

@@ -9,6 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -95,24 +96,24 @@ func (s *selection) inRanges(seq uint64) bool {
 }
 
 // frame reports whether a frame is picked.
-func (s *selection) frame(feed *view.Feed, r *view.Row) bool {
+func (s *selection) frame(r *session.Entry) bool {
 	if s.byLane && r.Frame.Lane != s.lane || !s.inRanges(r.Frame.Seq) || s.session > 0 && r.Session != s.session {
 		return false
 	}
 	if s.filter == nil {
 		return true
 	}
-	s.items = feed.Items(s.items[:0], r)
+	s.items = view.Items(s.items[:0], r)
 	return s.filter.MatchAny(s.items)
 }
 
 // message reports whether one message of a frame is picked, or, for -1, a frame
 // that carries none.
-func (s *selection) message(feed *view.Feed, r *view.Row, i int) bool {
+func (s *selection) message(r *session.Entry, i int) bool {
 	if s.filter == nil || r.Message.Kind != jsonrpc.Batch || i < 0 {
-		return s.frame(feed, r)
+		return s.frame(r)
 	}
-	s.items = feed.Items(s.items[:0], r)
+	s.items = view.Items(s.items[:0], r)
 	if !s.inRanges(r.Frame.Seq) || s.session > 0 && r.Session != s.session || 2*i+1 >= len(s.items) {
 		return false
 	}

@@ -23,7 +23,7 @@ const (
 // second before and after, and those that came while a request that matches was
 // open.
 type nearby struct {
-	held  []view.Line
+	held  []view.Row
 	until time.Duration
 	open  map[session.Ref]bool
 }
@@ -31,7 +31,7 @@ type nearby struct {
 // row takes the next row, and whether it matches. It returns the lines to be
 // printed before it; one that does not match and is to be printed itself is
 // among these.
-func (n *nearby) row(r *view.Row, matches bool) (lines []view.Line) {
+func (n *nearby) row(r *session.Entry, matches bool) (lines []view.Row) {
 	at := r.Frame.At
 	for _, c := range r.Ended {
 		if n.open[c.Ref] {
@@ -53,18 +53,18 @@ func (n *nearby) row(r *view.Row, matches bool) (lines []view.Line) {
 		}
 	case r.Frame.Lane != tap.Stderr:
 	case len(n.open) > 0 || at <= n.until:
-		lines = append(lines, r.Line())
+		lines = append(lines, view.NewRow(r))
 	default:
 		if len(n.held) == nearLines {
 			n.held = append(n.held[:0], n.held[1:]...)
 		}
-		n.held = append(n.held, r.Line())
+		n.held = append(n.held, view.NewRow(r))
 	}
 	return lines
 }
 
 // opened notes the requests of a row that are open.
-func (n *nearby) opened(r *view.Row) {
+func (n *nearby) opened(r *session.Entry) {
 	if n.open == nil {
 		n.open = map[session.Ref]bool{}
 	}
@@ -79,9 +79,9 @@ func (n *nearby) opened(r *view.Row) {
 }
 
 // stderrLines holds the last lines of stderr until a call takes them.
-type stderrLines struct{ held []view.Line }
+type stderrLines struct{ held []view.Row }
 
-func (s *stderrLines) add(l view.Line) {
+func (s *stderrLines) add(l view.Row) {
 	if len(s.held) == stderrLinesHeld {
 		s.held = append(s.held[:0], s.held[1:]...)
 	}
@@ -89,7 +89,7 @@ func (s *stderrLines) add(l view.Line) {
 }
 
 // take returns the lines from one offset to another. Each is taken once.
-func (s *stderrLines) take(from, to time.Duration) (lines []view.Line) {
+func (s *stderrLines) take(from, to time.Duration) (lines []view.Row) {
 	kept := s.held[:0]
 	for _, l := range s.held {
 		if l.Part.At >= from && l.Part.At <= to {

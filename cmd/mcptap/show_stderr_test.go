@@ -16,11 +16,11 @@ import (
 func TestNearby(t *testing.T) {
 	var n nearby
 	var shown []uint64
-	feed := view.NewFeed()
+	tracker := &session.Tracker{}
 	seq := uint64(0)
 	add := func(at time.Duration, lane tap.Lane, raw string, matches bool) {
 		seq++
-		r := feed.Add(&tap.Frame{Seq: seq, At: at, Lane: lane, Raw: []byte(raw), Size: int64(len(raw))})
+		r := tracker.Add(&tap.Frame{Seq: seq, At: at, Lane: lane, Raw: []byte(raw), Size: int64(len(raw))})
 		for _, l := range n.row(r, matches) {
 			shown = append(shown, l.Part.Message.Seq)
 		}
@@ -54,7 +54,7 @@ func TestNearby(t *testing.T) {
 func TestStderrLines(t *testing.T) {
 	var held stderrLines
 	for i := range 2 * stderrLinesHeld {
-		held.add(view.Line{Part: session.Part{At: time.Duration(i)}})
+		held.add(view.Row{Part: session.Part{At: time.Duration(i)}})
 	}
 	if len(held.held) != stderrLinesHeld {
 		t.Errorf("%d lines are held", len(held.held))

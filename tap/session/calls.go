@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -27,9 +28,9 @@ type Ref struct {
 	Index int `json:"index,omitempty"`
 }
 
-// before reports whether r crossed before other.
-func (r Ref) before(other Ref) bool {
-	return r.Seq < other.Seq || r.Seq == other.Seq && r.Index < other.Index
+// Compare orders messages as they crossed: see [cmp.Compare].
+func (r Ref) Compare(other Ref) int {
+	return cmp.Or(cmp.Compare(r.Seq, other.Seq), cmp.Compare(r.Index, other.Index))
 }
 
 // A Part is one message as a part of a call.
@@ -47,8 +48,9 @@ type Part struct {
 	// Late says that it came when its call was over, or the request that it is
 	// about had been answered or cancelled.
 	Late bool
-	// Method is its method; of an answer that of its request.
-	Method string
+	// Method is its method; of an answer that of its request. Subject is, of an
+	// answer, what [jsonrpc.Subject] says of its request; "" for others.
+	Method, Subject string
 	// Call names the first request of its call, zero when it belongs to none.
 	Call Ref
 	// Parent is the call within which Call was asked, zero when there is none.
@@ -65,6 +67,9 @@ type Part struct {
 	Status CallStatus
 	// First is the message that a replay repeats, zero for others.
 	First Ref
+	// Unanswered and Cancelled say of a request, where a [Survey] knows, that it
+	// gets no answer, and that the call that it begins is cancelled.
+	Unanswered, Cancelled bool
 	// Clash is the oldest open request of the same side with the same id, for a
 	// request that came although there is one.
 	Clash Ref

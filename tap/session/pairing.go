@@ -338,7 +338,7 @@ func (t *Pairing) close(a *openRequest, givenUp bool) {
 	c := a.call
 	t.byWord.remove(a.id, a)
 	past := c.tie()
-	past.method, past.request, past.at, past.late = a.method, a.ref, a.at, givenUp
+	past.method, past.subject, past.request, past.at, past.late = a.method, a.subject, a.ref, a.at, givenUp
 	t.remember(a.id, past)
 	c.requests.remove(a)
 	t.open.add(-1)

@@ -23,6 +23,7 @@ type openRequest struct {
 	ref     Ref
 	at      time.Duration
 	method  string
+	subject string // of the message
 	call    *callState
 	purpose purpose
 	// cancelled reports that it was cancelled, task that it asks to become a task,
@@ -66,9 +67,9 @@ type callState struct {
 
 // A tie is what is remembered of a request, or of a word, that is out of use.
 type tie struct {
-	call, parent Ref
-	method       string
-	guess        bool
+	call, parent    Ref
+	method, subject string
+	guess           bool
 	// Of an id: its last request and when that was sent. late reports that it was
 	// given up and that no response has come so far.
 	request Ref

@@ -263,7 +263,7 @@ func (t *Pairing) logged(level int) (*callState, bool) {
 func newestLogging(queues []queue[*openRequest]) (newest *openRequest, n int) {
 	for i := range queues {
 		n += len(queues[i].items)
-		if a := queues[i].newest(); a != nil && (newest == nil || newest.ref.before(a.ref)) {
+		if a := queues[i].newest(); a != nil && (newest == nil || newest.ref.Compare(a.ref) < 0) {
 			newest = a
 		}
 	}

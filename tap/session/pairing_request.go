@@ -28,6 +28,9 @@ func (t *Pairing) request(x *arrival) {
 		role = RoleCancel
 	}
 	c := a.call
+	if a.subject = c.Subject; a.ref != c.Ref {
+		a.subject = jsonrpc.Subject(*x.m)
+	}
 	a.guess = x.part.Guess || x.m.ID == nil // unread
 	switch {
 	case a.purpose == asksUpdate:

@@ -25,7 +25,7 @@ func (t *Pairing) response(x *arrival) {
 	x.part.Request, x.part.Latency, x.part.Late = past.request, x.f.At-past.at, true
 	role := RoleRepeat
 	if past.late {
-		role, past.late = RoleLate, false
+		role, past.late, x.part.Subject = RoleLate, false, past.subject
 	}
 	t.recall(x, past, role)
 }
@@ -109,7 +109,7 @@ func (t *Pairing) answered(x *arrival, a *openRequest) {
 		c.FirstAnswer = x.f.At
 	}
 	x.part.Request, x.part.Latency = a.ref, x.f.At-a.at
-	x.part.Method, x.part.Guess = a.method, a.guess
+	x.part.Method, x.part.Subject, x.part.Guess = a.method, a.subject, a.guess
 	if c == t.initialize {
 		t.facts.Learn(&t.finding, x.f.Lane, x.m)
 	}

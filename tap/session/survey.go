@@ -76,22 +76,16 @@ func (s *Survey) ended(calls []*Call) {
 // Sessions returns how many sessions there are in the recording.
 func (s *Survey) Sessions() int { return s.sessions }
 
-// Unanswered reports whether a request gets no answer, not even a refusal by HTTP.
-func (s *Survey) Unanswered(request Ref) bool {
-	if s == nil {
-		return false
+// foretell says what becomes of the requests among the messages.
+func (s *Survey) foretell(parts []Part) {
+	if s == nil || !s.requests {
+		return
 	}
-	_, ok := s.unanswered[request]
-	return ok
-}
-
-// Cancelled reports whether the call that a request begins is cancelled.
-func (s *Survey) Cancelled(request Ref) bool {
-	if s == nil {
-		return false
+	for i := range parts {
+		p := &parts[i]
+		_, p.Unanswered = s.unanswered[p.Message]
+		_, p.Cancelled = s.cancelled[p.Message]
 	}
-	_, ok := s.cancelled[request]
-	return ok
 }
 
 // session is that of a frame; soFar is what [Sessions] said of it.

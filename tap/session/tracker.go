@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -53,6 +54,45 @@ func (e *Entry) Of(i int) *jsonrpc.Message {
 	return &e.Message
 }
 
+// Errors is how many errors the frame is, as a [Tally] counts them: at most one, but
+// for a batch.
+func (e *Entry) Errors() uint64 {
+	switch {
+	case e.Frame.Lane == tap.Lifecycle && e.Event.IsError(e.Exchange.Method):
+		return 1
+	case len(e.Parts) == 0 || e.Replays > 0:
+		return 0
+	}
+	errors, _ := e.Message.Failures()
+	return errors
+}
+
+// Revision is the one that the session has agreed on so far, or else the last that
+// was asked for; [jsonrpc.Dialect] in a session of the 002 dialect.
+func (e *Entry) Revision() jsonrpc.Revision {
+	switch f := e.Facts; {
+	case f == nil:
+		return ""
+	case f.Dialect != "":
+		return jsonrpc.Dialect
+	case f.Revision != "":
+		return f.Revision
+	default:
+		return f.Requested
+	}
+}
+
+// Status is the HTTP status of the frame's exchange, 0 as long as there is none.
+func (e *Entry) Status() int {
+	switch e.Event.Name {
+	case tap.EventRequest:
+		return 0 // the number is used again
+	case tap.EventResponse:
+		return e.Event.Status
+	}
+	return e.Exchange.Status
+}
+
 // traffic is the message, nil for a frame that carries none.
 func (e *Entry) traffic() *jsonrpc.Message {
 	if e.Frame.Lane == tap.ToServer || e.Frame.Lane == tap.ToClient {
@@ -79,6 +119,29 @@ type Tracker struct {
 	used  *Pairing
 	open  int // requests, of all sessions
 	entry Entry
+	// gone are unanswered calls that are over, beyond is how many more there are.
+	gone   []Request
+	beyond uint64
+}
+
+// MaxGone is how many unanswered calls are remembered that are over: the first ones
+// that were lost, or let go (see [MaxOpen]).
+const MaxGone = 16 << 10
+
+// A Request is the first request of an unanswered call.
+type Request struct {
+	Ref     Ref
+	Session int
+	Lane    tap.Lane
+	At      time.Duration
+	// ID is the id as it stands on the wire, at most [jsonrpc.MaxWord] bytes of it.
+	ID []byte
+	// Method and Subject are what it asks; see [jsonrpc.Subject].
+	Method, Subject string
+	// Status is how the call stands, Lost that the stream on which it was to be
+	// answered is over; see [NoteStreamEnded].
+	Status CallStatus
+	Lost   bool
 }
 
 // Add takes the next frame.
@@ -109,7 +172,37 @@ func (t *Tracker) Add(f *tap.Frame) *Entry {
 		e.Ended = append(e.Ended, t.used.Ended()...)
 	}
 	e.Session = t.Survey.session(f, e.Session)
+	t.Survey.foretell(e.Parts)
+	for _, c := range e.Ended {
+		switch {
+		case !c.Status.Unanswered():
+		case len(t.gone) < MaxGone:
+			t.gone = append(t.gone, c.request(c.Lost()))
+		default:
+			t.beyond++
+		}
+	}
 	return e
+}
+
+func (c *Call) request(lost bool) Request {
+	return Request{
+		Ref: c.Ref, Session: c.Session, Lane: c.Lane, At: c.At, ID: c.ID, Method: c.Method, Subject: c.Subject, Status: c.Status, Lost: lost,
+	}
+}
+
+// Unanswered returns the unanswered calls, in the order in which they began: those
+// that are open, and of the others the first [MaxGone]. More is how many others there
+// are.
+func (t *Tracker) Unanswered() (all []Request, more uint64) {
+	all = slices.Clone(t.gone)
+	for _, c := range t.Open() {
+		if c.Status.Unanswered() {
+			all = append(all, c.request(c.Notes&NoteStreamEnded != 0))
+		}
+	}
+	slices.SortFunc(all, func(a, b Request) int { return a.Ref.Compare(b.Ref) })
+	return all, t.beyond
 }
 
 // turn chooses the Pairing of a session.
@@ -175,10 +268,5 @@ func (t *Tracker) Open() []*Call {
 
 // sortCalls orders calls by their first requests.
 func sortCalls(calls []*Call) {
-	slices.SortFunc(calls, func(a, b *Call) int {
-		if a.Ref.before(b.Ref) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(calls, func(a, b *Call) int { return a.Ref.Compare(b.Ref) })
 }

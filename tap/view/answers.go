@@ -66,7 +66,7 @@ func NewAnswers() *Answers {
 
 // Add takes the next row of a [Feed] and returns what changed with the answers
 // in it, of which nothing is said where there was none before.
-func (a *Answers) Add(r *Row) (deltas []*Delta) {
+func (a *Answers) Add(r *session.Entry) (deltas []*Delta) {
 	for i := range r.Parts {
 		p, m := &r.Parts[i], r.Of(i)
 		switch p.Role {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 func TestChanges(t *testing.T) {
@@ -178,7 +179,7 @@ func TestNumbers(t *testing.T) {
 // deltas are those of some frames, as text.
 func deltas(t *testing.T, a *Answers, all []tap.Frame) (out []string) {
 	t.Helper()
-	read(t, all, func(_ *Feed, r *Row) {
+	read(t, all, func(_ *session.Tracker, r *session.Entry) {
 		for _, d := range a.Add(r) {
 			s := fmt.Sprintf("%d after %d:", d.Message.Seq, d.Previous.Seq)
 			for _, c := range d.Changes {
@@ -224,7 +225,7 @@ func TestAnswers(t *testing.T) {
 // bounded, and what could not be compared is told.
 func TestAnswersAreBounded(t *testing.T) {
 	a := NewAnswers()
-	x := NewFeed()
+	x := &session.Tracker{}
 	seq := uint64(0)
 	add := func(lane tap.Lane, raw string) {
 		seq++

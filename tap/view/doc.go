@@ -4,10 +4,8 @@
 // agree. It is pure: frames go in, in the order of their numbers, and its
 // memory grows with what is open and no further, unless a type says otherwise.
 //
-// A [Feed] reads each frame once and ties its messages together. What it
-// returns for a frame, a [Row], is valid until the next frame; from it come the
-// [Line] of a frame or of one message, and the [filter.Item] that a filter
-// matches. What an event of the run and a frame without a message are is put into
+// From what is known of a frame, a [session.Entry], come the [Row] of the frame or of
+// one message, and the [filter.Item] that a filter matches. What an event of the run and a frame without a message are is put into
 // words here, by [EventWords] and [OtherWords]. An [Outline] gathers rows into calls,
 // as [Node] values, in the order in which the calls began. [Answers] compares each
 // answer with the one before it.

@@ -58,17 +58,17 @@ func sessionName(number int) string {
 // What becomes of a request an item has from the [session.Survey] alone. Of a tool, a
 // prompt or a URI it has the first [jsonrpc.MaxSubject] bytes, and nothing where the
 // request is too large to be loaded.
-func (x *Feed) Items(dst []filter.Item, r *Row) []filter.Item {
-	it := x.item(r)
+func Items(dst []filter.Item, r *session.Entry) []filter.Item {
+	it := itemOf(r)
 	if r.Message.Kind != jsonrpc.Batch || len(r.Parts) == 0 {
 		if len(r.Parts) > 0 {
-			r.fill(&it, 0, x.tracker.Survey)
+			fill(&it, r, 0)
 		}
 		return append(dst, it)
 	}
 	for i := range r.Parts {
 		it := it
-		r.fill(&it, i, x.tracker.Survey)
+		fill(&it, r, i)
 		it.Is |= filter.IsBatch
 		dst = append(dst, it)
 		it.Kind = jsonrpc.Batch.String()
@@ -77,10 +77,10 @@ func (x *Feed) Items(dst []filter.Item, r *Row) []filter.Item {
 	return dst
 }
 
-// item has the fields that every frame has, whatever it carries.
-func (x *Feed) item(r *Row) filter.Item {
+// itemOf has the fields that every frame has, whatever it carries.
+func itemOf(r *session.Entry) filter.Item {
 	f := r.Frame
-	it := filter.Item{Frame: f, Session: sessionName(r.Session), Revision: string(r.Revision), Status: r.Status}
+	it := filter.Item{Frame: f, Session: sessionName(r.Session), Revision: string(r.Revision()), Status: r.Status()}
 	switch f.Lane {
 	case tap.Lifecycle:
 		it.Kind = r.Event.Name
@@ -99,7 +99,7 @@ func (x *Feed) item(r *Row) filter.Item {
 }
 
 // fill adds what one message says.
-func (r *Row) fill(it *filter.Item, i int, survey *session.Survey) {
+func fill(it *filter.Item, r *session.Entry, i int) {
 	m, p := r.Of(i), &r.Parts[i]
 	it.Kind, it.ID, it.Method = m.Kind.String(), m.ID, p.Method
 	it.Is |= about(m, p)
@@ -108,15 +108,14 @@ func (r *Row) fill(it *filter.Item, i int, survey *session.Survey) {
 		if t := targetOf(m.Method); t != targetNone {
 			t.fill(it, jsonrpc.Subject(*m))
 		}
-		if survey.Unanswered(p.Message) {
+		if p.Unanswered {
 			it.Is |= filter.IsPending
 		}
-		if survey.Cancelled(p.Message) {
+		if p.Cancelled {
 			it.Is |= filter.IsCancelled
 		}
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
-		to := &r.to[i]
-		to.target.fill(it, to.Subject)
+		targetOf(p.Method).fill(it, p.Subject)
 		it.Latency, it.Answered = p.Latency, p.Request != session.Ref{}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -66,9 +67,9 @@ func frames(t testing.TB, text string) (all []tap.Frame) {
 }
 
 // read feeds frames and calls fn with each row.
-func read(t testing.TB, all []tap.Frame, fn func(*Feed, *Row)) *Feed {
+func read(t testing.TB, all []tap.Frame, fn func(*session.Tracker, *session.Entry)) *session.Tracker {
 	t.Helper()
-	x := NewFeed()
+	x := &session.Tracker{}
 	for i := range all {
 		r := x.Add(&all[i])
 		fn(x, r)

@@ -27,11 +27,11 @@ const (
 type Node struct {
 	// Call is nil where there is none.
 	Call *session.Call
-	// Line is that of the call's first request, or the one that there is.
-	Line Line
+	// Row is that of the call's first request, or the one that there is.
+	Row Row
 	// First and Last are the further messages of the call, of which Skipped, by
 	// their roles, are left out between the two.
-	First, Last []Line
+	First, Last []Row
 	Skipped     session.RoleCounts
 	// Kids are the calls within it, of which KidsSkipped are left out after the
 	// first [MaxKids].
@@ -59,7 +59,7 @@ type Node struct {
 // a result carried, or how much is left out at this place, of messages by their
 // roles and of calls. Exactly one of them is set.
 type Entry struct {
-	Line  *Line
+	Row   *Row
 	Kid   *Node
 	Asked *session.EmbeddedRequest
 	Roles *session.RoleCounts
@@ -74,16 +74,16 @@ func (e *Entry) Seq() uint64 { return e.at.Seq }
 // Entries returns what stands below the call, in the order in which it crossed.
 func (n *Node) Entries() []Entry {
 	var all []Entry
-	last := n.Line.Part.Message
+	last := n.Row.Part.Message
 	for i := range n.First {
 		last = n.First[i].Part.Message
-		all = append(all, Entry{Line: &n.First[i], at: last})
+		all = append(all, Entry{Row: &n.First[i], at: last})
 	}
 	if n.Skipped != (session.RoleCounts{}) {
 		all = append(all, Entry{Roles: &n.Skipped, at: last})
 	}
 	for i := range n.Last {
-		all = append(all, Entry{Line: &n.Last[i], at: n.Last[i].Part.Message})
+		all = append(all, Entry{Row: &n.Last[i], at: n.Last[i].Part.Message})
 	}
 	if n.Call != nil {
 		for i := range n.Call.Asked {
@@ -91,13 +91,13 @@ func (n *Node) Entries() []Entry {
 		}
 	}
 	for i, kid := range n.Kids {
-		last = kid.Line.Part.Message
+		last = kid.Row.Part.Message
 		all = append(all, Entry{Kid: kid, at: last})
 		if i == MaxKids-1 && n.KidsSkipped > 0 {
 			all = append(all, Entry{Calls: n.KidsSkipped, at: last})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Entry) int { return compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b Entry) int { return a.at.Compare(b.at) })
 	return all
 }
 
@@ -119,7 +119,7 @@ func (n *Node) Unanswered() bool {
 }
 
 // add keeps a message of the call.
-func (n *Node) add(l Line) {
+func (n *Node) add(l Row) {
 	if len(n.First) < MaxLines {
 		n.First = append(n.First, l)
 		return
@@ -141,7 +141,7 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	c := n.Call
 	it := filter.Item{
 		Frame: &tap.Frame{
-			Seq: c.Ref.Seq, At: c.At, Lane: c.Lane, Exchange: c.Exchange, Truncated: n.Line.Torn,
+			Seq: c.Ref.Seq, At: c.At, Lane: c.Lane, Exchange: c.Exchange, Truncated: n.Row.Truncated,
 			Size: max(c.BytesToServer+c.BytesToClient, 1),
 		},
 		Kind: cmp.Or(n.answer, jsonrpc.Request).String(), Method: c.Method, ID: c.ID,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // Of a long call the first and the last messages are kept.
@@ -37,7 +38,7 @@ func TestNodeKeepsOpenKids(t *testing.T) {
 	}
 	o := NewOutline()
 	most := 0
-	x := read(t, frames(t, text.String()), func(_ *Feed, r *Row) {
+	x := read(t, frames(t, text.String()), func(_ *session.Tracker, r *session.Entry) {
 		if nodes := o.Add(r); len(nodes) != 0 {
 			t.Fatalf("frame %d: %d nodes", r.Frame.Seq, len(nodes))
 		}
@@ -114,7 +115,7 @@ func TestNodeItems(t *testing.T) {
 		o := NewOutline()
 		o.Search = f.Search
 		var nodes []*Node
-		x := read(t, all, func(_ *Feed, r *Row) { nodes = append(nodes, o.Add(r)...) })
+		x := read(t, all, func(_ *session.Tracker, r *session.Entry) { nodes = append(nodes, o.Add(r)...) })
 		nodes = append(nodes, o.End(x.Open())...)
 		var got []uint64
 		for _, n := range nodes {
@@ -141,7 +142,7 @@ func TestNodeSearchesEveryMessage(t *testing.T) {
 		o := NewOutline()
 		o.Search = f.Search
 		var nodes []*Node
-		x := read(t, frames(t, text+`< {"jsonrpc":"2.0","id":1,"result":{"x":"`+answer+`"}}`), func(_ *Feed, r *Row) { nodes = append(nodes, o.Add(r)...) })
+		x := read(t, frames(t, text+`< {"jsonrpc":"2.0","id":1,"result":{"x":"`+answer+`"}}`), func(_ *session.Tracker, r *session.Entry) { nodes = append(nodes, o.Add(r)...) })
 		nodes = append(nodes, o.End(x.Open())...)
 		it := nodes[0].Item(0)
 		if got := f.Match(&it, nodes[0].Found()); got != want {

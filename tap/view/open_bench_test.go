@@ -14,7 +14,7 @@ func BenchmarkOpen(b *testing.B) {
 	for _, outline := range []bool{false, true} {
 		b.Run(fmt.Sprintf("outline=%t", outline), func(b *testing.B) {
 			b.ReportAllocs()
-			x, o := NewFeed(), NewOutline()
+			x, o := &session.Tracker{}, NewOutline()
 			before := heapInUse()
 			for i := range b.N {
 				raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"x"}`, i)

@@ -32,7 +32,7 @@ type Outline struct {
 	Flat bool
 	// Keep, if it is not nil, decides on each line that belongs to no call: i is
 	// the message's place in the row, -1 where it carries none.
-	Keep func(r *Row, i int) bool
+	Keep func(r *session.Entry, i int) bool
 	// Search, if it is not nil, is called with the payload of each frame that
 	// carries messages of calls; its results are added up in [Node.Found].
 	Search func(payload []byte) filter.Found
@@ -60,12 +60,12 @@ func (o *Outline) Live() { o.window, o.linger = 0, 0 }
 
 // Add takes the next row and returns the nodes whose turn it is. The slice is
 // valid until the next call; the nodes are handed over.
-func (o *Outline) Add(r *Row) []*Node {
+func (o *Outline) Add(r *session.Entry) []*Node {
 	clear(o.out)
 	o.out = o.out[:0]
 	if len(r.Parts) == 0 {
 		if (o.Stderr || r.Frame.Lane != tap.Stderr) && notable(r) && o.keeps(r, -1) {
-			o.push(&Node{Line: r.Line().keep()})
+			o.push(&Node{Row: NewRow(r).keep()})
 		}
 	}
 	for i := range r.Parts {
@@ -82,7 +82,7 @@ func (o *Outline) Add(r *Row) []*Node {
 	for _, c := range r.Ended {
 		if n := o.nodes[c.Ref]; n != nil {
 			n.Call = c
-			n.status = max(n.status, r.Status) // of the head, where no answer came
+			n.status = max(n.status, r.Status()) // of the head, where no answer came
 			o.less(n)
 		}
 	}
@@ -93,11 +93,11 @@ func (o *Outline) Add(r *Row) []*Node {
 // notable reports whether what carries no message has a place among calls: what
 // became of the run does, the coming and going of connections and what does not
 // mean to be a message does not, nor what its call says.
-func notable(r *Row) bool {
+func notable(r *session.Entry) bool {
 	if r.Frame.Lane == tap.ToServer || r.Frame.Lane == tap.ToClient {
 		return false
 	}
-	if r.Frame.Lane == tap.Stderr || r.Event.Name == "" || r.Failed && !r.inCall() {
+	if r.Frame.Lane == tap.Stderr || r.Event.Name == "" || r.Failed && !inCall(r) {
 		return true
 	}
 	switch r.Event.Name {
@@ -110,7 +110,7 @@ func notable(r *Row) bool {
 // inCall reports whether a call shows already what an event of HTTP says: that
 // it was refused or answered with an error, or cancelled; or of an exchange, that
 // the tap broke it off.
-func (r *Row) inCall() bool {
+func inCall(r *session.Entry) bool {
 	switch r.Event.Name {
 	case tap.EventResponse:
 		return r.Event.Name == tap.EventResponse && r.Exchange.Asks
@@ -122,13 +122,13 @@ func (r *Row) inCall() bool {
 	return false
 }
 
-func (o *Outline) keeps(r *Row, i int) bool { return o.Keep == nil || o.Keep(r, i) }
+func (o *Outline) keeps(r *session.Entry, i int) bool { return o.Keep == nil || o.Keep(r, i) }
 
 // part takes one message.
-func (o *Outline) part(r *Row, i int) {
+func (o *Outline) part(r *session.Entry, i int) {
 	p, m := &r.Parts[i], r.Of(i)
 	if p.Call == p.Message {
-		n := &Node{Line: r.MessageLine(i).keep(), busy: 1, is: about(m, p), target: targetOf(m.Method), status: r.Status, session: r.Session}
+		n := &Node{Row: NewMessageRow(r, i).keep(), busy: 1, is: about(m, p), target: targetOf(m.Method), status: r.Status(), session: r.Session}
 		o.nodes[p.Call] = n
 		if parent := o.nodes[p.Parent]; parent != nil && parent.depth < MaxDepth && !o.Flat {
 			o.adopt(parent, n)
@@ -140,20 +140,20 @@ func (o *Outline) part(r *Row, i int) {
 	n := o.nodes[p.Call]
 	if n == nil {
 		if o.keeps(r, i) {
-			o.push(&Node{Line: r.MessageLine(i).keep()})
+			o.push(&Node{Row: NewMessageRow(r, i).keep()})
 		}
 		return
 	}
-	n.add(r.MessageLine(i).keep())
+	n.add(NewMessageRow(r, i).keep())
 	n.is |= about(m, p)
-	n.status = max(n.status, r.Status)
+	n.status = max(n.status, r.Status())
 	if p.Role == session.RoleResponse || p.Role == session.RoleLate {
 		n.answer = p.Kind
 	}
 }
 
 // search adds what is found in a frame to the calls whose messages it carries.
-func (o *Outline) search(r *Row) {
+func (o *Outline) search(r *session.Entry) {
 	if o.Search == nil {
 		return
 	}
@@ -295,7 +295,7 @@ func (o *Outline) End(open []*session.Call) []*Node {
 	for _, n := range o.queue[o.head:] {
 		o.give(n)
 	}
-	slices.SortFunc(o.out, func(a, b *Node) int { return compare(a.Line.Part.Message, b.Line.Part.Message) })
+	slices.SortFunc(o.out, func(a, b *Node) int { return a.Row.Part.Message.Compare(b.Row.Part.Message) })
 	o.queue, o.head, o.ready = nil, 0, 0
 	clear(o.overdue)
 	return o.out

@@ -15,7 +15,7 @@ import (
 func sketch(b *strings.Builder, n *Node, depth int) {
 	indent := strings.Repeat("  ", depth)
 	if n.Call == nil {
-		fmt.Fprintf(b, "%s%d %s\n", indent, n.Line.Part.Message.Seq, n.Line.Kind)
+		fmt.Fprintf(b, "%s%d %s\n", indent, n.Row.Part.Message.Seq, n.Row.Kind)
 		return
 	}
 	fmt.Fprintf(b, "%s%d %s %v\n", indent, n.Call.Ref.Seq, n.Call.Method, n.Call.Status)
@@ -23,8 +23,8 @@ func sketch(b *strings.Builder, n *Node, depth int) {
 		switch {
 		case e.Kid != nil:
 			sketch(b, e.Kid, depth+1)
-		case e.Line != nil:
-			fmt.Fprintf(b, "%s  %d %v\n", indent, e.Line.Part.Message.Seq, e.Line.Part.Role)
+		case e.Row != nil:
+			fmt.Fprintf(b, "%s  %d %v\n", indent, e.Row.Part.Message.Seq, e.Row.Part.Role)
 		case e.Asked != nil:
 			fmt.Fprintf(b, "%s  asked %s\n", indent, e.Asked.Key)
 		case e.Roles != nil:
@@ -39,7 +39,7 @@ func sketch(b *strings.Builder, n *Node, depth int) {
 func outlined(t testing.TB, o *Outline, all []tap.Frame) string {
 	t.Helper()
 	var b strings.Builder
-	x := read(t, all, func(_ *Feed, r *Row) {
+	x := read(t, all, func(_ *session.Tracker, r *session.Entry) {
 		for _, n := range o.Add(r) {
 			sketch(&b, n, 0)
 		}
@@ -127,9 +127,9 @@ func TestOutlineWindow(t *testing.T) {
 	o := NewOutline()
 	var order []uint64
 	firstAt, most := uint64(0), 0
-	x := read(t, frames(t, text), func(_ *Feed, r *Row) {
+	x := read(t, frames(t, text), func(_ *session.Tracker, r *session.Entry) {
 		for _, n := range o.Add(r) {
-			order = append(order, n.Line.Part.Message.Seq)
+			order = append(order, n.Row.Part.Message.Seq)
 			if firstAt == 0 {
 				firstAt = r.Frame.Seq
 			}
@@ -137,7 +137,7 @@ func TestOutlineWindow(t *testing.T) {
 		most = max(most, len(o.queue)-o.head)
 	})
 	for _, n := range o.End(x.Open()) {
-		order = append(order, n.Line.Part.Message.Seq)
+		order = append(order, n.Row.Part.Message.Seq)
 	}
 	if want := uint64(2*DefaultWindow + 2); firstAt != want {
 		t.Errorf("the first node came with frame %d, want %d", firstAt, want)
@@ -176,7 +176,7 @@ func TestOutlineLive(t *testing.T) {
 func TestOutlineOptions(t *testing.T) {
 	o := NewOutline()
 	o.Flat, o.Stderr = true, true
-	o.Keep = func(r *Row, i int) bool { return i >= 0 || string(r.Frame.Raw) != "y" }
+	o.Keep = func(r *session.Entry, i int) bool { return i >= 0 || string(r.Frame.Raw) != "y" }
 	got := outlined(t, o, frames(t, request(1, "tools/call")+"! x\n! y\n"+fmt.Sprintf(ask, 1)+fmt.Sprintf(reply, 1)+answerTo(1)+orphan))
 	want := `
 1 tools/call done
@@ -208,7 +208,7 @@ func TestOutlineDepth(t *testing.T) {
 		text += fmt.Sprintf("%s {\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"task\":{\"taskId\":\"t%d\",\"status\":\"working\"}}}\n", other, i, i)
 	}
 	o := NewOutline()
-	x := read(t, frames(t, text), func(_ *Feed, r *Row) { o.Add(r) })
+	x := read(t, frames(t, text), func(_ *session.Tracker, r *session.Entry) { o.Add(r) })
 	deepest, calls := 0, 0
 	var walk func(n *Node, depth int)
 	walk = func(n *Node, depth int) {
@@ -238,7 +238,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 			seen := map[session.Ref]int{}
 			var note func(n *Node)
 			note = func(n *Node) {
-				seen[n.Line.Part.Message]++
+				seen[n.Row.Part.Message]++
 				for i := range n.First {
 					seen[n.First[i].Part.Message]++
 				}
@@ -250,7 +250,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 				}
 			}
 			skipped := uint64(0)
-			x := read(t, all, func(_ *Feed, r *Row) {
+			x := read(t, all, func(_ *session.Tracker, r *session.Entry) {
 				for _, n := range o.Add(r) {
 					note(n)
 					for _, k := range n.Skipped {
@@ -265,7 +265,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 				}
 			}
 			missing := uint64(0)
-			read(t, all, func(_ *Feed, r *Row) {
+			read(t, all, func(_ *session.Tracker, r *session.Entry) {
 				for i := range r.Parts {
 					switch seen[r.Parts[i].Message] {
 					case 0:
@@ -285,7 +285,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 
 // Memory is bounded by what is open, whatever the number of frames.
 func TestOutlineIsBounded(t *testing.T) {
-	x, o := NewFeed(), NewOutline()
+	x, o := &session.Tracker{}, NewOutline()
 	o.Answers = NewAnswers()
 	seq := uint64(0)
 	add := func(line string) {
@@ -306,7 +306,7 @@ func TestOutlineIsBounded(t *testing.T) {
 		add(progress(-1))
 		add(fmt.Sprintf(reply, id))
 		add(answerTo(id))
-		most = max(most, len(o.nodes)+len(o.queue)-o.head+len(o.overdue)+len(x.calls)+len(o.Answers.asked)+cap(o.queue)/8)
+		most = max(most, len(o.nodes)+len(o.queue)-o.head+len(o.overdue)+len(o.Answers.asked)+cap(o.queue)/8)
 	}
 	if most > 8*DefaultWindow {
 		t.Errorf("%d entries were held", most)
@@ -318,7 +318,7 @@ func FuzzOutline(f *testing.F) {
 	f.Add([]byte(`> [{"id":1,"method":"x"},{"id":1,"result":[]},3]` + "\n" + answerTo(1)))
 	f.Add([]byte(". {\"event\":\"exit\"}\n! x\n< \xff\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		x, o := NewFeed(), NewOutline()
+		x, o := &session.Tracker{}, NewOutline()
 		o.Answers, o.Stderr = NewAnswers(), true
 		seq := uint64(0)
 		for line := range strings.Lines(string(data)) {
@@ -330,8 +330,8 @@ func FuzzOutline(f *testing.F) {
 			fr := tap.Frame{Seq: seq, At: time.Duration(seq), Lane: lane, Raw: []byte(line[2:]), Size: int64(len(line) - 2),
 				Exchange: uint64(line[1] & 3), Form: tap.Form(line[1]>>2) % tap.Forms}
 			r := x.Add(&fr)
-			_ = r.Line()
-			_ = x.Items(nil, r)
+			_ = NewRow(r)
+			_ = Items(nil, r)
 			o.Add(r)
 		}
 		for _, n := range o.End(x.Open()) {

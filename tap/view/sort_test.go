@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // Each name that a list has for what carries no message is a word of kind:, which
@@ -20,12 +21,12 @@ func TestSortsAreKinds(t *testing.T) {
 	}
 	for sort, f := range frames {
 		f.Seq, f.Lane, f.Exchange, f.Size = 1, tap.ToClient, 1, int64(len(f.Raw))
-		feed := NewFeed()
+		feed := &session.Tracker{}
 		row := feed.Add(&f)
-		if l := row.Line(); l.Kind != "other" || l.Sort != sort {
+		if l := NewRow(row); l.Kind != "other" || l.Sort != sort {
 			t.Errorf("%s: a list calls it %s, %s", sort, l.Kind, l.Sort)
 		}
-		items := feed.Items(nil, row)
+		items := Items(nil, row)
 		for other := range frames {
 			if got := found(t, "kind:"+other, items); got != (sort == other) {
 				t.Errorf("kind:%s finds a frame of sort %s: %v", other, sort, got)
@@ -51,8 +52,8 @@ func TestRolesAreFound(t *testing.T) {
 		< {"jsonrpc":"2.0","id":3,"result":{"content":[]}}
 	`)
 	got := map[string][]uint64{}
-	read(t, all, func(x *Feed, r *Row) {
-		items := x.Items(nil, r)
+	read(t, all, func(_ *session.Tracker, r *session.Entry) {
+		items := Items(nil, r)
 		for _, word := range []string{"progress", "stray", "log", "cancel", "interim", "retry", "orphan"} {
 			if found(t, "is:"+word, items) {
 				got[word] = append(got[word], r.Frame.Seq)

@@ -72,9 +72,9 @@ func gapWords(e *tap.Event) string {
 	return JoinWords(", ", missing, crossed, e.Error)
 }
 
-// words are those of an event's row: with what it means for calls and streams.
+// wordsOf are those of an event's row: with what it means for calls and streams.
 // That stands first where there is no room for all.
-func (r *Row) words(ended []Ended) (about, fault string) {
+func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 	e := &r.Event
 	about, fault = eventWords(e, beginning(r.Frame.Raw))
 	if r.Resumes != 0 {

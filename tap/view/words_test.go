@@ -97,8 +97,8 @@ func TestEventLines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := Row{Entry: &session.Entry{Frame: &tap.Frame{Raw: []byte(c.event)}, Event: e, Failed: c.failed, Resumes: c.resumes, Ended: c.ended}}
-		if l := r.Line(); l.Kind != e.Name || l.About != c.about || l.Fault != c.fault {
+		r := &session.Entry{Frame: &tap.Frame{Raw: []byte(c.event)}, Event: e, Failed: c.failed, Resumes: c.resumes, Ended: c.ended}
+		if l := NewRow(r); l.Kind != e.Name || l.About != c.about || l.Fault != c.fault {
 			t.Errorf("%s: %q, %q", c.event, l.About, l.Fault)
 		}
 	}

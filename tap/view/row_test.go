@@ -13,7 +13,7 @@ import (
 )
 
 // describe is a line as text.
-func describe(l Line) string {
+func describe(l Row) string {
 	s := fmt.Sprintf("%d.%d %s %s|%s|%s", l.Part.Message.Seq, l.Part.Message.Index, l.Kind, l.Method, l.About, l.Fault)
 	if l.Failed {
 		s += " failed"
@@ -47,10 +47,10 @@ func TestLines(t *testing.T) {
 		"10.0 notification notifications/resources/updated|x:y|",
 	}
 	var got, messages []string
-	x := read(t, all, func(_ *Feed, r *Row) {
-		got = append(got, describe(r.Line()))
+	x := read(t, all, func(_ *session.Tracker, r *session.Entry) {
+		got = append(got, describe(NewRow(r)))
 		for i := range r.Parts {
-			messages = append(messages, describe(r.MessageLine(i)))
+			messages = append(messages, describe(NewMessageRow(r, i)))
 		}
 	})
 	if !slices.Equal(got, want) {
@@ -61,7 +61,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("no %q in\n%s", m, strings.Join(messages, "\n"))
 		}
 	}
-	if q := x.Unanswered(); len(q) != 0 {
+	if q, _ := x.Unanswered(); len(q) != 0 {
 		t.Errorf("unanswered: %+v", q)
 	}
 }
@@ -70,16 +70,17 @@ func TestLines(t *testing.T) {
 // open at the end, but for what only HTTP exchanges tell: which of several requests
 // with one id is answered, and that one was refused or cancelled by the end of its
 // exchange.
-func TestFeedPairs(t *testing.T) {
+func TestRowPairs(t *testing.T) {
 	sessions(t, func(t *testing.T, all []tap.Frame) {
 		type id struct {
 			lane tap.Lane
 			id   string
 		}
 		open := map[id][]session.Part{}
+		subjects := map[session.Ref]string{}
 		answered := 0
 		told := map[session.Ref]bool{} // by exchanges
-		read(t, all, func(_ *Feed, r *Row) {
+		read(t, all, func(_ *session.Tracker, r *session.Entry) {
 			if r.Frame.Lane == tap.Lifecycle {
 				for _, c := range r.Ended {
 					for _, request := range c.Requests {
@@ -96,6 +97,7 @@ func TestFeedPairs(t *testing.T) {
 				case jsonrpc.Request:
 					key := id{p.Lane, string(r.Of(i).ID)}
 					open[key] = append(open[key], *p)
+					subjects[p.Message] = jsonrpc.Subject(*r.Of(i))
 				case jsonrpc.Response, jsonrpc.ErrorResponse:
 					key := id{tap.ToServer + tap.ToClient - p.Lane, string(r.Of(i).ID)}
 					if len(open[key]) == 0 {
@@ -111,8 +113,8 @@ func TestFeedPairs(t *testing.T) {
 					if p.Request != oldest.Message || p.Latency != p.At-oldest.At {
 						t.Errorf("%v answers %v after %v, want %v after %v", p.Message, p.Request, p.Latency, oldest.Message, p.At-oldest.At)
 					}
-					if q := r.to[i]; q.Ref != oldest.Message || q.Method != p.Method {
-						t.Errorf("%v answers %+v", p.Message, q)
+					if want := subjects[oldest.Message]; p.Subject != want {
+						t.Errorf("%v answers %q, want %q", p.Message, p.Subject, want)
 					}
 				}
 			}
@@ -138,10 +140,10 @@ func matches(t *testing.T, all []tap.Frame, query string) (seqs []uint64) {
 		survey.Add(&all[i])
 	}
 	survey.End()
-	x := NewFeed()
-	x.Use(survey)
+	x := &session.Tracker{}
+	x.Survey = survey
 	for i := range all {
-		if f.MatchAny(x.Items(nil, x.Add(&all[i]))) {
+		if f.MatchAny(Items(nil, x.Add(&all[i]))) {
 			seqs = append(seqs, all[i].Seq)
 		}
 	}
@@ -228,43 +230,40 @@ func TestLargeFrames(t *testing.T) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-	read(t, all, func(_ *Feed, r *Row) {
-		if r.Frame.Seq == 2 && (!r.Line().Failed || r.Line().Method != "tools/call") {
-			t.Errorf("%+v", r.Line())
+	read(t, all, func(_ *session.Tracker, r *session.Entry) {
+		if r.Frame.Seq == 2 && (!NewRow(r).Failed || NewRow(r).Method != "tools/call") {
+			t.Errorf("%+v", NewRow(r))
 		}
 	})
 }
 
 // What was let go is told of as long as it fits, and counted beyond that, whether an
 // answer comes after all or not.
-func TestFeedBoundsWhatIsUnanswered(t *testing.T) {
+func TestRowBoundsWhatIsUnanswered(t *testing.T) {
 	const more = 10
-	x := NewFeed()
+	x := &session.Tracker{}
 	seq := uint64(0)
 	add := func(lane tap.Lane, text string) {
 		seq++
 		x.Add(&tap.Frame{Seq: seq, Lane: lane, Raw: []byte(text), Size: int64(len(text))})
 	}
-	for range session.MaxOpen + MaxGone {
+	for range session.MaxOpen + session.MaxGone {
 		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, seq+1))
 	}
-	all := x.Unanswered()
-	if len(all) != session.MaxOpen+MaxGone || x.Beyond() != 0 {
-		t.Fatalf("%d are unanswered, and %d more", len(all), x.Beyond())
+	all, beyond := x.Unanswered()
+	if len(all) != session.MaxOpen+session.MaxGone || beyond != 0 {
+		t.Fatalf("%d are unanswered, and %d more", len(all), beyond)
 	}
 	for i := range all {
 		if all[i].Ref.Seq != uint64(i+1) || all[i].Lost || all[i].Status != session.CallPending {
 			t.Fatalf("number %d is %+v", i, all[i])
 		}
 	}
-	add(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, MaxGone))
+	add(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, session.MaxGone))
 	for range more {
 		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, seq+1))
 	}
-	if all := x.Unanswered(); len(all) != session.MaxOpen+MaxGone || x.Beyond() != more {
-		t.Errorf("%d are unanswered, and %d more, want %d, and %d", len(all), x.Beyond(), session.MaxOpen+MaxGone, more)
-	}
-	if n := len(x.calls); n != session.MaxOpen+MaxGone {
-		t.Errorf("%d calls are held", n)
+	if all, beyond := x.Unanswered(); len(all) != session.MaxOpen+session.MaxGone || beyond != more {
+		t.Errorf("%d are unanswered, and %d more, want %d, and %d", len(all), beyond, session.MaxOpen+session.MaxGone, more)
 	}
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,13 +11,19 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Line is what one line of a list says about a frame, or about one message of
+// A Row is what one line of a list says about a frame, or about one message of
 // a batch. Its texts come from the wire as they are; they must be escaped where
 // they are shown.
-type Line struct {
+type Row struct {
 	// Part says what it is to which call. Of a frame that carries no message,
 	// and of a batch as a whole, only Message, Lane, At and Exchange are set.
 	Part session.Part
+	// Messages are its messages: of a batch as a whole all of them, none where it
+	// carries none. They are valid until the next frame is added.
+	Messages []session.Part
+	// Session is the number of the session of its HTTP exchange, 0 where there is
+	// none or it is not known yet.
+	Session int
 	// Kind is the name of a [jsonrpc.Kind], stderr, or the name of an event of the
 	// run ("life" where that cannot be read).
 	Kind string
@@ -34,12 +41,13 @@ type Line struct {
 	// reports whether it counts as an error, which a batch leaves to its messages.
 	Failed, Error bool
 	Fault         string
-	// Torn says that bytes of the frame are missing.
-	Torn bool
+	// Truncated says that bytes of the frame are missing, Unread that it is too large
+	// for its id to be known; see [jsonrpc.Message.Unread].
+	Truncated, Unread bool
 	// Size is the frame's, in bytes, and Took how long it took to arrive.
 	Size int64
 	Took time.Duration
-	// Resumes is as [Row] has it.
+	// Resumes is as [session.Entry] has it.
 	Resumes uint64
 	// Ended are the calls that such a frame ended: see [session.Pairing.AddEvent].
 	Ended []Ended
@@ -52,36 +60,46 @@ type Ended struct {
 	Settled bool
 }
 
-// Line describes the frame as a whole.
-func (r *Row) Line() Line {
+// NewRow describes the frame as a whole.
+func NewRow(r *session.Entry) Row {
 	f := r.Frame
-	l := Line{
-		Part: session.Part{Message: session.Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange},
-		Torn: f.Truncated, Size: f.Size, Took: f.Took,
+	if len(r.Parts) > 0 && r.Message.Kind != jsonrpc.Batch {
+		return NewMessageRow(r, 0)
 	}
+	l := newRow(r)
+	l.Part = session.Part{Message: session.Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange}
+	l.Messages = r.Parts
 	switch {
 	case f.Lane == tap.Lifecycle:
-		r.event(&l)
+		l.event(r)
 	case f.Lane == tap.Stderr:
 		l.Kind, l.About = tap.Stderr.String(), beginning(f.Raw)
 	case r.Message.Kind == jsonrpc.Batch:
 		l.Part.Kind = jsonrpc.Batch
 		l.Kind, l.About = jsonrpc.Batch.String(), jsonrpc.Subject(r.Message)
 		l.Failed = r.Errors() > 0
-	case len(r.Parts) == 0: // it does not mean to be a message
+	default: // it does not mean to be a message
 		l.Part.Kind = r.Message.Kind
 		l.Kind, l.About = r.Message.Kind.String(), beginning(jsonrpc.Payload(f))
 		if r.Message.Kind == jsonrpc.Other {
-			r.other(&l)
+			l.other(r)
 		}
-	default:
-		return r.MessageLine(0)
+	}
+	return l
+}
+
+// newRow has what is the frame's.
+func newRow(r *session.Entry) Row {
+	f := r.Frame
+	l := Row{Truncated: f.Truncated, Size: f.Size, Took: f.Took}
+	if f.Exchange != 0 {
+		l.Session = r.Session
 	}
 	return l
 }
 
 // event describes an event of the run.
-func (r *Row) event(l *Line) {
+func (l *Row) event(r *session.Entry) {
 	if r.Event.Name == "" {
 		l.Kind, l.About, l.Failed, l.Fault = tap.Lifecycle.String(), beginning(r.Frame.Raw), true, "not an event"
 		l.Error = true
@@ -92,11 +110,11 @@ func (r *Row) event(l *Line) {
 	for _, c := range r.Ended {
 		l.Ended = append(l.Ended, Ended{c.Ref, c.Notes, c.Status.Settled()})
 	}
-	l.About, l.Fault = r.words(l.Ended)
+	l.About, l.Fault = wordsOf(r, l.Ended)
 }
 
 // other describes what carries no message.
-func (r *Row) other(l *Line) {
+func (l *Row) other(r *session.Entry) {
 	sort, about := OtherWords(r.Frame)
 	l.Sort = sort
 	if about != "" {
@@ -104,13 +122,13 @@ func (r *Row) other(l *Line) {
 	}
 }
 
-// MessageLine describes one message of the frame, by its place in Parts.
-func (r *Row) MessageLine(i int) Line {
+// NewMessageRow describes one message of the frame, by its place in Parts.
+func NewMessageRow(r *session.Entry, i int) Row {
 	f, m, p := r.Frame, r.Of(i), r.Parts[i]
-	l := Line{
-		Part: p, Kind: m.Kind.String(), ID: m.ID, Method: m.Method, Failed: m.IsFailure() && p.Role != session.RoleReplay, Torn: f.Truncated, Size: f.Size, Took: f.Took,
-		About: jsonrpc.Subject(*m),
-	}
+	l := newRow(r)
+	l.Part, l.Messages, l.Unread = p, r.Parts[i:i+1], m.Unread
+	l.Kind, l.ID, l.Method, l.About = m.Kind.String(), m.ID, m.Method, jsonrpc.Subject(*m)
+	l.Failed = m.IsFailure() && p.Role != session.RoleReplay
 	l.Error = l.Failed
 	switch m.Kind {
 	case jsonrpc.Invalid:
@@ -119,22 +137,33 @@ func (r *Row) MessageLine(i int) Line {
 			l.About = beginning(jsonrpc.Payload(f))
 		}
 	case jsonrpc.ErrorResponse:
-		l.Method, l.Fault, l.About = p.Method, l.About, r.to[i].Subject
+		l.Method, l.Fault, l.About = p.Method, l.About, p.Subject
 	case jsonrpc.Response:
 		l.Method = p.Method
 		if m.IsError {
 			l.Fault, l.About = strings.TrimSpace("isError "+l.About), ""
 		}
 		if l.About == "" {
-			l.About = r.to[i].Subject
+			l.About = p.Subject
 		}
 	}
 	return l
 }
 
-// keep makes a line that may outlive its row.
-func (l Line) keep() Line {
-	l.ID = bytes.Clone(l.ID)
+// Answer returns the response among the messages that answers a request, the first of
+// a batch.
+func (l *Row) Answer() (session.Part, bool) {
+	for _, p := range l.Messages {
+		if p.Request != (session.Ref{}) && p.Role != session.RoleReplay {
+			return p, true
+		}
+	}
+	return session.Part{}, false
+}
+
+// keep makes a row that may outlive its frame.
+func (l Row) keep() Row {
+	l.ID, l.Messages = bytes.Clone(l.ID), slices.Clone(l.Messages)
 	l.Method, l.About, l.Fault = strings.Clone(l.Method), strings.Clone(l.About), strings.Clone(l.Fault)
 	return l
 }
@@ -146,17 +175,4 @@ const maxBeginning = 1000
 // beginning is the beginning of some bytes, without the end of the line.
 func beginning(raw []byte) string {
 	return string(bytes.TrimRight(raw[:min(len(raw), maxBeginning)], "\r\n"))
-}
-
-// Errors is how many errors the frame is, as [session.Tally] counts them: at most one,
-// but for a batch.
-func (r *Row) Errors() uint64 {
-	switch {
-	case r.Frame.Lane == tap.Lifecycle && r.Event.IsError(r.Exchange.Method):
-		return 1
-	case len(r.Parts) == 0 || r.Parts[0].Role == session.RoleReplay:
-		return 0
-	}
-	errors, _ := r.Message.Failures()
-	return errors
 }
