@@ -22,10 +22,10 @@ func (t *Pairing) response(x *arrival) {
 		return
 	}
 	// It was answered before, or given up as cancelled.
-	x.part.Request, x.part.Latency, x.part.Late = past.request, x.f.At-past.at, true
+	x.part.Request, x.part.Latency, x.part.Late, x.part.Subject = past.request, x.f.At-past.at, true, past.subject
 	role := RoleRepeat
 	if past.late {
-		role, past.late, x.part.Subject = RoleLate, false, past.subject
+		role, past.late = RoleLate, false
 	}
 	t.recall(x, past, role)
 }
