@@ -3,6 +3,7 @@ package web
 import (
 	"hash/maphash"
 
+	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -14,16 +15,14 @@ const maxBefore = 8192
 // that sort is compared: within a call the last of the same role and direction,
 // as a progress with the one before it or a retry with what it repeats;
 // otherwise the last one of the same method, tool, prompt or resource. It
-// remembers the sorts that were seen latest.
+// remembers the last sorts that appeared.
 type predecessors struct {
-	last map[uint64]rowID
-	ring []uint64
-	next int
+	last bounded.Map[uint64, rowID]
 	seed maphash.Seed
 }
 
 func newPredecessors() *predecessors {
-	return &predecessors{last: map[uint64]rowID{}, ring: make([]uint64, maxBefore), seed: maphash.MakeSeed()}
+	return &predecessors{last: bounded.Map[uint64, rowID]{Max: maxBefore}, seed: maphash.MakeSeed()}
 }
 
 // note fills in the row's Before, and remembers the row.
@@ -63,14 +62,7 @@ func (p *predecessors) key(role, lane, call uint64, words ...string) uint64 {
 }
 
 func (p *predecessors) put(key uint64, id rowID) (before rowID, known bool) {
-	before, known = p.last[key]
-	p.last[key] = id
-	if !known {
-		if old := p.ring[p.next]; old != 0 {
-			delete(p.last, old)
-		}
-		p.ring[p.next] = key
-		p.next = (p.next + 1) % maxBefore
-	}
+	before, known = p.last.Get(key)
+	p.last.Put(key, id)
 	return before, known
 }

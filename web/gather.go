@@ -3,6 +3,7 @@ package web
 import (
 	"time"
 
+	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -36,7 +37,7 @@ type gatherer struct {
 	dirty []*unit
 	// shown are, in the view of calls, those that are over of which something
 	// was sent; sent are, in the view of frames, the open ones.
-	shown pastCalls
+	shown bounded.Map[session.Ref, struct{}]
 	sent  map[session.Ref]struct{}
 
 	last time.Duration // when the last frame crossed
@@ -63,6 +64,7 @@ func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
 	return &gatherer{
 		filter: f, all: f.String() == "", needs: f.Needs(),
 		calls: o.Calls, after: o.After, before: newPredecessors(), seen: s, units: map[session.Ref]*unit{}, sent: map[session.Ref]struct{}{},
+		shown: bounded.Map[session.Ref, struct{}]{Max: maxPast},
 	}, nil
 }
 

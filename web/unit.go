@@ -110,7 +110,7 @@ func (g *gatherer) ofCall(r row, p *session.Part, it *filter.Item) {
 	u := g.units[p.Call]
 	switch {
 	case u == nil && p.Call != p.Message: // its call is over
-		if g.shown.has(p.Call) {
+		if g.isOver(p.Call) {
 			g.send(r)
 		} else {
 			g.single(r, it)
@@ -118,7 +118,7 @@ func (g *gatherer) ofCall(r row, p *session.Part, it *filter.Item) {
 		return
 	case u == nil:
 		if u = g.units[p.Parent]; u == nil {
-			u = &unit{root: p.Call, call: p.Call, members: map[session.Ref]*member{}, shown: g.shown.has(p.Parent)}
+			u = &unit{root: p.Call, call: p.Call, members: map[session.Ref]*member{}, shown: g.isOver(p.Parent)}
 			u.firm = u.shown
 		}
 		u.open++
@@ -226,7 +226,7 @@ func (g *gatherer) close(c *session.Call) {
 			u.firm, u.members = true, nil
 		}
 		if u.shown && g.calls {
-			g.shown.put(ref)
+			g.shown.Put(ref, struct{}{})
 		}
 	}
 }
@@ -286,32 +286,14 @@ func (g *gatherer) isShown(call session.Ref) bool {
 	if u := g.units[call]; u != nil {
 		return u.shown
 	}
-	return g.shown.has(call)
+	return g.isOver(call)
+}
+
+// isOver reports whether a call is over of which something was sent.
+func (g *gatherer) isOver(call session.Ref) bool {
+	_, ok := g.shown.Get(call)
+	return ok
 }
 
 // maxPast is how many calls that are over are remembered.
 const maxPast = 4096
-
-// A pastCalls remembers the last calls that were shown and are over.
-type pastCalls struct {
-	known map[session.Ref]struct{}
-	ring  []session.Ref
-	next  int
-}
-
-func (p *pastCalls) has(r session.Ref) bool {
-	_, ok := p.known[r]
-	return ok
-}
-
-func (p *pastCalls) put(r session.Ref) {
-	if p.known == nil {
-		p.known, p.ring = map[session.Ref]struct{}{}, make([]session.Ref, maxPast)
-	}
-	if old := p.ring[p.next]; old != (session.Ref{}) {
-		delete(p.known, old)
-	}
-	p.known[r] = struct{}{}
-	p.ring[p.next] = r
-	p.next = (p.next + 1) % maxPast
-}

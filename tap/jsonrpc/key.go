@@ -21,7 +21,8 @@ func integral(n []byte) bool {
 
 // AppendNumber appends the one spelling that all JSON spellings of a number's
 // value share, and no other value has: 1, 1.0 and 10e-1 are 1. n is a number as
-// JSON writes it. No float is involved, so a number may have any length. An exponent of more than nine characters is left as it is written.
+// JSON writes it. No float is involved, so a number may have any length. An exponent of
+// more than nine characters is left as it is written.
 func AppendNumber(dst, n []byte) []byte {
 	if len(n) <= longInteger && integral(n) {
 		if string(n) == "-0" { // which is 0
@@ -64,7 +65,7 @@ func AppendNumber(dst, n []byte) []byte {
 // it appends the hash: a requestState may have any length.
 const keySize = 64
 
-// appendWord appends what JSON values have in common when they are the same, or
+// AppendKey appends what JSON values have in common when they are the same, or
 // nothing for one that is absent or null. They are the same when they are equal as
 // values of one type: `"a"` and `"\u0061"` are, `1` and `"1"` are not. Numbers go
 // by their exact decimal value, so `1`, `1.0` and `1e0` are the same: a JavaScript

@@ -1,9 +1,11 @@
-// Package session ties the messages of a recording together: the one place where
-// requests and responses are paired and frames assigned to sessions.
+// Package session says what the frames of a recording are to each other: the one
+// place where they are read, assigned to sessions and paired.
 //
-//   - [Sessions] assigns frames to sessions and follows HTTP exchanges.
-//   - [Pairing] ties the messages of one session to calls, and [Tracker]
-//     those of a recording.
+//   - [Tracker] reads the frames and makes an [Entry] of each, which everything that
+//     shows, counts, compares or plays a recording takes. [Survey] is a first pass,
+//     for what only later frames say.
+//   - [Sessions] assigns frames to sessions and follows HTTP exchanges, and [Pairing]
+//     ties the messages of one session to calls.
 //   - [Facts] are what a session says about itself.
 //   - [Stats] sums up calls, and [Tally] frames.
 package session

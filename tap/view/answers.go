@@ -64,7 +64,7 @@ func NewAnswers() *Answers {
 	return &Answers{asked: map[session.Ref]question{}, last: map[question]*list.Element{}, order: list.New()}
 }
 
-// Add takes the next row of a [Feed] and returns what changed with the answers
+// Add takes the next entry and returns what changed with the answers
 // in it, of which nothing is said where there was none before.
 func (a *Answers) Add(r *session.Entry) (deltas []*Delta) {
 	for i := range r.Parts {

@@ -17,7 +17,7 @@ const (
 	linger = 16
 )
 
-// An Outline gathers the rows of a [Feed] into calls with all that belongs to
+// An Outline gathers entries into calls with all that belongs to
 // them, in the order in which they began. A call within another is below that
 // one. What belongs to no call is a node of its own.
 //
@@ -58,7 +58,7 @@ func NewOutline() *Outline {
 // any order.
 func (o *Outline) Live() { o.window, o.linger = 0, 0 }
 
-// Add takes the next row and returns the nodes whose turn it is. The slice is
+// Add takes the next entry and returns the nodes whose turn it is. The slice is
 // valid until the next call; the nodes are handed over.
 func (o *Outline) Add(r *session.Entry) []*Node {
 	clear(o.out)
