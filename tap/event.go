@@ -8,7 +8,7 @@ import (
 // An Event is what the tap saw of the run itself. It travels as JSON in the Raw
 // of a [Lifecycle] frame. Which fields are set depends on Name.
 type Event struct {
-	// Name says what happened; see the Event constants.
+	// Name reports what happened; see the Event constants.
 	Name string `json:"event"`
 	// Transport is "stdio" or "http" (start).
 	Transport string `json:"transport,omitempty"`
@@ -33,9 +33,9 @@ type Event struct {
 	// returned (exit, spawn_failed).
 	Code *int `json:"code,omitempty"`
 	// Error is a failure in words (spawn_failed, gap, broken, disconnect, end).
-	// On a request it says why the rest of its head is missing: what the
+	// On a request it is why the rest of its head is missing: what the
 	// client sent is not HTTP/1, or ended too early, or is too large. Such a
-	// request has no Method, Target and Header. On an end it says by whom and
+	// request has no Method, Target and Header. On an end it reports by whom and
 	// where the exchange was broken off, and then, after semicolons, what of it
 	// was not recorded and why.
 	Error string `json:"error,omitempty"`
@@ -76,7 +76,7 @@ type Event struct {
 	// By is the side that did it: client, server or tap. The tap answers by itself when
 	// the upstream cannot be reached (response, end, rewrite, disconnect).
 	By string `json:"by,omitempty"`
-	// HalfClosed says that the client had closed its side of the connection before
+	// HalfClosed reports that the client had closed its side of the connection before
 	// the response was over, whichever side ended that: so clients hang up (end).
 	HalfClosed bool `json:"half_closed,omitempty"`
 	// Coding is the content coding that was decoded, or that could not be,
@@ -94,7 +94,7 @@ type Event struct {
 	// codings included (end).
 	BytesUp   uint64 `json:"bytes_up,omitempty"`
 	BytesDown uint64 `json:"bytes_down,omitempty"`
-	// KeepsSecrets says that nothing is masked (start).
+	// KeepsSecrets reports that nothing is masked (start).
 	KeepsSecrets bool `json:"keeps_secrets,omitempty"`
 }
 

@@ -2,7 +2,7 @@ package tap
 
 import "fmt"
 
-// A Form says what unit of its transport a frame is.
+// A Form is the kind of unit that a frame is in its transport.
 type Form uint8
 
 const (

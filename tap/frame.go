@@ -52,7 +52,7 @@ func ParseLane(s string) (Lane, error) {
 type Frame struct {
 	// Seq numbers the frames of one recording from 1 without a gap, in the
 	// order in which their last byte reached the tap. Numbers are missing only
-	// where the recording itself is incomplete, and it says so.
+	// where the recording itself is incomplete, which it records too.
 	Seq uint64
 	// At is when the last byte of the frame reached the tap, as a monotonic
 	// offset from the start of the recording. At never decreases with Seq.
@@ -67,7 +67,7 @@ type Frame struct {
 	Exchange uint64
 	// Form is the unit of the transport that the frame is.
 	Form Form
-	// Torn says that bytes of this frame are missing, because the recording
+	// Torn reports that bytes of this frame are missing, because the recording
 	// was interrupted while it crossed.
 	Truncated bool
 	// Raw is what crossed, byte for byte, terminator included.

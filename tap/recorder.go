@@ -17,11 +17,11 @@ type Recorder interface {
 	// the caller's until the next call of Room for the same lane. Room waits
 	// while the queue to the store is full and the store is alive.
 	Room(lane Lane) []byte
-	// Record says that the first n bytes of the lane's room arrived now. It
+	// Record reports that the first n bytes of the lane's room arrived now. It
 	// may be called several times for one room, each time with the number of
 	// bytes that follow those already recorded.
 	Record(lane Lane, n int)
-	// End says that the lane is over, so that a last line without its
+	// End reports that the lane is over, so that a last line without its
 	// terminator is a frame too.
 	End(lane Lane)
 	// Note records an event of the run.
@@ -39,7 +39,7 @@ type Recorder interface {
 // store is alive.
 type StreamRecorder interface {
 	// Piece adds bytes to the current frame of a lane of an exchange. The first
-	// piece decides on the frame's form. End says that they are its last; p may
+	// piece decides on the frame's form. End reports that they are its last; p may
 	// be empty then, and if it is all of the frame, the frame is. A frame that
 	// was begun and never ended is recorded as it is when the recording is
 	// closed.

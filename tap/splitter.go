@@ -6,7 +6,7 @@ import "bytes"
 // longer frame is recorded in parts of this size and read back as one.
 const PartSize = 1 << 20
 
-// A Cut says where a piece of a lane ends.
+// A Cut is where a piece of a lane ends.
 type Cut uint8
 
 const (

@@ -22,7 +22,7 @@ type SSESplitter struct {
 	cr   crState
 }
 
-// A crState says what a \r has ended of which it is not known whether \n follows.
+// A crState is what a \r has ended of which it is not known whether \n follows.
 type crState uint8
 
 const (
@@ -90,7 +90,7 @@ func (s *SSESplitter) blank(window []byte, n int) (int, Cut) {
 	return n, s.over(true)
 }
 
-// over begins a new unit. lone says that the last one ended in a lone \r.
+// over begins a new unit. lone reports that the last one ended in a lone \r.
 func (s *SSESplitter) over(lone bool) Cut {
 	s.held, s.line, s.cr, s.lone = 0, false, crNone, lone
 	return CutFrame

@@ -9,7 +9,7 @@ const byteOrderMark = "\xef\xbb\xbf"
 // server-sent events, "interpreting an event stream"). Byte slices point into
 // the frame that was parsed, where one line makes them.
 type ServerSentEvent struct {
-	// ID is the event's own id, HasID says that it has one: it may be empty,
+	// ID is the event's own id, HasID reports that it has one: it may be empty,
 	// which makes a client forget the last one.
 	ID    string
 	HasID bool

@@ -33,7 +33,7 @@ func looks(method string) bool {
 }
 
 // IsError reports whether an event is an error: the server could not be started, it
-// ended with a status or by a signal that does not say that it was asked to, a lane
+// ended with a status or by a signal that does not report that it was asked to, a lane
 // broke, frames were not recorded, or an HTTP response has a status that [FailedStatus]
 // names. Method is that of the request that the event is about, if it is about one.
 // An exchange that was broken off is not: what that means for a call, the call says.

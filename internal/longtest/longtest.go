@@ -1,4 +1,4 @@
-// Package longtest says how much of a long test runs.
+// Package longtest controls how much of a long test runs.
 //
 // Some tests repeat one check thousands of times, or run every pair of a client
 // and a server. By default they run a sample, so that go test ./... stays quick.

@@ -23,7 +23,7 @@ const MaxBatch = 10000
 // Where a member occurs twice, the last one counts, as it does for the JSON
 // parsers of JavaScript, Python and Go, and DuplicateKeys names it.
 type Message struct {
-	// Kind says what the frame is. The other fields are set as far as they
+	// Kind is what the frame is. The other fields are set as far as they
 	// could be read, whatever the kind.
 	Kind Kind
 	// ID is the id exactly as it stands, quotes included, so that `"1"` and
@@ -40,20 +40,20 @@ type Message struct {
 	// ErrorMessage is error.message, decoded, at most [MaxWord] bytes of it. An
 	// error that is itself a string is its own message.
 	ErrorMessage string
-	// IsError says that the result has a member isError which is true: the
+	// IsError reports that the result has a member isError which is true: the
 	// tool failed (server/tools#error-handling).
 	IsError bool
 	// ResultType is result.resultType, decoded (2026-07-28, basic/index).
 	ResultType string
-	// Reason says in words why the kind is Invalid or what else is odd about
+	// Reason reports in words why the kind is Invalid or what else is odd about
 	// the envelope; "" when nothing is. Several remarks are joined by "; ".
 	Reason string
 	// DuplicateKeys names the members that occur twice in the envelope, each
 	// once.
 	DuplicateKeys []string
-	// Long says that the id or the method is longer than [MaxWord].
+	// Long reports that the id or the method is longer than [MaxWord].
 	Long bool
-	// Unread says that the frame is too large to be loaded, so the message was read
+	// Unread reports that the frame is too large to be loaded, so the message was read
 	// from its beginning. What stands behind that, often the id, is not known.
 	Unread bool
 	// Batch holds the elements of a batch, at most [MaxBatch].
@@ -85,7 +85,7 @@ func (m *Message) IsFailure() bool {
 	return m.Kind == ErrorResponse || m.Kind == Invalid || m.Kind == Response && m.IsError
 }
 
-// A Kind says what a frame is in JSON-RPC.
+// A Kind is what a frame is in JSON-RPC.
 type Kind uint8
 
 const (

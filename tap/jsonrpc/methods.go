@@ -14,7 +14,7 @@ type Method struct {
 	// Embedded are the vocabularies in which it crosses without an id, inside
 	// a result's inputRequests (2026-07-28, basic/patterns/mrtr).
 	Embedded RevisionSet
-	// Param is the member of params that says what the message is about, such
+	// Param is the member of params that names what the message is about, such
 	// as "name" or "uri"; "" when it takes several or none.
 	Param string
 	// about makes the subject where one member does not.

@@ -2,7 +2,7 @@ package jsonrpc
 
 import "github.com/mcptap/mcptap/tap"
 
-// PeekFrame says what a frame is in JSON-RPC whatever its form. It does not look
+// PeekFrame reports what a frame is in JSON-RPC whatever its form. It does not look
 // at the lane: frames of stderr and lifecycle are not messages. Of a frame that
 // was too large to load it reads the beginning, and says so in Reason: members that
 // stand behind it are not known, and neither are the values of params, result and

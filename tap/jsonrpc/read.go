@@ -70,7 +70,7 @@ func nesting(text []byte) (deepest, open int, inString bool) {
 	return deepest, open, inString
 }
 
-// notJSON says why a text that stands at an offset in its frame is not JSON.
+// notJSON reports why a text that stands at an offset in its frame is not JSON.
 func notJSON(text []byte, offset int) string {
 	switch {
 	case len(trimJSON(text)) == 0:
@@ -354,7 +354,7 @@ func (e *envelope) classifyCall(m *Message) {
 	}
 }
 
-// classifyError says what is odd about an error response.
+// classifyError reports what is odd about an error response.
 func (e *envelope) classifyError(m *Message) {
 	if e.has(fResult) != 0 {
 		m.Reason = remark(m.Reason, "both result and error")
@@ -371,7 +371,7 @@ func (e *envelope) classifyError(m *Message) {
 	}
 }
 
-// classifyID says what is odd about the id. One that is not a string, number or
+// classifyID reports what is odd about the id. One that is not a string, number or
 // null makes the message invalid (basic/index).
 func (e *envelope) classifyID(m *Message) {
 	switch c := e.has(fID); c {

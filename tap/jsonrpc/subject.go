@@ -11,7 +11,7 @@ const MaxSubject = 512
 
 // Subject describes in a few words what a message is about, for one row of a list:
 // the tool, prompt or resource of a request, the text of an error, the name of the
-// server in an initialize result. It is "" where there is nothing to say. Words come
+// server in an initialize result. It is "" where there is nothing to report. Words come
 // from the wire as they are, cut at MaxSubject bytes: they must be escaped where they
 // are shown. Ids and tokens keep their quotes, so that `"1"` and `1` differ. The
 // result does not keep the frame in memory.
@@ -113,8 +113,8 @@ func count(v Value) (n int) {
 
 const MetaPrefix = "io.modelcontextprotocol/"
 
-// party is the name and version of an Implementation, as the specification
-// calls what clients and servers say of themselves.
+// party is the name and version of an Implementation: the specification's name for
+// the description of a client or a server.
 func party(v Value) string {
 	return joined(v.Get("name").Text(), v.Get("version").Text())
 }
@@ -277,7 +277,7 @@ func aboutChanged(p Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// aboutResult says what a result holds. The method it answers is not known
+// aboutResult reports what a result holds. The method it answers is not known
 // here, so it goes by the members.
 func AboutResult(r Value) string {
 	if !r.IsObject() {

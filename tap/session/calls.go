@@ -43,13 +43,13 @@ type Part struct {
 	// Kind is what it is in JSON-RPC, Role what it is to its call.
 	Kind jsonrpc.Kind
 	Role Role
-	// Guess says that Call or Parent is the likeliest of several, not certain.
+	// Guess reports that Call or Parent is the likeliest of several, not certain.
 	Guess bool
-	// Late says that it came when its call was over, or the request that it is
+	// Late reports that it came when its call was over, or the request that it is
 	// about had been answered or cancelled.
 	Late bool
 	// Method is its method; of an answer that of its request. Subject is, of an
-	// answer, what [jsonrpc.Subject] says of its request; "" for others.
+	// answer, what [jsonrpc.Subject] returns for its request; "" for others.
 	Method, Subject string
 	// Call names the first request of its call, zero when it belongs to none.
 	Call Ref
@@ -82,7 +82,7 @@ type RoleCounts [Roles]uint64
 // in [Role].
 type Call struct {
 	// Ref names the first request. Lane, Exchange, ID and Method are its own
-	// (ID as it stands on the wire), Subject is what [jsonrpc.Subject] says of it.
+	// (ID as it stands on the wire), Subject is what [jsonrpc.Subject] returns for it.
 	Ref      Ref
 	Lane     tap.Lane
 	Exchange uint64
@@ -92,7 +92,7 @@ type Call struct {
 	Method  string
 	Subject string
 	// Parent is the call within which it was asked, zero when there is none;
-	// Guess says that Parent is the likeliest of several, not certain.
+	// Guess reports that Parent is the likeliest of several, not certain.
 	Parent Ref
 	Guess  bool
 	// Revision is the version that the request itself names, or the one agreed
@@ -103,12 +103,12 @@ type Call struct {
 	// any role, and End when what settled it did, or when it was lost (see
 	// [NoteStreamEnded]); both are 0 until then.
 	At, FirstAnswer, End time.Duration
-	// Status says how it stands; Answer names the message that settled it: an
+	// Status is how it stands; Answer names the message that settled it: an
 	// answer, the cancellation, the news that its task has ended, or the frame
 	// that ends its HTTP exchange.
 	Status CallStatus
 	Answer Ref
-	// ErrorCode and ErrorText say why it failed: the code and message of a
+	// ErrorCode and ErrorText are why it failed: the code and message of a
 	// JSON-RPC error, or in ErrorText alone what a failed tool or task says, or
 	// the HTTP status that refused it, as soon as that is known.
 	ErrorCode, ErrorText string
@@ -122,7 +122,7 @@ type Call struct {
 	// TaskID and TaskStatus are those of the task that it became, at most
 	// [jsonrpc.MaxSubject] bytes of each.
 	TaskID, TaskStatus string
-	// Notes say what is odd about it.
+	// Notes are what is odd about it.
 	Notes Notes
 	// Requests are its requests, Nested the calls asked within it: the first
 	// [MaxCallRefs] of each.
@@ -151,11 +151,11 @@ type EmbeddedRequest struct {
 	// Request names the message that carried it, Response the one that carried
 	// the answer in its inputResponses; zero as long as there is none.
 	Request, Response Ref
-	// Answer says in a few words what was answered, such as accept.
+	// Answer reports in a few words what was answered, such as accept.
 	Answer string
 }
 
-// A Role says what a message is to the call that it belongs to.
+// A Role is what a message is to the call that it belongs to.
 type Role uint8
 
 const (
@@ -214,7 +214,7 @@ var roleNames = [Roles]string{
 }
 
 // String returns the role's stable name: invalid, request, retry, cancel,
-// progress, log, notification, interim, response, late, repeat, orphan, stray,
+// progress, log, notification, interim, response, late, repeat, orphan, unmatched,
 // unsolicited, unread or replay.
 func (r Role) String() string {
 	if r < Roles {
@@ -223,7 +223,7 @@ func (r Role) String() string {
 	return fmt.Sprintf("role(%d)", uint8(r))
 }
 
-// A CallStatus says how a call stands. Those from [CallDone] on are settled:
+// A CallStatus is the state of a call. Those from [CallDone] on are settled:
 // they change only if something comes after the end.
 type CallStatus uint8
 
@@ -306,14 +306,14 @@ const (
 	// no JSON-RPC answer. ErrorText has the status, Answer the end of the exchange.
 	NoteRefused
 	// NoteChallenged: that was a 401, which begins an authorization. The client
-	// asks the same again, as another call, when it has a token.
+	// repeats it, as another call, when it has a token.
 	NoteChallenged
 	// NoteHungUp: it was cancelled by the end of its HTTP exchange, which the
 	// client closed (2026-07-28 basic/transports/streamable-http). Cancel is the
 	// end of the exchange.
 	NoteHungUp
 	// NoteStreamEnded: the HTTP exchange on which it was to be answered is over,
-	// and it was not. In 2026-07-28 it will not be, and End says when that was; in
+	// and it was not. In 2026-07-28 it will not be, and End is when that was; in
 	// the legacy era a stream that is resumed may still bring the answer.
 	NoteStreamEnded
 )

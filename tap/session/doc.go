@@ -1,4 +1,4 @@
-// Package session says what the frames of a recording are to each other: the one
+// Package session reports what the frames of a recording are to each other: the one
 // place where they are read, assigned to sessions and paired.
 //
 //   - [Tracker] reads the frames and makes an [Entry] of each, which everything that
@@ -6,6 +6,6 @@
 //     for what only later frames say.
 //   - [Sessions] assigns frames to sessions and follows HTTP exchanges, and [Pairing]
 //     ties the messages of one session to calls.
-//   - [Facts] are what a session says about itself.
+//   - [Facts] are what a session reports about itself.
 //   - [Stats] sums up calls, and [Tally] frames.
 package session

@@ -20,12 +20,12 @@ type exchangeState struct {
 	headFields
 	// in is its session, nil as long as that is not known.
 	in *session
-	// first and began are of its first frame, and early says that a frame of it
+	// first and began are of its first frame, and early reports that a frame of it
 	// was said to belong to none.
 	first uint64
 	began time.Duration
 	early bool
-	// opens says that its request may open a session, and that its response has
+	// opens reports that its request may open a session, and that its response has
 	// not begun.
 	opens bool
 	// stream is the first frame of the exchange that began its stream, which it

@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Party is what a client or a server says of itself (Implementation in the
+// A Party is what a client or a server reports about itself (Implementation in the
 // schemas). Each text is at most MaxSubject bytes of it.
 type Party struct {
 	Name    string `json:"name,omitempty"`
@@ -19,7 +19,7 @@ type Party struct {
 // longer ones are left out, since cut JSON would be none.
 const MaxCapabilities = 16 << 10
 
-// Facts are what a session says about itself: its client and server, and its
+// Facts are what a session reports about itself: its client and server, and its
 // revision. Later frames may add to them or correct them, never remove.
 type Facts struct {
 	// Era is legacy or modern; "" as long as nothing but a probe was seen. An
@@ -40,7 +40,7 @@ type Facts struct {
 	ServerCapabilities json.RawMessage `json:"server_capabilities,omitempty"`
 	// Dialect is [jsonrpc.Dialect002] in a session of that dialect.
 	Dialect string `json:"dialect,omitempty"`
-	// Probe says that the client sent nothing but server/discover and got no
+	// Probe reports that the client sent nothing but server/discover and got no
 	// answer or a refusal: the throw-away process that dual-era clients start
 	// to find out what a server speaks.
 	Probe bool `json:"probe,omitempty"`
@@ -52,13 +52,13 @@ type Finding struct {
 	// form of the package's own.
 	Initialize []byte `json:"initialize,omitempty"`
 	Discover   []byte `json:"discover,omitempty"`
-	// Asked says that the client sent a request other than server/discover,
+	// Asked reports that the client sent a request other than server/discover,
 	// Discovered that a server/discover succeeded.
 	Asked      bool `json:"asked,omitempty"`
 	Discovered bool `json:"discovered,omitempty"`
-	// Modern says that a request carried its own version.
+	// Modern reports that a request carried its own version.
 	Modern bool `json:"modern,omitempty"`
-	// Settled says that era and revision are agreed on.
+	// Settled reports that era and revision are agreed on.
 	Settled bool `json:"settled,omitempty"`
 }
 
@@ -153,7 +153,7 @@ func (x *Facts) answer(state *Finding, m *jsonrpc.Message) {
 
 // ofProbe reports whether an answer with the id of an open initialize is that of a
 // server/discover with the same id: a client that gave up waiting for it may use
-// its id again. A result says whose it is; an error is taken for that of the probe,
+// its id again. A result reports whose it is; an error is taken for that of the probe,
 // which was asked first.
 func (state *Finding) ofProbe(key []byte, m *jsonrpc.Message, result jsonrpc.Value) bool {
 	if state.Discover == nil || string(key) != string(state.Discover) {

@@ -6,12 +6,12 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A purpose says why a request was sent.
+// A purpose is why a request was sent.
 type purpose uint8
 
 const (
 	asksCall   purpose = iota // the first request of a call
-	asksRetry                 // the same again, with the input that was required
+	asksRetry                 // a repetition with the input that was required
 	asksStatus                // tasks/get
 	asksResult                // tasks/result
 	asksUpdate                // tasks/update

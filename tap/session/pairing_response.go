@@ -48,7 +48,7 @@ func (t *Pairing) sameStream(x *arrival, id string) *openRequest {
 }
 
 // unnamed takes a response that names no open request. HTTP servers refuse with
-// an error that has no id: then the exchange says what was refused. Where the id
+// an error that has no id: then the exchange reports what was refused. Where the id
 // of one side was too far behind to be read, the response belongs to the only
 // request that it can belong to, as a guess.
 func (t *Pairing) unnamed(x *arrival) {

@@ -93,7 +93,7 @@ func (t *Pairing) taskResult(x *arrival, c *callState) {
 		return
 	}
 	t.give(x, c, RoleResponse)
-	if c.Status == CallCancelled { // the error only says that
+	if c.Status == CallCancelled { // the error only reports that
 		c.ErrorCode, c.ErrorText = x.m.ErrorCode, x.m.ErrorMessage
 		c.settle(x, CallCancelled)
 		c.final = true

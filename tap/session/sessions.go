@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A SessionKind says by what the frames of a session are known to belong to it.
+// A SessionKind is how the frames of a session are recognized.
 type SessionKind uint8
 
 const (
@@ -47,13 +47,13 @@ type Session struct {
 	// Number is its number in the recording, from 1 in the order in which the
 	// sessions appeared.
 	Number int
-	// Kind says by what its frames are known.
+	// Kind is how its frames are recognized.
 	Kind SessionKind
 	// Name is what the wire calls it: the id of a [SessionID] and the target of
 	// the requests of a [SessionEndpoint] as they were recorded, which is masked
 	// as a rule; "" for the others. At most [jsonrpc.MaxSubject] bytes of it.
 	Name string
-	// Facts are what it says about itself.
+	// Facts are what it reports about itself.
 	Facts Facts
 	// First and Last are the numbers of its first and its last frame, and Began
 	// and Ended when these crossed.
@@ -61,7 +61,7 @@ type Session struct {
 	Began, Ended time.Duration
 	// Exchanges counts its HTTP exchanges.
 	Exchanges uint64
-	// Over says that one side ended it: with a DELETE, or by ending the
+	// Over reports that one side ended it: with a DELETE, or by ending the
 	// connection that it is.
 	Over bool
 }
@@ -114,7 +114,7 @@ type Sessions struct {
 	open      bounded.Map[int, *session]
 	exchanges bounded.Map[uint64, *exchangeState]
 	conns     bounded.Map[uint64, *session] // the last session on each connection
-	// names are what sessions are known by; the first byte of a key says what
+	// names are what sessions are known by; the first byte of a key reports what
 	// it is.
 	names map[string]*session
 	gone  bounded.Map[string, *session] // by names of theirs
@@ -137,9 +137,9 @@ type session struct {
 	path, client, agent string
 	// keys are the names that it has in Sessions.names, the oldest first.
 	keys []string
-	// probe says that the client has only asked for the server's versions,
+	// probe reports that the client has only asked for the server's versions,
 	// opening counts the requests that may open it and have no response yet, and
-	// settled says that one of them was not refused.
+	// settled reports that one of them was not refused.
 	probe   bool
 	opening int
 	settled bool

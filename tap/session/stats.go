@@ -117,7 +117,7 @@ func (s *Stats) count(c *Call, end time.Duration) {
 	}
 }
 
-// outcome says how a call counts, how long that took, and whether there was an
+// outcome reports how a call counts, how long that took, and whether there was an
 // answer.
 func outcome(c *Call, took time.Duration) (CallStatus, time.Duration, bool) {
 	if c.Method == "subscriptions/listen" {
@@ -253,7 +253,7 @@ func (m *Meter) Add(f *tap.Frame) {
 	}
 }
 
-// Finish says that the recording is over, or, while it is live, how far it is.
+// Finish counts the calls that are still open at the end of the recording, or, while it is live, now.
 func (m *Meter) Finish(end time.Duration) { m.stats.Finish(m.wanted(m.tracker.Open()), end) }
 
 // Sessions returns how many sessions there were.
@@ -267,11 +267,11 @@ func (m *Meter) wanted(calls []*Call) []*Call {
 	return slices.DeleteFunc(calls, func(c *Call) bool { return c.Session != m.session })
 }
 
-// A StatsKey says which calls are summed up together.
+// A StatsKey identifies the calls that are summed up together.
 type StatsKey struct {
 	// Lane is that of the request: [tap.ToServer] for what the client asked.
 	Lane tap.Lane
-	// Nested says that they were asked within other calls.
+	// Nested reports that they were asked within other calls.
 	Nested bool
 	// Others marks the calls for which there was no group left, whatever their
 	// method and name.

@@ -23,8 +23,8 @@ type Survey struct {
 	unanswered, cancelled map[Ref]struct{}
 }
 
-// NewSurvey makes a Survey that has read no frames. Requests says that it is to find
-// out what becomes of each request too.
+// NewSurvey makes a Survey. If requests is set, it also finds out what becomes of
+// each request.
 func NewSurvey(requests bool) *Survey {
 	return &Survey{late: map[uint64]int{}, requests: requests, unanswered: map[Ref]struct{}{}, cancelled: map[Ref]struct{}{}}
 }
@@ -51,7 +51,7 @@ func (s *Survey) Add(f *tap.Frame) {
 	s.ended(e.Ended)
 }
 
-// End says that there are no more frames.
+// End is called after the last frame.
 func (s *Survey) End() {
 	if s.requests {
 		s.ended(s.tracker.Open())
@@ -76,7 +76,7 @@ func (s *Survey) ended(calls []*Call) {
 // Sessions returns how many sessions there are in the recording.
 func (s *Survey) Sessions() int { return s.sessions }
 
-// foretell says what becomes of the requests among the messages.
+// foretell reports what becomes of the requests among the messages.
 func (s *Survey) foretell(parts []Part) {
 	if s == nil || !s.requests {
 		return

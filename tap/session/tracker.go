@@ -26,7 +26,7 @@ type Entry struct {
 	Facts   *Facts
 	// Exchange is what was known of its HTTP exchange before the frame.
 	Exchange Exchange
-	// Parts says for each message what it is to which call: several for a batch,
+	// Parts has for each message what it is to which call: several for a batch,
 	// none for a frame without a message.
 	Parts []Part
 	// Ended are the calls that are over with this frame, in the order in which they

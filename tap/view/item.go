@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A target says which of the things that a filter knows the subject of a
+// A target is which of the things that a filter knows the subject of a
 // request is.
 type target uint8
 
@@ -127,7 +127,7 @@ var byRole = [session.Roles]filter.Is{
 	session.RoleOrphan: filter.IsOrphan, session.RoleUnmatched: filter.IsUnmatched,
 }
 
-// about says what is known of a message without its future.
+// about reports what is known of a message without its future.
 func about(m *jsonrpc.Message, p *session.Part) (is filter.Is) {
 	if m.IsFailure() {
 		is |= filter.IsError

@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// OtherWords says what a frame is that carries no message: the name of its sort,
+// OtherWords reports what a frame is that carries no message: the name of its sort,
 // which is body, bytes, ping, pong, close, event, priming, comment or endpoint,
 // and what it is about. about is "" where the payload says it, and both are where
 // nothing is known, as of a line on stdio or of an event that is not whole.

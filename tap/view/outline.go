@@ -28,7 +28,7 @@ const (
 type Outline struct {
 	// Stderr includes what the server writes to its standard error.
 	Stderr bool
-	// Flat says that a call within another is a node of its own too.
+	// Flat makes a call within another a node of its own too.
 	Flat bool
 	// Keep, if it is not nil, decides on each line that belongs to no call: i is
 	// the message's place in the row, -1 where it carries none.

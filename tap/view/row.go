@@ -15,7 +15,7 @@ import (
 // a batch. Its texts come from the wire as they are; they must be escaped where
 // they are shown.
 type Row struct {
-	// Part says what it is to which call. Of a frame that carries no message,
+	// Part is what it is to which call. Of a frame that carries no message,
 	// and of a batch as a whole, only Message, Lane, At and Exchange are set.
 	Part session.Part
 	// Messages are its messages: of a batch as a whole all of them, none where it
@@ -41,7 +41,7 @@ type Row struct {
 	// reports whether it counts as an error, which a batch leaves to its messages.
 	Failed, Error bool
 	Fault         string
-	// Truncated says that bytes of the frame are missing, Unread that it is too large
+	// Truncated reports that bytes of the frame are missing, Unread that it is too large
 	// for its id to be known; see [jsonrpc.Message.Unread].
 	Truncated, Unread bool
 	// Size is the frame's, in bytes, and Took how long it took to arrive.

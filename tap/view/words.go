@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// EventWords says what an event of the run is about, and what went wrong. The
+// EventWords reports what an event of the run is about, and what went wrong. The
 // texts hold what was recorded as it is; they must be escaped where they are shown. Of an
 // event of a newer program only the failure is known.
 func EventWords(e *tap.Event) (about, fault string) { return eventWords(e, "") }
@@ -93,7 +93,7 @@ func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 // maxEnded is how many calls of an exchange its end names.
 const maxEnded = 3
 
-// endedWords says what the end of an exchange means for the calls that it
+// endedWords reports what the end of an exchange means for the calls that it
 // brought.
 func endedWords(calls []Ended) string {
 	var words []string

@@ -59,7 +59,7 @@ func responseWords(e *tap.Event) (about, fault string) {
 	return status, ""
 }
 
-// endWords say how much an exchange was, how long its answer took to begin, and
+// endWords report how much an exchange was, how long its answer took to begin, and
 // the side that ended it, which an error names too.
 func endWords(e *tap.Event) string {
 	var size, first, whose string
@@ -78,7 +78,7 @@ func endWords(e *tap.Event) string {
 	return JoinWords(", ", size, first, whose)
 }
 
-// telling is the field of a response's head that says what the client is to do:
+// telling is the field of a response's head that reports what the client is to do:
 // a 401 has a challenge.
 func telling(e *tap.Event) string {
 	switch e.Status {
