@@ -57,7 +57,7 @@ func (x *exchange) asked(r *readFrame) {
 
 // answered takes what the server sent, and reports whether it is no message that a
 // session has a part in: a refusal, or a page.
-func (l *loader) answered(x *exchange, r *readFrame) bool {
+func (l *loader) answered(x *exchange, r *readFrame, replayed bool) bool {
 	f, m := &r.frame, r.prepared.Message()
 	none := m == nil || m.Kind == jsonrpc.Other
 	switch f.Form {
@@ -71,7 +71,7 @@ func (l *loader) answered(x *exchange, r *readFrame) bool {
 		} else if e.Name == "endpoint" {
 			l.site.endpoint(x, string(e.Data))
 		}
-		if l.sessions.Replays() == 0 {
+		if !replayed {
 			x.poll.heard(f.Seq, &e, m)
 		}
 	case tap.FormBody:
@@ -154,7 +154,7 @@ func (l *loader) over(x *exchange) {
 		x.why = x.blame(&l.site, l.ended(x.session))
 		l.refused(x)
 	}
-	if kept, _ := l.sessions.Session(x.session); kept.Kind != session.SessionEndpoint && x.nothing() {
+	if kept, _ := l.tracker.Sessions.Session(x.session); kept.Kind != session.SessionEndpoint && x.nothing() {
 		l.refused(x)
 	}
 	switch {
@@ -210,7 +210,7 @@ func (x *exchange) nothing() bool {
 
 // posted learns where messages are sent to.
 func (l *loader) posted(x *exchange, path string) {
-	kept, _ := l.sessions.Session(x.session)
+	kept, _ := l.tracker.Sessions.Session(x.session)
 	if kept.Kind == session.SessionEndpoint {
 		return
 	}

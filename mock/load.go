@@ -134,6 +134,14 @@ func (r *readFrame) read(p *replay.Preparer) {
 	}
 }
 
+// message is what a frame of traffic carries, and nothing for other frames.
+func (r *readFrame) message() *jsonrpc.Message {
+	if m := r.prepared.Message(); m != nil {
+		return m
+	}
+	return &jsonrpc.Message{}
+}
+
 // batchSize is how many frames go from the reading to the making of the script at
 // once, inFlight how many such batches there are at most, and batchBytes at about how
 // many bytes one is full, however few its frames are.

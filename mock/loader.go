@@ -16,7 +16,7 @@ type loader struct {
 	// first makes the first session's script, and others like it.
 	first     *replay.Builder
 	firstUsed bool
-	sessions  session.Sessions
+	tracker   session.Tracker
 	building  map[int]*building
 	inOrder   []*building
 	// http says that there are exchanges, heads that those of their requests are
@@ -52,33 +52,33 @@ const onlySession = 1
 
 // add takes the next frame.
 func (l *loader) add(r *readFrame) error {
-	f := &r.frame
-	switch {
-	case r.err != nil:
+	if r.err != nil {
 		return r.err
+	}
+	f := r.frame
+	e := l.tracker.AddRead(&r.frame, r.message())
+	switch {
 	case l.lines:
 		if f.Exchange != 0 { // as nobody but a person writes it
 			f.Raw = r.payload
 		}
-		return l.session(onlySession).b.AddPrepared(f, &r.prepared)
+		return l.session(onlySession).b.AddPrepared(e, &f, &r.prepared)
 	case f.Exchange != 0:
 		l.http = true
 	case f.Lane == tap.Lifecycle && !l.http:
-		if e, err := tap.ParseEvent(f.Raw); err == nil && (e.Transport == "http" || e.Name == tap.EventConnect) {
-			l.http = true
-		}
+		l.http = e.Event.Transport == "http" || e.Event.Name == tap.EventConnect
 	}
 	switch {
 	case !l.http:
 		l.lines = f.Lane == tap.ToServer || f.Lane == tap.ToClient
-		return l.session(onlySession).b.AddPrepared(f, &r.prepared)
+		return l.session(onlySession).b.AddPrepared(e, &f, &r.prepared)
 	case f.Lane == tap.Lifecycle:
-		l.event(f)
+		l.event(e)
 		return nil
 	case f.Lane == tap.Stderr:
 		return nil
 	}
-	return l.message(r)
+	return l.message(r, e)
 }
 
 // session is the one with that number, which is made if need be.
@@ -97,14 +97,10 @@ func (l *loader) session(number int) *building {
 }
 
 // event takes what the tap saw of an exchange, or of the run.
-func (l *loader) event(f *tap.Frame) {
-	e, err := tap.ParseEvent(f.Raw)
-	if err != nil {
-		return
-	}
-	number := l.sessions.AddEvent(f, &e)
+func (l *loader) event(entry *session.Entry) {
+	f, e, number := entry.Frame, &entry.Event, entry.Session
 	if e.Name == tap.EventStart {
-		l.site.names(&e)
+		l.site.names(e)
 	}
 	if f.Exchange == 0 {
 		return
@@ -112,7 +108,7 @@ func (l *loader) event(f *tap.Frame) {
 	if e.Name == tap.EventRequest {
 		l.heads = true
 		x := &exchange{number: f.Exchange, stream: f.Exchange, method: e.Method, target: e.Target, fields: readFields(e.Header)}
-		if began := l.sessions.Resumes(); began != 0 {
+		if began := entry.Resumes; began != 0 {
 			if origin, ok := l.streams[began]; ok {
 				x.stream = origin
 			}
@@ -151,14 +147,13 @@ func (l *loader) poll(x *exchange) *polling {
 }
 
 // message takes a frame of an exchange.
-func (l *loader) message(r *readFrame) error {
-	f := &r.frame
+func (l *loader) message(r *readFrame, e *session.Entry) error {
+	f := r.frame
 	if !l.heads { // messages alone, as people write them by hand
 		f.Raw = r.payload
-		return l.session(onlySession).b.AddPrepared(f, &r.prepared)
+		return l.session(onlySession).b.AddPrepared(e, &f, &r.prepared)
 	}
-	number := l.sessions.Add(f, r.prepared.Message())
-	replayed := l.sessions.Replays() != 0
+	number, replayed := e.Session, e.Replays != 0
 	x := l.open[f.Exchange]
 	if x == nil { // its head is not there
 		x = &exchange{number: f.Exchange, stream: f.Exchange, headless: true, poll: &polling{}}
@@ -169,14 +164,14 @@ func (l *loader) message(r *readFrame) error {
 	}
 	if f.Lane == tap.ToServer {
 		x.asked(r)
-	} else if l.answered(x, r) || replayed {
+	} else if l.answered(x, r, replayed) || replayed {
 		return nil
 	}
 	if x.session == 0 {
 		return nil
 	}
 	s := l.session(x.session)
-	kept, _ := l.sessions.Session(x.session)
+	kept, _ := l.tracker.Sessions.Session(x.session)
 	s.conduct.learn(x, r, kept.Kind)
 	f.Exchange = x.stream
 	if kept.Kind == session.SessionEndpoint || kept.Kind == session.SessionSocket {
@@ -186,7 +181,7 @@ func (l *loader) message(r *readFrame) error {
 	if m := r.prepared.Message(); m == nil || m.Kind == jsonrpc.Other {
 		return nil
 	}
-	return s.b.AddPrepared(f, &r.prepared)
+	return s.b.AddPrepared(e, &f, &r.prepared)
 }
 
 // recording returns what was made.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // calls makes frames of a handshake and n calls, each of them another.
@@ -28,9 +29,9 @@ func calls(n int) []tap.Frame {
 // build makes a script as package mock does.
 func build(tb testing.TB, frames []tap.Frame, spool Spool) *Script {
 	b := NewBuilder(Options{Pace: Instant}, spool)
+	var tracker session.Tracker
 	for i := range frames {
-		m := jsonrpc.Peek(frames[i].Raw)
-		if err := b.Add(&frames[i], &m); err != nil {
+		if err := b.Add(tracker.Add(&frames[i])); err != nil {
 			tb.Fatal(err)
 		}
 	}

@@ -12,9 +12,7 @@ import (
 
 // A Builder makes a [Script] of the frames of one session.
 type Builder struct {
-	s       *Script
-	tracker session.Pairing
-	finding session.Finding
+	s *Script
 	// preparer is for who has none.
 	preparer *Preparer
 	// off is how much is in the spool, which several may share.
@@ -70,51 +68,46 @@ func newBuilder(opt Options, spool Spool, seeds seeds, off *uint64) *Builder {
 // same options, in the same spool, and for what the same [Preparer] prepares.
 func (b *Builder) Another() *Builder { return newBuilder(b.s.opt, b.s.spool, b.s.seeds, b.off) }
 
-// Add takes the next frame of the session and its message, nil for a frame that
-// carries none. The frame's Raw is the message as it stood: a line, a body, the
-// data of a server-sent event. Frames must come in the order of their numbers.
-// Add keeps nothing of them.
+// Add takes the next frame of the session, which must be whole. It keeps nothing of it.
 //
 // The error is [ErrTooLarge], or that of the spool.
-func (b *Builder) Add(f *tap.Frame, m *jsonrpc.Message) error {
-	p := b.preparer.Prepare(f, m)
-	return b.AddPrepared(f, &p)
+func (b *Builder) Add(e *session.Entry) error {
+	f := *e.Frame
+	var m *jsonrpc.Message
+	if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
+		m, f.Raw = &e.Message, jsonrpc.Payload(&f)
+	}
+	p := b.preparer.Prepare(&f, m)
+	return b.AddPrepared(e, &f, &p)
 }
 
-// AddPrepared is Add for a message that a [Preparer] has had.
-func (b *Builder) AddPrepared(f *tap.Frame, p *Prepared) error {
+// AddPrepared is Add for a message that a [Preparer] has had. F is the frame as it is
+// to be played: its Raw is the message alone, and its exchange that of its stream, 0
+// where there is one stream for everything.
+func (b *Builder) AddPrepared(e *session.Entry, f *tap.Frame, p *Prepared) error {
 	m := p.message
 	switch {
 	case f.Lane == tap.Lifecycle:
-		b.life(f)
+		b.event(f, &e.Event)
 		return nil
-	case f.Lane == tap.Stderr || m == nil || m.Kind == jsonrpc.Other:
+	case f.Lane == tap.Stderr || m == nil || m.Kind == jsonrpc.Other || e.Replays > 0:
 		return nil
 	case p.err != nil:
 		return p.err
 	case len(b.s.items)+len(m.Batch)+1 > maxMessages || len(b.s.cues)+len(m.Batch)+1 > maxMessages:
 		return fmt.Errorf("frame %d: %w", f.Seq, ErrTooLarge)
 	}
-	b.learn(f.Lane, m)
-	parts := b.tracker.Add(f, m)
+	if e.Facts != nil {
+		b.s.facts = *e.Facts
+	}
 	x := arriving{f: f, raw: f.Raw, place: p.place, line: f.Form == tap.FormLine, prepared: p}
 	if m.Kind != jsonrpc.Batch || len(m.Batch) == 0 {
-		x.m, x.part = m, &parts[0]
+		x.m, x.part = m, &e.Parts[0]
 		b.message(&x)
 		return nil
 	}
-	b.batch(&x, m, parts)
+	b.batch(&x, m, e.Parts)
 	return nil
-}
-
-// learn goes on learning the facts, as long as there is something to learn: it
-// means reading the message once more.
-func (b *Builder) learn(lane tap.Lane, m *jsonrpc.Message) {
-	x := &b.finding
-	if x.Settled && x.Initialize == nil && x.Discover == nil && m.Method != "initialize" && m.Method != "server/discover" && m.Kind != jsonrpc.Batch {
-		return
-	}
-	b.s.facts.Learn(x, lane, m)
 }
 
 // An arriving is a message on its way into the script.
@@ -169,16 +162,10 @@ func (b *Builder) message(x *arriving) {
 	}
 }
 
-// life takes what the tap saw of the run.
-func (b *Builder) life(f *tap.Frame) {
-	if f.Exchange != 0 {
-		return
-	}
-	e, err := tap.ParseEvent(f.Raw)
-	if err != nil {
-		return
-	}
+// event takes what the tap saw of the run.
+func (b *Builder) event(f *tap.Frame, e *tap.Event) {
 	switch {
+	case f.Exchange != 0:
 	case e.Name == tap.EventSignal:
 		b.signal = true
 	case e.Name == tap.EventEOF && e.Lane == tap.ToServer.String():

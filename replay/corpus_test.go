@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -46,13 +46,9 @@ func parse(tb testing.TB, data string) []tap.Frame {
 func script(tb testing.TB, frames []tap.Frame, opt Options) *Script {
 	tb.Helper()
 	b := NewBuilder(opt, nil)
+	var tracker session.Tracker
 	for i := range frames {
-		var m *jsonrpc.Message
-		if l := frames[i].Lane; l == tap.ToServer || l == tap.ToClient {
-			peeked := jsonrpc.Peek(frames[i].Raw)
-			m = &peeked
-		}
-		if err := b.Add(&frames[i], m); err != nil {
+		if err := b.Add(tracker.Add(&frames[i])); err != nil {
 			tb.Fatal(err)
 		}
 	}

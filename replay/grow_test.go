@@ -14,18 +14,20 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A grower is a Growth that adds frames when it is asked for more: so many as size
 // says. It fails at the end with err, if that is set. Time passes in the meantime.
 type grower struct {
-	tb     testing.TB
-	b      *Builder
-	frames []tap.Frame
-	at     int
-	size   func() int
-	err    error
-	locked bool
+	tb      testing.TB
+	b       *Builder
+	tracker session.Tracker
+	frames  []tap.Frame
+	at      int
+	size    func() int
+	err     error
+	locked  bool
 	// asked is how often more was asked for, but not all.
 	asked int
 	// each is how long one waits each time, for more and for the lock, took how long that
@@ -91,12 +93,7 @@ func (g *grower) add() {
 	case g.at < len(g.frames):
 		f := g.frames[g.at]
 		g.at++
-		var m *jsonrpc.Message
-		if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
-			peeked := jsonrpc.Peek(f.Raw)
-			m = &peeked
-		}
-		if err := g.b.Add(&f, m); err != nil {
+		if err := g.b.Add(g.tracker.Add(&f)); err != nil {
 			g.tb.Fatal(err)
 		}
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // lines makes frames of lines: those with > are the client's, others the server's.
@@ -230,15 +231,15 @@ func (b *brokenSpool) ReadAt(p []byte, off int64) (int, error) {
 func TestBrokenSpool(t *testing.T) {
 	frames := lines(`>{"id":1,"method":"a"}` + "\n" + `{"id":1,"result":{}}` + "\n")
 	full := errors.New("disk full")
-	m := jsonrpc.Peek(frames[0].Raw)
-	if err := NewBuilder(Options{}, &brokenSpool{write: full}).Add(&frames[0], &m); !errors.Is(err, full) {
+	var tracker session.Tracker
+	if err := NewBuilder(Options{}, &brokenSpool{write: full}).Add(tracker.Add(&frames[0])); !errors.Is(err, full) {
 		t.Error(err)
 	}
 	spool := &brokenSpool{}
 	b := NewBuilder(Options{}, spool)
+	tracker = session.Tracker{}
 	for i := range frames {
-		m := jsonrpc.Peek(frames[i].Raw)
-		if err := b.Add(&frames[i], &m); err != nil {
+		if err := b.Add(tracker.Add(&frames[i])); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,9 +29,9 @@ func told(text string) (frames []tap.Frame) {
 func refusing(t *testing.T, frames []tap.Frame, opt Options, refused map[uint64]bool) *Script {
 	t.Helper()
 	b := NewBuilder(opt, nil)
+	var tracker session.Tracker
 	for i := range frames {
-		m := jsonrpc.PeekFrame(&frames[i])
-		if err := b.Add(&frames[i], &m); err != nil {
+		if err := b.Add(tracker.Add(&frames[i])); err != nil {
 			t.Fatal(err)
 		}
 		if foreign, ok := refused[frames[i].Seq]; ok {
@@ -162,10 +162,11 @@ func TestAnotherBuilder(t *testing.T) {
 	first := NewBuilder(Options{Pace: Instant}, spool)
 	builders := []*Builder{first, first.Another()}
 	prepare := first.Preparer()
+	var trackers [2]session.Tracker
 	for i := range frames {
-		m := jsonrpc.PeekFrame(&frames[i])
-		p := prepare.Prepare(&frames[i], &m)
-		if err := builders[i%2].AddPrepared(&frames[i], &p); err != nil {
+		e := trackers[i%2].Add(&frames[i])
+		p := prepare.Prepare(&frames[i], &e.Message)
+		if err := builders[i%2].AddPrepared(e, &frames[i], &p); err != nil {
 			t.Fatal(err)
 		}
 	}

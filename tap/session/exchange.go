@@ -28,9 +28,8 @@ type exchangeState struct {
 	// opens reports that its request may open a session, and that its response has
 	// not begun.
 	opens bool
-	// stream is the first frame of the exchange that began its stream, which it
-	// may go on with.
-	stream uint64
+	// stream is the one that it begins or goes on with.
+	stream stream
 }
 
 // event takes an event of an exchange.

@@ -75,6 +75,7 @@ type Pairing struct {
 	byWord  index[string, *openRequest]        // by id and by progress token; see word
 	calls   index[string, *callState]          // by task, subscription, state and shape
 	past    bounded.Map[string, tie]           // ids and words that are not in use any more
+	resumed bounded.Map[uint64, uint64]        // the exchanges whose streams others go on with
 	long    map[Ref]*callState                 // calls that outlive the response to their first request
 	open    openRequests
 
@@ -143,6 +144,21 @@ func (t *Pairing) Add(f *tap.Frame, m *jsonrpc.Message) []Part {
 		}
 	}
 	return t.parts
+}
+
+// Resume notes that an exchange goes on with the stream that another began: what comes
+// on it belongs to the requests of that one.
+func (t *Pairing) Resume(exchange, began uint64) {
+	t.resumed.Max = MaxPast
+	t.resumed.Put(exchange, began)
+}
+
+// stream is the client's open requests on the stream that an exchange carries.
+func (t *Pairing) stream(exchange uint64) *queue[*openRequest] {
+	if began, ok := t.resumed.Get(exchange); ok {
+		exchange = began
+	}
+	return t.streams.of(exchange)
 }
 
 func (t *Pairing) next() {

@@ -166,7 +166,7 @@ func (t *Pairing) other(x *arrival, w *callWords) {
 		t.rootsDue = true
 	}
 	c := t.calls.of(word(wordTask, opposite(x.f.Lane), w.meta.relatedTask)).newest()
-	stream := t.streams.of(x.f.Exchange)
+	stream := t.stream(x.f.Exchange)
 	switch {
 	case t.subscribed(x, w):
 	case w.meta.subscription != nil:
@@ -232,7 +232,7 @@ func logLevel(name string) int {
 func (t *Pairing) log(x *arrival, w *callWords) {
 	c := t.calls.of(word(wordTask, opposite(x.f.Lane), w.meta.relatedTask)).newest()
 	if c == nil && x.f.Lane == tap.ToClient {
-		if stream := t.streams.of(x.f.Exchange); !stream.empty() {
+		if stream := t.stream(x.f.Exchange); !stream.empty() {
 			c, x.part.Guess = stream.newest().call, len(stream.items) > 1
 		} else if x.f.Exchange == 0 {
 			c, x.part.Guess = t.logged(logLevel(wordText(w.level)))

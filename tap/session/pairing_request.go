@@ -250,7 +250,7 @@ func (t *Pairing) cause(x *arrival) (*callState, bool) {
 	if due {
 		t.rootsDue = false
 	}
-	if q := t.streams.of(x.f.Exchange); !q.empty() {
+	if q := t.stream(x.f.Exchange); !q.empty() {
 		return q.newest().call, len(q.items) > 1
 	}
 	if q := &t.causing; !q.empty() {

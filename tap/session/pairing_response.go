@@ -35,7 +35,7 @@ func (t *Pairing) response(x *arrival) {
 // that the exchanges distinguish.
 func (t *Pairing) sameStream(x *arrival, id string) *openRequest {
 	const few = 8 // a batch may hold any number
-	stream := t.streams.of(x.f.Exchange)
+	stream := t.stream(x.f.Exchange)
 	if x.f.Lane != tap.ToClient || len(stream.items) > few {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (t *Pairing) unnamed(x *arrival) {
 	noID := len(x.m.ID) == 0 || string(x.m.ID) == "null"
 	role := RoleOrphan
 	var a *openRequest
-	switch stream := t.streams.of(x.f.Exchange); {
+	switch stream := t.stream(x.f.Exchange); {
 	case x.m.Unread && x.m.ID == nil:
 		role = RoleUnread
 		if a = t.onlyOpen(x); a != nil {
@@ -84,7 +84,7 @@ func (t *Pairing) unnamed(x *arrival) {
 // onlyOpen is the only open request on the exchange of a response, otherwise the
 // only one that it can answer, nil if there are none or several.
 func (t *Pairing) onlyOpen(x *arrival) *openRequest {
-	if stream := t.streams.of(x.f.Exchange); x.f.Lane == tap.ToClient && !stream.empty() {
+	if stream := t.stream(x.f.Exchange); x.f.Lane == tap.ToClient && !stream.empty() {
 		return stream.only()
 	}
 	var found *openRequest

@@ -11,15 +11,18 @@ import (
 const MaxSessionEvents = 1024
 
 // A seenEvent is an event that came on the stream of an exchange. Those of a session
-// are remembered by their ids, so that a stream that is resumed can be distinguished from one
-// that begins (2025-11-25 basic/transports#resumability-and-redelivery), and what is
+// are remembered by their ids, so that a stream that is resumed can be distinguished from
+// one that begins (2025-11-25 basic/transports#resumability-and-redelivery), and what is
 // sent on it once more from what is new.
 type seenEvent struct {
 	exchange uint64
 	seq      uint64
-	stream   uint64 // the first frame of the exchange that began the stream
+	stream   stream
 	data     uint64 // a hash
 }
+
+// A stream is known by the exchange that began it and its first frame.
+type stream struct{ exchange, first uint64 }
 
 func hashBytes(b []byte) uint64 {
 	h := fnv.New64a()
@@ -29,7 +32,7 @@ func hashBytes(b []byte) uint64 {
 
 // resume looks for the stream that a request asks to go on with.
 func (s *Sessions) resume(x *exchangeState) {
-	x.stream = x.first
+	x.stream = stream{x.Number, x.first}
 	if x.in == nil || x.last == "" {
 		return
 	}
@@ -61,7 +64,7 @@ func (s *Sessions) occurs(x *exchangeState, f *tap.Frame) {
 // Resumes returns, after the head of a request that asks to go on with a stream,
 // the first frame of the exchange that began that stream; 0 if it does not, or if
 // that is not known.
-func (s *Sessions) Resumes() uint64 { return s.resumes }
+func (s *Sessions) Resumes() uint64 { return s.resumes.first }
 
 // Replays returns, after an event that came before and was sent once more on a
 // stream that was resumed, the frame in which it came first; 0 after any other.

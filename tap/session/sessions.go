@@ -123,9 +123,10 @@ type Sessions struct {
 	http      bool
 	// late is the exchange whose session became known with the last frame, after
 	// others had come on it.
-	late, lateIs     uint64
-	resumes, replays uint64
-	forgotten        []*session
+	late, lateIs uint64
+	resumes      stream
+	replays      uint64
+	forgotten    []*session
 }
 
 // session is a Session with what is kept to go on with it.
@@ -165,7 +166,7 @@ func (s *Sessions) Add(f *tap.Frame, m *jsonrpc.Message) int {
 func (s *Sessions) AddEvent(f *tap.Frame, e *tap.Event) int { return s.add(f, e, nil) }
 
 func (s *Sessions) add(f *tap.Frame, e *tap.Event, m *jsonrpc.Message) int {
-	s.late, s.lateIs, s.resumes, s.replays = 0, 0, 0, 0
+	s.late, s.lateIs, s.resumes, s.replays = 0, 0, stream{}, 0
 	clear(s.forgotten)
 	s.forgotten = s.forgotten[:0]
 	var in *session

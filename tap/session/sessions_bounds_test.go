@@ -331,3 +331,43 @@ func FuzzSessions(f *testing.F) {
 		all.Open()
 	})
 }
+
+// What comes on a stream that was resumed belongs to the call whose response the stream
+// is, with certainty, although another call was asked later.
+func TestResumedStreamHasItsCalls(t *testing.T) {
+	var all session.Tracker
+	var last *session.Entry
+	c := &chat{add: func(f *tap.Frame) { last = all.Add(f) }}
+	head := func(exchange uint64, method string, more ...[2]string) {
+		c.event(exchange, tap.Event{Name: tap.EventRequest, Method: method, Target: "/mcp", Header: append(more, [2]string{"Mcp-Session-Id", "s"})})
+	}
+	stream := func(exchange uint64, text string) {
+		c.frame(tap.Frame{Lane: tap.ToClient, Exchange: exchange, Form: tap.FormEvent, Raw: []byte(text + "\n\n")})
+	}
+	for i, name := range []string{"first", "second"} {
+		exchange := uint64(i + 1)
+		head(exchange, "POST")
+		c.body(exchange, tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`, exchange, name))
+		c.event(exchange, tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", "text/event-stream"}}})
+		stream(exchange, fmt.Sprintf("id: %d-0\ndata:", exchange))
+	}
+	first := session.Ref{Seq: 2}
+	c.event(1, tap.Event{Name: tap.EventEnd})
+	head(3, "GET", [2]string{"Last-Event-ID", "1-0"})
+	c.event(3, tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", "text/event-stream"}}})
+	for exchange := uint64(3); exchange < 5; exchange++ {
+		stream(exchange, fmt.Sprintf("id: 1-%d\n", exchange)+`data: {"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{}}`)
+		if p := last.Parts[0]; p.Parent != first || p.Guess {
+			t.Errorf("on exchange %d the server asks within %v, a guess: %v; want %v", exchange, p.Parent, p.Guess, first)
+		}
+		stream(exchange, fmt.Sprintf("id: 1-%d-log\n", exchange)+`data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+		if p := last.Parts[0]; p.Call != first {
+			t.Errorf("on exchange %d the log belongs to %v, want %v", exchange, p.Call, first)
+		}
+		c.event(exchange, tap.Event{Name: tap.EventEnd})
+		if exchange == 3 { // and once more, from an event of the stream that was resumed
+			head(4, "GET", [2]string{"Last-Event-ID", "1-3"})
+			c.event(4, tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", "text/event-stream"}}})
+		}
+	}
+}

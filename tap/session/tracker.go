@@ -146,23 +146,32 @@ type Request struct {
 
 // Add takes the next frame.
 func (t *Tracker) Add(f *tap.Frame) *Entry {
+	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
+		return t.AddRead(f, &jsonrpc.Message{})
+	}
+	m := jsonrpc.PeekFrame(f)
+	return t.AddRead(f, &m)
+}
+
+// AddRead is Add for a frame whose message was read already, by [jsonrpc.PeekFrame].
+func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 	e := &t.entry
 	clear(e.Ended)
-	*e = Entry{Frame: f, Exchange: t.Sessions.Exchange(f.Exchange), Parts: e.Parts[:0], Ended: e.Ended[:0]}
+	*e = Entry{Frame: f, Message: *m, Exchange: t.Sessions.Exchange(f.Exchange), Parts: e.Parts[:0], Ended: e.Ended[:0]}
 	switch {
 	case f.Lane == tap.Lifecycle:
 		if event, err := tap.ParseEvent(f.Raw); err == nil {
 			e.Event = event
 		}
 		t.turn(t.Sessions.AddEvent(f, &e.Event))
+		if t.Sessions.Resumes() != 0 {
+			t.used.Resume(f.Exchange, t.Sessions.resumes.exchange)
+		}
 		t.used.AddEvent(f, &e.Event)
 		e.Ended = append(e.Ended, t.used.Ended()...)
 		e.Failed = e.Event.Failed(e.Exchange.Method) || slices.ContainsFunc(e.Ended, (*Call).Lost)
 		e.Resumes = t.Sessions.Resumes()
 	default:
-		if e.traffic() != nil {
-			e.Message = jsonrpc.PeekFrame(f)
-		}
 		t.turn(t.Sessions.Add(f, e.traffic()))
 		if e.Replays = t.Sessions.Replays(); e.Replays > 0 {
 			e.replay()
