@@ -34,9 +34,9 @@ type HAR struct {
 	some  bool // an entry was written
 
 	open    map[uint64]*exchange
-	queue   []*exchange     // those without an end, the oldest first, and some that are over
-	held    int64           // bytes in them
-	tracker session.Tracker // of stdio
+	queue   []*exchange // those without an end, the oldest first, and some that are over
+	held    int64       // bytes in them
+	tracker session.Tracker
 	asked   map[session.Ref]*exchange
 	last    time.Duration
 	origin  string
@@ -91,10 +91,11 @@ func (h *HAR) Add(f *tap.Frame) error {
 		return err
 	}
 	h.last = max(h.last, f.At)
+	e := h.tracker.Add(f)
 	if h.stdio {
-		return h.addStdio(f)
+		return h.addStdio(e)
 	}
-	return h.addHTTP(f)
+	return h.addHTTP(e)
 }
 
 // Close implements [Writer].

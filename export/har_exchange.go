@@ -84,7 +84,8 @@ func (h *HAR) take(b *body, f *tap.Frame) error {
 }
 
 // addHTTP takes a frame of an HTTP recording.
-func (h *HAR) addHTTP(f *tap.Frame) error {
+func (h *HAR) addHTTP(e *session.Entry) error {
+	f := e.Frame
 	if f.Exchange == 0 {
 		return nil
 	}
@@ -99,7 +100,7 @@ func (h *HAR) addHTTP(f *tap.Frame) error {
 	x.last, x.ended = f.Seq, f.At
 	switch {
 	case f.Lane == tap.Lifecycle:
-		return h.event(x, f)
+		return h.event(x, e)
 	case f.Form >= tap.FormText && f.Form <= tap.FormClose:
 		h.socket(x, f)
 		return nil
@@ -110,11 +111,8 @@ func (h *HAR) addHTTP(f *tap.Frame) error {
 	return h.take(&x.down, f)
 }
 
-func (h *HAR) event(x *exchange, f *tap.Frame) error {
-	e, err := tap.ParseEvent(f.Raw)
-	if err != nil {
-		return nil // what cannot be read is no head
-	}
+func (h *HAR) event(x *exchange, entry *session.Entry) error {
+	f, e := entry.Frame, entry.Event
 	switch e.Name {
 	case tap.EventRequest:
 		x.request, x.sent = e, max(x.sent, f.At)

@@ -11,8 +11,7 @@ import (
 )
 
 // addStdio takes a frame of a stdio recording.
-func (h *HAR) addStdio(f *tap.Frame) error {
-	r := h.tracker.Add(f)
+func (h *HAR) addStdio(r *session.Entry) error {
 	for i := range r.Parts {
 		if err := h.message(r, i); err != nil {
 			return err
