@@ -66,7 +66,7 @@ var floors = map[string]floor{
 		},
 	},
 	"tap/streamable": {
-		ours: []string{"tap"},
+		ours: []string{"tap", "redact"}, // redact: which names have secrets
 		// One door for each content coding that is decoded for the recording.
 		third: []string{
 			"github.com/klauspost/compress/flate", "github.com/klauspost/compress/gzip",
@@ -140,7 +140,7 @@ var floors = map[string]floor{
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"web": {
-		ours:  []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/view", "diff/report"},
+		ours:  []string{"internal/bounded", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/view", "diff/report"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os":      "recordings come from whoever provides a web.Source",

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -101,7 +102,7 @@ func (s *Server) Recorded() string {
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := fieldsOf(r)
-	path := r.URL.Path
+	path := s.site.recordedPath(r.URL.Path)
 	socket := isUpgrade(r)
 	if r.Method != http.MethodPost || path != s.site.mcp { // a message is guarded when it has been read
 		guarded := always
@@ -130,13 +131,39 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// recordedPath is the path of the recording that a path stands for, itself if it stands
+// for none.
+func (s *site) recordedPath(path string) string {
+	for _, recorded := range []string{s.mcp, s.sse, s.post, s.socket} {
+		if samePath(recorded, path) {
+			return recorded
+		}
+	}
+	return path
+}
+
+// samePath reports whether a client that uses a path means a recorded one, in which a
+// pseudonym stands for any segment.
+func samePath(recorded, path string) bool {
+	if recorded == path {
+		return true
+	}
+	a, b := strings.Split(recorded, "/"), strings.Split(path, "/")
+	return len(a) == len(b) && slices.EqualFunc(a, b, func(a, b string) bool {
+		return a == b || strings.HasPrefix(a, pseudonymPrefix) && b != ""
+	})
+}
+
+// pseudonymPrefix begins what package streamable records in the place of a secret.
+const pseudonymPrefix = "masked:"
+
 // page plays what else was recorded.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if f := s.site.pages[r.Method+" "+r.URL.RequestURI()]; f != nil {
 		s.fixed(w, r, f)
 		return
 	}
-	if r.URL.Path == s.site.mcp {
+	if s.site.recordedPath(r.URL.Path) == s.site.mcp {
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		http.Error(w, "mcptap mock: no such method here", http.StatusMethodNotAllowed)
 		return

@@ -114,7 +114,7 @@ func (s *Server) choose(modern bool, path string) *played {
 		if !p.Opens(modern) {
 			n += 1 << 40
 		}
-		if p.path != "" && path != "" && p.path != path {
+		if p.path != "" && path != "" && !samePath(p.path, path) {
 			n += 1 << 36
 		}
 		return n + s.played[p]

@@ -29,7 +29,7 @@ func (r *Redactor) ruleOf(name string) string {
 			return rule.text
 		}
 	}
-	if secretName(plainName(name)) {
+	if SecretName(name) {
 		return nameRule
 	}
 	return ""

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -15,11 +16,20 @@ var secretNames = []string{
 	"private key", "signing key", "encryption key", "encryption customer key", "master key", "account key", "auth key", "session key", "client key",
 	"shared access signature", "amz signature", "goog signature", "client assertion", "code verifier", "device code",
 	"authorization", "cookie", "credential", "connection string", "session id", "one time code",
+	"subscription key", "function key", "functions key", "application key", "app key", "service key", "service role key", "admin key",
+	"license key", "shared key", "deploy key", "webhook key", "hmac key", "write key", "ingest key", "integration key",
+	"saml response", "jwt assertion", "id token hint",
+}
+
+// lastWords are secrets where they are the last word of a name, as in DB_PASS, X-Jwt and
+// redisPass. A longer word may end like them: compass.
+var lastWords = map[string]bool{
+	"pass": true, "pw": true, "jwt": true, "bearer": true, "otp": true, "pat": true, "creds": true, "credentials": true, "auth": true,
 }
 
 // wholeNames are secrets only where they are the whole name.
 var wholeNames = map[string]bool{
-	"pass": true, "auth": true, "jwt": true, "pin": true, "otp": true, "cvv": true, "cvc": true, "ssn": true, "pat": true,
+	"pass": true, "auth": true, "jwt": true, "pw": true, "bearer": true, "pin": true, "otp": true, "cvv": true, "cvc": true, "ssn": true, "pat": true,
 	"sig": true, "creds": true, "credentials": true, "secrets": true, "passwords": true, "apikeys": true, "dsn": true,
 	"cookies": true, "apitokens": true, "accesstokens": true, "authtokens": true, "refreshtokens": true, "accesskeys": true,
 	"secretkeys": true, "privatekeys": true, "sessionids": true,
@@ -45,6 +55,10 @@ func isDir(name string, value []byte) bool {
 // token may be a word or a coin, a session a row in a table. A number below such a
 // name may be one of them, or how many there are, unless it is long.
 func weakName(name string) bool {
+	if !wholeNames[plainName(name)] && lastWords[lastWord(name)] {
+		return true
+	}
+	name = plainName(name)
 	switch {
 	case name == "token", strings.HasSuffix(name, "sessionid"), strings.HasSuffix(name, "cookie"), name == "sig":
 		return true
@@ -81,20 +95,43 @@ func plainName(name string) string {
 	return b.String()
 }
 
-// secretName reports whether a plain name says that its value is a secret.
-func secretName(name string) bool {
-	if wholeNames[name] {
+// SecretName reports whether the value of a member, a parameter, a header field or a
+// variable of this name is a secret.
+func SecretName(name string) bool {
+	plain := plainName(name)
+	if wholeNames[plain] {
 		return true
 	}
-	if openNames[name] {
+	if openNames[plain] {
 		return false
 	}
 	for _, s := range endings {
-		if strings.HasSuffix(name, s) {
+		if strings.HasSuffix(plain, s) {
 			return true
 		}
 	}
-	return false
+	return plain != "" && lastWords[lastWord(name)]
+}
+
+// lastWord returns the last word of a name, in lower case: they are parted by signs, or
+// by capitals. Of auth, which is also a word for a way to sign in, only what a sign
+// parts from others counts.
+func lastWord(name string) string {
+	name = strings.TrimRight(name, "-_.[] ")
+	at := strings.LastIndexAny(name, "-_./[] ") + 1
+	last := name[at:]
+	if at > 0 && strings.EqualFold(last, "auth") {
+		return "auth"
+	}
+	for i := len(last) - 1; i > 0; i-- {
+		if last[i] >= 'A' && last[i] <= 'Z' && last[i-1] >= 'a' && last[i-1] <= 'z' {
+			if last = last[i:]; strings.EqualFold(last, "auth") {
+				return ""
+			}
+			break
+		}
+	}
+	return strings.ToLower(last)
 }
 
 // endings are the secretNames as plain names.
@@ -114,7 +151,13 @@ func nameWords() (list []string) {
 			list = append(list, strings.ReplaceAll(n, " ", "_"), strings.ReplaceAll(n, " ", "-"), n)
 		}
 	}
-	for n := range wholeNames {
+	short := slices.Collect(maps.Keys(wholeNames))
+	for n := range lastWords {
+		if !wholeNames[n] {
+			short = append(short, n)
+		}
+	}
+	for _, n := range short {
 		for _, end := range []string{`"`, `\"`, "=", ":", " "} {
 			list = append(list, n+end)
 		}

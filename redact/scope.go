@@ -73,7 +73,7 @@ func (r *Redactor) secretScope(rule, name string) scope {
 	if rule != nameRule {
 		return scope{secret: rule, all: true, number: true}
 	}
-	weak := weakName(plainName(name))
+	weak := weakName(name)
 	return scope{secret: rule, number: !weak, weak: weak, scheme: isAuthorization(name)}
 }
 

@@ -114,7 +114,7 @@ func (r *Redactor) tableOf(line []byte) *table {
 // isColumn reports whether a text may be the name of a column, and not a type beside
 // the name of a variable.
 func isColumn(name []byte) bool {
-	if len(name) == 0 || len(name) > maxColumn || typeNames[strings.ToLower(string(name))] && !secretName(plainName(string(name))) {
+	if len(name) == 0 || len(name) > maxColumn || typeNames[strings.ToLower(string(name))] && !SecretName(string(name)) {
 		return false
 	}
 	for _, c := range name {

@@ -98,8 +98,9 @@
 //
 // They are replaced by pseudonyms before they are recorded: values of the fields
 // that carry credentials, cookies and session ids, parameters of URLs such as
-// code, state and sessionId, and the same in forms and in the JSON of OAuth
-// endpoints, which are recognised by their paths. Such bodies are recorded when
+// apiKey, code, state and sessionId, segments of paths that look random, and the
+// same in forms and in the JSON of OAuth endpoints, which are recognised by their
+// paths. Which names have secrets is up to [redact.SecretName]. Such bodies are recorded when
 // they are complete; of one beyond 64 KiB, or that cannot be decoded, only the
 // size is. The same value has the same pseudonym, so that sessions can be told
 // apart. Of bytes that cannot be read as HTTP only the number is recorded, as

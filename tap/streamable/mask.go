@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/redact"
 )
 
 // A masker replaces secrets by pseudonyms on their way into the recording. The
@@ -58,8 +61,9 @@ const (
 	fieldScheme              // what follows the authentication scheme
 	fieldCookies             // the values of cookies
 	fieldSetCookie           // the value of one cookie, not its attributes
-	fieldURL                 // parameters of a URL
-	fieldProtocols           // those in a list that are too long for a name
+	fieldURL                 // what is secret of a URL
+	fieldLinks               // what is secret of URLs in angle brackets
+	fieldProtocols           // those in a list that are too long for a name, or look random
 )
 
 var fieldRules = []struct {
@@ -76,14 +80,31 @@ var fieldRules = []struct {
 	{"content-location", fieldURL},
 	{"referer", fieldURL},
 	{"refresh", fieldURL},
+	{"link", fieldLinks},
 	{"sec-websocket-protocol", fieldProtocols},
 	{"dpop", fieldWhole},
 	{"authentication", fieldWhole},
 }
 
-// secretEndings are what the names of the fields end in that servers without
-// OAuth take their keys from: X-Api-Key, X-Auth-Token and the like.
-var secretEndings = []string{"api-key", "api_key", "apikey", "token", "-secret", "password", "-authorization", "-customer-key"}
+// openKeys are the fields whose names end in key and that have no secret. Servers
+// without OAuth take their credentials from fields such as X-Functions-Key.
+var openKeys = map[string]bool{
+	"sec-websocket-key": true, "idempotency-key": true, "x-idempotency-key": true, "surrogate-key": true, "cache-key": true,
+	"x-cache-key": true, "partition-key": true, "routing-key": true, "sort-key": true, "public-key": true, "x-public-key": true, "primary-key": true, "foreign-key": true,
+	"primarykey": true, "foreignkey": true, "publickey": true, "sortkey": true, "partitionkey": true, "cachekey": true, "idempotencykey": true,
+}
+
+// secretField reports whether a field has a credential, by its name.
+func secretField(name string) bool {
+	return redact.SecretName(name) || isKey(name) || strings.HasSuffix(strings.ToLower(name), "-session")
+}
+
+// isKey reports whether a name ends in the word key, and is not one of openKeys.
+func isKey(name string) bool {
+	lower := strings.ToLower(name)
+	return (strings.HasSuffix(lower, "-key") || strings.HasSuffix(lower, "_key") || strings.HasSuffix(name, "Key") || lower == "key") &&
+		!openKeys[strings.ReplaceAll(lower, "_", "-")]
+}
 
 func ruleFor(name string) fieldRule {
 	if name == "" {
@@ -94,10 +115,8 @@ func ruleFor(name string) fieldRule {
 			return known.rule
 		}
 	}
-	for _, ending := range secretEndings {
-		if len(name) >= len(ending) && strings.EqualFold(name[len(name)-len(ending):], ending) {
-			return fieldWhole
-		}
+	if secretField(name) {
+		return fieldWhole
 	}
 	return fieldOpen
 }
@@ -151,6 +170,8 @@ func (m *masker) field(name, value string) string {
 	case fieldURL:
 		masked, _ := m.url(value)
 		return masked
+	case fieldLinks:
+		return m.links(value)
 	case fieldProtocols:
 		return m.protocols(value)
 	}
@@ -161,14 +182,40 @@ func (m *masker) field(name, value string) string {
 // other fields, so that some put a token there.
 const maxProtocol = 40
 
+// announces are subprotocols behind which a credential stands.
+var announces = map[string]bool{"bearer": true, "token": true, "access_token": true, "authorization": true, "auth": true, "jwt": true}
+
 func (m *masker) protocols(list string) string {
 	names := strings.Split(list, ",")
+	before := ""
 	for i, name := range names {
-		if plain := strings.Trim(name, " \t"); len(plain) > maxProtocol {
+		plain := strings.Trim(name, " \t")
+		if plain != "" && (len(plain) > maxProtocol || announces[strings.ToLower(before)] || slices.ContainsFunc(strings.Split(plain, "."), looksRandom)) {
 			names[i] = strings.Replace(name, plain, m.pseudonym(plain), 1)
 		}
+		before = plain
 	}
 	return strings.Join(names, ",")
+}
+
+// links masks the URLs of a Link field, which stand in angle brackets (RFC 8288).
+func (m *masker) links(value string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(value, "<")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		target, after, closed := strings.Cut(rest, ">")
+		masked, _ := m.url(target)
+		b.WriteString("<" + masked)
+		if !closed {
+			return b.String()
+		}
+		b.WriteByte('>')
+		value = after
+	}
 }
 
 // cookie masks the value of name=value. What has no name is a value.

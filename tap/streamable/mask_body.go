@@ -4,30 +4,27 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/mcptap/mcptap/redact"
 )
 
 // maxSecretBody is the most bytes of a body that are kept for masking. Bodies
 // with tokens are a few KiB; of one that is larger only the size is recorded.
 const maxSecretBody = 64 << 10
 
-// secretNames are the parameters of OAuth, of the sessions of HTTP+SSE and of
-// signed URLs whose values are secret: in URLs, in forms and in JSON. Lower case.
-var secretNames = func() map[string]bool {
-	set := map[string]bool{}
-	for _, name := range []string{
-		"access_token", "refresh_token", "id_token", "token", "registration_access_token",
-		"client_secret", "client_assertion", "assertion", "subject_token", "actor_token",
-		"code", "code_verifier", "device_code", "user_code", "state", "password",
-		"api_key", "api-key", "apikey", "key", "sessionid", "session_id", "sid",
-		"sig", "signature", "x-amz-signature", "x-amz-security-token", "x-goog-signature",
-	} {
-		set[name] = true
-	}
-	return set
-}()
+// passingNames are the parameters of OAuth, of the sessions of HTTP+SSE and of signed
+// URLs whose values are secret in URLs, in forms and in JSON of OAuth, beside those that
+// [redact.SecretName] knows. Elsewhere the names have other meanings. Lower case.
+var passingNames = map[string]bool{
+	"assertion": true, "code": true, "user_code": true, "state": true, "sid": true, "sig": true, "signature": true,
+}
 
-func isSecretName(name string) bool { return secretNames[strings.ToLower(name)] }
+func isSecretName(name string) bool {
+	return passingNames[strings.ToLower(name)] || redact.SecretName(name) || isKey(name)
+}
 
 // secretPaths are the last or last but one segments of the paths of endpoints
 // whose bodies have such parameters (RFC 6749, 7009, 7591, 7592, 7662, 8628,
@@ -37,6 +34,7 @@ var secretPaths = map[string]bool{
 	"revoke": true, "revocation": true, "introspect": true, "introspection": true,
 	"par": true, "authorize": true, "authorization": true,
 	"device_authorization": true, "login": true, "callback": true,
+	"access_token": true, "accesstoken": true, "refresh": true, "oauth": true, "signin": true, "sign-in": true, "bc-authorize": true,
 }
 
 // hasSecretPath reports whether a request's target is such an endpoint.
@@ -54,14 +52,17 @@ func hasSecretPath(target string) bool {
 	return false
 }
 
-const typeForm = "application/x-www-form-urlencoded"
+const (
+	typeForm      = "application/x-www-form-urlencoded"
+	typeMultipart = "multipart/form-data"
+)
 
 func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// url masks the user and the parameters of a URL, or of a request target, and
-// says which.
+// url masks the user, the parameters and what looks random in the path of a URL, or of
+// a request target, and returns their names.
 func (m *masker) url(raw string) (masked string, names []string) {
 	if m.keep {
 		return raw, nil
@@ -71,17 +72,87 @@ func (m *masker) url(raw string) (masked string, names []string) {
 		place = raw[:start]
 		params, names = m.form(raw[start:])
 	}
+	authority, path := "", place
 	if scheme, rest, ok := strings.Cut(place, "//"); ok && (scheme == "" || strings.HasSuffix(scheme, ":")) {
 		end := strings.IndexAny(rest, "/?#")
 		if end < 0 {
 			end = len(rest)
 		}
+		authority, path = scheme+"//"+rest[:end], rest[end:]
 		if at := strings.LastIndexByte(rest[:end], '@'); at > 0 {
-			place = scheme + "//" + m.pseudonym(rest[:at]) + rest[at:]
+			authority = scheme + "//" + m.pseudonym(rest[:at]) + rest[at:end]
 			names = append(names, "user")
 		}
 	}
-	return place + params, names
+	path, random := m.path(path)
+	if random {
+		names = append(names, "path")
+	}
+	return authority + path + params, names
+}
+
+// path masks the segments of a path that look random. Some servers take their key from
+// there.
+func (m *masker) path(path string) (out string, masked bool) {
+	segments := strings.FieldsFunc(path, isSlash)
+	if !slices.ContainsFunc(segments, looksRandom) {
+		return path, false
+	}
+	var b strings.Builder
+	for path != "" {
+		end := strings.IndexFunc(path, isSlash)
+		if end < 0 {
+			end = len(path)
+		}
+		if looksRandom(path[:end]) {
+			b.WriteString(m.pseudonym(unescape(path[:end])))
+		} else {
+			b.WriteString(path[:end])
+		}
+		if path = path[end:]; path != "" {
+			b.WriteByte(path[0])
+			path = path[1:]
+		}
+	}
+	return b.String(), true
+}
+
+// isSlash reports whether a rune ends a segment: ? and # do too, as a place ends with
+// one.
+func isSlash(r rune) bool { return r == '/' || r == '?' || r == '#' }
+
+// looksRandom reports whether a text looks as if a machine had drawn it: it is long, and
+// letters and digits, or small letters and capitals, follow each other as in no word.
+func looksRandom(s string) bool {
+	const (
+		least = 16 // bytes, without what parts words
+		word  = 4  // how long pieces of one kind are on average, at most
+	)
+	n, turns, digits, letters := 0, 0, 0, 0
+	last := byte(0)
+	for i := range len(s) {
+		kind := byte(0)
+		switch c := s[i]; {
+		case '0' <= c && c <= '9':
+			kind = '0'
+			digits++
+		case 'a' <= c && c <= 'z':
+			kind = 'a'
+			letters++
+		case 'A' <= c && c <= 'Z':
+			kind = 'A'
+			letters++
+		case c == '-' || c == '_' || c == '.' || c == '~' || c == '=' || c == '%' || c == '+' || c == ':':
+			continue
+		default:
+			return false
+		}
+		if n++; kind != last && last != 0 && !(last == 'A' && kind == 'a') {
+			turns++
+		}
+		last = kind
+	}
+	return n >= least && digits >= 2 && letters >= 2 && (turns+1)*word >= n
 }
 
 // form masks the values of a list of parameters. Everything else stays as it
@@ -109,10 +180,40 @@ func (m *masker) form(raw string) (masked string, names []string) {
 	return b.String(), names
 }
 
+// multipart masks the fields of a form in parts that have secret names
+// (RFC 7578).
+func (m *masker) multipart(p []byte) (masked []byte, names []string) {
+	var out []byte
+	for {
+		place := partField.FindSubmatchIndex(p)
+		if place == nil {
+			return append(out, p...), names
+		}
+		name, from := string(p[place[2]:place[3]]), place[1]
+		end := bytes.Index(p[from:], []byte("\r\n--"))
+		if end < 0 {
+			end = len(p) - from
+		}
+		out = append(out, p[:from]...)
+		value := string(p[from : from+end])
+		if value != "" && isSecretName(name) {
+			value, names = m.pseudonym(value), appendNew(names, name)
+		}
+		out = append(out, value...)
+		p = p[from+end:]
+	}
+}
+
+// partField is the head of a part that is a field of a form.
+var partField = regexp.MustCompile(`(?i)content-disposition: *form-data;[^\r\n]*?\bname="([^"\r\n]*)"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n`)
+
 // unnamed masks a body of which nobody says whether it is a form or JSON.
 func (m *masker) unnamed(p []byte) (masked []byte, names []string) {
 	if at := skipSpace(p, 0); at < len(p) && (p[at] == '{' || p[at] == '[') {
 		return m.json(p)
+	}
+	if bytes.HasPrefix(p, []byte("--")) {
+		return m.multipart(p)
 	}
 	form, names := m.form(string(p))
 	return []byte(form), names

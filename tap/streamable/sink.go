@@ -79,6 +79,8 @@ func (tr *traffic) secretBody(ex *exchange, media string) *secretBody {
 		}}
 	case ex.secret && isJSON(media):
 		return &secretBody{mask: tr.mask.json}
+	case ex.secret && media == typeMultipart:
+		return &secretBody{mask: tr.mask.multipart}
 	case ex.secret && media == "":
 		return &secretBody{mask: tr.mask.unnamed}
 	}
