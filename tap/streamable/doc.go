@@ -105,6 +105,7 @@
 // size is. The same value has the same pseudonym, so that sessions can be told
 // apart. Of bytes that cannot be read as HTTP only the number is recorded, as
 // there may be secrets in them; what cannot be read as a WebSocket is recorded
-// as bytes. Secrets in the JSON-RPC itself, and a value that was added to
-// requests and that the server sends back in a body, are not recognised.
+// as bytes. What was masked once, or added to requests by the tap, is masked
+// wherever it is repeated, JSON-RPC included: see [redact.Values]. Other secrets in
+// the JSON-RPC itself are not recognised.
 package streamable

@@ -3,6 +3,7 @@ package streamable
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"hash"
 	"slices"
@@ -20,6 +21,8 @@ import (
 type masker struct {
 	keep bool // nothing is masked
 	macs sync.Pool
+	// values are what was masked, which is known from then on.
+	values redact.Values
 }
 
 // A maskMAC is what makes a pseudonym, with memory for it.
@@ -37,11 +40,24 @@ func newMasker(key []byte, keep bool) *masker {
 // maskPrefix begins every pseudonym.
 const maskPrefix = "masked:"
 
-// pseudonym returns what is recorded in the place of value.
-func (m *masker) pseudonym(value string) string {
+// pseudonym returns what is recorded in the place of value, which may be an ordinary
+// word.
+func (m *masker) pseudonym(value string) string { return m.known(value, false) }
+
+// secret is pseudonym for a value that is nothing but a credential.
+func (m *masker) secret(value string) string { return m.known(value, true) }
+
+func (m *masker) known(value string, certain bool) string {
 	if m.keep || value == "" {
 		return value
 	}
+	name := m.sum(value)
+	m.values.Add(value, name, certain)
+	return name
+}
+
+// sum makes the pseudonym of a value.
+func (m *masker) sum(value string) string {
 	k := m.macs.Get().(*maskMAC)
 	defer m.macs.Put(k)
 	k.mac.Reset()
@@ -149,12 +165,15 @@ func (m *masker) field(name, value string) string {
 	}
 	switch ruleFor(name) {
 	case fieldWhole:
-		return m.pseudonym(value)
+		if strings.EqualFold(name, "mcp-session-id") {
+			return m.pseudonym(value)
+		}
+		return m.secret(value)
 	case fieldScheme:
 		if scheme, rest, ok := strings.Cut(value, " "); ok && isToken(scheme) {
-			return scheme + " " + m.pseudonym(strings.Trim(rest, " "))
+			return scheme + " " + m.credentials(scheme, strings.Trim(rest, " "))
 		}
-		return m.pseudonym(value)
+		return m.secret(value)
 	case fieldCookies:
 		cookies := strings.Split(value, ";")
 		for i, c := range cookies {
@@ -176,6 +195,19 @@ func (m *masker) field(name, value string) string {
 		return m.protocols(value)
 	}
 	return value
+}
+
+// credentials masks what follows an authentication scheme. Of those of Basic the
+// password is known too (RFC 7617).
+func (m *masker) credentials(scheme, value string) string {
+	if strings.EqualFold(scheme, "basic") && !m.keep {
+		if plain, err := base64.StdEncoding.DecodeString(value); err == nil {
+			if _, password, ok := strings.Cut(string(plain), ":"); ok {
+				m.secret(password)
+			}
+		}
+	}
+	return m.secret(value)
 }
 
 // maxProtocol is the longest name of a WebSocket's subprotocol. Pages cannot set

@@ -169,7 +169,7 @@ func (m *masker) form(raw string) (masked string, names []string) {
 		}
 		name, value, _ := strings.Cut(raw[:end], "=")
 		if plain := unescape(name); isSecretName(plain) && value != "" {
-			b.WriteString(name + "=" + m.pseudonym(unescape(value)))
+			b.WriteString(name + "=" + m.named(plain, unescape(value)))
 			names = appendNew(names, plain)
 		} else {
 			b.WriteString(raw[:end])
@@ -197,7 +197,7 @@ func (m *masker) multipart(p []byte) (masked []byte, names []string) {
 		out = append(out, p[:from]...)
 		value := string(p[from : from+end])
 		if value != "" && isSecretName(name) {
-			value, names = m.pseudonym(value), appendNew(names, name)
+			value, names = m.named(name, value), appendNew(names, name)
 		}
 		out = append(out, value...)
 		p = p[from+end:]
@@ -217,6 +217,15 @@ func (m *masker) unnamed(p []byte) (masked []byte, names []string) {
 	}
 	form, names := m.form(string(p))
 	return []byte(form), names
+}
+
+// named masks the value of a secret name. Other meanings have what is secret in OAuth
+// alone, and the ids of sessions may be words.
+func (m *masker) named(name, value string) string {
+	if redact.SecretName(name) && !strings.Contains(strings.ToLower(name), "session") {
+		return m.secret(value)
+	}
+	return m.pseudonym(value)
 }
 
 // unescape is [url.QueryUnescape] that takes what is not escaped by the book as
@@ -262,7 +271,7 @@ func (m *masker) json(p []byte) (masked []byte, names []string) {
 		}
 		out = append(out, p[i:value]...)
 		out = append(out, '"')
-		out = append(out, m.pseudonym(plainString(p[value:end]))...)
+		out = append(out, m.named(plainString(name), plainString(p[value:end]))...)
 		out = append(out, '"')
 		names = appendNew(names, plainString(name))
 		i = end

@@ -55,8 +55,15 @@ func New(cfg Config) (*Tap, error) {
 		t.serverTLS = tlsFor(cfg.ServerTLS, "")
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
+	mask, rec := newMasker(cfg.maskKey(), cfg.KeepSecrets), cfg.Recorder
+	if rec != nil && !cfg.KeepSecrets {
+		rec = newRepeatMasker(rec, &mask.values)
+	}
+	for _, f := range cfg.Header { // what the server is given by the tap, it may repeat
+		mask.field(f[0], f[1])
+	}
 	t.site = site{
-		rec: newGuard(cfg.Recorder, cfg.Warn), mask: newMasker(cfg.maskKey(), cfg.KeepSecrets),
+		rec: newGuard(rec, cfg.Warn), mask: mask,
 		hosts: cfg.names(upstream, listener.Addr()), extra: extra, extraNames: extraNames,
 		rewriteAuth: cfg.RewriteAuth,
 		number:      func() uint64 { return t.exchanges.Add(1) },

@@ -1,0 +1,86 @@
+package streamable
+
+import (
+	"sync"
+
+	"github.com/mcptap/mcptap/redact"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A repeatMasker stands before a recorder and masks what was masked before wherever it is
+// repeated: in a body, in an error, in a target. A secret may lie across two pieces of
+// a frame, so the beginning of what may be one is held until the next piece.
+type repeatMasker struct {
+	next   tap.StreamRecorder
+	values *redact.Values
+	mu     sync.Mutex
+	held   map[lane]heldPiece
+}
+
+// A lane is one of an exchange.
+type lane struct {
+	exchange uint64
+	lane     tap.Lane
+}
+
+// A heldPiece is the end of a piece, of fewer bytes than a secret has.
+type heldPiece struct {
+	form tap.Form
+	data []byte
+}
+
+func newRepeatMasker(next tap.StreamRecorder, values *redact.Values) *repeatMasker {
+	return &repeatMasker{next: next, values: values, held: map[lane]heldPiece{}}
+}
+
+// Piece implements [tap.StreamRecorder].
+func (m *repeatMasker) Piece(exchange uint64, of tap.Lane, form tap.Form, p []byte, end bool) {
+	if m.values.Empty() {
+		m.next.Piece(exchange, of, form, p, end)
+		return
+	}
+	at := lane{exchange, of}
+	before, _ := m.take(at)
+	out, hold := m.values.Stream(before.data, p, end)
+	if len(hold) > 0 {
+		m.mu.Lock()
+		m.held[at] = heldPiece{form, hold}
+		m.mu.Unlock()
+	}
+	if len(out) > 0 || end {
+		m.next.Piece(exchange, of, form, out, end)
+	}
+}
+
+func (m *repeatMasker) take(at lane) (heldPiece, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h, ok := m.held[at]
+	delete(m.held, at)
+	return h, ok
+}
+
+// Event implements [tap.StreamRecorder].
+func (m *repeatMasker) Event(exchange uint64, event tap.Event) {
+	if event.Name == tap.EventEnd {
+		for _, of := range []tap.Lane{tap.ToServer, tap.ToClient} {
+			if h, ok := m.take(lane{exchange, of}); ok { // the frame has no end
+				m.next.Piece(exchange, of, h.form, h.data, false)
+			}
+		}
+	}
+	if !m.values.Empty() {
+		for _, text := range []*string{&event.Target, &event.Error, &event.Reason, &event.Before, &event.After} {
+			*text = m.values.Text(*text)
+		}
+		event.Header, event.Trailer = m.fields(event.Header), m.fields(event.Trailer)
+	}
+	m.next.Event(exchange, event)
+}
+
+func (m *repeatMasker) fields(list [][2]string) [][2]string {
+	for i := range list {
+		list[i][1] = m.values.Text(list[i][1])
+	}
+	return list
+}
