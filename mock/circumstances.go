@@ -124,7 +124,7 @@ func (s *site) circumstances(f *fields, c *replay.Claim) (all circumstances) {
 	if !s.knows(f.host) {
 		all |= foreignHost
 	}
-	if f.hasOrigin && !s.knowsOrigin(f.origin) {
+	if f.hasOrigin && !s.knowsOrigin(f) {
 		all |= foreignOrigin
 	}
 	if f.credentials == "" {
@@ -172,8 +172,16 @@ func (s *site) knows(hostport string) bool {
 	return err == nil && (s.anyAddress || addr.Unmap().IsLoopback())
 }
 
-// knowsOrigin is knows for the Origin of a page.
-func (s *site) knowsOrigin(origin string) bool {
-	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && s.knows(u.Host)
+// knowsOrigin is knows for the Origin of a page. A page at any other address is one of
+// another machine's, though any address may name this one.
+func (s *site) knowsOrigin(f *fields) bool {
+	u, err := url.Parse(f.origin)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	if strings.EqualFold(u.Host, f.host) {
+		return s.knows(u.Host)
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	return (err != nil || addr.Unmap().IsLoopback()) && s.knows(u.Host)
 }

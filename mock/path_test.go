@@ -1,6 +1,10 @@
 package mock
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcptap/mcptap/replay"
+)
 
 // A path that was recorded with a pseudonym in it stands for those of clients, which
 // have the secret itself.
@@ -18,6 +22,26 @@ func TestSamePath(t *testing.T) {
 	} {
 		if got := samePath(c.recorded, c.path); got != c.want {
 			t.Errorf("%s for %s: %v", c.recorded, c.path, got)
+		}
+	}
+}
+
+// A page of another machine may not use a mock that listens on all addresses, though any
+// address may be the mock's.
+func TestOriginsOfAnyAddress(t *testing.T) {
+	s := &site{anyAddress: true, hosts: []string{"box.example"}}
+	for _, c := range []struct {
+		host, origin string
+		foreign      bool
+	}{
+		{"192.168.1.5:8080", "http://192.168.1.5:8080", false}, {"192.168.1.5:8080", "http://192.168.1.6:8080", true},
+		{"192.168.1.5:8080", "http://[2001:db8::1]", true}, {"192.168.1.5:8080", "http://localhost:6274", false},
+		{"192.168.1.5:8080", "http://127.0.0.1:6274", false}, {"192.168.1.5:8080", "http://box.example", false},
+		{"192.168.1.5:8080", "https://evil.example", true}, {"192.168.1.5:8080", "null", true},
+	} {
+		f := fields{host: c.host, origin: c.origin, hasOrigin: true}
+		if got := s.circumstances(&f, &replay.Claim{})&foreignOrigin != 0; got != c.foreign {
+			t.Errorf("a page of %s at %s is foreign: %v", c.origin, c.host, got)
 		}
 	}
 }

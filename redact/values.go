@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 )
 
 // What a [Values] takes for secrets that can be found again.
@@ -19,18 +17,13 @@ const (
 
 // Values replaces secrets that are known, wherever they occur in streams of bytes: a
 // server that repeats a token in a sentence gives it no name. They are found as they
-// are, and with the escapes of JSON and URLs. The zero value knows none. It may be used
-// by several goroutines at once.
+// are, and with the escapes of JSON and URLs. Nil knows none. It does not change, so it
+// may be used by several goroutines at once.
 type Values struct {
-	mu    sync.Mutex
 	known map[string]string // pseudonyms by secrets
 	order []string
-	set   atomic.Pointer[valueSet]
-}
-
-// A valueSet is what is looked for. It does not change.
-type valueSet struct {
-	words, by []string // spellings of secrets and what replaces each
+	// words are spellings of secrets, by what replaces each.
+	words, by []string
 	longest   int
 	auto      *automaton
 	depth     []int // of the states of auto: how much of a word was read
@@ -43,34 +36,32 @@ var commonValues = map[string]bool{
 	"testing": true, "unknown": true, "localhost": true, "anonymous": true,
 }
 
-// Add makes a secret known. Certain reports that it stood in a place for credentials
-// alone; of others those are left out that may be ordinary words. So is what is shorter
-// than six bytes, longer than 256, or has no letter.
-func (v *Values) Add(secret, pseudonym string, certain bool) {
+// With returns Values that know a secret too. Certain reports that it stood in a place
+// for credentials alone; of others those are left out that may be ordinary words. So is
+// what is shorter than six bytes, longer than 256, or has no letter.
+func (v *Values) With(secret, pseudonym string, certain bool) *Values {
 	if len(secret) < leastValue || len(secret) > mostValue || !certain && !telling([]byte(secret)) ||
 		commonValues[strings.ToLower(secret)] || !strings.ContainsFunc(secret, isLetter) {
-		return
+		return v
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if _, ok := v.known[secret]; ok {
-		return
+	next := &Values{known: map[string]string{secret: pseudonym}}
+	if v != nil {
+		if _, ok := v.known[secret]; ok {
+			return v
+		}
+		next.order = slices.Clone(v.order[max(0, len(v.order)+1-maxValues):])
+		for _, s := range next.order {
+			next.known[s] = v.known[s]
+		}
 	}
-	if v.known == nil {
-		v.known = map[string]string{}
-	}
-	if len(v.order) == maxValues {
-		delete(v.known, v.order[0])
-		v.order = slices.Delete(v.order, 0, 1)
-	}
-	v.known[secret], v.order = pseudonym, append(v.order, secret)
-	v.set.Store(v.build())
+	next.order = append(next.order, secret)
+	next.build()
+	return next
 }
 
 func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r >= 0x80 }
 
-func (v *Values) build() *valueSet {
-	s := &valueSet{}
+func (v *Values) build() {
 	seen := map[string]bool{}
 	for _, secret := range v.order {
 		for _, word := range spelledAs(secret) {
@@ -78,20 +69,19 @@ func (v *Values) build() *valueSet {
 				continue
 			}
 			seen[word] = true
-			s.words, s.by = append(s.words, word), append(s.by, v.known[secret])
-			s.longest = max(s.longest, len(word))
+			v.words, v.by = append(v.words, word), append(v.by, v.known[secret])
+			v.longest = max(v.longest, len(word))
 		}
 	}
-	s.auto = newAutomaton(s.words)
-	s.depth = make([]int, len(s.auto.found))
-	for _, w := range s.words {
+	v.auto = newAutomaton(v.words)
+	v.depth = make([]int, len(v.auto.found))
+	for _, w := range v.words {
 		state := int32(0)
 		for i := range len(w) {
-			state = s.auto.step(state, w[i])
-			s.depth[state] = i + 1
+			state = v.auto.step(state, w[i])
+			v.depth[state] = i + 1
 		}
 	}
-	return s
 }
 
 // spelledAs is the ways in which JSON and URLs write a secret.
@@ -106,12 +96,9 @@ func spelledAs(secret string) []string {
 	return all
 }
 
-// Empty reports whether no secret is known.
-func (v *Values) Empty() bool { return v.set.Load() == nil }
-
 // Text replaces the secrets in a text that is whole.
 func (v *Values) Text(text string) string {
-	if v.Empty() {
+	if v == nil {
 		return text
 	}
 	out, _ := v.Stream(nil, []byte(text), true)
@@ -122,17 +109,16 @@ func (v *Values) Text(text string) string {
 // for the stream returned to be held: the beginning of what may be a secret. At its end
 // nothing is held.
 func (v *Values) Stream(held, p []byte, end bool) (out, hold []byte) {
-	s := v.set.Load()
-	if s == nil {
-		return p, nil
+	if v == nil {
+		return slices.Concat(held, p), nil
 	}
 	if len(held) > 0 {
 		p = slices.Concat(held, p)
 	}
-	hits := s.hits(p)
+	hits := v.hits(p)
 	cut := len(p)
 	if !end {
-		cut -= s.partial(p)
+		cut -= v.partial(p)
 	}
 	for i, h := range hits {
 		if h.start >= cut {
@@ -141,31 +127,31 @@ func (v *Values) Stream(held, p []byte, end bool) (out, hold []byte) {
 		}
 		cut = max(cut, h.end)
 	}
-	return s.replaced(p[:cut], hits), bytes.Clone(p[cut:])
+	return v.replaced(p[:cut], hits), bytes.Clone(p[cut:])
 }
 
 // hits are the longest of the secrets that begin at one place, and the first of those
 // that overlap.
-func (s *valueSet) hits(p []byte) (hits []hit) {
-	if !slices.ContainsFunc(s.words, func(w string) bool { return bytes.Contains(p, []byte(w)) }) {
+func (v *Values) hits(p []byte) (hits []hit) {
+	if !slices.ContainsFunc(v.words, func(w string) bool { return bytes.Contains(p, []byte(w)) }) {
 		return nil
 	}
-	s.auto.each(p, func(w int32, start, end int) {
-		if string(p[start:end]) != s.words[w] {
+	v.auto.each(p, func(w int32, start, end int) {
+		if string(p[start:end]) != v.words[w] {
 			return
 		}
 		for len(hits) > 0 && hits[len(hits)-1].start >= start {
 			hits = hits[:len(hits)-1]
 		}
 		if len(hits) == 0 || hits[len(hits)-1].end <= start {
-			hits = append(hits, hit{start: start, end: end, rule: s.by[w]})
+			hits = append(hits, hit{start: start, end: end, rule: v.by[w]})
 		}
 	})
 	return hits
 }
 
 // replaced returns p if there are no hits.
-func (s *valueSet) replaced(p []byte, hits []hit) (out []byte) {
+func (v *Values) replaced(p []byte, hits []hit) (out []byte) {
 	if len(hits) == 0 {
 		return p
 	}
@@ -178,13 +164,13 @@ func (s *valueSet) replaced(p []byte, hits []hit) (out []byte) {
 }
 
 // partial is how many of the last bytes may be the beginning of a secret.
-func (s *valueSet) partial(p []byte) int {
+func (v *Values) partial(p []byte) int {
 	state := int32(0)
-	for _, c := range p[max(0, len(p)-s.longest+1):] {
-		state = s.auto.step(state, c)
+	for _, c := range p[max(0, len(p)-v.longest+1):] {
+		state = v.auto.step(state, c)
 	}
-	n := s.depth[state]
-	if slices.ContainsFunc(s.words, func(w string) bool { return len(w) > n && w[:n] == string(p[len(p)-n:]) }) {
+	n := v.depth[state]
+	if slices.ContainsFunc(v.words, func(w string) bool { return len(w) > n && w[:n] == string(p[len(p)-n:]) }) {
 		return n
 	}
 	return 0

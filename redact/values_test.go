@@ -8,14 +8,14 @@ import (
 
 // A secret is found however the stream is cut, and all else stays as it is.
 func TestValuesInStreams(t *testing.T) {
-	var v Values
+	var v *Values
 	for secret, name := range map[string]string{"Zk93-abc/def": "<1>", "Zk93-abc": "<2>", "s\"x9 y+z": "<3>", "sunshine": "<4>"} {
-		v.Add(secret, name, true)
+		v = v.With(secret, name, true)
 	}
-	v.Add("weather", "<5>", false)
-	v.Add("123456789", "<6>", true)
-	v.Add("bearer", "<7>", true)
-	v.Add("short", "<8>", true)
+	v = v.With("weather", "<5>", false)
+	v = v.With("123456789", "<6>", true)
+	v = v.With("bearer", "<7>", true)
+	v = v.With("short", "<8>", true)
 	text := `{"a":"unknown credential Zk93-abc/def, Zk93-abc\/def or Zk93-abc; s\"x9 y+z s%22x9+y%2Bz","b":123456789,"c":"weather sunshine bearer short zk93-abc Zk93-ab"}`
 	want := `{"a":"unknown credential <1>, <1> or <2>; <3> <3>","b":123456789,"c":"weather <4> bearer short zk93-abc Zk93-ab"}`
 	if got := v.Text(text); got != want {
@@ -42,12 +42,12 @@ func TestValuesInStreams(t *testing.T) {
 
 // The last values are known, as many as there is room for.
 func TestValuesAreBounded(t *testing.T) {
-	var v Values
+	var v *Values
 	name := func(i int) string {
 		return "value-" + strings.Repeat("x", i%5) + string(rune('a'+i%26)) + "-" + strings.Repeat("9", i/26+1)
 	}
 	for i := range maxValues + 10 {
-		v.Add(name(i), "<>", true)
+		v = v.With(name(i), "<>", true)
 	}
 	if len(v.known) != maxValues || v.Text(name(0)) != name(0) || v.Text(name(maxValues+9)) != "<>" {
 		t.Errorf("%d values are known, the first as %s, the last as %s", len(v.known), v.Text(name(0)), v.Text(name(maxValues+9)))

@@ -43,7 +43,10 @@ and NO_PROXY say how the server is reached.
 Where the client is a web page, or anything else that may reach the tap by another
 name than those it has by itself, --name tells it that name; requests for names that
 it does not know are refused, unless the server is on this machine too: then they
-are passed on as they are, since such a server defends itself.`
+are passed on as they are, since such a server defends itself.
+
+With --header requests of web pages are refused, as any page could use what is added;
+--allow-origin allows the pages of an origin.`
 
 const httpExample = `  mcptap http https://example.com/mcp
   mcptap http http://localhost:3001/sse --listen 127.0.0.1:8080 --label notes
@@ -51,7 +54,7 @@ const httpExample = `  mcptap http https://example.com/mcp
 
 type httpOptions struct {
 	listen, label, queue, web   string
-	names, headers              []string
+	names, headers, origins     []string
 	caFile, tlsCert, tlsKey     string
 	off, rewriteAuth, keepsOpen bool
 	json                        bool
@@ -83,6 +86,7 @@ func (o *httpOptions) addFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.names, "name", nil, "another `host` name that clients know the tap by, with or without a port (MCPTAP_NAME)")
 	f.StringVar(&o.label, "label", "", "`name` of the recording; the server's host otherwise (MCPTAP_LABEL)")
 	f.StringArrayVar(&o.headers, "header", nil, "a `'Name: value'` to add to each request; the value is not recorded (MCPTAP_HEADER, a line each)")
+	f.StringArrayVar(&o.origins, "allow-origin", nil, "`origin` of a web page that may use what --header adds, as http://localhost:6274 (MCPTAP_ALLOW_ORIGIN, a line each)")
 	f.StringVar(&o.caFile, "ca-file", "", "`file` of certificates, in PEM, that may vouch for the server too (MCPTAP_CA_FILE)")
 	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the certificate to listen with TLS, in PEM (MCPTAP_TLS_CERT)")
 	f.StringVar(&o.tlsKey, "tls-key", "", "`file` of its key (MCPTAP_TLS_KEY)")

@@ -39,7 +39,7 @@ func (o *httpOptions) fromEnv(a *app, cmd *cobra.Command) error {
 	for _, v := range []struct {
 		name, flag string
 		list       *[]string
-	}{{"MCPTAP_HEADER", "header", &o.headers}, {"MCPTAP_NAME", "name", &o.names}} {
+	}{{"MCPTAP_HEADER", "header", &o.headers}, {"MCPTAP_NAME", "name", &o.names}, {"MCPTAP_ALLOW_ORIGIN", "allow-origin", &o.origins}} {
 		if value := a.env(v.name); value != "" && !set(v.flag) {
 			*v.list = strings.Split(strings.TrimRight(value, "\r\n"), "\n")
 		}
@@ -65,7 +65,7 @@ func (o *httpOptions) fromEnv(a *app, cmd *cobra.Command) error {
 
 // config makes of URL and flags what the tap wants.
 func (o *httpOptions) config(rawURL string) (streamable.Config, error) {
-	cfg := streamable.Config{Names: o.names, RewriteAuth: o.rewriteAuth, KeepSecrets: o.keepsOpen}
+	cfg := streamable.Config{Names: o.names, AllowOrigins: o.origins, RewriteAuth: o.rewriteAuth, KeepSecrets: o.keepsOpen}
 	var err error
 	if cfg.Upstream, err = parseUpstream(rawURL); err != nil {
 		return cfg, err

@@ -39,8 +39,13 @@ type Config struct {
 	// for none. A proxy is asked for a tunnel, for http upstreams too.
 	Proxy func(*url.URL) (*url.URL, error)
 	// Header has fields that are added to each request, names and values. The
-	// values are not recorded.
+	// values are not recorded. With it a request of a web page is refused, unless
+	// its origin is the tap's or one of AllowOrigins: otherwise any page that the
+	// client's browser shows could use what is added, such as a credential.
 	Header [][2]string
+	// AllowOrigins are the origins of web pages, such as http://localhost:6274, whose
+	// requests are taken although Header adds something.
+	AllowOrigins []string
 	// RewriteAuth puts the tap's origin in the place of the upstream's in what
 	// describes a protected resource (RFC 9728), so that a client which
 	// compares it with the URL that it uses is content.

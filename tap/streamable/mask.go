@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/redact"
@@ -21,8 +22,9 @@ import (
 type masker struct {
 	keep bool // nothing is masked
 	macs sync.Pool
-	// values are what was masked, which is known from then on.
-	values redact.Values
+	// values are what was masked, which is known from then on. Mu is held to add one.
+	values atomic.Pointer[redact.Values]
+	mu     sync.Mutex
 }
 
 // A maskMAC is what makes a pseudonym, with memory for it.
@@ -52,7 +54,9 @@ func (m *masker) known(value string, certain bool) string {
 		return value
 	}
 	name := m.sum(value)
-	m.values.Add(value, name, certain)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.values.Store(m.values.Load().With(value, name, certain))
 	return name
 }
 

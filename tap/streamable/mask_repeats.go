@@ -12,7 +12,7 @@ import (
 // a frame, so the beginning of what may be one is held until the next piece.
 type repeatMasker struct {
 	next   tap.StreamRecorder
-	values *redact.Values
+	masker *masker
 	mu     sync.Mutex
 	held   map[lane]heldPiece
 }
@@ -29,19 +29,20 @@ type heldPiece struct {
 	data []byte
 }
 
-func newRepeatMasker(next tap.StreamRecorder, values *redact.Values) *repeatMasker {
-	return &repeatMasker{next: next, values: values, held: map[lane]heldPiece{}}
+func newRepeatMasker(next tap.StreamRecorder, masker *masker) *repeatMasker {
+	return &repeatMasker{next: next, masker: masker, held: map[lane]heldPiece{}}
 }
 
 // Piece implements [tap.StreamRecorder].
 func (m *repeatMasker) Piece(exchange uint64, of tap.Lane, form tap.Form, p []byte, end bool) {
-	if m.values.Empty() {
+	values := m.masker.values.Load()
+	if values == nil {
 		m.next.Piece(exchange, of, form, p, end)
 		return
 	}
 	at := lane{exchange, of}
 	before, _ := m.take(at)
-	out, hold := m.values.Stream(before.data, p, end)
+	out, hold := values.Stream(before.data, p, end)
 	if len(hold) > 0 {
 		m.mu.Lock()
 		m.held[at] = heldPiece{form, hold}
@@ -69,18 +70,18 @@ func (m *repeatMasker) Event(exchange uint64, event tap.Event) {
 			}
 		}
 	}
-	if !m.values.Empty() {
+	if values := m.masker.values.Load(); values != nil {
 		for _, text := range []*string{&event.Target, &event.Error, &event.Reason, &event.Before, &event.After} {
-			*text = m.values.Text(*text)
+			*text = values.Text(*text)
 		}
-		event.Header, event.Trailer = m.fields(event.Header), m.fields(event.Trailer)
+		event.Header, event.Trailer = maskFields(values, event.Header), maskFields(values, event.Trailer)
 	}
 	m.next.Event(exchange, event)
 }
 
-func (m *repeatMasker) fields(list [][2]string) [][2]string {
+func maskFields(values *redact.Values, list [][2]string) [][2]string {
 	for i := range list {
-		list[i][1] = m.values.Text(list[i][1])
+		list[i][1] = values.Text(list[i][1])
 	}
 	return list
 }

@@ -7,8 +7,10 @@ type site struct {
 	hosts hosts
 	// extra is the lines that are added to each request's head, and extraNames
 	// the names in them: their values are never recorded.
-	extra       string
-	extraNames  []string
+	extra      string
+	extraNames []string
+	// origins are those of the web pages that may use extra.
+	origins     []string
 	rewriteAuth bool
 	// number numbers exchanges.
 	number func() uint64

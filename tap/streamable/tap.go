@@ -57,14 +57,14 @@ func New(cfg Config) (*Tap, error) {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	mask, rec := newMasker(cfg.maskKey(), cfg.KeepSecrets), cfg.Recorder
 	if rec != nil && !cfg.KeepSecrets {
-		rec = newRepeatMasker(rec, &mask.values)
+		rec = newRepeatMasker(rec, mask)
 	}
 	for _, f := range cfg.Header { // what the server is given by the tap, it may repeat
 		mask.field(f[0], f[1])
 	}
 	t.site = site{
 		rec: newGuard(rec, cfg.Warn), mask: mask,
-		hosts: cfg.names(upstream, listener.Addr()), extra: extra, extraNames: extraNames,
+		hosts: cfg.names(upstream, listener.Addr()), extra: extra, extraNames: extraNames, origins: cfg.AllowOrigins,
 		rewriteAuth: cfg.RewriteAuth,
 		number:      func() uint64 { return t.exchanges.Add(1) },
 	}

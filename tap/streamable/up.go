@@ -141,11 +141,16 @@ func (u *upLane) request() {
 		ex.origin = u.hosts.own.scheme + "://" + host
 	}
 	ex.secret = hasSecretPath(line.target)
-	edits := u.requestEdits(ex, &h, line)
-	for _, name := range u.extraNames {
-		u.rewrote(ex, "header "+name+" added", "", "")
+	edits, extra := u.requestEdits(ex, &h, line), u.extra
+	if isPreflight(line.method, &h) {
+		extra = "" // which is sent without credentials
 	}
-	u.releaseAs(apply(u.held, edits, u.extra))
+	if extra != "" {
+		for _, name := range u.extraNames {
+			u.rewrote(ex, "header "+name+" added", "", "")
+		}
+	}
+	u.releaseAs(apply(u.held, edits, extra))
 	if line.method == "CONNECT" || wantsUpgrade(&h) {
 		ex.decided = make(chan struct{})
 	}
@@ -178,8 +183,11 @@ func (u *upLane) judge(h *head, line requestLine, ok bool) (framing, uint64, *re
 		return 0, 0, refusef(400, "its head has %s", h.fault)
 	case named > 1:
 		return 0, 0, refusef(400, "it has Host %d times", named)
-	case foreign && !u.hosts.forwardsForeign():
-		return 0, 0, refusef(403, "it is for the host %.200q, which is not a name of this tap", other)
+	case foreign && (u.extra != "" || !u.hosts.forwardsForeign()):
+		return 0, 0, refusef(403, "it is for the host %.200q, which is not a name of this tap (--name adds one)", other)
+	}
+	if page := u.foreignPage(h); page != "" {
+		return 0, 0, refusef(403, "it is from %.200s, and this tap adds a header field (--allow-origin allows a page)", page)
 	}
 	return requestFraming(h, line.proto)
 }

@@ -1,0 +1,21 @@
+package streamable
+
+import "testing"
+
+// A page that was allowed may use what the tap adds, and so may the tap's own.
+func TestAllowedOrigins(t *testing.T) {
+	u := &upLane{traffic: &traffic{site: &site{
+		extra: "X-Api-Key: 1\r\n", origins: []string{"http://localhost:6274", "https://Inspector.example/"},
+		hosts: hosts{own: origin{"http", "127.0.0.1", "8080"}},
+	}}}
+	for origin, want := range map[string]bool{
+		"http://127.0.0.1:8080": true, "http://localhost:8080": true, "http://localhost:6274": true, "https://inspector.example": true,
+		"http://localhost:6275": false, "https://127.0.0.1:8080": false, "https://localhost:6274": false, "http://inspector.example": false,
+		"null": false, "": false, "http://127.0.0.1:8080.evil.example": false, "http://evil.example": false,
+	} {
+		h := parseHead([]byte("GET / HTTP/1.1\r\nOrigin: " + origin + "\r\nSec-Fetch-Site: cross-site\r\n\r\n"))
+		if page := u.foreignPage(&h); (page == "") != want {
+			t.Errorf("%q: %q", origin, page)
+		}
+	}
+}
