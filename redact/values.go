@@ -22,8 +22,10 @@ const (
 type Values struct {
 	known map[string]string // pseudonyms by secrets
 	order []string
-	// words are spellings of secrets, by what replaces each.
+	// words are spellings of secrets, by what replaces each. Alone reports of those that
+	// may be ordinary words that they count only where they are not part of another.
 	words, by []string
+	alone     []bool
 	longest   int
 	auto      *automaton
 	depth     []int // of the states of auto: how much of a word was read
@@ -70,6 +72,7 @@ func (v *Values) build() {
 			}
 			seen[word] = true
 			v.words, v.by = append(v.words, word), append(v.by, v.known[secret])
+			v.alone = append(v.alone, !telling([]byte(secret)))
 			v.longest = max(v.longest, len(word))
 		}
 	}
@@ -101,21 +104,27 @@ func (v *Values) Text(text string) string {
 	if v == nil {
 		return text
 	}
-	out, _ := v.Stream(nil, []byte(text), true)
+	out, _ := v.Stream(Held{}, []byte(text), true)
 	return string(out)
 }
 
-// Stream replaces the secrets in the next bytes of a stream. Held is what the last call
-// for the stream returned to be held: the beginning of what may be a secret. At its end
-// nothing is held.
-func (v *Values) Stream(held, p []byte, end bool) (out, hold []byte) {
-	if v == nil {
-		return slices.Concat(held, p), nil
+// Held is what has to be known of the bytes of a stream so far: the last one that was
+// returned, and those behind it, which may be the beginning of a secret.
+type Held struct {
+	before byte
+	Data   []byte
+}
+
+// Stream replaces the secrets in the next bytes of a stream, whose last call returned
+// what is held, zero before the first. At the end of the stream nothing is held.
+func (v *Values) Stream(held Held, p []byte, end bool) (out []byte, next Held) {
+	if len(held.Data) > 0 {
+		p = slices.Concat(held.Data, p)
 	}
-	if len(held) > 0 {
-		p = slices.Concat(held, p)
+	if v == nil || len(p) == 0 {
+		return p, Held{before: held.before}
 	}
-	hits := v.hits(p)
+	hits := v.hits(p, held.before)
 	cut := len(p)
 	if !end {
 		cut -= v.partial(p)
@@ -127,17 +136,29 @@ func (v *Values) Stream(held, p []byte, end bool) (out, hold []byte) {
 		}
 		cut = max(cut, h.end)
 	}
-	return v.replaced(p[:cut], hits), bytes.Clone(p[cut:])
+	if next.before = held.before; cut > 0 {
+		next.before = p[cut-1]
+	}
+	if cut < len(p) {
+		next.Data = bytes.Clone(p[cut:])
+	}
+	return v.replaced(p[:cut], hits), next
 }
 
 // hits are the longest of the secrets that begin at one place, and the first of those
-// that overlap.
-func (v *Values) hits(p []byte) (hits []hit) {
+// that overlap. Before is the byte before the text, 0 for none.
+func (v *Values) hits(p []byte, before byte) (hits []hit) {
 	if !slices.ContainsFunc(v.words, func(w string) bool { return bytes.Contains(p, []byte(w)) }) {
 		return nil
 	}
 	v.auto.each(p, func(w int32, start, end int) {
 		if string(p[start:end]) != v.words[w] {
+			return
+		}
+		if start > 0 {
+			before = p[start-1]
+		}
+		if v.alone[w] && (joins(before) || end < len(p) && joins(p[end])) {
 			return
 		}
 		for len(hits) > 0 && hits[len(hits)-1].start >= start {
@@ -170,8 +191,13 @@ func (v *Values) partial(p []byte) int {
 		state = v.auto.step(state, c)
 	}
 	n := v.depth[state]
-	if slices.ContainsFunc(v.words, func(w string) bool { return len(w) > n && w[:n] == string(p[len(p)-n:]) }) {
-		return n
+	for i, w := range v.words { // one that is whole may go on as another word
+		if (len(w) > n || len(w) == n && v.alone[i]) && w[:n] == string(p[len(p)-n:]) {
+			return n
+		}
 	}
 	return 0
 }
+
+// joins reports whether a byte makes one word of what is on its sides.
+func joins(c byte) bool { return alnum[fold(c)] || c == '_' || c == '-' }

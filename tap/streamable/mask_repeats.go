@@ -23,10 +23,10 @@ type lane struct {
 	lane     tap.Lane
 }
 
-// A heldPiece is the end of a piece, of fewer bytes than a secret has.
+// A heldPiece is the end of the pieces so far, of fewer bytes than a secret has.
 type heldPiece struct {
 	form tap.Form
-	data []byte
+	redact.Held
 }
 
 func newRepeatMasker(next tap.StreamRecorder, masker *masker) *repeatMasker {
@@ -41,9 +41,9 @@ func (m *repeatMasker) Piece(exchange uint64, of tap.Lane, form tap.Form, p []by
 		return
 	}
 	at := lane{exchange, of}
-	before, _ := m.take(at)
-	out, hold := values.Stream(before.data, p, end)
-	if len(hold) > 0 {
+	before := m.take(at)
+	out, hold := values.Stream(before.Held, p, end)
+	if !end {
 		m.mu.Lock()
 		m.held[at] = heldPiece{form, hold}
 		m.mu.Unlock()
@@ -53,20 +53,20 @@ func (m *repeatMasker) Piece(exchange uint64, of tap.Lane, form tap.Form, p []by
 	}
 }
 
-func (m *repeatMasker) take(at lane) (heldPiece, bool) {
+func (m *repeatMasker) take(at lane) heldPiece {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h, ok := m.held[at]
+	h := m.held[at]
 	delete(m.held, at)
-	return h, ok
+	return h
 }
 
 // Event implements [tap.StreamRecorder].
 func (m *repeatMasker) Event(exchange uint64, event tap.Event) {
 	if event.Name == tap.EventEnd {
 		for _, of := range []tap.Lane{tap.ToServer, tap.ToClient} {
-			if h, ok := m.take(lane{exchange, of}); ok { // the frame has no end
-				m.next.Piece(exchange, of, h.form, h.data, false)
+			if h := m.take(lane{exchange, of}); len(h.Data) > 0 { // the frame has no end
+				m.next.Piece(exchange, of, h.form, h.Data, false)
 			}
 		}
 	}
