@@ -106,11 +106,20 @@ func (r *Redactor) life(raw []byte) []byte {
 // behind curl's -H.
 const fieldFlag = "-H"
 
+// userFlags are flags of curl's, behind which user:password stands.
+var userFlags = map[string]bool{"-u": true, "--user": true, "--proxy-user": true}
+
+// userFlag stands for the rule of the next word there.
+const userFlag = "-u"
+
 // flag says of a word in a list of arguments which rule makes the next one a
 // secret, or how long the NAME= is before one in the word itself.
 func (r *Redactor) flag(s []byte) (next string, own int) {
 	if string(s) == fieldFlag || string(s) == "--header" {
 		return fieldFlag, 0
+	}
+	if userFlags[string(s)] {
+		return userFlag, 0
 	}
 	if len(s) < 3 || len(s) > 1<<16 {
 		return "", 0
@@ -136,6 +145,14 @@ func (r *Redactor) flag(s []byte) (next string, own int) {
 	return "", 0
 }
 
+// userHits finds the password in a word behind a flag for user:password.
+func (r *Redactor) userHits(s []byte) []hit {
+	if from, to := userSecret(s, 0); to > from {
+		return []hit{{start: from, end: to, rule: nameRule}}
+	}
+	return r.textHits(s)
+}
+
 // Header returns what a recording says of itself, with pseudonyms.
 func (r *Redactor) Header(h tap.Header) tap.Header {
 	r.seq, r.where, r.path, r.depth = 0, "header", r.path[:0], 0
@@ -159,6 +176,8 @@ func (r *Redactor) Args(args []string) []string {
 		switch {
 		case rule == fieldFlag:
 			hits = r.lineHits([]byte(a))
+		case rule == userFlag:
+			hits = r.userHits([]byte(a))
 		case rule != "":
 			hits = []hit{{start: 0, end: len(a), rule: rule}}
 		case own > 0:

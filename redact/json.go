@@ -222,6 +222,8 @@ func (w *walker) element(s scope, name bool) scope {
 		return scope{header: string(text)}
 	case next == fieldFlag:
 		return scope{field: true}
+	case next == userFlag:
+		return scope{user: true}
 	}
 	return scope{secret: next}
 }

@@ -10,7 +10,7 @@ func (w *walker) text(start, end int, s scope) {
 	if start == end {
 		return
 	}
-	if s.secret == "" && s.header == "" && !s.field && len(w.r.opt.Rules) == 0 && w.r.harmless(w.src[start:end]) {
+	if s.secret == "" && s.header == "" && !s.field && !s.user && len(w.r.opt.Rules) == 0 && w.r.harmless(w.src[start:end]) {
 		return
 	}
 	d := decoded(w.src[start:end])
@@ -20,6 +20,8 @@ func (w *walker) text(start, end int, s scope) {
 		edits = w.r.replaced(d.text, w.r.fieldHits(s.header, d.text))
 	case s.field:
 		edits = w.r.replaced(d.text, w.r.lineHits(d.text))
+	case s.user:
+		edits = w.r.replaced(d.text, w.r.userHits(d.text))
 	case s.secret != "":
 		from := 0
 		if i := bytes.IndexByte(d.text, ' '); s.scheme && i > 0 && isScheme(d.text[:i]) {

@@ -23,9 +23,9 @@ type scope struct {
 	// flat that they may be one list.
 	pairs, flat bool
 	// header is the name of the field that a text is the value of, field that it
-	// is both.
-	header string
-	field  bool
+	// is both, user that it is user:password.
+	header      string
+	field, user bool
 	// scheme says that it may begin with the scheme of an Authorization.
 	scheme bool
 }

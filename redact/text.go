@@ -23,6 +23,7 @@ const (
 	wordScheme              // the scheme of an Authorization
 	wordJWT                 // {" in base64
 	wordAt                  // an e-mail address's
+	wordUser                // a flag before user:password
 	wordEscape              // an escape, behind which any other word may hide
 )
 
@@ -53,6 +54,9 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 		add(w, wordKind{kind: wordScheme})
 	}
 	add("eyj", wordKind{kind: wordJWT})
+	for _, w := range []string{" -u ", " --user ", " --user=", " --proxy-user "} {
+		add(w, wordKind{kind: wordUser})
+	}
 	for _, w := range []string{`\u00`, `\/`, "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
 		add(w, wordKind{kind: wordEscape})
 	}
@@ -132,6 +136,11 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			add(from, to, "authorization")
 		case wordJWT:
 			add(start, jwtEnd(text, start), "jwt")
+		case wordUser:
+			if bytes.Contains(text[:start], []byte("curl")) {
+				from, to := userSecret(text, end)
+				add(from, to, nameRule)
+			}
 		case wordAt:
 			if start >= emailsTo {
 				from, to := email(text, start)
@@ -177,6 +186,25 @@ func (r *Redactor) escaped(text []byte) (hits []hit) {
 		hits = append(hits, h)
 	}
 	return hits
+}
+
+// userSecret returns where the password is in user:password behind a flag of curl's, with
+// quotes or without.
+func userSecret(text []byte, at int) (from, to int) {
+	stop := " \t\r\n"
+	if at < len(text) && (text[at] == '"' || text[at] == '\'') {
+		stop = string(text[at])
+		at++
+	}
+	to = at + len(text[at:])
+	if n := bytes.IndexAny(text[at:], stop); n >= 0 {
+		to = at + n
+	}
+	colon := bytes.IndexByte(text[at:to], ':')
+	if colon <= 0 || isFigures(text[at+colon+1:to]) || text[at+colon+1] == '$' { // a group's number, a variable
+		return 0, 0
+	}
+	return at + colon + 1, to
 }
 
 // jwtEnd returns where a JSON Web Token that begins at an offset ends, or 0.
