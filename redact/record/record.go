@@ -5,8 +5,8 @@
 // A secret may be anywhere in a frame, so a frame is handed on when it is whole: a
 // line at its end, an HTTP body at its end. Its time is then that of its last
 // byte, and how long it took to arrive is not known. What was not whole when the
-// tap was killed is lost. Of a frame longer than [MaxFrame] only that is recorded
-// that it was withheld.
+// tap was killed is lost. Of a frame longer than [MaxFrame], or for which there is no
+// room beside others (see [MaxHeld]), only that is recorded that it was withheld.
 package record
 
 import (
@@ -17,8 +17,12 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// MaxFrame is how many bytes of a frame are held until it is whole.
-const MaxFrame = 16 << 20
+// MaxFrame is how many bytes of a frame are held until it is whole, and MaxHeld how many
+// of the frames of all streams together.
+const (
+	MaxFrame = 16 << 20
+	MaxHeld  = 64 << 20
+)
 
 // room is how much memory a lane's reads get.
 const room = 256 << 10
@@ -61,12 +65,13 @@ func (g *guard) event(e tap.Event) tap.Event {
 type held struct {
 	bytes []byte
 	form  tap.Form
-	// over counts what came beyond MaxFrame, and what was dropped with it.
+	// over counts what came beyond MaxFrame or MaxHeld, and what was dropped with it.
 	over int
 }
 
-func (h *held) add(p []byte) {
-	if h.over > 0 || len(h.bytes)+len(p) > MaxFrame {
+// add adds bytes, for as many of which there is room.
+func (h *held) add(p []byte, room int) {
+	if h.over > 0 || len(h.bytes)+len(p) > MaxFrame || len(p) > room {
 		h.over += len(h.bytes) + len(p)
 		h.bytes = nil
 		return
@@ -117,10 +122,10 @@ func (r *Recorder) Record(lane tap.Lane, n int) {
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n') + 1
 		if end == 0 {
-			l.held.add(p)
+			l.held.add(p, MaxFrame)
 			return
 		}
-		l.held.add(p[:end])
+		l.held.add(p[:end], MaxFrame)
 		r.hand(lane, l.held.take(&r.guard, lane))
 		p = p[end:]
 	}
@@ -155,8 +160,9 @@ type StreamRecorder struct {
 	guard guard
 	next  tap.StreamRecorder
 
-	mu   sync.Mutex
-	open map[stream]*held
+	mu    sync.Mutex
+	open  map[stream]*held
+	total int // bytes held
 }
 
 // NewStream returns a StreamRecorder in front of another.
@@ -173,11 +179,14 @@ func (r *StreamRecorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p 
 		h = &held{form: form}
 		r.open[key] = h
 	}
+	before := len(h.bytes)
+	h.add(p, MaxHeld-r.total)
+	r.total += len(h.bytes) - before
 	if end {
 		delete(r.open, key)
+		r.total -= len(h.bytes)
 	}
 	r.mu.Unlock()
-	h.add(p)
 	if end {
 		r.next.Piece(exchange, lane, h.form, h.take(&r.guard, lane), true)
 	}
@@ -193,7 +202,7 @@ func (r *StreamRecorder) Event(exchange uint64, e tap.Event) {
 func (r *StreamRecorder) Flush() {
 	r.mu.Lock()
 	open := r.open
-	r.open = map[stream]*held{}
+	r.open, r.total = map[stream]*held{}, 0
 	r.mu.Unlock()
 	for key, h := range open {
 		r.next.Piece(key.exchange, key.lane, h.form, h.take(&r.guard, key.lane), true)

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -155,3 +156,33 @@ func TestStreams(t *testing.T) {
 		}
 	}
 }
+
+// The frames of many streams that are not whole share what may be held.
+func TestStreamsShareTheirMemory(t *testing.T) {
+	got := map[uint64]int{}
+	r := NewStream(redact.New(redact.Options{}), pieces(func(exchange uint64, p []byte) { got[exchange] = len(p) }))
+	part := bytes.Repeat([]byte("x"), 15<<20)
+	const streams = 6
+	for i := range uint64(streams) {
+		r.Piece(i+1, tap.ToServer, tap.FormBody, part, false)
+	}
+	if r.total > MaxHeld {
+		t.Errorf("%d bytes are held", r.total)
+	}
+	whole := 0
+	for i := range uint64(streams) {
+		r.Piece(i+1, tap.ToServer, tap.FormBody, nil, true)
+		if got[i+1] == len(part) {
+			whole++
+		}
+	}
+	if whole != MaxHeld/len(part) || r.total != 0 || len(got) != streams {
+		t.Errorf("%d of %d frames are whole, and %d bytes are held at the end", whole, len(got), r.total)
+	}
+}
+
+// pieces is a recorder that is told the frames.
+type pieces func(exchange uint64, p []byte)
+
+func (f pieces) Piece(exchange uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) { f(exchange, p) }
+func (pieces) Event(uint64, tap.Event)                                           {}

@@ -11,6 +11,22 @@ import (
 // must be there as a whole. Servers take 8 KiB to 1 MiB.
 const maxHead = 1 << 20
 
+// maxHeads is how many bytes the unfinished heads of all connections may have together,
+// and leastHead how many one may have at least, however many connections there are.
+const (
+	maxHeads  = 64 << 20
+	leastHead = 32 << 10
+)
+
+// headLimit is how many bytes a head may have beside those of all connections.
+func (s *site) headLimit() int {
+	conns := 1
+	if s.live != nil {
+		conns = max(1, int(s.live.Load()))
+	}
+	return max(leastHead, min(maxHead, maxHeads/conns))
+}
+
 // A headScan finds the end of a head, or of the trailer fields of a chunked
 // body, in pieces: the first empty line. Lines end in LF, with or without CR,
 // so that the end is where the most lenient reader would see it.

@@ -1,6 +1,9 @@
 package streamable
 
-import "testing"
+import (
+	"sync/atomic"
+	"testing"
+)
 
 // A page that was allowed may use what the tap adds, and so may the tap's own.
 func TestAllowedOrigins(t *testing.T) {
@@ -16,6 +19,17 @@ func TestAllowedOrigins(t *testing.T) {
 		h := parseHead([]byte("GET / HTTP/1.1\r\nOrigin: " + origin + "\r\nSec-Fetch-Site: cross-site\r\n\r\n"))
 		if page := u.foreignPage(&h); (page == "") != want {
 			t.Errorf("%q: %q", origin, page)
+		}
+	}
+}
+
+// The unfinished heads of many connections share what may be held.
+func TestHeadsShareTheirMemory(t *testing.T) {
+	for conns, want := range map[int64]int{0: maxHead, 1: maxHead, 64: maxHead, 128: maxHead / 2, 300: maxHeads / 300, 1 << 20: leastHead} {
+		s := &site{live: new(atomic.Int64)}
+		s.live.Store(conns)
+		if got := s.headLimit(); got != want {
+			t.Errorf("beside %d connections a head may have %d bytes, want %d", conns, got, want)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package streamable
 
+import "sync/atomic"
+
 // A site is what all connections of a tap have in common.
 type site struct {
 	rec   *guard
@@ -12,6 +14,8 @@ type site struct {
 	// origins are those of the web pages that may use extra.
 	origins     []string
 	rewriteAuth bool
+	// live is how many connections are open.
+	live *atomic.Int64
 	// number numbers exchanges.
 	number func() uint64
 }

@@ -65,7 +65,7 @@ func New(cfg Config) (*Tap, error) {
 	t.site = site{
 		rec: newGuard(rec, cfg.Warn), mask: mask,
 		hosts: cfg.names(upstream, listener.Addr()), extra: extra, extraNames: extraNames, origins: cfg.AllowOrigins,
-		rewriteAuth: cfg.RewriteAuth,
+		rewriteAuth: cfg.RewriteAuth, live: new(atomic.Int64),
 		number:      func() uint64 { return t.exchanges.Add(1) },
 	}
 	return t, nil
@@ -125,8 +125,10 @@ func (t *Tap) start(c net.Conn) {
 		return
 	}
 	t.open[k] = struct{}{}
+	t.live.Add(1)
 	t.work.Go(func() {
 		k.serve()
+		t.live.Add(-1)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.open, k)

@@ -92,8 +92,8 @@ func (u *upLane) headPart(p []byte) {
 	switch {
 	case u.check.alien:
 		u.alien()
-	case len(u.held) > maxHead:
-		why := refusef(431, "its head has more than %d KiB", maxHead>>10)
+	case len(u.held) > u.headLimit():
+		why := refusef(431, "its head has more than %d KiB", u.headLimit()>>10)
 		u.unknown(why.why)
 		u.refuse(why)
 	case done:
