@@ -98,7 +98,7 @@ func (d *deadQueue) appendTo(path string) error {
 // unborn reports whether the tap was killed before it had made its file: there
 // is none, or nothing is in it, or what bbolt lays out and nobody has written to.
 func unborn(path string) bool {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}

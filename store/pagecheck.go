@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 )
 
 // checkFile walks every page of the file at path before bbolt is trusted to
@@ -12,7 +11,7 @@ import (
 // broken freelist calls free. It reads headers and keys, no values. Nobody may
 // write the file meanwhile.
 func checkFile(path string) error {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return err
 	}

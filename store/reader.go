@@ -105,7 +105,7 @@ func readVersion(path string) (up *upgrade, err error) {
 	case info.IsDir():
 		return nil, notRecording(path, "it is a directory")
 	case !info.Mode().IsRegular():
-		return nil, notRecording(path, "it is no regular file") // reading a pipe would wait for ever
+		return nil, notRecording(path, "it is not a regular file") // reading a pipe would wait for ever
 	case info.Size() == 0:
 		return nil, notRecording(path, "it is empty")
 	}

@@ -5,12 +5,14 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/mcptap/mcptap/tap"
@@ -264,5 +266,25 @@ func TestEveryFieldOfAQueueHeader(t *testing.T) {
 				t.Errorf("%d at %d: %d frames, then %d, %v", v, at, len(first), len(again), err)
 			}
 		}
+	}
+}
+
+// A FIFO that is named like a recording is refused, not waited for.
+func TestFIFOIsNoRecording(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo"+Ext)
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrNotRecording) {
+		t.Errorf("Open: %v", err)
+	}
+	if _, err := OpenSalvage(path); !errors.Is(err, ErrNotRecording) {
+		t.Errorf("OpenSalvage: %v", err)
+	}
+	if i := Stat(path); !errors.Is(i.Err, ErrNotRecording) {
+		t.Errorf("Stat: %v", i.Err)
+	}
+	if err := Remove(path); err != nil && !errors.Is(err, ErrNotRecording) {
+		t.Errorf("Remove: %v", err)
 	}
 }

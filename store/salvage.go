@@ -65,14 +65,14 @@ type Report struct {
 // OpenSalvage searches the file at path for frames.
 func OpenSalvage(path string) (*Salvage, error) {
 	_ = drainIfDead(path) // where that fails, the queue's content is not to be had
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	s := &Salvage{f: f, path: path, fixes: make(map[int64]repair), maxRaw: DefaultMaxRaw, header: headerFromName(path)}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = notRecording(path, "it is no regular file")
+		err = notRecording(path, "it is not a regular file")
 	}
 	if err == nil {
 		s.size = info.Size()

@@ -53,8 +53,18 @@ func viewFile(path string, fn func(*snap) error) error {
 	}
 }
 
+// openRegular opens a file that may be a recording. Opening a FIFO would wait for its
+// other end, and a device may do anything.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, notRecording(path, "it is not a regular file")
+	}
+	return os.Open(path)
+}
+
 func viewOnce(path string, tries int, fn func(*snap) error) (again bool, err error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -40,7 +41,7 @@ func main() {
 
 // run executes one command line and returns the exit code.
 func (a *app) run(args []string) int {
-	if len(args) > 0 && args[0] == "stdio" {
+	if commandIn(args) == "stdio" {
 		// A host waits for the server behind this: no signal handling but the
 		// tap's own, and none of the other commands is even built.
 		return a.finish(a.execute(context.Background(), newStdioRoot(a), args), exitTap)
@@ -53,6 +54,21 @@ func (a *app) run(args []string) int {
 		err = ctx.Err()
 	}
 	return a.finish(err, exitFailure)
+}
+
+// commandIn returns the name of the command, which the flags of every command may stand
+// before.
+func commandIn(args []string) string {
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "--dir" || arg == "--color":
+			i++
+		case strings.HasPrefix(arg, "--dir=") || strings.HasPrefix(arg, "--color="):
+		default:
+			return arg
+		}
+	}
+	return ""
 }
 
 // The exit codes.

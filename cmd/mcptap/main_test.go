@@ -161,3 +161,20 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 var testNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// The flags of every command may stand before stdio, whose exit codes are its own.
+func TestExitCodeOfStdioBehindGlobalFlags(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"stdio", "--nope"}, {"--dir", dir, "stdio", "--nope"}, {"--dir=" + dir, "--color", "never", "stdio", "--nope"},
+	} {
+		a, out := testApp(nil)
+		if code := a.run(args); code != exitTap {
+			t.Errorf("%v: exit %d: %s", args, code, out)
+		}
+	}
+	a, _ := testApp(nil)
+	if code := a.run([]string{"--dir", dir, "ls", "--nope"}); code != exitFailure {
+		t.Errorf("ls: exit %d", code)
+	}
+}

@@ -3,6 +3,8 @@ package streamable
 import (
 	"net"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -83,6 +85,24 @@ func (h *hosts) isOwn(host, local string) bool {
 		return true
 	}
 	return false
+}
+
+// isSelf reports whether the upstream is the tap itself, which would ask itself without
+// end.
+func (h *hosts) isSelf(addr net.Addr) bool {
+	if h.isOwn(net.JoinHostPort(h.upstream.host, h.upstream.port), "") && h.upstream.port == h.own.port {
+		return true
+	}
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || strconv.Itoa(tcp.Port) != h.upstream.port || !tcp.IP.IsUnspecified() {
+		return false
+	}
+	ip := net.ParseIP(h.upstream.host)
+	addrs, err := net.InterfaceAddrs()
+	return ip != nil && err == nil && slices.ContainsFunc(addrs, func(a net.Addr) bool {
+		own, ok := a.(*net.IPNet)
+		return ok && own.IP.Equal(ip)
+	})
 }
 
 // forwardsForeign reports whether a request for another name may pass. To a

@@ -1,6 +1,8 @@
 package streamable
 
 import (
+	"net"
+	"net/url"
 	"sync/atomic"
 	"testing"
 )
@@ -30,6 +32,32 @@ func TestHeadsShareTheirMemory(t *testing.T) {
 		s.live.Store(conns)
 		if got := s.headLimit(); got != want {
 			t.Errorf("beside %d connections a head may have %d bytes, want %d", conns, got, want)
+		}
+	}
+}
+
+// A tap in front of itself would ask itself until there are no descriptors left.
+func TestTapInFrontOfItselfIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		listen, host string
+		refused      bool
+	}{
+		{"127.0.0.1:0", "127.0.0.1", true}, {"127.0.0.1:0", "localhost", true}, {"0.0.0.0:0", "127.0.0.1", true}, {"0.0.0.0:0", "localhost", true},
+		{"127.0.0.1:0", "127.0.0.2", false}, {"127.0.0.1:0", "example.com", false},
+	} {
+		l, err := net.Listen("tcp", c.listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		tap, err := New(Config{Upstream: &url.URL{Scheme: "http", Host: c.host + ":" + port, Path: "/mcp"}, Listener: l, Listen: c.listen})
+		if (err != nil) != c.refused {
+			t.Errorf("listening on %s for %s: %v", c.listen, c.host, err)
+		}
+		if err == nil {
+			_ = tap.Close()
+		} else if l.Addr() != nil {
+			_ = l.Close()
 		}
 	}
 }

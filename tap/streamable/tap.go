@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"sync"
@@ -46,6 +47,11 @@ func New(cfg Config) (*Tap, error) {
 	if err != nil {
 		return nil, err
 	}
+	names := cfg.names(upstream, listener.Addr())
+	if names.isSelf(listener.Addr()) {
+		_ = listener.Close()
+		return nil, fmt.Errorf("the server's URL %s is the tap's own address: give it that of the server", cfg.Upstream.Redacted())
+	}
 	t := &Tap{
 		listener: listener, upstream: cfg.Upstream, proxy: cfg.Proxy,
 		clientTLS: tlsFor(cfg.ClientTLS, upstream.host),
@@ -64,9 +70,9 @@ func New(cfg Config) (*Tap, error) {
 	}
 	t.site = site{
 		rec: newGuard(rec, cfg.Warn), mask: mask,
-		hosts: cfg.names(upstream, listener.Addr()), extra: extra, extraNames: extraNames, origins: cfg.AllowOrigins,
+		hosts: names, extra: extra, extraNames: extraNames, origins: cfg.AllowOrigins,
 		rewriteAuth: cfg.RewriteAuth, live: new(atomic.Int64),
-		number:      func() uint64 { return t.exchanges.Add(1) },
+		number: func() uint64 { return t.exchanges.Add(1) },
 	}
 	return t, nil
 }
