@@ -129,11 +129,10 @@ func TestStdioTakesTurns(t *testing.T) {
 		}
 	}
 	_, _ = io.WriteString(in.w, `{"jsonrpc":"2.0","id":1,"method":"a"}`+"\n")
-	<-out.begun // by the timer
-	send(1)
+	<-out.begun // by the timer, or by who reads the requests, where that was late
 	var sent atomic.Bool
 	go func() {
-		send(2)
+		send(3) // one may be taken, and waits for its turn
 		sent.Store(true)
 		in.w.Close()
 	}()
