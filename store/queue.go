@@ -124,6 +124,10 @@ type queue struct {
 // the traffic goes on without it.
 var stallLimit = 30 * time.Second
 
+// lockLimit is how long the traffic waits, with the queue full, for another program
+// that holds the file.
+var lockLimit = 4 * time.Second
+
 // queueGeometry returns the block size and count for a cap in bytes, which is
 // for the ring and the writer's batches as well but where it is very small.
 func queueGeometry(limit int64) (blockSize, blocks int) {

@@ -211,10 +211,17 @@ func TestStalledStoreSlowsTheTraffic(t *testing.T) {
 	}
 }
 
-// A store that does not come back after stallLimit does not hold the traffic.
+// A store that does not come back after stallLimit does not hold the traffic, and
+// neither does another program that holds the file for lockLimit.
 func TestStoreThatNeverMovesDoesNotStopTheTraffic(t *testing.T) {
-	defer func(d time.Duration) { stallLimit = d }(stallLimit)
-	stallLimit = 200 * time.Millisecond
+	defer func(stall, lock time.Duration) { stallLimit, lockLimit = stall, lock }(stallLimit, lockLimit)
+	for name, limits := range map[string][2]time.Duration{"stalled": {200 * time.Millisecond, time.Hour}, "locked": {time.Hour, 200 * time.Millisecond}} {
+		stallLimit, lockLimit = limits[0], limits[1]
+		t.Run(name, storeThatNeverMoves)
+	}
+}
+
+func storeThatNeverMoves(t *testing.T) {
 	var warnings []string
 	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize, Warn: func(err error) { warnings = append(warnings, err.Error()) }})
 	put(r, tap.ToServer, []byte("first\n"))

@@ -262,8 +262,8 @@ func (r *Recorder) commits(jobs <-chan *job, free chan<- *job) {
 }
 
 // persist tries until try succeeds. A file that somebody else holds is waited
-// for; any other error lets the traffic pass unrecorded once the queue is full.
-// It reports false when Close gave up.
+// for, up to lockLimit; any other error lets the traffic pass unrecorded once the queue
+// is full. It reports false when Close gave up.
 func (r *Recorder) persist(try func() error) bool {
 	wait, began := time.Millisecond, time.Now()
 	for {
@@ -284,7 +284,7 @@ func (r *Recorder) persist(try func() error) bool {
 			}
 			return false
 		}
-		if !busy || time.Since(began) > stallLimit {
+		if !busy || time.Since(began) > lockLimit {
 			r.q.fail()
 			r.warn(err)
 			wait = min(max(2*wait, 20*time.Millisecond), 500*time.Millisecond)
