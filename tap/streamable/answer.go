@@ -17,7 +17,7 @@ type answer struct {
 
 // reasons are the reason phrases of the tap's own answers.
 var reasons = map[int]string{
-	400: "Bad Request", 403: "Forbidden", 431: "Request Header Fields Too Large", 502: "Bad Gateway",
+	400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 431: "Request Header Fields Too Large", 502: "Bad Gateway",
 }
 
 // setOwn says that the tap answers an exchange by itself. One that is answered

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -88,18 +89,35 @@ func (c *conn) serveUp() {
 	}
 	var room room
 	defer room.free()
+	waits := false // for the rest of a head
 	for {
 		chunk, err := room.read(&c.client)
 		if len(chunk) > 0 {
 			c.take(chunk)
 			room.adapt(len(chunk))
 		}
+		if waits && errors.Is(err, os.ErrDeadlineExceeded) {
+			c.up.lateHead()
+			c.mute.Store(true)
+			c.speakOwn(c.up.refused)
+		}
 		if err != nil {
 			c.clientEnded(err)
 			return
 		}
+		switch within := c.up.state == upHead; {
+		case within && !waits:
+			c.client.expire(headTime)
+		case waits && !within && c.up.state != upRefused:
+			_ = c.client.socket.SetReadDeadline(time.Time{})
+		}
+		waits = c.up.state == upHead
 	}
 }
+
+// headTime is how long a client may take for a head. Servers give it from ten seconds to
+// a minute.
+var headTime = time.Minute
 
 // secure does the TLS handshake, where the tap listens with TLS.
 func (c *conn) secure() error {

@@ -62,7 +62,8 @@
 // both Content-Length and Transfer-Encoding, a Content-Length that occurs twice
 // or is no number, codings that do not end in one chunked, folded lines, CR or
 // LF alone, NUL, a space before a colon, two Hosts, chunks that are none. A head
-// of more than 1 MiB is answered with 431. What is not HTTP/1 at all passes.
+// of more than 1 MiB is answered with 431, one that is not complete after a minute with
+// 408. What is not HTTP/1 at all passes.
 // Servers are not judged: what of a response cannot be read passes too.
 //
 // The tap answers in the order of the requests, and ends the connection with it.

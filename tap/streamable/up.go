@@ -101,6 +101,13 @@ func (u *upLane) headPart(p []byte) {
 	}
 }
 
+// lateHead refuses a request whose head is not complete after headTime.
+func (u *upLane) lateHead() {
+	why := refusef(408, "its head was not complete after %v", headTime)
+	u.unknown(why.why)
+	u.refuse(why)
+}
+
 // unknown records a request whose head cannot be read.
 func (u *upLane) unknown(why string) {
 	u.ex = u.newExchange(u.began)

@@ -1,0 +1,66 @@
+package streamable
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A head that never ends is refused. Between two requests a client may be silent for as
+// long as it likes, and a body may take its time.
+func TestHeadThatIsNeverComplete(t *testing.T) {
+	defer func(d time.Duration) { headTime = d }(headTime)
+	headTime = 100 * time.Millisecond
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(body)
+	}))
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap, err := New(Config{Upstream: u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = tap.Serve() }()
+	defer tap.Close()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", tap.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+
+	slow := dial()
+	_, _ = io.WriteString(slow, "POST / HTTP/1.1\r\nHost: x\r\nX-Half: ")
+	answer, err := io.ReadAll(slow)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 408 Request Timeout\r\n") {
+		t.Errorf("%q, %v", answer, err)
+	}
+
+	calm := dial()
+	r := bufio.NewReader(calm)
+	for range 2 {
+		time.Sleep(2 * headTime)
+		_, _ = io.WriteString(calm, "POST / HTTP/1.1\r\nHost: "+tap.Addr().String()+"\r\nContent-Length: 2\r\n\r\n{")
+		time.Sleep(2 * headTime)
+		_, _ = io.WriteString(calm, "}")
+		res, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != 200 || string(body) != "{}" {
+			t.Errorf("%d %q, %v", res.StatusCode, body, err)
+		}
+	}
+}
