@@ -48,7 +48,8 @@ type Redactor struct {
 	namer namer
 	known known
 
-	names map[string]string // the rule that a name falls under
+	names       map[string]string // the rule that a name falls under
+	expressions *expressions      // nil until a text needs them
 
 	findings map[Place]*Finding
 	doubtful uint64

@@ -16,15 +16,16 @@ type wordKind struct {
 }
 
 const (
-	wordShape  uint8 = iota // the prefix of a shape
-	wordName                // (the end of) a name
-	wordURL                 // ://
-	wordKey                 // the head of a private key
-	wordScheme              // the scheme of an Authorization
-	wordJWT                 // {" in base64
-	wordAt                  // an e-mail address's
-	wordUser                // a flag before user:password
-	wordEscape              // an escape, behind which any other word may hide
+	wordShape   uint8 = iota // the prefix of a shape
+	wordName                 // (the end of) a name
+	wordURL                  // ://
+	wordKey                  // the head of a private key
+	wordScheme               // the scheme of an Authorization
+	wordJWT                  // {" in base64
+	wordAt                   // an e-mail address's
+	wordUser                 // a flag before user:password
+	wordContext              // a place that contexts has
+	wordEscape               // an escape, behind which any other word may hide
 )
 
 // vocabulary builds the automaton.
@@ -59,6 +60,9 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	}
 	for _, w := range []string{`\u00`, `\/`, "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
 		add(w, wordKind{kind: wordEscape})
+	}
+	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql"} {
+		add(w, wordKind{kind: wordContext})
 	}
 	if opt.Emails {
 		add("@", wordKind{kind: wordAt})
@@ -106,7 +110,7 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			hits = append(hits, hit{start: start, end: end, rule: rule})
 		}
 	}
-	emailsTo, namesTo, keysTo := 0, 0, 0
+	emailsTo, namesTo, keysTo, inContext := 0, 0, 0, false
 	tables := r.newTableFinder(text)
 	ends := runs{}
 	r.words.each(text, func(w int32, start, end int) {
@@ -115,7 +119,10 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			if to := k.shape.match(text, start, ends); to > 0 {
 				add(k.lead.from(text, start), to, k.shape.rule)
 			}
+		case wordContext:
+			inContext = true
 		case wordName:
+			inContext = true
 			if start >= namesTo { // one in a value is covered with it
 				from, to, rule := r.assigned(text, start, start+k.size)
 				add(from, to, rule)
@@ -149,6 +156,9 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			}
 		}
 	})
+	if inContext {
+		hits = append(hits, r.contextHits(text)...)
+	}
 	r.known.each(text, func(start, end int, f *form) {
 		hits = append(hits, hit{start: start, end: end, rule: knownRule, form: f})
 	})
