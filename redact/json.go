@@ -107,6 +107,7 @@ func (w *walker) object(s scope) {
 	w.at++
 	w.space()
 	pair := scope{} // of the value in {"name": …, "value": …}
+	var table *columns
 	if s.weak {
 		pair, s = s, scope{}
 	}
@@ -137,6 +138,14 @@ func (w *walker) object(s scope) {
 				if pair.secret != "" {
 					in = pair
 				}
+			}
+		}
+		if w.src[w.at] == '[' && in == (scope{}) {
+			switch plain := plainName(name); {
+			case columnLists[plain]:
+				table = w.columnsAhead()
+			case rowLists[plain] && table != nil:
+				in = scope{rows: table}
 			}
 		}
 		w.value(in)
@@ -188,6 +197,12 @@ func (w *walker) array(s scope) {
 		in := s
 		if in.flat = false; next != (scope{}) {
 			in = next
+		}
+		switch {
+		case s.rows != nil:
+			in = scope{cells: s.rows}
+		case s.cells != nil:
+			in = s.cells.at(w.r, i)
 		}
 		start, depth := w.at, len(w.r.path)
 		if depth > 0 || w.r.nested > 1 { // a batch: paths begin at each message

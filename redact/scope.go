@@ -26,6 +26,9 @@ type scope struct {
 	// is both, user that it is user:password.
 	header      string
 	field, user bool
+	// rows are the columns of the table whose rows an array holds, cells those of the one
+	// row that it is.
+	rows, cells *columns
 	// scheme says that it may begin with the scheme of an Authorization.
 	scheme bool
 }
