@@ -20,10 +20,10 @@ type context struct {
 var contexts = []context{
 	{anchors: []string{"IDENTIFIED", "identified"}, at: `(?i)\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?()'((?:[^'\\]|\\.|'')+)'`},
 	{anchors: []string{"PASSWORD '", "password '"}, at: `(?i)\bpassword\s+()'((?:[^'\\]|'')+)'`},
-	{anchors: []string{"<key>"}, at: `<key>([^<>]{1,128})</key>\s*<(?:string|data)>([^<>]+)</`},
-	{anchors: []string{"ENV ", "ARG ", "env "}, at: `(?m)^[ \t]*(?:ENV|ARG|setenv)[ \t]+([\w.-]{1,128})[ \t]+([^\s=].*?)[ \t\r]*$`},
-	{anchors: []string{"**"}, at: "\\*\\*([\\w .-]{2,40}?)(?::\\*\\*|\\*\\*[ \\t]*[:=])[ \\t]*[`\"']?([^\\s`\"']+)", sentence: true},
-	{anchors: []string{":="}, at: "([\\w.-]{1,128})\\s*:=\\s*[\"'`]([^\"'`\\n]+)[\"'`]"},
+	{anchors: []string{"<key>"}, at: `<key>([^<>]+)</key>\s*<(?:string|data)>([^<>]+)</`},
+	{anchors: []string{"ENV ", "ARG ", "env "}, at: `(?m)^[ \t]*(?:ENV|ARG|setenv)[ \t]+([\w.-]+)[ \t]+([^\s=].*?)[ \t\r]*$`},
+	{anchors: []string{"**"}, at: "\\*\\*([\\w .-]+?)(?::\\*\\*|\\*\\*[ \\t]*[:=])[ \\t]*[`\"']?([^\\s`\"']+)", sentence: true},
+	{anchors: []string{":="}, at: "([\\w.-]+)\\s*:=\\s*[\"'`]([^\"'`\\n]+)[\"'`]"},
 	{anchors: []string{"machine "}, at: `\bmachine\s+\S+\s+login\s+\S+\s+(password)\s+(\S+)`},
 	{anchors: []string{"sshpass"}, at: `\bsshpass\s+-p\s*()["']?([^\s"';|&]+)`},
 	{anchors: []string{"redis-cli"}, at: `\bredis-cli\b[^\n|;&]*?\s(?:-a|--pass)\s+()["']?([^\s"';|&]+)`},
@@ -31,23 +31,24 @@ var contexts = []context{
 	{anchors: []string{" is ", " is: ", " is:\n"}, at: "(?i)\\b(password|passcode|passphrase|token|api[ _-]?key|secret|access key)\\s+is:?\\s+[`\"']?([^\\s`\"'<>]{6,200})", sentence: true},
 }
 
-// expressions are those of contexts, and of what is searched beside them. They are
-// compiled when the first text needs them: most programs that have this package never do.
-type expressions struct {
-	contexts []*regexp.Regexp
-	// tag is an element of HTML or XML, attribute one of its attributes, and block the
-	// first line of a block of YAML.
-	tag, attribute, block *regexp.Regexp
-}
+// The expressions for an element of HTML or XML, for one of its attributes, and for the
+// first line of a block of YAML.
+const (
+	tagExpression       = `<[A-Za-z][^<>]*>`
+	attributeExpression = `([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`
+	blockExpression     = `(?m)^([ \t]*)(?:-[ \t]+)?["']?([\w.-]+)["']?:[ \t]*[|>][+-]?[0-9]*[ \t]*\r?\n`
+)
 
-func newExpressions() *expressions {
-	x := &expressions{
-		tag:       regexp.MustCompile(`<[A-Za-z][^<>]*>`),
-		attribute: regexp.MustCompile(`([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`),
-		block:     regexp.MustCompile(`(?m)^([ \t]*)(?:-[ \t]+)?["']?([\w.-]{1,128})["']?:[ \t]*[|>][+-]?[0-9]*[ \t]*\r?\n`),
-	}
-	for i := range contexts {
-		x.contexts = append(x.contexts, regexp.MustCompile(contexts[i].at))
+// expression compiles an expression when the first text needs it: most programs that
+// have this package never do.
+func (r *Redactor) expression(text string) *regexp.Regexp {
+	x := r.expressions[text]
+	if x == nil {
+		x = regexp.MustCompile(text)
+		if r.expressions == nil {
+			r.expressions = map[string]*regexp.Regexp{}
+		}
+		r.expressions[text] = x
 	}
 	return x
 }
@@ -70,26 +71,22 @@ func (r *Redactor) contextHits(text []byte) (hits []hit) {
 			hits = append(hits, hit{start: from, end: to, rule: rule})
 		}
 	}
-	if r.expressions == nil {
-		r.expressions = newExpressions()
-	}
-	x := r.expressions
 	for i := range contexts {
 		c := &contexts[i]
 		if !containsAny(text, c.anchors) {
 			continue
 		}
-		for _, m := range x.contexts[i].FindAllSubmatchIndex(text, -1) {
+		for _, m := range r.expression(c.at).FindAllSubmatchIndex(text, -1) {
 			add(m[4], m[5], string(text[m[2]:m[3]]), c.sentence)
 		}
 	}
 	if bytes.Contains(text, []byte("value=")) || bytes.Contains(text, []byte("value =")) {
-		for _, m := range x.tag.FindAllIndex(text, -1) {
-			x.tagHits(text, m[0], m[1], add)
+		for _, m := range r.expression(tagExpression).FindAllIndex(text, -1) {
+			r.tagHits(text, m[0], m[1], add)
 		}
 	}
 	if containsAny(text, []string{": |", ": >", ":|", ":>"}) {
-		for _, m := range x.block.FindAllSubmatchIndex(text, -1) {
+		for _, m := range r.expression(blockExpression).FindAllSubmatchIndex(text, -1) {
 			blockHits(text, m[1], m[3]-m[2], string(text[m[4]:m[5]]), add)
 		}
 	}
@@ -98,9 +95,9 @@ func (r *Redactor) contextHits(text []byte) (hits []hit) {
 
 // tagHits finds the value of an element that has the name of a secret, or is a field for
 // a password.
-func (x *expressions) tagHits(text []byte, start, end int, add func(from, to int, name string, sentence bool)) {
+func (r *Redactor) tagHits(text []byte, start, end int, add func(from, to int, name string, sentence bool)) {
 	name, from, to := "", 0, 0
-	for _, m := range x.attribute.FindAllSubmatchIndex(text[start:end], -1) {
+	for _, m := range r.expression(attributeExpression).FindAllSubmatchIndex(text[start:end], -1) {
 		at := 4
 		if m[4] < 0 {
 			at = 6

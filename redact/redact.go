@@ -3,6 +3,7 @@ package redact
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -48,8 +49,8 @@ type Redactor struct {
 	namer namer
 	known known
 
-	names       map[string]string // the rule that a name falls under
-	expressions *expressions      // nil until a text needs them
+	names       map[string]string         // the rule that a name falls under
+	expressions map[string]*regexp.Regexp // by their texts; see expression
 
 	findings map[Place]*Finding
 	doubtful uint64
