@@ -9,8 +9,7 @@ import (
 // in SQL, HTML, YAML and the like. Group 1 of its expression is the name, if there is
 // one, and the last group the value.
 type context struct {
-	// anchors are words of which one is in each such place, so that most texts are not
-	// searched.
+	// anchors are words. A text that has none of them is not searched.
 	anchors []string
 	at      string
 	// sentence reports that a value has to look like a secret, as words may stand there.
@@ -60,7 +59,7 @@ func (r *Redactor) contextHits(text []byte) (hits []hit) {
 			to--
 		}
 		value := text[from:to]
-		if vacant(value) || value[0] == '$' || bytes.HasPrefix(value, []byte("{{")) || sentence && !telling(value) {
+		if vacant(value) || isReference(value) || sentence && !telling(value) {
 			return
 		}
 		rule := nameRule
@@ -93,6 +92,12 @@ func (r *Redactor) contextHits(text []byte) (hits []hit) {
 	return hits
 }
 
+// isReference reports whether a value names a variable of a shell or a template.
+func isReference(value []byte) bool {
+	return bytes.HasPrefix(value, []byte("{{")) || bytes.HasPrefix(value, []byte("${")) || bytes.HasPrefix(value, []byte("$(")) ||
+		value[0] == '$' && len(bytes.Trim(value[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")) == 0
+}
+
 // tagHits finds the value of an element that has the name of a secret, or is a field for
 // a password.
 func (r *Redactor) tagHits(text []byte, start, end int, add func(from, to int, name string, sentence bool)) {
@@ -111,7 +116,7 @@ func (r *Redactor) tagHits(text []byte, start, end int, add func(from, to int, n
 				name = value
 			}
 		case "name", "key", "id":
-			if SecretName(value) {
+			if r.named(value) != "" {
 				name = value
 			}
 		}

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -10,9 +11,9 @@ import (
 
 // What a [Values] takes for secrets that can be found again.
 const (
-	leastValue = 6 // bytes
-	mostValue  = 256
-	maxValues  = 512 // the last ones
+	leastValue = 6       // bytes
+	mostValue  = 8 << 10 // as long as a head may be at most servers
+	maxValues  = 512     // the last ones
 )
 
 // Values replaces secrets that are known, wherever they occur in streams of bytes: a
@@ -20,19 +21,25 @@ const (
 // are, and with the escapes of JSON and URLs. Nil knows none. It does not change, so it
 // may be used by several goroutines at once.
 type Values struct {
-	known map[string]string // pseudonyms by secrets
-	order []string
-	// words are spellings of secrets, by what replaces each. Alone reports of those that
-	// may be ordinary words that they count only where they are not part of another.
-	words, by []string
-	alone     []bool
-	longest   int
-	auto      *automaton
-	depth     []int // of the states of auto: how much of a word was read
+	known []knownValue // the oldest first
+	words []spelling   // of these, in their order
 }
 
-// commonValues are words that stand where credentials do and are none: to replace them
-// everywhere would change what was said.
+// A knownValue is a secret, what replaces it, and how many spellings it has.
+type knownValue struct {
+	secret, pseudonym string
+	spellings         int
+}
+
+// A spelling is a way to write a secret. Alone reports that it may be an ordinary word,
+// so it counts only where it is not part of another word.
+type spelling struct {
+	text, pseudonym string
+	alone           bool
+}
+
+// commonValues are words that stand where credentials do but are not secrets: to replace
+// them everywhere would change what was said.
 var commonValues = map[string]bool{
 	"bearer": true, "password": true, "secret": true, "default": true, "undefined": true, "string": true, "example": true,
 	"testing": true, "unknown": true, "localhost": true, "anonymous": true,
@@ -40,63 +47,48 @@ var commonValues = map[string]bool{
 
 // With returns Values that know a secret too. Certain reports that it stood in a place
 // for credentials alone; of others those are left out that may be ordinary words. So is
-// what is shorter than six bytes, longer than 256, or has no letter.
+// what is shorter than six bytes, longer than 8 KiB, or has no letter.
 func (v *Values) With(secret, pseudonym string, certain bool) *Values {
-	if len(secret) < leastValue || len(secret) > mostValue || !certain && !telling([]byte(secret)) ||
+	if len(secret) < leastValue || len(secret) > mostValue || !certain && !distinct(secret) ||
 		commonValues[strings.ToLower(secret)] || !strings.ContainsFunc(secret, isLetter) {
 		return v
 	}
-	next := &Values{known: map[string]string{secret: pseudonym}}
+	next := &Values{}
 	if v != nil {
-		if _, ok := v.known[secret]; ok {
+		if slices.ContainsFunc(v.known, func(k knownValue) bool { return k.secret == secret }) {
 			return v
 		}
-		next.order = slices.Clone(v.order[max(0, len(v.order)+1-maxValues):])
-		for _, s := range next.order {
-			next.known[s] = v.known[s]
+		known, words := v.known, v.words
+		if len(known) == maxValues {
+			known, words = known[1:], words[known[0].spellings:]
 		}
+		next.known, next.words = slices.Clone(known), slices.Clone(words)
 	}
-	next.order = append(next.order, secret)
-	next.build()
+	words := written(secret, pseudonym)
+	next.known = append(next.known, knownValue{secret, pseudonym, len(words)})
+	next.words = append(next.words, words...)
 	return next
 }
 
+// distinct reports whether a text is not an ordinary word.
+func distinct(s string) bool { return len(s) > 256 || telling([]byte(s)) }
+
 func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r >= 0x80 }
 
-func (v *Values) build() {
-	seen := map[string]bool{}
-	for _, secret := range v.order {
-		for _, word := range spelledAs(secret) {
-			if seen[word] {
-				continue
-			}
-			seen[word] = true
-			v.words, v.by = append(v.words, word), append(v.by, v.known[secret])
-			v.alone = append(v.alone, !telling([]byte(secret)))
-			v.longest = max(v.longest, len(word))
-		}
-	}
-	v.auto = newAutomaton(v.words)
-	v.depth = make([]int, len(v.auto.found))
-	for _, w := range v.words {
-		state := int32(0)
-		for i := range len(w) {
-			state = v.auto.step(state, w[i])
-			v.depth[state] = i + 1
-		}
-	}
-}
-
-// spelledAs is the ways in which JSON and URLs write a secret.
-func spelledAs(secret string) []string {
+// written returns the ways in which JSON and URLs write a secret.
+func written(secret, pseudonym string) (words []spelling) {
 	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret)}
 	if quoted, err := json.Marshal(secret); err == nil {
-		all = append(all, strings.Trim(string(quoted), `"`))
+		all = append(all, string(quoted[1:len(quoted)-1]))
 	}
 	if strings.Contains(secret, "/") {
 		all = append(all, strings.ReplaceAll(secret, "/", `\/`))
 	}
-	return all
+	slices.Sort(all)
+	for _, text := range slices.Compact(all) {
+		words = append(words, spelling{text, pseudonym, !distinct(secret)})
+	}
+	return words
 }
 
 // Text replaces the secrets in a text that is whole.
@@ -145,30 +137,30 @@ func (v *Values) Stream(held Held, p []byte, end bool) (out []byte, next Held) {
 	return v.replaced(p[:cut], hits), next
 }
 
-// hits are the longest of the secrets that begin at one place, and the first of those
-// that overlap. Before is the byte before the text, 0 for none.
+// hits are the secrets in a text, of those that overlap the first and, where several
+// begin at one place, the longest. Before is the byte before the text, 0 for none.
 func (v *Values) hits(p []byte, before byte) (hits []hit) {
-	if !slices.ContainsFunc(v.words, func(w string) bool { return bytes.Contains(p, []byte(w)) }) {
-		return nil
+	for i := range v.words {
+		w := &v.words[i]
+		occurrences(p, w.text, func(start, end int) {
+			left := before
+			if start > 0 {
+				left = p[start-1]
+			}
+			if !w.alone || !joins(left) && (end == len(p) || !joins(p[end])) {
+				hits = append(hits, hit{start: start, end: end, rule: w.pseudonym})
+			}
+		})
 	}
-	v.auto.each(p, func(w int32, start, end int) {
-		if string(p[start:end]) != v.words[w] {
-			return
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+	to := 0
+	return slices.DeleteFunc(hits, func(h hit) bool {
+		if h.start < to {
+			return true
 		}
-		if start > 0 {
-			before = p[start-1]
-		}
-		if v.alone[w] && (joins(before) || end < len(p) && joins(p[end])) {
-			return
-		}
-		for len(hits) > 0 && hits[len(hits)-1].start >= start {
-			hits = hits[:len(hits)-1]
-		}
-		if len(hits) == 0 || hits[len(hits)-1].end <= start {
-			hits = append(hits, hit{start: start, end: end, rule: v.by[w]})
-		}
+		to = h.end
+		return false
 	})
-	return hits
 }
 
 // replaced returns p if there are no hits.
@@ -184,19 +176,28 @@ func (v *Values) replaced(p []byte, hits []hit) (out []byte) {
 	return append(out, p[at:]...)
 }
 
-// partial is how many of the last bytes may be the beginning of a secret.
-func (v *Values) partial(p []byte) int {
-	state := int32(0)
-	for _, c := range p[max(0, len(p)-v.longest+1):] {
-		state = v.auto.step(state, c)
-	}
-	n := v.depth[state]
-	for i, w := range v.words { // one that is whole may go on as another word
-		if (len(w) > n || len(w) == n && v.alone[i]) && w[:n] == string(p[len(p)-n:]) {
-			return n
+// partial is how many of the last bytes may be the beginning of a secret. One that may be
+// an ordinary word may be there whole, and go on as another word.
+func (v *Values) partial(p []byte) (most int) {
+	for i := range v.words {
+		w := &v.words[i]
+		n := len(w.text) - 1
+		if w.alone {
+			n++
+		}
+		tail := p[len(p)-min(n, len(p)):]
+		for len(tail) > most {
+			at := bytes.IndexByte(tail, w.text[0])
+			if at < 0 {
+				break
+			}
+			if tail = tail[at:]; len(tail) > most && w.text[:len(tail)] == string(tail) {
+				most = len(tail)
+			}
+			tail = tail[1:]
 		}
 	}
-	return 0
+	return most
 }
 
 // joins reports whether a byte makes one word of what is on its sides.

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -51,5 +52,57 @@ func TestValuesAreBounded(t *testing.T) {
 	}
 	if len(v.known) != maxValues || v.Text(name(0)) != name(0) || v.Text(name(maxValues+9)) != "<>" {
 		t.Errorf("%d values are known, the first as %s, the last as %s", len(v.known), v.Text(name(0)), v.Text(name(maxValues+9)))
+	}
+}
+
+// A secret is found whatever else is known, however long it is and wherever it is cut.
+func TestValuesDoNotHideEachOther(t *testing.T) {
+	jwt := "eyJhbGciOiJIUzI1NiJ9." + strings.Repeat("aB3-", 300)
+	for _, c := range []struct {
+		known []string
+		text  string
+	}{
+		{[]string{"Abcdef1", "bxyz-12"}, "ab|xyz-12"},               // the other one begins alike, but for the case
+		{[]string{"cdefgh", "abcdefghij"}, "x|abcdefghij"},          // the byte before the longer one decides
+		{[]string{"cdefgh", "abcdefghij"}, " |ab|cdefghij"},         //
+		{[]string{jwt}, "bad token " + jwt[:700] + "|" + jwt[700:]}, // as long as tokens are
+		{[]string{"token-1", "token-12"}, "token-1|2 and token-1"},  //
+	} {
+		var v *Values
+		for i, k := range c.known {
+			v = v.With(k, strings.Repeat("#", i+1), true)
+		}
+		whole := v.Text(strings.ReplaceAll(c.text, "|", ""))
+		var got []byte
+		var held Held
+		pieces := strings.Split(c.text, "|")
+		for i, piece := range pieces {
+			var out []byte
+			out, held = v.Stream(held, []byte(piece), i == len(pieces)-1)
+			got = append(got, out...)
+		}
+		if string(got) != whole {
+			t.Errorf("%.40q of %.40q: in pieces %.60q, whole %.60q", c.text, c.known, got, whole)
+		}
+	}
+	var v *Values
+	v = v.With("cdefgh", "#", true).With("abcdefghij", "##", true).With(jwt, "###", false)
+	for text, want := range map[string]string{
+		"x abcdefghij": "x ##", "abcdefghij": "##", "zabcdefghij": "zabcdefghij", "cdefgh abcdefghij": "# ##", jwt + "!": "###!",
+	} {
+		if got := v.Text(text); got != want {
+			t.Errorf("%.40s becomes %.40s, want %s", text, got, want)
+		}
+	}
+}
+
+// A new secret is added while a request waits, so that is quick however many are known.
+func BenchmarkValuesWith(b *testing.B) {
+	var v *Values
+	for i := range maxValues {
+		v = v.With(fmt.Sprintf("8f14e45f-ceea-467f-9c3b-%012x", i), "#", false)
+	}
+	for i := 0; b.Loop(); i++ {
+		v.With(fmt.Sprintf("9f14e45f-ceea-467f-9c3b-%012x", i), "#", false)
 	}
 }

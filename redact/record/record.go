@@ -69,7 +69,7 @@ type held struct {
 	over int
 }
 
-// add adds bytes, for as many of which there is room.
+// add holds bytes, if there is room for them.
 func (h *held) add(p []byte, room int) {
 	if h.over > 0 || len(h.bytes)+len(p) > MaxFrame || len(p) > room {
 		h.over += len(h.bytes) + len(p)

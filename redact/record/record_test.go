@@ -181,7 +181,7 @@ func TestStreamsShareTheirMemory(t *testing.T) {
 	}
 }
 
-// pieces is a recorder that is told the frames.
+// pieces is a recorder that passes each frame to a function.
 type pieces func(exchange uint64, p []byte)
 
 func (f pieces) Piece(exchange uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) { f(exchange, p) }

@@ -66,7 +66,9 @@ func New(cfg Config) (*Tap, error) {
 		rec = newRepeatMasker(rec, mask)
 	}
 	for _, f := range cfg.Header { // what the server is given by the tap, it may repeat
-		mask.field(f[0], f[1])
+		if mask.field(f[0], f[1]) == f[1] {
+			mask.secret(f[1])
+		}
 	}
 	t.site = site{
 		rec: newGuard(rec, cfg.Warn), mask: mask,
