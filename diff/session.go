@@ -70,7 +70,7 @@ func (s *Session) Lacks(what string) { s.lacking = what }
 // Add takes the next frame of the session. Of a frame that is not whole, as it is too
 // large, little more than the envelope is compared. Marked says that it is one of those
 // that are compared if [Options.Marked] is set: a call is when one of its messages is.
-// What the calls come to is told by [Session.Over].
+// [Session.Over] takes the outcomes of calls.
 func (s *Session) Add(e *session.Entry, marked bool) {
 	s.frames++
 	s.last = e.Frame.At

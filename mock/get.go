@@ -99,7 +99,7 @@ func (t *talk) knows(f *fields) bool {
 // what is missing (2025-11-25 basic/transports#session-management). A server without
 // sessions has no such methods.
 func (s *Server) sessionless(w http.ResponseWriter, r *http.Request, f *fields) {
-	_, recorded := s.site.pages[r.Method+" "+r.URL.RequestURI()]
+	recorded := s.site.recordedPage(r.Method, r.URL) != nil
 	named := func(p *played) bool { return p.Opens(false) && !p.nameless() }
 	if recorded || f.modern() || !slices.ContainsFunc(s.rec.sessions, named) {
 		if err := s.rec.failure(); err != nil && !recorded && !f.modern() {

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"net/url"
 	"testing"
 
 	"github.com/mcptap/mcptap/replay"
@@ -42,6 +43,26 @@ func TestOriginsOfAnyAddress(t *testing.T) {
 		f := fields{host: c.host, origin: c.origin, hasOrigin: true}
 		if got := s.circumstances(&f, &replay.Claim{})&foreignOrigin != 0; got != c.foreign {
 			t.Errorf("a page of %s at %s is foreign: %v", c.origin, c.host, got)
+		}
+	}
+}
+
+// A page whose path was recorded with a pseudonym is found for any client.
+func TestPagesWithPseudonyms(t *testing.T) {
+	page := &fixed{}
+	s := &site{pages: map[string]*fixed{"GET /.well-known/x/masked:1a2b3c4d5e6f?a=b": page}}
+	for target, want := range map[string]*fixed{
+		"/.well-known/x/8f14e45f?a=b": page, "/.well-known/x/masked:1a2b3c4d5e6f?a=b": page, "/.well-known/x/8f14e45f": nil, "/.well-known/y/8f14e45f?a=b": nil,
+	} {
+		u, err := url.Parse(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.recordedPage("GET", u); got != want {
+			t.Errorf("%s: %v", target, got)
+		}
+		if s.recordedPage("POST", u) != nil {
+			t.Errorf("POST %s is found", target)
 		}
 	}
 }

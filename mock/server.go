@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -142,6 +143,21 @@ func (s *site) recordedPath(path string) string {
 	return path
 }
 
+// recordedPage finds what was recorded at a URL, nil for nothing.
+func (s *site) recordedPage(method string, u *url.URL) *fixed {
+	if f := s.pages[method+" "+u.RequestURI()]; f != nil {
+		return f
+	}
+	for name, f := range s.pages {
+		of, target, _ := strings.Cut(name, " ")
+		path, query, _ := strings.Cut(target, "?")
+		if of == method && query == u.RawQuery && strings.Contains(path, pseudonymPrefix) && samePath(path, u.EscapedPath()) {
+			return f
+		}
+	}
+	return nil
+}
+
 // samePath reports whether a client that uses a path means a recorded one, in which a
 // pseudonym stands for any segment.
 func samePath(recorded, path string) bool {
@@ -159,7 +175,7 @@ const pseudonymPrefix = "masked:"
 
 // page plays what else was recorded.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	if f := s.site.pages[r.Method+" "+r.URL.RequestURI()]; f != nil {
+	if f := s.site.recordedPage(r.Method, r.URL); f != nil {
 		s.fixed(w, r, f)
 		return
 	}

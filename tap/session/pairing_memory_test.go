@@ -32,7 +32,7 @@ func (t *Pairing) entries() (n int) {
 
 // A million frames that leave behind all that they can: answered calls,
 // cancelled ones, chains and tasks that nobody goes on with, words of all kinds.
-// What a Pairing holds is bounded all the same.
+// The memory of a Pairing is bounded nevertheless.
 func TestPairingMemory(t *testing.T) {
 	frames := 1_000_000
 	if longtest.Sampled(t) {

@@ -147,8 +147,8 @@ func readHead(words []string, number func(string) uint64) (e tap.Event) {
 	return e
 }
 
-// run returns what the frames are told to be of, what they are after a first pass, and the
-// sessions in words.
+// run returns the sessions of the frames as they are known by then, those that are known
+// after a first pass, and the sessions in words.
 func (s *script) run() (told, indexed []int, summary []string) {
 	var sessions session.Sessions
 	survey := session.NewSurvey(false)

@@ -76,7 +76,7 @@ func (s *Survey) ended(calls []*Call) {
 // Sessions returns how many sessions there are in the recording.
 func (s *Survey) Sessions() int { return s.sessions }
 
-// foretell reports what becomes of the requests among the messages.
+// foretell sets what becomes of the requests among the messages.
 func (s *Survey) foretell(parts []Part) {
 	if s == nil || !s.requests {
 		return

@@ -106,8 +106,8 @@ func (e *Entry) traffic() *jsonrpc.Message {
 // what another does. The zero value is ready. Frames must come in the order of
 // their numbers. It must not be used by several goroutines at once.
 //
-// Its memory grows as that of [Sessions] and of the Pairings does, all of which
-// together have about twice [MaxOpen] requests open at most. When a session
+// Its memory grows as that of [Sessions] and of the Pairings does. Together these have
+// at most about twice [MaxOpen] requests open. When a session
 // is not kept any more, its open calls are handed over as they are.
 type Tracker struct {
 	// Survey is what a first pass has found out, nil if there was none.

@@ -25,7 +25,7 @@ type Row struct {
 	// none or it is not known yet.
 	Session int
 	// Kind is the name of a [jsonrpc.Kind], stderr, or the name of an event of the
-	// run ("life" where that cannot be read).
+	// run ("lifecycle" where that cannot be read).
 	Kind string
 	// Sort is what sort of frame it is that carries no message, as [OtherWords]
 	// has it; "" for all others, and where that is not known.
