@@ -140,3 +140,23 @@ func lineEnd(p []byte) int {
 	}
 	return len(p)
 }
+
+// EndpointURL finds the URL in the endpoint event of HTTP+SSE (2024-11-05,
+// basic/transports): event[from:to], to is 0 if there is none. Speaks reports whether
+// the event has more than comments.
+func EndpointURL(event []byte) (from, to int, speaks bool) {
+	e := ParseServerSentEvent(event)
+	if e.Name != "endpoint" || len(e.Data) == 0 || bytes.IndexByte(e.Data, '\n') >= 0 {
+		return 0, 0, e.Name != "" || len(e.Data) > 0
+	}
+	for at := 0; ; {
+		i := bytes.Index(event[at:], e.Data)
+		if i < 0 {
+			return 0, 0, true
+		}
+		if at += i; bytes.HasSuffix(event[:at], []byte("data:")) || bytes.HasSuffix(event[:at], []byte("data: ")) {
+			return at, at + len(e.Data), true
+		}
+		at++
+	}
+}

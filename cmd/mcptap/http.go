@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/streamable"
@@ -133,6 +135,7 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	flush := func() {}
 	if rec.StreamRecorder = new(tap.Discard); recording != nil {
 		rec.StreamRecorder, flush = o.redaction.streams(recording)
+		rec.StreamRecorder = maskSecrets(cfg, rec.StreamRecorder)
 		header = recording.Header()
 	}
 	err = o.announce(a, t, header, recording)
@@ -171,6 +174,17 @@ func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	return t, nil
+}
+
+// maskSecrets puts a recorder that masks credentials before another, unless the
+// person wants to keep them. Nobody keeps the key of the pseudonyms.
+func maskSecrets(cfg streamable.Config, rec tap.StreamRecorder) tap.StreamRecorder {
+	if cfg.KeepSecrets {
+		return rec
+	}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	return redacting.NewMasker(key, cfg.Header, rec)
 }
 
 // recordingHeader is what the recording says of itself. Of the URL it has the

@@ -77,6 +77,7 @@ func startTapped(t *testing.T, upstream string, change func(*streamable.Config))
 	if change != nil {
 		change(&cfg)
 	}
+	cfg.Recorder = maskSecrets(cfg, cfg.Recorder)
 	if r.Tap, err = streamable.New(cfg); err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func (r *replayer) overHTTP(upstream *url.URL, rec *store.Recorder) error {
 		return err
 	}
 	watcher := &client.Watcher{StreamRecorder: rec}
-	cfg.Recorder = watcher
+	cfg.Recorder = maskSecrets(cfg, watcher)
 	t, err := streamable.New(cfg)
 	if err != nil {
 		return errors.Join(err, cfg.Listener.Close())

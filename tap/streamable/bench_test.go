@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -154,7 +155,7 @@ func BenchmarkCut(b *testing.B) {
 	upstream, err := cfg.checkUpstream()
 	must(b, err)
 	n := uint64(0)
-	s := &site{rec: newGuard(new(till), nil), mask: testMasker(), hosts: cfg.names(upstream, addr), number: func() uint64 { n++; return n }}
+	s := &site{rec: newGuard(record.NewMasker([]byte("a key"), nil, new(till)), nil), hosts: cfg.names(upstream, addr), number: func() uint64 { n++; return n }}
 	tr := &traffic{site: s, local: "127.0.0.1"}
 	up, down := upLane{traffic: tr}, downLane{traffic: tr}
 	request := []byte("POST /mcp HTTP/1.1\r\nHost: " + pureTap + "\r\nAuthorization: Bearer abc\r\nAccept: application/json, text/event-stream\r\n" +

@@ -35,10 +35,11 @@ func newSite(t testing.TB, rec *memory, change func(*Config)) *site {
 	t.Helper()
 	u, err := url.Parse("http://" + pureUp + "/mcp")
 	must(t, err)
-	cfg := Config{Upstream: u, Recorder: rec, MaskKey: []byte("a key")}
+	cfg := Config{Upstream: u, Recorder: rec}
 	if change != nil {
 		change(&cfg)
 	}
+	cfg.mask()
 	upstream, err := cfg.checkUpstream()
 	must(t, err)
 	addr, err := net.ResolveTCPAddr("tcp", pureTap)
@@ -47,7 +48,7 @@ func newSite(t testing.TB, rec *memory, change func(*Config)) *site {
 	must(t, err)
 	n := uint64(0)
 	return &site{
-		rec: newGuard(rec, func(s string) { t.Errorf("warned: %s", s) }), mask: newMasker(cfg.MaskKey, cfg.KeepSecrets),
+		rec: newGuard(cfg.Recorder, func(s string) { t.Errorf("warned: %s", s) }), keepSecrets: cfg.KeepSecrets,
 		hosts: cfg.names(upstream, addr), extra: extra, extraNames: names, rewriteAuth: cfg.RewriteAuth,
 		number: func() uint64 { n++; return n },
 	}

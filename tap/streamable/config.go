@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -28,8 +27,8 @@ type Config struct {
 	// Names are other names of the tap: hosts, with a port where only that one
 	// is meant. A request to one of them is sent on in the upstream's name.
 	Names []string
-	// Recorder takes what crosses. Nil records nothing. It is not used any more
-	// when Close or Shutdown has returned.
+	// Recorder takes what crosses, secrets included. Nil records nothing. It is not
+	// used any more when Close or Shutdown has returned.
 	Recorder tap.StreamRecorder
 	// ClientTLS is for the connections to an https upstream, and ServerTLS, if
 	// set, makes the tap listen with TLS. Protocols and the server's name are
@@ -50,11 +49,9 @@ type Config struct {
 	// describes a protected resource (RFC 9728), so that a client which
 	// compares it with the URL that it uses is content.
 	RewriteAuth bool
-	// KeepSecrets records secrets as they are.
+	// KeepSecrets reports that the Recorder may have secrets: bytes that cannot be
+	// read as HTTP are recorded then, otherwise they are counted.
 	KeepSecrets bool
-	// MaskKey is the key of the pseudonyms that stand for secrets. If it is
-	// empty one is made up.
-	MaskKey []byte
 	// Warn, if set, is told in words for a person what is wrong with the
 	// recording. It may be called from several goroutines at once.
 	Warn func(string)
@@ -143,16 +140,6 @@ func (c *Config) names(upstream origin, addr net.Addr) hosts {
 	}
 	h.ownURL, h.upstreamURL, h.upstreamName = h.own.String(), upstream.String(), upstream.authority()
 	return h
-}
-
-// maskKey returns the key of the pseudonyms.
-func (c *Config) maskKey() []byte {
-	if len(c.MaskKey) > 0 {
-		return c.MaskKey
-	}
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	return key
 }
 
 // tlsFor returns conf, or an empty one, that offers HTTP/1.1 alone.

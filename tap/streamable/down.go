@@ -48,7 +48,6 @@ func (d *downLane) feed(chunk []byte, at time.Time) []byte {
 	for len(d.left()) > 0 {
 		d.step(at)
 	}
-	d.sink.flush()
 	return d.finish()
 }
 
@@ -75,7 +74,7 @@ func (d *downLane) step(at time.Time) {
 		}
 	case downRaw:
 		d.ex.down.bytes += uint64(len(p))
-		d.unread(d.ex, &d.ex.down, tap.ToClient, p, d.ws == nil && !d.mask.keep)
+		d.unread(d.ex, &d.ex.down, tap.ToClient, p, d.ws == nil && !d.keepSecrets)
 		d.pass(len(p))
 	case downOwn:
 		d.drop()
@@ -156,9 +155,8 @@ func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	e := tap.Event{Name: tap.EventResponse, Proto: line.proto, Status: line.status, Reason: toText(line.reason)}
-	e.Header, e.Masked = d.mask.fields(h.fields)
-	d.rec.Event(ex.n, e)
+	d.rec.Event(ex.n, tap.Event{Name: tap.EventResponse, Proto: line.proto, Status: line.status,
+		Reason: toText(line.reason), Header: textFields(h.fields)})
 	edits = d.responseEdits(ex, &h)
 	if line.status < 200 && line.status != 101 {
 		d.state = downBetween // the final one is still to come
@@ -213,7 +211,7 @@ func (d *downLane) bodyPart(p []byte) {
 		d.decideHold(d.ex, done)
 	}
 	if part == partData {
-		d.sink.write(p[:n])
+		d.sink.write(p[:n], done)
 	}
 	switch {
 	case err != nil:
@@ -245,7 +243,7 @@ func (d *downLane) unreadable(err error) {
 	d.turnRaw(err)
 	if len(d.held) > 0 {
 		d.ex.down.bytes += uint64(len(d.held))
-		d.unread(d.ex, &d.ex.down, tap.ToClient, d.held, !d.mask.keep)
+		d.unread(d.ex, &d.ex.down, tap.ToClient, d.held, !d.keepSecrets)
 		d.release()
 	}
 }

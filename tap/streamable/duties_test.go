@@ -54,7 +54,7 @@ HTTP 6   TestTalks/client_dies TestTalks/server_dies TestTalks/half_close TestSe
 HTTP 7   TestTalks/location TestSwapOrigin
 HTTP 8   TestTalks/continue TestTalks/expect_refused TestTalks/chunked_upload TestTalks/no_body TestTalks/pipelining TestTalks/http10 TestHugeBodies TestNothingIsSentTwice TestUnreachable TestUpstreamWithTLS TestProxy
 HTTP 9   TestTalks/strange_server TestTalks/unasked TestTalks/alien TestTalks/dead_session TestFirstByte ../../cmd/mcptap/TestTalksAreStored
-HTTP 10  TestTalks/masks TestTalks/keep_secrets TestMaskedFields TestMaskedURLs TestMaskedJSON TestSecretBodiesThatCannotBeMasked FuzzMaskJSON ../../cmd/mcptap/TestSecretsDoNotReachTheDisk
+HTTP 10  TestTalks/masks TestTalks/keep_secrets ../../redact/record/TestMaskedFields ../../redact/record/TestMaskedURLs ../../redact/record/TestMaskedJSON TestSecretBodiesThatCannotBeMasked ../../redact/record/FuzzMaskJSON ../../cmd/mcptap/TestSecretsDoNotReachTheDisk
 HTTP 11  TestTalks/sse TestLargeEvents TestManyStreams ../../tap/TestSSESplitter ../../tap/TestParseServerSentEvent
 HTTP 12  TestManyClients TestManyStreams ../../cmd/mcptap/TestManyStreamsAreStored ../../tap/session/TestSessions ../../cmd/mcptap/TestSessionsOfARecording
 SSE      TestTalks/endpoint TestTalks/endpoint_split TestTalks/endpoint_localhost TestTalks/endpoint_plain

@@ -24,8 +24,6 @@ type exchange struct {
 	began  time.Time // when its first byte came
 	// origin is the tap's own, by the name that the client uses.
 	origin string
-	// secret says that the bodies may hold tokens.
-	secret bool
 	// decided, where the request asks for another protocol, is closed when it
 	// is known whether the connection speaks it from now on.
 	decided chan struct{}
@@ -56,7 +54,6 @@ type side struct {
 	first   time.Duration // from the request's first byte
 	coding  string
 	notes   []string // what went wrong with the recording
-	masked  []string
 	trailer [][2]string
 	unread  uint64 // bytes that crossed and could not be read
 	socket  bool   // it has become a WebSocket
@@ -236,9 +233,6 @@ func (ex *exchange) end() tap.Event {
 			codings = appendNew(codings, s.coding)
 		}
 		problems = append(problems, s.notes...)
-		for _, name := range s.masked {
-			e.Masked = appendNew(e.Masked, name)
-		}
 	}
 	e.Coding, e.Error = strings.Join(codings, ", "), strings.Join(problems, "; ")
 	return e

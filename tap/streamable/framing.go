@@ -136,3 +136,7 @@ func wantsUpgrade(h *head) bool {
 	}
 	return false
 }
+
+func isJSON(mediaType string) bool {
+	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
+}

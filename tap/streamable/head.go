@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxHead is the most bytes of a head that are held: heads are edited, so one
@@ -267,4 +269,37 @@ func (r *refusal) Error() string { return r.why }
 
 func refusef(status int, format string, args ...any) *refusal {
 	return &refusal{status, fmt.Sprintf(format, args...)}
+}
+
+// textFields returns fields as an event has them.
+func textFields(list []field) [][2]string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([][2]string, len(list))
+	for i, f := range list {
+		out[i] = [2]string{toText(f.name), toText(f.value)}
+	}
+	return out
+}
+
+// toText makes valid UTF-8 of a value. A head has bytes; those of one that is
+// not UTF-8 are taken as ISO 8859-1, as readers of HTTP do.
+func toText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	r := make([]rune, len(s))
+	for i := range len(s) {
+		r[i] = rune(s[i])
+	}
+	return string(r)
+}
+
+// appendNew appends s unless the list has it.
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
 }

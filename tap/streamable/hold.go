@@ -12,6 +12,11 @@ import (
 // held to be rewritten.
 const maxMetadata = 64 << 10
 
+// maxEndpoint is how many bytes of the beginning of an event stream are looked
+// at for the endpoint event of HTTP+SSE (2024-11-05, basic/transports), which
+// is the first one.
+const maxEndpoint = 8 << 10
+
 // A hold keeps back the beginning of a response's body, which may have to be
 // rewritten. What the carrier holds meanwhile is the body as it crosses, behind
 // the head where that is held too.
@@ -108,7 +113,7 @@ func (d *downLane) decideEvent(ex *exchange) {
 			break
 		}
 		event := h.data[h.unit:seen]
-		from, to, speaks := endpointURL(event)
+		from, to, speaks := tap.EndpointURL(event)
 		if to > 0 {
 			d.swapEndpoint(ex, h.unit+from, h.unit+to)
 			return
@@ -147,9 +152,7 @@ func (d *downLane) swapEndpoint(ex *exchange, from, to int) {
 		d.endHold()
 		return
 	}
-	maskedBefore, _ := d.mask.url(before)
-	maskedAfter, _ := d.mask.url(after)
-	d.rewrote(ex, "event endpoint", maskedBefore, maskedAfter)
+	d.rewrote(ex, "event endpoint", before, after)
 	d.releaseHold(bytes.Join([][]byte{h.data[:from], []byte(after), h.data[to:]}, nil))
 }
 

@@ -2,9 +2,11 @@ package streamable
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/tidwall/gjson"
 )
 
 // rewrote records that the tap changed what it forwards: before is what came,
@@ -23,9 +25,7 @@ func (tr *traffic) requestEdits(ex *exchange, h *head, line requestLine) []edit 
 		target := tr.hosts.upstreamURL + rest
 		from := len(line.method) + 1
 		edits = append(edits, edit{from, from + len(line.target), target})
-		before, _ := tr.mask.url(line.target)
-		after, _ := tr.mask.url(target)
-		tr.rewrote(ex, "target", before, after)
+		tr.rewrote(ex, "target", line.target, target)
 	}
 	for f := range h.all("Host") {
 		if tr.hosts.isOwn(f.value, tr.local) && f.value != name {
@@ -53,7 +53,7 @@ func (tr *traffic) responseEdits(ex *exchange, h *head) []edit {
 		}
 		if ok && after != f.value {
 			edits = append(edits, edit{f.from, f.to, after})
-			tr.rewrote(ex, "header "+f.name, tr.mask.field(f.name, f.value), tr.mask.field(f.name, after))
+			tr.rewrote(ex, "header "+f.name, f.value, after)
 		}
 	}
 	return edits
@@ -84,46 +84,15 @@ func (tr *traffic) swapMetadata(challenge, to string) (string, bool) {
 // swapResource swaps the origin of resource in an answer that describes a
 // protected resource (RFC 9728, 2). Everything else of it stays byte for byte.
 func (tr *traffic) swapResource(doc []byte, to string) (swapped []byte, before, after string) {
-	from, end := topString(doc, "resource")
-	if end == 0 {
+	resource := gjson.GetBytes(doc, "resource")
+	if resource.Type != gjson.String || !gjson.ValidBytes(doc) {
 		return doc, "", ""
 	}
-	before = plainString(doc[from:end])
+	before = resource.String()
 	after, ok := swapOrigin(before, tr.hosts.upstream, to)
 	if !ok {
 		return doc, "", ""
 	}
 	quoted, _ := json.Marshal(after) // a string always can be
-	out := make([]byte, 0, len(doc)+len(quoted))
-	out = append(out, doc[:from]...)
-	out = append(out, quoted...)
-	return append(out, doc[end:]...), before, after
-}
-
-// topString finds the string behind a name in the outermost object of a JSON
-// document: doc[from:to], quotes included.
-func topString(doc []byte, name string) (from, to int) {
-	depth := 0
-	for i := 0; i < len(doc); {
-		switch doc[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		case '"':
-			end := stringEnd(doc, i)
-			colon := skipSpace(doc, end)
-			isName := depth == 1 && colon < len(doc) && doc[colon] == ':' && plainString(doc[i:end]) == name
-			i = end
-			if !isName {
-				continue
-			}
-			if from = skipSpace(doc, colon+1); from < len(doc) && doc[from] == '"' {
-				return from, stringEnd(doc, from)
-			}
-			continue
-		}
-		i++
-	}
-	return 0, 0
+	return slices.Concat(doc[:resource.Index], quoted, doc[resource.Index+len(resource.Raw):]), before, after
 }

@@ -9,8 +9,7 @@ import (
 
 // A sink records one body, or whatever else crosses one lane of an exchange. It
 // is given the body's bytes without their transfer coding, piece by piece, and
-// undoes content codings, cuts events and masks secrets on the way to the
-// recorder.
+// undoes content codings and cuts events on the way to the recorder.
 type sink struct {
 	*site
 	ex   *exchange
@@ -19,11 +18,6 @@ type sink struct {
 
 	form   tap.Form
 	events *tap.SSESplitter // for an event stream
-	// first holds the beginning of an event stream that may be the endpoint
-	// event of HTTP+SSE, whose session id must be masked.
-	first *firstEvent
-	// secret holds a body that may have tokens in it, until it can be masked.
-	secret *secretBody
 
 	chain []*decoder
 	coded []byte // while nothing has been decoded
@@ -32,59 +26,23 @@ type sink struct {
 	// decoded.
 	bytes bool
 
-	late []byte // the last bytes, of which it is not known yet whether more follow
-	open bool   // a frame was begun
-}
-
-// A secretBody is the beginning of a body that is masked as a whole.
-type secretBody struct {
-	mask func([]byte) ([]byte, []string)
-	data []byte
-	over bool // it was too large
+	open bool // a frame was begun
 }
 
 // newSink returns a sink for the body behind the head h.
 func (tr *traffic) newSink(ex *exchange, lane tap.Lane, h *head) *sink {
 	s := &sink{site: tr.site, ex: ex, lane: lane, side: &ex.up, form: tap.FormBody}
-	media := mediaType(h)
 	if lane == tap.ToClient {
 		s.side = &ex.down
-		if media == "text/event-stream" {
+		if mediaType(h) == "text/event-stream" {
 			s.form, s.events = tap.FormEvent, new(tap.SSESplitter)
-			if ex.method == "GET" && !tr.mask.keep {
-				s.first = new(firstEvent)
-			}
 		}
-	}
-	if lane == tap.ToServer && media == typeForm {
-		ex.secret = true // what a form asks for may be a token
-	}
-	if !tr.mask.keep && s.events == nil {
-		s.secret = tr.secretBody(ex, media)
 	}
 	if codings := contentCodings(h); len(codings) > 0 {
 		s.side.coding = fmt.Sprintf("%.100s", strings.Join(codings[:min(len(codings), maxCodings)], ", "))
 		s.decode(codings)
 	}
 	return s
-}
-
-// secretBody decides whether a body is masked, and how.
-func (tr *traffic) secretBody(ex *exchange, media string) *secretBody {
-	switch {
-	case media == typeForm:
-		return &secretBody{mask: func(p []byte) ([]byte, []string) {
-			masked, names := tr.mask.form(string(p))
-			return []byte(masked), names
-		}}
-	case ex.secret && isJSON(media):
-		return &secretBody{mask: tr.mask.json}
-	case ex.secret && media == typeMultipart:
-		return &secretBody{mask: tr.mask.multipart}
-	case ex.secret && media == "":
-		return &secretBody{mask: tr.mask.unnamed}
-	}
-	return nil
 }
 
 // maxCodings is how many codings, one on the other, are undone.
@@ -107,9 +65,8 @@ func (s *sink) decode(codings []string) {
 	}
 }
 
-// write records the next bytes of the body. They must stay as they are until
-// the next flush.
-func (s *sink) write(p []byte) {
+// write records the next bytes of the body. Last reports that no more follow.
+func (s *sink) write(p []byte, last bool) {
 	switch {
 	case len(p) == 0:
 	case s.bytes:
@@ -117,12 +74,15 @@ func (s *sink) write(p []byte) {
 	case len(s.chain) > 0:
 		s.writeCoded(p)
 	default:
-		s.content(p)
+		s.content(p, last)
 	}
 }
 
+// maxCoded is how many bytes of a body are kept while nothing of it was decoded.
+const maxCoded = 64 << 10
+
 func (s *sink) writeCoded(p []byte) {
-	if !s.plain && len(s.coded)+len(p) <= maxSecretBody {
+	if !s.plain && len(s.coded)+len(p) <= maxCoded {
 		s.coded = append(s.coded, p...)
 	} else {
 		s.plain, s.coded = true, nil
@@ -136,8 +96,7 @@ func (s *sink) writeCoded(p []byte) {
 func (s *sink) push(i int, p []byte) error {
 	if i == len(s.chain) {
 		s.plain, s.coded = true, nil
-		s.content(p)
-		s.flush() // the decoder's memory is used again
+		s.content(p, false)
 		return nil
 	}
 	var deeper error
@@ -158,13 +117,9 @@ func (s *sink) failed(p []byte, err error) {
 	coded := s.coded
 	s.undecoded(err)
 	if !s.plain {
-		s.form, s.events, s.first = tap.FormBody, nil, nil
-		s.content(coded)
-		s.flush()
+		s.form, s.events = tap.FormBody, nil
+		s.content(coded, false)
 		return
-	}
-	if s.secret != nil {
-		return // what was decoded may be masked; the rest cannot be
 	}
 	s.endFrame()
 	s.bytes = true
@@ -176,15 +131,11 @@ func (s *sink) failed(p []byte, err error) {
 // undecoded notes why a body is not decoded (further).
 func (s *sink) undecoded(err error) {
 	s.closeChain()
-	further, rest := "", "the body"
+	further := ""
 	if s.plain {
-		further, rest = " further", "the rest of the body"
+		further = " further"
 	}
 	s.side.note(fmt.Sprintf("the coding %s could not be undone%s: %v", s.side.coding, further, err))
-	if s.secret != nil {
-		s.secret.over = true
-		s.side.note(rest + " was not recorded, as there may be tokens in it")
-	}
 }
 
 func (s *sink) closeChain() {
@@ -195,38 +146,16 @@ func (s *sink) closeChain() {
 }
 
 // content records decoded bytes.
-func (s *sink) content(p []byte) {
-	switch {
-	case s.secret != nil:
-		s.keep(p)
-	case s.events != nil:
-		s.cutEvents(p)
-	default:
-		s.flush()
-		s.late = p
+func (s *sink) content(p []byte, last bool) {
+	if s.events == nil {
+		if len(p) > 0 {
+			s.piece(p, last)
+		}
+		return
 	}
-}
-
-// keep holds what may have tokens in it.
-func (s *sink) keep(p []byte) {
-	switch {
-	case s.secret.over:
-	case len(s.secret.data)+len(p) > maxSecretBody:
-		s.secret.over, s.secret.data = true, nil
-		s.side.note(fmt.Sprintf("the body was not recorded, as there may be tokens in it and it has more than %d KiB", maxSecretBody>>10))
-	default:
-		s.secret.data = append(s.secret.data, p...)
-	}
-}
-
-func (s *sink) cutEvents(p []byte) {
 	for len(p) > 0 {
 		n, cut := s.events.Next(p)
-		if s.first != nil {
-			s.firstEvent(p[:n], cut == tap.CutFrame)
-		} else {
-			s.piece(p[:n], cut == tap.CutFrame)
-		}
+		s.piece(p[:n], cut == tap.CutFrame)
 		p = p[n:]
 	}
 }
@@ -239,19 +168,10 @@ func (s *sink) piece(p []byte, end bool) {
 	s.rec.Piece(s.ex.n, s.lane, s.form, p, end)
 }
 
-// flush records what was written. Nothing is kept that points into it.
-func (s *sink) flush() {
-	if s != nil && len(s.late) > 0 {
-		s.piece(s.late, false)
-		s.late = nil
-	}
-}
-
 // endFrame ends the frame that was begun, if there is one.
 func (s *sink) endFrame() {
-	if s.open || len(s.late) > 0 {
-		s.piece(s.late, true)
-		s.late = nil
+	if s.open {
+		s.piece(nil, true)
 	}
 }
 
@@ -268,17 +188,6 @@ func (s *sink) close(complete bool) {
 		}
 	}
 	s.closeChain()
-	if s.secret != nil && len(s.secret.data) > 0 {
-		masked, names := s.secret.mask(s.secret.data)
-		for _, name := range names {
-			s.side.masked = appendNew(s.side.masked, "body "+name)
-		}
-		s.secret = nil
-		s.piece(masked, true)
-	}
-	if s.first != nil {
-		s.firstEvent(nil, true)
-	}
 	s.endFrame()
 }
 

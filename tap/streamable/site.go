@@ -5,7 +5,6 @@ import "sync/atomic"
 // A site is what all connections of a tap have in common.
 type site struct {
 	rec   *guard
-	mask  *masker
 	hosts hosts
 	// extra is the lines that are added to each request's head, and extraNames
 	// the names in them: their values are never recorded.
@@ -14,6 +13,9 @@ type site struct {
 	// origins are those of the web pages that may use extra.
 	origins     []string
 	rewriteAuth bool
+	// keepSecrets records bytes that are not HTTP, which may have credentials; otherwise
+	// they are counted.
+	keepSecrets bool
 	// live is how many connections are open.
 	live *atomic.Int64
 	// number numbers exchanges.

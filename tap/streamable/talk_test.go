@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/internal/rawtalk"
+	"github.com/mcptap/mcptap/redact/record"
 )
 
 var update = flag.Bool("update", false, "rewrite the recordings in testdata")
@@ -33,10 +34,11 @@ func begin(t testing.TB, upstream string, change func(*Config)) (*Tap, *memory) 
 	u, err := url.Parse(upstream)
 	must(t, err)
 	rec := newMemory(t)
-	cfg := Config{Upstream: u, Recorder: rec, MaskKey: []byte("a key"), Warn: func(s string) { t.Errorf("warned: %s", s) }}
+	cfg := Config{Upstream: u, Recorder: rec, Warn: func(s string) { t.Errorf("warned: %s", s) }}
 	if change != nil {
 		change(&cfg)
 	}
+	cfg.mask()
 	tp, err := New(cfg)
 	must(t, err)
 	served := make(chan error, 1)
@@ -48,6 +50,13 @@ func begin(t testing.TB, upstream string, change func(*Config)) (*Tap, *memory) 
 		}
 	})
 	return tp, rec
+}
+
+// mask puts what `mcptap http` has there before the recorder.
+func (c *Config) mask() {
+	if c.Recorder != nil && !c.KeepSecrets {
+		c.Recorder = record.NewMasker([]byte("a key"), c.Header, c.Recorder)
+	}
 }
 
 func newStage(t testing.TB, change func(*Config)) *stage {

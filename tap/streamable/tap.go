@@ -61,17 +61,8 @@ func New(cfg Config) (*Tap, error) {
 		t.serverTLS = tlsFor(cfg.ServerTLS, "")
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	mask, rec := newMasker(cfg.maskKey(), cfg.KeepSecrets), cfg.Recorder
-	if rec != nil && !cfg.KeepSecrets {
-		rec = newRepeatMasker(rec, mask)
-	}
-	for _, f := range cfg.Header { // what the server is given by the tap, it may repeat
-		if mask.field(f[0], f[1]) == f[1] {
-			mask.secret(f[1])
-		}
-	}
 	t.site = site{
-		rec: newGuard(rec, cfg.Warn), mask: mask,
+		rec: newGuard(cfg.Recorder, cfg.Warn), keepSecrets: cfg.KeepSecrets,
 		hosts: names, extra: extra, extraNames: extraNames, origins: cfg.AllowOrigins,
 		rewriteAuth: cfg.RewriteAuth, live: new(atomic.Int64),
 		number: func() uint64 { return t.exchanges.Add(1) },
@@ -94,7 +85,7 @@ func (t *Tap) Addr() net.Addr { return t.listener.Addr() }
 // listener fails.
 func (t *Tap) Serve() error {
 	t.rec.Event(0, tap.Event{Name: tap.EventStart, Transport: "http", Listen: t.Addr().String(),
-		Upstream: t.hosts.upstreamURL, KeepsSecrets: t.mask.keep})
+		Upstream: t.hosts.upstreamURL, KeepsSecrets: t.keepSecrets})
 	var pause time.Duration
 	for {
 		c, err := t.listener.Accept()

@@ -46,7 +46,6 @@ func (u *upLane) feed(chunk []byte, at time.Time) (out, rest []byte) {
 	for len(u.left()) > 0 && u.state != upWaiting {
 		u.step(at)
 	}
-	u.sink.flush()
 	return u.finish(), u.left()
 }
 
@@ -120,7 +119,7 @@ func (u *upLane) alien() {
 	u.ex.tunnel = true
 	u.enqueue(u.ex)
 	u.ex.up.bytes += uint64(len(u.held))
-	u.unread(u.ex, &u.ex.up, tap.ToServer, u.held, !u.mask.keep)
+	u.unread(u.ex, &u.ex.up, tap.ToServer, u.held, !u.keepSecrets)
 	u.release()
 	u.state = upRaw
 }
@@ -132,13 +131,8 @@ func (u *upLane) request() {
 	ex := u.newExchange(u.began)
 	u.ex = ex
 	ex.method, ex.target, ex.origin = line.method, line.target, u.hosts.ownURL
-	target, secrets := u.mask.url(line.target)
-	e := tap.Event{Name: tap.EventRequest, Conn: u.conn, Proto: line.proto, Method: line.method, Target: toText(target)}
-	e.Header, e.Masked = u.mask.fields(h.fields)
-	for _, name := range secrets {
-		e.Masked = appendNew(e.Masked, "target "+name)
-	}
-	u.rec.Event(ex.n, e)
+	u.rec.Event(ex.n, tap.Event{Name: tap.EventRequest, Conn: u.conn, Proto: line.proto, Method: line.method,
+		Target: toText(line.target), Header: textFields(h.fields)})
 	kind, length, refused := u.judge(&h, line, ok)
 	if refused != nil {
 		u.refuse(refused)
@@ -147,7 +141,6 @@ func (u *upLane) request() {
 	if host := h.get("Host"); u.hosts.isOwn(host, u.local) {
 		ex.origin = u.hosts.own.scheme + "://" + host
 	}
-	ex.secret = hasSecretPath(line.target)
 	edits, extra := u.requestEdits(ex, &h, line), u.extra
 	if isPreflight(line.method, &h) {
 		extra = "" // which is sent without credentials
@@ -203,7 +196,7 @@ func (u *upLane) judge(h *head, line requestLine, ok bool) (framing, uint64, *re
 func (u *upLane) bodyPart(p []byte) {
 	n, part, done, err := u.body.next(p)
 	if part == partData {
-		u.sink.write(p[:n])
+		u.sink.write(p[:n], done)
 	}
 	switch {
 	case part != partTrailer:
@@ -241,11 +234,7 @@ func (u *upLane) endRequest() {
 // trailer keeps the fields behind a chunked body for the exchange's end.
 func (tr *traffic) trailer(s *side, body *bodyCut) {
 	h := parseTrailer(body.trailer)
-	fields, names := tr.mask.fields(h.fields)
-	s.trailer = fields
-	for _, name := range names {
-		s.masked = appendNew(s.masked, name)
-	}
+	s.trailer = textFields(h.fields)
 }
 
 // resume goes on after the exchange was decided.
@@ -295,7 +284,7 @@ func (u *upLane) unreadable(err error) {
 // as bytes; what may have heads with secrets in it is only counted.
 func (u *upLane) raw(p []byte) {
 	u.ex.up.bytes += uint64(len(p))
-	u.unread(u.ex, &u.ex.up, tap.ToServer, p, u.ws == nil && !u.mask.keep)
+	u.unread(u.ex, &u.ex.up, tap.ToServer, p, u.ws == nil && !u.keepSecrets)
 	u.pass(len(p))
 }
 

@@ -50,7 +50,7 @@ func (i *inflate) write(p []byte, out *wsMessages) {
 		out.data(p, false)
 		return
 	}
-	if !i.plain && len(i.coded)+len(p) <= maxSecretBody {
+	if !i.plain && len(i.coded)+len(p) <= maxCoded {
 		i.coded = append(i.coded, p...)
 	} else {
 		i.plain, i.coded = true, nil

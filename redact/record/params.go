@@ -1,4 +1,4 @@
-package streamable
+package record
 
 import (
 	"bytes"
@@ -10,10 +10,6 @@ import (
 
 	"github.com/mcptap/mcptap/redact"
 )
-
-// maxSecretBody is the most bytes of a body that are kept for masking. Bodies
-// with tokens are a few KiB; of one that is larger only the size is recorded.
-const maxSecretBody = 64 << 10
 
 // passingNames are the parameters of OAuth, of the sessions of HTTP+SSE and of signed
 // URLs whose values are secret in URLs, in forms and in JSON of OAuth, beside those that
@@ -39,8 +35,8 @@ var secretPaths = map[string]bool{
 
 // hasSecretPath reports whether a request's target is such an endpoint.
 func hasSecretPath(target string) bool {
-	if _, rest, ok := absoluteTarget(target); ok {
-		target = rest
+	if u, err := url.Parse(target); err == nil {
+		target = u.EscapedPath()
 	}
 	path, _, _ := strings.Cut(target, "?")
 	segments := strings.Split(strings.Trim(path, "/"), "/")
@@ -63,10 +59,7 @@ func isJSON(mediaType string) bool {
 
 // url masks the user, the parameters and what looks random in the path of a URL, or of
 // a request target, and returns their names.
-func (m *masker) url(raw string) (masked string, names []string) {
-	if m.keep {
-		return raw, nil
-	}
+func (m *Masker) url(raw string) (masked string, names []string) {
 	place, params := raw, ""
 	if start := strings.IndexAny(raw, "?#") + 1; start > 0 {
 		place = raw[:start]
@@ -93,7 +86,7 @@ func (m *masker) url(raw string) (masked string, names []string) {
 
 // path masks the segments of a path that look random. Some servers take their key from
 // there.
-func (m *masker) path(path string) (out string, masked bool) {
+func (m *Masker) path(path string) (out string, masked bool) {
 	segments := strings.FieldsFunc(path, isSlash)
 	if !slices.ContainsFunc(segments, looksRandom) {
 		return path, false
@@ -157,7 +150,7 @@ func looksRandom(s string) bool {
 
 // form masks the values of a list of parameters. Everything else stays as it
 // is.
-func (m *masker) form(raw string) (masked string, names []string) {
+func (m *Masker) form(raw string) (masked string, names []string) {
 	var b strings.Builder
 	for raw != "" {
 		end := strings.IndexAny(raw, "&#;")
@@ -182,7 +175,7 @@ func (m *masker) form(raw string) (masked string, names []string) {
 
 // multipart masks the fields of a form in parts that have secret names
 // (RFC 7578).
-func (m *masker) multipart(p []byte) (masked []byte, names []string) {
+func (m *Masker) multipart(p []byte) (masked []byte, names []string) {
 	var out []byte
 	for {
 		place := partField.FindSubmatchIndex(p)
@@ -208,7 +201,7 @@ func (m *masker) multipart(p []byte) (masked []byte, names []string) {
 var partField = regexp.MustCompile(`(?i)content-disposition: *form-data;[^\r\n]*?\bname="([^"\r\n]*)"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n`)
 
 // unnamed masks a body of which nobody says whether it is a form or JSON.
-func (m *masker) unnamed(p []byte) (masked []byte, names []string) {
+func (m *Masker) unnamed(p []byte) (masked []byte, names []string) {
 	if at := skipSpace(p, 0); at < len(p) && (p[at] == '{' || p[at] == '[') {
 		return m.json(p)
 	}
@@ -221,7 +214,7 @@ func (m *masker) unnamed(p []byte) (masked []byte, names []string) {
 
 // named masks the value of a secret name. Other meanings have what is secret in OAuth
 // alone, and the ids of sessions may be words.
-func (m *masker) named(name, value string) string {
+func (m *Masker) named(name, value string) string {
 	if redact.SecretName(name) && !strings.Contains(strings.ToLower(name), "session") {
 		return m.secret(value)
 	}
@@ -249,7 +242,7 @@ func appendNew(list []string, s string) []string {
 
 // json masks the strings that stand behind secret names, at any depth. It reads
 // what is not JSON, or is cut off, just as well, and leaves all else as it is.
-func (m *masker) json(p []byte) (masked []byte, names []string) {
+func (m *Masker) json(p []byte) (masked []byte, names []string) {
 	out := make([]byte, 0, len(p)+64)
 	for i := 0; i < len(p); {
 		quote := bytes.IndexByte(p[i:], '"')

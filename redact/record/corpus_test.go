@@ -1,4 +1,4 @@
-package streamable
+package record
 
 import (
 	_ "embed"

@@ -1,76 +1,12 @@
-package streamable
+package record
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
-	"hash"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/redact"
 )
-
-// A masker replaces secrets by pseudonyms on their way into the recording. The
-// same value has the same pseudonym throughout a recording, so that sessions can
-// still be told apart, and without the recording's key nobody can find out by
-// trying which value it stands for.
-type masker struct {
-	keep bool // nothing is masked
-	macs sync.Pool
-	// values are what was masked, which is known from then on. Mu is held to add one.
-	values atomic.Pointer[redact.Values]
-	mu     sync.Mutex
-}
-
-// A maskMAC is what makes a pseudonym, with memory for it.
-type maskMAC struct {
-	mac          hash.Hash
-	in, sum, out []byte
-}
-
-func newMasker(key []byte, keep bool) *masker {
-	m := &masker{keep: keep}
-	m.macs.New = func() any { return &maskMAC{mac: hmac.New(sha256.New, key)} }
-	return m
-}
-
-// maskPrefix begins every pseudonym.
-const maskPrefix = "masked:"
-
-// pseudonym returns what is recorded in the place of value, which may be an ordinary
-// word.
-func (m *masker) pseudonym(value string) string { return m.known(value, false) }
-
-// secret is pseudonym for a value that is nothing but a credential.
-func (m *masker) secret(value string) string { return m.known(value, true) }
-
-func (m *masker) known(value string, certain bool) string {
-	if m.keep || value == "" {
-		return value
-	}
-	name := m.sum(value)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.values.Store(m.values.Load().With(value, name, certain))
-	return name
-}
-
-// sum makes the pseudonym of a value.
-func (m *masker) sum(value string) string {
-	k := m.macs.Get().(*maskMAC)
-	defer m.macs.Put(k)
-	k.mac.Reset()
-	k.in = append(k.in[:0], value...)
-	k.mac.Write(k.in)
-	k.sum = k.mac.Sum(k.sum[:0])
-	k.out = hex.AppendEncode(append(k.out[:0], maskPrefix...), k.sum[:6])
-	return string(k.out)
-}
 
 // A fieldRule says what of a header field is secret.
 type fieldRule uint8
@@ -141,32 +77,29 @@ func ruleFor(name string) fieldRule {
 	return fieldOpen
 }
 
-// fields returns a head's fields as they are recorded, and the names of those
+// fields returns fields with the secrets in them masked, and appends the names of those
 // whose values were masked.
-func (m *masker) fields(list []field) (out [][2]string, masked []string) {
+func (m *Masker) fields(list [][2]string, names []string) ([][2]string, []string) {
 	if len(list) == 0 {
-		return nil, nil
+		return nil, names
 	}
-	out = make([][2]string, len(list))
+	out := make([][2]string, len(list))
 	var seen map[string]bool // there may be very many
 	for i, f := range list {
-		value := m.field(f.name, f.value)
-		if value != f.value && !seen[f.name] {
+		value := m.field(f[0], f[1])
+		if value != f[1] && !seen[f[0]] {
 			if seen == nil {
 				seen = map[string]bool{}
 			}
-			seen[f.name] = true
-			masked = append(masked, f.name)
+			seen[f[0]] = true
+			names = append(names, f[0])
 		}
-		out[i] = [2]string{toText(f.name), toText(value)}
+		out[i] = [2]string{f[0], value}
 	}
-	return out, masked
+	return out, names
 }
 
-func (m *masker) field(name, value string) string {
-	if m.keep {
-		return value
-	}
+func (m *Masker) field(name, value string) string {
 	switch ruleFor(name) {
 	case fieldWhole:
 		if strings.EqualFold(name, "mcp-session-id") {
@@ -174,7 +107,7 @@ func (m *masker) field(name, value string) string {
 		}
 		return m.secret(value)
 	case fieldScheme:
-		if scheme, rest, ok := strings.Cut(value, " "); ok && isToken(scheme) {
+		if scheme, rest, ok := strings.Cut(value, " "); ok && scheme != "" && !strings.ContainsFunc(scheme, notOfScheme) {
 			return scheme + " " + m.credentials(scheme, strings.Trim(rest, " "))
 		}
 		return m.secret(value)
@@ -201,10 +134,16 @@ func (m *masker) field(name, value string) string {
 	return value
 }
 
+// notOfScheme reports whether a rune does not occur in the names of authentication
+// schemes.
+func notOfScheme(r rune) bool {
+	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '-' && r != '_'
+}
+
 // credentials masks what follows an authentication scheme. Of those of Basic the
 // password is known too (RFC 7617).
-func (m *masker) credentials(scheme, value string) string {
-	if strings.EqualFold(scheme, "basic") && !m.keep {
+func (m *Masker) credentials(scheme, value string) string {
+	if strings.EqualFold(scheme, "basic") {
 		if plain, err := base64.StdEncoding.DecodeString(value); err == nil {
 			if _, password, ok := strings.Cut(string(plain), ":"); ok {
 				m.secret(password)
@@ -221,7 +160,7 @@ const maxProtocol = 40
 // announces are subprotocols behind which a credential stands.
 var announces = map[string]bool{"bearer": true, "token": true, "access_token": true, "authorization": true, "auth": true, "jwt": true}
 
-func (m *masker) protocols(list string) string {
+func (m *Masker) protocols(list string) string {
 	names := strings.Split(list, ",")
 	before := ""
 	for i, name := range names {
@@ -235,7 +174,7 @@ func (m *masker) protocols(list string) string {
 }
 
 // links masks the URLs of a Link field, which stand in angle brackets (RFC 8288).
-func (m *masker) links(value string) string {
+func (m *Masker) links(value string) string {
 	var b strings.Builder
 	for {
 		before, rest, ok := strings.Cut(value, "<")
@@ -255,24 +194,11 @@ func (m *masker) links(value string) string {
 }
 
 // cookie masks the value of name=value. What has no name is a value.
-func (m *masker) cookie(pair string) string {
+func (m *Masker) cookie(pair string) string {
 	name, value, ok := strings.Cut(pair, "=")
 	if !ok {
 		space := len(pair) - len(strings.TrimLeft(pair, " "))
 		return pair[:space] + m.pseudonym(strings.Trim(pair, " "))
 	}
 	return name + "=" + m.pseudonym(strings.Trim(value, " "))
-}
-
-// toText makes valid UTF-8 of a value. A head has bytes; those of one that is
-// not UTF-8 are taken as ISO 8859-1, as readers of HTTP do.
-func toText(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	r := make([]rune, len(s))
-	for i := range len(s) {
-		r[i] = rune(s[i])
-	}
-	return string(r)
 }

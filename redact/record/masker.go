@@ -1,0 +1,340 @@
+package record
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/redact"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A Masker is a [tap.StreamRecorder] for what crosses a tap of HTTP. It replaces
+// credentials by pseudonyms where HTTP and OAuth have a place for them: in header
+// fields, URLs, bodies of OAuth and the endpoint event of HTTP+SSE. A value that was
+// masked is masked from then on wherever it occurs.
+//
+// The same value has the same pseudonym throughout a recording, so that sessions can
+// still be told apart. Without the key nobody can find out by trying which value a
+// pseudonym stands for.
+type Masker struct {
+	next    tap.StreamRecorder
+	macs    sync.Pool
+	repeats repeats
+	// values are what was masked. Mu is held to add one, and for open.
+	values atomic.Pointer[redact.Values]
+	mu     sync.Mutex
+	open   map[uint64]*masked
+}
+
+// NewMasker returns a Masker in front of another recorder. Key is that of the
+// pseudonyms. The values of the fields in known are masked wherever they occur.
+func NewMasker(key []byte, known [][2]string, next tap.StreamRecorder) *Masker {
+	m := &Masker{next: next, open: map[uint64]*masked{}}
+	m.macs.New = func() any { return &maskMAC{mac: hmac.New(sha256.New, key)} }
+	m.repeats.held = map[stream]heldPiece{}
+	for _, f := range known {
+		if m.field(f[0], f[1]) == f[1] {
+			m.secret(f[1])
+		}
+	}
+	return m
+}
+
+// A maskMAC makes pseudonyms, with memory for one.
+type maskMAC struct {
+	mac          hash.Hash
+	in, sum, out []byte
+}
+
+// maskPrefix begins every pseudonym of a Masker.
+const maskPrefix = "masked:"
+
+// pseudonym returns what is recorded in the place of value, which may be an ordinary
+// word.
+func (m *Masker) pseudonym(value string) string { return m.known(value, false) }
+
+// secret is pseudonym for a value that is nothing but a credential.
+func (m *Masker) secret(value string) string { return m.known(value, true) }
+
+func (m *Masker) known(value string, certain bool) string {
+	if value == "" {
+		return value
+	}
+	name := m.sum(value)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.values.Store(m.values.Load().With(value, name, certain))
+	return name
+}
+
+// sum makes the pseudonym of a value.
+func (m *Masker) sum(value string) string {
+	k := m.macs.Get().(*maskMAC)
+	defer m.macs.Put(k)
+	k.mac.Reset()
+	k.in = append(k.in[:0], value...)
+	k.mac.Write(k.in)
+	k.sum = k.mac.Sum(k.sum[:0])
+	k.out = hex.AppendEncode(append(k.out[:0], maskPrefix...), k.sum[:6])
+	return string(k.out)
+}
+
+// A masked is an exchange that is open. Its lanes may be used by a goroutine each.
+type masked struct {
+	method string
+	secret bool // its bodies may hold tokens
+	lanes  [2]maskedLane
+}
+
+// A maskedLane is one direction of an exchange.
+type maskedLane struct {
+	media string // of its body
+	coded bool   // its head names a content coding
+	begun bool   // the first piece came
+	mask  func([]byte) ([]byte, []string)
+	// endpoint reports that the next event may be the endpoint event of HTTP+SSE,
+	// which is the first that has anything but comments.
+	endpoint bool
+	held     []byte // of the frame in work
+	over     bool   // nothing is recorded any more
+	names    []string
+	notes    []string
+}
+
+const (
+	// maxSecretBody is how many bytes of a body are held for masking. Bodies with
+	// tokens have a few KiB; a longer one is not recorded.
+	maxSecretBody = 64 << 10
+	// maxEndpoint is how many bytes of an event are held that may be the endpoint
+	// event.
+	maxEndpoint = 8 << 10
+)
+
+// find returns an exchange that is open, nil if it is not.
+func (m *Masker) find(exchange uint64) *masked {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.open[exchange]
+}
+
+// Event implements [tap.StreamRecorder].
+func (m *Masker) Event(exchange uint64, e tap.Event) {
+	switch e.Name {
+	case tap.EventRequest:
+		m.request(exchange, &e)
+	case tap.EventResponse:
+		if x := m.find(exchange); x != nil {
+			x.lanes[1].head(e.Header)
+		}
+		e.Header, e.Masked = m.fields(e.Header, e.Masked)
+	case tap.EventRewrite:
+		m.rewrite(&e)
+	case tap.EventEnd:
+		m.end(exchange, &e)
+	}
+	if values := m.values.Load(); values != nil {
+		m.repeats.event(values, &e)
+	}
+	m.next.Event(exchange, e)
+}
+
+func (m *Masker) request(exchange uint64, e *tap.Event) {
+	x := &masked{method: e.Method, secret: hasSecretPath(e.Target)}
+	x.lanes[0].head(e.Header)
+	if x.lanes[0].media == typeForm {
+		x.secret = true // the response to a form may have a token
+	}
+	e.Header, e.Masked = m.fields(e.Header, e.Masked)
+	target, names := m.url(e.Target)
+	e.Target = target
+	for _, name := range names {
+		e.Masked = appendNew(e.Masked, "target "+name)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open[exchange] = x
+}
+
+// head takes the fields that describe a body.
+func (l *maskedLane) head(header [][2]string) {
+	l.media, l.coded = "", false
+	for _, f := range header {
+		switch strings.ToLower(f[0]) {
+		case "content-type":
+			media, _, _ := strings.Cut(f[1], ";")
+			l.media = strings.ToLower(strings.TrimSpace(media))
+		case "content-encoding":
+			l.coded = l.coded || !strings.EqualFold(f[1], "identity")
+		}
+	}
+}
+
+// rewrite masks what a tap changed.
+func (m *Masker) rewrite(e *tap.Event) {
+	mask := func(s string) string { s, _ = m.url(s); return s }
+	if name, ok := strings.CutPrefix(e.What, "header "); ok {
+		mask = func(s string) string { return m.field(name, s) }
+	}
+	e.Before, e.After = mask(e.Before), mask(e.After)
+}
+
+// end masks the end of an exchange, and says in it what was masked of the bodies.
+func (m *Masker) end(exchange uint64, e *tap.Event) {
+	x := m.find(exchange)
+	m.mu.Lock()
+	delete(m.open, exchange)
+	m.mu.Unlock()
+	if x != nil {
+		for i := range x.lanes {
+			l := &x.lanes[i]
+			for _, name := range l.names {
+				e.Masked = appendNew(e.Masked, name)
+			}
+			for _, note := range l.notes {
+				if e.Error != "" {
+					e.Error += "; "
+				}
+				e.Error += note
+			}
+		}
+	}
+	var names []string
+	e.Trailer, names = m.fields(e.Trailer, nil)
+	for _, name := range names {
+		e.Masked = appendNew(e.Masked, name)
+	}
+	for _, at := range []tap.Lane{tap.ToServer, tap.ToClient} {
+		if h := m.repeats.take(stream{exchange, at}); len(h.Data) > 0 { // the frame has no end
+			m.next.Piece(exchange, at, h.form, h.Data, false)
+		}
+	}
+}
+
+// Piece implements [tap.StreamRecorder].
+func (m *Masker) Piece(exchange uint64, at tap.Lane, form tap.Form, p []byte, end bool) {
+	x := m.find(exchange)
+	if x == nil || at != tap.ToServer && at != tap.ToClient {
+		m.pass(exchange, at, form, p, end)
+		return
+	}
+	l := &x.lanes[0]
+	if at == tap.ToClient {
+		l = &x.lanes[1]
+	}
+	if !l.begun {
+		l.begun = true
+		l.endpoint = form == tap.FormEvent && at == tap.ToClient && x.method == "GET"
+		if form == tap.FormBody {
+			l.mask = m.masks(x, l)
+		}
+	}
+	switch {
+	case l.mask != nil:
+		if form != tap.FormBody { // what follows could not be decoded
+			l.withhold("the rest of the body was not recorded, as there may be tokens in it")
+		}
+		if p, ok := l.body(p, end); ok {
+			m.pass(exchange, at, form, p, true)
+		}
+	case l.endpoint && form == tap.FormEvent:
+		if p, ok := l.event(m, p, end); ok {
+			m.pass(exchange, at, form, p, end)
+		}
+	default:
+		m.pass(exchange, at, form, p, end)
+	}
+}
+
+// masks decides whether a body is masked, and how: nil if it is not.
+func (m *Masker) masks(x *masked, l *maskedLane) func([]byte) ([]byte, []string) {
+	switch {
+	case l.media == typeForm:
+		return func(p []byte) ([]byte, []string) {
+			out, names := m.form(string(p))
+			return []byte(out), names
+		}
+	case x.secret && isJSON(l.media):
+		return m.json
+	case x.secret && l.media == typeMultipart:
+		return m.multipart
+	case x.secret && l.media == "":
+		return m.unnamed
+	}
+	return nil
+}
+
+// withhold records nothing more of a lane, for a reason.
+func (l *maskedLane) withhold(why string) {
+	if !l.over {
+		l.over, l.held = true, nil
+		l.notes = append(l.notes, why)
+	}
+}
+
+// body holds a body until its end, and returns it with its secrets masked.
+func (l *maskedLane) body(p []byte, end bool) (out []byte, ok bool) {
+	if !l.over && len(l.held)+len(p) > maxSecretBody {
+		l.withhold(fmt.Sprintf("the body was not recorded, as there may be tokens in it and it has more than %d KiB", maxSecretBody>>10))
+	}
+	if l.over {
+		return nil, false
+	}
+	if l.held = append(l.held, p...); !end {
+		return nil, false
+	}
+	if l.coded && !utf8.Valid(l.held) { // it could not be decoded
+		l.withhold("the body was not recorded, as there may be tokens in it")
+		return nil, false
+	}
+	out, names := l.mask(l.held)
+	l.held = nil
+	for _, name := range names {
+		l.names = appendNew(l.names, "body "+name)
+	}
+	return out, true
+}
+
+// event holds an event that may be the endpoint event, and returns it with the session
+// id in its URL masked.
+func (l *maskedLane) event(m *Masker, p []byte, end bool) (out []byte, ok bool) {
+	l.held = append(l.held, p...)
+	if !end && len(l.held) <= maxEndpoint {
+		return nil, false
+	}
+	out, l.held = l.held, nil
+	if len(out) > maxEndpoint { // no server has such a one
+		l.endpoint = false
+		return out, true
+	}
+	from, to, speaks := tap.EndpointURL(out)
+	l.endpoint = !speaks
+	if to == 0 {
+		return out, true
+	}
+	url, names := m.url(string(out[from:to]))
+	for _, name := range names {
+		l.names = appendNew(l.names, "endpoint "+name)
+	}
+	return slices.Concat(out[:from], []byte(url), out[to:]), true
+}
+
+// pass hands on bytes, without the values that are known.
+func (m *Masker) pass(exchange uint64, at tap.Lane, form tap.Form, p []byte, end bool) {
+	values := m.values.Load()
+	if values == nil {
+		m.next.Piece(exchange, at, form, p, end)
+		return
+	}
+	out := m.repeats.piece(values, stream{exchange, at}, form, p, end)
+	if len(out) > 0 || end {
+		m.next.Piece(exchange, at, form, out, end)
+	}
+}
