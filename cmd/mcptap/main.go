@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,7 +30,15 @@ type app struct {
 	colorFlag string
 }
 
+// heapGoal is how many bytes of memory a command may take before it is collected at
+// once. What commands hold has bounds below it, so that the sum stays below 1 GB,
+// whatever a recording has in it. GOMEMLIMIT sets another one.
+const heapGoal = 640 << 20
+
 func main() {
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(heapGoal)
+	}
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		env: os.Getenv, now: time.Now, zone: time.Local,
