@@ -39,10 +39,10 @@ func cutShort(t *testing.T, size int64, first string) {
 		t.Fatal(err)
 	}
 	steps := map[string]func(){
-		"record": func() { putOrSkip(r, tap.ToServer, []byte("two\n")) },
-		"note":   func() { r.Note(tap.Event{Name: tap.EventSignal}) },
+		"record": func() { put(r, tap.ToServer, []byte("two\n")) },
+		"note":   func() { r.Event(0, tap.Event{Name: tap.EventSignal}) },
 		"piece":  func() { r.Piece(1, tap.ToClient, tap.FormEvent, []byte("three"), true) },
-		"end":    func() { r.End(tap.Stderr) },
+		"end":    func() { r.Chunk(tap.Stderr, nil) },
 		"close":  func() {},
 	}
 	steps[first]()
@@ -50,7 +50,7 @@ func cutShort(t *testing.T, size int64, first string) {
 		steps[step]()
 	}
 	for range 100 { // more than there is room for
-		putOrSkip(r, tap.ToClient, make([]byte, minRoom))
+		put(r, tap.ToClient, make([]byte, minRoom))
 	}
 	r.Close()
 	if n := warned.Load(); n != 1 {
@@ -64,25 +64,12 @@ func cutShort(t *testing.T, size int64, first string) {
 	}
 }
 
-// putOrSkip is put for a room whose memory may be gone. A tap reads into it in
-// the kernel, which refuses; whoever copies instead panics, which is for a tap to
-// catch.
-func putOrSkip(r *Recorder, lane tap.Lane, p []byte) {
-	room := r.Room(lane)
-	defer func() {
-		if recover() != nil {
-			r.Note(tap.Event{Name: tap.EventGap, Error: "its memory is gone"})
-		}
-	}()
-	r.Record(lane, copy(room, p))
-}
-
 // A tap that puts another recorder in the place of this one says so with a gap.
 // What it has recorded until then is not all that crossed.
 func TestRecorderThatWasReplaced(t *testing.T) {
 	r := Create(t.TempDir(), tap.Header{}, Options{})
 	put(r, tap.ToServer, []byte("one\n"))
-	r.Note(tap.Event{Name: tap.EventGap, Error: "it panicked"})
+	r.Event(0, tap.Event{Name: tap.EventGap, Error: "it panicked"})
 	r.Close()
 	if info := Stat(r.Path()); info.Status != Cut || info.Frames != 2 {
 		t.Errorf("status %v, %d frames", info.Status, info.Frames)

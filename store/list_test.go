@@ -207,8 +207,7 @@ func TestLive(t *testing.T) {
 		}
 	}()
 	say := func(s string) {
-		copy(rec.Room(tap.ToServer), s)
-		rec.Record(tap.ToServer, len(s))
+		rec.Chunk(tap.ToServer, []byte(s))
 	}
 	say("first\n")
 	r := mustOpen(t, rec.Path())
@@ -261,9 +260,7 @@ func TestReadWhileWritten(t *testing.T) {
 				return
 			default:
 			}
-			room := rec.Room(tap.ToServer)
-			b := fmt.Appendf(room[:0], "line %d %s\n", i, strings.Repeat("x", i*37%3000))
-			rec.Record(tap.ToServer, len(b))
+			rec.Chunk(tap.ToServer, fmt.Appendf(nil, "line %d %s\n", i, strings.Repeat("x", i*37%3000)))
 			if i%50 == 0 {
 				time.Sleep(100 * time.Microsecond)
 			}

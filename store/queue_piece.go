@@ -28,7 +28,7 @@ type lostStream struct {
 	mid  bool // bytes of the frame that goes on
 }
 
-// piece enters bytes of a frame: see tap.StreamRecorder.
+// piece enters bytes of a frame: see tap.Recorder.
 func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -156,8 +156,7 @@ func BenchmarkFollow(b *testing.B) {
 	rec := Create(b.TempDir(), tap.Header{Label: "follow"}, Options{})
 	defer rec.Close()
 	say := func() {
-		room := rec.Room(tap.ToServer)
-		rec.Record(tap.ToServer, copy(room, "a line\n"))
+		rec.Chunk(tap.ToServer, []byte("a line\n"))
 	}
 	r, err := Open(rec.Path())
 	if err != nil {

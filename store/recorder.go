@@ -49,10 +49,9 @@ type Options struct {
 	Warn func(error)
 }
 
-// A Recorder writes one recording. It implements [tap.Recorder] and
-// [tap.StreamRecorder]: it never fails towards the tap. While the disk is slow it slows the tap down; when the disk
-// fails it lets the traffic pass, warns once, keeps trying, and marks what is
-// missing.
+// A Recorder writes one recording. It is a [tap.Recorder], so it never fails towards
+// the tap. While the disk is slow it slows the tap down; when the disk fails it lets
+// the traffic pass, warns once, keeps trying, and marks what is missing.
 type Recorder struct {
 	q       *queue
 	db      dbfile
@@ -69,10 +68,7 @@ type Recorder struct {
 	long    sync.Mutex // held over a life frame that is entered in pieces
 }
 
-var (
-	_ tap.Recorder       = (*Recorder)(nil)
-	_ tap.StreamRecorder = (*Recorder)(nil)
-)
+var _ tap.Recorder = (*Recorder)(nil)
 
 // Create begins a recording in dir, which it makes if need be. It fills in what
 // h lacks of ID, Start and Label, starts the clock, and returns at once: the
@@ -157,27 +153,21 @@ func (r *Recorder) Path() string { return r.db.path }
 // Header returns what the recording says of itself.
 func (r *Recorder) Header() tap.Header { return r.header }
 
-// Room implements [tap.Recorder].
-func (r *Recorder) Room(lane tap.Lane) []byte { return r.q.room(lane) }
-
-// Record implements [tap.Recorder].
-func (r *Recorder) Record(lane tap.Lane, n int) {
+// Chunk implements [tap.Recorder].
+func (r *Recorder) Chunk(lane tap.Lane, p []byte) {
 	defer r.catch()
-	if n > 0 {
+	if len(p) == 0 {
+		r.q.end(lane)
+		return
+	}
+	for len(p) > 0 {
+		n := copy(r.q.room(lane), p)
 		r.q.record(lane, n)
+		p = p[n:]
 	}
 }
 
-// End implements [tap.Recorder].
-func (r *Recorder) End(lane tap.Lane) {
-	defer r.catch()
-	r.q.end(lane)
-}
-
-// Note implements [tap.Recorder].
-func (r *Recorder) Note(e tap.Event) { r.Event(0, e) }
-
-// Piece implements [tap.StreamRecorder].
+// Piece implements [tap.Recorder].
 func (r *Recorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, end bool) {
 	defer r.catch()
 	if len(p) > 0 || end {
@@ -185,7 +175,7 @@ func (r *Recorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte
 	}
 }
 
-// Event implements [tap.StreamRecorder].
+// Event implements [tap.Recorder].
 func (r *Recorder) Event(exchange uint64, e tap.Event) {
 	defer r.catch()
 	if e.Name == tap.EventGap {

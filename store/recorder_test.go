@@ -18,15 +18,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// put plays a pump: it reads p into the recorder's rooms.
-func put(r *Recorder, lane tap.Lane, p []byte) {
-	for len(p) > 0 {
-		room := r.Room(lane)
-		n := copy(room, p)
-		r.Record(lane, n)
-		p = p[n:]
-	}
-}
+// put plays a pump.
+func put(r *Recorder, lane tap.Lane, p []byte) { r.Chunk(lane, p) }
 
 // frames reads a whole recording, and checks what holds for every one.
 func frames(t testing.TB, path string) []tap.Frame {
@@ -132,7 +125,7 @@ func TestRecorderKeepsEveryByteOfEveryLane(t *testing.T) {
 					}
 				}()
 			}
-			r.Note(tap.Event{Name: tap.EventStart})
+			r.Event(0, tap.Event{Name: tap.EventStart})
 			wg.Wait()
 			r.Close()
 			fs := frames(t, r.Path())
@@ -340,12 +333,12 @@ func TestScratchRoomIsSavedWhenTheStoreIsBack(t *testing.T) {
 	for range 40 {
 		put(r, tap.ToClient, bytes.Repeat([]byte("x\n"), 64<<10))
 	}
-	room := r.Room(tap.ToServer) // a pump blocks in its read with this
+	room := r.q.room(tap.ToServer) // a pump blocks in its read with this
 	os.Rename(dir+"-away", dir)
 	waitFor(t, func() bool { return Stat(r.Path()).Frames > 100 })
 	waitFor(t, func() bool { return drained(r) }) // a full queue has no room for it yet
 	n := copy(room, "a request\n")
-	r.Record(tap.ToServer, n)
+	r.q.record(tap.ToServer, n)
 	r.Close()
 	fs := frames(t, r.Path())
 	if got := string(lane(fs, tap.ToServer)); got != "a request\n" {

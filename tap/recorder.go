@@ -1,80 +1,98 @@
 package tap
 
-// A Recorder takes what crosses a tap. It neither cuts nor parses: it numbers
-// and enqueues, so that the forwarding path pays one lock and no copy.
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// A Recorder takes what crosses a tap. It copies the bytes that it is given
+// and keeps none of the caller's memory.
 //
-// A pump asks for Room, reads into it, calls Record, and then writes to the
-// other side from the same memory. That order is law 3: whatever the peer can
-// react to has been handed over before the peer could see it. The plan of one
-// method that takes a finished frame was measured and left: a copy and a
-// hand-over per frame cost 1.2 to 2.8 times a bare relay's round trip.
+// A tap calls it before it forwards the bytes in question (law 3): whatever a
+// peer can react to has been handed over before the peer could see it.
 //
 // Methods may be called from several goroutines at once, but the calls for one
-// lane must come one after another. No method fails: a recorder that cannot
-// record lends scratch memory and counts what it missed.
+// lane of one exchange must come one after another. No method fails: a recorder
+// that cannot record counts what it missed. Each may wait while the queue to the
+// store is full and the store is alive.
 type Recorder interface {
-	// Room lends the memory for the next read of lane, at least 64 KiB. It is
-	// the caller's until the next call of Room for the same lane. Room waits
-	// while the queue to the store is full and the store is alive.
-	Room(lane Lane) []byte
-	// Record reports that the first n bytes of the lane's room arrived now. It
-	// may be called several times for one room, each time with the number of
-	// bytes that follow those already recorded.
-	Record(lane Lane, n int)
-	// End reports that the lane is over, so that a last line without its
-	// terminator is a frame too.
-	End(lane Lane)
-	// Note records an event of the run.
-	Note(e Event)
-}
-
-// A StreamRecorder takes the frames of many streams at once, cut already: one
-// stream a lane of an HTTP exchange. It copies what it is given, since what is
-// recorded is not what is forwarded: transfer codings are gone, secrets masked.
-// A tap calls it before it forwards the bytes in question (law 3).
-//
-// The methods may be called from several goroutines at once, but the calls for
-// one lane of one exchange must come one after another. None of them fails, as
-// for [Recorder]; each may wait while the queue to the store is full and the
-// store is alive.
-type StreamRecorder interface {
-	// Piece adds bytes to the current frame of a lane of an exchange. The first
-	// piece decides on the frame's form. End reports that they are its last; p may
-	// be empty then, and if it is all of the frame, the frame is. A frame that
-	// was begun and never ended is recorded as it is when the recording is
-	// closed.
+	// Chunk records the next bytes of a lane of stdio, as they were read. An
+	// empty p ends the lane, so that a last line without its terminator is a
+	// frame too.
+	Chunk(lane Lane, p []byte)
+	// Piece adds bytes to the current frame of a lane of an exchange, cut
+	// already: what is recorded of HTTP is not what is forwarded, since transfer
+	// codings are undone and secrets masked. The first piece decides on the
+	// frame's form. End reports that they are its last; p may be empty then, and
+	// if it is all of the frame, the frame is. A frame that was begun and never
+	// ended is recorded as it is when the recording is closed.
 	Piece(exchange uint64, lane Lane, form Form, p []byte, end bool)
 	// Event records an event of an exchange, or of the run where exchange is 0.
-	// It may be called at any time.
 	Event(exchange uint64, e Event)
 }
 
-// Discard is a [Recorder] and a [StreamRecorder] that records nothing. The zero
-// value is ready.
-type Discard struct{ room [Lanes][]byte }
+// Discard is a [Recorder] that records nothing.
+type Discard struct{}
 
-// DiscardRoom is the size in bytes of the memory that [Discard] lends.
-const DiscardRoom = 256 << 10
+// Chunk implements [Recorder].
+func (Discard) Chunk(Lane, []byte) {}
 
-// Room implements [Recorder].
-func (d *Discard) Room(lane Lane) []byte {
-	if d.room[lane] == nil {
-		d.room[lane] = make([]byte, DiscardRoom)
+// Piece implements [Recorder].
+func (Discard) Piece(uint64, Lane, Form, []byte, bool) {}
+
+// Event implements [Recorder].
+func (Discard) Event(uint64, Event) {}
+
+// Guard returns a recorder that never panics, so that nothing that next does can
+// stop the traffic. The first panic in next, a fault in its mapped memory included,
+// ends the recording: next gets a gap event if it can still take one, and nothing
+// after that, and warn, if set, is called with a message for a person. A nil next
+// records nothing.
+func Guard(next Recorder, warn func(string)) Recorder {
+	if next == nil {
+		next = Discard{}
 	}
-	return d.room[lane]
+	return &guard{next: next, warn: warn}
 }
 
-// Record implements [Recorder].
-func (*Discard) Record(Lane, int) {}
+type guard struct {
+	next   Recorder
+	failed atomic.Bool
+	warn   func(string)
+}
 
-// End implements [Recorder].
-func (*Discard) End(Lane) {}
+func (g *guard) Chunk(lane Lane, p []byte) {
+	defer g.catch()
+	if !g.failed.Load() {
+		g.next.Chunk(lane, p)
+	}
+}
 
-// Note implements [Recorder].
-func (*Discard) Note(Event) {}
+func (g *guard) Piece(exchange uint64, lane Lane, form Form, p []byte, end bool) {
+	defer g.catch()
+	if !g.failed.Load() {
+		g.next.Piece(exchange, lane, form, p, end)
+	}
+}
 
-// Piece implements [StreamRecorder].
-func (*Discard) Piece(uint64, Lane, Form, []byte, bool) {}
+func (g *guard) Event(exchange uint64, e Event) {
+	defer g.catch()
+	if !g.failed.Load() {
+		g.next.Event(exchange, e)
+	}
+}
 
-// Event implements [StreamRecorder].
-func (*Discard) Event(uint64, Event) {}
+// catch is deferred around every call of next.
+func (g *guard) catch() {
+	reason := recover()
+	if reason == nil || !g.failed.CompareAndSwap(false, true) {
+		return
+	}
+	func() {
+		defer func() { _ = recover() }()
+		g.next.Event(0, Event{Name: EventGap, Error: fmt.Sprint(reason)})
+	}()
+	if g.warn != nil {
+		g.warn(fmt.Sprintf("recording stopped, traffic goes on: %v", reason))
+	}
+}

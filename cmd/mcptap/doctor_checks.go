@@ -90,7 +90,7 @@ func tryRecording(dir string) error {
 	var failure error
 	r := store.Create(scratch, tap.Header{Label: "doctor"}, store.Options{Warn: func(err error) { failure = err }})
 	const line = `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"
-	r.Record(tap.ToServer, copy(r.Room(tap.ToServer), line))
+	r.Chunk(tap.ToServer, []byte(line))
 	r.Close()
 	if failure != nil {
 		return failure

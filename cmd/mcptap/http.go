@@ -133,9 +133,9 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	header := o.redaction.header(o.recordingHeader(cfg))
 	recording := o.record(a, header, queue, warn)
 	flush := func() {}
-	if rec.StreamRecorder = new(tap.Discard); recording != nil {
-		rec.StreamRecorder, flush = o.redaction.streams(recording)
-		rec.StreamRecorder = maskSecrets(cfg, rec.StreamRecorder)
+	if rec.Recorder = new(tap.Discard); recording != nil {
+		rec.Recorder, flush = o.redaction.recorder(recording)
+		rec.Recorder = maskSecrets(cfg, rec.Recorder)
 		header = recording.Header()
 	}
 	err = o.announce(a, t, header, recording)
@@ -159,7 +159,7 @@ const httpHeapLimit = 128 << 20
 
 // A recorderToBe is the recorder of a tap that listens before there is one, so
 // that a tap which cannot listen leaves no recording behind.
-type recorderToBe struct{ tap.StreamRecorder }
+type recorderToBe struct{ tap.Recorder }
 
 // open listens.
 func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
@@ -178,7 +178,7 @@ func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
 
 // maskSecrets puts a recorder that masks credentials before another, unless the
 // person wants to keep them. Nobody keeps the key of the pseudonyms.
-func maskSecrets(cfg streamable.Config, rec tap.StreamRecorder) tap.StreamRecorder {
+func maskSecrets(cfg streamable.Config, rec tap.Recorder) tap.Recorder {
 	if cfg.KeepSecrets {
 		return rec
 	}

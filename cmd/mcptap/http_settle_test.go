@@ -32,15 +32,15 @@ type tapped struct {
 
 // connections passes on what it is given, and counts the connections that ended.
 type connections struct {
-	tap.StreamRecorder
+	tap.Recorder
 	mu          sync.Mutex
 	began, over int
 	change      *sync.Cond
 }
 
-// Event implements [tap.StreamRecorder].
+// Event implements [tap.Recorder].
 func (c *connections) Event(exchange uint64, e tap.Event) {
-	c.StreamRecorder.Event(exchange, e)
+	c.Recorder.Event(exchange, e)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch e.Name {
@@ -71,7 +71,7 @@ func startTapped(t *testing.T, upstream string, change func(*streamable.Config))
 	}
 	h := tap.Header{Label: "torture", Transport: "http", Upstream: u.Scheme + "://" + u.Host}
 	r := &tapped{t: t, rec: store.Create(t.TempDir(), h, store.Options{Warn: func(err error) { t.Errorf("warned: %v", err) }})}
-	r.seen = &connections{StreamRecorder: r.rec}
+	r.seen = &connections{Recorder: r.rec}
 	r.seen.change = sync.NewCond(&r.seen.mu)
 	cfg := streamable.Config{Upstream: u, Recorder: r.seen, KeepSecrets: true, Warn: func(s string) { t.Errorf("warned: %s", s) }}
 	if change != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcptap/mcptap/redact"
 	redacting "github.com/mcptap/mcptap/redact/record"
-	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -61,22 +60,14 @@ func (r *redaction) header(h tap.Header) tap.Header {
 	return r.by.Header(h)
 }
 
-// lines stands before the recorder of a stdio tap, once the header is made.
-func (r *redaction) lines(rec tap.Recorder) tap.Recorder {
-	if !r.on {
-		return rec
-	}
-	return redacting.New(r.by, rec)
-}
-
-// streams stands before the recorder of an HTTP tap. What flush does is to be done
-// before the recording is closed.
-func (r *redaction) streams(rec *store.Recorder) (to tap.StreamRecorder, flush func()) {
+// recorder stands before the recorder of a tap, once the header is made. What flush
+// does is to be done before the recording is closed.
+func (r *redaction) recorder(rec tap.Recorder) (to tap.Recorder, flush func()) {
 	if !r.on {
 		return rec, func() {}
 	}
-	s := redacting.NewStream(r.by, rec)
-	return s, s.Flush
+	masking := redacting.New(r.by, rec)
+	return masking, masking.Flush
 }
 
 // redactKey is the key of pseudonyms: what a file holds, or a random one.

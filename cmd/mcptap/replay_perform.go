@@ -159,7 +159,7 @@ func (r *replayer) overHTTP(upstream *url.URL, rec *store.Recorder) error {
 	if cfg.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
 	}
-	watcher := &client.Watcher{StreamRecorder: rec}
+	watcher := &client.Watcher{Recorder: rec}
 	cfg.Recorder = maskSecrets(cfg, watcher)
 	t, err := streamable.New(cfg)
 	if err != nil {

@@ -39,8 +39,7 @@ func (w *writer) call() {
 }
 
 func (w *writer) put(lane tap.Lane, text string) {
-	n := copy(w.rec.Room(lane), fmt.Appendf(nil, text, w.calls))
-	w.rec.Record(lane, n)
+	w.rec.Chunk(lane, fmt.Appendf(nil, text, w.calls))
 }
 
 // seen counts the rows, or the calls, of each recording, which must come in order

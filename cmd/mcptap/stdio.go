@@ -99,6 +99,7 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	var rec *store.Recorder
 	cfg := stdio.Config{Command: command, Warn: warn}
 	opened := make(chan struct{})
+	flush := func() {}
 	if o.off {
 		close(opened)
 	} else {
@@ -108,15 +109,17 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 				a.lookBeside(o.web, &o.otlp, rec.Path())
 			}
 		}()
-		cfg.Open = func(int) tap.Recorder {
+		cfg.Open = func(int) (to tap.Recorder) {
 			if <-opened; rec == nil {
-				return new(tap.Discard)
+				return nil
 			}
-			return o.redaction.lines(rec)
+			to, flush = o.redaction.recorder(rec)
+			return to
 		}
 	}
 	code, err := stdio.Run(cfg)
 	if <-opened; rec != nil {
+		flush()
 		rec.Close()
 	}
 	if err != nil {

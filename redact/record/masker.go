@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A Masker is a [tap.StreamRecorder] for what crosses a tap of HTTP. It replaces
+// A Masker is a [tap.Recorder] for a tap of HTTP. It replaces
 // credentials by pseudonyms where HTTP and OAuth have a place for them: in header
 // fields, URLs, bodies of OAuth and the endpoint event of HTTP+SSE. A value that was
 // masked is masked from then on wherever it occurs.
@@ -25,7 +25,7 @@ import (
 // still be told apart. Without the key nobody can find out by trying which value a
 // pseudonym stands for.
 type Masker struct {
-	next    tap.StreamRecorder
+	next    tap.Recorder
 	macs    sync.Pool
 	repeats repeats
 	// values are what was masked. Mu is held to add one, and for open.
@@ -36,7 +36,7 @@ type Masker struct {
 
 // NewMasker returns a Masker in front of another recorder. Key is that of the
 // pseudonyms. The values of the fields in known are masked wherever they occur.
-func NewMasker(key []byte, known [][2]string, next tap.StreamRecorder) *Masker {
+func NewMasker(key []byte, known [][2]string, next tap.Recorder) *Masker {
 	m := &Masker{next: next, open: map[uint64]*masked{}}
 	m.macs.New = func() any { return &maskMAC{mac: hmac.New(sha256.New, key)} }
 	m.repeats.held = map[stream]heldPiece{}
@@ -125,7 +125,10 @@ func (m *Masker) find(exchange uint64) *masked {
 	return m.open[exchange]
 }
 
-// Event implements [tap.StreamRecorder].
+// Chunk implements [tap.Recorder]. Nothing of stdio is masked.
+func (m *Masker) Chunk(lane tap.Lane, p []byte) { m.next.Chunk(lane, p) }
+
+// Event implements [tap.Recorder].
 func (m *Masker) Event(exchange uint64, e tap.Event) {
 	switch e.Name {
 	case tap.EventRequest:
@@ -218,7 +221,7 @@ func (m *Masker) end(exchange uint64, e *tap.Event) {
 	}
 }
 
-// Piece implements [tap.StreamRecorder].
+// Piece implements [tap.Recorder].
 func (m *Masker) Piece(exchange uint64, at tap.Lane, form tap.Form, p []byte, end bool) {
 	x := m.find(exchange)
 	if x == nil || at != tap.ToServer && at != tap.ToClient {

@@ -24,9 +24,6 @@ const (
 	MaxHeld  = 64 << 20
 )
 
-// room is how much memory a lane's reads get.
-const room = 256 << 10
-
 // A guard is a Redactor for several goroutines.
 type guard struct {
 	mu  sync.Mutex
@@ -79,100 +76,70 @@ func (h *held) add(p []byte, room int) {
 	h.bytes = append(h.bytes, p...)
 }
 
-// take returns what is held, and holds nothing any more.
+// take returns what is to be recorded of what is held.
 func (h *held) take(g *guard, lane tap.Lane) []byte {
-	defer func() { *h = held{bytes: h.bytes[:0], form: h.form} }()
 	if h.over > 0 {
 		return redact.Withheld(int64(h.over))
 	}
 	return g.frame(lane, h.form, h.bytes)
 }
 
-// A Recorder is a [tap.Recorder] that redacts lines.
-type Recorder struct {
-	guard guard
-	next  tap.Recorder
-	lanes [tap.Lanes]struct {
-		room []byte
-		used int
-		held held
-	}
-}
-
-// New returns a Recorder in front of another. The Redactor is its own then.
-func New(r *redact.Redactor, next tap.Recorder) *Recorder {
-	return &Recorder{guard: guard{r: r}, next: next}
-}
-
-// Room implements [tap.Recorder]: the memory is not the store's.
-func (r *Recorder) Room(lane tap.Lane) []byte {
-	l := &r.lanes[lane]
-	if l.room == nil {
-		l.room = make([]byte, room)
-	}
-	l.used = 0
-	return l.room
-}
-
-// Record implements [tap.Recorder]. What ends a line is recorded when it returns.
-func (r *Recorder) Record(lane tap.Lane, n int) {
-	l := &r.lanes[lane]
-	p := l.room[l.used : l.used+n]
-	l.used += n
-	for len(p) > 0 {
-		end := bytes.IndexByte(p, '\n') + 1
-		if end == 0 {
-			l.held.add(p, MaxFrame)
-			return
-		}
-		l.held.add(p[:end], MaxFrame)
-		r.hand(lane, l.held.take(&r.guard, lane))
-		p = p[end:]
-	}
-}
-
-// hand gives bytes to the next recorder.
-func (r *Recorder) hand(lane tap.Lane, p []byte) {
-	for len(p) > 0 {
-		n := copy(r.next.Room(lane), p)
-		r.next.Record(lane, n)
-		p = p[n:]
-	}
-}
-
-// End implements [tap.Recorder].
-func (r *Recorder) End(lane tap.Lane) {
-	r.hand(lane, r.lanes[lane].held.take(&r.guard, lane))
-	r.next.End(lane)
-}
-
-// Note implements [tap.Recorder].
-func (r *Recorder) Note(e tap.Event) { r.next.Note(r.guard.event(e)) }
-
-// A stream is one lane of one exchange.
+// A stream is one lane of one exchange, or of stdio, whose exchange is 0.
 type stream struct {
 	exchange uint64
 	lane     tap.Lane
 }
 
-// A StreamRecorder is a [tap.StreamRecorder] that redacts.
-type StreamRecorder struct {
+// A Recorder is a [tap.Recorder] that redacts.
+type Recorder struct {
 	guard guard
-	next  tap.StreamRecorder
+	next  tap.Recorder
 
 	mu    sync.Mutex
 	open  map[stream]*held
 	total int // bytes held
 }
 
-// NewStream returns a StreamRecorder in front of another.
-func NewStream(r *redact.Redactor, next tap.StreamRecorder) *StreamRecorder {
-	return &StreamRecorder{guard: guard{r: r}, next: next, open: map[stream]*held{}}
+// New returns a Recorder in front of another. The Redactor is its own then.
+func New(r *redact.Redactor, next tap.Recorder) *Recorder {
+	return &Recorder{guard: guard{r: r}, next: next, open: map[stream]*held{}}
 }
 
-// Piece implements [tap.StreamRecorder].
-func (r *StreamRecorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, end bool) {
-	key := stream{exchange, lane}
+// Chunk implements [tap.Recorder]. What ends a line is recorded when it returns.
+func (r *Recorder) Chunk(lane tap.Lane, p []byte) {
+	last := len(p) == 0
+	for len(p) > 0 {
+		n := bytes.IndexByte(p, '\n') + 1
+		if n == 0 {
+			r.add(stream{lane: lane}, tap.FormLine, p, false)
+			return
+		}
+		r.line(lane, p[:n])
+		p = p[n:]
+	}
+	if last {
+		r.line(lane, nil)
+		r.next.Chunk(lane, nil)
+	}
+}
+
+// line hands on the line of a lane that p ends.
+func (r *Recorder) line(lane tap.Lane, p []byte) {
+	if out, _ := r.add(stream{lane: lane}, tap.FormLine, p, true); len(out) > 0 {
+		r.next.Chunk(lane, out)
+	}
+}
+
+// Piece implements [tap.Recorder].
+func (r *Recorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, end bool) {
+	if out, form := r.add(stream{exchange, lane}, form, p, end); end {
+		r.next.Piece(exchange, lane, form, out, true)
+	}
+}
+
+// add holds bytes of a stream's frame. At the frame's end it returns what is to be
+// recorded, and the form that its first bytes had.
+func (r *Recorder) add(key stream, form tap.Form, p []byte, end bool) ([]byte, tap.Form) {
 	r.mu.Lock()
 	h := r.open[key]
 	if h == nil {
@@ -187,24 +154,31 @@ func (r *StreamRecorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p 
 		r.total -= len(h.bytes)
 	}
 	r.mu.Unlock()
-	if end {
-		r.next.Piece(exchange, lane, h.form, h.take(&r.guard, lane), true)
+	if !end {
+		return nil, h.form
 	}
+	return h.take(&r.guard, key.lane), h.form
 }
 
-// Event implements [tap.StreamRecorder].
-func (r *StreamRecorder) Event(exchange uint64, e tap.Event) {
+// Event implements [tap.Recorder].
+func (r *Recorder) Event(exchange uint64, e tap.Event) {
 	r.next.Event(exchange, r.guard.event(e))
 }
 
 // Flush hands on the frames that were begun and never ended, before the recording
 // is closed.
-func (r *StreamRecorder) Flush() {
+func (r *Recorder) Flush() {
 	r.mu.Lock()
 	open := r.open
 	r.open, r.total = map[stream]*held{}, 0
 	r.mu.Unlock()
 	for key, h := range open {
-		r.next.Piece(key.exchange, key.lane, h.form, h.take(&r.guard, key.lane), true)
+		out := h.take(&r.guard, key.lane)
+		switch {
+		case key.exchange > 0:
+			r.next.Piece(key.exchange, key.lane, h.form, out, true)
+		case len(out) > 0:
+			r.next.Chunk(key.lane, out)
+		}
 	}
 }

@@ -22,10 +22,9 @@ func redactor() *redact.Redactor { return redact.New(redact.Options{Key: []byte(
 func pump(r tap.Recorder, lane tap.Lane, data string, size int) string {
 	var forwarded strings.Builder
 	for len(data) > 0 {
-		p := r.Room(lane)
-		n := copy(p[:min(size, len(p))], data)
-		r.Record(lane, n)
-		forwarded.Write(p[:n]) // from the same memory, after
+		n := min(size, len(data))
+		r.Chunk(lane, []byte(data[:n]))
+		forwarded.WriteString(data[:n])
 		data = data[n:]
 	}
 	return forwarded.String()
@@ -72,14 +71,14 @@ func TestSecretsNeverReachTheDisk(t *testing.T) {
 		dir := t.TempDir()
 		st := store.Create(dir, redactor().Header(tap.Header{Label: "t", Transport: "stdio", Command: []string{"s", "--token", secret}}), store.Options{})
 		r := New(redactor(), st)
-		r.Note(tap.Event{Name: tap.EventStart, Command: []string{"s", "--token", secret}})
+		r.Event(0, tap.Event{Name: tap.EventStart, Command: []string{"s", "--token", secret}})
 		if got := pump(r, tap.ToServer, lines, size); got != lines {
 			t.Errorf("forwarded %q", got)
 		}
 		pump(r, tap.Stderr, "PASSWORD="+secret+"\n", size)
 		live := onDisk(t, dir) // the queue is there now
-		r.End(tap.ToServer)
-		r.End(tap.Stderr)
+		r.Chunk(tap.ToServer, nil)
+		r.Chunk(tap.Stderr, nil)
 		st.Close()
 		if strings.Contains(live+onDisk(t, dir), secret) {
 			t.Errorf("size %d: the secret is on the disk", size)
@@ -102,7 +101,7 @@ func TestTheDiskIsLookedAt(t *testing.T) {
 	dir := t.TempDir()
 	st := store.Create(dir, tap.Header{Label: "t", Transport: "stdio"}, store.Options{})
 	pump(st, tap.ToServer, "token="+secret+"\n", 1<<20)
-	st.End(tap.ToServer)
+	st.Chunk(tap.ToServer, nil)
 	st.Close()
 	if !strings.Contains(onDisk(t, dir), secret) {
 		t.Error("the secret is not on the disk")
@@ -113,8 +112,8 @@ func TestOfALineThatIsTooLong(t *testing.T) {
 	dir := t.TempDir()
 	st := store.Create(dir, tap.Header{Label: "t", Transport: "stdio"}, store.Options{})
 	r := New(redactor(), st)
-	pump(r, tap.ToClient, strings.Repeat("x", MaxFrame)+"token="+secret+"\nafter\n", room)
-	r.End(tap.ToClient)
+	pump(r, tap.ToClient, strings.Repeat("x", MaxFrame)+"token="+secret+"\nafter\n", 256<<10)
+	r.Chunk(tap.ToClient, nil)
 	st.Close()
 	list := frames(t, st.Path())
 	want := fmt.Sprintf("redacted: a frame of %d bytes was withheld\n", MaxFrame+len("token="+secret+"\n"))
@@ -126,7 +125,7 @@ func TestOfALineThatIsTooLong(t *testing.T) {
 func TestStreams(t *testing.T) {
 	dir := t.TempDir()
 	st := store.Create(dir, tap.Header{Label: "t", Transport: "http"}, store.Options{})
-	r := NewStream(redactor(), st)
+	r := New(redactor(), st)
 	var wg sync.WaitGroup
 	for x := uint64(1); x <= 8; x++ {
 		wg.Go(func() {
@@ -160,7 +159,7 @@ func TestStreams(t *testing.T) {
 // The frames of many streams that are not whole share what may be held.
 func TestStreamsShareTheirMemory(t *testing.T) {
 	got := map[uint64]int{}
-	r := NewStream(redact.New(redact.Options{}), pieces(func(exchange uint64, p []byte) { got[exchange] = len(p) }))
+	r := New(redact.New(redact.Options{}), pieces(func(exchange uint64, p []byte) { got[exchange] = len(p) }))
 	part := bytes.Repeat([]byte("x"), 15<<20)
 	const streams = 6
 	for i := range uint64(streams) {
@@ -185,4 +184,5 @@ func TestStreamsShareTheirMemory(t *testing.T) {
 type pieces func(exchange uint64, p []byte)
 
 func (f pieces) Piece(exchange uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) { f(exchange, p) }
+func (pieces) Chunk(tap.Lane, []byte)                                            {}
 func (pieces) Event(uint64, tap.Event)                                           {}

@@ -62,11 +62,11 @@ func (c *process) open(ctx context.Context, to chan<- event) error {
 	dir, _ := os.Getwd()
 	server, err := stdio.Start(c.command)
 	if err != nil {
-		c.rec.Note(tap.Event{Name: tap.EventSpawnFailed, Transport: "stdio", Command: c.command, Error: err.Error()})
+		c.rec.Event(0, tap.Event{Name: tap.EventSpawnFailed, Transport: "stdio", Command: c.command, Error: err.Error()})
 		return err
 	}
 	c.server, c.to = server, to
-	c.rec.Note(tap.Event{Name: tap.EventStart, Transport: "stdio", Command: c.command, Dir: dir, PID: server.PID()})
+	c.rec.Event(0, tap.Event{Name: tap.EventStart, Transport: "stdio", Command: c.command, Dir: dir, PID: server.PID()})
 	c.lanes.Add(3)
 	go c.write()
 	go c.read(tap.ToClient, server.Stdout)
@@ -131,23 +131,16 @@ func (c *process) write() {
 		c.mu.Unlock()
 		next.sent <- c.writeLine(next.line)
 	}
-	c.rec.End(tap.ToServer)
-	c.rec.Note(tap.Event{Name: tap.EventEOF, Lane: tap.ToServer.String()})
+	c.rec.Chunk(tap.ToServer, nil)
+	c.rec.Event(0, tap.Event{Name: tap.EventEOF, Lane: tap.ToServer.String()})
 	c.server.Stdin.Close()
 }
 
 // writeLine records a line and writes it (law 3).
 func (c *process) writeLine(line []byte) error {
-	for len(line) > 0 {
-		room := c.rec.Room(tap.ToServer)
-		n := copy(room, line)
-		c.rec.Record(tap.ToServer, n)
-		if _, err := c.server.Stdin.Write(room[:n]); err != nil {
-			return err
-		}
-		line = line[n:]
-	}
-	return nil
+	c.rec.Chunk(tap.ToServer, line)
+	_, err := c.server.Stdin.Write(line)
+	return err
 }
 
 // read reads a lane of the server's to its end.
@@ -157,13 +150,13 @@ func (c *process) read(lane tap.Lane, from *os.File) {
 	var split tap.Splitter
 	var line []byte
 	var over error
+	buf := make([]byte, 64<<10)
 	for {
-		room := c.rec.Room(lane)
-		n, err := from.Read(room)
+		n, err := from.Read(buf)
 		if n > 0 {
-			c.rec.Record(lane, n)
+			c.rec.Chunk(lane, buf[:n])
 		}
-		for chunk := room[:n]; lane == tap.ToClient && len(chunk) > 0; {
+		for chunk := buf[:n]; lane == tap.ToClient && len(chunk) > 0; {
 			k, cut := split.Next(chunk)
 			line = append(line, chunk[:k]...)
 			chunk = chunk[k:]
@@ -183,8 +176,8 @@ func (c *process) read(lane tap.Lane, from *os.File) {
 		if !errors.Is(err, io.EOF) {
 			e.Error = err.Error()
 		}
-		c.rec.End(lane)
-		c.rec.Note(e)
+		c.rec.Chunk(lane, nil)
+		c.rec.Event(0, e)
 		break
 	}
 	if lane == tap.ToClient {
@@ -235,13 +228,13 @@ func (c *process) close() (killed string) {
 		}
 		if name, _ := end.by(); name != "" {
 			killed = name
-			c.rec.Note(tap.Event{Name: tap.EventSignal, Signal: name})
+			c.rec.Event(0, tap.Event{Name: tap.EventSignal, Signal: name})
 		}
 	}
 	<-c.server.Ended()
 	c.drain()
 	code, signal := c.server.Status()
-	c.rec.Note(tap.Event{Name: tap.EventExit, Code: &code, Signal: signal})
+	c.rec.Event(0, tap.Event{Name: tap.EventExit, Code: &code, Signal: signal})
 	return killed
 }
 

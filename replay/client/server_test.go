@@ -19,6 +19,8 @@ import (
 
 // A memory is a recorder of HTTP traffic.
 type memory struct {
+	tap.Discard // of chunks there are none
+
 	mu     sync.Mutex
 	began  time.Time
 	frames []tap.Frame
@@ -73,7 +75,7 @@ func throughTap(t *testing.T, plan *Plan, opt Options, server string, conn func(
 		t.Fatal(err)
 	}
 	rec := newMemory()
-	watcher := &Watcher{StreamRecorder: rec}
+	watcher := &Watcher{Recorder: rec}
 	x, err := streamable.New(streamable.Config{Upstream: upstream, Recorder: watcher, KeepSecrets: true})
 	if err != nil {
 		t.Fatal(err)

@@ -13,15 +13,15 @@ import (
 // second.
 type Watcher struct {
 	// Recorder takes what crosses.
-	tap.StreamRecorder
+	tap.Recorder
 
 	mu      sync.Mutex
 	waiting []chan struct{}
 }
 
-// Piece implements [tap.StreamRecorder].
+// Piece implements [tap.Recorder].
 func (w *Watcher) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, end bool) {
-	w.StreamRecorder.Piece(exchange, lane, form, p, end)
+	w.Recorder.Piece(exchange, lane, form, p, end)
 	if !end || lane != tap.ToServer {
 		return
 	}

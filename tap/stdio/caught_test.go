@@ -24,7 +24,7 @@ func roleHeld(args []string) int {
 	rec := newFake("")
 	code, _ := runWith(Config{Command: args[1:], Recorder: rec}, make(chan os.Signal), func() {
 		_, _ = io.Copy(io.Discard, os.NewFile(3, "release"))
-		rec.Note(tap.Event{Name: "caught"})
+		rec.Event(0, tap.Event{Name: "caught"})
 	})
 	writeFile(args[0], rec.dump())
 	return code

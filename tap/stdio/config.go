@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -41,19 +42,18 @@ const (
 
 var errNoCommand = errors.New("no server command was given")
 
-// recorder settles which recorder is in charge once the server's start has
+// recorder returns the recorder behind its guard, once the server's start has
 // been tried.
-func (c *Config) recorder(pid int) (r tap.Recorder, failure any) {
+func (c *Config) recorder(pid int) (r tap.Recorder) {
+	if c.Open == nil {
+		return tap.Guard(c.Recorder, c.Warn)
+	}
 	defer func() {
 		if v := recover(); v != nil {
-			r, failure = nil, v
-		}
-		if r == nil {
-			r = new(tap.Discard)
+			if r = tap.Guard(nil, nil); c.Warn != nil {
+				c.Warn(fmt.Sprintf("recording stopped, traffic goes on: %v", v))
+			}
 		}
 	}()
-	if c.Open != nil {
-		return c.Open(pid), nil
-	}
-	return c.Recorder, nil
+	return tap.Guard(c.Open(pid), c.Warn)
 }

@@ -16,10 +16,7 @@ import (
 type fake struct {
 	mu   sync.Mutex
 	rec  recording
-	room [tap.Lanes][]byte
-	used [tap.Lanes]int // bytes of the room that are recorded
 	sums [tap.Lanes]hash.Hash
-	torn [tap.Lanes]bool
 	kind string
 }
 
@@ -27,31 +24,16 @@ type fake struct {
 // others misbehave as their names say.
 func newFake(kind string) *fake { return &fake{kind: kind} }
 
-func (f *fake) Room(lane tap.Lane) []byte {
+func (f *fake) Chunk(lane tap.Lane, p []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch f.kind {
-	case "panic-room":
-		panic("no room")
-	case "empty-room":
-		return nil
-	case "slow-room":
-		time.Sleep(20 * time.Millisecond)
+	if len(p) == 0 {
+		if f.kind == "panic-end" {
+			panic("cannot end")
+		}
+		f.rec.Ended[lane]++
+		return
 	}
-	f.used[lane] = 0
-	if f.kind == "torn-once" && !f.torn[lane] {
-		f.torn[lane] = true
-		return tornMemory()
-	}
-	if f.room[lane] == nil {
-		f.room[lane] = f.memory()
-	}
-	return f.room[lane]
-}
-
-func (f *fake) Record(lane tap.Lane, n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	switch f.kind {
 	case "discard":
 		return
@@ -59,33 +41,26 @@ func (f *fake) Record(lane tap.Lane, n int) {
 		if lane == tap.ToClient {
 			panic("cannot record")
 		}
+	case "torn-record":
+		copy(tornMemory(), p)
 	case "slow-record":
 		time.Sleep(20 * time.Millisecond)
 	}
-	b := f.room[lane][f.used[lane]:][:n]
-	f.used[lane] += n
 	if f.sums[lane] == nil {
 		f.sums[lane] = sha256.New()
 	}
-	f.sums[lane].Write(b)
+	f.sums[lane].Write(p)
 	if len(f.rec.Lanes[lane]) <= 1<<20 {
-		f.rec.Lanes[lane] = append(f.rec.Lanes[lane], b...)
+		f.rec.Lanes[lane] = append(f.rec.Lanes[lane], p...)
 	}
-	if n < 1024 {
-		f.rec.Order = append(f.rec.Order, entry{Lane: lane, Data: append([]byte(nil), b...)})
+	if len(p) < 1024 {
+		f.rec.Order = append(f.rec.Order, entry{Lane: lane, Data: append([]byte(nil), p...)})
 	}
 }
 
-func (f *fake) End(lane tap.Lane) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.kind == "panic-end" {
-		panic("cannot end")
-	}
-	f.rec.Ended[lane]++
-}
+func (f *fake) Piece(uint64, tap.Lane, tap.Form, []byte, bool) {}
 
-func (f *fake) Note(e tap.Event) {
+func (f *fake) Event(_ uint64, e tap.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch f.kind {
@@ -117,11 +92,4 @@ func (f *fake) dump() []byte {
 		panic(err)
 	}
 	return b
-}
-
-func (f *fake) memory() []byte {
-	if f.kind == "torn-room" {
-		return tornMemory()
-	}
-	return make([]byte, 256<<10)
 }

@@ -100,6 +100,3 @@ func poll(f fd, events int16, ms int) (ready bool, err error) {
 		}
 	}
 }
-
-// badMemory reports whether a read failed for the memory that it was given.
-func badMemory(err error) bool { return errors.Is(err, syscall.EFAULT) }

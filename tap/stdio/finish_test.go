@@ -42,7 +42,7 @@ func TestSilentClientIsNotWaitedFor(t *testing.T) {
 		t.Fatal(failure)
 	}
 	rec := newFake("")
-	r := newRun(newGuard(&Config{Recorder: rec}, srv.pid), [3]fd{raw(c.in[0]), raw(c.out[1]), raw(c.err[1])}, srv)
+	r := newRun(rec, [3]fd{raw(c.in[0]), raw(c.out[1]), raw(c.err[1])}, srv)
 	for _, p := range r.pumps {
 		p.start()
 	}
@@ -70,7 +70,7 @@ func TestEndedLanesKeepTheirNumbers(t *testing.T) {
 	if failure != nil {
 		t.Fatal(failure)
 	}
-	r := newRun(newGuard(&Config{}, srv.pid), side, srv)
+	r := newRun(tap.Discard{}, side, srv)
 	for _, p := range r.pumps {
 		p.start()
 	}
@@ -102,12 +102,12 @@ type busy struct {
 	once    sync.Once
 }
 
-func (b *busy) Record(lane tap.Lane, n int) {
+func (b *busy) Chunk(lane tap.Lane, p []byte) {
 	if lane == b.lane {
 		b.once.Do(func() { close(b.entered) })
 		<-b.leave
 	}
-	b.fake.Record(lane, n)
+	b.fake.Chunk(lane, p)
 }
 
 // The end waits for a recorder that waits: that is how nothing is lost.
@@ -121,7 +121,7 @@ func TestEndWaitsForTheRecorder(t *testing.T) {
 				t.Fatal(failure)
 			}
 			rec := &busy{lane: lane, entered: make(chan struct{}), leave: make(chan struct{})}
-			r := newRun(newGuard(&Config{Recorder: rec}, srv.pid), [3]fd{raw(c.in[0]), raw(c.out[1]), raw(c.err[1])}, srv)
+			r := newRun(rec, [3]fd{raw(c.in[0]), raw(c.out[1]), raw(c.err[1])}, srv)
 			_, err := c.in[1].WriteString("in\n")
 			must(t, err)
 			for _, p := range r.pumps {

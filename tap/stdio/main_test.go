@@ -188,7 +188,7 @@ type recording struct {
 	Ended [tap.Lanes]int
 }
 
-// An entry is one call of Record or Note, in order.
+// An entry is one call of Chunk or Event, in order.
 type entry struct {
 	Lane tap.Lane
 	Data []byte

@@ -9,6 +9,9 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
+// readBytes is how much a pump reads at once: as much as a pipe holds.
+const readBytes = 64 << 10
+
 // What a pump is doing, as the end of the run needs to know it.
 const (
 	stateRecording int32 = iota // inside the recorder, or between two states
@@ -23,7 +26,7 @@ type pump struct {
 	lane tap.Lane
 	src  io.Reader
 	dst  io.Writer
-	rec  *guard
+	rec  tap.Recorder
 	// over is set at the end of the run: from then on the recorder is not
 	// ours, so what a read still brings is neither recorded nor forwarded.
 	over *atomic.Bool
@@ -34,7 +37,6 @@ type pump struct {
 	state atomic.Int32
 	reads atomic.Int64  // chunks read, to see whether anything moves
 	done  chan struct{} // closed when the lane is over
-	spare []byte        // memory of our own, where the recorder's is unusable
 }
 
 // start runs the pump.
@@ -46,11 +48,15 @@ func (p *pump) start() {
 func (p *pump) run() {
 	defer close(p.done)
 	defer p.state.Store(stateDone)
-	// The room may be mapped from a file. A page of it that cannot be had is a
-	// fault, which must end the recording and not the program.
+	// The recorder's memory may be mapped from a file. A page of it that cannot be
+	// had is a fault, which must end the recording and not the program.
 	debug.SetPanicOnFault(true)
+	buf := make([]byte, readBytes)
 	for !p.over.Load() {
-		chunk, err := p.read()
+		p.state.Store(stateReading)
+		n, err := p.src.Read(buf)
+		p.state.Store(stateRecording)
+		p.reads.Add(1)
 		if p.over.Load() {
 			return
 		}
@@ -58,14 +64,18 @@ func (p *pump) run() {
 			p.end(err)
 			return
 		}
+		p.rec.Chunk(p.lane, buf[:n]) // law 3
+		if p.over.Load() {
+			return
+		}
 		p.state.Store(stateWriting)
-		n, err := p.dst.Write(chunk)
+		written, err := p.dst.Write(buf[:n])
 		p.state.Store(stateRecording)
 		if p.over.Load() {
 			return
 		}
 		if err != nil {
-			p.broken(len(chunk)-n, err)
+			p.broken(n-written, err)
 			return
 		}
 	}
@@ -81,42 +91,6 @@ func (p *pump) finished() bool {
 	}
 }
 
-// read brings the next chunk and hands it to the recorder (law 3).
-func (p *pump) read() ([]byte, error) {
-	room := p.rec.Room(p.lane)
-	n, err := p.readInto(room)
-	if badMemory(err) {
-		// The recorder's memory went away under the read, which took nothing
-		// from the source.
-		return p.readSpare()
-	}
-	if err != nil || p.over.Load() {
-		return nil, err
-	}
-	p.rec.Record(p.lane, n)
-	return room[:n], nil
-}
-
-func (p *pump) readSpare() ([]byte, error) {
-	if p.spare == nil {
-		p.spare = make([]byte, 64<<10)
-	}
-	n, err := p.readInto(p.spare)
-	if err != nil || p.over.Load() {
-		return nil, err
-	}
-	p.rec.copyIn(p.lane, p.spare[:n])
-	return p.spare[:n], nil
-}
-
-func (p *pump) readInto(b []byte) (int, error) {
-	p.state.Store(stateReading)
-	n, err := p.src.Read(b)
-	p.state.Store(stateRecording)
-	p.reads.Add(1)
-	return n, err
-}
-
 // end passes on the end of the source. It is recorded first: what the peer
 // does about it comes later.
 func (p *pump) end(err error) {
@@ -124,15 +98,15 @@ func (p *pump) end(err error) {
 	if !errors.Is(err, io.EOF) {
 		e.Error = err.Error()
 	}
-	p.rec.End(p.lane)
-	p.rec.Note(e)
+	p.rec.Chunk(p.lane, nil)
+	p.rec.Event(0, e)
 	p.atEOF()
 }
 
 // broken passes back that the receiver is gone.
 func (p *pump) broken(lost int, err error) {
-	p.rec.End(p.lane)
-	p.rec.Note(tap.Event{Name: tap.EventBroken, Lane: p.lane.String(),
+	p.rec.Chunk(p.lane, nil)
+	p.rec.Event(0, tap.Event{Name: tap.EventBroken, Lane: p.lane.String(),
 		Bytes: uint64(lost), Error: err.Error()})
 	p.atBroken()
 }

@@ -17,28 +17,23 @@ import (
 type diary struct {
 	lines []string
 	over  atomic.Bool
-	room  int // bytes lent at a time; 0 for 100
-	lent  []byte
 }
 
 func (d *diary) add(format string, args ...any) {
 	d.lines = append(d.lines, fmt.Sprintf(format, args...))
 }
 
-func (d *diary) Room(tap.Lane) []byte {
-	if d.room == 0 {
-		d.room = 100
+func (d *diary) Chunk(lane tap.Lane, p []byte) {
+	if len(p) == 0 {
+		d.add("end %v", lane)
+		return
 	}
-	d.lent = make([]byte, d.room)
-	return d.lent
+	d.add("record %s", p)
 }
 
-func (d *diary) Record(_ tap.Lane, n int) {
-	d.add("record %s", d.lent[:n])
-}
+func (d *diary) Piece(uint64, tap.Lane, tap.Form, []byte, bool) {}
 
-func (d *diary) End(lane tap.Lane) { d.add("end %v", lane) }
-func (d *diary) Note(e tap.Event) {
+func (d *diary) Event(_ uint64, e tap.Event) {
 	d.add("%s %s %d %s", e.Name, e.Lane, e.Bytes, e.Error)
 }
 
@@ -103,7 +98,7 @@ func TestPump(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := new(diary)
 			c.feed.diary, c.sink.diary = d, d
-			p := &pump{lane: tap.ToClient, src: &c.feed, dst: &c.sink, rec: newGuard(&Config{Recorder: d}, 1), over: &d.over,
+			p := &pump{lane: tap.ToClient, src: &c.feed, dst: &c.sink, rec: d, over: &d.over,
 				atEOF: func() { d.add("pass on the end") }, atBroken: func() { d.add("pass back the loss") }}
 			p.start()
 			<-p.done
@@ -114,15 +109,5 @@ func TestPump(t *testing.T) {
 				t.Errorf("did %q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-// What had to be read into other memory is recorded whole, however little room
-// the recorder lends.
-func TestCopyInTakesManyRooms(t *testing.T) {
-	d := &diary{room: 3}
-	newGuard(&Config{Recorder: d}, 1).copyIn(tap.ToServer, []byte("0123456789"))
-	if got := strings.Join(d.lines, ", "); got != "record 012, record 345, record 678, record 9" {
-		t.Errorf("did %q", got)
 	}
 }

@@ -42,9 +42,9 @@ func Run(cfg Config) (code int, err error) {
 		return startFailed(&cfg, err)
 	}
 	tie(cmd.Process)
-	rec := newGuard(&cfg, cmd.Process.Pid)
+	rec := cfg.recorder(cmd.Process.Pid)
 	dir, _ := os.Getwd()
-	rec.Note(tap.Event{Name: tap.EventStart, Transport: "stdio", Command: cfg.Command, Dir: dir, PID: cmd.Process.Pid})
+	rec.Event(0, tap.Event{Name: tap.EventStart, Transport: "stdio", Command: cfg.Command, Dir: dir, PID: cmd.Process.Pid})
 	if cfg.Started != nil {
 		cfg.Started(cmd.Process.Pid)
 	}
@@ -72,7 +72,7 @@ func Run(cfg Config) (code int, err error) {
 		}
 	}
 	code = state.ExitCode()
-	rec.Note(tap.Event{Name: tap.EventExit, Code: &code})
+	rec.Event(0, tap.Event{Name: tap.EventExit, Code: &code})
 	return code, nil
 }
 
@@ -123,7 +123,7 @@ func startFailed(cfg *Config, err error) (int, error) {
 	case errors.As(err, &path):
 		err = path.Err
 	}
-	newGuard(cfg, 0).Note(tap.Event{Name: tap.EventSpawnFailed, Transport: "stdio",
+	cfg.recorder(0).Event(0, tap.Event{Name: tap.EventSpawnFailed, Transport: "stdio",
 		Command: cfg.Command, Code: &code, Error: err.Error()})
 	return code, fmt.Errorf("cannot start %q: %w", cfg.Command[0], err)
 }
@@ -136,6 +136,3 @@ func clientFile(handle uintptr, own *os.File) *os.File {
 }
 
 func closer(c io.Closer) func() { return func() { _ = c.Close() } }
-
-// badMemory reports whether a read failed for the memory that it was given.
-func badMemory(error) bool { return false }

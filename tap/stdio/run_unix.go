@@ -67,9 +67,9 @@ func runWith(cfg Config, sigs <-chan os.Signal, catch func()) (int, error) {
 		// leaves it, so that whoever signals the group reaches the server once.
 		stepOut()
 	}
-	rec := newGuard(&cfg, srv.pid)
+	rec := cfg.recorder(srv.pid)
 	dir, _ := os.Getwd()
-	rec.Note(tap.Event{Name: tap.EventStart, Transport: "stdio", Command: cfg.Command, Dir: dir, PID: srv.pid})
+	rec.Event(0, tap.Event{Name: tap.EventStart, Transport: "stdio", Command: cfg.Command, Dir: dir, PID: srv.pid})
 	if cfg.Started != nil {
 		<-caught // who is told of a server may send it signals
 		cfg.Started(srv.pid)
@@ -102,21 +102,21 @@ func clientSide(cfg *Config) [3]fd {
 // spawnFailed records that there is no server.
 func spawnFailed(cfg *Config, err *spawnError) (int, error) {
 	code := err.code()
-	newGuard(cfg, 0).Note(tap.Event{Name: tap.EventSpawnFailed, Transport: "stdio",
+	cfg.recorder(0).Event(0, tap.Event{Name: tap.EventSpawnFailed, Transport: "stdio",
 		Command: cfg.Command, Code: &code, Error: err.Err.Error()})
 	return code, err
 }
 
 // A run is one server with its three lanes.
 type run struct {
-	rec   *guard
+	rec   tap.Recorder
 	srv   *server
 	over  atomic.Bool
 	pumps [3]*pump // in, out, err
 	wait  stall    // of the receivers of out and err, once the server has ended
 }
 
-func newRun(rec *guard, client [3]fd, srv *server) *run {
+func newRun(rec tap.Recorder, client [3]fd, srv *server) *run {
 	r := &run{rec: rec, srv: srv}
 	r.pumps = [3]*pump{
 		{lane: tap.ToServer, src: client[0], dst: srv.stdin,
@@ -164,7 +164,7 @@ func (r *run) finish() int {
 		code = 128 + int(status.Signal())
 		e.Signal = signalName(status.Signal())
 	}
-	r.rec.Note(e)
+	r.rec.Event(0, e)
 	return code
 }
 
@@ -172,7 +172,7 @@ func (r *run) finish() int {
 func (r *run) holdsUp(p *pump) bool {
 	switch p.state.Load() {
 	case stateRecording:
-		// Room may be waiting for the store: that is the backpressure which
+		// The recorder may be waiting for the store: that is the backpressure which
 		// loses nothing.
 		return true
 	case stateWriting:

@@ -64,7 +64,7 @@ func catchSignals(c chan<- os.Signal) {
 }
 
 // relay forwards each signal that is caught, once, for ever.
-func (s *server) relay(sigs <-chan os.Signal, rec *guard) {
+func (s *server) relay(sigs <-chan os.Signal, rec tap.Recorder) {
 	debug.SetPanicOnFault(true) // as in pump.run
 	for sig := range sigs {
 		if sig, ok := sig.(syscall.Signal); ok {
@@ -76,7 +76,7 @@ func (s *server) relay(sigs <-chan os.Signal, rec *guard) {
 // forward sends one signal on. Where the tap leads a process group, the server
 // has one of its own to match, and the whole of it is told: the terminal and
 // those who start a leader (the Python SDK) signal groups.
-func (s *server) forward(sig syscall.Signal, rec *guard) {
+func (s *server) forward(sig syscall.Signal, rec tap.Recorder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
@@ -98,7 +98,7 @@ func (s *server) forward(sig syscall.Signal, rec *guard) {
 		s.stop, s.barred = false, false
 	}
 	// Noted first: what the server does about it comes later.
-	rec.Note(tap.Event{Name: tap.EventSignal, Signal: signalName(sig)})
+	rec.Event(0, tap.Event{Name: tap.EventSignal, Signal: signalName(sig)})
 	_ = syscall.Kill(s.target(), sig)
 	if asksToEnd(sig) {
 		s.owed = true

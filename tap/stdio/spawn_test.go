@@ -120,7 +120,7 @@ func TestNoServerIsRecordedAsNone(t *testing.T) {
 		return rec
 	}}, nil, func() {
 		time.Sleep(100 * time.Millisecond) // long enough to be overtaken by who does not wait
-		rec.Note(tap.Event{Name: "caught"})
+		rec.Event(0, tap.Event{Name: "caught"})
 	})
 	if code != 127 || err == nil || pid != 0 {
 		t.Errorf("status %d, %v, opened for %d", code, err, pid)

@@ -82,7 +82,7 @@ func (r *run) lookForStall() {
 func (r *run) noteUnread() {
 	for _, p := range r.pumps {
 		if p.lane != tap.ToServer && p.state.Load() == stateWriting {
-			r.rec.Note(tap.Event{Name: tap.EventBroken, Lane: p.lane.String(),
+			r.rec.Event(0, tap.Event{Name: tap.EventBroken, Lane: p.lane.String(),
 				Error: "not all was read before the tap had to end"})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // tornMemory is a recorder's memory that is gone: a mapping of a file that has
-// been cut. Touching it is a fault, and a read into it fails with EFAULT.
+// been cut. Touching it is a fault.
 func tornMemory() []byte {
 	f, err := os.CreateTemp("", "torn")
 	if err != nil {

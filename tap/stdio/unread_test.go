@@ -14,23 +14,17 @@ import (
 // glut is more than any of our pipes holds.
 const glut = 3 << 20
 
-// A roomy recorder takes a glut in one read.
-type roomy struct{ fake }
-
-func (*roomy) Room(tap.Lane) []byte { return make([]byte, glut) }
-func (*roomy) Record(tap.Lane, int) {}
-
 // glutted is a run whose server does not read the glut that is being written to
 // it.
-func glutted(t *testing.T, server []string) (*run, *roomy) {
+func glutted(t *testing.T, server []string) (*run, *fake) {
 	t.Helper()
 	srv, failure := spawn(server, true)
 	if failure != nil {
 		t.Fatal(failure)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(srv.target(), syscall.SIGKILL) })
-	rec := new(roomy)
-	r := newRun(newGuard(&Config{Recorder: rec}, srv.pid), [3]fd{-1, -1, -1}, srv)
+	rec := newFake("")
+	r := newRun(rec, [3]fd{-1, -1, -1}, srv)
 	r.pumps[0].src = bytes.NewReader(make([]byte, glut))
 	for _, p := range r.pumps {
 		p.start()

@@ -20,6 +20,7 @@ import (
 
 // A till does what a recorder must at least: it encodes events and copies.
 type till struct {
+	tap.Discard
 	mu  sync.Mutex
 	buf []byte
 }
@@ -155,7 +156,7 @@ func BenchmarkCut(b *testing.B) {
 	upstream, err := cfg.checkUpstream()
 	must(b, err)
 	n := uint64(0)
-	s := &site{rec: newGuard(record.NewMasker([]byte("a key"), nil, new(till)), nil), hosts: cfg.names(upstream, addr), number: func() uint64 { n++; return n }}
+	s := &site{rec: tap.Guard(record.NewMasker([]byte("a key"), nil, new(till)), nil), hosts: cfg.names(upstream, addr), number: func() uint64 { n++; return n }}
 	tr := &traffic{site: s, local: "127.0.0.1"}
 	up, down := upLane{traffic: tr}, downLane{traffic: tr}
 	request := []byte("POST /mcp HTTP/1.1\r\nHost: " + pureTap + "\r\nAuthorization: Bearer abc\r\nAccept: application/json, text/event-stream\r\n" +

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/rawtalk"
+	"github.com/mcptap/mcptap/tap"
 )
 
 // lanes is the two lanes of a connection without any sockets.
@@ -35,7 +36,7 @@ func newSite(t testing.TB, rec *memory, change func(*Config)) *site {
 	t.Helper()
 	u, err := url.Parse("http://" + pureUp + "/mcp")
 	must(t, err)
-	cfg := Config{Upstream: u, Recorder: rec}
+	cfg := Config{Upstream: u, Recorder: rec, Warn: func(s string) { t.Errorf("warned: %s", s) }}
 	if change != nil {
 		change(&cfg)
 	}
@@ -48,7 +49,7 @@ func newSite(t testing.TB, rec *memory, change func(*Config)) *site {
 	must(t, err)
 	n := uint64(0)
 	return &site{
-		rec: newGuard(cfg.Recorder, func(s string) { t.Errorf("warned: %s", s) }), keepSecrets: cfg.KeepSecrets,
+		rec: tap.Guard(cfg.Recorder, cfg.Warn), warn: cfg.Warn, keepSecrets: cfg.KeepSecrets,
 		hosts: cfg.names(upstream, addr), extra: extra, extraNames: names, rewriteAuth: cfg.RewriteAuth,
 		number: func() uint64 { n++; return n },
 	}

@@ -29,7 +29,7 @@ type Config struct {
 	Names []string
 	// Recorder takes what crosses, secrets included. Nil records nothing. It is not
 	// used any more when Close or Shutdown has returned.
-	Recorder tap.StreamRecorder
+	Recorder tap.Recorder
 	// ClientTLS is for the connections to an https upstream, and ServerTLS, if
 	// set, makes the tap listen with TLS. Protocols and the server's name are
 	// set by the tap.

@@ -111,7 +111,7 @@ func TestRecordedBeforeForwarded(t *testing.T) {
 
 // A trouble is a recorder that fails.
 type trouble struct {
-	tap.StreamRecorder
+	tap.Recorder
 	pieces, events func()
 }
 
@@ -126,7 +126,7 @@ func (r *trouble) Event(x uint64, e tap.Event) {
 		r.events()
 	}
 	if e.Name == tap.EventGap {
-		r.StreamRecorder.Event(x, e)
+		r.Recorder.Event(x, e)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
 		"piece": {pieces: boom}, "event": {events: boom}, "both": {pieces: fault, events: fault},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r.StreamRecorder = newMemory(t)
+			r.Recorder = newMemory(t)
 			var mu sync.Mutex
 			var warned []string
 			tp, _ := begin(t, srv.URL, func(c *Config) {
@@ -157,7 +157,7 @@ func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
 			if len(warned) != 1 || !strings.HasPrefix(warned[0], "recording stopped, traffic goes on: ") {
 				t.Errorf("warned %q", warned)
 			}
-			if gaps := r.StreamRecorder.(*memory).events(tap.EventGap); len(gaps) != 1 {
+			if gaps := r.Recorder.(*memory).events(tap.EventGap); len(gaps) != 1 {
 				t.Errorf("%d gaps", len(gaps))
 			}
 		})

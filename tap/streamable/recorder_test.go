@@ -33,8 +33,10 @@ type laneKey struct {
 }
 
 // A memory is a recorder that keeps what it is given, and holds its callers to
-// what [tap.StreamRecorder] asks of them.
+// what [tap.Recorder] asks of them.
 type memory struct {
+	tap.Discard // of chunks there are none
+
 	mu     sync.Mutex
 	t      testing.TB
 	frames []*frame
@@ -52,7 +54,7 @@ func newMemory(t testing.TB) *memory {
 	return m
 }
 
-// Piece implements [tap.StreamRecorder].
+// Piece implements [tap.Recorder].
 func (m *memory) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, end bool) {
 	key := laneKey{exchange, lane}
 	m.enter(key)
@@ -79,7 +81,7 @@ func (m *memory) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, 
 	}
 }
 
-// Event implements [tap.StreamRecorder].
+// Event implements [tap.Recorder].
 func (m *memory) Event(exchange uint64, e tap.Event) {
 	key := laneKey{exchange, tap.Lifecycle}
 	if exchange > 0 { // those of the run come from all connections

@@ -85,7 +85,10 @@ func (c *conn) endDown(clean bool) (out []byte) {
 // failed says that a cutter failed.
 func (c *conn) failed(reason any) {
 	c.warned.Do(func() {
-		c.rec.warn(fmt.Sprintf("a connection could not be read any more, its traffic goes on: %v", reason))
+		if c.warn == nil {
+			return
+		}
+		c.warn(fmt.Sprintf("a connection could not be read any more, its traffic goes on: %v", reason))
 	})
 	if ex := c.first(); ex != nil {
 		c.mu.Lock()

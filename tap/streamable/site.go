@@ -1,10 +1,15 @@
 package streamable
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/mcptap/mcptap/tap"
+)
 
 // A site is what all connections of a tap have in common.
 type site struct {
-	rec   *guard
+	rec   tap.Recorder
+	warn  func(string)
 	hosts hosts
 	// extra is the lines that are added to each request's head, and extraNames
 	// the names in them: their values are never recorded.

@@ -62,7 +62,7 @@ func New(cfg Config) (*Tap, error) {
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.site = site{
-		rec: newGuard(cfg.Recorder, cfg.Warn), keepSecrets: cfg.KeepSecrets,
+		rec: tap.Guard(cfg.Recorder, cfg.Warn), warn: cfg.Warn, keepSecrets: cfg.KeepSecrets,
 		hosts: names, extra: extra, extraNames: extraNames, origins: cfg.AllowOrigins,
 		rewriteAuth: cfg.RewriteAuth, live: new(atomic.Int64),
 		number: func() uint64 { return t.exchanges.Add(1) },

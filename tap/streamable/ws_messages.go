@@ -9,7 +9,7 @@ const (
 	maxLate = 256
 )
 
-// A piecer records a piece of a frame, as [tap.StreamRecorder] has it.
+// A piecer records a piece of a frame, as [tap.Recorder] has it.
 type piecer func(form tap.Form, p []byte, end bool)
 
 // wsMessages records the messages of one direction of a WebSocket.
