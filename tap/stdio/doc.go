@@ -40,12 +40,11 @@
 // When the server was asked to end (SIGHUP, SIGINT, SIGQUIT or SIGTERM was
 // forwarded in its last 10 seconds, or one of them or SIGKILL ended it), whoever
 // asked waits for a process that without a tap would be gone. Then the tap ends
-// once the client has taken nothing for a second. What it did not take would
+// once a write to the client has not been finished for a second. A write has 64
+// KiB at most. What the client did not take would
 // without a tap not have been written: the server would have waited for the
 // client in its own write. What the tap has read of it stays recorded, and so
-// does that it was not delivered. To take something is to read any part of a
-// write that blocks, see trace; on a socket, and on systems other than Linux,
-// reads of a few KiB may not show.
+// does that it was not delivered.
 //
 // # Signals and process groups
 //

@@ -11,7 +11,6 @@ type Process struct {
 	Stdout, Stderr *os.File
 
 	pid    int
-	handle *os.Process
 	ended  chan struct{}
 	code   int
 	signal string
@@ -26,30 +25,3 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 // Status is how the server ended: its exit status, or 128+n and the name of the
 // signal n. It may be asked for when Ended is closed.
 func (p *Process) Status() (code int, signal string) { return p.code, p.signal }
-
-// pipes makes the pipes and returns the server's ends.
-func (p *Process) pipes() (theirs [3]*os.File, err error) {
-	var all []*os.File
-	for i, ours := range []**os.File{&p.Stdin, &p.Stdout, &p.Stderr} {
-		r, w, err := os.Pipe()
-		if err != nil {
-			for _, f := range all {
-				f.Close()
-			}
-			return theirs, err
-		}
-		if i == 0 {
-			theirs[i], *ours = r, w
-		} else {
-			*ours, theirs[i] = r, w
-		}
-		all = append(all, r, w)
-	}
-	return theirs, nil
-}
-
-func (p *Process) closePipes() {
-	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr} {
-		f.Close()
-	}
-}

@@ -4,6 +4,7 @@ package stdio
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 )
 
@@ -30,9 +31,9 @@ func Start(command []string) (*Process, error) {
 		return nil, fmt.Errorf("cannot start %q: %w", command[0], err)
 	}
 	tie(cmd.Process)
-	p.pid, p.handle = cmd.Process.Pid, cmd.Process
+	p.pid = cmd.Process.Pid
 	go func() {
-		if state, err := p.handle.Wait(); err == nil {
+		if state, err := cmd.Process.Wait(); err == nil {
 			p.code = state.ExitCode()
 		}
 		close(p.ended)
@@ -44,4 +45,42 @@ func Start(command []string) (*Process, error) {
 func (p *Process) Terminate() (string, error) { return "", nil }
 
 // Kill ends the server.
-func (p *Process) Kill() (string, error) { return "SIGKILL", p.handle.Kill() }
+func (p *Process) Kill() (string, error) {
+	select {
+	case <-p.ended:
+		return "SIGKILL", nil // the pid may be that of another process by now
+	default:
+	}
+	handle, err := os.FindProcess(p.pid)
+	if err == nil {
+		err = handle.Kill()
+	}
+	return "SIGKILL", err
+}
+
+// pipes makes the pipes and returns the server's ends.
+func (p *Process) pipes() (theirs [3]*os.File, err error) {
+	var all []*os.File
+	for i, ours := range []**os.File{&p.Stdin, &p.Stdout, &p.Stderr} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			for _, f := range all {
+				f.Close()
+			}
+			return theirs, err
+		}
+		if i == 0 {
+			theirs[i], *ours = r, w
+		} else {
+			*ours, theirs[i] = r, w
+		}
+		all = append(all, r, w)
+	}
+	return theirs, nil
+}
+
+func (p *Process) closePipes() {
+	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr} {
+		f.Close()
+	}
+}

@@ -28,37 +28,25 @@ func Start(command []string) (*Process, error) {
 // process dies with the thread that started it.
 func (p *Process) run(command []string, started chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with the process
-	theirs, err := p.pipes()
-	if err == nil {
-		p.pid, err = execvp(command, &syscall.ProcAttr{
-			Env:   os.Environ(),
-			Files: []uintptr{theirs[0].Fd(), theirs[1].Fd(), theirs[2].Fd()},
-			Sys:   sysProcAttr(true),
-		})
-		for _, f := range theirs {
-			f.Close()
-		}
-		if err != nil {
-			p.closePipes()
-			err = &spawnError{command[0], err}
-		}
-	}
-	var handle *os.Process
-	if err == nil {
-		handle, err = os.FindProcess(p.pid)
-	}
-	p.handle = handle
-	if started <- err; err != nil {
+	srv, failure := spawn(command, true)
+	if failure != nil {
+		started <- failure
 		return
 	}
-	state, err := handle.Wait()
-	if err == nil {
-		p.code = state.ExitCode()
-		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			p.code, p.signal = 128+int(status.Signal()), signalName(status.Signal())
-		}
+	p.pid, p.Stdin, p.Stdout, p.Stderr = srv.pid, srv.stdin.file(), srv.stdout.file(), srv.stderr.file()
+	started <- nil
+	srv.awaitExit()
+	status := srv.reap()
+	if p.code = status.ExitStatus(); status.Signaled() {
+		p.code, p.signal = 128+int(status.Signal()), signalName(status.Signal())
 	}
 	close(p.ended)
+}
+
+// file returns a pipe of ours as a file whose reads end when it is closed.
+func (f fd) file() *os.File {
+	_ = syscall.SetNonblock(int(f), true)
+	return os.NewFile(uintptr(f), "pipe")
 }
 
 // Terminate asks the server to end: SIGTERM to its group. It returns the name of

@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -77,8 +76,8 @@ func TestAskedToEndWhileNobodyReads(t *testing.T) {
 	}
 }
 
-// A client that reads, however slowly, gets everything, also when a single
-// write takes it longer than the tap is patient.
+// A client that reads slowly gets everything, although it takes longer in all than the
+// tap is patient.
 func TestAskedToEndWhileTheClientIsSlow(t *testing.T) {
 	t.Parallel()
 	tp := tapping(t, chatty(""))
@@ -103,79 +102,6 @@ func TestAskedToEndWhileTheClientIsSlow(t *testing.T) {
 	}
 	if n := tp.recorded().count(tap.EventBroken); n != 0 {
 		t.Errorf("%d lanes are recorded as broken", n)
-	}
-}
-
-func TestTraceOfABlockedWrite(t *testing.T) {
-	sizes := map[string][]int{"pipe": {1, 4096, 5000, 64 << 10}, "socketpair": {256 << 10}}
-	sizes["non-blocking pipe"], sizes["non-blocking socketpair"] = sizes["pipe"], sizes["socketpair"]
-	for _, pl := range plumbings {
-		for _, size := range sizes[pl.name] {
-			t.Run(fmt.Sprint(pl.name, "/", size), func(t *testing.T) {
-				r, w := pl.make(t)
-				from, to := fd(r.Fd()), fd(w.Fd())
-				must(t, syscall.SetNonblock(int(from), false))
-				must(t, syscall.SetNonblock(int(to), pl.name[0] == 'n'))
-				go func() {
-					_, _ = to.Write(make([]byte, 8<<20))
-					_ = w.Close()
-				}()
-				b := make([]byte, size)
-				for range 6 {
-					before := settled(t, to)
-					_, err := from.Read(b)
-					must(t, err)
-					eventually(t, "a trace of the read", func() bool { return traceOf(to) != before })
-				}
-				_, err := io.Copy(io.Discard, from)
-				must(t, err)
-			})
-		}
-	}
-}
-
-// settled waits until the trace of a write does not change any more, as nobody
-// reads.
-func settled(t *testing.T, f fd) trace {
-	t.Helper()
-	last, same := traceOf(f), 0
-	eventually(t, "the writer to block", func() bool {
-		now := traceOf(f)
-		if same++; now != last || now == (trace{}) {
-			last, same = now, 0
-		}
-		return same > 10
-	})
-	return last
-}
-
-func TestStall(t *testing.T) {
-	at := time.Unix(1000, 0)
-	a := [3]mark{1: {reads: 3, trace: trace{queued: 65536, wakes: 7}}}
-	read := [3]mark{1: {reads: 3, trace: trace{queued: 65535, wakes: 7}}}
-	woken := [3]mark{1: {reads: 3, trace: trace{queued: 65536, wakes: 8}}}
-	other := [3]mark{1: a[1], 2: {reads: 1}}
-	for name, steps := range map[string][]struct {
-		after time.Duration // since the step before
-		marks [3]mark
-		want  bool
-	}{
-		"nobody writes":           {{0, [3]mark{}, false}, {patience, [3]mark{}, false}, {10 * patience, [3]mark{}, false}},
-		"nobody reads":            {{0, a, false}, {patience - 1, a, false}, {1, a, true}},
-		"a byte is read":          {{0, a, false}, {patience - 1, read, false}, {patience - 1, read, false}, {1, read, true}},
-		"a page is read":          {{0, a, false}, {patience - 1, woken, false}, {patience - 1, woken, false}},
-		"the other lane is read":  {{0, a, false}, {patience - 1, other, false}, {patience - 1, a, false}, {patience, a, true}},
-		"begins late":             {{0, [3]mark{}, false}, {10 * patience, a, false}, {patience, a, true}},
-		"writes, waits and stops": {{0, a, false}, {patience - 1, [3]mark{}, false}, {patience - 1, a, false}, {patience, a, true}},
-	} {
-		var s stall
-		now := at
-		for i, step := range steps {
-			now = now.Add(step.after)
-			if got := s.step(now, step.marks); got != step.want {
-				t.Errorf("%s, step %d: %v", name, i, got)
-			}
-		}
 	}
 }
 

@@ -29,50 +29,36 @@ func (s *server) wasAsked(now time.Time) bool {
 	return !s.asked.IsZero() && now.Sub(s.asked) < askedLimit
 }
 
-// A stall watches for receivers that have stopped to take what is written to
-// them.
+// A stall watches for receivers that have stopped taking what is written to them.
 type stall struct {
-	limited bool // how long they may is limited
-	seen    [3]mark
-	moved   time.Time // when seen was new
-	looked  time.Time
+	limited bool     // how long they may take is limited
+	seen    [3]int64 // how often each pump has read that waits for its receiver now
+	moved   time.Time
 }
 
-// A mark changes when a pump gets on. It is zero while the pump does not wait
-// for its receiver.
-type mark struct {
-	reads int64
-	trace trace
-}
-
-// step takes the marks of all lanes and reports whether none has changed for
-// longer than patience.
-func (s *stall) step(now time.Time, marks [3]mark) bool {
-	if marks == ([3]mark{}) || marks != s.seen || s.moved.IsZero() {
-		s.seen, s.moved = marks, now
+// step takes the reads of the pumps that wait for their receivers, 0 for the others,
+// and reports whether none has got on for longer than patience.
+func (s *stall) step(now time.Time, reads [3]int64) bool {
+	if reads == ([3]int64{}) || reads != s.seen || s.moved.IsZero() {
+		s.seen, s.moved = reads, now
 	}
 	return now.Sub(s.moved) >= patience
 }
 
-// lookForStall makes the tap end without a client that has stopped to read the
-// output of a server that was asked to end. One that reads, however slowly, is
-// waited for.
+// lookForStall makes the tap end without a client that has stopped reading the
+// output of a server that was asked to end. One that takes what a pump reads at once
+// within patience, 64 KiB at most, is waited for.
 func (r *run) lookForStall() {
-	now := time.Now()
-	if !r.wait.limited || now.Sub(r.wait.looked) < patience/20 {
+	if !r.wait.limited {
 		return
 	}
-	r.wait.looked = now
-	var marks [3]mark
+	var reads [3]int64
 	for i, p := range r.pumps {
-		if p.lane == tap.ToServer || p.state.Load() != stateWriting {
-			continue
+		if p.lane != tap.ToServer && p.state.Load() == stateWriting {
+			reads[i] = p.reads.Load() // not 0 here
 		}
-		f, _ := p.dst.(fd)
-		// The number of reads is never zero here.
-		marks[i] = mark{p.reads.Load(), traceOf(f)}
 	}
-	if r.wait.step(now, marks) {
+	if r.wait.step(time.Now(), reads) {
 		r.srv.hurry.Store(true)
 	}
 }
