@@ -125,3 +125,13 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// A line that is longer than what is cut into words is one word.
+func TestLongLinesAreOneWord(t *testing.T) {
+	budget := wordBudget
+	a, b := strings.Repeat("a b ", maxWords/4+1), strings.Repeat("c d ", maxWords/4+1)
+	old, new := words(a, b, &budget)
+	if len(old) != 1 || len(new) != 1 {
+		t.Errorf("%d and %d pieces, want 1 and 1", len(old), len(new))
+	}
+}

@@ -77,9 +77,16 @@ func ends(a, b string) (from, end int) {
 	return from, end
 }
 
+// maxWords is how many bytes of a line are cut into words. What is longer is one word:
+// words take sixteen times the memory of the text.
+const maxWords = 4 << 20
+
 // tokensWithin is tokens for a line whose beginning and end are one each.
 func tokensWithin(s string, from, end int) []string {
-	all := tokens(s[from : len(s)-end])
+	all := []string{s[from : len(s)-end]}
+	if len(all[0]) <= maxWords {
+		all = tokens(all[0])
+	}
 	if from > 0 {
 		all = append([]string{s[:from]}, all...)
 	}
