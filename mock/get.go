@@ -102,10 +102,6 @@ func (s *Server) sessionless(w http.ResponseWriter, r *http.Request, f *fields) 
 	recorded := s.site.recordedPage(r.Method, r.URL) != nil
 	named := func(p *played) bool { return p.Opens(false) && !p.nameless() }
 	if recorded || f.modern() || !slices.ContainsFunc(s.rec.sessions, named) {
-		if err := s.rec.failure(); err != nil && !recorded && !f.modern() {
-			s.failed(w, nil, err)
-			return
-		}
 		s.page(w, r)
 		return
 	}
@@ -127,11 +123,7 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, f *fields) {
 		delete(s.byID, t.id)
 		s.leave(t)
 		s.mu.Unlock()
-		if s.rec.grows() {
-			go t.end() // which needs all of it
-		} else {
-			t.end()
-		}
+		t.end()
 		if t.rec.deleted != nil {
 			s.fixed(w, r, t.rec.deleted)
 		}

@@ -20,8 +20,6 @@ type Recording struct {
 	spool    *spool
 	// refuses says that HTTP is to refuse something on purpose.
 	refuses bool
-	// growth is set while the rest of it may still be read.
-	growth *growth
 }
 
 // A played is a session of a recording.
@@ -33,9 +31,6 @@ type played struct {
 
 // Close lets go of the payloads. No session may be played any more.
 func (r *Recording) Close() error {
-	if r.growth != nil {
-		r.growth.end()
-	}
 	return r.spool.Close()
 }
 
@@ -66,34 +61,22 @@ func (r *Recording) Only(number int) bool {
 // payloads of a large one go into a temporary file, so that memory is needed for an
 // index only. The error is that of the frames, or of the file.
 func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
-	return load(frames, opt, newSpool(), nil)
+	return load(frames, opt, newSpool(), batchSize)
 }
 
-// load is Load, or, with a growth, Begin.
-func load(frames iter.Seq2[tap.Frame, error], opt replay.Options, s *spool, g *growth) (*Recording, error) {
+// load is Load with batches of a size.
+func load(frames iter.Seq2[tap.Frame, error], opt replay.Options, s *spool, size int) (*Recording, error) {
 	first := replay.NewBuilder(opt, s)
 	l := newLoader(first, s)
-	size := batchSize
-	if g != nil {
-		size = g.batch
-	}
 	in := prepare(frames, first.Preparer(), size)
-	var r *Recording
-	n := 0
 	for batch := range in.batches {
 		if err := l.all(batch); err != nil {
 			in.end()
 			s.Close()
 			return nil, err
 		}
-		if n += len(batch); g != nil && l.lines && n >= g.ahead {
-			r = l.begun(g, in)
-			break
-		}
 	}
-	if r == nil {
-		r = l.recording()
-	}
+	r := l.recording()
 	for i := range opt.Faults {
 		r.refuses = r.refuses || opt.Faults[i].Kind == replay.FaultStatus
 	}

@@ -65,7 +65,7 @@ func TestSpool(t *testing.T) {
 func TestLoadLarge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	frames := recorded(t, "real-everything-flow")
-	rec, err := load(each(frames), replay.Options{Pace: replay.Instant}, &spool{size: 100}, nil)
+	rec, err := load(each(frames), replay.Options{Pace: replay.Instant}, &spool{size: 100}, batchSize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	frames[500].Size--
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
-	if _, err := load(each(frames), replay.Options{}, &spool{size: 100}, nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := load(each(frames), replay.Options{}, &spool{size: 100}, batchSize); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	rec, err := Load(each(nil), replay.Options{})

@@ -69,10 +69,6 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, f *fields) {
 	if s.refuses(w, r, s.site.circumstances(f, &p.claim), p.claim, &p.message) {
 		return
 	}
-	if err := s.handshake(f, &p); err != nil {
-		s.failed(w, p.claim.ID, err)
-		return
-	}
 	t, why := s.find(r, f, &p)
 	if t == nil {
 		s.refuse(w, r, why, p.claim, &p.message)
@@ -239,15 +235,6 @@ func (s *Server) fixed(w http.ResponseWriter, r *http.Request, f *fixed) {
 
 func bodyAllowed(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
-}
-
-// handshake waits until it is known whether the recorded client began with a handshake,
-// if what a message gets depends on it. The error is that this will never be known.
-func (s *Server) handshake(f *fields, p *posted) error {
-	if s.rec.growth == nil || f.session != "" || p.opens() || s.rec.Opens(false) {
-		return nil
-	}
-	return s.rec.failure()
 }
 
 // opens reports whether it may be the first of a client's.

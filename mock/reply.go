@@ -160,8 +160,6 @@ func (p *reply) status(message []byte) int {
 	switch {
 	case m.ErrorCode == "-32601" && p.modern && p.srv.modern():
 		return http.StatusNotFound
-	case m.ErrorCode == "-32601" && p.modern && p.srv.rec.failure() != nil:
-		return http.StatusInternalServerError
 	case m.ErrorCode == "-32601" && p.method == "server/discover",
 		m.ErrorCode == "-32020", m.ErrorCode == "-32021", m.ErrorCode == "-32022":
 		return http.StatusBadRequest

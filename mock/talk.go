@@ -106,7 +106,7 @@ func (s *Server) oldest() (old *talk) {
 // choose picks the recorded session that a client gets. The caller holds the lock of
 // the server.
 func (s *Server) choose(modern bool, path string) *played {
-	if len(s.rec.sessions) == 1 { // which may not be whole
+	if len(s.rec.sessions) == 1 {
 		return s.rec.sessions[0]
 	}
 	var best *played

@@ -49,7 +49,7 @@ func TestForgetsTheOldestStreams(t *testing.T) {
 // one that was played least, of them the first.
 func TestServerChoosesSession(t *testing.T) {
 	legacy := lines(">" + opening + "\n" + `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}` + "\n")
-	modern := lines(simple["versions"])
+	modern := lines(stateless)
 	var all []*played
 	for _, c := range []struct {
 		frames []tap.Frame
@@ -78,7 +78,7 @@ func TestServerChoosesSession(t *testing.T) {
 
 // A session that is over is forgotten, but not the one that its client has begun since.
 func TestServerForgetsSession(t *testing.T) {
-	rec := loaded(t, lines(simple["versions"]), replay.Options{})
+	rec := loaded(t, lines(stateless), replay.Options{})
 	s := NewServer(rec, ServerOptions{})
 	s.mu.Lock()
 	older, newer := s.begin(rec.sessions[0], false), s.begin(rec.sessions[0], false)
@@ -94,3 +94,16 @@ func TestServerForgetsSession(t *testing.T) {
 		t.Errorf("%d and %d are left", len(s.byClient), len(s.talks))
 	}
 }
+
+const statelessMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a"}}`
+
+// stateless is a session of 2026-07-28.
+const stateless = `>{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + statelessMeta + `}}
+{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}
+>{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{` + statelessMeta + `}}
+{"jsonrpc":"2.0","id":2,"result":{"tools":[1]}}
+>{"jsonrpc":"2.0","id":3,"method":"resources/list","params":{` + statelessMeta + `}}
+{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}
+>{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"survey",` + statelessMeta + `}}
+{"jsonrpc":"2.0","id":4,"result":{"content":[]}}
+`

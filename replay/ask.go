@@ -176,7 +176,6 @@ func (a *asks) expire(s *Session) {
 		if !ok || until > s.now {
 			return
 		}
-		s.settle() // there may be more that waits for it
 		x := a.timed[0]
 		a.timed = a.timed[1:]
 		x.expired = true
@@ -210,9 +209,6 @@ func (s *Session) answer(m *jsonrpc.Message) {
 	}
 	x.done, x.answered = true, s.now
 	recorded, ok := s.script.asked[x.item]
-	for !ok && s.more() {
-		recorded, ok = s.script.asked[x.item]
-	}
 	if ok {
 		if s.keyer.answer(m) != recorded.sum {
 			s.answeredOtherwise(x, m, &recorded)

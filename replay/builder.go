@@ -251,7 +251,6 @@ func (b *Builder) answered(c uint32) {
 func (b *Builder) Script() *Script {
 	s := b.s
 	s.eras.finish(&s.facts)
-	s.growing = false
 	b.s = nil
 	return s
 }

@@ -28,8 +28,6 @@ func (s *Script) NewCoverage() *Coverage { return NewCoverage(s) }
 // Add counts what a session of one of the scripts has been asked for.
 func (v *Coverage) Add(s *Session) {
 	asked := v.asked[s.script]
-	s.enter()
-	defer s.exit()
 	for c := range s.arrived.all() {
 		if s.script.cues[c].kind == cueRequest {
 			asked[c] = true
@@ -63,9 +61,6 @@ func (v *Coverage) Unasked(most int) (notes []Note) {
 }
 
 func (s *Script) unasked(asked func(uint32) bool, most int) (notes []Note) {
-	s.lock()
-	defer s.unlock()
-	s.await()
 	for c := range s.cues {
 		x := &s.cues[c]
 		if x.kind != cueRequest || asked(uint32(c)) {

@@ -55,30 +55,6 @@
 // time; one that fits nothing is answered with an error that names the nearest
 // recorded request and the paths at which the two differ.
 //
-// # While it is being made
-//
-// A script can be played while the rest of its recording is still being read (see
-// [Growth]), and comes to the same. Steps are kept in recorded order, and one that has
-// not been read comes after the last cue that has: it waits for the client to come that
-// far, which is why the steps that are there are all that matter, as long as there is a
-// cue beyond the one to which the client has come. Of the requests with one key the
-// first that has not been used is found once it has been read. Whatever supposes more
-// waits until enough has been read, or everything:
-//
-//   - a message whose key has not been found, or is used up: for such a key, or for the
-//     end, and with that all that is matched less strictly, missed or made up;
-//   - a request of which no answer has been read: for that, as its absence is noted;
-//   - a client's answer: for the recorded one, to be compared with;
-//   - a cue: for the next, and an answer that is owed no longer (patience) as well;
-//   - a version that has not been seen, an initialize where there was none, a step for
-//     which the client lacks a capability, the cancellation of a call, a question that
-//     expires, the client's end, the server's: for everything;
-//   - what the session begins with, when a transport asks whether it begins another as it
-//     comes once more than has been read ([Session.BeginsAgain]): for it, or the end.
-//
-// The clock of a session stands still while it waits, so patience, pace and the time for
-// an answer are not counted from what it cost to read.
-//
 // # Rewriting
 //
 // What the client makes up is its own in each run, so where the server repeats

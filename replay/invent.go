@@ -75,14 +75,6 @@ func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
 func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 	e := &s.script.eras
 	var requested string
-	allowed := func() bool {
-		if k.modern {
-			return slices.Contains(e.asks, string(decode(k.version)))
-		}
-		return m.Method != "initialize" || e.legacy
-	}
-	for !allowed() && s.more() {
-	}
 	switch {
 	case !e.modern:
 		return false

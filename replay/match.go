@@ -68,17 +68,11 @@ const (
 // take finds the next cue of a key.
 func (s *Session) take(t *table, id uint8, key sum) (uint32, fate) {
 	q, ok := t.queues[key]
-	for !ok && s.more() {
-		q, ok = t.queues[key]
-	}
 	if !ok {
 		return 0, fateNone
 	}
 	cur := s.cursor(id, q)
 	c := s.skipUsed(t, cur)
-	for c == 0 && s.more() {
-		c = s.skipUsed(t, cur)
-	}
 	if c != 0 {
 		if s.early(c) && cur.last != 0 && cur.held < maxHeld {
 			cur.held++

@@ -15,7 +15,7 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 		return 0, false
 	}
 	if len(s.outbox) > 0 || s.mayLeave() {
-		return s.now + s.stood, true
+		return s.now, true
 	}
 	sooner := func(t time.Duration) {
 		if !ok || t < at {
@@ -37,24 +37,14 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 	if s.held != nil {
 		sooner(s.heldTo)
 	}
-	return at + s.stood, ok
+	return at, ok
 }
 
 // Next returns what is to be written now; ok is false when there is nothing more
-// at present. The error is that of the spool, or of the [Growth].
+// at present. The error is that of the spool.
 func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
 	s.tick(now)
-	s.enter()
-	defer s.exit()
-	out, ok, err = s.next()
-	if s.failed != nil {
-		return Output{}, false, s.failed
-	}
-	return out, ok, err
-}
-
-func (s *Session) next() (out Output, ok bool, err error) {
-	if s.left || s.failed != nil {
+	if s.left {
 		return Output{}, false, nil
 	}
 	s.asks.expire(s)

@@ -39,7 +39,6 @@ func (w *patience) again(now time.Duration) { w.until = now + w.span }
 // expire lets the answers go that have been held back for long enough.
 func (w *patience) expire(s *Session) {
 	for w.waits != 0 && s.now >= w.until {
-		s.cover(w.waits)
 		c := &s.script.cues[w.waits]
 		s.note(Note{Kind: NoteOrder, Frame: c.message(),
 			Text: fmt.Sprintf("went on without frame %d, which the client had sent by then in the recording", c.seq)})

@@ -17,16 +17,13 @@ const (
 	playGate                    // the client's answer
 	playCancel                  // the client's cancellation
 	playParked                  // a stream
-	playTrails                  // the script to grow: that was its last step so far
 	playOver                    // nothing any more
 )
 
 // A play is one going-through of the items of a cue.
 type play struct {
 	cue, item uint32
-	// had is the item before, and number tells plays in the order in which they
-	// began.
-	had    uint32
+	// number orders plays by when they began.
 	number uint64
 	// live is the client's message that it answers, id and token are that one's,
 	// stream is where the answer goes.
@@ -106,9 +103,6 @@ func (s *Session) forgo(p *play) {
 func (s *Session) advance(p *play) {
 	p.move(playMoves)
 	for {
-		if p.item == 0 && s.trails(p) {
-			return
-		}
 		if p.item == 0 {
 			break
 		}
@@ -132,7 +126,6 @@ func (s *Session) advance(p *play) {
 			}
 			return
 		case itemLeave:
-			s.settle()
 			s.leaving = true
 		}
 		s.leave(p)
@@ -141,7 +134,7 @@ func (s *Session) advance(p *play) {
 }
 
 // leave takes a play behind its item.
-func (s *Session) leave(p *play) { p.had, p.item = p.item, s.script.items[p.item].next }
+func (s *Session) leave(p *play) { p.item = s.script.items[p.item].next }
 
 // schedule puts a play whose next item is a step to where it waits for its turn.
 func (s *Session) schedule(p *play) {
@@ -237,7 +230,7 @@ func (s *Session) cancel(p *play) {
 		case itemCancel:
 			s.arrive(it.ref)
 			p.base, p.baseAt, p.acted = s.now, s.script.items[i].at, true
-			p.had, p.item = i, s.script.items[i].next
+			p.item = s.script.items[i].next
 			s.advance(p)
 			return
 		}

@@ -55,7 +55,7 @@ func (s *Session) play(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	}
 	s.enlist(p, c.at)
 	s.open.add(p)
-	if c.has(cueReferred) || s.grows {
+	if c.has(cueReferred) {
 		if s.bound == nil {
 			s.bound = map[uint32]*play{}
 		}
@@ -70,8 +70,6 @@ func (s *Session) play(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 
 // remark notes in what a match is not exact.
 func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
-	for !s.script.cues[x.cue].has(cueAnswered|cueCancelled|cueListens) && s.more() {
-	}
 	c := &s.script.cues[x.cue]
 	n := Note{Method: m.Method, Frame: c.message(), UsedBy: s.usedBy(x.cue)}
 	got := " gets the answer of frame " + strconv.FormatUint(c.seq, 10)
@@ -142,9 +140,6 @@ func (s *Session) notification(m *jsonrpc.Message) {
 	switch m.Method {
 	case "notifications/cancelled", "cancel":
 		id := firstMember(m.Params, "requestId", "id")
-		if s.open.find(s, id) != nil {
-			s.settle() // it may be over
-		}
 		if p := s.open.find(s, id); p != nil {
 			s.cancel(p)
 		}
@@ -162,7 +157,7 @@ func (s *Session) notification(m *jsonrpc.Message) {
 	if m.Method != "exit" {
 		return
 	}
-	if s.settle(); s.script.facts.Dialect == jsonrpc.Dialect002 {
+	if s.script.facts.Dialect == jsonrpc.Dialect002 {
 		s.leaving, s.requests = true, s.script.requests
 	}
 }

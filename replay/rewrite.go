@@ -13,7 +13,7 @@ import (
 func (s *Session) unfit(p *play, n uint32) bool {
 	it := &s.script.items[n]
 	if lacks := it.needs &^ s.can; lacks != 0 {
-		if s.whole(); lacks&s.script.eras.can != 0 {
+		if lacks&s.script.eras.can != 0 {
 			s.skipped(p, n, "lacks the capability for it")
 			return true
 		}
@@ -41,7 +41,6 @@ func (s *Session) unfit(p *play, n uint32) bool {
 // skipped notes that the client is not asked something. The gate behind it must
 // not wait for the answer to an earlier one.
 func (s *Session) skipped(p *play, n uint32, why string) {
-	s.settle() // others may wait for an earlier one
 	s.asks.forget(n)
 	p.waived = max(p.waived, s.script.asked[n].cue) // which will not come
 	x := Note{Kind: NoteSkipped, Live: p.live, Frame: s.script.items[n].message()}
@@ -95,7 +94,6 @@ func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 			value = s.value(x, p)
 		case patchOwn:
 			if s.asks.by[n] != nil { // its call is played again, and others may wait for the first
-				s.settle()
 				s.asks.next = max(s.asks.next, s.script.ownIDs)
 			}
 			value = s.asks.send(n, raw[x.from:x.to], s.now+s.script.opt.GateTimeout).id

@@ -8,8 +8,7 @@ import (
 
 // A Script is a recorded session in a form that can be played. It does not change
 // once it is made, and several goroutines may play it at once, each a [Session]
-// of its own. One that still grows (see [Growth]) answers what is asked of it as a
-// whole when it is whole, or when there will be no more.
+// of its own.
 type Script struct {
 	opt   Options
 	spool Spool
@@ -39,29 +38,18 @@ type Script struct {
 	// facts are what the recorded session said of itself; eras what it spoke.
 	facts session.Facts
 	eras  eras
-	// growth is set of a script that is or was played before it is whole, and
-	// growing while it is not.
-	growth  Growth
-	growing bool
 }
 
 // Requests returns how many requests of the client's the recording holds.
 func (s *Script) Requests() int {
-	s.lock()
-	defer s.unlock()
-	s.await()
 	return s.requests
 }
 
-// Steps returns how many messages of the server's it holds.
-func (s *Script) Steps() int {
-	s.lock()
-	defer s.unlock()
-	s.await()
-	return s.steps()
-}
+// Empty reports whether there is nothing in it that could be played.
+func (s *Script) Empty() bool { return s.requests == 0 && s.Steps() == 0 }
 
-func (s *Script) steps() (n int) {
+// Steps returns how many messages of the server's it holds.
+func (s *Script) Steps() (n int) {
 	for i := 1; i < len(s.items); i++ {
 		if s.items[i].kind == itemWrite {
 			n++

@@ -63,16 +63,6 @@ type Session struct {
 	held   *Output
 	heldTo time.Duration
 
-	// grows says that the script is not known to be whole, locked that its lock is
-	// held, failed why it never will be whole. stood is how long the clock has stood
-	// still for that, up to when an operation was entered. trailing are the plays at
-	// the end of the items of their cues, and seen how many items have been looked
-	// through for such plays.
-	grows, locked  bool
-	failed         error
-	stood, entered time.Duration
-	trailing       map[uint32][]*play
-	seen           int
 	// begun counts the plays.
 	begun uint64
 
@@ -92,9 +82,6 @@ func (s *Script) NewSession() *Session {
 		cursors:  map[cursorKey]*cursor{},
 		patience: patience{span: firstPatience}, chances: newChances(&s.opt),
 	}
-	s.lock()
-	x.grows, x.seen = s.growing, len(s.items)
-	s.unlock()
 	return x
 }
 
@@ -104,9 +91,7 @@ func (s *Script) NewSession() *Session {
 // requests in the message.
 func (s *Session) Receive(now time.Duration, stream Stream, raw []byte) (requests int) {
 	s.tick(now)
-	s.enter()
-	defer s.exit()
-	if s.left || s.failed != nil {
+	if s.left {
 		return 0
 	}
 	s.live++
@@ -153,12 +138,11 @@ func (s *Session) message(stream Stream, m *jsonrpc.Message, raw []byte) int {
 }
 
 // tick moves the session's clock.
-func (s *Session) tick(now time.Duration) { s.now = max(s.now, now-s.stood) }
+func (s *Session) tick(now time.Duration) { s.now = max(s.now, now) }
 
 // begin opens the session when its first stream does.
 func (s *Session) begin() {
 	if !s.arrived.come(0) {
-		s.cover(0)
 		s.arrived.add(0, arrival{at: s.now})
 		s.hang(0, s.script.cues[0].at)
 	}
@@ -199,8 +183,6 @@ func (s *Session) reach(c uint32) {
 	if c <= s.reached {
 		return
 	}
-	s.cover(c)
-	s.follow()
 	s.reached = c
 	s.patience.again(s.now)
 	for _, h := range []*heap{&s.owed, &s.soft} {
@@ -215,12 +197,9 @@ func (s *Session) reach(c uint32) {
 // open is still played, as far as it needs nothing of the client.
 func (s *Session) End(now time.Duration) {
 	s.tick(now)
-	s.enter()
-	defer s.exit()
 	if s.ended {
 		return
 	}
-	s.settle()
 	s.ended, s.endedAt = true, s.reached
 	if end := s.script.end; end != 0 {
 		s.arrive(end)
@@ -243,9 +222,6 @@ func (s *Session) Notes() []Note {
 
 // note adds a note.
 func (s *Session) note(n Note) {
-	if s.failed != nil {
-		return
-	}
 	if n.Live == 0 {
 		n.Live = s.live
 	}

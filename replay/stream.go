@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -56,8 +57,6 @@ type streams struct {
 // kind is open at a time: a second takes the place of the first.
 func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 	s.tick(now)
-	s.enter()
-	defer s.exit()
 	if kind == Duplex {
 		s.streams.duplex, s.streams.hasDuplex = stream, true
 	} else {
@@ -83,8 +82,6 @@ func (s *Session) Detach(now time.Duration, stream Stream) {
 		return
 	}
 	s.tick(now)
-	s.enter()
-	defer s.exit()
 	if s.streams.hasStanding && stream == s.streams.standing {
 		s.streams.hasStanding = false
 		return
@@ -93,7 +90,6 @@ func (s *Session) Detach(now time.Duration, stream Stream) {
 	if !slices.ContainsFunc(s.plays, asked) {
 		return
 	}
-	s.settle()
 	for _, p := range s.latest() {
 		if p.state != playOver && asked(p) {
 			s.cancel(p)
@@ -174,4 +170,28 @@ func (s *Session) subscribed(p *play, it *item) (Stream, bool) {
 		}
 	}
 	return 0, false
+}
+
+// An Owed is a request of the client's that has had no answer: its id as it stands, and
+// the stream on which the answer would go.
+type Owed struct {
+	Stream Stream
+	ID     []byte
+}
+
+// Owed returns the requests that have had no answer, in the order in which they came.
+// Next having failed, nothing else will tell their client so.
+func (s *Session) Owed() (all []Owed) {
+	for _, p := range slices.Backward(s.latest()) {
+		if !p.hangs && !p.answered {
+			all = append(all, Owed{p.stream, slices.Clone(p.id)})
+		}
+	}
+	for _, out := range s.outbox { // answers of our own, which may suppose what cannot be read
+		if len(out.Raw) > 0 && out.Frame.Seq == 0 {
+			m := jsonrpc.Peek(out.Raw)
+			all = append(all, Owed{out.Stream, slices.Clone(m.ID)})
+		}
+	}
+	return all
 }

@@ -34,13 +34,8 @@ func (b *Builder) Refuse(frame uint64, foreign bool) {
 }
 
 // Opens reports whether the script has a request of the kind that a client begins
-// with: an initialize, or for modern one that names its own version. While the script
-// grows, it waits until there is one.
+// with: an initialize, or for modern one that names its own version.
 func (s *Script) Opens(modern bool) bool {
-	s.lock()
-	defer s.unlock()
-	for !s.eras.opens(modern) && s.grow() {
-	}
 	return s.eras.opens(modern)
 }
 
@@ -48,9 +43,7 @@ func (s *Script) Opens(modern bool) bool {
 // client's was refused by the transport, and for nothing but itself. Then frame is
 // that one, which counts as come, and the message is not to be received.
 func (s *Session) Refused(raw []byte) (frame uint64, ok bool) {
-	s.enter()
-	defer s.exit()
-	if s.script.refused == 0 { // nothing is in a script that grows
+	if s.script.refused == 0 {
 		return 0, false
 	}
 	m := jsonrpc.Peek(raw)
@@ -82,8 +75,6 @@ func (s *Session) Refused(raw []byte) (frame uint64, ok bool) {
 // Matched names the recorded request whose answer the message got that was received
 // last, and its exchange; zero if there is none. Of a batch it is the first.
 func (s *Session) Matched() (request session.Ref, exchange uint64) {
-	s.enter()
-	defer s.exit()
 	if s.matched == 0 {
 		return session.Ref{}, 0
 	}
@@ -92,13 +83,8 @@ func (s *Session) Matched() (request session.Ref, exchange uint64) {
 }
 
 // BeginsAgain reports whether a message is what the recorded session began with and
-// has come as often as it did there: its client begins anew. It waits for all of the
-// script only if the message has come as often as it has been read.
+// has come as often as it did there: its client begins anew.
 func (s *Session) BeginsAgain(raw []byte) bool {
-	s.enter()
-	defer s.exit()
-	for s.script.opening == 0 && s.more() {
-	}
 	first := s.script.opening
 	if first == 0 || !s.arrived.come(first) {
 		return false
@@ -113,10 +99,5 @@ func (s *Session) BeginsAgain(raw []byte) bool {
 		return false
 	}
 	cur := s.cursor(byExact, t.queues[k.exact])
-	for s.skipUsed(t, cur) == 0 {
-		if !s.more() {
-			return s.failed == nil
-		}
-	}
-	return false
+	return s.skipUsed(t, cur) == 0
 }

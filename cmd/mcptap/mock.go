@@ -149,24 +149,19 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	return o.play(cmd, ctx, a, arg, opt)
 }
 
-// play plays a recording, the rest of which is read meanwhile. Nothing is read any more
-// when the run is ended, unless a verdict on all of the recording is wanted.
+// play plays a recording.
 func (o *mockOptions) play(cmd *cobra.Command, ctx context.Context, a *app, arg string, opt replay.Options) error {
-	reading, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	stop := context.AfterFunc(ctx, end)
-	defer stop()
-	rec, err := a.beginMock(reading, arg, opt)
-	if err != nil && ctx.Err() == nil {
-		return err
-	}
+	rec, err := a.loadMock(ctx, arg, opt)
 	if err == nil {
 		defer rec.Close()
 	}
-	if err != nil || o.report.whole() && !stop() {
+	if ctx.Err() != nil {
 		return errors.Join(cmd.Context().Err(), o.report.unread(a))
 	}
-	if rec.Empty() && ctx.Err() == nil {
+	if err != nil {
+		return err
+	}
+	if rec.Empty() {
 		return withHint(fmt.Errorf("%s holds nothing that could be played", quote(arg)), "`mcptap show` shows what is in it")
 	}
 	if o.http.listen != "" {
@@ -181,25 +176,10 @@ func (o *mockOptions) serveHTTP(cmd *cobra.Command, ctx context.Context, a *app,
 	if err != nil {
 		return err
 	}
-	watched := report.watch(rec)
 	if err := o.http.serve(ctx, a, rec, report); err != nil {
 		return errors.Join(err, report.end())
 	}
-	if broken := unread(ctx, rec); broken != nil {
-		<-watched
-		return errors.Join(broken, report.drop())
-	}
 	return errors.Join(report.end(), cmd.Context().Err())
-}
-
-// unread is why a recording cannot be read to its end, nil if it can, or if the end of
-// the run is why. What was not asked for is not known then, whatever was said.
-func unread(ctx context.Context, rec *mock.Recording) error {
-	err := rec.Wait()
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil
-	}
-	return err
 }
 
 // serveStdio plays a recording on stdin and stdout.
@@ -210,9 +190,6 @@ func (o *mockOptions) serveStdio(cmd *cobra.Command, ctx context.Context, a *app
 	}
 	session, err := mock.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
 	report.over(session)
-	if broken := unread(ctx, rec); broken != nil {
-		return errors.Join(broken, report.drop())
-	}
 	if err != nil && !(errors.Is(err, context.Canceled) && cmd.Context().Err() == nil) {
 		return errors.Join(err, report.end())
 	}

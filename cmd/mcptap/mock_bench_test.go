@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/mock/recorded"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/store"
@@ -56,9 +51,8 @@ func benchFile(b *testing.B) (path string, frames int) {
 }
 
 // BenchmarkMockStart compares the start of a mock with a bare scan of the same file of
-// a million frames, which reads all of them and looks at none: the time until the first
-// call is answered, until the last one can be, until the first one is answered over
-// HTTP, and for loading all before anything is said. x-scan is how many times a scan that is.
+// a million frames, which reads all of them and looks at none. x-scan is how many times a
+// scan that is.
 func BenchmarkMockStart(b *testing.B) {
 	path, frames := benchFile(b)
 	var scan float64
@@ -76,46 +70,10 @@ func BenchmarkMockStart(b *testing.B) {
 		}
 		scan = report(b)
 	})
-	for _, c := range []struct {
-		name string
-		call int
-	}{{"first", 0}, {"thousandth", 1000}, {"last", benchCalls - 1}} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				rec, err := recorded.Begin(b.Context(), path, replay.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				end := answer(b, rec, benchCall(c.call))
-				b.StopTimer()
-				rec.Close()
-				end()
-				runtime.GC()
-				b.StartTimer()
-			}
-			report(b)
-		})
-	}
-	b.Run("listen", func(b *testing.B) {
-		for b.Loop() {
-			rec, err := recorded.Begin(b.Context(), path, replay.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			server := httptest.NewServer(mock.NewServer(rec, mock.ServerOptions{}))
-			answerHTTP(b, server.URL+"/mcp")
-			b.StopTimer()
-			rec.Close()
-			server.Close()
-			runtime.GC()
-			b.StartTimer()
-		}
-		report(b)
-	})
-	b.Run("whole", func(b *testing.B) {
+	b.Run("load", func(b *testing.B) {
 		heap := uint64(0)
 		for b.Loop() {
-			rec, err := recorded.Load(path, replay.Options{})
+			rec, err := recorded.Load(b.Context(), path, replay.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -143,53 +101,5 @@ func bareScan(b *testing.B, path string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// answer asks a mock, and returns when it has answered. The client is there until end is
-// called.
-func answer(b *testing.B, rec *mock.Recording, call string) (end func()) {
-	in, to := io.Pipe()
-	from, out := io.Pipe()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		// The recording is closed before all of it is there.
-		_, _ = mock.Stdio(b.Context(), rec.Script, in, out, nil)
-	}()
-	if _, err := io.WriteString(to, call); err != nil {
-		b.Fatal(err)
-	}
-	if line, err := bufio.NewReader(from).ReadString('\n'); err != nil || !strings.Contains(line, "Oslo") {
-		b.Fatal(line, err)
-	}
-	return func() {
-		to.Close()
-		<-over
-	}
-}
-
-// answerHTTP begins a session over HTTP and asks for the first call.
-func answerHTTP(b *testing.B, url string) {
-	id := ""
-	for _, body := range []string{mockOpening, benchCall(0)} {
-		r, err := http.NewRequestWithContext(b.Context(), "POST", url, strings.NewReader(body))
-		if err != nil {
-			b.Fatal(err)
-		}
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		if id != "" {
-			r.Header.Set("Mcp-Session-Id", id)
-		}
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			b.Fatal(err)
-		}
-		got, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil || res.StatusCode != http.StatusOK || id != "" && !strings.Contains(string(got), "Oslo") {
-			b.Fatal(res.Status, string(got), err)
-		}
-		id = res.Header.Get("Mcp-Session-Id")
 	}
 }

@@ -32,7 +32,7 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 	if err != nil {
 		return err
 	}
-	rec, err := o.toExtend(a, arg, opt, anew)
+	rec, err := o.toExtend(ctx, a, arg, opt, anew)
 	if err != nil {
 		return err
 	}
@@ -71,11 +71,11 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 }
 
 // toExtend opens what is to be extended, which is one session.
-func (o *mockOptions) toExtend(a *app, arg string, opt replay.Options, anew bool) (*mock.Recording, error) {
+func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt replay.Options, anew bool) (*mock.Recording, error) {
 	if anew {
 		return mock.Load(func(func(tap.Frame, error) bool) {}, opt)
 	}
-	rec, err := a.loadMock(arg, opt)
+	rec, err := a.loadMock(ctx, arg, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -14,19 +14,7 @@ import (
 
 // loadMock reads a recording, or a text of one, as people commit it beside their
 // tests. With #2 at the end of its name only the second session is played.
-func (a *app) loadMock(arg string, opt replay.Options) (*mock.Recording, error) {
-	return a.openMock(arg, opt, recorded.Load)
-}
-
-// beginMock is loadMock that returns before all of a long recording has been read, and
-// reads until the context ends.
-func (a *app) beginMock(ctx context.Context, arg string, opt replay.Options) (*mock.Recording, error) {
-	return a.openMock(arg, opt, func(path string, opt replay.Options) (*mock.Recording, error) {
-		return recorded.Begin(ctx, path, opt)
-	})
-}
-
-func (a *app) openMock(arg string, opt replay.Options, open func(string, replay.Options) (*mock.Recording, error)) (*mock.Recording, error) {
+func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mock.Recording, error) {
 	path, session := arg, 0
 	if !isTextFile(arg) {
 		name, after, _ := strings.Cut(arg, "#")
@@ -37,7 +25,7 @@ func (a *app) openMock(arg string, opt replay.Options, open func(string, replay.
 			return nil, err
 		}
 	}
-	rec, err := open(path, opt)
+	rec, err := recorded.Load(ctx, path, opt)
 	if err != nil {
 		return nil, err
 	}

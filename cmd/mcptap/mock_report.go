@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 )
 
@@ -116,36 +114,11 @@ func (r *mockReport) say(text string) {
 	}
 }
 
-// watch says so when the rest of a recording that is being played cannot be read. It
-// returns what is closed when that is known.
-func (r *mockReport) watch(rec *mock.Recording) <-chan struct{} {
-	known := make(chan struct{})
-	go func() {
-		defer close(known)
-		err := rec.Wait()
-		if err == nil || errors.Is(err, context.Canceled) {
-			return
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.say("the recording is played up to where it cannot be read: " + err.Error())
-	}()
-	return known
-}
-
 // over counts what a session that is over was asked for.
 func (r *mockReport) over(s *replay.Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.coverage.Add(s)
-}
-
-// drop leaves the report as it is, without a verdict.
-func (r *mockReport) drop() error {
-	if r.file == nil {
-		return nil
-	}
-	return r.file.Close()
 }
 
 // end ends the report, and says whether the clients got on with the recording.

@@ -54,7 +54,7 @@ func Start(t testing.TB, file string, opts ...Option) *Mock {
 			t.Fatalf("mocktest: %v", err)
 		}
 	}
-	rec, err := recorded.Load(file, c.replay)
+	rec, err := recorded.Load(context.Background(), file, c.replay)
 	if err != nil {
 		t.Fatalf("mocktest: %v", err)
 	}

@@ -22,21 +22,19 @@ import (
 
 // Load makes a script of the file at path: a recording, or one of the two forms of
 // text that `mcptap export` writes, told apart by what is in it. The error names
-// the file.
-func Load(path string, opt replay.Options) (*mock.Recording, error) {
-	whole := func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) { return mock.Load(frames, opt) }
-	return load(path, whole, whole)
-}
-
-// Begin is Load that returns before all of a long recording has been read; see
-// [mock.Begin]. A text is read in full. When the context ends, so does the reading,
-// with the context's error.
-func Begin(ctx context.Context, path string, opt replay.Options) (*mock.Recording, error) {
-	return load(path, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
-		return mock.Begin(path, until(ctx, frames), opt)
-	}, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
+// the file. When the context ends, so does the reading, with the context's error.
+func Load(ctx context.Context, path string, opt replay.Options) (*mock.Recording, error) {
+	load := loadStored
+	if IsText(path) {
+		load = loadText
+	}
+	rec, err := load(path, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
 		return mock.Load(until(ctx, frames), opt)
 	})
+	if err != nil && !strings.Contains(err.Error(), path) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return rec, err
 }
 
 // until are the frames until the context ends, which is looked at now and then.
@@ -56,20 +54,6 @@ func until(ctx context.Context, frames iter.Seq2[tap.Frame, error]) iter.Seq2[ta
 
 // A player makes something to play of frames.
 type player func(iter.Seq2[tap.Frame, error]) (*mock.Recording, error)
-
-func load(path string, stored, written player) (*mock.Recording, error) {
-	var rec *mock.Recording
-	var err error
-	if IsText(path) {
-		rec, err = loadText(path, written)
-	} else {
-		rec, err = loadStored(path, stored)
-	}
-	if err != nil && !strings.Contains(err.Error(), path) {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return rec, err
-}
 
 func loadStored(path string, stored player) (*mock.Recording, error) {
 	rec, err := store.Open(path)

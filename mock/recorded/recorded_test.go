@@ -38,7 +38,7 @@ func TestLoad(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := Load(path, replay.Options{})
+			rec, err := Load(t.Context(), path, replay.Options{})
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 					t.Errorf("%v, want %s", err, c.want)
@@ -54,7 +54,7 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Load(filepath.Join(t.TempDir(), "none.txtar"), replay.Options{}); err == nil {
+	if _, err := Load(t.Context(), filepath.Join(t.TempDir(), "none.txtar"), replay.Options{}); err == nil {
 		t.Error("no error")
 	}
 	if IsText(t.TempDir()) {
@@ -63,14 +63,14 @@ func TestLoad(t *testing.T) {
 }
 
 // When the context ends, so does the reading.
-func TestBeginEnds(t *testing.T) {
+func TestLoadEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines")
 	if err := os.WriteFile(path, []byte("-- to_server --\n{\"id\":1,\"method\":\"a\"}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	if rec, err := Begin(ctx, path, replay.Options{}); err != nil || rec.Requests() != 1 {
+	if rec, err := Load(ctx, path, replay.Options{}); err != nil || rec.Requests() != 1 {
 		t.Error(err)
 	}
 	n := 0
@@ -88,7 +88,7 @@ func TestBeginEnds(t *testing.T) {
 			t.Error(n, f, err)
 		}
 	}
-	if rec, err := Begin(ctx, path, replay.Options{}); rec != nil || !errors.Is(err, context.Canceled) {
+	if rec, err := Load(ctx, path, replay.Options{}); rec != nil || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
