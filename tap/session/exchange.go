@@ -17,7 +17,7 @@ type exchangeState struct {
 	conn   uint64
 	target string // path and query
 	path   string
-	headFields
+	head
 	// in is its session, nil as long as that is not known.
 	in *session
 	// first and began are of its first frame, and early reports that a frame of it
@@ -72,7 +72,7 @@ func (s *Sessions) known(x *exchangeState, f *tap.Frame) *session {
 // request takes the head of a request.
 func (s *Sessions) request(f *tap.Frame, e *tap.Event) {
 	x := &exchangeState{
-		Exchange: Exchange{Number: f.Exchange, Method: jsonrpc.Bound(e.Method)}, conn: e.Conn, headFields: readFields(e.Header),
+		Exchange: Exchange{Number: f.Exchange, Method: jsonrpc.Bound(e.Method)}, conn: e.Conn, head: readHead(e.Header),
 		first: f.Seq, began: f.At,
 	}
 	x.path, x.target = splitTarget(e.Target)
@@ -276,8 +276,8 @@ func sessionKey(letter byte, parts ...string) string {
 	return b.String()
 }
 
-// headFields are those of a request's head by which sessions are known.
-type headFields struct {
+// head are those of a request's head by which sessions are known.
+type head struct {
 	id, version, agent, credentials string
 	last                            string // the last event that it has of a stream
 	events                          bool   // it asks for an event stream
@@ -288,7 +288,7 @@ type headFields struct {
 // from request to request, as cookies may.
 var credentialFields = []string{"authorization", "x-api-key", "api-key"}
 
-func readFields(header [][2]string) (x headFields) {
+func readHead(header [][2]string) (x head) {
 	for _, h := range header {
 		name, value := h[0], h[1]
 		switch strings.ToLower(name) {

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -8,28 +10,25 @@ import (
 
 // Limits of a [Pairing].
 const (
-	// MaxOpen is how many requests may be open in a recording. Beyond that the
-	// calls that were open longest are handed over as they are, with
-	// [NoteLetGo]: they have no response, and one that still comes is late. SDKs
-	// give a request up after a minute or so, so only a recording made to exhaust
-	// memory gets there. Each session may have [MaxOpen] / [MaxSessions] requests
-	// open whatever the others have, so that one session cannot end the calls of
-	// another: together they have at most twice MaxOpen.
+	// MaxOpen is how many requests may be open in a recording. A call that waits
+	// without an open request, as an abandoned chain or task does, counts as one.
+	// Beyond that the calls that began first are handed over as they are, with
+	// [NoteLetGo], and a response that still comes is late. SDKs give a request up
+	// after a minute or so, so only a recording made to exhaust memory gets there.
+	// Each session may have [MaxOpen] / [MaxSessions] requests open whatever the
+	// others have, so that one session cannot end the calls of another: together
+	// they have at most twice MaxOpen.
 	MaxOpen = 1 << 16
-	// MaxWaiting is how many calls of a session may wait without an open request,
-	// or for what may come after their end, before the oldest of them is handed
-	// over as it is: chains and tasks that were abandoned, cancelled calls.
-	MaxWaiting = 1024
-	// MaxPast is how many ids and words of a session are remembered after their
-	// requests or calls are over, to distinguish what is repeated or late from
-	// what belongs to nothing.
+	// MaxPast is how many ids and other words of a session are remembered after
+	// their requests or calls are over, to tell what is repeated or late from what
+	// belongs to nothing.
 	MaxPast = 1024
 )
 
 // A Pairing ties the messages of one session to calls: a request and its response
 // with all that belongs to them. A call is over when its response has come; one
-// that was cancelled, became a task or waits for input stays until that is over
-// too, or until [MaxWaiting] others wait.
+// that was cancelled, became a task or waits for input is kept until that is over
+// too.
 //
 // How messages are tied:
 //
@@ -58,57 +57,33 @@ const (
 //   - The head of a response and the end of an exchange by the exchange; see
 //     [Pairing.AddEvent].
 //
-// Its memory grows with the open requests, up to [MaxOpen] of them. The zero value
-// is ready. Frames must come in the order of their numbers. It must not be used by
-// several goroutines at once.
+// Its memory is bounded by [MaxOpen] and [MaxPast]. The zero value is ready. Frames
+// must come in the order of their numbers. It must not be used by several
+// goroutines at once.
 type Pairing struct {
 	session int // its number, for a Tracker
 	parts   []Part
 	ended   []*Call
 
-	begun   queue[*callState]                  // the calls that are not over
-	waiting queue[*callState]                  // those of them that wait; see rest
-	causing queue[*openRequest]                // requests that the server may ask something for
-	tasks   queue[*openRequest]                // those that became a task
-	logging [logLevels + 2]queue[*openRequest] // those that ask for log messages, by 1 + level
-	streams index[uint64, *openRequest]        // the client's open requests by HTTP exchange
-	byWord  index[string, *openRequest]        // by id and by progress token; see word
-	calls   index[string, *callState]          // by task, subscription, state and shape
-	past    bounded.Map[string, tie]           // ids and words that are not in use any more
-	resumed bounded.Map[uint64, uint64]        // the exchanges whose streams others go on with
-	long    map[Ref]*callState                 // calls that outlive the response to their first request
-	open    openRequests
+	calls   []*call                     // those that are not over, oldest first
+	open    requests                    // those without a response, oldest first
+	words   map[string]requests         // what messages name requests and calls by; see word
+	past    bounded.Map[string, tie]    // words that are not in use any more
+	resumed bounded.Map[uint64, uint64] // the exchanges whose streams others go on with
+
+	// held is what counts towards MaxOpen: of each call the open requests, or one.
+	// total is the sum over all sessions of a recording.
+	held  int
+	total *int
 
 	facts   Facts
 	finding Finding
 	// initialize is the call of the last initialize.
-	initialize *callState
+	initialize *call
 	// spoke reports that the client has sent a request other than a
 	// server/discover that was refused; rootsDue that it has given the server
 	// a reason to ask for its roots that is not a call.
 	spoke, rootsDue bool
-}
-
-// openRequests counts the open requests of a Pairing, and those of all that share
-// a recording with it.
-type openRequests struct {
-	own int
-	all *int // nil for a Pairing that is alone
-}
-
-func (o *openRequests) add(n int) {
-	o.own += n
-	if o.all != nil {
-		*o.all += n
-	}
-}
-
-// tooMany reports whether a call has to be let go.
-func (o *openRequests) tooMany() bool {
-	if o.all == nil {
-		return o.own > MaxOpen
-	}
-	return *o.all > MaxOpen && o.own > MaxOpen/MaxSessions
 }
 
 // An arrival is a message on its way through a Pairing.
@@ -117,6 +92,12 @@ type arrival struct {
 	m    *jsonrpc.Message
 	part Part
 	size int64
+}
+
+func arrive(f *tap.Frame, m *jsonrpc.Message, i int, size int64) arrival {
+	return arrival{f: f, m: m, size: size, part: Part{
+		Message: Ref{f.Seq, i}, Lane: f.Lane, At: f.At, Exchange: f.Exchange, Kind: m.Kind, Method: clipWord(m.Method),
+	}}
 }
 
 // Add takes the message of the next frame and returns a part for each message
@@ -139,26 +120,11 @@ func (t *Pairing) Add(f *tap.Frame, m *jsonrpc.Message) []Part {
 		t.batch(f, m.Batch, size)
 	}
 	for i := range t.parts {
-		if c := t.long[t.parts[i].Call]; c != nil {
+		if c := t.call(t.parts[i].Call); c != nil {
 			t.parts[i].Status = c.Status
 		}
 	}
 	return t.parts
-}
-
-// Resume notes that an exchange goes on with the stream that another began: what comes
-// on it belongs to the requests of that one.
-func (t *Pairing) Resume(exchange, began uint64) {
-	t.resumed.Max = MaxPast
-	t.resumed.Put(exchange, began)
-}
-
-// stream is the client's open requests on the stream that an exchange carries.
-func (t *Pairing) stream(exchange uint64) *queue[*openRequest] {
-	if began, ok := t.resumed.Get(exchange); ok {
-		exchange = began
-	}
-	return t.streams.of(exchange)
 }
 
 func (t *Pairing) next() {
@@ -187,12 +153,6 @@ func (t *Pairing) batch(f *tap.Frame, batch []jsonrpc.Message, size int64) {
 	}
 }
 
-func arrive(f *tap.Frame, m *jsonrpc.Message, i int, size int64) arrival {
-	return arrival{f: f, m: m, size: size, part: Part{
-		Message: Ref{f.Seq, i}, Lane: f.Lane, At: f.At, Exchange: f.Exchange, Kind: m.Kind, Method: clipWord(m.Method),
-	}}
-}
-
 func (t *Pairing) add(f *tap.Frame, m *jsonrpc.Message, i int, size int64) {
 	x := arrive(f, m, i, size)
 	switch m.Kind {
@@ -219,15 +179,39 @@ func (t *Pairing) Ended() []*Call { return t.ended }
 // ones; among the others are those that were cancelled and not answered.
 func (t *Pairing) Open() []*Call {
 	var open []*Call
-	for _, c := range t.begun.items {
+	for _, c := range t.calls {
 		whole := c.assembled()
 		open = append(open, &whole)
 	}
 	return open
 }
 
+// Resume notes that an exchange goes on with the stream that another began: what comes
+// on it belongs to the requests of that one.
+func (t *Pairing) Resume(exchange, began uint64) {
+	t.resumed.Max = MaxPast
+	t.resumed.Put(exchange, began)
+}
+
+// stream returns the client's open requests on the stream that an exchange carries.
+func (t *Pairing) stream(exchange uint64) requests {
+	if began, ok := t.resumed.Get(exchange); ok {
+		exchange = began
+	}
+	return t.words[exchangeWord(exchange)]
+}
+
+// call returns the call that began with a request, nil if it is over.
+func (t *Pairing) call(first Ref) *call {
+	i, ok := slices.BinarySearchFunc(t.calls, first, func(c *call, r Ref) int { return c.Ref.Compare(r) })
+	if !ok {
+		return nil
+	}
+	return t.calls[i]
+}
+
 // give adds the part to its call, nil for none, and to what Add returns.
-func (t *Pairing) give(x *arrival, c *callState, role Role) {
+func (t *Pairing) give(x *arrival, c *call, role Role) {
 	x.part.Role = role
 	if c != nil {
 		x.part.Call, x.part.Parent = c.Ref, c.Parent
@@ -246,7 +230,7 @@ func (t *Pairing) recall(x *arrival, past *tie, role Role) {
 	if x.m.Kind != jsonrpc.Notification {
 		x.part.Method = past.method
 	}
-	if c := t.long[past.call]; c != nil {
+	if c := t.call(past.call); c != nil {
 		t.give(x, c, role)
 		return
 	}
@@ -254,127 +238,75 @@ func (t *Pairing) recall(x *arrival, past *tie, role Role) {
 	t.give(x, nil, role)
 }
 
-// rest is called when something has happened to a call: it is handed over if
-// it is over, and otherwise is among those that wait, or not.
-func (t *Pairing) rest(c *callState) {
-	switch {
-	case c.final && c.requests.empty():
-		t.handOver(c)
-	case !c.requests.empty() && c.Status != CallCancelled:
-		if c.waits {
-			t.waiting.remove(c)
-			c.waits = false
-		}
-	case !c.waits:
-		c.waits = true
-		if t.waiting.add(c); len(t.waiting.items) > MaxWaiting {
-			t.letGo(t.waiting.oldest())
-		}
+// hold counts what is open.
+func (t *Pairing) hold(n int) {
+	if t.total == nil {
+		t.total = new(int)
 	}
+	t.held += n
+	*t.total += n
 }
 
-// outlives notes that a call goes on although a request of it was answered.
-func (t *Pairing) outlives(c *callState) {
-	if t.long == nil {
-		t.long = map[Ref]*callState{}
-	}
-	t.long[c.Ref] = c
-}
-
-// bound lets go of the calls that were open longest as long as there are too many
-// open requests.
+// bound lets go of the calls that began first as long as too much is open.
 func (t *Pairing) bound() {
-	for t.open.tooMany() {
-		t.letGo(t.begun.oldest())
+	for *t.total > MaxOpen && t.held > MaxOpen/MaxSessions {
+		c := t.calls[0]
+		if !c.Status.Settled() {
+			c.Notes |= NoteLetGo
+		}
+		t.handOver(c)
 	}
-}
-
-// letGo hands a call over before its end was seen.
-func (t *Pairing) letGo(c *callState) {
-	if !c.Status.Settled() {
-		c.Notes |= NoteLetGo
-	}
-	t.handOver(c)
 }
 
 // leave returns the calls of a session that is forgotten. The Pairing is not used
 // again.
 func (t *Pairing) leave() []*Call {
 	open := t.Open()
-	t.open.add(-t.open.own)
+	t.hold(-t.held)
 	return open
 }
 
-// handOver forgets a call that is over.
-func (t *Pairing) handOver(c *callState) {
-	for !c.requests.empty() {
-		a := c.requests.oldest()
-		t.close(a, true)
-		t.release(a)
+// rest is called when something has happened to a call, which may be over.
+func (t *Pairing) rest(c *call) {
+	if c.final && c.open == 0 {
+		t.handOver(c)
 	}
-	t.release(c.first)
+}
+
+// handOver forgets a call.
+func (t *Pairing) handOver(c *call) {
+	for i := 0; c.open > 0; {
+		if a := t.open[i]; a.call == c {
+			t.close(a, true)
+			t.retire(a, wordToken)
+		} else {
+			i++
+		}
+	}
+	t.retire(c.first, wordToken, wordState, wordTask, wordSubscription)
+	t.drop(c.first, wordShape)
 	if c.holder != nil {
-		t.release(c.holder)
+		t.retire(c.holder, wordToken)
 	}
-	for _, key := range []*string{&c.stateKey, &c.taskKey, &c.subscriptionKey} {
-		t.retire(c, key)
-	}
-	t.calls.remove(c.shapeKey, c)
-	t.begun.remove(c)
-	if c.waits {
-		t.waiting.remove(c)
-	}
-	delete(t.long, c.Ref)
-	c.over = true
+	t.calls = remove(t.calls, c)
+	t.hold(-1)
 	if len(c.tail) > 0 {
 		*c.Call = c.assembled()
 	}
 	t.ended = append(t.ended, c.Call)
 }
 
-// remember notes what a word stood for that is not in use any more.
-func (t *Pairing) remember(word string, of tie) {
-	t.past.Max = MaxPast
-	t.past.Put(word, of)
-	t.past.Touch(word)
-}
-
-// retire takes a word of a call out of use and remembers whose it was.
-func (t *Pairing) retire(c *callState, key *string) {
-	if *key != "" {
-		t.calls.remove(*key, c)
-		t.remember(*key, c.tie())
-		*key = ""
-	}
-}
-
 // close takes a request for answered, or for given up: then a response to it is
 // late.
-func (t *Pairing) close(a *openRequest, givenUp bool) {
+func (t *Pairing) close(a *request, givenUp bool) {
 	c := a.call
-	t.byWord.remove(a.id, a)
 	past := c.tie()
 	past.method, past.subject, past.request, past.at, past.late = a.method, a.subject, a.ref, a.at, givenUp
-	t.remember(a.id, past)
-	c.requests.remove(a)
-	t.open.add(-1)
-	t.logging[a.level].remove(a)
-	if a.exchange != 0 {
-		t.streams.remove(a.exchange, a)
-		a.exchange = 0
-	}
-}
-
-// release takes the progress token of a request out of use, and the request from
-// those that the server may ask something for.
-func (t *Pairing) release(a *openRequest) {
-	if a.causing != nil {
-		a.causing.remove(a)
-		a.causing = nil
-	}
-	if a.token != "" {
-		t.byWord.remove(a.token, a)
-		t.remember(a.token, a.call.tie())
-		a.token = ""
+	t.remember(t.drop(a, wordID), past)
+	t.drop(a, wordExchange)
+	t.open = remove(t.open, a)
+	a.closed = true
+	if c.open--; c.open > 0 {
+		t.hold(-1)
 	}
 }

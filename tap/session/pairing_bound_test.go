@@ -25,8 +25,8 @@ func TestPairingMaxOpen(t *testing.T) {
 			t.Errorf("call %d: %+v", i, c)
 		}
 	}
-	if open := tracker.Open(); len(open) != MaxOpen || open[0].Ref.Seq != more+1 || tracker.open.own != MaxOpen {
-		t.Errorf("%d calls are open, the first is %v, %d requests", len(open), open[0].Ref, tracker.open.own)
+	if open := tracker.Open(); len(open) != MaxOpen || open[0].Ref.Seq != more+1 || tracker.held != MaxOpen {
+		t.Errorf("%d calls are open, the first is %v, %d requests", len(open), open[0].Ref, tracker.held)
 	}
 	if n := tracker.entries(); n > 4*MaxOpen+2*more+MaxPast {
 		t.Errorf("%d entries", n)
@@ -47,8 +47,8 @@ func TestPairingMaxOpen(t *testing.T) {
 			t.Errorf("%s: %+v", c.text, p)
 		}
 	}
-	if tracker.open.own != MaxOpen-1 {
-		t.Errorf("%d requests are open", tracker.open.own)
+	if tracker.held != MaxOpen-1 {
+		t.Errorf("%d requests are open", tracker.held)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestPairingMaxOpenOfOneCall(t *testing.T) {
 	if len(ended) != 1 || ended[0].Ref.Seq != 1 || ended[0].Notes != NoteLetGo || ended[0].Status != CallWorking {
 		t.Fatalf("%d calls were let go: %+v", len(ended), ended)
 	}
-	if n := len(tracker.Open()) + tracker.open.own + len(tracker.byWord); n != 0 {
+	if n := len(tracker.Open()) + tracker.held + len(tracker.words); n != 0 {
 		t.Errorf("%d things are open", n)
 	}
 }

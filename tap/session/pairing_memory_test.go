@@ -13,21 +13,10 @@ import (
 
 // entries counts what a Pairing holds beside what is open.
 func (t *Pairing) entries() (n int) {
-	for i := range t.logging {
-		n += len(t.logging[i].items)
+	for _, list := range t.words {
+		n += len(list)
 	}
-	for _, q := range t.streams {
-		n += len(q.items)
-	}
-	for _, q := range t.byWord {
-		n += len(q.items)
-	}
-	for _, q := range t.calls {
-		n += len(q.items)
-	}
-	n += len(t.begun.items) + len(t.waiting.items) + len(t.causing.items) + len(t.tasks.items)
-	n += t.past.Len()
-	return n + len(t.long)
+	return n + len(t.calls) + len(t.open) + t.past.Len()
 }
 
 // A million frames that leave behind all that they can: answered calls,
@@ -38,7 +27,7 @@ func TestPairingMemory(t *testing.T) {
 	if longtest.Sampled(t) {
 		frames = 100_000
 	}
-	const most = MaxPast + MaxWaiting*10 + 100
+	const most = MaxPast + 10*MaxOpen
 	var tracker Pairing
 	rng := rand.New(rand.NewPCG(1, 1))
 	var ended, begun, seq int
@@ -64,11 +53,11 @@ func TestPairingMemory(t *testing.T) {
 		}
 	}
 	open := len(tracker.Open())
-	if open > MaxWaiting || ended+open != begun {
+	if open > MaxOpen || ended+open != begun {
 		t.Errorf("%d calls begun, %d ended, %d open", begun, ended, open)
 	}
-	if n := tracker.open.own; n > MaxWaiting {
-		t.Errorf("%d open requests", n)
+	if n := tracker.held; n > MaxOpen {
+		t.Errorf("%d are held", n)
 	}
 }
 
@@ -106,22 +95,22 @@ func leaveBehind(add func(tap.Lane, string, ...any), what, i int) {
 func TestPairingGivesUpCancelledCalls(t *testing.T) {
 	var tracker Pairing
 	var ended []*Call
-	for i := range MaxWaiting + 1 {
+	for i := range MaxOpen + 1 {
 		trackerAdd(&tracker, 2*i+1, tap.ToServer, fmt.Sprintf(`{"id":%d,"method":"tools/call"}`, i))
-		trackerAdd(&tracker, 2*i+2, tap.ToServer, fmt.Sprintf(`{"method":"notifications/cancelled","params":{"requestId":%d}}`, i))
 		ended = append(ended, tracker.Ended()...)
+		trackerAdd(&tracker, 2*i+2, tap.ToServer, fmt.Sprintf(`{"method":"notifications/cancelled","params":{"requestId":%d}}`, i))
 	}
 	if len(ended) != 1 || ended[0].Ref.Seq != 1 || ended[0].Status != CallCancelled || ended[0].Notes != 0 {
 		t.Fatalf("ended: %+v", ended)
 	}
 	for i, want := range []Role{RoleLate, RoleRepeat} {
-		p := trackerAdd(&tracker, 10_000+i, tap.ToClient, `{"id":0,"result":{}}`)[0]
+		p := trackerAdd(&tracker, 3*MaxOpen+i, tap.ToClient, `{"id":0,"result":{}}`)[0]
 		if p.Role != want || p.Call.Seq != 1 || !p.Late || p.Method != "tools/call" {
 			t.Errorf("answer %d: %+v", i, p)
 		}
 	}
 	// The one with id 1 still waits, and ends with its late answer.
-	if p := trackerAdd(&tracker, 10_002, tap.ToClient, `{"id":1,"result":{}}`)[0]; p.Role != RoleLate {
+	if p := trackerAdd(&tracker, 3*MaxOpen+2, tap.ToClient, `{"id":1,"result":{}}`)[0]; p.Role != RoleLate {
 		t.Errorf("%+v", p)
 	}
 	if e := tracker.Ended(); len(e) != 1 || e[0].Status != CallCancelledLate {
@@ -133,10 +122,10 @@ func TestPairingGivesUpCancelledCalls(t *testing.T) {
 func TestPairingLetsGo(t *testing.T) {
 	var tracker Pairing
 	var ended []*Call
-	for i := range MaxWaiting + 1 {
+	for i := range MaxOpen + 1 {
 		trackerAdd(&tracker, 2*i+1, tap.ToServer, fmt.Sprintf(`{"id":%d,"method":"tools/call"}`, i))
-		trackerAdd(&tracker, 2*i+2, tap.ToClient, fmt.Sprintf(`{"id":%d,"result":{"resultType":"input_required"}}`, i))
 		ended = append(ended, tracker.Ended()...)
+		trackerAdd(&tracker, 2*i+2, tap.ToClient, fmt.Sprintf(`{"id":%d,"result":{"resultType":"input_required"}}`, i))
 	}
 	if len(ended) != 1 || ended[0].Status != CallInputRequired || ended[0].Notes != NoteLetGo {
 		t.Fatalf("ended: %+v", ended)

@@ -222,8 +222,8 @@ func TestPastIsBounded(t *testing.T) {
 				t.Fatalf("%s: %+v", name, l)
 			}
 		}
-		if len(p.byWord) != 0 || p.past.Len() > MaxPast {
-			t.Errorf("%s: %d open, %d of the past", name, len(p.byWord), p.past.Len())
+		if len(p.words) != 0 || p.past.Len() > MaxPast {
+			t.Errorf("%s: %d open, %d of the past", name, len(p.words), p.past.Len())
 		}
 		last := p.Add(&tap.Frame{Seq: 2*n + 1, Lane: tap.ToClient}, &jsonrpc.Message{Kind: jsonrpc.Response, ID: id(n - 1)})
 		if last[0].Role != RoleRepeat || last[0].Request.Seq != 2*n-1 {

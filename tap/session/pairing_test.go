@@ -79,13 +79,13 @@ func TestPairingManyAlike(t *testing.T) {
 			t.Fatalf("%d: %+v", i, p)
 		}
 	}
-	for i := range MaxWaiting {
+	for i := range 1000 {
 		text := `{"id":1,"method":"tools/call","params":{"name":"t","requestState":"s","inputResponses":{"k":{}}}}`
 		if p := trackerAdd(&tracker, 2*n+i+1, tap.ToServer, text)[0]; p.Role != RoleRetry || !p.Guess {
 			t.Fatalf("%d: %+v", i, p)
 		}
 	}
-	if open := tracker.Open(); len(open) != MaxWaiting {
+	if open := tracker.Open(); len(open) != n {
 		t.Errorf("%d are open", len(open))
 	}
 }

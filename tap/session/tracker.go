@@ -218,11 +218,11 @@ func (t *Tracker) Unanswered() (all []Request, more uint64) {
 func (t *Tracker) turn(number int) {
 	t.entry.Session = number
 	t.used = &t.none
-	t.none.open.all = &t.open
+	t.none.total = &t.open
 	t.letGo()
 	if in, ok := t.Sessions.open.Get(number); ok {
 		if in.pairing == nil {
-			in.pairing = &Pairing{session: number, open: openRequests{all: &t.open}}
+			in.pairing = &Pairing{session: number, total: &t.open}
 		}
 		t.used, t.entry.Facts = in.pairing, &in.Facts
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -9,21 +10,17 @@ import (
 
 // request takes a request: the first of a call, or a further one of a call.
 func (t *Pairing) request(x *arrival) {
-	var w callWords
-	w.read(x.m.Params)
-	a := &openRequest{
-		ref: x.part.Message, at: x.f.At, method: x.part.Method, id: word(wordID, x.f.Lane, x.m.ID), token: word(wordToken, x.f.Lane, w.meta.token),
-		task: w.task != nil,
-	}
-	if a.id == "" {
-		a.id = unreadID(x.f.Lane)
-	} else if open := t.byWord.of(a.id); !open.empty() {
-		x.part.Clash = open.oldest().ref
+	w := readFields(x.m.Params)
+	a := &request{ref: x.part.Message, at: x.f.At, method: x.part.Method, task: w.task != nil}
+	id := word(wordID, x.f.Lane, x.m.ID)
+	if id == "" {
+		id = unreadID(x.f.Lane)
+	} else if open := t.words[id].oldest(); open != nil {
+		x.part.Clash = open.ref
 	}
 	role := RoleRequest
 	if a.call, a.purpose = t.known(x, &w); a.call == nil {
-		a.call = t.begin(x, &w)
-		a.call.first = a
+		a.call = t.begin(x, &w, a)
 	} else if role = RoleRetry; a.purpose == asksCancel {
 		role = RoleCancel
 	}
@@ -38,18 +35,18 @@ func (t *Pairing) request(x *arrival) {
 	case a.purpose == asksCancel && !c.Status.Settled():
 		c.cancelled(x, &w)
 	}
+	t.name(a, wordID, id)
 	t.ask(x, &w, a)
 	t.give(x, c, role)
-	t.rest(c)
 	t.bound()
 }
 
 // known finds the call that a request is a further one of.
-func (t *Pairing) known(x *arrival, w *callWords) (*callState, purpose) {
+func (t *Pairing) known(x *arrival, w *fields) (*call, purpose) {
 	if why := taskPurpose(x.m.Method); why != asksCall {
-		tasks := t.calls.of(word(wordTask, x.f.Lane, w.taskID))
-		if c := tasks.newest(); c != nil {
-			x.part.Guess = len(tasks.items) > 1
+		tasks := t.words[word(wordTask, x.f.Lane, w.taskID)]
+		if c := tasks.newestCall(); c != nil {
+			x.part.Guess = len(tasks) > 1
 			return c, why
 		}
 		return nil, asksCall
@@ -77,22 +74,22 @@ func taskPurpose(method string) purpose {
 }
 
 // begin makes a call of its first request.
-func (t *Pairing) begin(x *arrival, w *callWords) *callState {
-	c := &callState{Call: &Call{
+func (t *Pairing) begin(x *arrival, w *fields, first *request) *call {
+	c := &call{first: first, Call: &Call{
 		Ref: x.part.Message, Lane: x.f.Lane, Exchange: x.f.Exchange, At: x.f.At, Session: t.session,
 		ID: bytes.Clone(x.m.ID[:min(len(x.m.ID), jsonrpc.MaxWord)]), Method: x.part.Method, Subject: jsonrpc.Subject(*x.m), Revision: t.revision(w),
 	}}
 	if x.m.Long {
 		c.Notes |= NoteLong
 	}
-	if (w.meta.version != nil || t.facts.Revision == "") && (w.name != nil || w.uri != nil) {
+	if (w.version != nil || t.facts.Revision == "") && (w.name != nil || w.uri != nil) {
 		c.name, c.arguments = shapeName(w), hashText(w.arguments)
 	}
-	t.begun.add(c)
+	t.calls = append(t.calls, c)
+	t.hold(1)
 	t.within(x, w, c)
 	if x.m.Method == "elicitation/create" && w.elicitation != nil {
 		t.elicited(x, c, w.elicitation)
-		t.outlives(c) // its end may be reported before its response
 	}
 	if x.f.Lane == tap.ToServer {
 		t.opens(x, c)
@@ -102,7 +99,7 @@ func (t *Pairing) begin(x *arrival, w *callWords) *callState {
 
 // opens looks at how a client begins: with a handshake, or with a probe before
 // anything else.
-func (t *Pairing) opens(x *arrival, c *callState) {
+func (t *Pairing) opens(x *arrival, c *call) {
 	switch {
 	case x.m.Method == "initialize":
 		t.initialize = c
@@ -116,17 +113,17 @@ func (t *Pairing) opens(x *arrival, c *callState) {
 }
 
 // revision is the version that a request is in.
-func (t *Pairing) revision(w *callWords) jsonrpc.Revision {
+func (t *Pairing) revision(w *fields) jsonrpc.Revision {
 	switch {
-	case w.meta.version != nil:
-		return revisionNamed(w.meta.version)
+	case w.version != nil:
+		return revisionNamed(w.version)
 	case t.facts.Dialect != "":
 		return jsonrpc.Dialect
 	}
 	return t.facts.Revision
 }
 
-// revisionNamed is the version that a string names.
+// revisionNamed is the version that a string names. A known one takes no memory.
 func revisionNamed(v jsonrpc.Value) jsonrpc.Revision {
 	for _, r := range jsonrpc.Revisions {
 		if string(v[1:len(v)-1]) == string(r) {
@@ -137,54 +134,31 @@ func revisionNamed(v jsonrpc.Value) jsonrpc.Revision {
 }
 
 // ask opens a request.
-func (t *Pairing) ask(x *arrival, w *callWords, a *openRequest) {
+func (t *Pairing) ask(x *arrival, w *fields, a *request) {
 	c := a.call
-	c.requests.add(a)
-	t.open.add(1)
+	t.open = append(t.open, a)
+	if c.open++; c.open > 1 {
+		t.hold(1)
+	}
 	c.Requests = addRef(c.Requests, a.ref)
 	if x.part.Clash != (Ref{}) {
 		c.Notes |= NoteClash
 	}
-	t.byWord.add(a.id, a)
-	if a.token != "" {
-		if !t.byWord.of(a.token).empty() {
-			c.Notes |= NoteTokenClash
-		}
-		t.byWord.add(a.token, a)
+	token := word(wordToken, x.f.Lane, w.token)
+	if t.words[token] != nil {
+		c.Notes |= NoteTokenClash
 	}
+	t.name(a, wordToken, token)
 	if x.f.Lane != tap.ToServer {
 		return
 	}
-	if a.exchange = x.f.Exchange; a.exchange != 0 {
-		t.streams.add(a.exchange, a)
-	}
-	if a.purpose <= asksRetry && mayCause(x.m.Method) {
-		t.causes(a, &t.causing)
-	}
-	if w.meta.logLevel != nil {
-		a.level = 1 + logLevel(w.meta.logLevel.Decoded())
-		t.logging[a.level].add(a)
+	t.name(a, wordExchange, exchangeWord(x.f.Exchange))
+	a.causes = a.purpose <= asksRetry && mayCause(x.m.Method)
+	if w.logLevel != nil {
+		a.level = 1 + logLevel(w.logLevel.Decoded())
 	}
 	if x.m.Method == "subscriptions/listen" {
-		t.name(c, &c.subscriptionKey, word(wordSubscription, x.f.Lane, x.m.ID))
-	}
-}
-
-// causes puts a request into the queue of those that the server may ask something
-// for.
-func (t *Pairing) causes(a *openRequest, q *queue[*openRequest]) {
-	a.causing = q
-	q.add(a)
-}
-
-// name makes a call known by a word, unless that is "". Key is its member for
-// that kind of word.
-func (t *Pairing) name(c *callState, key *string, word string) {
-	if *key != "" {
-		t.calls.remove(*key, c)
-	}
-	if *key = word; word != "" {
-		t.calls.add(word, c)
+		t.name(c.first, wordSubscription, word(wordSubscription, x.f.Lane, x.m.ID))
 	}
 }
 
@@ -201,20 +175,21 @@ func mayCause(method string) bool {
 }
 
 // within finds the call that a call is asked within.
-func (t *Pairing) within(x *arrival, w *callWords, c *callState) {
-	var parent *callState
+func (t *Pairing) within(x *arrival, w *fields, c *call) {
+	var parent *call
 	past := ""
-	switch related := word(wordTask, opposite(x.f.Lane), w.meta.relatedTask); {
-	case !t.calls.of(related).empty():
-		parent = t.calls.of(related).newest()
-	case taskPurpose(x.m.Method) != asksCall:
-		past = word(wordTask, x.f.Lane, w.taskID)
-	case w.meta.relatedTask != nil:
-		past = related
-	case w.state != nil:
-		past = word(wordState, x.f.Lane, w.state)
-	case x.f.Lane == tap.ToClient && mayNest(x.m.Method):
-		parent, c.Guess = t.cause(x)
+	related := word(wordTask, opposite(x.f.Lane), w.relatedTask)
+	if parent = t.words[related].newestCall(); parent == nil {
+		switch {
+		case taskPurpose(x.m.Method) != asksCall:
+			past = word(wordTask, x.f.Lane, w.taskID)
+		case w.relatedTask != nil:
+			past = related
+		case w.state != nil:
+			past = word(wordState, x.f.Lane, w.state)
+		case x.f.Lane == tap.ToClient && mayNest(x.m.Method):
+			parent, c.Guess = t.cause(x)
+		}
 	}
 	switch of := t.past.At(past); {
 	case parent != nil:
@@ -224,7 +199,7 @@ func (t *Pairing) within(x *arrival, w *callWords, c *callState) {
 		}
 	case of != nil: // a task or a state whose call may be over
 		c.Parent = of.call
-		parent = t.long[of.call]
+		parent = t.call(of.call)
 	}
 	if parent != nil {
 		parent.Nested = addRef(parent.Nested, c.Ref)
@@ -245,21 +220,42 @@ func mayNest(method string) bool {
 // guess. On an HTTP exchange without a request (a GET stream) what comes should
 // have nothing to do with an open request, except in HTTP+SSE, where everything
 // comes on one.
-func (t *Pairing) cause(x *arrival) (*callState, bool) {
+func (t *Pairing) cause(x *arrival) (c *call, guess bool) {
 	due := t.rootsDue && x.m.Method == "roots/list"
 	if due {
 		t.rootsDue = false
 	}
-	if q := t.stream(x.f.Exchange); !q.empty() {
-		return q.newest().call, len(q.items) > 1
+	if stream := t.stream(x.f.Exchange); len(stream) > 0 {
+		return stream.newestCall(), len(stream) > 1
 	}
-	if q := &t.causing; !q.empty() {
-		return q.newest().call, len(q.items) > 1 || x.f.Exchange != 0 || due
+	if a, several := t.latest(func(a *request) bool { return a.causes && !a.cancelled }); a != nil {
+		return a.call, several || x.f.Exchange != 0 || due
 	}
-	if q := &t.tasks; !q.empty() {
-		return q.newest().call, true // it should have named the task
+	for _, c := range slices.Backward(t.calls[max(0, len(t.calls)-lookBack):]) {
+		if c.holder != nil && c.holder.causes {
+			return c, true // it should have named the task
+		}
 	}
 	return nil, false
+}
+
+// lookBack is how many of the latest calls or open requests are considered for a guess.
+const lookBack = 1024
+
+// latest returns the latest open request that fits, nil for none, and whether there
+// may be several.
+func (t *Pairing) latest(fits func(a *request) bool) (found *request, several bool) {
+	from := max(0, len(t.open)-lookBack)
+	for _, a := range slices.Backward(t.open[from:]) {
+		if !fits(a) {
+			continue
+		}
+		if found != nil {
+			return found, true
+		}
+		found = a
+	}
+	return found, from > 0
 }
 
 func opposite(lane tap.Lane) tap.Lane { return tap.ToServer + tap.ToClient - lane }

@@ -10,17 +10,16 @@ import (
 
 // await takes an input_required result (2026-07-28 basic/patterns/mrtr): the
 // call goes on with a retry under a new id.
-func (t *Pairing) await(x *arrival, c *callState) {
-	w := readResult(x.m.Result)
+func (t *Pairing) await(x *arrival, c *call) {
+	w := readFields(x.m.Result)
 	c.Status = CallInputRequired
-	c.embed(x, w.inputs)
-	t.outlives(c)
-	t.name(c, &c.stateKey, word(wordState, c.Lane, w.state))
-	t.name(c, &c.shapeKey, shape(c.Lane, c.Method, c.name))
+	c.embed(x, w.inputRequests)
+	t.name(c.first, wordState, word(wordState, c.Lane, w.state))
+	t.name(c.first, wordShape, shape(c.Lane, c.Method, c.name))
 }
 
 // shapeName is what a retry has in common with its request beside the method.
-func shapeName(w *callWords) string {
+func shapeName(w *fields) string {
 	return string(jsonrpc.AppendKey(jsonrpc.AppendKey(nil, w.name), w.uri))
 }
 
@@ -33,15 +32,15 @@ func shape(lane tap.Lane, method, name string) string {
 const chainChoice = 8
 
 // retried finds the call that a request with input or a state goes on with.
-func (t *Pairing) retried(x *arrival, w *callWords) *callState {
+func (t *Pairing) retried(x *arrival, w *fields) *call {
 	name := shapeName(w)
 	key := word(wordState, x.f.Lane, w.state)
-	c, guess := bestMatch(t.calls.of(key), x, w, name)
+	c, guess := bestMatch(t.words[key], x, w, name)
 	lost := false
 	if c == nil && w.inputs != nil {
 		key = shape(x.f.Lane, x.m.Method, name)
-		c, guess = bestMatch(t.calls.of(key), x, w, name)
-		lost = c != nil && (w.state != nil || c.stateKey != "")
+		c, guess = bestMatch(t.words[key], x, w, name)
+		lost = c != nil && (w.state != nil || c.first.word(wordState) != "")
 	}
 	if c == nil {
 		return nil
@@ -50,11 +49,13 @@ func (t *Pairing) retried(x *arrival, w *callWords) *callState {
 		c.Notes |= NoteStateLost
 		guess = true
 	}
-	t.retire(c, &c.stateKey)
-	t.name(c, &c.shapeKey, "")
+	t.retire(c.first, wordState)
+	t.drop(c.first, wordShape)
 	if guess {
 		x.part.Guess = true
-		t.calls.of(key).doubt = true
+		for _, a := range few(t.words[key]) {
+			a.call.doubt = true
+		}
 	}
 	if c.Status == CallInputRequired {
 		c.Status = CallPending
@@ -63,21 +64,23 @@ func (t *Pairing) retried(x *arrival, w *callWords) *callState {
 	return c
 }
 
+func few(l requests) requests { return l[:min(len(l), chainChoice)] }
+
 // bestMatch chooses a call from those that wait with the same state or the same
 // shape and ask for the same thing. It prefers one whose state was given back or
 // that has none, then one whose questions the input answers, then one with the same
 // arguments, then the one that waits longest. Guess reports that it had a choice.
-func bestMatch(q *queue[*callState], x *arrival, w *callWords, name string) (best *callState, guess bool) {
+func bestMatch(waiting requests, x *arrival, w *fields, name string) (best *call, guess bool) {
 	most, fit := -1, 0
 	arguments := hashText(w.arguments)
-	few := q.items[:min(len(q.items), chainChoice)]
-	for _, c := range few {
+	for _, a := range few(waiting) {
+		c := a.call
 		if c.Method != x.m.Method || c.name != name && c.name != "" && name != "" {
 			continue
 		}
 		fit++
 		score := 0
-		if (w.state != nil) == (c.stateKey != "") {
+		if (w.state != nil) == (c.first.word(wordState) != "") {
 			score += 4
 		}
 		if c.answeredBy(w.inputs) {
@@ -90,12 +93,12 @@ func bestMatch(q *queue[*callState], x *arrival, w *callWords, name string) (bes
 			best, most = c, score
 		}
 	}
-	return best, fit > 1 || len(q.items) > len(few) || q.doubt
+	return best, fit > 1 || len(waiting) > chainChoice || best != nil && best.doubt
 }
 
 // embed notes the entries of inputRequests. One that is still open under its
 // key is the same, as polls of a task repeat them.
-func (c *callState) embed(x *arrival, requests jsonrpc.Value) {
+func (c *call) embed(x *arrival, requests jsonrpc.Value) {
 	if !requests.IsObject() {
 		return
 	}
@@ -125,7 +128,7 @@ func embeddedKey(key []byte) string {
 }
 
 // openEmbedded finds the entry of a key that has not been answered, -1 for none.
-func (c *callState) openEmbedded(key string) int {
+func (c *call) openEmbedded(key string) int {
 	for i := len(c.Asked) - 1; i >= 0; i-- {
 		if c.Asked[i].Key == key && c.Asked[i].Response == (Ref{}) {
 			return i
@@ -135,7 +138,7 @@ func (c *callState) openEmbedded(key string) int {
 }
 
 // answerEmbedded notes the entries of inputResponses.
-func (c *callState) answerEmbedded(x *arrival, responses jsonrpc.Value) {
+func (c *call) answerEmbedded(x *arrival, responses jsonrpc.Value) {
 	if !responses.IsObject() {
 		return
 	}
@@ -152,7 +155,7 @@ func (c *callState) answerEmbedded(x *arrival, responses jsonrpc.Value) {
 
 // answeredBy reports whether the first entries of inputResponses answer what
 // the call was asked.
-func (c *callState) answeredBy(responses jsonrpc.Value) bool {
+func (c *call) answeredBy(responses jsonrpc.Value) bool {
 	fits, left := responses != nil, chainChoice
 	responses.Each(func(key []byte, _ jsonrpc.Value) bool {
 		left--

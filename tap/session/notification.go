@@ -7,8 +7,7 @@ import (
 
 // notification takes a notification.
 func (t *Pairing) notification(x *arrival) {
-	var w callWords
-	w.read(x.m.Params)
+	w := readFields(x.m.Params)
 	switch x.m.Method {
 	case "notifications/progress", "progress":
 		t.progress(x, &w)
@@ -36,16 +35,16 @@ func (t *Pairing) notification(x *arrival) {
 
 // progress finds the call of a progress notification, from the side that was
 // asked.
-func (t *Pairing) progress(x *arrival, w *callWords) {
+func (t *Pairing) progress(x *arrival, w *fields) {
 	lane := opposite(x.f.Lane)
 	if w.progressToken == nil { // the 002 dialect
 		t.about(x, lane, w.id, RoleProgress)
 		return
 	}
 	key := word(wordToken, lane, w.progressToken)
-	if q := t.byWord.of(key); !q.empty() {
-		a := q.newest()
-		x.part.Guess = len(q.items) > 1 || a.guess
+	if asked := t.words[key]; len(asked) > 0 {
+		a := asked.newest()
+		x.part.Guess = len(asked) > 1 || a.guess
 		x.part.Late = a.call.Status.Settled()
 		t.give(x, a.call, RoleProgress)
 		return
@@ -61,13 +60,13 @@ func (t *Pairing) progress(x *arrival, w *callWords) {
 
 // about ties a notification to the request of a lane that has an id, and
 // returns it if it is open.
-func (t *Pairing) about(x *arrival, lane tap.Lane, id jsonrpc.Value, role Role) *openRequest {
+func (t *Pairing) about(x *arrival, lane tap.Lane, id jsonrpc.Value, role Role) *request {
 	key := word(wordID, lane, id)
 	past := t.past.At(key)
-	switch q := t.byWord.of(key); {
-	case !q.empty():
-		a := q.oldest()
-		x.part.Guess = len(q.items) > 1 || a.guess
+	switch open := t.words[key]; {
+	case len(open) > 0:
+		a := open.oldest()
+		x.part.Guess = len(open) > 1 || a.guess
 		x.part.Late = role == RoleProgress && a.call.Status.Settled()
 		t.give(x, a.call, role)
 		return a
@@ -81,18 +80,16 @@ func (t *Pairing) about(x *arrival, lane tap.Lane, id jsonrpc.Value, role Role) 
 }
 
 // cancel takes a cancellation of a request by its id.
-func (t *Pairing) cancel(x *arrival, w *callWords) {
+func (t *Pairing) cancel(x *arrival, w *fields) {
 	id := w.requestID
 	if id == nil {
 		id = w.id
 	}
 	lane := x.f.Lane
-	if lane == tap.ToClient && t.byWord.of(word(wordID, lane, id)).empty() {
+	if lane == tap.ToClient && t.words[word(wordID, lane, id)] == nil && t.words[word(wordSubscription, tap.ToServer, id)] != nil {
 		// A server of 2026-07-28 sends no requests: it ends a subscription
 		// (basic/patterns/cancellation).
-		if !t.calls.of(word(wordSubscription, tap.ToServer, id)).empty() {
-			lane = tap.ToServer
-		}
+		lane = tap.ToServer
 	}
 	a := t.about(x, lane, id, RoleCancel)
 	if a == nil {
@@ -103,19 +100,15 @@ func (t *Pairing) cancel(x *arrival, w *callWords) {
 	if c := a.call; a.purpose <= asksRetry && !c.Status.Settled() {
 		c.cancelled(x, w)
 		c.settle(x, CallCancelled)
-		if a.causing == &t.causing {
-			t.causing.remove(a)
-			a.causing = nil
-		}
 		t.rest(c)
 	}
 }
 
 // cancelWaiting takes the cancellation of a request that was answered, which
 // means something where the call waits for input.
-func (t *Pairing) cancelWaiting(x *arrival, w *callWords) {
-	c := t.long[x.part.Call]
-	if c == nil || c.Status != CallInputRequired || !c.requests.empty() || c.holder != nil {
+func (t *Pairing) cancelWaiting(x *arrival, w *fields) {
+	c := t.call(x.part.Call)
+	if c == nil || c.Status != CallInputRequired || c.open > 0 || c.holder != nil {
 		return
 	}
 	c.cancelled(x, w)
@@ -124,28 +117,24 @@ func (t *Pairing) cancelWaiting(x *arrival, w *callWords) {
 
 // initialized ties the second half of the handshake to the first.
 func (t *Pairing) initialized(x *arrival) {
-	c := t.initialize
-	switch {
-	case c == nil || x.f.Lane != tap.ToServer:
+	if t.initialize == nil || x.f.Lane != tap.ToServer {
 		t.give(x, nil, RoleUnsolicited)
-	case c.over:
-		past := c.tie()
-		t.recall(x, &past, RoleNotification)
-	default:
-		t.give(x, c, RoleNotification)
+	} else {
+		handshake := t.initialize.tie()
+		t.recall(x, &handshake, RoleNotification)
 	}
 	t.rootsDue = t.rootsDue || x.f.Lane == tap.ToServer
 }
 
 // subscribed ties what comes on a subscription to it.
-func (t *Pairing) subscribed(x *arrival, w *callWords) bool {
-	key := word(wordSubscription, tap.ToServer, w.meta.subscription)
+func (t *Pairing) subscribed(x *arrival, w *fields) bool {
+	key := word(wordSubscription, tap.ToServer, w.subscription)
 	if key == "" || x.f.Lane != tap.ToClient {
 		return false
 	}
-	if q := t.calls.of(key); !q.empty() {
-		c := q.newest()
-		x.part.Guess, x.part.Late = len(q.items) > 1, c.Status.Settled()
+	if listening := t.words[key]; len(listening) > 0 {
+		c := listening.newestCall()
+		x.part.Guess, x.part.Late = len(listening) > 1, c.Status.Settled()
 		if x.m.Method == "notifications/subscriptions/acknowledged" {
 			c.goesOn(CallListening)
 		}
@@ -161,20 +150,20 @@ func (t *Pairing) subscribed(x *arrival, w *callWords) bool {
 }
 
 // other takes the notifications that are about nothing in particular.
-func (t *Pairing) other(x *arrival, w *callWords) {
+func (t *Pairing) other(x *arrival, w *fields) {
 	if x.m.Method == "notifications/roots/list_changed" && x.f.Lane == tap.ToServer {
 		t.rootsDue = true
 	}
-	c := t.calls.of(word(wordTask, opposite(x.f.Lane), w.meta.relatedTask)).newest()
+	c := t.words[word(wordTask, opposite(x.f.Lane), w.relatedTask)].newestCall()
 	stream := t.stream(x.f.Exchange)
 	switch {
 	case t.subscribed(x, w):
-	case w.meta.subscription != nil:
+	case w.subscription != nil:
 		t.give(x, nil, RoleUnmatched)
 	case c != nil:
 		t.give(x, c, RoleNotification)
-	case x.f.Lane == tap.ToClient && !stream.empty():
-		c, x.part.Guess = stream.newest().call, len(stream.items) > 1
+	case x.f.Lane == tap.ToClient && len(stream) > 0:
+		c, x.part.Guess = stream.newestCall(), len(stream) > 1
 		if x.m.Method == "notifications/subscriptions/acknowledged" {
 			c.goesOn(CallListening)
 		}
@@ -191,7 +180,7 @@ const maxElicitations = 16
 
 // elicitationsRequired remembers the elicitations of an error -32042, whose
 // ends are reported later (2025-11-25 client/elicitation).
-func (t *Pairing) elicitationsRequired(x *arrival, c *callState) {
+func (t *Pairing) elicitationsRequired(x *arrival, c *call) {
 	if x.m.ErrorCode != "-32042" {
 		return
 	}
@@ -205,7 +194,7 @@ func (t *Pairing) elicitationsRequired(x *arrival, c *callState) {
 
 // elicited remembers the id of an elicitation, whose end is reported by the side
 // that asked for it.
-func (t *Pairing) elicited(x *arrival, c *callState, id jsonrpc.Value) {
+func (t *Pairing) elicited(x *arrival, c *call, id jsonrpc.Value) {
 	if key := word(wordElicitation, x.f.Lane, id); key != "" {
 		t.remember(key, c.tie())
 	}
@@ -229,11 +218,11 @@ func logLevel(name string) int {
 }
 
 // log finds the call of a log message.
-func (t *Pairing) log(x *arrival, w *callWords) {
-	c := t.calls.of(word(wordTask, opposite(x.f.Lane), w.meta.relatedTask)).newest()
+func (t *Pairing) log(x *arrival, w *fields) {
+	c := t.words[word(wordTask, opposite(x.f.Lane), w.relatedTask)].newestCall()
 	if c == nil && x.f.Lane == tap.ToClient {
-		if stream := t.stream(x.f.Exchange); !stream.empty() {
-			c, x.part.Guess = stream.newest().call, len(stream.items) > 1
+		if stream := t.stream(x.f.Exchange); len(stream) > 0 {
+			c, x.part.Guess = stream.newestCall(), len(stream) > 1
 		} else if x.f.Exchange == 0 {
 			c, x.part.Guess = t.logged(logLevel(wordText(w.level)))
 		}
@@ -248,24 +237,13 @@ func (t *Pairing) log(x *arrival, w *callWords) {
 // that is a guess. A server may log only for a request that asks for it, from
 // its level on (2026-07-28 server/utilities/logging); where none allows it, it
 // is likely to be one of those that ask at all.
-func (t *Pairing) logged(level int) (*callState, bool) {
-	a, n := newestLogging(t.logging[1 : level+2])
-	if n == 0 {
-		a, n = newestLogging(t.logging[level+2:])
+func (t *Pairing) logged(level int) (*call, bool) {
+	a, several := t.latest(func(a *request) bool { return a.level > 0 && a.level <= level+1 })
+	if a == nil {
+		a, several = t.latest(func(a *request) bool { return a.level > 0 })
 	}
-	if n == 0 {
+	if a == nil {
 		return nil, false
 	}
-	return a.call, n > 1
-}
-
-// newestLogging is the latest request in some queues and how many they hold.
-func newestLogging(queues []queue[*openRequest]) (newest *openRequest, n int) {
-	for i := range queues {
-		n += len(queues[i].items)
-		if a := queues[i].newest(); a != nil && (newest == nil || newest.ref.Compare(a.ref) < 0) {
-			newest = a
-		}
-	}
-	return newest, n
+	return a.call, several
 }

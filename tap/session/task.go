@@ -7,32 +7,27 @@ import (
 
 // created takes a CreateTaskResult (2025-11-25 basic/utilities/tasks, and the
 // tasks extension, where it is flat) and reports whether it is one.
-func (t *Pairing) created(x *arrival, a *openRequest) bool {
+func (t *Pairing) created(x *arrival, a *request) bool {
 	c := a.call
-	w := readResult(x.m.Result)
+	w := readFields(x.m.Result)
 	extension := x.m.ResultType == "task"
 	if !extension {
-		w = readResult(w.task)
+		w = readFields(w.task)
 	}
 	key := word(wordTask, c.Lane, w.taskID)
 	if key == "" && !(extension && x.m.Unread) {
 		return false
 	}
 	t.give(x, c, RoleInterim)
-	t.outlives(c)
 	c.holder, c.extension = a, extension
-	t.name(c, &c.taskKey, key)
+	t.name(c.first, wordTask, key)
 	c.Status, c.TaskID = CallWorking, wordText(w.taskID)
-	if a.causing != nil {
-		a.causing.remove(a)
-		t.causes(a, &t.tasks)
-	}
 	c.progressed(x, w.status, w.statusMessage)
 	return true
 }
 
 // progressed takes what a task's status is said to be.
-func (c *callState) progressed(x *arrival, status, message jsonrpc.Value) {
+func (c *call) progressed(x *arrival, status, message jsonrpc.Value) {
 	if status == nil {
 		return
 	}
@@ -64,7 +59,7 @@ func taskEnded(status string) bool {
 }
 
 // taskAnswered takes the answer to a tasks request.
-func (t *Pairing) taskAnswered(x *arrival, a *openRequest) {
+func (t *Pairing) taskAnswered(x *arrival, a *request) {
 	c := a.call
 	switch {
 	case a.cancelled:
@@ -84,7 +79,7 @@ func (t *Pairing) taskAnswered(x *arrival, a *openRequest) {
 
 // taskResult takes the answer to tasks/result, which is the one that the call
 // would have had without a task.
-func (t *Pairing) taskResult(x *arrival, c *callState) {
+func (t *Pairing) taskResult(x *arrival, c *call) {
 	if c.CancelledBy != tap.Lifecycle && x.m.Kind == jsonrpc.Response {
 		x.part.Late = true
 		t.give(x, c, RoleLate)
@@ -104,8 +99,8 @@ func (t *Pairing) taskResult(x *arrival, c *callState) {
 
 // taskState takes the answer to tasks/get or tasks/cancel: a task, in the
 // extension with its result.
-func (t *Pairing) taskState(x *arrival, c *callState) {
-	w := readResult(x.m.Result)
+func (t *Pairing) taskState(x *arrival, c *call) {
+	w := readFields(x.m.Result)
 	role := RoleInterim
 	if c.extension && x.m.Unread {
 		// Too large to be read, so most likely it brings the result.
@@ -121,7 +116,7 @@ func (t *Pairing) taskState(x *arrival, c *callState) {
 		}
 	}
 	t.give(x, c, role)
-	c.news(x, w.status, w.statusMessage, w.inputs, w.result, w.err)
+	c.news(x, &w)
 	if role != RoleInterim {
 		c.final = true
 	}
@@ -129,23 +124,23 @@ func (t *Pairing) taskState(x *arrival, c *callState) {
 
 // news takes what is said of a task, in the extension with what it asks for or
 // ended with.
-func (c *callState) news(x *arrival, status, message, inputs, result, err jsonrpc.Value) {
-	c.progressed(x, status, message)
+func (c *call) news(x *arrival, w *fields) {
+	c.progressed(x, w.status, w.statusMessage)
 	if !c.extension {
 		return
 	}
-	c.embed(x, inputs)
+	c.embed(x, w.inputRequests)
 	switch {
-	case c.TaskStatus == "completed" && result.Get("isError").IsTrue():
-		c.ErrorText = jsonrpc.Bound(jsonrpc.AboutResult(result))
+	case c.TaskStatus == "completed" && w.result.Get("isError").IsTrue():
+		c.ErrorText = jsonrpc.Bound(jsonrpc.AboutResult(w.result))
 		switch c.Status {
 		case CallDone:
 			c.Status = CallToolError
 		case CallCancelledLate:
 			c.instead = CallToolError
 		}
-	case c.TaskStatus == "failed" && err != nil:
-		c.ErrorCode, c.ErrorText = wordText(err.Get("code")), wordText(err.Get("message"))
+	case c.TaskStatus == "failed" && w.err != nil:
+		c.ErrorCode, c.ErrorText = wordText(w.err.Get("code")), wordText(w.err.Get("message"))
 		if c.Status == CallToolError {
 			c.Status = CallError
 		}
@@ -153,10 +148,10 @@ func (c *callState) news(x *arrival, status, message, inputs, result, err jsonrp
 }
 
 // taskNews takes notifications/tasks/status and notifications/tasks.
-func (t *Pairing) taskNews(x *arrival, w *callWords) bool {
+func (t *Pairing) taskNews(x *arrival, w *fields) bool {
 	key := word(wordTask, opposite(x.f.Lane), w.taskID)
-	tasks := t.calls.of(key)
-	c := tasks.newest()
+	tasks := t.words[key]
+	c := tasks.newestCall()
 	if c == nil {
 		past := t.past.At(key)
 		if past != nil {
@@ -165,10 +160,9 @@ func (t *Pairing) taskNews(x *arrival, w *callWords) bool {
 		}
 		return past != nil
 	}
-	x.part.Guess = len(tasks.items) > 1
+	x.part.Guess = len(tasks) > 1
 	t.give(x, c, RoleNotification)
-	c.news(x, w.status, w.statusMessage,
-		w.whole.Get("inputRequests"), w.whole.Get("result"), w.whole.Get("error"))
+	c.news(x, w)
 	t.rest(c)
 	return true
 }

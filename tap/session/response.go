@@ -1,0 +1,286 @@
+package session
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// response takes a response.
+func (t *Pairing) response(x *arrival) {
+	id := word(wordID, opposite(x.f.Lane), x.m.ID)
+	a := t.sameStream(x, id)
+	if a == nil {
+		a = t.words[id].oldest()
+	}
+	if a != nil {
+		t.answered(x, a)
+		return
+	}
+	past := t.past.At(id)
+	if past == nil {
+		t.unnamed(x)
+		return
+	}
+	// It was answered before, or given up as cancelled.
+	x.part.Request, x.part.Latency, x.part.Late, x.part.Subject = past.request, x.f.At-past.at, true, past.subject
+	role := RoleRepeat
+	if past.late {
+		role, past.late = RoleLate, false
+	}
+	t.recall(x, past, role)
+}
+
+// sameStream is the open request that a response on an HTTP exchange has come
+// back for, nil if that is not certain. Where clients share a session, ids clash
+// that the exchanges distinguish.
+func (t *Pairing) sameStream(x *arrival, id string) *request {
+	const few = 8 // a batch may hold any number
+	stream := t.stream(x.f.Exchange)
+	if x.f.Lane != tap.ToClient || len(stream) > few {
+		return nil
+	}
+	for _, a := range stream {
+		if a.word(wordID) == id {
+			return a
+		}
+	}
+	return nil
+}
+
+// unnamed takes a response that names no open request. HTTP servers refuse with
+// an error that has no id: then the exchange reports what was refused. Where the id
+// of one side was too far behind to be read, the response belongs to the only
+// request that it can belong to, as a guess.
+func (t *Pairing) unnamed(x *arrival) {
+	noID := len(x.m.ID) == 0 || string(x.m.ID) == "null"
+	role := RoleOrphan
+	var a *request
+	switch stream := t.stream(x.f.Exchange); {
+	case x.m.Unread && x.m.ID == nil:
+		role = RoleUnread
+		if a = t.onlyOpen(x); a != nil {
+			a.guess = true
+		}
+	case noID:
+		if a = stream.only(); x.m.Kind != jsonrpc.ErrorResponse || x.f.Lane != tap.ToClient {
+			a = nil
+		} else if a != nil {
+			a.call.Notes |= NoteNullID
+		}
+	case x.f.Lane == tap.ToClient && len(stream) > 0:
+		if a = stream.only(); a != nil && a.word(wordID) != unreadID(tap.ToServer) {
+			a = nil
+		}
+	default:
+		a = t.words[unreadID(opposite(x.f.Lane))].only()
+	}
+	if a == nil {
+		t.give(x, nil, role)
+		return
+	}
+	t.answered(x, a)
+}
+
+// onlyOpen is the only open request on the exchange of a response, otherwise the
+// only one that it can answer, nil if there are none or several.
+func (t *Pairing) onlyOpen(x *arrival) *request {
+	if stream := t.stream(x.f.Exchange); x.f.Lane == tap.ToClient && len(stream) > 0 {
+		return stream.only()
+	}
+	a, several := t.latest(func(a *request) bool { return a.call.Lane == opposite(x.f.Lane) })
+	if several {
+		return nil
+	}
+	return a
+}
+
+// answered takes the response to an open request.
+func (t *Pairing) answered(x *arrival, a *request) {
+	c := a.call
+	if c.FirstAnswer == 0 {
+		c.FirstAnswer = x.f.At
+	}
+	x.part.Request, x.part.Latency = a.ref, x.f.At-a.at
+	x.part.Method, x.part.Subject, x.part.Guess = a.method, a.subject, a.guess
+	if c == t.initialize {
+		t.facts.Learn(&t.finding, x.f.Lane, x.m)
+	}
+	t.close(a, false)
+	c.Notes &^= NoteStreamEnded
+	if a.status >= 400 && !c.Status.Settled() {
+		c.ErrorText = "" // the answer knows better
+	}
+	if a.purpose <= asksRetry {
+		t.callAnswered(x, a)
+	} else {
+		t.taskAnswered(x, a)
+	}
+	if c.holder != a {
+		t.retire(a, wordToken)
+	}
+	t.rest(c)
+}
+
+// callAnswered takes the answer to the first request of a call, or to a retry.
+func (t *Pairing) callAnswered(x *arrival, a *request) {
+	c, m := a.call, x.m
+	if c.Status == CallCancelled {
+		x.part.Late = true
+		t.give(x, c, RoleLate)
+		t.conclude(x, c)
+		return
+	}
+	if m.Kind == jsonrpc.Response && m.ResultType == "input_required" {
+		t.give(x, c, RoleInterim)
+		t.await(x, c)
+		return
+	}
+	if m.Kind == jsonrpc.Response && (a.task || m.ResultType == "task") && t.created(x, a) {
+		return
+	}
+	t.give(x, c, RoleResponse)
+	t.conclude(x, c)
+}
+
+// conclude ends a call with the answer that has just come.
+func (t *Pairing) conclude(x *arrival, c *call) {
+	m := x.m
+	status := CallDone
+	switch {
+	case m.Kind == jsonrpc.ErrorResponse:
+		status = CallError
+		c.ErrorCode, c.ErrorText = m.ErrorCode, m.ErrorMessage
+		t.elicitationsRequired(x, c)
+	case m.IsError:
+		status = CallToolError
+		c.ErrorText = jsonrpc.Subject(*m)
+	}
+	if c.Status == CallCancelled {
+		c.settleLate(x, status)
+	} else {
+		c.settle(x, status)
+	}
+	c.final = true
+	switch {
+	case status == CallDone && c.Method == "server/discover":
+		c.Notes &^= NoteProbe
+		t.spoke = true
+	case c == t.initialize:
+		c.Revision = t.revision(&fields{})
+	}
+}
+
+// AddEvent takes the next frame if it is about the run, with what it says. The
+// calls that it ended are in [Pairing.Ended]. It matters for the requests that
+// the exchange has brought and that have no answer when it is over:
+//
+//   - One that was refused by the HTTP status, with no JSON-RPC error that says
+//     so, has failed ([NoteRefused]; [NoteChallenged] where it was a 401).
+//   - In 2026-07-28, where the client closed the stream of the response, that is
+//     how it cancels the request (basic/transports/streamable-http).
+//   - In 2026-07-28, where it was not the client, the request is lost, as no
+//     other stream can bring its answer: it stays unanswered ([NoteStreamEnded]).
+//   - In the legacy era its answer may still come on a stream that is resumed
+//     (2025-11-25 basic/transports#resumability-and-redelivery), and that a
+//     client is gone cancels nothing. The note stays as long as none has come.
+//
+// In HTTP+SSE the exchange of a request is over before its answer comes, on
+// another. It has a status such as 202, which says so.
+func (t *Pairing) AddEvent(f *tap.Frame, e *tap.Event) {
+	t.next()
+	stream := t.words[exchangeWord(f.Exchange)]
+	switch {
+	case e.Name == tap.EventResponse && !ordinaryStatus(e.Status):
+		for _, a := range stream {
+			a.replied(e)
+		}
+	case e.Name == tap.EventEnd:
+		x := &arrival{f: f, part: Part{Message: Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange}}
+		for _, a := range slices.Clone(stream) {
+			if !a.closed { // with another one of its call
+				t.exchangeEnded(x, e, a)
+			}
+		}
+	}
+}
+
+// ordinaryStatus reports whether a response of a status may bring the answers to
+// the requests of its exchange, or whether it is an interim one.
+func ordinaryStatus(status int) bool { return status == 200 || status < 200 && status != 101 }
+
+// replied notes the head of the response.
+func (a *request) replied(e *tap.Event) {
+	a.status = e.Status
+	if e.Status >= 400 {
+		words := "HTTP " + strings.TrimSpace(strconv.Itoa(e.Status)+" "+e.Reason)
+		if e.By == "tap" {
+			words += ", by the tap"
+		}
+		if a.purpose <= asksRetry && !a.call.Status.Settled() {
+			a.call.ErrorText = jsonrpc.Bound(words) // should there be no answer and no end
+		}
+	}
+}
+
+// exchangeEnded takes the end of the exchange of a request that has no answer.
+func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
+	c := a.call
+	modern := jsonrpc.EraOf(c.Revision) == jsonrpc.Modern && a.status != 101
+	switch {
+	case a.status >= 400:
+		t.refusedBy(x, a)
+	case a.purpose > asksRetry:
+		if modern { // a poll of a task, which goes on without it
+			t.abandon(a)
+		}
+	case modern && (e.By == "client" || e.HalfClosed):
+		c.Notes |= NoteHungUp
+		if c.Cancel == (Ref{}) {
+			c.Cancel, c.CancelledBy = x.part.Message, tap.ToServer
+		}
+		if !c.Status.Settled() {
+			c.settle(x, CallCancelled)
+		}
+		c.final = true
+		t.abandon(a)
+	case modern:
+		c.Notes |= NoteStreamEnded
+		if !c.Status.Settled() {
+			c.End = x.part.At
+		}
+		c.final = true
+		t.abandon(a)
+	case !c.Status.Settled() && (a.status == 0 || a.status == 101):
+		c.Notes |= NoteStreamEnded
+	}
+}
+
+// refusedBy ends a request with the status of its response.
+func (t *Pairing) refusedBy(x *arrival, a *request) {
+	c := a.call
+	if a.purpose <= asksRetry {
+		c.Notes |= NoteRefused
+		if a.status == 401 {
+			c.Notes |= NoteChallenged
+		}
+		if !c.Status.Settled() {
+			c.settle(x, CallError)
+		}
+		c.final = true
+	}
+	t.abandon(a)
+}
+
+// abandon closes a request that will have no response.
+func (t *Pairing) abandon(a *request) {
+	c := a.call
+	t.close(a, true)
+	if c.holder != a {
+		t.retire(a, wordToken)
+	}
+	t.rest(c)
+}
