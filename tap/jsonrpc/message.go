@@ -60,21 +60,29 @@ type Message struct {
 	Batch []Message
 }
 
-// Failures returns how many errors a message reports, and how many of these are no
-// message: of a batch the sum over its elements.
-func (m *Message) Failures() (errors, invalid uint64) {
-	if m.Kind == Batch {
-		for i := range m.Batch {
-			e, n := m.Batch[i].Failures()
-			errors, invalid = errors+e, invalid+n
+// All yields the elements of a batch that has any, otherwise the message itself.
+func (m *Message) All(yield func(*Message) bool) {
+	if m.Kind != Batch || len(m.Batch) == 0 {
+		yield(m)
+		return
+	}
+	for i := range m.Batch {
+		if !yield(&m.Batch[i]) {
+			return
 		}
-		return errors, invalid
 	}
-	if m.IsFailure() {
-		errors = 1
-	}
-	if m.Kind == Invalid {
-		invalid = 1
+}
+
+// Failures returns how many errors a frame reports, and how many of these are not
+// messages.
+func (m *Message) Failures() (errors, invalid uint64) {
+	for m := range m.All {
+		if m.IsFailure() {
+			errors++
+		}
+		if m.Kind == Invalid {
+			invalid++
+		}
 	}
 	return errors, invalid
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// How much of a call is kept, however long it gets.
+// Limits of a [Call].
 const (
 	// MaxCallParts is how many of the first parts of a call are kept, and how
 	// many of the last.
@@ -62,12 +63,12 @@ type Part struct {
 	// call has several; Latency is from its last byte to the answer's.
 	Request Ref
 	Latency time.Duration
-	// Status is, in what Add returns, how its call stands after it, where a call goes on after the response
-	// to its first request: it waits for input, or it has become a task.
+	// Status is, in what Add returns, that of a call which is not over, after the
+	// message.
 	Status CallStatus
 	// First is the message that a replay repeats, zero for others.
 	First Ref
-	// Unanswered and Cancelled say of a request, where a [Survey] knows, that it
+	// Unanswered and Cancelled report of a request, where a [Survey] knows, that it
 	// gets no answer, and that the call that it begins is cancelled.
 	Unanswered, Cancelled bool
 	// Clash is the oldest open request of the same side with the same id, for a
@@ -109,13 +110,13 @@ type Call struct {
 	Status CallStatus
 	Answer Ref
 	// ErrorCode and ErrorText are why it failed: the code and message of a
-	// JSON-RPC error, or in ErrorText alone what a failed tool or task says, or
+	// JSON-RPC error, or in ErrorText alone the text of a failed tool or task, or
 	// the HTTP status that refused it, as soon as that is known.
 	ErrorCode, ErrorText string
 	// Cancel names the message that asked for its end, or the end of the exchange
-	// that did (see [NoteHungUp]), CancelledBy the lane of
-	// that ([tap.ToServer]: the client asked; [tap.Lifecycle]: it was not cancelled), CancelReason
-	// the reason given.
+	// that did (see [NoteHungUp]); CancelledBy is its lane ([tap.ToServer]: the
+	// client asked; [tap.Lifecycle]: it was not cancelled), CancelReason the reason
+	// given.
 	Cancel       Ref
 	CancelledBy  tap.Lane
 	CancelReason string
@@ -127,16 +128,15 @@ type Call struct {
 	// Requests are its requests, Nested the calls asked within it: the first
 	// [MaxCallRefs] of each.
 	Requests, Nested []Ref
-	// Asked are the requests for input that results of it carried: the first
-	// [MaxCallRefs].
+	// Asked are the requests for input in its results: the first [MaxCallRefs].
 	Asked []EmbeddedRequest
 	// Parts are its messages in order: the first [MaxCallParts] and the last.
-	// Skipped is how many are missing between these. Counts counts all.
+	// Skipped is how many are missing between these. Counts are of all.
 	Parts   []Part
 	Skipped uint64
 	Counts  RoleCounts
 	// BytesToServer and BytesToClient are the sizes of its frames. The size of
-	// a batch is shared out by the lengths of the messages in it.
+	// a batch is divided by the lengths of the messages in it.
 	BytesToServer, BytesToClient int64
 }
 
@@ -151,7 +151,7 @@ type EmbeddedRequest struct {
 	// Request names the message that carried it, Response the one that carried
 	// the answer in its inputResponses; zero as long as there is none.
 	Request, Response Ref
-	// Answer reports in a few words what was answered, such as accept.
+	// Answer is a few words of the answer, such as accept.
 	Answer string
 }
 
@@ -163,7 +163,7 @@ const (
 	RoleInvalid Role = iota
 	// RoleRequest is the first request of a call.
 	RoleRequest
-	// RoleAgain is a further request of the same call: the retry after an
+	// RoleRetry is a further request of the same call: the retry after an
 	// input_required result, or a tasks/get, tasks/result or tasks/update.
 	RoleRetry
 	// RoleCancel asks for the end of a call: notifications/cancelled, the
@@ -190,9 +190,9 @@ const (
 	RoleRepeat
 	// RoleOrphan is an answer to no request that is known.
 	RoleOrphan
-	// RoleStray is a notification about something that is not known: progress
-	// with a token, a cancellation of an id, or news of a task or a
-	// subscription that was not asked for.
+	// RoleUnmatched is a notification about something that is not known: progress
+	// with a token, a cancellation of an id, or the status of a task or a message of
+	// a subscription that was not asked for.
 	RoleUnmatched
 	// RoleUnsolicited is a notification that belongs to no call and does not
 	// claim to, such as list_changed in the legacy era.
@@ -242,7 +242,7 @@ const (
 	CallDone
 	// CallError was answered with a JSON-RPC error.
 	CallError
-	// CallToolError has a result that says isError, or is a task that failed.
+	// CallToolError has a result with isError, or is a task that failed.
 	CallToolError
 	// CallCancelled was cancelled, and no answer came after that.
 	CallCancelled
@@ -279,8 +279,8 @@ func (c *Call) Lost() bool { return !c.Status.Settled() && c.Notes&NoteStreamEnd
 type Notes uint16
 
 const (
-	// NoteClash: when it was asked, another request of its side with the same
-	// id was open.
+	// NoteClash: another request of its side with the same id was open when it was
+	// asked.
 	NoteClash Notes = 1 << iota
 	// NoteTokenClash: the same for its progress token.
 	NoteTokenClash
@@ -291,16 +291,15 @@ const (
 	// NoteNullID: its answer had no id and is known by the HTTP exchange.
 	NoteNullID
 	// NoteProbe: it is a server/discover before anything else, and refused or
-	// unanswered: the client finds out what the server speaks.
+	// unanswered: the client finds out which versions the server supports.
 	NoteProbe
 	// NoteStateLost: a retry did not carry the requestState that it was given,
 	// or carried one that it was not given.
 	NoteStateLost
 	// NoteCancelRefused: a tasks/cancel was answered with an error.
 	NoteCancelRefused
-	// NoteLetGo: too many calls waited without an open request, or too many
-	// requests were open (see [MaxOpen]), and this one was handed over before its
-	// end was seen.
+	// NoteLetGo: too many requests were open (see [MaxOpen]), and it was handed over
+	// before its end was seen.
 	NoteLetGo
 	// NoteRefused: it was refused by the HTTP status of the response alone, with
 	// no JSON-RPC answer. ErrorText has the status, Answer the end of the exchange.
@@ -336,3 +335,156 @@ func (n Notes) Names() []string {
 
 // String returns the names with commas between.
 func (n Notes) String() string { return strings.Join(n.Names(), ",") }
+
+// A purpose is why a request was sent.
+type purpose uint8
+
+const (
+	asksCall   purpose = iota // the first request of a call
+	asksRetry                 // a repetition with the input that was required
+	asksStatus                // tasks/get
+	asksResult                // tasks/result
+	asksUpdate                // tasks/update
+	asksCancel                // tasks/cancel
+)
+
+// A request is open, or one that became a task.
+type request struct {
+	ref     Ref
+	at      time.Duration
+	method  string
+	subject string // of the message
+	call    *call
+	purpose purpose
+	// closed reports that it is not open any more, cancelled that it was cancelled,
+	// task that it asks to become a task, causes that the server may ask something
+	// for it, guess that it belongs to its call by guess.
+	closed, cancelled, task, causes, guess bool
+	// level is 1 + the least level of the log messages that it asks for, 0 for none.
+	level int
+	// status is that of the HTTP response, 0 as long as there is none, and for
+	// the usual one.
+	status int
+	// words are its keys in Pairing.words, at most one of each kind. The first
+	// request of a call has those of the call.
+	words []string
+}
+
+// A call is a Call that has not been handed over.
+type call struct {
+	*Call
+	first *request
+	open  int // how many open requests it has
+	// final reports that only responses to open requests are to come.
+	final bool
+	// instead is what the status would be if it were not CallCancelledLate.
+	instead CallStatus
+	// tail are the last parts beyond those in Parts, oldest at next.
+	tail []Part
+	next int
+	// name is the tool, prompt or resource of a modern request, and arguments
+	// a hash of what it was given: a retry repeats both. doubt reports that a
+	// retry of this call may have been taken for that of another.
+	name      string
+	arguments uint64
+	doubt     bool
+	holder    *request // the request that became the task: its token lives on
+	extension bool     // the task is one of the tasks extension
+}
+
+// A tie is what is remembered of a request, or of a word, that is out of use.
+type tie struct {
+	call, parent    Ref
+	method, subject string
+	guess           bool
+	// Of an id: its last request and when that was sent. late reports that it was
+	// given up and that no response has come so far.
+	request Ref
+	at      time.Duration
+	late    bool
+}
+
+// tie returns what is remembered of a call.
+func (c *call) tie() tie {
+	return tie{call: c.Ref, parent: c.Parent, guess: c.Guess, method: c.Method}
+}
+
+// keep adds a part.
+func (c *call) keep(p *Part, size int64) {
+	c.Counts[p.Role]++
+	if p.Lane == tap.ToServer {
+		c.BytesToServer += size
+	} else {
+		c.BytesToClient += size
+	}
+	switch {
+	case len(c.Parts) < MaxCallParts:
+		c.Parts = append(c.Parts, *p)
+	case len(c.tail) < MaxCallParts:
+		c.tail = append(c.tail, *p)
+	default:
+		c.tail[c.next] = *p
+		c.next = (c.next + 1) % MaxCallParts
+		c.Skipped++
+	}
+}
+
+// assembled returns the call with its last parts in place. It shares no memory with
+// c that may still be written to.
+func (c *call) assembled() Call {
+	whole := *c.Call
+	whole.Parts = slices.Concat(c.Parts, c.tail[c.next:], c.tail[:c.next])
+	whole.Asked = slices.Clone(c.Asked)
+	return whole
+}
+
+// settle notes how the call ended. A later message may know better.
+func (c *call) settle(x *arrival, s CallStatus) {
+	c.Status, c.End, c.Answer = s, x.part.At, x.part.Message
+}
+
+// settleLate does so for a call that was cancelled and ended as s nevertheless.
+func (c *call) settleLate(x *arrival, s CallStatus) {
+	c.settle(x, CallCancelledLate)
+	c.instead = s
+}
+
+// goesOn sets the status of a call that has not been settled.
+func (c *call) goesOn(s CallStatus) {
+	if !c.Status.Settled() {
+		c.Status = s
+	}
+}
+
+// endsOn settles a call that has not been settled.
+func (c *call) endsOn(x *arrival, s CallStatus) bool {
+	if c.Status.Settled() {
+		return false
+	}
+	c.settle(x, s)
+	return true
+}
+
+// cancelled notes which side asked for the end of a call.
+func (c *call) cancelled(x *arrival, w *fields) {
+	if c.Cancel == (Ref{}) {
+		c.Cancel, c.CancelledBy, c.CancelReason = x.part.Message, x.f.Lane, wordText(w.reason)
+	}
+}
+
+// uncancel takes a cancellation back that was refused.
+func (c *call) uncancel() {
+	c.Notes |= NoteCancelRefused
+	c.Cancel, c.CancelledBy, c.CancelReason = Ref{}, tap.Lifecycle, ""
+	if c.Status == CallCancelledLate {
+		c.Status = c.instead
+	}
+}
+
+// addRef keeps the first ones.
+func addRef(refs []Ref, r Ref) []Ref {
+	if len(refs) < MaxCallRefs {
+		refs = append(refs, r)
+	}
+	return refs
+}

@@ -2,8 +2,8 @@ package session
 
 import (
 	"crypto/sha256"
+	"hash/fnv"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +61,7 @@ func (s *Sessions) known(x *exchangeState, f *tap.Frame) *session {
 		x.early = true
 	case x.early:
 		x.early = false
-		s.late, s.lateIs = x.Number, uint64(x.in.Number)
+		s.late, s.lateIs = x.Number, x.in.Number
 		if x.in.First == 0 {
 			x.in.First, x.in.Began = x.first, x.began
 		}
@@ -156,12 +156,9 @@ func (s *Sessions) opened(x *exchangeState, refused bool) {
 // identify notes the id that a server gives a session.
 func (s *Sessions) identify(in *session, id string) {
 	key := sessionKey(keyID, id)
-	if s.names[key] == in {
-		return
-	}
 	if in.Kind == SessionClient {
 		in.Kind, in.Name = SessionID, jsonrpc.Bound(id)
-		s.unname(in, keyAgent, keyClient)
+		s.unnameAll(in, keyAgent, keyClient)
 	}
 	if in.Kind == SessionID {
 		s.name(in, key)
@@ -206,8 +203,10 @@ func (s *Sessions) frame(f *tap.Frame, m *jsonrpc.Message) *session {
 	if x.in == nil {
 		s.decide(x, f, m)
 	}
-	if f.Lane == tap.ToServer && m != nil && !x.Asks {
-		x.Asks = slices.ContainsFunc(requestsIn(m), func(m *jsonrpc.Message) bool { return m.Kind == jsonrpc.Request })
+	if f.Lane == tap.ToServer && m != nil {
+		for m := range m.All {
+			x.Asks = x.Asks || m.Kind == jsonrpc.Request
+		}
 	}
 	s.occurs(x, f)
 	return s.known(x, f)
@@ -243,7 +242,7 @@ func (s *Sessions) endpoint(x *exchangeState, f *tap.Frame) {
 		in = s.begin(SessionEndpoint)
 	}
 	in.Kind, in.Name = SessionEndpoint, jsonrpc.Bound(target)
-	s.unname(in, keyAgent, keyClient)
+	s.unnameAll(in, keyAgent, keyClient)
 	s.settle(in)
 	s.name(in, sessionKey(keyTarget, target))
 	s.enter(x, in)
@@ -357,11 +356,12 @@ func clientKey(info jsonrpc.Value) string {
 	return p.Name + "\x00" + p.Version
 }
 
-// saysInitialize and saysModern find, among the messages of a frame, one that
-// opens a session or belongs to 2026-07-28, and what its client calls itself.
+// saysInitialize finds, among the messages of a frame, an initialize and what its
+// client calls itself. saysModern finds one of 2026-07-28; probe reports that it is a
+// server/discover.
 func saysInitialize(m *jsonrpc.Message) (client string, ok bool) {
-	for _, r := range requestsIn(m) {
-		if r.Method == "initialize" {
+	for r := range m.All {
+		if asks(r) && r.Method == "initialize" {
 			params := jsonrpc.Value(r.Params)
 			if client = clientKey(params.Get("clientInfo")); client == "" {
 				client = clientKey(params.Get("client")) // the 002 dialect
@@ -373,7 +373,10 @@ func saysInitialize(m *jsonrpc.Message) (client string, ok bool) {
 }
 
 func saysModern(m *jsonrpc.Message) (client string, probe, ok bool) {
-	for _, r := range requestsIn(m) {
+	for r := range m.All {
+		if !asks(r) {
+			continue
+		}
 		if r.Method == "server/discover" {
 			probe, ok = true, true
 		}
@@ -386,16 +389,79 @@ func saysModern(m *jsonrpc.Message) (client string, probe, ok bool) {
 	return "", probe, ok
 }
 
-// requestsIn returns the requests and notifications in a frame.
-func requestsIn(m *jsonrpc.Message) (list []*jsonrpc.Message) {
-	if m.Kind != jsonrpc.Batch {
-		if m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification {
-			list = append(list, m)
-		}
-		return list
-	}
-	for i := range m.Batch {
-		list = append(list, requestsIn(&m.Batch[i])...)
-	}
-	return list
+// asks reports whether a message is a request or a notification.
+func asks(m *jsonrpc.Message) bool {
+	return m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification
 }
+
+// MaxSessionEvents is how many of the events with an id are remembered of a
+// session: the last ones.
+const MaxSessionEvents = 1024
+
+// A seenEvent is an event that came on the stream of an exchange. Those of a session
+// are remembered by their ids, so that a stream that is resumed can be distinguished from
+// one that begins (2025-11-25 basic/transports#resumability-and-redelivery), and what is
+// sent on it once more from what is new.
+type seenEvent struct {
+	exchange uint64
+	seq      uint64
+	stream   stream
+	data     uint64 // a hash
+}
+
+// A stream is known by the exchange that began it and its first frame.
+type stream struct{ exchange, first uint64 }
+
+func hashBytes(b []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(b)
+	return h.Sum64()
+}
+
+// resume looks for the stream that a request asks to go on with.
+func (s *Sessions) resume(x *exchangeState) {
+	x.stream = stream{x.Number, x.first}
+	if x.in == nil || x.last == "" {
+		return
+	}
+	if old, ok := x.in.events.Get(hashBytes([]byte(x.last))); ok {
+		x.stream, s.resumes = old.stream, old.stream.first
+	}
+}
+
+// occurs takes an event of a stream. One that came before, and comes once more on
+// a stream that was resumed, is a replay.
+func (s *Sessions) occurs(x *exchangeState, f *tap.Frame) {
+	if x.in == nil || f.Lane != tap.ToClient || f.Form != tap.FormEvent || int64(len(f.Raw)) < f.Size {
+		return
+	}
+	e := tap.ParseServerSentEvent(f.Raw)
+	if e.ID == "" {
+		return
+	}
+	id, data := hashBytes([]byte(e.ID)), hashBytes(e.Data)
+	if old, ok := x.in.events.Get(id); ok && x.last != "" && old.exchange != x.Number && old.data == data {
+		s.replays = old.seq
+		return
+	}
+	x.in.events.Max = MaxSessionEvents
+	x.in.events.Put(id, seenEvent{exchange: x.Number, seq: f.Seq, stream: x.stream, data: data})
+	x.in.events.Touch(id)
+}
+
+// stream returns the exchange that began the stream that an exchange carries.
+func (s *Sessions) stream(exchange uint64) uint64 {
+	if x, ok := s.exchanges.Get(exchange); ok {
+		return x.stream.exchange
+	}
+	return exchange
+}
+
+// Resumes returns, after the head of a request that asks to go on with a stream,
+// the first frame of the exchange that began that stream; 0 if it does not, or if
+// that is not known.
+func (s *Sessions) Resumes() uint64 { return s.resumes }
+
+// Replays returns, after an event that came before and was sent once more on a
+// stream that was resumed, the frame in which it came first; 0 after any other.
+func (s *Sessions) Replays() uint64 { return s.replays }

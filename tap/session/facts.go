@@ -15,9 +15,9 @@ type Party struct {
 	Title   string `json:"title,omitempty"`
 }
 
-// MaxCapabilities is the most bytes of a side's capabilities that are kept;
-// longer ones are left out, since cut JSON would be none.
-const MaxCapabilities = 16 << 10
+// maxCapabilities is the most bytes of capabilities that are kept. Longer ones are
+// left out, since they cannot be cut.
+const maxCapabilities = 16 << 10
 
 // Facts are what a session reports about itself: its client and server, and its
 // revision. Later frames may add to them or correct them, never remove.
@@ -34,10 +34,8 @@ type Facts struct {
 	// Client and Server are what the two sides call themselves.
 	Client Party `json:"client,omitzero"`
 	Server Party `json:"server,omitzero"`
-	// ClientCapabilities and ServerCapabilities are what the sides declared, as
-	// compact JSON.
+	// ClientCapabilities are what the client declared, as compact JSON.
 	ClientCapabilities json.RawMessage `json:"client_capabilities,omitempty"`
-	ServerCapabilities json.RawMessage `json:"server_capabilities,omitempty"`
 	// Dialect is [jsonrpc.Dialect002] in a session of that dialect.
 	Dialect string `json:"dialect,omitempty"`
 	// Probe reports that the client sent nothing but server/discover and got no
@@ -46,52 +44,45 @@ type Facts struct {
 	Probe bool `json:"probe,omitempty"`
 }
 
-// A Finding is what has to be kept between frames to go on learning [Facts].
-type Finding struct {
-	// Initialize and Discover are the ids of such requests that are open, in a
-	// form of the package's own.
-	Initialize []byte `json:"initialize,omitempty"`
-	Discover   []byte `json:"discover,omitempty"`
-	// Asked reports that the client sent a request other than server/discover,
-	// Discovered that a server/discover succeeded.
-	Asked      bool `json:"asked,omitempty"`
-	Discovered bool `json:"discovered,omitempty"`
-	// Modern reports that a request carried its own version.
-	Modern bool `json:"modern,omitempty"`
-	// Settled reports that era and revision are agreed on.
-	Settled bool `json:"settled,omitempty"`
+// A finding is what has to be kept between frames to go on learning [Facts].
+type finding struct {
+	// initialize and discover are the keys of the ids of such requests that are open,
+	// nil for none.
+	initialize, discover []byte
+	// asked reports that the client sent a request other than server/discover,
+	// discovered that a server/discover succeeded, modern that a request carried its
+	// own version, settled that era and revision are agreed on.
+	asked, discovered, modern, settled bool
 }
 
-// Learn takes the message of the next frame of a session. State is the zero
-// Finding before the first, and goes with the facts from then on.
-func (x *Facts) Learn(state *Finding, lane tap.Lane, m *jsonrpc.Message) {
-	switch {
-	case m.Kind == jsonrpc.Batch:
-		for i := range m.Batch {
-			x.Learn(state, lane, &m.Batch[i])
+// learn takes the message of the next frame of a session. State is the zero
+// finding before the first, and goes with the facts from then on.
+func (x *Facts) learn(state *finding, lane tap.Lane, m *jsonrpc.Message) {
+	for m := range m.All {
+		switch {
+		case m.Kind == jsonrpc.Request && lane == tap.ToServer:
+			x.request(state, m)
+		case (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && lane == tap.ToClient:
+			x.answer(state, m)
 		}
-	case m.Kind == jsonrpc.Request && lane == tap.ToServer:
-		x.request(state, m)
-	case (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && lane == tap.ToClient:
-		x.answer(state, m)
 	}
 }
 
-func (x *Facts) request(state *Finding, m *jsonrpc.Message) {
+func (x *Facts) request(state *finding, m *jsonrpc.Message) {
 	params := jsonrpc.Value(m.Params)
 	switch m.Method {
 	case "initialize":
-		state.Initialize = jsonrpc.AppendKey(nil, m.ID)
-		state.Asked, x.Probe = true, false
+		state.initialize = jsonrpc.AppendKey(nil, m.ID)
+		state.asked, x.Probe = true, false
 		x.initialize(state, params)
 		return
 	case "server/discover":
-		state.Discover = jsonrpc.AppendKey(nil, m.ID)
-		x.Probe = !state.Asked && !state.Discovered
+		state.discover = jsonrpc.AppendKey(nil, m.ID)
+		x.Probe = !state.asked && !state.discovered
 	default:
-		state.Asked, x.Probe = true, false
+		state.asked, x.Probe = true, false
 	}
-	if state.Settled {
+	if state.settled {
 		return
 	}
 	meta := params.Get("_meta")
@@ -101,16 +92,16 @@ func (x *Facts) request(state *Finding, m *jsonrpc.Message) {
 	}
 	x.Requested = jsonrpc.Revision(sane(version))
 	x.Client.refine(meta.Get(jsonrpc.MetaPrefix + "clientInfo"))
-	capabilities(&x.ClientCapabilities, meta.Get(jsonrpc.MetaPrefix+"clientCapabilities"))
+	x.capabilities(meta.Get(jsonrpc.MetaPrefix + "clientCapabilities"))
 	if m.Method != "server/discover" {
-		x.Era, state.Modern = jsonrpc.Modern, true
+		x.Era, state.modern = jsonrpc.Modern, true
 	}
 }
 
 // initialize reads the params of an initialize (basic/lifecycle), or of the
 // dialect's.
-func (x *Facts) initialize(state *Finding, params jsonrpc.Value) {
-	if !state.Settled {
+func (x *Facts) initialize(state *finding, params jsonrpc.Value) {
+	if !state.settled {
 		x.Era = jsonrpc.Legacy
 	}
 	if params.Get("protocolVersion") == nil &&
@@ -122,21 +113,21 @@ func (x *Facts) initialize(state *Finding, params jsonrpc.Value) {
 	}
 	x.Client.refine(params.Get("clientInfo"))
 	x.Client.refine(params.Get("client"))
-	capabilities(&x.ClientCapabilities, params.Get("clientCapabilities"))
-	capabilities(&x.ClientCapabilities, params.Get("capabilities"))
+	x.capabilities(params.Get("clientCapabilities"))
+	x.capabilities(params.Get("capabilities"))
 }
 
-func (x *Facts) answer(state *Finding, m *jsonrpc.Message) {
+func (x *Facts) answer(state *finding, m *jsonrpc.Message) {
 	key := jsonrpc.AppendKey(nil, m.ID)
 	result := jsonrpc.Value(m.Result)
 	switch {
-	case state.Initialize != nil && string(key) == string(state.Initialize) && !state.ofProbe(key, m, result):
-		state.Initialize = nil
+	case state.initialize != nil && string(key) == string(state.initialize) && !state.ofProbe(key, m, result):
+		state.initialize = nil
 		if m.Kind == jsonrpc.Response {
 			x.initialized(state, result)
 		}
-	case state.Discover != nil && string(key) == string(state.Discover):
-		state.Discover = nil
+	case state.discover != nil && string(key) == string(state.discover):
+		state.discover = nil
 		if m.Kind == jsonrpc.Response {
 			x.discovered(state, result)
 		}
@@ -144,8 +135,8 @@ func (x *Facts) answer(state *Finding, m *jsonrpc.Message) {
 		if x.Server == (Party{}) {
 			x.Server.refine(result.Get("_meta", jsonrpc.MetaPrefix+"serverInfo"))
 		}
-		if state.Modern && !state.Settled {
-			state.Settled, state.Discover = true, nil
+		if state.modern && !state.settled {
+			state.settled, state.discover = true, nil
 			x.Revision = x.Requested
 		}
 	}
@@ -153,10 +144,10 @@ func (x *Facts) answer(state *Finding, m *jsonrpc.Message) {
 
 // ofProbe reports whether an answer with the id of an open initialize is that of a
 // server/discover with the same id: a client that gave up waiting for it may use
-// its id again. A result reports whose it is; an error is taken for that of the probe,
-// which was asked first.
-func (state *Finding) ofProbe(key []byte, m *jsonrpc.Message, result jsonrpc.Value) bool {
-	if state.Discover == nil || string(key) != string(state.Discover) {
+// its id for another request. A result shows which one it answers; an error is taken
+// for that of the probe, which was sent first.
+func (state *finding) ofProbe(key []byte, m *jsonrpc.Message, result jsonrpc.Value) bool {
+	if state.discover == nil || string(key) != string(state.discover) {
 		return false
 	}
 	return m.Kind == jsonrpc.ErrorResponse || result.Get("supportedVersions") != nil
@@ -164,9 +155,9 @@ func (state *Finding) ofProbe(key []byte, m *jsonrpc.Message, result jsonrpc.Val
 
 // initialized reads the result of an initialize, which ends all doubt about
 // the era.
-func (x *Facts) initialized(state *Finding, result jsonrpc.Value) {
+func (x *Facts) initialized(state *finding, result jsonrpc.Value) {
 	x.Era = jsonrpc.Legacy
-	*state = Finding{Asked: true, Discovered: state.Discovered, Settled: true}
+	*state = finding{asked: true, discovered: state.discovered, settled: true}
 	if result.Get("protocolVersion") == nil &&
 		(result.Get("server") != nil || result.Get("serverCapabilities") != nil) {
 		x.Dialect = jsonrpc.Dialect002
@@ -176,19 +167,16 @@ func (x *Facts) initialized(state *Finding, result jsonrpc.Value) {
 	}
 	x.Server.refine(result.Get("server"))
 	x.Server.refine(result.Get("serverInfo"))
-	capabilities(&x.ServerCapabilities, result.Get("serverCapabilities"))
-	capabilities(&x.ServerCapabilities, result.Get("capabilities"))
 }
 
 // discovered reads a DiscoverResult (2026-07-28 server/discover).
-func (x *Facts) discovered(state *Finding, result jsonrpc.Value) {
-	state.Discovered, x.Probe = true, false
-	if state.Settled {
+func (x *Facts) discovered(state *finding, result jsonrpc.Value) {
+	state.discovered, x.Probe = true, false
+	if state.settled {
 		return
 	}
 	x.Era = jsonrpc.Modern
 	x.Server.refine(result.Get("_meta", jsonrpc.MetaPrefix+"serverInfo"))
-	capabilities(&x.ServerCapabilities, result.Get("capabilities"))
 	result.Get("supportedVersions").Each(func(_ []byte, v jsonrpc.Value) bool {
 		if x.Requested != "" && v.Decoded() == string(x.Requested) {
 			x.Revision = x.Requested
@@ -197,7 +185,7 @@ func (x *Facts) discovered(state *Finding, result jsonrpc.Value) {
 	})
 }
 
-// refine takes over what an Implementation says and leaves the rest.
+// refine sets what an Implementation has and leaves the rest.
 func (p *Party) refine(v jsonrpc.Value) {
 	take := func(name string, to *string) {
 		if s := sane(v.Get(name).Text()); s != "" {
@@ -215,11 +203,11 @@ func sane(s string) string { return string([]rune(jsonrpc.Bound(s))) }
 
 // capabilities takes over an object of capabilities in the form in which
 // encoding/json would write it, which makes it stable for the same reason.
-func capabilities(to *json.RawMessage, v jsonrpc.Value) {
-	if !v.IsObject() || len(v) > MaxCapabilities {
+func (x *Facts) capabilities(v jsonrpc.Value) {
+	if !v.IsObject() || len(v) > maxCapabilities {
 		return
 	}
 	if b, err := json.Marshal(json.RawMessage(v)); err == nil {
-		*to = b
+		x.ClientCapabilities = b
 	}
 }

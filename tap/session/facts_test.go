@@ -27,7 +27,7 @@ const (
 		< banner`
 	legacyFacts = `{"era":"legacy","revision":"2025-06-18","requested":"2025-11-25",` +
 		`"client":{"name":"cli","version":"1.0","title":"A \u003cclient\u003e"},"server":{"name":"srv","version":"2.0"},` +
-		`"client_capabilities":{"roots":{"listChanged":true}},"server_capabilities":{"tools":{},"x":"\u003c\u00e9\u003e"}}`
+		`"client_capabilities":{"roots":{"listChanged":true}}}`
 
 	modernMeta    = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"cli","version":"3"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 	modernSession = `
@@ -38,7 +38,7 @@ const (
 		> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{` + modernMeta + `}}
 		< {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","tools":[]}}`
 	modernFacts = `{"era":"modern","revision":"2026-07-28","requested":"2026-07-28","client":{"name":"cli","version":"3"},` +
-		`"server":{"name":"srv","version":"4"},"client_capabilities":{"elicitation":{}},"server_capabilities":{"tools":{}}}`
+		`"server":{"name":"srv","version":"4"},"client_capabilities":{"elicitation":{}}}`
 
 	// A server that lists another version, a client that never discovers, and a
 	// serverInfo that comes late.
@@ -59,7 +59,7 @@ const (
 		> {"jsonrpc":"2.0","id":3,"method":"tools/list","params":{` + modernMeta + `}}
 		< {"jsonrpc":"2.0","id":3,"result":{"tools":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"other"}}}}`
 	dualFacts = `{"era":"legacy","revision":"2025-11-25","requested":"2025-11-25","client":{"name":"cli","version":"3"},` +
-		`"server":{"name":"srv","version":"4"},"client_capabilities":{},"server_capabilities":{}}`
+		`"server":{"name":"srv","version":"4"},"client_capabilities":{}}`
 
 	probeSession = `
 		> {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + modernMeta + `}}`
@@ -127,7 +127,7 @@ var factSessions = []struct{ name, text, want string }{
 	{"dialect", `
 		> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"mcpVersion":"2025-06-18","clientCapabilities":{"a":true}}}
 		< {"jsonrpc":"2.0","id":1,"result":{"server":{"name":"s","version":"1"},"serverCapabilities":{"b":true}}}`,
-		`{"era":"legacy","requested":"2025-06-18","server":{"name":"s","version":"1"},"client_capabilities":{"a":true},"server_capabilities":{"b":true},"dialect":"002"}`},
+		`{"era":"legacy","requested":"2025-06-18","server":{"name":"s","version":"1"},"client_capabilities":{"a":true},"dialect":"002"}`},
 	{"in a batch", `
 		> [{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}]
 		< [{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26"}}]`,
@@ -137,10 +137,10 @@ var factSessions = []struct{ name, text, want string }{
 func TestFacts(t *testing.T) {
 	for _, c := range factSessions {
 		var x Facts
-		var state Finding
+		var state finding
 		for _, f := range transcript(t, c.text) {
 			m := jsonrpc.Peek(f.Raw)
-			x.Learn(&state, f.Lane, &m)
+			x.learn(&state, f.Lane, &m)
 		}
 		if got := asJSON(t, x); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.name, got, c.want)
@@ -160,15 +160,15 @@ func asJSON(t testing.TB, v any) string {
 func TestFactsBound(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	var x Facts
-	var state Finding
+	var state finding
 	for _, raw := range []string{
 		`{"id":1,"method":"initialize","params":{"protocolVersion":"` + long + `","capabilities":{"a":"` + long + `"},"clientInfo":{"name":"` + long + `\ud800"}}}`,
 		`{"id":"` + long + `","method":"server/discover"}`,
 	} {
 		m := jsonrpc.Peek([]byte(raw))
-		x.Learn(&state, tap.ToServer, &m)
+		x.learn(&state, tap.ToServer, &m)
 	}
-	if n := len(asJSON(t, x)) + len(asJSON(t, state)); n > 10<<10 {
+	if n := len(asJSON(t, x)) + len(state.initialize) + len(state.discover); n > 10<<10 {
 		t.Errorf("%d bytes", n)
 	}
 	if x.ClientCapabilities != nil || len(x.Client.Name) != jsonrpc.MaxSubject {

@@ -155,7 +155,7 @@ func (t *Pairing) other(x *arrival, w *fields) {
 		t.rootsDue = true
 	}
 	c := t.words[word(wordTask, opposite(x.f.Lane), w.relatedTask)].newestCall()
-	stream := t.stream(x.f.Exchange)
+	stream := t.onStream()
 	switch {
 	case t.subscribed(x, w):
 	case w.subscription != nil:
@@ -221,7 +221,7 @@ func logLevel(name string) int {
 func (t *Pairing) log(x *arrival, w *fields) {
 	c := t.words[word(wordTask, opposite(x.f.Lane), w.relatedTask)].newestCall()
 	if c == nil && x.f.Lane == tap.ToClient {
-		if stream := t.stream(x.f.Exchange); len(stream) > 0 {
+		if stream := t.onStream(); len(stream) > 0 {
 			c, x.part.Guess = stream.newestCall(), len(stream) > 1
 		} else if x.f.Exchange == 0 {
 			c, x.part.Guess = t.logged(logLevel(wordText(w.level)))

@@ -65,11 +65,12 @@ type Pairing struct {
 	parts   []Part
 	ended   []*Call
 
-	calls   []*call                     // those that are not over, oldest first
-	open    requests                    // those without a response, oldest first
-	words   map[string]requests         // what messages name requests and calls by; see word
-	past    bounded.Map[string, tie]    // words that are not in use any more
-	resumed bounded.Map[uint64, uint64] // the exchanges whose streams others go on with
+	calls []*call                  // those that are not over, oldest first
+	open  requests                 // those without a response, oldest first
+	words map[string]requests      // what messages name requests and calls by; see word
+	past  bounded.Map[string, tie] // words that are not in use any more
+
+	stream uint64 // the exchange that began the stream on which the frame came
 
 	// held is what counts towards MaxOpen: of each call the open requests, or one.
 	// total is the sum over all sessions of a recording.
@@ -77,7 +78,7 @@ type Pairing struct {
 	total *int
 
 	facts   Facts
-	finding Finding
+	finding finding
 	// initialize is the call of the last initialize.
 	initialize *call
 	// spoke reports that the client has sent a request other than a
@@ -104,8 +105,12 @@ func arrive(f *tap.Frame, m *jsonrpc.Message, i int, size int64) arrival {
 // in it: several for a batch, none for a frame without one (m is nil or of the
 // kind [jsonrpc.Other], or the lane carries no messages). The slice is valid until the
 // next call. Of f only Seq, At, Lane, Exchange and its size are read.
-func (t *Pairing) Add(f *tap.Frame, m *jsonrpc.Message) []Part {
+func (t *Pairing) Add(f *tap.Frame, m *jsonrpc.Message) []Part { return t.addOn(f.Exchange, f, m) }
+
+// addOn is Add for a frame on a stream that another exchange may have begun.
+func (t *Pairing) addOn(stream uint64, f *tap.Frame, m *jsonrpc.Message) []Part {
 	t.next()
+	t.stream = stream
 	if m == nil || f.Lane != tap.ToServer && f.Lane != tap.ToClient {
 		return nil
 	}
@@ -186,20 +191,8 @@ func (t *Pairing) Open() []*Call {
 	return open
 }
 
-// Resume notes that an exchange goes on with the stream that another began: what comes
-// on it belongs to the requests of that one.
-func (t *Pairing) Resume(exchange, began uint64) {
-	t.resumed.Max = MaxPast
-	t.resumed.Put(exchange, began)
-}
-
-// stream returns the client's open requests on the stream that an exchange carries.
-func (t *Pairing) stream(exchange uint64) requests {
-	if began, ok := t.resumed.Get(exchange); ok {
-		exchange = began
-	}
-	return t.words[exchangeWord(exchange)]
-}
+// onStream returns the client's open requests on the stream of the frame.
+func (t *Pairing) onStream() requests { return t.words[exchangeWord(t.stream)] }
 
 // call returns the call that began with a request, nil if it is over.
 func (t *Pairing) call(first Ref) *call {
@@ -258,8 +251,8 @@ func (t *Pairing) bound() {
 	}
 }
 
-// leave returns the calls of a session that is forgotten. The Pairing is not used
-// again.
+// leave returns the calls of a session that is forgotten. The Pairing must not be used
+// after that.
 func (t *Pairing) leave() []*Call {
 	open := t.Open()
 	t.hold(-t.held)

@@ -103,7 +103,7 @@ func (t *Pairing) opens(x *arrival, c *call) {
 	switch {
 	case x.m.Method == "initialize":
 		t.initialize = c
-		t.facts.Learn(&t.finding, x.f.Lane, x.m)
+		t.facts.learn(&t.finding, x.f.Lane, x.m)
 	case x.m.Method != "server/discover":
 	case !t.spoke:
 		c.Notes |= NoteProbe
@@ -225,7 +225,7 @@ func (t *Pairing) cause(x *arrival) (c *call, guess bool) {
 	if due {
 		t.rootsDue = false
 	}
-	if stream := t.stream(x.f.Exchange); len(stream) > 0 {
+	if stream := t.onStream(); len(stream) > 0 {
 		return stream.newestCall(), len(stream) > 1
 	}
 	if a, several := t.latest(func(a *request) bool { return a.causes && !a.cancelled }); a != nil {

@@ -39,7 +39,7 @@ func (t *Pairing) response(x *arrival) {
 // that the exchanges distinguish.
 func (t *Pairing) sameStream(x *arrival, id string) *request {
 	const few = 8 // a batch may hold any number
-	stream := t.stream(x.f.Exchange)
+	stream := t.onStream()
 	if x.f.Lane != tap.ToClient || len(stream) > few {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (t *Pairing) unnamed(x *arrival) {
 	noID := len(x.m.ID) == 0 || string(x.m.ID) == "null"
 	role := RoleOrphan
 	var a *request
-	switch stream := t.stream(x.f.Exchange); {
+	switch stream := t.onStream(); {
 	case x.m.Unread && x.m.ID == nil:
 		role = RoleUnread
 		if a = t.onlyOpen(x); a != nil {
@@ -88,7 +88,7 @@ func (t *Pairing) unnamed(x *arrival) {
 // onlyOpen is the only open request on the exchange of a response, otherwise the
 // only one that it can answer, nil if there are none or several.
 func (t *Pairing) onlyOpen(x *arrival) *request {
-	if stream := t.stream(x.f.Exchange); x.f.Lane == tap.ToClient && len(stream) > 0 {
+	if stream := t.onStream(); x.f.Lane == tap.ToClient && len(stream) > 0 {
 		return stream.only()
 	}
 	a, several := t.latest(func(a *request) bool { return a.call.Lane == opposite(x.f.Lane) })
@@ -107,12 +107,12 @@ func (t *Pairing) answered(x *arrival, a *request) {
 	x.part.Request, x.part.Latency = a.ref, x.f.At-a.at
 	x.part.Method, x.part.Subject, x.part.Guess = a.method, a.subject, a.guess
 	if c == t.initialize {
-		t.facts.Learn(&t.finding, x.f.Lane, x.m)
+		t.facts.learn(&t.finding, x.f.Lane, x.m)
 	}
 	t.close(a, false)
 	c.Notes &^= NoteStreamEnded
 	if a.status >= 400 && !c.Status.Settled() {
-		c.ErrorText = "" // the answer knows better
+		c.ErrorText = "" // that was the status
 	}
 	if a.purpose <= asksRetry {
 		t.callAnswered(x, a)
@@ -174,12 +174,12 @@ func (t *Pairing) conclude(x *arrival, c *call) {
 	}
 }
 
-// AddEvent takes the next frame if it is about the run, with what it says. The
-// calls that it ended are in [Pairing.Ended]. It matters for the requests that
-// the exchange has brought and that have no answer when it is over:
+// AddEvent takes the next frame if it is about the run, and its event. The calls that
+// it ended are in [Pairing.Ended]. It matters for the requests of an exchange that
+// have no answer when the exchange is over:
 //
-//   - One that was refused by the HTTP status, with no JSON-RPC error that says
-//     so, has failed ([NoteRefused]; [NoteChallenged] where it was a 401).
+//   - One that was refused by the HTTP status alone has failed ([NoteRefused];
+//     [NoteChallenged] where it was a 401).
 //   - In 2026-07-28, where the client closed the stream of the response, that is
 //     how it cancels the request (basic/transports/streamable-http).
 //   - In 2026-07-28, where it was not the client, the request is lost, as no
@@ -189,7 +189,7 @@ func (t *Pairing) conclude(x *arrival, c *call) {
 //     client is gone cancels nothing. The note stays as long as none has come.
 //
 // In HTTP+SSE the exchange of a request is over before its answer comes, on
-// another. It has a status such as 202, which says so.
+// another. It has a status such as 202.
 func (t *Pairing) AddEvent(f *tap.Frame, e *tap.Event) {
 	t.next()
 	stream := t.words[exchangeWord(f.Exchange)]

@@ -2,6 +2,8 @@ package session
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -24,10 +26,10 @@ const (
 	SessionEndpoint
 	// SessionSocket is a WebSocket connection.
 	SessionSocket
-	// SessionClient has no name on the wire: it is what one client says. A client
-	// is known by its name and version, its credentials and its connections. So
-	// are all sessions of 2026-07-28, and older ones where the server gives out no
-	// ids.
+	// SessionClient has no name on the wire: it has the messages of one client, which
+	// is known by its name and version, its credentials and its connections. All
+	// sessions of 2026-07-28 are of this kind, and older ones where the server gives
+	// out no ids.
 	SessionClient
 	sessionKinds
 )
@@ -66,18 +68,19 @@ type Session struct {
 	Over bool
 }
 
-// MaxSessions is how many sessions are kept in memory: those that something
-// happened in last. The others keep their numbers, as long as the last
-// [MaxGoneSessions] of them are remembered by name.
+// Limits of [Sessions].
 const (
-	MaxSessions     = 1024
-	MaxGoneSessions = 16 << 10
+	// MaxSessions is how many sessions are kept in memory: those that something
+	// happened in last. The others keep their numbers, as long as one of their
+	// names is among the MaxNames that were used last.
+	MaxSessions = 1024
+	MaxNames    = 17 << 10
+	// MaxExchanges is how many HTTP exchanges, and how many connections, may be
+	// open in a recording. Beyond that the oldest are forgotten: what comes on them
+	// later is taken for that of an exchange without a head. A machine has no more
+	// ports.
+	MaxExchanges = 1 << 16
 )
-
-// MaxExchanges is how many HTTP exchanges, and how many connections, may be open in
-// a recording. Beyond that the oldest are forgotten: what comes on them later is
-// taken for that of an exchange without a head. A machine has no more ports.
-const MaxExchanges = 1 << 16
 
 // Sessions assigns the frames of a recording to its sessions. A recording of stdio is one
 // session. In one of HTTP traffic there may be many, of several revisions, one
@@ -90,23 +93,23 @@ const MaxExchanges = 1 << 16
 //   - A request of 2026-07-28 belongs to the session of its client: the same
 //     name and version of the client, to the same path, with the same credentials
 //     or, as tokens change, on a connection on which it has spoken before.
-//   - Any other message belongs to what was said on its connection before, else
-//     to what the same program (User-Agent) said last with the same credentials.
-//     Only one of the client's that is left over begins a session.
-//   - What carries no message belongs to a session if it opens or deletes a stream
-//     of it: so a GET that is answered with 405. The rest belongs to none:
+//   - Any other message belongs to the last session on its connection, else to
+//     the last one of the same program (User-Agent) with the same credentials. If
+//     there is none, a message of the client begins a session.
+//   - An exchange without a message belongs to a session if it opens or deletes a
+//     stream of it, even if it is answered with 405. The rest belongs to none:
 //     authorization, CORS, pages.
 //
-// A client that was refused or that only asked for the server's versions tries
-// again: with a token, with an initialize, with a GET. That is one session.
+// A client that was refused, or that only asked for the server's versions, retries with
+// a token, with an initialize or with a GET. That is one session.
 //
 // A frame belongs to the session of its exchange. Which one that is may not be
 // known before the exchange's first message: [Survey] has the answer for
 // the frames before that.
 //
-// Its memory grows with the exchanges and connections that are open, up to
-// [MaxExchanges] of each, and with sessions up to [MaxSessions]. The zero value is ready. Frames must come in the
-// order of their numbers. It is not for use by several goroutines at once.
+// Its memory is bounded by [MaxExchanges], [MaxSessions] and [MaxNames]. The zero
+// value is ready. Frames must come in the order of their numbers. It must not be used
+// by several goroutines at once.
 type Sessions struct {
 	count int
 	// open are the sessions that are kept, the newest is that in which something
@@ -114,27 +117,27 @@ type Sessions struct {
 	open      bounded.Map[int, *session]
 	exchanges bounded.Map[uint64, *exchangeState]
 	conns     bounded.Map[uint64, *session] // the last session on each connection
-	// names are what sessions are known by; the first byte of a key reports what
-	// it is.
-	names map[string]*session
-	gone  bounded.Map[string, *session] // by names of theirs
+	// names are what sessions are known by, those that are not kept among them; see
+	// sessionKey.
+	names bounded.Map[string, *session]
 	// unsettled are the sessions that may go on under another name.
 	unsettled []*session
 	http      bool
-	// late is the exchange whose session became known with the last frame, after
-	// others had come on it.
-	late, lateIs uint64
-	resumes      stream
-	replays      uint64
-	forgotten    []*session
+	// Of the last frame: see Late, Resumes and Replays; and the sessions that are not
+	// kept any more.
+	late      uint64
+	lateIs    int
+	resumes   uint64
+	replays   uint64
+	forgotten []*session
 }
 
 // session is a Session with what is kept to go on with it.
 type session struct {
 	Session
-	finding Finding
+	finding finding
 	// path is where the client sends its messages to, client what it calls
-	// itself, and agent what its program does; see clientKey and agentKey.
+	// itself (see clientKey), and agent what its program does.
 	path, client, agent string
 	// keys are the names that it has in Sessions.names, the oldest first.
 	keys []string
@@ -148,25 +151,11 @@ type session struct {
 	pairing *Pairing                       // of a Tracker
 }
 
-// Add takes the next frame and its message, which is nil or zero for one that
-// carries none, and returns the number of the session that it belongs to: 0 for
-// none, or if that is not known yet.
-func (s *Sessions) Add(f *tap.Frame, m *jsonrpc.Message) int {
-	if f.Lane != tap.Lifecycle {
-		return s.add(f, nil, m)
-	}
-	e, err := tap.ParseEvent(f.Raw)
-	if err != nil {
-		e = tap.Event{}
-	}
-	return s.add(f, &e, m)
-}
-
-// AddEvent is Add for a frame about the run whose event was read already.
-func (s *Sessions) AddEvent(f *tap.Frame, e *tap.Event) int { return s.add(f, e, nil) }
-
-func (s *Sessions) add(f *tap.Frame, e *tap.Event, m *jsonrpc.Message) int {
-	s.late, s.lateIs, s.resumes, s.replays = 0, 0, stream{}, 0
+// Add takes the next frame and what it carries: an event, a message, or neither. It
+// returns the number of the session that the frame belongs to: 0 for none, or if that
+// is not known yet.
+func (s *Sessions) Add(f *tap.Frame, e *tap.Event, m *jsonrpc.Message) int {
+	s.late, s.lateIs, s.resumes, s.replays = 0, 0, 0, 0
 	clear(s.forgotten)
 	s.forgotten = s.forgotten[:0]
 	var in *session
@@ -205,12 +194,12 @@ func (s *Sessions) ofTheRun(e *tap.Event) bool {
 
 // only returns the session of a recording without exchanges.
 func (s *Sessions) only() *session {
-	if in := s.names[keyOnly]; in != nil {
-		return in
+	in, ok := s.names.Get(keyOnly)
+	if !ok {
+		in = s.begin(SessionStdio)
+		in.settled = true
+		s.name(in, keyOnly)
 	}
-	in := s.begin(SessionStdio)
-	in.settled = true
-	s.name(in, keyOnly)
 	return in
 }
 
@@ -220,8 +209,8 @@ func (x *session) saw(f *tap.Frame, m *jsonrpc.Message) {
 		x.First, x.Began = f.Seq, f.At
 	}
 	x.Last, x.Ended = f.Seq, f.At
-	if m != nil && f.Lane != tap.Lifecycle {
-		x.Facts.Learn(&x.finding, f.Lane, m)
+	if m != nil {
+		x.Facts.learn(&x.finding, f.Lane, m)
 	}
 }
 
@@ -238,7 +227,7 @@ func (s *Sessions) Session(number int) (Session, bool) {
 
 // Late returns the exchange whose session became known with the last frame, although
 // others had come on it before, and that session's number; 0 if there is none.
-func (s *Sessions) Late() (exchange uint64, session int) { return s.late, int(s.lateIs) }
+func (s *Sessions) Late() (exchange uint64, session int) { return s.late, s.lateIs }
 
 // An Exchange is what is known of an HTTP exchange that is not over.
 type Exchange struct {
@@ -259,4 +248,244 @@ func (s *Sessions) Exchange(number uint64) Exchange {
 		return x.Exchange
 	}
 	return Exchange{}
+}
+
+// opens returns the session that a message of the client belongs to where
+// nothing in the request's head names one.
+func (s *Sessions) opens(x *exchangeState, f *tap.Frame, m *jsonrpc.Message) *session {
+	if f.Form == tap.FormText || f.Form == tap.FormBinary || x.socket {
+		in := s.begin(SessionSocket)
+		in.settled = true
+		return in
+	}
+	if client, ok := saysInitialize(m); ok {
+		return s.handshake(x, client)
+	}
+	client, probe, modern := saysModern(m)
+	switch {
+	case probe:
+		return s.discover(x, client)
+	case modern || jsonrpc.EraOf(jsonrpc.Revision(x.version)) == jsonrpc.Modern:
+		return s.ofClient(x, client)
+	}
+	if in := s.before(x); in != nil {
+		return in
+	}
+	in := s.begin(SessionClient)
+	s.mayOpen(x, in)
+	return in
+}
+
+// handshake returns the session of an initialize.
+func (s *Sessions) handshake(x *exchangeState, client string) *session {
+	in := s.left(x, client)
+	if in == nil {
+		in = s.begin(SessionClient)
+		in.client, in.path, in.agent = client, x.path, x.agent
+		s.mayGoOn(in)
+	}
+	s.unnameAll(in, keyClient) // it is not a session of 2026-07-28
+	in.probe = false
+	s.mayOpen(x, in)
+	return in
+}
+
+// discover returns the session of a server/discover: that of its client if there
+// is one, else one of its own, since the client may as well go on with an
+// initialize.
+func (s *Sessions) discover(x *exchangeState, client string) *session {
+	if in := s.byClient(x, client); in != nil {
+		return in
+	}
+	if in, ok := s.conns.Get(x.conn); ok && in.probe && in.path == x.path && in.client == client {
+		s.mayOpen(x, in)
+		return in
+	}
+	in := s.begin(SessionClient)
+	in.client, in.path, in.agent, in.probe = client, x.path, x.agent, true
+	s.mayGoOn(in)
+	s.mayOpen(x, in)
+	return in
+}
+
+// ofClient returns the session of a request of 2026-07-28.
+func (s *Sessions) ofClient(x *exchangeState, client string) *session {
+	in := s.byClient(x, client)
+	if in == nil && client == "" {
+		if in = s.before(x); in != nil && in.Facts.Era == jsonrpc.Legacy {
+			in = nil
+		}
+	}
+	if in == nil {
+		if in = s.left(x, client); in == nil {
+			in = s.begin(SessionClient)
+			in.client, in.path, in.agent = client, x.path, x.agent
+			s.mayGoOn(in)
+		}
+		s.mayOpen(x, in)
+	}
+	in.probe = false
+	if client != "" {
+		s.name(in, sessionKey(keyClient, x.path, client, x.credentials))
+	}
+	return in
+}
+
+// byClient returns the session of 2026-07-28 of a client that names itself.
+func (s *Sessions) byClient(x *exchangeState, client string) *session {
+	if client == "" {
+		return nil
+	}
+	if in := s.named(sessionKey(keyClient, x.path, client, x.credentials)); in != nil {
+		return in
+	}
+	// Its credentials have changed.
+	if in, ok := s.conns.Get(x.conn); ok && in.Kind == SessionClient && in.settled && !in.probe &&
+		in.path == x.path && in.client == client && in.Facts.Era != jsonrpc.Legacy {
+		return in
+	}
+	return nil
+}
+
+// before returns the session that an exchange without any name goes on with,
+// nil if there is none.
+func (s *Sessions) before(x *exchangeState) *session {
+	if x.path == "" { // its head was not recorded
+		return s.open.Newest()
+	}
+	if in, ok := s.conns.Get(x.conn); ok && in.path == x.path && (in.agent == x.agent || x.agent == "") {
+		return in
+	}
+	return s.named(sessionKey(keyAgent, x.path, x.agent, x.credentials))
+}
+
+// left returns the session that a client may go on with: it was refused, or it
+// has only asked for the server's versions. Of several it is the one of the same
+// connection, else the oldest.
+func (s *Sessions) left(x *exchangeState, client string) *session {
+	var found *session
+	onConn, _ := s.conns.Get(x.conn)
+	for _, in := range s.unsettled {
+		switch {
+		case in.path != x.path || !in.probe && in.opening > 0:
+			continue
+		case onConn == in:
+			return in
+		}
+		same := in.agent == x.agent && (in.client == client || in.client == "" || client == "")
+		if found == nil && same {
+			found = in
+		}
+	}
+	return found
+}
+
+// mayOpen notes that a request may open a session, if its response can be
+// waited for.
+func (s *Sessions) mayOpen(x *exchangeState, in *session) {
+	if known, _ := s.exchanges.Get(x.Number); known != x {
+		s.settle(in)
+		return
+	}
+	x.opens = true
+	in.opening++
+}
+
+// mediaIsStream reports whether a content type is that of an event stream.
+func mediaIsStream(value string) bool {
+	media, _, _ := strings.Cut(value, ";")
+	return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
+}
+
+// ready makes the zero value ready.
+func (s *Sessions) ready() {
+	s.open.Max, s.names.Max = MaxSessions, MaxNames
+	s.exchanges.Max, s.conns.Max = MaxExchanges, MaxExchanges
+}
+
+// begin makes a session.
+func (s *Sessions) begin(kind SessionKind) *session {
+	s.ready()
+	s.count++
+	return &session{Session: Session{Number: s.count, Kind: kind}}
+}
+
+// touch makes a session the one in which something happened last.
+func (s *Sessions) touch(x *session) {
+	oldest, full := s.open.Put(x.Number, x)
+	s.open.Touch(x.Number)
+	if full {
+		s.forget(oldest)
+	}
+}
+
+// forget keeps of a session only its number and its names.
+func (s *Sessions) forget(x *session) {
+	s.settle(x)
+	x.Facts, x.finding, x.events = Facts{}, finding{}, bounded.Map[uint64, seenEvent]{}
+	s.forgotten = append(s.forgotten, x)
+}
+
+// maxSessionKeys is how many names a session has at once. A client of
+// 2026-07-28 has one for each of its credentials, which change by the hour.
+const maxSessionKeys = 16
+
+// name makes a session known by a name. The one that had it before loses it.
+func (s *Sessions) name(x *session, key string) {
+	old := s.named(key)
+	if old == x {
+		return
+	}
+	if old != nil {
+		old.keys = remove(old.keys, key)
+	}
+	if len(x.keys) == maxSessionKeys {
+		s.unname(x, x.keys[0])
+	}
+	x.keys = append(x.keys, key)
+	s.names.Put(key, x)
+	s.names.Touch(key)
+}
+
+// unname takes a name of a session back.
+func (s *Sessions) unname(x *session, key string) {
+	x.keys = remove(x.keys, key)
+	if now, _ := s.names.Get(key); now == x {
+		s.names.Delete(key)
+	}
+}
+
+// unnameAll takes back the names that begin with one of some letters.
+func (s *Sessions) unnameAll(x *session, letters ...byte) {
+	for _, key := range slices.Clone(x.keys) {
+		if slices.Contains(letters, key[0]) {
+			s.unname(x, key)
+		}
+	}
+}
+
+// named returns the session with a name, nil if there is none. One that is not kept
+// any more comes back, without what was known of it.
+func (s *Sessions) named(key string) *session {
+	s.names.Touch(key)
+	x, _ := s.names.Get(key)
+	return x
+}
+
+// maxUnsettled is how many sessions may wait to be gone on with under another
+// name.
+const maxUnsettled = 64
+
+// mayGoOn notes a session that the client may go on with under another name.
+func (s *Sessions) mayGoOn(x *session) {
+	s.unsettled = append(s.unsettled, x)
+	if len(s.unsettled) > maxUnsettled {
+		s.unsettled = s.unsettled[1:]
+	}
+}
+
+// settle notes that it goes on under the names that it has.
+func (s *Sessions) settle(x *session) {
+	s.unsettled = remove(s.unsettled, x)
+	x.settled = true
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -49,8 +48,7 @@ func TestForgottenExchangeOpensNothing(t *testing.T) {
 	var sessions session.Sessions
 	number := 0
 	c := &chat{add: func(f *tap.Frame) {
-		m := jsonrpc.PeekFrame(f)
-		number = sessions.Add(f, &m)
+		number = addTo(&sessions, f)
 	}}
 	hello := func(exchange uint64) int {
 		c.event(exchange, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"})
@@ -73,8 +71,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	var sessions session.Sessions
 	number, told := 0, map[string]int{}
 	c := &chat{add: func(f *tap.Frame) {
-		m := jsonrpc.PeekFrame(f)
-		number = sessions.Add(f, &m)
+		number = addTo(&sessions, f)
 	}}
 	const many = 5 * session.MaxSessions
 	for i := range many {
@@ -112,10 +109,9 @@ func TestSessionsForgottenForGood(t *testing.T) {
 	var sessions session.Sessions
 	number := 0
 	c := &chat{add: func(f *tap.Frame) {
-		m := jsonrpc.PeekFrame(f)
-		number = sessions.Add(f, &m)
+		number = addTo(&sessions, f)
 	}}
-	const many = session.MaxSessions + session.MaxGoneSessions
+	const many = session.MaxNames
 	for i := range many + 1 {
 		c.post(uint64(i+1), fmt.Sprint("id-", i), `{"jsonrpc":"2.0","method":"x"}`, "")
 	}
@@ -276,8 +272,7 @@ func TestTrackerLetsGo(t *testing.T) {
 func TestSessionNamesAreBounded(t *testing.T) {
 	var sessions session.Sessions
 	c := &chat{add: func(f *tap.Frame) {
-		m := jsonrpc.PeekFrame(f)
-		sessions.Add(f, &m)
+		addTo(&sessions, f)
 	}}
 	long := strings.Repeat("x", 1<<12)
 	for i := range 2000 {

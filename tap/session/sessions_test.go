@@ -147,6 +147,16 @@ func readHead(words []string, number func(string) uint64) (e tap.Event) {
 	return e
 }
 
+// addTo adds a frame to sessions, with what it carries.
+func addTo(sessions *session.Sessions, f *tap.Frame) int {
+	if f.Lane == tap.Lifecycle {
+		e, _ := tap.ParseEvent(f.Raw)
+		return sessions.Add(f, &e, nil)
+	}
+	m := jsonrpc.PeekFrame(f)
+	return sessions.Add(f, nil, &m)
+}
+
 // run returns the sessions of the frames as they are known by then, those that are known
 // after a first pass, and the sessions in words.
 func (s *script) run() (told, indexed []int, summary []string) {
@@ -155,8 +165,7 @@ func (s *script) run() (told, indexed []int, summary []string) {
 	var tally session.Tally
 	for i := range s.frames {
 		f := &s.frames[i]
-		m := jsonrpc.PeekFrame(f)
-		told = append(told, sessions.Add(f, &m))
+		told = append(told, addTo(&sessions, f))
 		if n := sessions.Resumes(); n > 0 {
 			summary = append(summary, fmt.Sprintf("frame %d resumes the stream that began with %d", f.Seq, n))
 		}

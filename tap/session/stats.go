@@ -2,9 +2,9 @@ package session
 
 import (
 	"cmp"
-	"encoding/binary"
+	"maps"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// MaxStatsGroups is how many groups a [Stats] has, beside those of what is
-	// too much: a recording may name a new tool in each call.
+	// MaxStatsGroups is how many groups a [Stats] has, but for those of what is
+	// beyond that: a recording may name a new tool in each call.
 	MaxStatsGroups = 2048
 	// MaxStatsWaiting is how many of the calls without an answer are kept.
 	MaxStatsWaiting = 1000
 )
 
 // Stats sums up the calls of one recording, or of several that were merged.
-// Its memory is bounded, whatever it is given. Make one with [NewStats].
+// Its memory is bounded, but for 8 bytes a call. Make one with [NewStats].
 type Stats struct {
 	// Handshake and Useful have one duration for each recording: from its
 	// start to the answer that ended the handshake (initialize, or in
@@ -30,11 +30,9 @@ type Stats struct {
 	Handshake, Useful Latencies
 
 	recording         string
-	groups            map[string]*StatsGroup
-	others            map[StatsKey]*StatsGroup
+	groups            map[StatsKey]*StatsGroup
 	slowest, waiting  topCalls
 	handshake, useful moment
-	key               []byte
 }
 
 // A moment is the earliest of some times, if there are any.
@@ -53,7 +51,7 @@ func (m *moment) note(at time.Duration) {
 // calls.
 func NewStats(recording string, slowest int) *Stats {
 	return &Stats{
-		recording: recording, groups: map[string]*StatsGroup{}, others: map[StatsKey]*StatsGroup{},
+		recording: recording, groups: map[StatsKey]*StatsGroup{},
 		slowest: topCalls{most: max(slowest, 0)}, waiting: topCalls{most: MaxStatsWaiting},
 	}
 }
@@ -88,19 +86,25 @@ func (s *Stats) Finish(open []*Call, end time.Duration) {
 
 // count counts a call of which nothing is known beyond end. One that was refused
 // with a challenge (HTTP 401) counts for nothing: it has not reached the server's
-// tools, and the client asks it again, with a token, as another call.
+// tools, and the client repeats it, with a token, as another call.
 func (s *Stats) count(c *Call, end time.Duration) {
 	if c.Notes&NoteChallenged != 0 {
 		return
 	}
 	status, took, answered := outcome(c, max(end-c.At, 0))
-	g := s.group(c)
+	k := StatsKey{Lane: c.Lane, Nested: c.Parent != (Ref{}), Method: jsonrpc.Bound(c.Method)}
+	if isNamed(c.Method) {
+		k.Name = c.Subject
+	}
+	g := s.group(k)
 	g.Statuses[status]++
 	g.BytesToServer += c.BytesToServer
 	g.BytesToClient += c.BytesToClient
-	if s.slowest.wants(took) {
-		s.slowest.add(newStatsCall(s.recording, c, status, took))
+	call := StatsCall{
+		Recording: s.recording, Ref: c.Ref, Answer: c.Answer, Parent: c.Parent, Lane: c.Lane,
+		Method: k.Method, Subject: c.Subject, Status: status, At: c.At, Took: took,
 	}
+	s.slowest.add(call)
 	switch {
 	case answered:
 		g.Latency.Add(took)
@@ -108,9 +112,7 @@ func (s *Stats) count(c *Call, end time.Duration) {
 		g.Waited = addTime(g.Waited, took)
 	default:
 		g.Waited = addTime(g.Waited, took)
-		if s.waiting.wants(took) {
-			s.waiting.add(newStatsCall(s.recording, c, status, took))
-		}
+		s.waiting.add(call)
 	}
 	if status == CallDone && c.Lane == tap.ToServer {
 		s.succeeded(c.Method, c.End)
@@ -145,77 +147,46 @@ func (s *Stats) succeeded(method string, at time.Duration) {
 	}
 }
 
-// group finds the group of a call.
-func (s *Stats) group(c *Call) *StatsGroup {
-	k := StatsKey{Lane: c.Lane, Nested: c.Parent != (Ref{}), Method: jsonrpc.Bound(c.Method)}
-	if isNamed(c.Method) {
-		k.Name = c.Subject
+// group returns the group of a key, or that of all others where there are too many.
+func (s *Stats) group(k StatsKey) *StatsGroup {
+	g := s.groups[k]
+	if g == nil && len(s.groups) >= MaxStatsGroups {
+		k = StatsKey{Lane: k.Lane, Nested: k.Nested, Others: true}
+		g = s.groups[k]
 	}
-	s.key = appendStatsKey(s.key[:0], k.Lane, k.Nested, k.Method, k.Name)
-	if g := s.groups[string(s.key)]; g != nil {
-		return g
+	if g == nil {
+		g = &StatsGroup{StatsKey: k}
+		s.groups[k] = g
 	}
-	return s.newGroup(k)
-}
-
-// newGroup makes the group whose key has just been written to s.key, or finds
-// the one of all others.
-func (s *Stats) newGroup(k StatsKey) *StatsGroup {
-	if len(s.groups) < MaxStatsGroups {
-		k.Method, k.Name = strings.Clone(k.Method), strings.Clone(k.Name)
-		g := &StatsGroup{StatsKey: k}
-		s.groups[string(s.key)] = g
-		return g
-	}
-	return s.other(StatsKey{Lane: k.Lane, Nested: k.Nested, Others: true})
-}
-
-func (s *Stats) other(k StatsKey) *StatsGroup {
-	if s.others[k] == nil {
-		s.others[k] = &StatsGroup{StatsKey: k}
-	}
-	return s.others[k]
+	return g
 }
 
 // Merge counts what o has counted, which must be finished.
 func (s *Stats) Merge(o *Stats) {
-	for _, from := range o.Groups() {
-		k := from.StatsKey
-		s.key = appendStatsKey(s.key[:0], k.Lane, k.Nested, k.Method, k.Name)
-		to := s.groups[string(s.key)]
-		switch {
-		case k.Others:
-			to = s.other(k)
-		case to == nil:
-			to = s.newGroup(k)
-		}
-		to.merge(from)
+	for _, g := range o.Groups() {
+		s.group(g.StatsKey).merge(g)
 	}
 	s.Handshake.Merge(&o.Handshake)
 	s.Useful.Merge(&o.Useful)
-	s.slowest.merge(&o.slowest)
-	s.waiting.merge(&o.waiting)
+	for _, c := range o.Slowest() {
+		s.slowest.add(c)
+	}
+	for _, c := range o.Waiting() {
+		s.waiting.add(c)
+	}
 }
 
 // Groups returns the groups, those first that took longest altogether, answered or
 // not.
 func (s *Stats) Groups() []*StatsGroup {
-	all := make([]*StatsGroup, 0, len(s.groups)+len(s.others))
-	for _, g := range s.groups {
-		all = append(all, g)
-	}
-	for _, g := range s.others {
-		all = append(all, g)
-	}
-	slices.SortFunc(all, func(a, b *StatsGroup) int {
+	return slices.SortedFunc(maps.Values(s.groups), func(a, b *StatsGroup) int {
 		return cmp.Or(cmp.Compare(b.time(), a.time()), a.StatsKey.compare(&b.StatsKey))
 	})
-	return all
 }
 
 // Total sums up the calls that were asked within others, or all that were not.
-// Its key says only that. What was asked within a call is in the time of that,
-// so that only the latter times may be added up.
+// Only Nested is set in its key. The time of a call includes what was asked within it,
+// so only the times of calls that are not nested may be added up.
 func (s *Stats) Total(nested bool) StatsGroup {
 	total := StatsGroup{StatsKey: StatsKey{Nested: nested}}
 	for _, g := range s.Groups() {
@@ -227,13 +198,12 @@ func (s *Stats) Total(nested bool) StatsGroup {
 }
 
 // Slowest returns the calls that took longest, until they were answered, cancelled or
-// the recording ended, the slowest
-// first, both nested and not.
-func (s *Stats) Slowest() []StatsCall { return s.slowest.sort() }
+// the recording ended, the slowest first, both nested and not.
+func (s *Stats) Slowest() []StatsCall { return s.slowest.calls }
 
 // Waiting returns the calls that have no answer and were not cancelled, those
 // that have waited longest first, at most [MaxStatsWaiting].
-func (s *Stats) Waiting() []StatsCall { return s.waiting.sort() }
+func (s *Stats) Waiting() []StatsCall { return s.waiting.calls }
 
 // A Meter makes the [Stats] of a recording out of its frames. Make one with
 // [NewMeter].
@@ -344,29 +314,18 @@ func isNamed(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "tools/invoke"
 }
 
-func appendStatsKey(dst []byte, lane tap.Lane, nested bool, method, name string) []byte {
-	dst = append(dst, byte(lane), 0)
-	if nested {
-		dst[len(dst)-1] = 1
-	}
-	dst = binary.BigEndian.AppendUint16(dst, uint16(len(method))) // at most MaxSubject
-	dst = append(dst, method...)
-	return append(dst, name...)
-}
-
 // compare puts keys in an order that is always the same.
 func (k *StatsKey) compare(o *StatsKey) int {
-	flags := func(k *StatsKey) int {
-		n := int(k.Lane) << 2
-		if k.Nested {
-			n |= 2
+	flag := func(is bool) int {
+		if is {
+			return 1
 		}
-		if k.Others {
-			n |= 1
-		}
-		return n
+		return 0
 	}
-	return cmp.Or(cmp.Compare(k.Method, o.Method), cmp.Compare(k.Name, o.Name), cmp.Compare(flags(k), flags(o)))
+	return cmp.Or(
+		cmp.Compare(k.Method, o.Method), cmp.Compare(k.Name, o.Name), cmp.Compare(k.Lane, o.Lane),
+		cmp.Compare(flag(k.Nested), flag(o.Nested)), cmp.Compare(flag(k.Others), flag(o.Others)),
+	)
 }
 
 // A StatsCall is a call that a [Stats] names.
@@ -385,54 +344,92 @@ type StatsCall struct {
 	At, Took time.Duration
 }
 
-func newStatsCall(recording string, c *Call, status CallStatus, took time.Duration) StatsCall {
-	return StatsCall{
-		Recording: recording, Ref: c.Ref, Answer: c.Answer, Parent: c.Parent, Lane: c.Lane,
-		Method: strings.Clone(jsonrpc.Bound(c.Method)), Subject: c.Subject, Status: status, At: c.At, Took: took,
-	}
-}
-
-// A topCalls keeps the calls that took longest, at most some.
+// topCalls keeps the calls that took longest, at most some, in order: of those that
+// took the same, the first that came.
 type topCalls struct {
-	most int
-	// calls are those that may be among them, up to twice as many, the first
-	// that came first where they took the same.
+	most  int
 	calls []StatsCall
-	// least is what one must exceed to be among them, if full.
-	full  bool
-	least time.Duration
-}
-
-// wants reports whether a call that took so long would be among them.
-func (t *topCalls) wants(took time.Duration) bool {
-	return t.most > 0 && (!t.full || took > t.least)
 }
 
 func (t *topCalls) add(c StatsCall) {
-	if !t.wants(c.Took) {
-		return
-	}
-	if t.calls = append(t.calls, c); len(t.calls) >= 2*t.most {
-		t.sort()
-	}
-}
-
-// sort puts them in order and lets go of those that are too many.
-func (t *topCalls) sort() []StatsCall {
-	slices.SortStableFunc(t.calls, func(a, b StatsCall) int { return cmp.Compare(b.Took, a.Took) })
-	if len(t.calls) >= t.most {
-		clear(t.calls[t.most:])
-		t.calls = t.calls[:t.most]
-		t.full = true
-		if t.most > 0 {
-			t.least = t.calls[t.most-1].Took
+	at, _ := slices.BinarySearchFunc(t.calls, c, func(a, c StatsCall) int {
+		if a.Took >= c.Took {
+			return -1
 		}
+		return 1
+	})
+	if at < t.most {
+		t.calls = slices.Insert(t.calls, at, c)
+		t.calls = t.calls[:min(len(t.calls), t.most)]
 	}
-	return t.calls
 }
 
-func (t *topCalls) merge(o *topCalls) {
-	for _, c := range o.calls {
-		t.add(c)
+// Latencies is a set of durations. It takes 8 bytes for each. The zero value is
+// empty.
+type Latencies struct {
+	all    []time.Duration
+	sorted bool
+	sum    time.Duration
+}
+
+// Add adds a duration. A negative one, as only a damaged recording has it, counts
+// as zero.
+func (l *Latencies) Add(d time.Duration) {
+	d = max(d, 0)
+	l.all, l.sorted = append(l.all, d), false
+	l.sum = addTime(l.sum, d)
+}
+
+// addTime adds durations that are not negative. A sum that would overflow, as only a
+// damaged recording has it, is the greatest duration.
+func addTime(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
 	}
+	return a + b
+}
+
+// Merge adds all durations of o.
+func (l *Latencies) Merge(o *Latencies) {
+	l.all, l.sorted = append(l.all, o.all...), false
+	l.sum = addTime(l.sum, o.sum)
+}
+
+// order returns the durations in ascending order.
+func (l *Latencies) order() []time.Duration {
+	if !l.sorted {
+		slices.Sort(l.all)
+		l.sorted = true
+	}
+	return l.all
+}
+
+// Count returns the number of durations.
+func (l *Latencies) Count() uint64 { return uint64(len(l.all)) }
+
+// Sum returns the sum of the durations.
+func (l *Latencies) Sum() time.Duration { return l.sum }
+
+// Min returns the least duration, 0 if there are none.
+func (l *Latencies) Min() time.Duration { return l.Quantile(0) }
+
+// Max returns the greatest duration, 0 if there are none.
+func (l *Latencies) Max() time.Duration { return l.Quantile(1000) }
+
+// Quantile returns the smallest of the durations that at least permille of a
+// thousand do not exceed (the nearest rank): 500 for the median, 990 for p99. It is
+// 0 if there are none.
+func (l *Latencies) Quantile(permille int) time.Duration {
+	n := len(l.all)
+	if n == 0 {
+		return 0
+	}
+	rank := (n*min(max(permille, 0), 1000) + 999) / 1000
+	return l.order()[max(rank, 1)-1]
+}
+
+// Below returns how many durations are less than d.
+func (l *Latencies) Below(d time.Duration) uint64 {
+	n, _ := slices.BinarySearch(l.order(), d)
+	return uint64(n)
 }

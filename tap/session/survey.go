@@ -6,9 +6,9 @@ import (
 )
 
 // A Survey is what a first pass over a recording finds out, so that a second one
-// knows of a frame at once what only later ones say: the session of the head of a
-// request, which comes before the message that names it, and, if that is wanted,
-// what becomes of a request. Make one with [NewSurvey].
+// knows at once what only later frames determine: the session of the head of a
+// request, which comes before the message that names it, and optionally what becomes
+// of a request. Make one with [NewSurvey].
 //
 // Its memory grows with the number of exchanges whose session became known late,
 // which are the handshakes and all those of 2026-07-28, and with that of the
@@ -88,7 +88,7 @@ func (s *Survey) foretell(parts []Part) {
 	}
 }
 
-// session is that of a frame; soFar is what [Sessions] said of it.
+// session returns that of a frame; soFar is the one that [Sessions] returned.
 func (s *Survey) session(f *tap.Frame, soFar int) int {
 	if s == nil || soFar != 0 {
 		return soFar

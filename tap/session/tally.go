@@ -52,7 +52,7 @@ type Tally struct {
 	Frames LaneCounts `json:"frames"`
 	Bytes  LaneCounts `json:"bytes"`
 	// Errors counts the errors, both ways: see [jsonrpc.Message.Failures] and
-	// [tap.Event.IsError]. What a resumed stream sends again does not count.
+	// [tap.Event.IsError]. What a resumed stream repeats does not count.
 	Errors uint64 `json:"errors"`
 	// Invalid counts those of Errors that are frames, or elements of batches, that
 	// are not messages.
@@ -107,27 +107,27 @@ func (t *Tally) Add(f *tap.Frame) {
 		if err != nil || e.IsError(t.sessions.Exchange(f.Exchange).Method) {
 			t.Errors++
 		}
-		session = t.sessions.AddEvent(f, &e)
+		session = t.sessions.Add(f, &e, nil)
 	case tap.ToServer, tap.ToClient:
 		m := jsonrpc.PeekFrame(f)
-		session = t.sessions.Add(f, &m)
+		session = t.sessions.Add(f, nil, &m)
 		if t.sessions.Replays() == 0 {
 			errors, invalid := m.Failures()
 			t.Errors += errors
 			t.Invalid += invalid
 		}
 	default:
-		session = t.sessions.Add(f, nil)
+		session = t.sessions.Add(f, nil, nil)
 	}
 	t.Sessions = max(t.Sessions, SessionTotal(t.sessions.Count()))
 	t.learn(session)
 }
 
-// learn takes over what a session has said about itself.
+// learn takes over the facts of a session.
 func (t *Tally) learn(session int) {
 	x, ok := t.sessions.open.Get(session)
-	if !ok || session != t.of && (t.agreed || t.of != 0 && !x.finding.Settled) {
+	if !ok || session != t.of && (t.agreed || t.of != 0 && !x.finding.settled) {
 		return
 	}
-	t.of, t.agreed, t.Facts = session, x.finding.Settled, x.Facts
+	t.of, t.agreed, t.Facts = session, x.finding.settled, x.Facts
 }

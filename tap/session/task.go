@@ -26,7 +26,7 @@ func (t *Pairing) created(x *arrival, a *request) bool {
 	return true
 }
 
-// progressed takes what a task's status is said to be.
+// progressed takes the status of a task.
 func (c *call) progressed(x *arrival, status, message jsonrpc.Value) {
 	if status == nil {
 		return
@@ -47,7 +47,7 @@ func (c *call) progressed(x *arrival, status, message jsonrpc.Value) {
 		}
 	case "cancelled":
 		if c.Status == CallError && c.CancelledBy != tap.Lifecycle {
-			c.Status = CallCancelled // the error was a way to say so
+			c.Status = CallCancelled // the error only reported that
 		}
 		c.endsOn(x, CallCancelled)
 	}
@@ -83,7 +83,7 @@ func (t *Pairing) taskResult(x *arrival, c *call) {
 	if c.CancelledBy != tap.Lifecycle && x.m.Kind == jsonrpc.Response {
 		x.part.Late = true
 		t.give(x, c, RoleLate)
-		c.Status = CallCancelled // as conclude wants it
+		c.Status = CallCancelled // as conclude requires
 		t.conclude(x, c)
 		return
 	}
@@ -122,8 +122,8 @@ func (t *Pairing) taskState(x *arrival, c *call) {
 	}
 }
 
-// news takes what is said of a task, in the extension with what it asks for or
-// ended with.
+// news takes the status of a task, in the extension with what it asks for or ended
+// with.
 func (c *call) news(x *arrival, w *fields) {
 	c.progressed(x, w.status, w.statusMessage)
 	if !c.extension {

@@ -9,8 +9,8 @@ import (
 )
 
 // An Entry is a frame with what is known of it: it was read, assigned to its session
-// and tied to its calls once, for everybody. It and all that it holds are valid until
-// the next frame is added.
+// and tied to its calls. It and all that it holds are valid until the next frame is
+// added.
 type Entry struct {
 	Frame *tap.Frame
 	// Message is what a frame of traffic carries, as [jsonrpc.PeekFrame] reads it;
@@ -20,7 +20,7 @@ type Entry struct {
 	// read, and for other frames.
 	Event tap.Event
 	// Session is the number of its session, 0 if it has none or that is not known
-	// yet: see [Sessions] and [Survey]. Facts are what the session has said about
+	// yet: see [Sessions] and [Survey]. Facts are what the session has reported about
 	// itself so far, not to be changed; nil where [Sessions] does not know it.
 	Session int
 	Facts   *Facts
@@ -86,7 +86,7 @@ func (e *Entry) Revision() jsonrpc.Revision {
 func (e *Entry) Status() int {
 	switch e.Event.Name {
 	case tap.EventRequest:
-		return 0 // the number is used again
+		return 0 // the number is reused
 	case tap.EventResponse:
 		return e.Event.Status
 	}
@@ -106,9 +106,9 @@ func (e *Entry) traffic() *jsonrpc.Message {
 // what another does. The zero value is ready. Frames must come in the order of
 // their numbers. It must not be used by several goroutines at once.
 //
-// Its memory grows as that of [Sessions] and of the Pairings does. Together these have
-// at most about twice [MaxOpen] requests open. When a session
-// is not kept any more, its open calls are handed over as they are.
+// Its memory is bounded as that of [Sessions] and of the Pairings is, which together
+// have at most about twice [MaxOpen] requests open. When a session is not kept any
+// more, its open calls are handed over as they are.
 type Tracker struct {
 	// Survey is what a first pass has found out, nil if there was none.
 	Survey   *Survey
@@ -163,21 +163,18 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 		if event, err := tap.ParseEvent(f.Raw); err == nil {
 			e.Event = event
 		}
-		t.turn(t.Sessions.AddEvent(f, &e.Event))
-		if t.Sessions.Resumes() != 0 {
-			t.used.Resume(f.Exchange, t.Sessions.resumes.exchange)
-		}
+		t.turn(t.Sessions.Add(f, &e.Event, nil))
 		t.used.AddEvent(f, &e.Event)
 		e.Ended = append(e.Ended, t.used.Ended()...)
 		e.Failed = e.Event.Failed(e.Exchange.Method) || slices.ContainsFunc(e.Ended, (*Call).Lost)
 		e.Resumes = t.Sessions.Resumes()
 	default:
-		t.turn(t.Sessions.Add(f, e.traffic()))
+		t.turn(t.Sessions.Add(f, nil, e.traffic()))
 		if e.Replays = t.Sessions.Replays(); e.Replays > 0 {
 			e.replay()
 			break
 		}
-		e.Parts = append(e.Parts, t.used.Add(f, e.traffic())...)
+		e.Parts = append(e.Parts, t.used.addOn(t.Sessions.stream(f.Exchange), f, e.traffic())...)
 		e.Ended = append(e.Ended, t.used.Ended()...)
 	}
 	e.Session = t.Survey.session(f, e.Session)
@@ -235,12 +232,9 @@ func (e *Entry) replay() {
 	if m == nil || m.Kind == jsonrpc.Other {
 		return
 	}
-	list := m.Batch
-	if m.Kind != jsonrpc.Batch || len(list) == 0 {
-		list = []jsonrpc.Message{*m}
-	}
-	for i := range list {
-		x := arrive(e.Frame, &list[i], i, 0)
+	for m := range m.All {
+		i := len(e.Parts)
+		x := arrive(e.Frame, m, i, 0)
 		x.part.Role, x.part.First = RoleReplay, Ref{e.Replays, i}
 		e.Parts = append(e.Parts, x.part)
 	}
