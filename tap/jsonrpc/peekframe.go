@@ -1,6 +1,12 @@
 package jsonrpc
 
-import "github.com/mcptap/mcptap/tap"
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/mcptap/mcptap/tap"
+)
 
 // PeekFrame reports what a frame is in JSON-RPC whatever its form. It does not look
 // at the lane: frames of stderr and lifecycle are not messages. Of a frame that
@@ -59,3 +65,95 @@ func messageData(raw []byte) (data []byte, ok bool) {
 
 // namesMessage reports whether an event of that name carries a message.
 func namesMessage(name string) bool { return name == "" || name == "message" }
+
+// meant reports whether a message means to be JSON-RPC, and not just any JSON.
+func (e *envelope) meant() bool {
+	switch {
+	case e.jsonrpc.Class() != 0:
+		return true
+	case e.method.Class() == '"':
+		if _, known := methodIndex[methodName(e.method)]; known {
+			return true
+		}
+	}
+	return e.id.Class() != 0 && (e.method.Class() != 0 || e.result.Class() != 0 || e.err.Class() != 0)
+}
+
+// looksMeant reports whether what was read of a broken object reads like a
+// message.
+func (e *envelope) looksMeant() bool {
+	method := e.method.Class()
+	return e.jsonrpc.Class() != 0 || method == '"' || method == cutOff || e.result.Class() != 0 || e.err.Class() == '{'
+}
+
+// peekBody is [Peek] for a body, which may be anything.
+func peekBody(raw []byte) Message {
+	text := trimJSON(bytes.TrimPrefix(raw, []byte(bom)))
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
+		return Message{Kind: Other}
+	}
+	m := Peek(raw)
+	var meant bool
+	switch {
+	case m.Kind == Batch:
+		meant = slices.ContainsFunc(m.Batch, func(m Message) bool { return m.Kind != Invalid })
+	case text[0] == '{':
+		var e envelope
+		e.read(text)
+		meant = e.meant() || m.Kind == Invalid && !validJSON(text) && e.looksMeant()
+	case m.Kind == Invalid: // broken: an array in which something reads like a message
+		Value(text).Each(func(_ []byte, v Value) bool {
+			var e envelope
+			e.read(v)
+			meant = meant || e.looksMeant()
+			return !meant
+		})
+	}
+	if !meant {
+		return Message{Kind: Other}
+	}
+	return m
+}
+
+// peekHead reads the beginning of a frame that is not whole.
+func peekHead(f *tap.Frame) Message {
+	text := f.Raw
+	switch f.Form {
+	case tap.FormEvent:
+		x := tap.ParseServerSentEvent(f.Raw)
+		if text = x.Data; !namesMessage(x.Name) {
+			return Message{Kind: Other}
+		}
+	case tap.FormLine, tap.FormText, tap.FormBinary, tap.FormBody:
+	default:
+		return Message{Kind: Other}
+	}
+	text = trimJSON(bytes.TrimPrefix(text, []byte(bom)))
+	var e envelope
+	e.read(text)
+	unread := "too large to be read: " + strconv.FormatInt(f.Size, 10) + " bytes"
+	switch {
+	case len(text) == 0:
+		return Message{Kind: Other, Reason: unread}
+	case e.class == '[' && f.Form != tap.FormBody:
+		return Message{Kind: Batch, Reason: unread}
+	case e.class == '{' && (f.Form != tap.FormBody || e.meant() || e.looksMeant()):
+	case f.Form == tap.FormBody:
+		return Message{Kind: Other}
+	default:
+		return Message{Reason: notJSON(text, len(f.Raw)-len(text))}
+	}
+	for _, v := range []*Value{&e.jsonrpc, &e.id, &e.method, &e.params, &e.result, &e.err, &e.isError, &e.resultType, &e.errorCode, &e.errMessage} {
+		if v.Class() == cutOff {
+			*v = nil
+		}
+	}
+	var m Message
+	e.classify(&m)
+	m.Params, m.Result, m.Error, m.Reason = nil, nil, nil, unread
+	m.Unread = true
+	if m.Kind == Notification && !isNotification(m.Method) {
+		m.Kind = Request
+	}
+	return m
+}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/mcptap/mcptap/tap"
 	"github.com/tidwall/gjson"
 )
 
@@ -158,35 +157,17 @@ func classify(text Value) (m Message) {
 	return m
 }
 
-// A field is a member of the envelope, or of its result or error, that the reader
-// takes notice of.
-type field uint8
-
-const (
-	fNone field = iota
-	fJSONRPC
-	fID
-	fMethod
-	fParams
-	fResult
-	fError
-	fIsError
-	fResultType
-	fCode
-	fMessage
-	fields
-)
-
-// An envelope is what was read of one message: the values of its members, as they
-// stand.
+// An envelope is what was read of one message: its first byte, and the values of its
+// members and of those of its result or error, nil for those that are absent.
 type envelope struct {
-	class byte // the first byte of the message
-	value [fields]Value
-	twice []string // members that occur more than once
+	class                                      byte
+	jsonrpc, id, method, params, result, err   Value
+	isError, resultType, errorCode, errMessage Value
+	twice                                      []string // members that occur more than once
 }
 
-// dupeNames is how many names of other members are compared with one another.
-const dupeNames = 32
+// maxNames is how many names of other members are compared with one another.
+const maxNames = 32
 
 // read reads a message, which may be cut off. The last of several members of one
 // name counts.
@@ -195,85 +176,61 @@ func (e *envelope) read(text Value) {
 	if e.class != '{' {
 		return
 	}
-	var others [dupeNames]string
+	var others [maxNames]string
 	n := 0
 	text.Each(func(name []byte, v Value) bool {
-		f := outerField(name)
-		if f == fNone {
-			if slices.Contains(others[:n], string(name)) {
-				e.again(name)
-			} else if n < dupeNames {
-				others[n] = string(name)
-				n++
+		switch to := e.member(name); {
+		case to != nil:
+			if *to != nil {
+				e.repeated(name)
 			}
-			return true
-		}
-		if e.value[f] != nil {
-			e.again(name)
-		}
-		e.value[f] = v
-		switch f {
-		case fResult:
-			e.value[fIsError], e.value[fResultType] = nil, nil
-		case fError:
-			e.value[fCode], e.value[fMessage] = nil, nil
-		default:
-			return true
-		}
-		if v.IsObject() {
-			v.Each(func(name []byte, v Value) bool {
-				if inner := innerField(f, name); inner != fNone {
-					e.value[inner] = v
-				}
-				return true
-			})
+			*to = v
+		case slices.Contains(others[:n], string(name)):
+			e.repeated(name)
+		case n < maxNames:
+			others[n] = string(name)
+			n++
 		}
 		return true
 	})
+	if e.result.IsObject() {
+		e.result.Each(func(name []byte, v Value) bool {
+			switch string(name) {
+			case "isError":
+				e.isError = v
+			case "resultType":
+				e.resultType = v
+			}
+			return true
+		})
+	}
+	e.errorCode, e.errMessage = e.err.Get("code"), e.err.Get("message")
 }
 
-func (e *envelope) again(name []byte) {
-	if len(e.twice) < dupeNames && !slices.Contains(e.twice, string(name)) {
+// member returns where a member belongs, nil for one that does not matter.
+func (e *envelope) member(name []byte) *Value {
+	switch string(name) {
+	case "jsonrpc":
+		return &e.jsonrpc
+	case "id":
+		return &e.id
+	case "method":
+		return &e.method
+	case "params":
+		return &e.params
+	case "result":
+		return &e.result
+	case "error":
+		return &e.err
+	}
+	return nil
+}
+
+func (e *envelope) repeated(name []byte) {
+	if len(e.twice) < maxNames && !slices.Contains(e.twice, string(name)) {
 		e.twice = append(e.twice, string(name))
 	}
 }
-
-// outerField finds a member of the envelope by its name.
-func outerField(name []byte) field {
-	switch string(name) {
-	case "jsonrpc":
-		return fJSONRPC
-	case "id":
-		return fID
-	case "method":
-		return fMethod
-	case "params":
-		return fParams
-	case "result":
-		return fResult
-	case "error":
-		return fError
-	}
-	return fNone
-}
-
-// innerField finds a member of a result or an error by its name.
-func innerField(of field, name []byte) field {
-	switch {
-	case of == fResult && string(name) == "isError":
-		return fIsError
-	case of == fResult && string(name) == "resultType":
-		return fResultType
-	case of == fError && string(name) == "code":
-		return fCode
-	case of == fError && string(name) == "message":
-		return fMessage
-	}
-	return fNone
-}
-
-// has is the class of a member's value, 0 when the member is absent.
-func (e *envelope) has(f field) byte { return e.value[f].Class() }
 
 // classify makes the Message of the envelope.
 func (e *envelope) classify(m *Message) {
@@ -283,15 +240,15 @@ func (e *envelope) classify(m *Message) {
 	}
 	e.fill(m)
 	switch {
-	case e.has(fMethod) != 0:
+	case e.method.Class() != 0:
 		e.classifyCall(m)
-	case e.has(fError) != 0 && (e.has(fError) != 'n' || e.has(fResult) == 0):
+	case e.err.Class() != 0 && (e.err.Class() != 'n' || e.result.Class() == 0):
 		m.Kind = ErrorResponse
 		e.classifyError(m)
-	case e.has(fResult) != 0:
+	case e.result.Class() != 0:
 		m.Kind = Response
-		m.IsError = e.value[fIsError].IsTrue()
-		if e.has(fError) != 0 {
+		m.IsError = e.isError.IsTrue()
+		if e.err.Class() != 0 {
 			m.Reason = remark(m.Reason, "error is null beside a result")
 		}
 	default:
@@ -299,7 +256,7 @@ func (e *envelope) classify(m *Message) {
 		return
 	}
 	e.classifyID(m)
-	if v := e.value[fJSONRPC]; v == nil {
+	if v := e.jsonrpc; v == nil {
 		m.Reason = remark(m.Reason, "no jsonrpc member")
 	} else if string(v) != `"2.0"` && v.Decoded() != "2.0" {
 		m.Reason = remark(m.Reason, "jsonrpc is not \"2.0\"")
@@ -308,25 +265,25 @@ func (e *envelope) classify(m *Message) {
 
 // fill copies what the envelope holds, whatever it amounts to.
 func (e *envelope) fill(m *Message) {
-	m.Params, m.Result, m.Error = e.value[fParams], e.value[fResult], e.value[fError]
-	if c := e.has(fID); c != '{' && c != '[' {
-		m.ID = e.value[fID]
+	m.Params, m.Result, m.Error = e.params, e.result, e.err
+	if c := e.id.Class(); c != '{' && c != '[' {
+		m.ID = e.id
 		m.Long = len(m.ID) > MaxWord
 	}
-	if e.has(fMethod) == '"' {
-		m.Long = m.Long || len(e.value[fMethod]) > MaxWord
-		m.Method = methodName(e.value[fMethod])
+	if e.method.Class() == '"' {
+		m.Long = m.Long || len(e.method) > MaxWord
+		m.Method = methodName(e.method)
 	}
-	if e.has(fResultType) == '"' {
-		m.ResultType = unquote(clip(e.value[fResultType], MaxWord))
+	if e.resultType.Class() == '"' {
+		m.ResultType = unquote(clip(e.resultType, MaxWord))
 	}
-	if e.has(fCode) == '0' {
-		m.ErrorCode = string(clip(e.value[fCode], MaxWord))
+	if e.errorCode.Class() == '0' {
+		m.ErrorCode = string(clip(e.errorCode, MaxWord))
 	}
-	if e.has(fMessage) == '"' {
-		m.ErrorMessage = unquote(clip(e.value[fMessage], MaxWord))
-	} else if e.has(fError) == '"' {
-		m.ErrorMessage = unquote(clip(e.value[fError], MaxWord))
+	if e.errMessage.Class() == '"' {
+		m.ErrorMessage = unquote(clip(e.errMessage, MaxWord))
+	} else if e.err.Class() == '"' {
+		m.ErrorMessage = unquote(clip(e.err, MaxWord))
 	}
 	m.DuplicateKeys = e.twice
 }
@@ -334,39 +291,39 @@ func (e *envelope) fill(m *Message) {
 // classifyCall decides between request and notification.
 func (e *envelope) classifyCall(m *Message) {
 	switch {
-	case e.has(fMethod) != '"':
-		m.Reason = "method is " + className[e.has(fMethod)]
-	case e.has(fID) == 0:
+	case e.method.Class() != '"':
+		m.Reason = "method is " + className[e.method.Class()]
+	case e.id.Class() == 0:
 		m.Kind = Notification
-	case e.has(fID) == 'n':
+	case e.id.Class() == 'n':
 		m.Reason = "a method with id null is neither request nor notification"
 	default:
 		m.Kind = Request
 	}
-	if e.has(fResult) != 0 {
+	if e.result.Class() != 0 {
 		m.Reason = remark(m.Reason, "both method and result")
 	}
-	if e.has(fError) != 0 {
+	if e.err.Class() != 0 {
 		m.Reason = remark(m.Reason, "both method and error")
 	}
-	if c := e.has(fParams); c != 0 && c != '{' {
+	if c := e.params.Class(); c != 0 && c != '{' {
 		m.Reason = remark(m.Reason, "params is "+className[c])
 	}
 }
 
 // classifyError reports what is odd about an error response.
 func (e *envelope) classifyError(m *Message) {
-	if e.has(fResult) != 0 {
+	if e.result.Class() != 0 {
 		m.Reason = remark(m.Reason, "both result and error")
 	}
-	if c := e.has(fError); c != '{' {
+	if c := e.err.Class(); c != '{' {
 		m.Reason = remark(m.Reason, "error is "+className[c])
 		return
 	}
-	if e.has(fCode) != '0' || !integral(e.value[fCode]) {
+	if e.errorCode.Class() != '0' || !integral(e.errorCode) {
 		m.Reason = remark(m.Reason, "error code is not an integer")
 	}
-	if e.has(fMessage) != '"' {
+	if e.errMessage.Class() != '"' {
 		m.Reason = remark(m.Reason, "error message is not a string")
 	}
 }
@@ -374,7 +331,7 @@ func (e *envelope) classifyError(m *Message) {
 // classifyID reports what is odd about the id. One that is not a string, number or
 // null makes the message invalid (basic/index).
 func (e *envelope) classifyID(m *Message) {
-	switch c := e.has(fID); c {
+	switch c := e.id.Class(); c {
 	case '"':
 	case '0':
 		if !integral(m.ID) {
@@ -412,96 +369,4 @@ func clip(b []byte, n int) []byte {
 		return b[:n]
 	}
 	return b
-}
-
-// meant reports whether a message means to be JSON-RPC, and not just any JSON.
-func (e *envelope) meant() bool {
-	switch {
-	case e.has(fJSONRPC) != 0:
-		return true
-	case e.has(fMethod) == '"':
-		if _, known := methodIndex[methodName(e.value[fMethod])]; known {
-			return true
-		}
-	}
-	return e.has(fID) != 0 && (e.has(fMethod) != 0 || e.has(fResult) != 0 || e.has(fError) != 0)
-}
-
-// looksMeant reports whether what was read of a broken object reads like a
-// message.
-func (e *envelope) looksMeant() bool {
-	method := e.has(fMethod)
-	return e.has(fJSONRPC) != 0 || method == '"' || method == cutOff || e.has(fResult) != 0 || e.has(fError) == '{'
-}
-
-// peekBody is [Peek] for a body, which may be anything.
-func peekBody(raw []byte) Message {
-	text := trimJSON(bytes.TrimPrefix(raw, []byte(bom)))
-	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
-		return Message{Kind: Other}
-	}
-	m := Peek(raw)
-	var meant bool
-	switch {
-	case m.Kind == Batch:
-		meant = slices.ContainsFunc(m.Batch, func(m Message) bool { return m.Kind != Invalid })
-	case text[0] == '{':
-		var e envelope
-		e.read(text)
-		meant = e.meant() || m.Kind == Invalid && !validJSON(text) && e.looksMeant()
-	case m.Kind == Invalid: // broken: an array in which something reads like a message
-		Value(text).Each(func(_ []byte, v Value) bool {
-			var e envelope
-			e.read(v)
-			meant = meant || e.looksMeant()
-			return !meant
-		})
-	}
-	if !meant {
-		return Message{Kind: Other}
-	}
-	return m
-}
-
-// peekHead reads the beginning of a frame that is not whole.
-func peekHead(f *tap.Frame) Message {
-	text := f.Raw
-	switch f.Form {
-	case tap.FormEvent:
-		x := tap.ParseServerSentEvent(f.Raw)
-		if text = x.Data; !namesMessage(x.Name) {
-			return Message{Kind: Other}
-		}
-	case tap.FormLine, tap.FormText, tap.FormBinary, tap.FormBody:
-	default:
-		return Message{Kind: Other}
-	}
-	text = trimJSON(bytes.TrimPrefix(text, []byte(bom)))
-	var e envelope
-	e.read(text)
-	unread := "too large to be read: " + strconv.FormatInt(f.Size, 10) + " bytes"
-	switch {
-	case len(text) == 0:
-		return Message{Kind: Other, Reason: unread}
-	case e.class == '[' && f.Form != tap.FormBody:
-		return Message{Kind: Batch, Reason: unread}
-	case e.class == '{' && (f.Form != tap.FormBody || e.meant() || e.looksMeant()):
-	case f.Form == tap.FormBody:
-		return Message{Kind: Other}
-	default:
-		return Message{Reason: notJSON(text, len(f.Raw)-len(text))}
-	}
-	for i, v := range e.value {
-		if v.Class() == cutOff {
-			e.value[i] = nil
-		}
-	}
-	var m Message
-	e.classify(&m)
-	m.Params, m.Result, m.Error, m.Reason = nil, nil, nil, unread
-	m.Unread = true
-	if m.Kind == Notification && !isNotification(m.Method) {
-		m.Kind = Request
-	}
-	return m
 }

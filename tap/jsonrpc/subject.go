@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +30,7 @@ func Subject(m Message) string {
 	return ""
 }
 
-// bound cuts s at MaxSubject bytes, between characters where it has any.
+// Bound cuts s at MaxSubject bytes, between characters where it has any.
 func Bound(s string) string {
 	if len(s) <= MaxSubject {
 		return s
@@ -73,7 +74,7 @@ func aboutBatch(batch []Message) string {
 	return b.String()
 }
 
-// firstOf is the first of some members that is not empty.
+// FirstOf returns the first of some members that is not empty, as [Value.Text] does.
 func FirstOf(v Value, names ...string) string {
 	for _, name := range names {
 		if s := v.Get(name).Text(); s != "" {
@@ -83,15 +84,12 @@ func FirstOf(v Value, names ...string) string {
 	return ""
 }
 
-// joined joins what is not empty with spaces.
-func joined(parts ...string) string {
-	kept := parts[:0]
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, " ")
+// joined joins what is not empty with spaces, listed with commas.
+func joined(parts ...string) string { return strings.Join(nonEmpty(parts), " ") }
+func listed(parts ...string) string { return strings.Join(nonEmpty(parts), ", ") }
+
+func nonEmpty(parts []string) []string {
+	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 }
 
 // plural is a count of things: "1 tool", "2 tools".
@@ -111,23 +109,13 @@ func count(v Value) (n int) {
 	return n
 }
 
+// MetaPrefix begins the names of the members of _meta that the protocol defines.
 const MetaPrefix = "io.modelcontextprotocol/"
 
 // party is the name and version of an Implementation: the specification's name for
 // the description of a client or a server.
 func party(v Value) string {
 	return joined(v.Get("name").Text(), v.Get("version").Text())
-}
-
-// listed joins two descriptions with a comma.
-func listed(parts ...string) string {
-	kept := parts[:0]
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, ", ")
 }
 
 func aboutInitialize(p Value) string {
@@ -151,36 +139,18 @@ func aboutCancelled(p Value) string {
 // aboutProgress takes progressToken, progress and total, or the dialect's id
 // and percent.
 func aboutProgress(p Value) string {
-	var token, progress, total, id, percent, message Value
-	p.Each(func(name []byte, v Value) bool {
-		switch string(name) {
-		case "progressToken":
-			token = v
-		case "progress":
-			progress = v
-		case "total":
-			total = v
-		case "id":
-			id = v
-		case "percent":
-			percent = v
-		case "message":
-			message = v
-		}
-		return true
-	})
-	if token != nil {
-		amount := progress.raw()
-		if total != nil {
+	about, amount := p.Get("progressToken"), p.Get("progress").raw()
+	if about != nil {
+		if total := p.Get("total"); total != nil {
 			amount += "/" + total.raw()
 		}
-		return joined(token.raw(), amount, message.Text())
+	} else {
+		about = p.Get("id")
+		if amount = p.Get("percent").raw(); amount != "" {
+			amount += "%"
+		}
 	}
-	amount := percent.raw()
-	if amount != "" {
-		amount += "%"
-	}
-	return joined(id.raw(), amount, message.Text())
+	return joined(about.raw(), amount, p.Get("message").Text())
 }
 
 // aboutListen takes the kinds of notification that are asked for or granted.
@@ -277,111 +247,61 @@ func aboutChanged(p Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// aboutResult reports what a result holds. The method it answers is not known
-// here, so it goes by the members.
+// AboutResult describes a result in a few words. The method that it answers is not
+// known here, so it goes by the members.
 func AboutResult(r Value) string {
 	if !r.IsObject() {
 		return "" // the dialect answers with arrays and null
 	}
-	var x resultMembers
+	x := map[string]Value{}
 	r.Each(func(name []byte, v Value) bool {
-		if to := x.member(name); to != nil {
-			*to = v
+		if slices.Contains(resultNames, string(name)) {
+			x[string(name)] = v
 		}
 		return true
 	})
 	switch {
-	case x.protocolVersion != nil:
-		return listed(party(x.serverInfo), x.protocolVersion.Text())
-	case x.serverCapabilities != nil:
-		return party(x.server)
-	case x.supportedVersions != nil:
-		return listed(party(x.meta.Get(MetaPrefix+"serverInfo")), strings.Join(texts(x.supportedVersions), ", "))
-	case x.inputRequests.IsObject():
-		return joined("input required:", listed(inputs(x.inputRequests)...))
-	case x.task.IsObject():
-		return aboutTask(x.task)
-	case x.taskID != nil:
+	case x["protocolVersion"] != nil:
+		return listed(party(x["serverInfo"]), x["protocolVersion"].Text())
+	case x["serverCapabilities"] != nil:
+		return party(x["server"])
+	case x["supportedVersions"] != nil:
+		return listed(party(x["_meta"].Get(MetaPrefix+"serverInfo")), strings.Join(texts(x["supportedVersions"]), ", "))
+	case x["inputRequests"].IsObject():
+		return joined("input required:", listed(inputs(x["inputRequests"])...))
+	case x["task"].IsObject():
+		return aboutTask(x["task"])
+	case x["taskId"] != nil:
 		return aboutTask(r)
-	case x.completion.Get("values").IsArray():
-		return listed(texts(x.completion.Get("values"))...)
-	case x.contents.IsArray():
-		return firstElement(x.contents, "uri")
-	case x.messages.IsArray():
-		return listed(x.description.Text(), plural(count(x.messages), "message"))
+	case x["completion"].Get("values").IsArray():
+		return listed(texts(x["completion"].Get("values"))...)
+	case x["contents"].IsArray():
+		return firstElement(x["contents"], "uri")
+	case x["messages"].IsArray():
+		return listed(x["description"].Text(), plural(count(x["messages"]), "message"))
 	}
-	for i, v := range x.lists {
-		if v.IsArray() {
-			return plural(count(v), listedThings[i])
+	for _, l := range resultLists {
+		if v := x[l.name]; v.IsArray() {
+			return plural(count(v), l.thing)
 		}
 	}
-	if action := x.action.Text(); action != "" { // elicitation
+	if action := x["action"].Text(); action != "" { // elicitation
 		return action
 	}
-	return joined(x.status.Text(), contentText(x.content))
+	return joined(x["status"].Text(), contentText(x["content"]))
 }
 
-// resultMembers are the members of a result by which its kind is known.
-type resultMembers struct {
-	protocolVersion, serverInfo, serverCapabilities, server Value
-	supportedVersions, meta, inputRequests, task, taskID    Value
-	completion, contents, messages, description             Value
-	action, status, content                                 Value
-	lists                                                   [len(listedThings)]Value
+// resultNames are the members by which a result is known.
+var resultNames = []string{
+	"protocolVersion", "serverInfo", "serverCapabilities", "server", "supportedVersions", "_meta", "inputRequests", "task", "taskId",
+	"completion", "contents", "messages", "description", "action", "status", "content",
+	"tools", "resources", "resourceTemplates", "prompts", "roots", "tasks",
 }
 
-// listedThings are what the lists hold.
-var listedThings = [...]string{"tool", "resource", "resource template", "prompt", "root", "task"}
-
-// member finds where a member belongs; nil for one that does not matter.
-func (x *resultMembers) member(name []byte) *Value {
-	switch string(name) {
-	case "protocolVersion":
-		return &x.protocolVersion
-	case "serverInfo":
-		return &x.serverInfo
-	case "serverCapabilities":
-		return &x.serverCapabilities
-	case "server":
-		return &x.server
-	case "supportedVersions":
-		return &x.supportedVersions
-	case "_meta":
-		return &x.meta
-	case "inputRequests":
-		return &x.inputRequests
-	case "task":
-		return &x.task
-	case "taskId":
-		return &x.taskID
-	case "completion":
-		return &x.completion
-	case "contents":
-		return &x.contents
-	case "messages":
-		return &x.messages
-	case "description":
-		return &x.description
-	case "action":
-		return &x.action
-	case "status":
-		return &x.status
-	case "content":
-		return &x.content
-	case "tools":
-		return &x.lists[0]
-	case "resources":
-		return &x.lists[1]
-	case "resourceTemplates":
-		return &x.lists[2]
-	case "prompts":
-		return &x.lists[3]
-	case "roots":
-		return &x.lists[4]
-	case "tasks":
-		return &x.lists[5]
-	}
-	return nil
+// resultLists are the results that are lists, with what they hold.
+var resultLists = []struct{ name, thing string }{
+	{"tools", "tool"}, {"resources", "resource"}, {"resourceTemplates", "resource template"}, {"prompts", "prompt"},
+	{"roots", "root"}, {"tasks", "task"},
 }
 
 // inputs are the methods that a result with inputRequests asks for, each with

@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// A written is a JSON value as it stands in a frame, nil when it is absent. What is
-// read of it is not copied and not checked again. It need not be JSON: then what is
-// read of it ends where it breaks off.
+// A Value is a JSON value as it stands in a frame, nil when it is absent. It is neither
+// copied nor checked. Where it is not JSON, reading it ends.
 type Value []byte
 
 // cutOff is the class of a string, a number or a word that is cut off.
 const cutOff = '?'
 
-// class is the first byte of the value, '0' for a number, and 0 for nothing.
+// Class is the first byte of the value, '0' for a number, and 0 for nothing.
 func (v Value) Class() byte {
 	switch {
 	case v == nil:
@@ -28,18 +27,20 @@ func (v Value) Class() byte {
 	return v[0]
 }
 
-// isObject and isArray report what the value is.
+// IsObject reports whether the value is an object.
 func (v Value) IsObject() bool { return v.Class() == '{' }
-func (v Value) IsArray() bool  { return v.Class() == '[' }
 
-// isTrue reports whether the value is true.
+// IsArray reports whether the value is an array.
+func (v Value) IsArray() bool { return v.Class() == '[' }
+
+// IsTrue reports whether the value is true.
 func (v Value) IsTrue() bool { return string(v) == "true" }
 
-// each calls f for the members of an object, with their names decoded, for the
+// Each calls f for the members of an object, with their names decoded, for the
 // elements of an array, or for the value alone if it is neither, until f
 // returns false. What f is given is valid during the call. Where the value is cut
-// off, so is the last one that f is given: of a string, a number or a word nothing
-// is left then, see [cutOff].
+// off, so is the last value that f is given: a string, a number or a word is empty
+// then.
 func (v Value) Each(f func(name []byte, value Value) bool) {
 	if len(v) == 0 {
 		return
@@ -74,7 +75,7 @@ func (v Value) Each(f func(name []byte, value Value) bool) {
 	}
 }
 
-// get follows names from object to object. Of two members of one name the last
+// Get follows names from object to object. Of two members of one name the last
 // counts, as it does for [Peek].
 func (v Value) Get(names ...string) Value {
 	for _, name := range names {
@@ -93,8 +94,8 @@ func (v Value) Get(names ...string) Value {
 	return v
 }
 
-// text is the value as words: a string decoded, "" for null, anything else as it
-// stands. It is cut, beyond what [Bound] looks at.
+// Text is the value as words: a string decoded, "" for null, anything else as it
+// stands. It is cut beyond what [Bound] keeps.
 func (v Value) Text() string {
 	switch v.Class() {
 	case 0, 'n':
@@ -105,15 +106,15 @@ func (v Value) Text() string {
 	return v.raw()
 }
 
-// raw is the value as it stands, as text cuts it.
+// raw is the value as it stands, cut as by Text.
 func (v Value) raw() string { return string(clip(v, textLimit)) }
 
-// textLimit leaves bound the character to cut at.
+// textLimit leaves the character at which [Bound] cuts.
 const textLimit = MaxSubject + utf8.UTFMax
 
-// decoded is a string, as text cuts it; "" for any other value.
+// Decoded is a string, cut as by Text; "" for any other value.
 func (v Value) Decoded() string {
-	const longest = len(`\u0000`) // of what a byte can be written as
+	const longest = len(`\u0000`) // what one byte may take
 	if len(v) < 2 || v[0] != '"' {
 		return ""
 	}
@@ -123,7 +124,7 @@ func (v Value) Decoded() string {
 	return clipped(unquote(clip(v, longest*textLimit)))
 }
 
-// clipped bounds a part of a subject, and leaves bound the character to cut at.
+// clipped cuts a string at textLimit.
 func clipped(s string) string {
 	if len(s) > textLimit {
 		return s[:textLimit]
