@@ -28,7 +28,7 @@ func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
 		Problem     *problem         `json:"problem,omitempty"`
 		Completions []completionJSON `json:"completions"`
 	}
-	if _, err := filter.Parse(query, filter.Options{}); err != nil {
+	if _, err := filter.Parse(query); err != nil {
 		res.Problem = problemOf(err)
 	}
 	units, err := strconv.Atoi(r.URL.Query().Get("cursor"))

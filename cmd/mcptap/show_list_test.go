@@ -42,7 +42,7 @@ func firstLine(t *testing.T, o *showOptions, query string, frames []tap.Frame) i
 	}
 	want := &selection{}
 	if query != "" {
-		if want.filter, err = filter.Parse(query, filter.Options{}); err != nil {
+		if want.filter, err = filter.Parse(query); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,7 +29,7 @@ func TestNamesOfALineFilter(t *testing.T) {
 	for i := range rows {
 		r := &rows[i]
 		query := `kind:"` + rowKind(r) + `"`
-		f, err := filter.Parse(query, filter.Options{})
+		f, err := filter.Parse(query)
 		if err != nil {
 			t.Errorf("%s: %v", query, err)
 			continue

@@ -122,7 +122,7 @@ func frameNumber(s string) (uint64, error) {
 
 // parseFilter compiles a query. What is wrong with it is shown under it.
 func (a *app) parseFilter(query string) (*filter.Filter, error) {
-	f, err := filter.Parse(query, filter.Options{})
+	f, err := filter.Parse(query)
 	if err == nil {
 		return f, nil
 	}

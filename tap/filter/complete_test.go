@@ -106,7 +106,7 @@ func TestCompletionsAreQueries(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Parse("tool:"+asValue(""), Options{}); err == nil {
+	if _, err := Parse("tool:" + asValue("")); err == nil {
 		t.Error("an empty value is a query")
 	}
 }

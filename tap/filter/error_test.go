@@ -37,7 +37,7 @@ func TestErrors(t *testing.T) {
 // parseError returns what is wrong with a query, nil if nothing is.
 func parseError(t *testing.T, q string) *Error {
 	t.Helper()
-	_, err := Parse(q, Options{})
+	_, err := Parse(q)
 	var e *Error
 	if !errors.As(err, &e) {
 		t.Errorf("%.200s: no error", q)
@@ -49,11 +49,11 @@ func parseError(t *testing.T, q string) *Error {
 func TestErrorsBeyondText(t *testing.T) {
 	for _, c := range []struct{ name, query, want, caret string }{
 		{"control characters", "\x1b[2Jfoo:", "", ""},
-		{"in a value", "is:\x1b[2J\u202e", `is: does not know "\x1b[2J\u202e" at column 4: it takes error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated`,
+		{"in a value", "is:\x1b[2J\u202e", `is: unknown word "\x1b[2J\u202e" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated`,
 			"is:\\x1b[2J\\u202e\n   ^^^^^^^^^^^^^"},
 		{"in a suggestion", "foob:\x1b\u3164", "unknown key \"foob:\" at column 1: the keys are " + strings.Join(keyNames(), " ") + ` (as text: "foob:\x1b\u3164")`,
 			"foob:\\x1b\\u3164\n^^^^^"},
-		{"a newline", "a\n|", "| is no operator at column 3: write OR, or foo,bar; as text: \"|\"", "a\\n|\n   ^"},
+		{"a newline", "a\n|", "| is not an operator at column 3: write OR, or foo,bar; as text: \"|\"", "a\\n|\n   ^"},
 		{"not UTF-8", "foo \xff bar", "the query is not UTF-8 at column 5", "foo \\xff bar\n    ^^^^"},
 		{"a replacement character is", "\ufffd", "", ""},
 		{"too long", strings.Repeat("a ", MaxQuery), "the query is longer than 4 KiB at column 4097", "…" + strings.Repeat("a ", 60) + "…\n" + strings.Repeat(" ", 61) + strings.Repeat("^", 60)},
@@ -61,21 +61,21 @@ func TestErrorsBeyondText(t *testing.T) {
 			"…" + strings.Repeat("(", 120) + "…\n" + strings.Repeat(" ", 61) + "^"},
 		{"deep enough", strings.Repeat("(", MaxDepth) + "a" + strings.Repeat(")", MaxDepth), "", ""},
 		{"many negations", strings.Repeat("NOT ", 1000) + "a", "", ""},
-		{"wide characters", "天気 \"雨", "unclosed quote at column 4: end it with \"; inside, \\\" is a quote and \\\\ a backslash", "天気 \"雨\n     ^^^"},
+		{"wide characters", "天気 \"雨", "unclosed quote at column 4: close it with \"; inside, \\\" is a quote and \\\\ a backslash", "天気 \"雨\n     ^^^"},
 		{"between wide characters", strings.Repeat("天", 50) + " is:x " + strings.Repeat("気", 50),
-			`is: does not know "x" at column 55: it takes error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated`,
+			`is: unknown word "x" at column 55: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated`,
 			"…" + strings.Repeat("天", 19) + " is:x " + strings.Repeat("気", 20) + "…\n" + strings.Repeat(" ", 43) + "^"},
 		{"too long to be quoted", "foo:" + strings.Repeat("天", 50), "unknown key \"foo:\" at column 1: the keys are " + strings.Join(keyNames(), " ") + ` (as text: "…")`,
 			"foo:" + strings.Repeat("天", 19) + "…\n^^^^"},
-		{"a long wide word", "is:" + strings.Repeat("é", 31), "is: does not know \"" + strings.Repeat("é", 30) + "…\" at column 4: it takes error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated",
+		{"a long wide word", "is:" + strings.Repeat("é", 31), "is: unknown word \"" + strings.Repeat("é", 30) + "…\" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated",
 			"is:" + strings.Repeat("é", 30) + "…\n   " + strings.Repeat("^", 30)},
-		{"a quoted number", `seq:"a\"b"`, `"a"b" is no number at column 5: write it in digits, as in 17`, "seq:\"a\\\"b\"\n    ^^^^^^"},
-		{"a long word", "is:" + strings.Repeat("x", 3000), "is: does not know \"" + strings.Repeat("x", 60) + "…\" at column 4: it takes error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated",
+		{"a quoted number", `seq:"a\"b"`, `invalid number "a"b" at column 5: write it in digits, as in 17`, "seq:\"a\\\"b\"\n    ^^^^^^"},
+		{"a long word", "is:" + strings.Repeat("x", 3000), "is: unknown word \"" + strings.Repeat("x", 60) + "…\" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated",
 			"is:" + strings.Repeat("x", 60) + "…\n   " + strings.Repeat("^", 60)},
-		{"many repetitions", "/((a{100}){100}){100}/", "bad regular expression: invalid repeat count at column 5: repeat less: 1000 times is the most", "/((a{100}){100}){100}/\n    ^^^^^"},
+		{"many repetitions", "/((a{100}){100}){100}/", "bad regular expression: invalid repeat count at column 5: at most 1000 repetitions are allowed", "/((a{100}){100}){100}/\n    ^^^^^"},
 	} {
 		if c.want == "" {
-			if _, err := Parse(c.query, Options{}); err != nil {
+			if _, err := Parse(c.query); err != nil {
 				t.Errorf("%s: %v", c.name, err)
 			}
 			continue

@@ -6,22 +6,11 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// DefaultSlow is the least latency of a slow answer unless [Options] set another.
-const DefaultSlow = time.Second
-
-// Options are what the meaning of a query depends on.
-type Options struct {
-	// Slow is the least latency of a call that is:slow matches; [DefaultSlow] if
-	// it is not positive.
-	Slow time.Duration
-}
-
 // A Filter is a compiled query. It reuses its buffers, so it must not be used by
 // several goroutines at once.
 type Filter struct {
 	root  *node // nil matches everything
 	needs Needs
-	slow  time.Duration
 	texts []payloadText // by their bits in a Found
 
 	letters           folder
@@ -30,11 +19,8 @@ type Filter struct {
 
 // Parse compiles a query; see the package for its language. The error is an
 // [*Error].
-func Parse(query string, opt Options) (*Filter, error) {
-	p := parser{q: query, f: &Filter{slow: opt.Slow}}
-	if p.f.slow <= 0 {
-		p.f.slow = DefaultSlow
-	}
+func Parse(query string) (*Filter, error) {
+	p := parser{q: query, f: &Filter{}}
 	root, err := p.parse()
 	if err != nil {
 		return nil, err
@@ -74,7 +60,7 @@ func (f *Filter) MatchAny(items []Item) bool {
 	return false
 }
 
-// Needs returns which parts of an [Item] the filter reads.
+// Needs returns which of these parts of an [Item] the filter reads.
 func (f *Filter) Needs() Needs { return f.needs }
 
 // String returns a query of the same meaning in its canonical form.
@@ -85,33 +71,25 @@ func (f *Filter) String() string {
 	return f.root.String()
 }
 
-// Needs is a set of the parts of an [Item] that a filter reads. Seq, At, Lane,
-// Exchange, Size and Truncated of its frame are always needed.
+// Needs is a set of the parts of an [Item] that take more than the frame and those
+// before it to know.
 type Needs uint8
 
 const (
 	// NeedPayload is what [Filter.Search] finds in the payload.
 	NeedPayload Needs = 1 << iota
-	// NeedPeek is what the frame alone determines: Kind, Sort, ID, Method, Tool,
-	// Prompt and URI of a request, and some of Is.
-	NeedPeek
-	// NeedPairing is what the frames before it determine: Latency, the Method,
-	// Tool, Prompt and URI of a response, and the rest of Is.
-	NeedPairing
 	// NeedFuture is what the frames after it determine: whether a request is
 	// pending or was cancelled. It is not known while following a live recording.
 	NeedFuture
 	// NeedSession is Session and Revision.
 	NeedSession
-	// NeedHTTP is Status.
-	NeedHTTP
 )
 
 // Has reports whether all of n is needed.
 func (m Needs) Has(n Needs) bool { return m&n == n }
 
 // An Item is what a filter matches: a frame, one message of a batch, or a call.
-// A filter reads only what its [Needs] name, and changes nothing.
+// Of the parts that [Needs] names a filter reads those that it needs.
 type Item struct {
 	// Frame must not be nil. [Filter.MatchAny] searches its Raw.
 	Frame *tap.Frame

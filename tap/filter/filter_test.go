@@ -18,32 +18,26 @@ import (
 )
 
 func TestNeeds(t *testing.T) {
-	peeked := NeedPeek | NeedPairing
 	for q, want := range map[string]Needs{
 		"":                             0,
 		"seq:1 at:>1s size:>1 dir:c2s": 0,
-		"exchange:1 is:torn kind:life": NeedPeek,
+		"exchange:1 is:torn kind:life": 0,
 		"foo":                          NeedPayload,
 		"-/foo/":                       NeedPayload,
-		"id:1":                         NeedPeek,
-		"kind:error":                   NeedPeek,
-		"method:ping":                  peeked,
-		"tool:x":                       peeked,
-		"latency:>1s":                  peeked,
-		"is:slow":                      peeked,
-		"is:error,invalid,batch":       NeedPeek,
-		"is:pending":                   peeked | NeedFuture,
-		"is:cancelled":                 peeked | NeedFuture,
-		"is:late,orphan":               peeked,
+		"method:ping tool:x id:1":      0,
+		"latency:>1s is:slow":          0,
+		"is:error,invalid,late,orphan": 0,
+		"is:pending":                   NeedFuture,
+		"is:cancelled":                 NeedFuture,
 		"session:1":                    NeedSession,
-		"rev:x OR status:404":          NeedSession | NeedHTTP,
-		"foo (id:1 OR -is:pending)":    NeedPayload | peeked | NeedFuture,
+		"rev:x OR status:404":          NeedSession,
+		"foo (id:1 OR -is:pending)":    NeedPayload | NeedFuture,
 	} {
 		if got := mustParse(t, q).Needs(); got != want {
 			t.Errorf("%s needs %b, want %b", q, got, want)
 		}
 	}
-	if n := peeked; !n.Has(NeedPairing) || n.Has(NeedPairing|NeedFuture) {
+	if n := NeedPayload | NeedFuture; !n.Has(NeedFuture) || n.Has(NeedFuture|NeedSession) {
 		t.Error("Has is wrong")
 	}
 }
@@ -111,27 +105,14 @@ func TestMatchAny(t *testing.T) {
 }
 
 func TestSlow(t *testing.T) {
-	for _, c := range []struct {
-		opt  Options
-		took time.Duration
-		want bool
-	}{
-		{Options{}, time.Second, true},
-		{Options{}, time.Second - 1, false},
-		{Options{Slow: time.Millisecond}, time.Millisecond, true},
-		{Options{Slow: time.Minute}, time.Second, false},
-		{Options{Slow: -1}, 0, false},
-	} {
-		f, err := Parse("is:slow", c.opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		it := &Item{Frame: &tap.Frame{}, Answered: true, Latency: c.took}
-		if got := matches(t, f, it); got != c.want {
-			t.Errorf("%v, %v: %v", c.opt, c.took, got)
+	for took, want := range map[time.Duration]bool{time.Second: true, time.Second - 1: false} {
+		f := mustParse(t, "is:slow")
+		it := &Item{Frame: &tap.Frame{}, Answered: true, Latency: took}
+		if got := matches(t, f, it); got != want {
+			t.Errorf("%v: %v", took, got)
 		}
 		if it.Answered = false; matches(t, f, it) {
-			t.Errorf("%v: slow without an answer", c.took)
+			t.Errorf("%v: slow without an answer", took)
 		}
 	}
 }
@@ -254,7 +235,7 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s has no example", l.Form)
 			}
 			for _, e := range l.Examples {
-				if _, err := Parse(e, Options{}); err != nil {
+				if _, err := Parse(e); err != nil {
 					t.Errorf("%s: %v", e, err)
 				}
 				if k := strings.TrimSuffix(l.Form, ":"); k != l.Form && k != "key" && !strings.Contains(e, l.Form) {
@@ -296,12 +277,12 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		one, err := Parse(q, Options{})
+		one, err := Parse(q)
 		if err != nil {
 			checkError(t, err.(*Error))
 			return
 		}
-		other, err := Parse(one.String(), Options{})
+		other, err := Parse(one.String())
 		if err != nil {
 			t.Fatalf("%q became %q: %v", q, one, err)
 		}
@@ -323,7 +304,7 @@ func FuzzMatch(f *testing.F) {
 		f.Add(q, payloads[i%len(payloads)], payloads[i/2%len(payloads)])
 	}
 	f.Fuzz(func(t *testing.T, q, payload, field string) {
-		filter, err := Parse(q, Options{})
+		filter, err := Parse(q)
 		if err != nil {
 			return
 		}

@@ -3,6 +3,7 @@ package filter
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -22,21 +23,19 @@ type key struct {
 	seen     func(Seen) []string // for completion
 }
 
-const peeked = NeedPeek | NeedPairing
-
 var keys = []*key{
 	{name: "method", help: "the method; of a response, the method that it answers", examples: []string{"method:tools/call", "method:resources/*,prompts/get"},
-		needs: peeked, text: func(it *Item) string { return it.Method }, seen: seenMethods},
+		text: func(it *Item) string { return it.Method }, seen: seenMethods},
 	{name: "tool", help: "the tool that is called, of the request and of its response", examples: []string{"tool:forecast", "-tool:*"},
-		needs: peeked, text: func(it *Item) string { return it.Tool }, seen: func(s Seen) []string { return s.Tools }},
+		text: func(it *Item) string { return it.Tool }, seen: func(s Seen) []string { return s.Tools }},
 	{name: "prompt", help: "the prompt that is asked for, likewise", examples: []string{"prompt:summarize"},
-		needs: peeked, text: func(it *Item) string { return it.Prompt }, seen: func(s Seen) []string { return s.Prompts }},
+		text: func(it *Item) string { return it.Prompt }, seen: func(s Seen) []string { return s.Prompts }},
 	{name: "uri", help: "the resource that is read or subscribed to, likewise", examples: []string{"uri:file:///*.md", `uri:/\.md$/`},
-		needs: peeked, text: func(it *Item) string { return it.URI }, seen: func(s Seen) []string { return s.URIs }},
-	{name: "id", help: `the id; 1 is the number, "1" the string`, examples: []string{"id:1", `id:"1"`, "id:probe-*"}, needs: NeedPeek},
+		text: func(it *Item) string { return it.URI }, seen: func(s Seen) []string { return s.URIs }},
+	{name: "id", help: `the id; 1 is the number, "1" the string`, examples: []string{"id:1", `id:"1"`, "id:probe-*"}},
 	{name: "dir", help: "where it went: the lane", examples: []string{"dir:to_server", "-dir:stderr"}, words: dirWords},
 	{name: "kind", help: "what it is, or the name of an event of the run", examples: []string{"kind:request", "kind:error,invalid", "kind:exit"},
-		needs: NeedPeek, words: kindWords},
+		words: kindWords},
 	{name: "is", help: "what else is known of it", examples: []string{"is:error", "is:pending,slow"}, words: isWords},
 	{name: "session", help: "the session", examples: []string{"session:2"},
 		needs: NeedSession, text: func(it *Item) string { return it.Session }, seen: func(s Seen) []string { return s.Sessions }},
@@ -45,9 +44,9 @@ var keys = []*key{
 	{name: "exchange", help: "the number of the HTTP exchange", examples: []string{"exchange:3", "exchange:3..5"},
 		unit: &counts, number: func(it *Item) (uint64, bool) { return it.Frame.Exchange, it.Frame.Exchange != 0 }},
 	{name: "status", help: "the HTTP status", examples: []string{"status:404", "status:4xx,5xx", "status:>=400"},
-		needs: NeedHTTP, unit: &statuses, number: func(it *Item) (uint64, bool) { return uint64(it.Status), it.Status > 0 }},
+		unit: &statuses, number: func(it *Item) (uint64, bool) { return uint64(it.Status), it.Status > 0 }},
 	{name: "latency", help: "how long the answer took, of the response", examples: []string{"latency:>500ms", "latency:100ms..2s"},
-		needs: peeked, unit: &durations, number: func(it *Item) (uint64, bool) { return uint64(max(it.Latency, 0)), it.Answered }},
+		unit: &durations, number: func(it *Item) (uint64, bool) { return uint64(max(it.Latency, 0)), it.Answered }},
 	{name: "size", help: "how many bytes crossed", examples: []string{"size:>1MB", "size:..64KiB"},
 		unit: &sizes, number: func(it *Item) (uint64, bool) { return uint64(max(it.Frame.Size, 0)), true }},
 	{name: "at", help: "when it crossed, from the start of the recording", examples: []string{"at:>2s", "at:1m..1m30s"},
@@ -129,7 +128,7 @@ type word struct {
 	also  []string // other spellings, such as those in listings
 	help  string
 	needs Needs
-	test  func(*Filter, *Item) bool
+	test  func(*Item) bool
 }
 
 // named reports whether a text is a name of the word, in any case, with spaces for
@@ -147,7 +146,7 @@ var dirWords = []word{
 }
 
 func onLane(l tap.Lane, help string, also ...string) word {
-	return word{name: l.String(), also: also, help: help, test: func(_ *Filter, it *Item) bool { return it.Frame.Lane == l }}
+	return word{name: l.String(), also: also, help: help, test: func(it *Item) bool { return it.Frame.Lane == l }}
 }
 
 var kindWords = []word{
@@ -168,7 +167,7 @@ var kindWords = []word{
 	ofSort("comment", "comments in an event stream, which keep it open", "sse_comment"),
 	ofSort("endpoint", "the event with the address to post to, of HTTP+SSE", "sse_endpoint"),
 	ofKind(tap.Stderr.String(), "what the server wrote to its standard error"),
-	{name: tap.Lifecycle.String(), also: []string{"life"}, help: "any event of the run", test: func(_ *Filter, it *Item) bool { return it.Frame.Lane == tap.Lifecycle }},
+	{name: tap.Lifecycle.String(), also: []string{"life"}, help: "any event of the run", test: func(it *Item) bool { return it.Frame.Lane == tap.Lifecycle }},
 	ofEvent(tap.EventStart, tap.EventStart, "the server was started"),
 	ofEvent(tap.EventSpawnFailed, tap.EventSpawnFailed, "the server could not be started", "no_start"),
 	ofEvent(tap.EventEOF, tap.EventEOF, "one lane ended", "end_of_lane"),
@@ -186,62 +185,70 @@ var kindWords = []word{
 }
 
 func ofKind(kind, help string, also ...string) word {
-	return word{name: kind, also: also, help: help, test: func(_ *Filter, it *Item) bool {
+	return word{name: kind, also: also, help: help, test: func(it *Item) bool {
 		return it.Kind == kind && it.Frame.Lane != tap.Lifecycle
 	}}
 }
 
 func ofSort(sort, help string, also ...string) word {
-	return word{name: sort, also: also, help: help, test: func(_ *Filter, it *Item) bool { return it.Sort == sort }}
+	return word{name: sort, also: also, help: help, test: func(it *Item) bool { return it.Sort == sort }}
 }
 
 func ofEvent(name, event, help string, also ...string) word {
-	return word{name: name, also: also, help: help, test: func(_ *Filter, it *Item) bool {
+	return word{name: name, also: also, help: help, test: func(it *Item) bool {
 		return it.Kind == event && it.Frame.Lane == tap.Lifecycle
 	}}
 }
 
+// slow is the least latency of what is:slow matches.
+const slow = time.Second
+
 var isWords = []word{
-	thatIs(IsError, "error", NeedPeek, "it reports a failure: an error, isError, an HTTP status, a broken exchange", "failed"),
-	{name: "slow", help: "it took long, 1s if nothing else is set; a call also without a response", needs: peeked,
-		test: func(f *Filter, it *Item) bool { return it.Answered && it.Latency >= f.slow }},
-	thatIs(IsPending, "pending", peeked|NeedFuture, "a request without a response; a call that waits", "open", "waiting"),
-	thatIs(IsOrphan, "orphan", peeked, "a response to no request that is known"),
-	thatIs(IsUnmatched, "unmatched", peeked, "a notification about a call, a task or a subscription that is not known", "stray"),
-	thatIs(IsCancelled, "cancelled", peeked|NeedFuture, "a request that was cancelled", "canceled"),
-	thatIs(IsCancel, "cancel", peeked, "it asks for the end of a call"),
-	thatIs(IsLate, "late", peeked, "a response after its request was cancelled"),
-	thatIs(IsRetry, "retry", peeked, "a further request of the same call: after input_required, or about its task", "again"),
-	thatIs(IsInterim, "interim", peeked, "a response that does not end its call: input_required, a task"),
-	thatIs(IsProgress, "progress", peeked, "a notification about the progress of a call"),
-	thatIs(IsLog, "log", peeked, "a log message of the server"),
-	thatIs(IsInvalid, "invalid", NeedPeek, "no JSON-RPC message, where one should be"),
-	thatIs(IsNested, "nested", peeked, "asked within another call: sampling, elicitation, roots"),
-	thatIs(IsDuplicate, "duplicate", peeked, "an answer to what was answered before, or what was sent again", "repeated", "sent_again"),
-	thatIs(IsUnsolicited, "unsolicited", peeked, "a notification that belongs to no call"),
-	thatIs(IsBatch, "batch", NeedPeek, "a batch, or a message of one", "batched"),
-	{name: "truncated", also: []string{"torn"}, help: "bytes of it are missing", test: func(_ *Filter, it *Item) bool { return it.Frame.Truncated }},
+	thatIs(IsError, "error", "it reports a failure: an error, isError, an HTTP status, a broken exchange", "failed"),
+	{name: "slow", help: "it took 1s or longer; a call also without a response",
+		test: func(it *Item) bool { return it.Answered && it.Latency >= slow }},
+	later(thatIs(IsPending, "pending", "a request without a response; a call that waits", "open", "waiting")),
+	thatIs(IsOrphan, "orphan", "a response to no request that is known"),
+	thatIs(IsUnmatched, "unmatched", "a notification about a call, a task or a subscription that is not known", "stray"),
+	later(thatIs(IsCancelled, "cancelled", "a request that was cancelled", "canceled")),
+	thatIs(IsCancel, "cancel", "it asks for the end of a call"),
+	thatIs(IsLate, "late", "a response after its request was cancelled"),
+	thatIs(IsRetry, "retry", "a further request of the same call: after input_required, or about its task", "again"),
+	thatIs(IsInterim, "interim", "a response that does not end its call: input_required, a task"),
+	thatIs(IsProgress, "progress", "a notification about the progress of a call"),
+	thatIs(IsLog, "log", "a log message of the server"),
+	thatIs(IsInvalid, "invalid", "no JSON-RPC message, where one should be"),
+	thatIs(IsNested, "nested", "asked within another call: sampling, elicitation, roots"),
+	thatIs(IsDuplicate, "duplicate", "an answer to what was answered before, or what was sent again", "repeated", "sent_again"),
+	thatIs(IsUnsolicited, "unsolicited", "a notification that belongs to no call"),
+	thatIs(IsBatch, "batch", "a batch, or a message of one", "batched"),
+	{name: "truncated", also: []string{"torn"}, help: "bytes of it are missing", test: func(it *Item) bool { return it.Frame.Truncated }},
 }
 
-func thatIs(is Is, name string, needs Needs, help string, also ...string) word {
-	return word{name: name, also: also, help: help, needs: needs, test: func(_ *Filter, it *Item) bool { return it.Is&is != 0 }}
+func thatIs(is Is, name, help string, also ...string) word {
+	return word{name: name, also: also, help: help, test: func(it *Item) bool { return it.Is&is != 0 }}
+}
+
+// later returns a word for what the frames after an item determine.
+func later(w word) word {
+	w.needs = NeedFuture
+	return w
 }
 
 // words compiles a value of a key of words.
 func (p *parser) words(k *key, v *value) (*node, *Error) {
 	i := slices.IndexFunc(k.words, func(w word) bool { return w.named(v.text) })
 	if i >= 0 && v.form != pattern {
-		w, f := &k.words[i], p.f
-		f.needs |= w.needs
-		return testNode(func(it *Item) bool { return w.test(f, it) }), nil
+		p.f.needs |= k.words[i].needs
+		return testNode(k.words[i].test), nil
 	}
 	var names []string
 	for _, w := range k.words {
 		names = append(names, w.name)
 	}
-	problem, help := k.name+": does not know "+shown(v.text), "it takes "+strings.Join(names, ", ")
+	problem, help := k.name+": unknown word "+shown(v.text), "the words are "+strings.Join(names, ", ")
 	if v.form == pattern || strings.Contains(v.text, "*") {
-		problem = k.name + ": takes words, no patterns"
+		problem = k.name + ": does not support patterns"
 	} else if near := nearest(v.text, names); near != "" {
 		help = "did you mean " + k.name + ":" + near + "? " + help
 	}
@@ -286,4 +293,55 @@ func within(a, b string, n int) bool {
 		return true
 	}
 	return within(a[1:], b[1:], n-1) || within(a[1:], b, n-1) || within(a, b[1:], n-1)
+}
+
+// A HelpSection is a section of the help on the language.
+type HelpSection struct {
+	Title string
+	Lines []HelpLine
+}
+
+// A HelpLine explains one form in one line.
+type HelpLine struct {
+	Form     string   // a term, or a key with its colon
+	Means    string   // its meaning
+	Examples []string // queries
+}
+
+// Help returns the help on the language: its terms, its keys, and the words of
+// keys. The command line, the viewer and the documentation show it.
+func Help() []HelpSection {
+	sections := []HelpSection{{"Terms", termHelp}}
+	all := HelpSection{Title: "Keys"}
+	for _, k := range keys {
+		all.Lines = append(all.Lines, HelpLine{k.name + ":", k.help, k.examples})
+	}
+	sections = append(sections, all)
+	for _, k := range keys {
+		if k.words == nil {
+			continue
+		}
+		s := HelpSection{Title: "Words of " + k.name + ":"}
+		for _, w := range k.words {
+			means := w.help
+			if len(w.also) > 0 {
+				means += "; also " + strings.Join(w.also, ", ")
+			}
+			s.Lines = append(s.Lines, HelpLine{w.name, means, []string{k.name + ":" + w.name}})
+		}
+		sections = append(sections, s)
+	}
+	return sections
+}
+
+var termHelp = []HelpLine{
+	{"text", "the payload has it, in any case, escaped or as a person reads it", []string{"timeout", "naïve"}},
+	{`"text"`, `exactly that, spaces and commas too; \" is a quote in it, \\ a backslash`, []string{`"not found"`, `"say \"hi\""`}},
+	{"te*xt", "a star stands for anything", []string{"city*name"}},
+	{"/regexp/", "the payload matches it (RE2); case counts, unless it begins with (?i)", []string{`/id=\d+/`, "/(?i)not found/"}},
+	{"key:value", "what the frame is or has, see the keys", []string{"method:tools/call", `tool:"my tool"`}},
+	{"a b", "both", []string{"kind:request dir:to_client", "kind:request AND dir:to_client"}},
+	{"a,b", "one of them", []string{"method:tools/call,prompts/get", "timeout,refused"}},
+	{"-a", "not that", []string{"-method:ping", "-(is:error timeout)", "NOT method:ping"}},
+	{"a OR b", "one of them, whatever they are; ( and ) group", []string{"is:error OR latency:>1s", "(is:slow OR is:pending) tool:forecast"}},
 }

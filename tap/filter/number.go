@@ -13,16 +13,15 @@ import (
 // A unit is how the numbers of a key are written.
 type unit struct {
 	parse func(string) (n uint64, ok bool)
-	// problem and help are the error for what parse does not take. The problem
-	// follows the text in question.
-	problem, help string
+	// name is that of such a number, and help how to write one, for errors.
+	name, help string
 	// measured is set if equality is of no use, so that a comparison is required.
 	measured bool
 }
 
 // counts are plain numbers. A frame may be written as in a listing: #7.
 var counts = unit{
-	problem: "is no number", help: "write it in digits, as in 17",
+	name: "number", help: "write it in digits, as in 17",
 	parse: func(s string) (uint64, bool) {
 		n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 10, 64)
 		return n, err == nil
@@ -31,7 +30,7 @@ var counts = unit{
 
 // statuses are those of HTTP (RFC 9110, section 15).
 var statuses = unit{
-	problem: "is no HTTP status", help: "write three digits, as in 404, or 4xx for 400 to 499",
+	name: "HTTP status", help: "write three digits, as in 404, or 4xx for 400 to 499",
 	parse: func(s string) (uint64, bool) {
 		n, err := strconv.ParseUint(s, 10, 64)
 		return n, err == nil && 100 <= n && n <= 999
@@ -40,7 +39,7 @@ var statuses = unit{
 
 // durations are in nanoseconds, as [time.ParseDuration] reads them, with days.
 var durations = unit{
-	measured: true, problem: "is no duration", help: "write a number with a unit: 500ms, 1.5s, 1m30s, 2h, 3d",
+	measured: true, name: "duration", help: "write a number with a unit: 500ms, 1.5s, 1m30s, 2h, 3d",
 	parse: func(s string) (uint64, bool) {
 		days := uint64(0)
 		if before, after, ok := strings.Cut(s, "d"); ok {
@@ -59,7 +58,7 @@ var durations = unit{
 
 // sizes are in bytes. A unit of one letter is a power of 1024.
 var sizes = unit{
-	measured: true, problem: "is no size", help: "write a number, with a unit if it is large: 4096, 64KiB, 1.5MB",
+	measured: true, name: "size", help: "write a number, with a unit if it is large: 4096, 64KiB, 1.5MB",
 	parse: func(s string) (uint64, bool) {
 		end := strings.LastIndexAny(s, "0123456789") + 1
 		factor := sizeUnits[strings.ToLower(strings.TrimSpace(s[end:]))]
@@ -104,11 +103,11 @@ func (p *parser) span(k *key, v *value) (lo, hi uint64, err *Error) {
 	}
 	switch {
 	case v.form == pattern:
-		return wrong(k.name+": takes numbers, no regular expression", "try "+k.examples[0])
+		return wrong(k.name+": does not support regular expressions", "try "+k.examples[0])
 	case isRange && v.cmp != "":
-		return wrong("a comparison with a range", "leave out the "+shown(v.cmp))
+		return wrong("comparison with a range", "leave out the "+shown(v.cmp))
 	case isRange && low == "" && high == "":
-		return wrong("a range without ends", "try "+k.examples[len(k.examples)-1])
+		return wrong("range without ends", "try "+k.examples[len(k.examples)-1])
 	case isRange:
 		lo, hi = 0, math.MaxUint64
 		if low != "" {
@@ -118,7 +117,7 @@ func (p *parser) span(k *key, v *value) (lo, hi uint64, err *Error) {
 			hi, err = p.parseNumber(k.unit, v, high)
 		}
 		if err == nil && lo > hi {
-			return wrong("a range that holds nothing", "write the smaller end first: "+escape.Escape(high)+".."+escape.Escape(low))
+			return wrong("empty range", "write the smaller end first: "+escape.Escape(high)+".."+escape.Escape(low))
 		}
 		return lo, hi, err
 	}
@@ -142,7 +141,7 @@ func (p *parser) span(k *key, v *value) (lo, hi uint64, err *Error) {
 		t := escape.Escape(shortened(text))
 		return wrong(k.name+": needs a comparison", "write "+k.name+":>"+t+" or "+k.name+":<"+t+", or a range")
 	}
-	return 0, 0, p.wrong(v.from, v.from+len(v.cmp), "unknown comparison "+shown(v.cmp), "there are > >= < <= and =")
+	return 0, 0, p.wrong(v.from, v.from+len(v.cmp), "unknown comparison "+shown(v.cmp), "use one of > >= < <= =")
 }
 
 // parseNumber reads a number in a value.
@@ -157,9 +156,9 @@ func (p *parser) parseNumber(u *unit, v *value, text string) (uint64, *Error) {
 	} else {
 		from = v.from
 	}
-	problem, help := u.problem, u.help
+	problem, help := "invalid "+u.name, u.help
 	if u == &durations && digits(text) {
-		problem, help = "has no unit", "write "+text+"ms or "+text+"s"
+		problem, help = "missing unit in", "write "+text+"ms or "+text+"s"
 	}
-	return 0, p.wrong(from, to, shown(text)+" "+problem, help)
+	return 0, p.wrong(from, to, problem+" "+shown(text), help)
 }

@@ -72,9 +72,9 @@ func (p *parser) one() (*node, *Error) {
 	if rest := p.q[p.i:]; strings.HasPrefix(rest, "-") {
 		switch {
 		case p.over(p.i + 1):
-			return nil, p.wrong(p.i, p.i+1, "a minus alone", `put it right before what it negates, as in -is:error; as text: "-"`)
+			return nil, p.wrong(p.i, p.i+1, "minus without a term", `put it right before the term that it negates, as in -is:error; as text: "-"`)
 		case rest[1] == '-':
-			return nil, p.wrong(p.i, p.i+2, "two minus signs", "one negates; as text: "+toQuote(p.word(p.i)))
+			return nil, p.wrong(p.i, p.i+2, "two minus signs", "use one; as text: "+toQuote(p.word(p.i)))
 		}
 		p.i++
 		negated = !negated
@@ -109,9 +109,9 @@ func (p *parser) misplaced() *Error {
 	}
 	switch w := p.word(p.i); w {
 	case "|", "||":
-		return p.wrong(p.i, p.i+len(w), w+" is no operator", "write OR, or foo,bar; as text: "+toQuote(w))
+		return p.wrong(p.i, p.i+len(w), w+" is not an operator", "write OR, or foo,bar; as text: "+toQuote(w))
 	case "&", "&&":
-		return p.wrong(p.i, p.i+len(w), w+" is no operator", "terms side by side have to match both; as text: "+toQuote(w))
+		return p.wrong(p.i, p.i+len(w), w+" is not an operator", "terms side by side must all match; as text: "+toQuote(w))
 	}
 	if p.q[p.i] == ')' {
 		return p.wrong(p.i, p.i+1, ") without a ( before it", `as text: ")"`)
@@ -146,7 +146,7 @@ func (p *parser) termOrGroup() (*node, *Error) {
 }
 
 func (p *parser) unclosed(from int) *Error {
-	return p.wrong(from, from+1, "unclosed (", "end the group with ); as text: "+toQuote(p.word(from)))
+	return p.wrong(from, from+1, "unclosed (", "close the group with ); as text: "+toQuote(p.word(from)))
 }
 
 // compile returns the node of a term. Its source is as it was written, with the

@@ -157,12 +157,12 @@ func (p *parser) quoted(v *value) *Error {
 	}
 	v.text = unquoter.Replace(p.q[from+1 : p.i])
 	if p.i == len(p.q) {
-		return p.wrong(from, p.i, "unclosed quote", `end it with "; inside, \" is a quote and \\ a backslash`)
+		return p.wrong(from, p.i, "unclosed quote", `close it with "; inside, \" is a quote and \\ a backslash`)
 	}
 	p.i++
 	switch {
 	case v.text == "":
-		return p.wrong(from, p.i, "empty text", "-tool:* finds what has no tool, and the empty query matches everything")
+		return p.wrong(from, p.i, "empty text", "-tool:* matches items without a tool, and the empty query matches everything")
 	case !p.ends(p.i):
 		return p.wrong(p.i, p.i+len(p.word(p.i)), "text right after a closing quote",
 			"leave a space between, or quote it all: "+toQuote(p.word(v.from)))
@@ -214,7 +214,7 @@ func (p *parser) noValue(t *term, v *value) *Error {
 	word := p.word(t.from)
 	switch {
 	case t.key == nil && word == ",":
-		return p.wrong(v.from, v.from+1, "a comma alone", "commas mean or, as in foo,bar; as text: "+toQuote(","))
+		return p.wrong(v.from, v.from+1, "comma without a term", "commas mean or, as in foo,bar; as text: "+toQuote(","))
 	case t.key == nil:
 		return p.wrong(v.from, v.from, "nothing to search for", "commas mean or, as in foo,bar; as text: "+toQuote(word))
 	case v.cmp != "":

@@ -126,7 +126,7 @@ func queries(t testing.TB) (qs, wants []string) {
 
 func mustParse(t testing.TB, q string) *Filter {
 	t.Helper()
-	f, err := Parse(q, Options{})
+	f, err := Parse(q)
 	if err != nil {
 		t.Fatalf("%q: %v", q, err)
 	}
@@ -165,7 +165,7 @@ func TestQueries(t *testing.T) {
 	all := items(t)
 	qs, wants := queries(t)
 	for i, q := range qs {
-		f, err := Parse(q, Options{})
+		f, err := Parse(q)
 		if err != nil {
 			t.Errorf("%s: %v", q, err)
 			continue

@@ -104,9 +104,9 @@ func (p *parser) regexp(v *value, flags string) (*regexp.Regexp, *Error) {
 		}
 		switch bad.Code {
 		case syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape:
-			help = "RE2 has no look-around and no references back, see https://golang.org/s/re2syntax"
+			help = "RE2 has no look-around and no backreferences, see https://golang.org/s/re2syntax"
 		case syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth:
-			help = "repeat less: 1000 times is the most"
+			help = "at most 1000 repetitions are allowed"
 		}
 	}
 	return nil, p.wrong(from, to, problem, help)

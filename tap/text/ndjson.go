@@ -228,7 +228,7 @@ func (r *ndjsonReader) end(line []byte) error {
 		return err
 	}
 	if j.Frames != r.frames {
-		return r.wrong(fmt.Errorf("it says that there are %d frames, but there are %d", j.Frames, r.frames))
+		return r.wrong(fmt.Errorf("frames is %d, but there are %d", j.Frames, r.frames))
 	}
 	if !slices.Contains(statuses, j.Status) {
 		return r.wrong(fmt.Errorf("unknown status %s", quote(j.Status)))

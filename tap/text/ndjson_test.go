@@ -70,7 +70,7 @@ func TestReaderErrors(t *testing.T) {
 		head + `{"type":"frame","lane":"life","raw":"\ud800"}`:                    "half a surrogate pair",
 		head + `{"type":"frame","lane":"life","raw_base64":"?"}`:                  "line 2: illegal base64",
 		head + `{"type":"frame","lane":"life","form":"poem","raw":""}`:            `unknown form "poem"`,
-		head + frame + `{"type":"end","status":"ended","frames":2}`:               "line 3: it says that there are 2 frames, but there are 1",
+		head + frame + `{"type":"end","status":"ended","frames":2}`:               "line 3: frames is 2, but there are 1",
 		head + `{"type":"end","status":"asleep"}`:                                 `line 2: unknown status "asleep"`,
 		head + `{"type":"end","status":"ended"}` + "\n" + frame:                   "line 3: something follows the end line",
 		strings.Replace(head, `"recording"`, `"`+strings.Repeat("y", 500)+`"`, 1): "…",

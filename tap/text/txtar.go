@@ -156,10 +156,10 @@ func name(f *tap.Frame, about []string, form string) string {
 			words = append(words, word)
 		}
 	}
-	life, took := f.Lane == tap.Lifecycle, f.Took.Round(time.Microsecond)
+	lifecycle, took := f.Lane == tap.Lifecycle, f.Took.Round(time.Microsecond)
 	add(true, "+"+f.At.Round(time.Microsecond).String())
-	add(life && form == "", "line")
-	add(form != "" && !(life && form == "open"), form)
+	add(lifecycle && form == "", "line")
+	add(form != "" && !(lifecycle && form == "open"), form)
 	add(f.Truncated, "truncated")
 	add(took > 0, "took="+took.String())
 	add(f.Exchange != 0, fmt.Sprintf("exchange=%d", f.Exchange))

@@ -108,7 +108,7 @@ func TestNodeItems(t *testing.T) {
 		"dir:to_client":            nil,
 		"seq:4..6":                 {4, 6},
 	} {
-		f, err := filter.Parse(query, filter.Options{})
+		f, err := filter.Parse(query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestNodeItems(t *testing.T) {
 func TestNodeSearchesEveryMessage(t *testing.T) {
 	const needle = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"message":"needle"}}` + "\n"
 	text := request(1, "tools/call") + strings.Repeat(progress(1), 100) + needle + strings.Repeat(progress(1), 100)
-	f, err := filter.Parse("needle thread", filter.Options{})
+	f, err := filter.Parse("needle thread")
 	if err != nil {
 		t.Fatal(err)
 	}

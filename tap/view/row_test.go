@@ -131,7 +131,7 @@ func TestRowPairs(t *testing.T) {
 // matches lists the frames that a filter lets through.
 func matches(t *testing.T, all []tap.Frame, query string) (seqs []uint64) {
 	t.Helper()
-	f, err := filter.Parse(query, filter.Options{})
+	f, err := filter.Parse(query)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func TestRolesAreFound(t *testing.T) {
 
 func found(t *testing.T, query string, items []filter.Item) bool {
 	t.Helper()
-	f, err := filter.Parse(query, filter.Options{})
+	f, err := filter.Parse(query)
 	if err != nil {
 		t.Fatal(err)
 	}
