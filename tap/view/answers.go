@@ -2,10 +2,10 @@ package view
 
 import (
 	"bytes"
-	"container/list"
 	"crypto/sha256"
 	"encoding/json"
 
+	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -33,8 +33,7 @@ type Answers struct {
 	TooLarge, Forgotten uint64
 
 	asked map[session.Ref]question // the open calls
-	last  map[question]*list.Element
-	order *list.List // of *answer, the oldest question first
+	last  bounded.Map[question, *answer]
 	bytes int
 	lost  bool // answers have been forgotten
 }
@@ -43,7 +42,6 @@ type Answers struct {
 type question [sha256.Size]byte
 
 type answer struct {
-	to   question
 	ref  session.Ref
 	kind jsonrpc.Kind
 	raw  []byte
@@ -61,11 +59,11 @@ type Delta struct {
 
 // NewAnswers makes an Answers.
 func NewAnswers() *Answers {
-	return &Answers{asked: map[session.Ref]question{}, last: map[question]*list.Element{}, order: list.New()}
+	return &Answers{asked: map[session.Ref]question{}, last: bounded.Map[question, *answer]{Max: MaxAnswers}}
 }
 
-// Add takes the next entry and returns what changed with the answers
-// in it, of which nothing is said where there was none before.
+// Add takes the next entry and returns what changed with the answers in it, as far as
+// there were answers before.
 func (a *Answers) Add(r *session.Entry) (deltas []*Delta) {
 	for i := range r.Parts {
 		p, m := &r.Parts[i], r.Of(i)
@@ -90,25 +88,44 @@ func (a *Answers) Add(r *session.Entry) (deltas []*Delta) {
 	return deltas
 }
 
-// questionOf is false where the params are too large to be known.
-func questionOf(p *session.Part, m *jsonrpc.Message) (question, bool) {
+// questionOf returns the question of a request; ok is false if the params are too large
+// or not JSON.
+func questionOf(p *session.Part, m *jsonrpc.Message) (q question, ok bool) {
 	if len(m.Params) > MaxAnswer {
 		return question{}, false
 	}
-	h := sha256.New()
-	h.Write([]byte{byte(p.Lane)})
-	h.Write([]byte(m.Method + "\x00"))
+	var params any
 	if len(m.Params) > 0 {
-		v, err := decode(m.Params)
-		if err != nil {
+		var err error
+		if params, err = decode(m.Params); err != nil {
 			return question{}, false
 		}
-		if object, ok := v.(map[string]any); ok {
+		if object, ok := params.(map[string]any); ok {
 			delete(object, "_meta")
 		}
-		digest(h, v)
 	}
-	return question(h.Sum(nil)), true
+	text, err := json.Marshal([]any{p.Lane, m.Method, len(m.Params) > 0, canonical(params)})
+	return sha256.Sum256(text), err == nil
+}
+
+// canonical returns a decoded JSON value with its numbers in the one spelling that all
+// spellings of their value share.
+func canonical(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			v[name] = canonical(member)
+		}
+	case []any:
+		for i := range v {
+			v[i] = canonical(v[i])
+		}
+	case json.Number:
+		return string(jsonrpc.AppendNumber([]byte{'#'}, []byte(v)))
+	case string:
+		return "'" + v // not a number
+	}
+	return v
 }
 
 func (a *Answers) answered(q question, p *session.Part, m *jsonrpc.Message) *Delta {
@@ -120,22 +137,12 @@ func (a *Answers) answered(q question, p *session.Part, m *jsonrpc.Message) *Del
 		a.TooLarge++
 		return nil
 	}
-	next := &answer{to: q, ref: p.Message, kind: p.Kind, raw: bytes.Clone(raw)}
-	e := a.last[q]
-	if e == nil {
-		if a.lost {
-			a.Forgotten++
-		}
-		a.last[q] = a.order.PushBack(next)
-		a.bytes += len(next.raw)
-		a.forget()
+	next := &answer{ref: p.Message, kind: p.Kind, raw: bytes.Clone(raw)}
+	before, ok := a.last.Get(q)
+	a.keep(q, before, next)
+	if !ok {
 		return nil
 	}
-	before := e.Value.(*answer)
-	e.Value = next
-	a.order.MoveToBack(e)
-	a.bytes += len(next.raw) - len(before.raw)
-	a.forget()
 	d := &Delta{Call: p.Call, Message: p.Message, Previous: before.ref}
 	d.Changes, d.More = Changes(before.tree(), next.tree(), MaxChanges)
 	return d
@@ -150,13 +157,30 @@ func (a *answer) tree() json.RawMessage {
 	return append(append([]byte(name), a.raw...), '}')
 }
 
-// forget drops the answers to what was not asked for the longest time.
-func (a *Answers) forget() {
-	for a.order.Len() > MaxAnswers || a.bytes > MaxAnswerBytes {
-		e := a.order.Front()
-		old := a.order.Remove(e).(*answer)
-		delete(a.last, old.to)
-		a.bytes -= len(old.raw)
+// keep keeps an answer in place of the one before it, and drops those to what was not
+// asked for the longest time.
+func (a *Answers) keep(q question, before, next *answer) {
+	if before == nil && a.lost {
+		a.Forgotten++
+	}
+	dropped, full := a.last.Put(q, next)
+	a.last.Touch(q)
+	a.bytes += next.size() - before.size() - dropped.size()
+	a.lost = a.lost || full
+	for q, old := range a.last.All {
+		if a.bytes <= MaxAnswerBytes {
+			break
+		}
+		a.last.Delete(q)
+		a.bytes -= old.size()
 		a.lost = true
 	}
+}
+
+// size is the length of an answer, 0 for none.
+func (a *answer) size() int {
+	if a == nil {
+		return 0
+	}
+	return len(a.raw)
 }

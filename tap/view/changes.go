@@ -14,20 +14,20 @@ import (
 
 // A Change is one place at which two JSON texts differ.
 type Change struct {
-	// Path leads there from the top, such as result.content[0].text; of a text
-	// of several lines, " line 3" stands behind it.
+	// Path leads there from the top, such as result.content[0].text; in a text
+	// of several lines " line 3" follows it.
 	Path string
-	// Old and New are what is there as JSON, shortened; one of them is "" where
-	// there is nothing.
+	// Old and New are the values as JSON, shortened; one of them is "" where there
+	// is none.
 	Old, New string
 }
 
 const (
-	// maxShown is about how many bytes of a value stand in a Change.
+	// maxShown is about how many bytes of a value a Change has.
 	maxShown = 120
-	// alignDepth is down to which depth arrays are aligned: their beginnings
-	// and ends are compared first, so that an element more in the middle is one
-	// change. Below, that would cost time for each level.
+	// alignDepth is the depth down to which arrays are aligned: their beginnings
+	// and ends are compared first, so that one more element in the middle is one
+	// change. Below that it would take too long.
 	alignDepth = 12
 	// maxTree is how deep values are compared.
 	maxTree = 1000
@@ -35,7 +35,7 @@ const (
 
 // Changes compares two JSON texts by value: objects by their members, numbers
 // by their exact decimal value, whatever their spelling. It returns the first
-// changes, at most the given number, and how many more there are. What is no
+// changes, at most the given number, and how many more there are. A text that is not
 // JSON is one change as a whole.
 func Changes(before, after []byte, most int) (changes []Change, more int) {
 	a, errA := decode(before)
@@ -262,7 +262,7 @@ func spelled(v any) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return "?" // nothing that decode returns
+		return "?" // cannot happen with what decode returns
 	}
 	s := strings.TrimSuffix(b.String(), "\n")
 	if isText {

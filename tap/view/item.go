@@ -98,7 +98,7 @@ func itemOf(r *session.Entry) filter.Item {
 	return it
 }
 
-// fill adds what one message says.
+// fill adds the fields of one message.
 func fill(it *filter.Item, r *session.Entry, i int) {
 	m, p := r.Of(i), &r.Parts[i]
 	it.Kind, it.ID, it.Method = m.Kind.String(), m.ID, p.Method

@@ -18,8 +18,7 @@ const (
 	// MaxKids is how many of the first calls within a call a [Node] keeps, and
 	// how many of the last, beside those that are not over.
 	MaxKids = 64
-	// MaxDepth is how many calls may stand below one another. A deeper one is a
-	// node of its own.
+	// MaxDepth is how deep calls may be nested. A deeper one is a top-level node.
 	MaxDepth = 32
 )
 
@@ -68,10 +67,10 @@ type Entry struct {
 	at session.Ref
 }
 
-// Seq is the number of the frame at which the entry stands.
+// Seq is the number of the frame of the entry.
 func (e *Entry) Seq() uint64 { return e.at.Seq }
 
-// Entries returns what stands below the call, in the order in which it crossed.
+// Entries returns what is below the call, in the order in which it crossed.
 func (n *Node) Entries() []Entry {
 	var all []Entry
 	last := n.Row.Part.Message
@@ -156,7 +155,7 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	if c.Cancel != (session.Ref{}) {
 		it.Is |= filter.IsCancelled
 	}
-	if c.Notes&(session.NoteRefused|session.NoteChallenged) == session.NoteRefused { // no message of it says so
+	if c.Notes&(session.NoteRefused|session.NoteChallenged) == session.NoteRefused { // no message of it shows it
 		it.Is |= filter.IsError
 	}
 	return it

@@ -19,16 +19,16 @@ const (
 
 // An Outline gathers entries into calls with all that belongs to
 // them, in the order in which they began. A call within another is below that
-// one. What belongs to no call is a node of its own.
+// one. What belongs to no call is a top-level node.
 //
 // No call holds up the others for long: one that is still open when
 // [DefaultWindow] later nodes are ready comes when it is over, or at the end.
 // What comes after the end of a call is below it as long as it waits, and else a
-// node of its own.
+// top-level node.
 type Outline struct {
 	// Stderr includes what the server writes to its standard error.
 	Stderr bool
-	// Flat makes a call within another a node of its own too.
+	// Flat makes a call within another a top-level node too.
 	Flat bool
 	// Keep, if it is not nil, decides on each line that belongs to no call: i is
 	// the message's place in the row, -1 where it carries none.
@@ -58,7 +58,7 @@ func NewOutline() *Outline {
 // any order.
 func (o *Outline) Live() { o.window, o.linger = 0, 0 }
 
-// Add takes the next entry and returns the nodes whose turn it is. The slice is
+// Add takes the next entry and returns the nodes that are ready. The slice is
 // valid until the next call; the nodes are handed over.
 func (o *Outline) Add(r *session.Entry) []*Node {
 	clear(o.out)
@@ -90,9 +90,9 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 	return o.out
 }
 
-// notable reports whether what carries no message has a place among calls: what
-// became of the run does, the coming and going of connections and what does not
-// mean to be a message does not, nor what its call says.
+// notable reports whether a frame without a message is shown among calls. Events of the
+// run are; connections, bodies that are not messages and what a call shows already are
+// not.
 func notable(r *session.Entry) bool {
 	if r.Frame.Lane == tap.ToServer || r.Frame.Lane == tap.ToClient {
 		return false
@@ -107,13 +107,12 @@ func notable(r *session.Entry) bool {
 	return false
 }
 
-// inCall reports whether a call shows already what an event of HTTP says: that
-// it was refused or answered with an error, or cancelled; or of an exchange, that
-// the tap broke it off.
+// inCall reports whether a call shows already what an event of HTTP reports: that it
+// was refused, answered with an error or cancelled, or that the tap ended the exchange.
 func inCall(r *session.Entry) bool {
 	switch r.Event.Name {
 	case tap.EventResponse:
-		return r.Event.Name == tap.EventResponse && r.Exchange.Asks
+		return r.Exchange.Asks
 	case tap.EventEnd:
 		return len(r.Ended) > 0 && !r.Ended[0].Lost()
 	case tap.EventDisconnect:
@@ -238,7 +237,7 @@ func (o *Outline) less(n *Node) {
 }
 
 // advance returns what is ready at the head of the queue. A call there that is
-// not steps aside when too many wait for it.
+// not is passed over when too many wait for it.
 func (o *Outline) advance() {
 	for o.head < len(o.queue) {
 		n := o.queue[o.head]

@@ -2,7 +2,9 @@ package view
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,9 +13,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Row is what one line of a list says about a frame, or about one message of
-// a batch. Its texts come from the wire as they are; they must be escaped where
-// they are shown.
+// A Row is what one line of a list shows of a frame, or of one message of a batch.
+// Its texts come from the wire as they are; they must be escaped where they are shown.
 type Row struct {
 	// Part is what it is to which call. Of a frame that carries no message,
 	// and of a batch as a whole, only Message, Lane, At and Exchange are set.
@@ -49,7 +50,7 @@ type Row struct {
 	Took time.Duration
 	// Resumes is as [session.Entry] has it.
 	Resumes uint64
-	// Ended are the calls that such a frame ended: see [session.Pairing.AddEvent].
+	// Ended are the calls that an event of HTTP ended: see [session.Pairing.AddEvent].
 	Ended []Ended
 }
 
@@ -78,7 +79,7 @@ func NewRow(r *session.Entry) Row {
 		l.Part.Kind = jsonrpc.Batch
 		l.Kind, l.About = jsonrpc.Batch.String(), jsonrpc.Subject(r.Message)
 		l.Failed = r.Errors() > 0
-	default: // it does not mean to be a message
+	default: // not a message
 		l.Part.Kind = r.Message.Kind
 		l.Kind, l.About = r.Message.Kind.String(), beginning(jsonrpc.Payload(f))
 		if r.Message.Kind == jsonrpc.Other {
@@ -175,4 +176,63 @@ const maxBeginning = 1000
 // beginning is the beginning of some bytes, without the end of the line.
 func beginning(raw []byte) string {
 	return string(bytes.TrimRight(raw[:min(len(raw), maxBeginning)], "\r\n"))
+}
+
+// OtherWords describes a frame that carries no message: its sort, which is body,
+// bytes, ping, pong, close, event, priming, comment or endpoint, and what it is about.
+// about is "" where the payload shows it; both are "" where nothing is known, as of a
+// line on stdio or of an event that is not whole. about is not escaped.
+func OtherWords(f *tap.Frame) (sort, about string) {
+	switch f.Form {
+	case tap.FormEvent:
+		if f.Whole() {
+			sort, about = sseWords(f.Raw)
+			return sort, beginning([]byte(about))
+		}
+	case tap.FormBody:
+		return "body", ""
+	case tap.FormBytes:
+		return "bytes", ""
+	case tap.FormPing:
+		return "ping", ""
+	case tap.FormPong:
+		return "pong", ""
+	case tap.FormClose:
+		// A status code and a text, or nothing (RFC 6455, 5.5.1).
+		if len(f.Raw) >= 2 {
+			code := binary.BigEndian.Uint16(f.Raw)
+			return "close", JoinWords(": ", JoinWords(" ", strconv.Itoa(int(code)), closeCodes[code]), beginning(f.Raw[2:]))
+		}
+		return "close", "without a status"
+	}
+	return "", ""
+}
+
+// closeCodes are the meanings of the most common codes (RFC 6455, 7.4.1).
+var closeCodes = map[uint16]string{
+	1000: "normal closure", 1001: "going away", 1002: "protocol error", 1003: "unsupported data", 1007: "invalid data",
+	1008: "policy violation", 1009: "message too big", 1010: "extension missing", 1011: "server error",
+}
+
+// sseWords describes a server-sent event. With an id and no data a server gives the
+// client an id to resume from (2025-11-25, transports, "Sending Messages to the
+// Server"); comments alone keep a connection open.
+func sseWords(raw []byte) (sort, about string) {
+	e := tap.ParseServerSentEvent(raw)
+	retry := ""
+	if e.Retry != "" {
+		retry = "reconnect after " + e.Retry + " ms"
+	}
+	switch {
+	case len(e.Data) > 0:
+		if e.Name == "endpoint" { // of HTTP+SSE: where the client is to post
+			return e.Name, beginning(e.Data)
+		}
+		return "event", JoinWords(": ", e.Name, beginning(e.Data))
+	case e.HasID && e.ID != "":
+		return "priming", JoinWords(", ", "no data, resume from id "+e.ID, retry)
+	case e.Comments != nil:
+		return "comment", JoinWords(", ", beginning(e.Comments), retry)
+	}
+	return "event", JoinWords(", ", "no data", e.Name, retry)
 }
