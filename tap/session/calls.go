@@ -83,7 +83,7 @@ type RoleCounts [Roles]uint64
 // in [Role].
 type Call struct {
 	// Ref names the first request. Lane, Exchange, ID and Method are its own
-	// (ID as it stands on the wire), Subject is what [jsonrpc.Subject] returns for it.
+	// (ID as on the wire), Subject is what [jsonrpc.Subject] returns for it.
 	Ref      Ref
 	Lane     tap.Lane
 	Exchange uint64
@@ -104,9 +104,9 @@ type Call struct {
 	// any role, and End when what settled it did, or when it was lost (see
 	// [NoteStreamEnded]); both are 0 until then.
 	At, FirstAnswer, End time.Duration
-	// Status is how it stands; Answer names the message that settled it: an
-	// answer, the cancellation, the news that its task has ended, or the frame
-	// that ends its HTTP exchange.
+	// Status is its state; Answer names the message that settled it: an answer, the
+	// cancellation, the notification that its task has ended, or the frame that ends
+	// its HTTP exchange.
 	Status CallStatus
 	Answer Ref
 	// ErrorCode and ErrorText are why it failed: the code and message of a
@@ -194,8 +194,8 @@ const (
 	// with a token, a cancellation of an id, or the status of a task or a message of
 	// a subscription that was not asked for.
 	RoleUnmatched
-	// RoleUnsolicited is a notification that belongs to no call and does not
-	// claim to, such as list_changed in the legacy era.
+	// RoleUnsolicited is a notification that belongs to no call and names none, such
+	// as list_changed in the legacy era.
 	RoleUnsolicited
 	// RoleUnread is a message too large to be read (see [jsonrpc.Message.Unread]) whose
 	// call is not known: a batch, or a response with more than one open request
@@ -246,7 +246,7 @@ const (
 	CallToolError
 	// CallCancelled was cancelled, and no answer came after that.
 	CallCancelled
-	// CallCancelledLate was cancelled and answered nevertheless.
+	// CallCancelledLate was cancelled and answered after that.
 	CallCancelledLate
 	callStatuses
 )
@@ -443,7 +443,7 @@ func (c *call) settle(x *arrival, s CallStatus) {
 	c.Status, c.End, c.Answer = s, x.part.At, x.part.Message
 }
 
-// settleLate does so for a call that was cancelled and ended as s nevertheless.
+// settleLate does so for a call that was cancelled and then ended as s.
 func (c *call) settleLate(x *arrival, s CallStatus) {
 	c.settle(x, CallCancelledLate)
 	c.instead = s

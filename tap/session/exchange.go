@@ -2,7 +2,6 @@ package session
 
 import (
 	"crypto/sha256"
-	"hash/fnv"
 	"net/url"
 	"strings"
 	"time"
@@ -21,7 +20,7 @@ type exchangeState struct {
 	// in is its session, nil as long as that is not known.
 	in *session
 	// first and began are of its first frame, and early reports that a frame of it
-	// was said to belong to none.
+	// came while in was nil.
 	first uint64
 	began time.Duration
 	early bool
@@ -277,15 +276,12 @@ func sessionKey(letter byte, parts ...string) string {
 
 // head are those of a request's head by which sessions are known.
 type head struct {
-	id, version, agent, credentials string
-	last                            string // the last event that it has of a stream
-	events                          bool   // it asks for an event stream
-	socket                          bool   // it asks for a WebSocket
+	id, version, agent string
+	credentials        string // what identifies the user and stays the same, unlike cookies
+	last               string // the last event that it has of a stream
+	events             bool   // it asks for an event stream
+	socket             bool   // it asks for a WebSocket
 }
-
-// credentialFields have what identifies a client's user and does not change
-// from request to request, as cookies may.
-var credentialFields = []string{"authorization", "x-api-key", "api-key"}
 
 func readHead(header [][2]string) (x head) {
 	for _, h := range header {
@@ -303,12 +299,8 @@ func readHead(header [][2]string) (x head) {
 			x.events = x.events || strings.Contains(value, "text/event-stream")
 		case "upgrade":
 			x.socket = x.socket || strings.EqualFold(value, "websocket")
-		default:
-			for _, known := range credentialFields {
-				if strings.EqualFold(name, known) {
-					x.credentials += value + "\n"
-				}
-			}
+		case "authorization", "x-api-key", "api-key":
+			x.credentials += value + "\n"
 		}
 	}
 	return x
@@ -412,19 +404,13 @@ type seenEvent struct {
 // A stream is known by the exchange that began it and its first frame.
 type stream struct{ exchange, first uint64 }
 
-func hashBytes(b []byte) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write(b)
-	return h.Sum64()
-}
-
 // resume looks for the stream that a request asks to go on with.
 func (s *Sessions) resume(x *exchangeState) {
 	x.stream = stream{x.Number, x.first}
 	if x.in == nil || x.last == "" {
 		return
 	}
-	if old, ok := x.in.events.Get(hashBytes([]byte(x.last))); ok {
+	if old, ok := x.in.events.Get(hashText([]byte(x.last))); ok {
 		x.stream, s.resumes = old.stream, old.stream.first
 	}
 }
@@ -439,7 +425,7 @@ func (s *Sessions) occurs(x *exchangeState, f *tap.Frame) {
 	if e.ID == "" {
 		return
 	}
-	id, data := hashBytes([]byte(e.ID)), hashBytes(e.Data)
+	id, data := hashText([]byte(e.ID)), hashText(e.Data)
 	if old, ok := x.in.events.Get(id); ok && x.last != "" && old.exchange != x.Number && old.data == data {
 		s.replays = old.seq
 		return

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -40,7 +41,7 @@ type Facts struct {
 	Dialect string `json:"dialect,omitempty"`
 	// Probe reports that the client sent nothing but server/discover and got no
 	// answer or a refusal: the throw-away process that dual-era clients start
-	// to find out what a server speaks.
+	// to find out which versions a server supports.
 	Probe bool `json:"probe,omitempty"`
 }
 
@@ -104,17 +105,30 @@ func (x *Facts) initialize(state *finding, params jsonrpc.Value) {
 	if !state.settled {
 		x.Era = jsonrpc.Legacy
 	}
-	if params.Get("protocolVersion") == nil &&
-		(params.Get("mcpVersion") != nil || params.Get("clientCapabilities") != nil) {
+	if inDialect(params, "mcpVersion", "clientCapabilities") {
 		x.Dialect = jsonrpc.Dialect002
 	}
-	if v := jsonrpc.FirstOf(params, "protocolVersion", "mcpVersion"); v != "" {
-		x.Requested = jsonrpc.Revision(sane(v))
+	if v := versionOf(params); v != "" {
+		x.Requested = v
 	}
 	x.Client.refine(params.Get("clientInfo"))
 	x.Client.refine(params.Get("client"))
 	x.capabilities(params.Get("clientCapabilities"))
 	x.capabilities(params.Get("capabilities"))
+}
+
+// inDialect reports whether the params or the result of an initialize are in the 002
+// dialect, which has members of its own.
+func inDialect(v jsonrpc.Value, own ...string) bool {
+	if v.Get("protocolVersion") != nil {
+		return false
+	}
+	return slices.ContainsFunc(own, func(name string) bool { return v.Get(name) != nil })
+}
+
+// versionOf returns the version in the params or the result of an initialize.
+func versionOf(v jsonrpc.Value) jsonrpc.Revision {
+	return jsonrpc.Revision(sane(jsonrpc.FirstOf(v, "protocolVersion", "mcpVersion")))
 }
 
 func (x *Facts) answer(state *finding, m *jsonrpc.Message) {
@@ -158,12 +172,11 @@ func (state *finding) ofProbe(key []byte, m *jsonrpc.Message, result jsonrpc.Val
 func (x *Facts) initialized(state *finding, result jsonrpc.Value) {
 	x.Era = jsonrpc.Legacy
 	*state = finding{asked: true, discovered: state.discovered, settled: true}
-	if result.Get("protocolVersion") == nil &&
-		(result.Get("server") != nil || result.Get("serverCapabilities") != nil) {
+	if inDialect(result, "server", "serverCapabilities") {
 		x.Dialect = jsonrpc.Dialect002
 	}
-	if v := jsonrpc.FirstOf(result, "protocolVersion", "mcpVersion"); v != "" {
-		x.Revision = jsonrpc.Revision(sane(v))
+	if v := versionOf(result); v != "" {
+		x.Revision = v
 	}
 	x.Server.refine(result.Get("server"))
 	x.Server.refine(result.Get("serverInfo"))

@@ -77,10 +77,11 @@ type Pairing struct {
 	held  int
 	total *int
 
-	facts   Facts
-	finding finding
-	// initialize is the call of the last initialize.
+	// initialize is the call of the last initialize, revision the version that its
+	// response names, dialect reports that it is in the 002 dialect.
 	initialize *call
+	revision   jsonrpc.Revision
+	dialect    bool
 	// spoke reports that the client has sent a request other than a
 	// server/discover that was refused; rootsDue that it has given the server
 	// a reason to ask for its roots that is not a call.
@@ -179,7 +180,7 @@ func (t *Pairing) add(f *tap.Frame, m *jsonrpc.Message, i int, size int64) {
 func (t *Pairing) Ended() []*Call { return t.ended }
 
 // Open returns the calls that are not over, in the order of their first
-// requests, as they stand: the Pairing does not change what it has returned.
+// requests. The Pairing does not change what it has returned.
 // When the recording is over, those that are not settled are the unanswered
 // ones; among the others are those that were cancelled and not answered.
 func (t *Pairing) Open() []*Call {

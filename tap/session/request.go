@@ -77,12 +77,12 @@ func taskPurpose(method string) purpose {
 func (t *Pairing) begin(x *arrival, w *fields, first *request) *call {
 	c := &call{first: first, Call: &Call{
 		Ref: x.part.Message, Lane: x.f.Lane, Exchange: x.f.Exchange, At: x.f.At, Session: t.session,
-		ID: bytes.Clone(x.m.ID[:min(len(x.m.ID), jsonrpc.MaxWord)]), Method: x.part.Method, Subject: jsonrpc.Subject(*x.m), Revision: t.revision(w),
+		ID: bytes.Clone(x.m.ID[:min(len(x.m.ID), jsonrpc.MaxWord)]), Method: x.part.Method, Subject: jsonrpc.Subject(*x.m), Revision: t.revisionOf(w),
 	}}
 	if x.m.Long {
 		c.Notes |= NoteLong
 	}
-	if (w.version != nil || t.facts.Revision == "") && (w.name != nil || w.uri != nil) {
+	if (w.version != nil || t.revision == "") && (w.name != nil || w.uri != nil) {
 		c.name, c.arguments = shapeName(w), hashText(w.arguments)
 	}
 	t.calls = append(t.calls, c)
@@ -103,7 +103,7 @@ func (t *Pairing) opens(x *arrival, c *call) {
 	switch {
 	case x.m.Method == "initialize":
 		t.initialize = c
-		t.facts.learn(&t.finding, x.f.Lane, x.m)
+		t.dialect = t.dialect || inDialect(x.m.Params, "mcpVersion", "clientCapabilities")
 	case x.m.Method != "server/discover":
 	case !t.spoke:
 		c.Notes |= NoteProbe
@@ -112,15 +112,15 @@ func (t *Pairing) opens(x *arrival, c *call) {
 	t.spoke = true
 }
 
-// revision is the version that a request is in.
-func (t *Pairing) revision(w *fields) jsonrpc.Revision {
+// revisionOf is the version that a request is in.
+func (t *Pairing) revisionOf(w *fields) jsonrpc.Revision {
 	switch {
 	case w.version != nil:
 		return revisionNamed(w.version)
-	case t.facts.Dialect != "":
+	case t.dialect:
 		return jsonrpc.Dialect
 	}
-	return t.facts.Revision
+	return t.revision
 }
 
 // revisionNamed is the version that a string names. A known one takes no memory.

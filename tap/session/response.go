@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,8 +107,9 @@ func (t *Pairing) answered(x *arrival, a *request) {
 	}
 	x.part.Request, x.part.Latency = a.ref, x.f.At-a.at
 	x.part.Method, x.part.Subject, x.part.Guess = a.method, a.subject, a.guess
-	if c == t.initialize {
-		t.facts.learn(&t.finding, x.f.Lane, x.m)
+	if c == t.initialize && a == c.first && x.m.Kind == jsonrpc.Response {
+		t.dialect = t.dialect || inDialect(x.m.Result, "server", "serverCapabilities")
+		t.revision = cmp.Or(versionOf(x.m.Result), t.revision)
 	}
 	t.close(a, false)
 	c.Notes &^= NoteStreamEnded
@@ -170,7 +172,7 @@ func (t *Pairing) conclude(x *arrival, c *call) {
 		c.Notes &^= NoteProbe
 		t.spoke = true
 	case c == t.initialize:
-		c.Revision = t.revision(&fields{})
+		c.Revision = t.revisionOf(&fields{})
 	}
 }
 

@@ -217,7 +217,7 @@ func (x *session) saw(f *tap.Frame, m *jsonrpc.Message) {
 // Count is how many sessions there have been so far.
 func (s *Sessions) Count() int { return s.count }
 
-// Session returns a session as it stands, and whether it is still kept.
+// Session returns a session so far, and whether it is still kept.
 func (s *Sessions) Session(number int) (Session, bool) {
 	if in, ok := s.open.Get(number); ok {
 		return in.Session, true

@@ -265,7 +265,7 @@ func (s *StatusCounts) Calls() (n uint64) {
 // Errors is how many calls failed: with a JSON-RPC error, or in the tool.
 func (s *StatusCounts) Errors() uint64 { return s[CallError] + s[CallToolError] }
 
-// Cancelled is how many were cancelled, answered nevertheless or not.
+// Cancelled is how many were cancelled, answered after that or not.
 func (s *StatusCounts) Cancelled() uint64 { return s[CallCancelled] + s[CallCancelledLate] }
 
 // Unanswered is how many have no answer: they wait for one, or for the input

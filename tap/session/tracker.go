@@ -16,8 +16,8 @@ type Entry struct {
 	// Message is what a frame of traffic carries, as [jsonrpc.PeekFrame] reads it;
 	// zero for others.
 	Message jsonrpc.Message
-	// Event is what a frame about the run says; its Name is "" if that cannot be
-	// read, and for other frames.
+	// Event is that of a frame about the run; its Name is "" if that cannot be read,
+	// and for other frames.
 	Event tap.Event
 	// Session is the number of its session, 0 if it has none or that is not known
 	// yet: see [Sessions] and [Survey]. Facts are what the session has reported about
@@ -134,11 +134,11 @@ type Request struct {
 	Session int
 	Lane    tap.Lane
 	At      time.Duration
-	// ID is the id as it stands on the wire, at most [jsonrpc.MaxWord] bytes of it.
+	// ID is the id on the wire, at most [jsonrpc.MaxWord] bytes of it.
 	ID []byte
 	// Method and Subject are what it asks; see [jsonrpc.Subject].
 	Method, Subject string
-	// Status is how the call stands, Lost that the stream on which it was to be
+	// Status is the state of the call, Lost that the stream on which it was to be
 	// answered is over; see [NoteStreamEnded].
 	Status CallStatus
 	Lost   bool

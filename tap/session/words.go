@@ -158,7 +158,7 @@ func remove[S ~[]T, T comparable](list S, v T) S {
 }
 
 // fields are the members of params or of a result that tie a message to others, each
-// as it stands on the wire; nil when absent or null. They point into the message.
+// as on the wire; nil when absent or null. They point into the message.
 type fields struct {
 	name, uri, task, arguments, elicitation jsonrpc.Value
 	taskID, state, inputs                   jsonrpc.Value
