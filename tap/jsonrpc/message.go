@@ -6,19 +6,18 @@ import "fmt"
 // they cannot simply point into the frame.
 const MaxWord = 4096
 
-// MaxDepth is how many arrays and objects may stand inside one another. A
-// deeper frame is [Invalid], which also bounds what reading it costs. The
-// standard library of Go draws the same line.
+// MaxDepth is how deep arrays and objects may be nested. A deeper frame is
+// [Invalid], which also bounds the cost of reading it. encoding/json has the same
+// limit.
 const MaxDepth = 10000
 
-// MaxBatch is how many elements of a batch are peeked at. The rest is checked
-// to be JSON and no more, so that a frame of `[1,1,1,…` cannot take a hundred
-// times its own size in memory. The TypeScript SDK refuses batches above 100.
+// MaxBatch is how many elements of a batch are read. The rest is only checked to be
+// JSON, so that a frame of `[1,1,1,…` cannot take a hundred times its own size in
+// memory. The TypeScript SDK refuses batches above 100.
 const MaxBatch = 10000
 
-// A Message is the peek of one frame: its envelope, and nothing below it but
-// the few words a list needs. Byte slices point into the frame that was peeked
-// at, so they live and change with it.
+// A Message is the envelope of one frame, and the few words below it that a list
+// needs. Byte slices point into the frame.
 //
 // Where a member occurs twice, the last one counts, as it does for the JSON
 // parsers of JavaScript, Python and Go, and DuplicateKeys names it.
@@ -26,16 +25,16 @@ type Message struct {
 	// Kind is what the frame is. The other fields are set as far as they
 	// could be read, whatever the kind.
 	Kind Kind
-	// ID is the id exactly as it stands, quotes included, so that `"1"` and
+	// ID is the id exactly as in the frame, quotes included, so that `"1"` and
 	// `1` differ; nil when there is none, or when it is an object or an array.
 	ID []byte
 	// Method is the decoded method; "" when there is none.
 	Method string
-	// Params, Result and Error are the members' values as they stand; nil when
-	// absent. Result may be any JSON, `null` included: presence is what counts.
+	// Params, Result and Error are the members' values as in the frame; nil when
+	// absent. Result may be any JSON, `null` included.
 	Params, Result, Error []byte
 	// ErrorCode is error.code as it is written, never through a float; "" when
-	// it is absent or no number.
+	// it is absent or not a number.
 	ErrorCode string
 	// ErrorMessage is error.message, decoded, at most [MaxWord] bytes of it. An
 	// error that is itself a string is its own message.
@@ -45,8 +44,8 @@ type Message struct {
 	IsError bool
 	// ResultType is result.resultType, decoded (2026-07-28, basic/index).
 	ResultType string
-	// Reason reports in words why the kind is Invalid or what else is odd about
-	// the envelope; "" when nothing is. Several remarks are joined by "; ".
+	// Reason is why the kind is Invalid or what else is wrong with the envelope; ""
+	// when nothing is. Several remarks are joined by "; ".
 	Reason string
 	// DuplicateKeys names the members that occur twice in the envelope, each
 	// once.
@@ -54,7 +53,7 @@ type Message struct {
 	// Long reports that the id or the method is longer than [MaxWord].
 	Long bool
 	// Unread reports that the frame is too large to be loaded, so the message was read
-	// from its beginning. What stands behind that, often the id, is not known.
+	// from its beginning. What follows, often the id, is not known.
 	Unread bool
 	// Batch holds the elements of a batch, at most [MaxBatch].
 	Batch []Message
@@ -111,8 +110,8 @@ const (
 	Notification
 	// Batch is a JSON array of messages (2025-03-26 only: basic/index).
 	Batch
-	// Other is not JSON-RPC and does not mean to be: an HTTP body such as a page
-	// or a token response, a WebSocket ping. It is not a failure.
+	// Other is not meant to be JSON-RPC: an HTTP body such as a page or a token
+	// response, a WebSocket ping. It is not a failure.
 	Other
 	// Kinds is the number of kinds.
 	Kinds

@@ -5,7 +5,7 @@ import "strings"
 // A Method is one word of the protocol: a request or a notification of one of
 // the five revisions, of the tasks extension or of the 002 dialect.
 type Method struct {
-	// Name is the method as it stands on the wire.
+	// Name is the method on the wire.
 	Name string
 	// Kind is [Request] or [Notification].
 	Kind Kind

@@ -8,24 +8,22 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// PeekFrame reports what a frame is in JSON-RPC whatever its form. It does not look
-// at the lane: frames of stderr and lifecycle are not messages. Of a frame that
-// was too large to load it reads the beginning, and says so in Reason: members that
-// stand behind it are not known, and neither are the values of params, result and
-// error.
+// PeekFrame reads the message of a frame of any form. It ignores the lane: frames of
+// stderr and lifecycle are not messages. Of a frame that was too large to load it
+// reads the beginning, which Reason reports: members that follow are not known, and
+// neither are the values of params, result and error.
 //
 //   - A line, and the text of a WebSocket message, is read by [Peek].
 //   - So is the data of an event. One without data, as sent to keep a connection
 //     open or to give out an id, and one with another name than "message", such
 //     as "endpoint" (2024-11-05, basic/transports), is [Other].
-//   - A body is read if it means to be JSON-RPC. It does if it is an object with
+//   - A body is read if it is meant to be JSON-RPC. It is if it is an object with
 //     a member jsonrpc, or with an id beside a method, a result or an error, or
 //     with a method that is known; or if it is an array with a message in it. A
-//     body that breaks off or is broken is [Invalid] if what stands before that
+//     body that breaks off or is broken is [Invalid] if the part before that
 //     has one of jsonrpc, method and result, or an error that is an object. Any
 //     other body is Other: a page, a token response, nothing at all.
-//   - What a WebSocket's control frames carry, and bytes that could not be read,
-//     is Other.
+//   - A WebSocket's control frame, and bytes that could not be read, are Other.
 //
 // Byte slices of the message point into Raw, but for an event with several lines
 // of data: then they point into a copy.
@@ -46,7 +44,7 @@ func PeekFrame(f *tap.Frame) Message {
 	return Message{Kind: Other}
 }
 
-// Payload returns what of a frame is for showing and searching: the data of an
+// Payload returns the part of a frame to show and to search: the data of an
 // event that has any, without a copy if it is one line; of any other frame, Raw.
 func Payload(f *tap.Frame) []byte {
 	if f.Form == tap.FormEvent {
@@ -66,7 +64,7 @@ func messageData(raw []byte) (data []byte, ok bool) {
 // namesMessage reports whether an event of that name carries a message.
 func namesMessage(name string) bool { return name == "" || name == "message" }
 
-// meant reports whether a message means to be JSON-RPC, and not just any JSON.
+// meant reports whether an object is meant to be a message.
 func (e *envelope) meant() bool {
 	switch {
 	case e.jsonrpc.Class() != 0:
@@ -79,8 +77,7 @@ func (e *envelope) meant() bool {
 	return e.id.Class() != 0 && (e.method.Class() != 0 || e.result.Class() != 0 || e.err.Class() != 0)
 }
 
-// looksMeant reports whether what was read of a broken object reads like a
-// message.
+// looksMeant reports whether what was read of a broken object looks like a message.
 func (e *envelope) looksMeant() bool {
 	method := e.method.Class()
 	return e.jsonrpc.Class() != 0 || method == '"' || method == cutOff || e.result.Class() != 0 || e.err.Class() == '{'

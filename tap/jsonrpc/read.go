@@ -34,7 +34,7 @@ func Peek(raw []byte) Message {
 	return m
 }
 
-// bom must not stand before JSON and may be ignored where it does
+// bom must not precede JSON and may be ignored where it does
 // (RFC 8259 section 8.1).
 const bom = "\xef\xbb\xbf"
 
@@ -49,8 +49,8 @@ func validJSON(text []byte) bool {
 	return gjson.ValidBytes(text)
 }
 
-// nesting returns how many arrays and objects stand inside one another at the
-// most, how many are open at the end of text, and whether that is in a string.
+// nesting returns the greatest depth of arrays and objects, how many are open at the
+// end of text, and whether that is in a string.
 func nesting(text []byte) (deepest, open int, inString bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -69,7 +69,7 @@ func nesting(text []byte) (deepest, open int, inString bool) {
 	return deepest, open, inString
 }
 
-// notJSON reports why a text that stands at an offset in its frame is not JSON.
+// notJSON returns the reason why a text at an offset in its frame is not JSON.
 func notJSON(text []byte, offset int) string {
 	switch {
 	case len(trimJSON(text)) == 0:

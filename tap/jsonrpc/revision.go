@@ -1,6 +1,6 @@
 package jsonrpc
 
-// A Revision names a version of the protocol as it stands on the wire, such as
+// A Revision is a version of the protocol as named on the wire, such as
 // "2025-06-18", or one of the two vocabularies beside the revisions.
 type Revision string
 
@@ -38,7 +38,7 @@ const (
 	Modern Era = "modern"
 )
 
-// EraOf returns the era of a version that stands on the wire, "" for "". The
+// EraOf returns the era of a version on the wire, "" for "". The
 // specification orders its versions as strings, so a version that is not known
 // yet is modern, and so are the drafts of the first modern one.
 func EraOf(r Revision) Era {

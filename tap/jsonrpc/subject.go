@@ -190,7 +190,7 @@ func aboutLog(p Value) string {
 	return joined(p.Get("level").Text(), p.Get("logger").Text(), p.Get("data").Text())
 }
 
-// aboutSampling takes the first model asked for and the last thing said.
+// aboutSampling takes the first model hint and the text of the last message.
 func aboutSampling(p Value) string {
 	var hint, said string
 	p.Get("modelPreferences", "hints").Each(func(_ []byte, v Value) bool {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Value is a JSON value as it stands in a frame, nil when it is absent. It is neither
+// A Value is the JSON text of a value in a frame, nil when it is absent. It is neither
 // copied nor checked. Where it is not JSON, reading it ends.
 type Value []byte
 
@@ -106,7 +106,7 @@ func (v Value) Text() string {
 	return v.raw()
 }
 
-// raw is the value as it stands, cut as by Text.
+// raw is the JSON text, cut as by Text.
 func (v Value) raw() string { return string(clip(v, textLimit)) }
 
 // textLimit leaves the character at which [Bound] cuts.
