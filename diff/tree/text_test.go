@@ -128,10 +128,9 @@ func TestWords(t *testing.T) {
 
 // A line that is longer than what is cut into words is one word.
 func TestLongLinesAreOneWord(t *testing.T) {
-	budget := wordBudget
-	a, b := strings.Repeat("a b ", maxWords/4+1), strings.Repeat("c d ", maxWords/4+1)
-	old, new := words(a, b, &budget)
-	if len(old) != 1 || len(new) != 1 {
-		t.Errorf("%d and %d pieces, want 1 and 1", len(old), len(new))
+	for _, n := range []int{maxWords, maxWords + 2} {
+		if got := len(tokensWithin(strings.Repeat("a ", n/2), 0, 0)); (got == 1) != (n > maxWords) {
+			t.Errorf("%d bytes have %d words", n, got)
+		}
 	}
 }
