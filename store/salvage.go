@@ -15,9 +15,8 @@ import (
 )
 
 // A Salvage gets out of a file what its pages no longer tell: it looks for
-// segments at every byte and believes those whose checksum fits, or does once
-// the one byte is changed back that it tells of. What it holds in memory is
-// where they are. It keeps the file open, unlocked, until Close.
+// segments at every byte and believes those whose checksum fits. What it holds in
+// memory is where they are. It keeps the file open, unlocked, until Close.
 //
 // A file has older, shorter copies of its last segments in pages that are free
 // now; of several that begin with the same frame the longest is the newest.
@@ -31,7 +30,6 @@ type Salvage struct {
 	next   uint64 // the next number after the last frame that there was, if known
 	frames []place
 	parts  []place
-	fixes  map[int64]repair // of the segments that lie there
 	report Report
 	buf    []byte
 }
@@ -54,9 +52,6 @@ type Report struct {
 	EndKnown bool
 	// Gaps are those that crossed unrecorded, if that can still be read.
 	Gaps []tap.Range
-	// Repaired is how many segments had one byte wrong, which their checksum
-	// told: what they hold is as it was.
-	Repaired uint64
 	// GaveUp is how many bytes at the end of the file were not searched, since
 	// they pretend to hold more than they can.
 	GaveUp int64
@@ -69,7 +64,7 @@ func OpenSalvage(path string) (*Salvage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Salvage{f: f, path: path, fixes: make(map[int64]repair), maxRaw: DefaultMaxRaw, header: headerFromName(path)}
+	s := &Salvage{f: f, path: path, maxRaw: DefaultMaxRaw, header: headerFromName(path)}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = notRecording(path, "it is not a regular file")
@@ -181,14 +176,8 @@ func (s *Salvage) candidate(off int64) (h segmentHead, ok bool) {
 		return h, false
 	}
 	if crc32.Checksum(b[12:], castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
-		r, ok := findRepair(b)
-		if !ok {
-			h.payload = int(n)
-			return h, false
-		}
-		r.apply(b)
-		s.fixes[off] = r
-		s.report.Repaired++
+		h.payload = int(n)
+		return h, false
 	}
 	h, err = parseSegmentHead(b)
 	h.payload = int(n)
@@ -200,18 +189,8 @@ func (s *Salvage) load(off int64, n int) ([]byte, error) {
 	if n > cap(s.buf) {
 		s.buf = make([]byte, n)
 	}
-	return s.buf[:n], s.read(s.buf[:n], off)
-}
-
-// read reads the segment that lies at off, repaired.
-func (s *Salvage) read(b []byte, off int64) error {
-	if _, err := s.f.ReadAt(b, off); err != nil {
-		return err
-	}
-	if r, ok := s.fixes[off]; ok {
-		r.apply(b)
-	}
-	return nil
+	_, err := s.f.ReadAt(s.buf[:n], off)
+	return s.buf[:n], err
 }
 
 // reckon works out which frames are missing.
@@ -254,7 +233,7 @@ func (s *Salvage) Frames() iter.Seq2[tap.Frame, error] {
 				continue // an older copy
 			}
 			b := make([]byte, p.len) // the frames keep it
-			if err := s.read(b, p.off); err != nil {
+			if _, err := s.f.ReadAt(b, p.off); err != nil {
 				yield(tap.Frame{}, fmt.Errorf("read %s: %w", s.path, err))
 				return
 			}

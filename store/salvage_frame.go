@@ -100,7 +100,7 @@ func (s *Salvage) WriteRaw(w io.Writer, f tap.Frame) error {
 			continue
 		}
 		b := make([]byte, p.len)
-		if err := s.read(b, p.off); err != nil {
+		if _, err := s.f.ReadAt(b, p.off); err != nil {
 			return err
 		}
 		t, err := decodeTable(b, p.first)

@@ -68,9 +68,6 @@ func salvage(a *app, path string, write func(exportSource) error) error {
 	if r.Torn > 0 {
 		a.say(plural(r.Torn, "frame is", "frames are") + " truncated: bytes are missing")
 	}
-	if r.Repaired > 0 {
-		a.say(plural(r.Repaired, "wrong byte was", "wrong bytes were") + " put right, as the checksums tell")
-	}
 	if !r.EndKnown {
 		a.say("whether there were frames after the last one is not known")
 	}
