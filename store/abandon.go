@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 
@@ -32,7 +31,7 @@ func (r *Recorder) abandon() {
 			return err
 		}
 		asm.recount(tx.DB().Path())
-		asm.begin(asm.out)
+		asm.begin()
 		lost, next := r.q.loseRest(asm)
 		at := asm.seg.last
 		if lost != [tap.Lanes]lostLane{} {
@@ -50,7 +49,7 @@ func (r *Recorder) abandon() {
 // nobody's business who is given the recording. Errors of bbolt name it in words.
 func (r *Recorder) reason() string {
 	if r.failure == nil {
-		return "the recorder failed" // in the encoder: see survive
+		return "the recorder failed" // see catch
 	}
 	return strings.ReplaceAll(r.failure.Error(), r.db.path, filepath.Base(r.db.path))
 }
@@ -78,7 +77,7 @@ func (q *queue) loseRest(asm *assembler) (lost [tap.Lanes]lostLane, next uint64)
 				lost[lane].join(l)
 			}
 		case entryPiece, entryEvent:
-			exchange, p := numbered(p)
+			exchange, p := cutNumber(p)
 			lost[tap.Lifecycle].Bytes += uint64(len(p))
 			if s := (stream{exchange, tap.Lane(e.Lane)}); e.Kind == entryPiece && (e.Flags&pieceEnd == 0 || begun[s]) {
 				begun[s] = begun[s] && e.Flags&pieceEnd == 0
@@ -90,23 +89,10 @@ func (q *queue) loseRest(asm *assembler) (lost [tap.Lanes]lostLane, next uint64)
 	for lane := range lost {
 		lost[lane].join(q.lost[lane])
 	}
+	for _, s := range q.cut { // their end is missing, and in the ring was all that there is of them
+		if !begun[s] {
+			lost[tap.Lifecycle].Frames++
+		}
+	}
 	return lost, next
-}
-
-// add counts bytes that crossed.
-func (l *lostLane) add(p []byte) {
-	if len(p) > 0 {
-		l.join(lostLane{
-			Bytes:  uint64(len(p)),
-			Frames: uint64(bytes.Count(p, []byte{'\n'})),
-			Mid:    p[len(p)-1] != '\n',
-		})
-	}
-}
-
-// join counts what another account has, which came after.
-func (l *lostLane) join(after lostLane) {
-	if after != (lostLane{}) {
-		l.Bytes, l.Frames, l.Mid = l.Bytes+after.Bytes, l.Frames+after.Frames, after.Mid
-	}
 }

@@ -14,10 +14,8 @@ import (
 const (
 	// segmentTarget is how many bytes a segment gathers before it is closed. The
 	// more it has, the more often what repeats is in it twice, and to compress that
-	// costs next to nothing. plainTarget is for what is not compressed: a processor's
-	// cache has room for it.
+	// costs next to nothing.
 	segmentTarget = 1 << 20
-	plainTarget   = 512 << 10
 	// tailLimit is the size under which the last segment of a commit is kept
 	// open, to be replaced by a longer one at the next commit.
 	tailLimit = 32 << 10
@@ -41,7 +39,7 @@ type assembler struct {
 	open  bool   // seg is not empty, and not closed
 	put   int    // how many of seg's frames are in a batch already
 	name  uint64 // the bucket that seg goes to
-	out   *batch
+	out   batch
 	batch uint64 // counts the batches
 	join  []byte
 	plain bool // segments are stored as they are, not compressed
@@ -64,16 +62,15 @@ type value struct {
 }
 
 func newAssembler() *assembler {
-	a := &assembler{st: newState(), out: new(batch), streams: make(map[stream]*current), most: 1 << partBits}
+	a := &assembler{st: newState(), streams: make(map[stream]*current), most: 1 << partBits}
 	for lane := range a.lanes {
 		a.lanes[lane].lane = tap.Lane(lane)
 	}
 	return a
 }
 
-// begin starts a batch in b. A short last segment is taken up again.
-func (a *assembler) begin(b *batch) {
-	a.out = b
+// begin starts a batch. A short last segment is taken up again.
+func (a *assembler) begin() {
 	a.out.buf, a.out.values = a.out.buf[:0], a.out.values[:0]
 	a.batch++
 	if a.open && a.seg.size() >= tailLimit {
@@ -140,7 +137,7 @@ func (a *assembler) append(r *record, pieces ...[]byte) {
 	}
 	a.seg.add(r, pieces...)
 	a.st.NextSeq++
-	if n := a.seg.size(); n >= segmentTarget || a.plain && n >= plainTarget {
+	if a.seg.size() >= segmentTarget {
 		a.closeSegment()
 	}
 }
@@ -151,18 +148,10 @@ func (a *assembler) closeSegment() {
 	a.open = false
 }
 
-// filled is how many bytes the batch is to write, of all that was taken so far.
-func (a *assembler) filled() int {
-	if a.open && a.seg.size() >= tailLimit { // nobody knows yet what it comes to, and a short one may go on
-		a.closeSegment()
-	}
-	return len(a.out.buf)
-}
-
 func (a *assembler) putSegment() {
 	a.put = a.seg.count
 	from := len(a.out.buf)
-	a.out.buf = a.seg.encode(a.out.buf, a.plain)
+	a.out.buf = a.seg.encode(a.out.buf)
 	a.out.values = append(a.out.values, value{bucket: a.name, key: a.seg.first, from: from, to: len(a.out.buf)})
 }
 
@@ -179,7 +168,7 @@ func (a *assembler) part(c *current, body []byte) {
 		c.batch, c.bucket = a.batch, n
 	}
 	from := len(a.out.buf)
-	a.out.buf = encodePart(a.out.buf, n, body, a.plain)
+	a.out.buf = encodePart(a.out.buf, n, body)
 	a.out.values = append(a.out.values, value{part: true, bucket: c.bucket, key: n, from: from, to: len(a.out.buf)})
 }
 
@@ -247,10 +236,10 @@ func (a *assembler) note(exchange uint64, at time.Duration, payload []byte) {
 }
 
 // gap accounts for bytes that crossed unrecorded: the frames that lie wholly in
-// it keep their numbers, so that what is missing can be named, and those of
-// stdio that it cuts are marked torn. Which frames of streams it cuts is in
-// pieces before it, and what it lacks of them is counted on the lane life, which
-// has none to cut.
+// it keep their numbers, so that what is missing can be named, and those that it
+// cuts are marked torn. What it lacks of streams is counted on the lane lifecycle,
+// which has none to cut, so any that is in the middle of a frame may be cut; those
+// whose frame ended in it come as pieces before it.
 func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane, why string) {
 	var frames, bytes uint64
 	for lane := range lost {
@@ -268,6 +257,9 @@ func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane, why string) 
 		}
 		frames += l.Frames
 		c.Torn = l.Mid
+	}
+	for _, c := range a.streams {
+		c.Torn = true
 	}
 	e := tap.Event{Name: tap.EventGap, Bytes: bytes, Error: why}
 	if frames > 0 {
@@ -301,7 +293,7 @@ func (a *assembler) commit(next uint64) *batch {
 	}
 	a.st.Ticket, a.st.LastAt = next, a.seg.last
 	a.out.state, a.out.tally = mustJSON(&a.st), mustJSON(&a.tally)
-	return a.out
+	return &a.out
 }
 
 func mustJSON(v any) []byte {

@@ -138,26 +138,25 @@ func (s *segment) add(r *record, pieces ...[]byte) {
 	s.count++
 }
 
-// encode appends the segment, encoded, to dst; plain is without compression.
-// More frames may be added after.
-func (s *segment) encode(dst []byte, plain bool) []byte {
+// encode appends the segment, encoded, to dst. More frames may be added after.
+func (s *segment) encode(dst []byte) []byte {
 	n := len(s.body)
 	s.body = append(s.body, s.table...)
-	dst = encodeSegment(dst, plain, kindFrames, s.first, s.base, s.count, len(s.table), s.body)
+	dst = encodeSegment(dst, kindFrames, s.first, s.base, s.count, len(s.table), s.body)
 	s.body = s.body[:n] // more frames may follow
 	return dst
 }
 
 // encodePart appends a segment that holds one part of a frame to dst.
-func encodePart(dst []byte, part uint64, body []byte, plain bool) []byte {
-	return encodeSegment(dst, plain, kindPart, part, 0, 0, 0, body)
+func encodePart(dst []byte, part uint64, body []byte) []byte {
+	return encodeSegment(dst, kindPart, part, 0, 0, 0, body)
 }
 
-func encodeSegment(dst []byte, plain bool, kind byte, first uint64, base time.Duration, count, table int, data []byte) []byte {
+func encodeSegment(dst []byte, kind byte, first uint64, base time.Duration, count, table int, data []byte) []byte {
 	at := len(dst)
 	dst = append(dst, make([]byte, segmentHeader)...)
 	compression := byte(compressNone)
-	if len(data) >= 64 && !plain {
+	if len(data) >= 64 {
 		dst = slices.Grow(dst, s2.MaxEncodedLen(len(data)))
 		out := s2.Encode(dst[len(dst):cap(dst)], data)
 		if len(out) < len(data)-len(data)/16 {

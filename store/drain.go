@@ -147,14 +147,11 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 		return err
 	}
 	asm.recount(tx.DB().Path())
-	asm.begin(asm.out)
+	asm.begin()
 	next := asm.st.Ticket
 	if d.live {
 		if next, err = d.feed(asm); err != nil {
 			return err
-		}
-		for s, c := range asm.streams {
-			c.Torn = c.Torn || d.allTorn || d.torn[s]
 		}
 		if lost := d.lost; lost != [tap.Lanes]lostLane{} {
 			asm.gap(asm.seg.last, lost, "")

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"runtime/debug"
 )
 
 // The queue is mapped, so touching it is a fault where its file was cut short
@@ -12,21 +11,6 @@ import (
 //
 // A fault is only a panic, which can be caught, on a goroutine that has asked
 // for it with [debug.SetPanicOnFault]: a tap does so on each that records.
-
-// survive runs f, which touches the queue's memory.
-func (r *Recorder) survive(f func()) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer r.catch()
-	f()
-}
-
-// surviving is a step of the writer's that is the last one if it fails.
-func (r *Recorder) surviving(step func() bool) func() bool {
-	return func() (more bool) {
-		r.survive(func() { more = step() })
-		return more
-	}
-}
 
 // catch is deferred around what touches the queue's memory.
 func (r *Recorder) catch() {
@@ -47,6 +31,7 @@ func (q *queue) giveUp() {
 	q.mu.Lock()
 	q.dead, q.failing = true, true
 	q.space.Broadcast()
+	q.wakeWriter()
 	q.mu.Unlock()
 }
 

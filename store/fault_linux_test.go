@@ -50,7 +50,7 @@ func cutShort(t *testing.T, size int64, first string) {
 		steps[step]()
 	}
 	for range 100 { // more than there is room for
-		put(r, tap.ToClient, make([]byte, minRoom))
+		put(r, tap.ToClient, make([]byte, 64<<10))
 	}
 	r.Close()
 	if n := warned.Load(); n != 1 {

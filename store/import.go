@@ -37,7 +37,7 @@ func NewWriter(path string, h tap.Header) (*Writer, error) {
 	if err := w.db.create(h); err != nil {
 		return nil, fmt.Errorf("make %s: %w", path, err)
 	}
-	w.asm.begin(w.asm.out)
+	w.asm.begin()
 	return w, nil
 }
 
@@ -98,7 +98,7 @@ func (w *Writer) flush(limit int) error {
 		return nil
 	}
 	err := w.db.update(w.asm.commit(0).write)
-	w.asm.begin(w.asm.out)
+	w.asm.begin()
 	if err != nil {
 		return w.fail(err)
 	}

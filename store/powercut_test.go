@@ -47,7 +47,7 @@ func TestPowerCut(t *testing.T) {
 		if i%4 == 1 { // else the tail is replaced by the next
 			w.asm.open = false
 		}
-		w.asm.begin(w.asm.out)
+		w.asm.begin()
 		after := readAll(t, w.db.path)
 		c := commitCut{t: t, path: path, before: before, after: after}
 		c.run(rng, frames[:had], frames[:i+1])

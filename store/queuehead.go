@@ -19,8 +19,8 @@ import (
 //	  24   8  tickets below are in the recording, and their memory may be reused
 //	  32  64  boot id of the machine, zero-padded
 //	 128  96  what crossed unrecorded, 24 bytes a lane: bytes, terminators, mid
-//	 256   4  how many frames that have begun miss bytes that the ring does not tell of; above maxTorn: any
-//	 264      the streams of these, 8 bytes each: the exchange, shifted, and the lane
+//	 256      of older taps: which frames that have begun miss bytes. Now: if bytes are
+//	          missing at all, then in each of them
 //	4096      the tap.Header
 const (
 	headDraining = 20
@@ -30,10 +30,7 @@ const (
 	bootBytes    = 64
 	headLost     = 128
 	lostBytes    = 24
-	headTorn     = 256
-	headStreams  = 264
 	headHeader   = 4096
-	maxTorn      = (headHeader - headStreams) / 8
 	// maxLost is more frames than any account has: one that says otherwise
 	// must not make frame numbers run over.
 	maxLost = 1 << 40
@@ -45,8 +42,6 @@ type queueHeader struct {
 	drained           uint64
 	boot              string
 	lost              [tap.Lanes]lostLane
-	torn              map[stream]bool
-	allTorn           bool // any frame that has begun may be
 	left              bool // by a tap that had seen its traffic to the end
 	header            tap.Header
 }
@@ -105,46 +100,10 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 			Bytes: binary.LittleEndian.Uint64(l), Frames: min(binary.LittleEndian.Uint64(l[8:]), maxLost), Mid: l[16] != 0,
 		}
 	}
-	count := binary.LittleEndian.Uint32(b[headTorn:])
-	q.allTorn, q.torn = count > maxTorn, make(map[stream]bool)
-	for i := range min(int(count), maxTorn) {
-		key := binary.LittleEndian.Uint64(b[headStreams+8*i:])
-		q.torn[stream{key / uint64(tap.Lanes), tap.Lane(key % uint64(tap.Lanes))}] = true
-	}
 	if err := json.Unmarshal(b[headHeader:headHeader+doc], &q.header); err != nil {
 		return q, fmt.Errorf("queue header: %v", err)
 	}
 	return q, nil
-}
-
-// keepLost writes the account of what was lost to the queue's header, so that
-// it survives the process.
-func (q *queue) keepLost() {
-	for lane := range q.lost {
-		l, b := &q.lost[lane], q.mem[headLost+lane*lostBytes:]
-		binary.LittleEndian.PutUint64(b, l.Bytes)
-		binary.LittleEndian.PutUint64(b[8:], l.Frames)
-		b[16] = 0
-		if l.Mid {
-			b[16] = 1
-		}
-	}
-}
-
-// keepTorn notes in the queue's header that bytes are missing in the frame that a
-// stream has begun, until the ring says so.
-func (q *queue) keepTorn(s stream) {
-	if q.tornKept < maxTorn {
-		binary.LittleEndian.PutUint64(q.mem[headStreams+8*q.tornKept:], s.exchange*uint64(tap.Lanes)+uint64(s.lane))
-	}
-	q.tornKept = min(q.tornKept+1, maxTorn+1)
-	binary.LittleEndian.PutUint32(q.mem[headTorn:], uint32(q.tornKept))
-}
-
-// forgetTorn takes back what keepTorn has noted.
-func (q *queue) forgetTorn() {
-	q.tornKept = 0
-	binary.LittleEndian.PutUint32(q.mem[headTorn:], 0)
 }
 
 // parseLost reads the payload of an entryGap.

@@ -19,18 +19,13 @@ import (
 const DefaultQueue = 64 << 20
 
 const (
-	// pace is how long what crosses piles up before it is committed, and calmPace
-	// how long where it is little and outlives the process: each commit takes the
-	// processor from what is being forwarded.
-	pace     = 15 * time.Millisecond
-	calmPace = 40 * time.Millisecond
+	// pace is how long what crosses piles up before it is committed: each commit
+	// takes the processor from what is being forwarded.
+	pace = 40 * time.Millisecond
 	// birth is how long after its queue a recording's file is made.
 	birth = 30 * time.Millisecond
-	// commitBytes is how much one commit takes at most, unless it compresses
-	// well: then it takes more until there is about as much to write, or it has
-	// taken maxCommit.
-	commitBytes = 2 << 20
-	maxCommit   = 8 << 20
+	// batchBytes is how much one commit takes at most.
+	batchBytes = 4 << 20
 	// closeLimit is how long Close waits for a disk that is slow or a file that
 	// somebody else holds, and failLimit for one that fails. What is not
 	// committed by then is left in the queue, for whoever opens the recording
@@ -38,6 +33,10 @@ const (
 	closeLimit = time.Second
 	failLimit  = 50 * time.Millisecond
 )
+
+// lockLimit is how long the traffic waits, with the queue full, for another program
+// that holds the file.
+var lockLimit = 4 * time.Second
 
 // Options are the settings of a [Recorder].
 type Options struct {
@@ -59,13 +58,12 @@ type Recorder struct {
 	header  tap.Header
 	opt     Options
 	warning sync.Once
-	busy    atomic.Bool // the traffic is heavy: see run
 	left    atomic.Bool // the tap has put another recorder in our place
 	closing chan struct{}
 	done    chan struct{}
 	ended   time.Time  // when Close was called; set before closing is closed
-	failure error      // why Close gave up; the committer's own
-	long    sync.Mutex // held over a life frame that is entered in pieces
+	failure error      // why the writer gave up; its own
+	long    sync.Mutex // held over an event that is entered in pieces
 }
 
 var _ tap.Recorder = (*Recorder)(nil)
@@ -94,7 +92,7 @@ func Create(dir string, h tap.Header, opt Options) *Recorder {
 	r.q.stalled = func() {
 		r.warn(fmt.Errorf("%s: nothing could be written for %v", r.db.path, stallLimit))
 	}
-	go r.encode()
+	go r.write()
 	return r
 }
 
@@ -156,15 +154,7 @@ func (r *Recorder) Header() tap.Header { return r.header }
 // Chunk implements [tap.Recorder].
 func (r *Recorder) Chunk(lane tap.Lane, p []byte) {
 	defer r.catch()
-	if len(p) == 0 {
-		r.q.end(lane)
-		return
-	}
-	for len(p) > 0 {
-		n := copy(r.q.room(lane), p)
-		r.q.record(lane, n)
-		p = p[n:]
-	}
+	r.q.chunk(lane, p)
 }
 
 // Piece implements [tap.Recorder].
@@ -182,8 +172,8 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 		r.left.Store(true)
 	}
 	payload := e.Encode()
-	if len(payload) <= maxNote {
-		r.q.note(exchange, payload)
+	if len(payload) <= maxEvent {
+		r.q.event(exchange, payload)
 		return
 	}
 	// An argv or a header of many pages. Two at once must not mix.
@@ -192,24 +182,12 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 	r.q.piece(stream{exchange, tap.Lifecycle}, tap.FormLine, payload, true)
 }
 
-// Close ends all lanes and streams, waits until everything is on disk, for a second at the
-// most, and finishes the recording. No other method may be called after it.
+// Close ends all lanes and streams, waits until everything is on disk, for a second at
+// the most, and finishes the recording. No other method may be called after it.
 func (r *Recorder) Close() {
-	r.survive(func() {
-		for lane := range tap.Lanes {
-			if lane != tap.Lifecycle {
-				r.q.end(lane)
-			}
-		}
-	})
 	r.ended = time.Now()
-	r.busy.Store(false)
 	close(r.closing)
-	r.q.mu.Lock()
-	r.q.closed = true
-	r.q.wakeWriter()
-	r.q.space.Broadcast()
-	r.q.mu.Unlock()
+	r.q.close()
 	<-r.done
 }
 
@@ -226,21 +204,6 @@ func (r *Recorder) isClosing() bool {
 	case <-r.closing:
 		return true
 	default:
-		return false
-	}
-}
-
-// rest sleeps, but not while closing. It reports whether it slept to the end.
-func (r *Recorder) rest(d time.Duration) bool {
-	if d <= 0 {
-		return !r.isClosing()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-r.closing:
 		return false
 	}
 }

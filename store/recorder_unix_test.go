@@ -162,8 +162,7 @@ func deadQueueOf(t *testing.T, dir, text string) (path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := copy(q.room(tap.ToServer), text)
-	q.record(tap.ToServer, n)
+	q.chunk(tap.ToServer, []byte(text))
 	abandon(t, q)
 	return path
 }

@@ -158,7 +158,7 @@ func TestPowerCutInTheMiddleOfAFrame(t *testing.T) {
 	for _, queue := range []string{"zero", "of another boot", "empty", "short"} {
 		path := filepath.Join(t.TempDir(), "renamed-87654321"+Ext)
 		g := newRig(t, path)
-		put2(g.q, tap.ToServer, []byte("first\nsec"))
+		g.q.chunk(tap.ToServer, []byte("first\nsec"))
 		g.q.piece(stream{7, tap.ToClient}, tap.FormEvent, []byte("data: "), false)
 		g.drain()
 		head := make([]byte, queueHead)
@@ -192,18 +192,18 @@ func TestCopyOfALiveRecording(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x"+Ext)
 	g := newRig(t, path)
-	copy(g.q.mem, encodeQueueHead(sampleHeader("0123abcd"), bootID(), g.q.blockSize, len(g.q.state)))
+	copy(g.q.mem, encodeQueueHead(sampleHeader("0123abcd"), bootID(), g.q.blockSize, len(g.q.used)))
 	st := stream{7, tap.ToClient}
-	put2(g.q, tap.ToServer, []byte("first\nsec"))
+	g.q.chunk(tap.ToServer, []byte("first\nsec"))
 	g.q.piece(st, tap.FormEvent, []byte("da"), false)
 	g.drain()
 	file := readAll(t, path)
-	put2(g.q, tap.ToServer, []byte("ond\nthird\nfour"))
-	put2(g.q, tap.Stderr, []byte("oops"))
+	g.q.chunk(tap.ToServer, []byte("ond\nthird\nfour"))
+	g.q.chunk(tap.Stderr, []byte("oops"))
 	g.q.piece(st, tap.FormEvent, []byte("ta"), false)
 	g.drain()
-	put2(g.q, tap.ToServer, []byte("th\nfifth\n"))
-	put2(g.q, tap.ToClient, []byte("answer\n"))
+	g.q.chunk(tap.ToServer, []byte("th\nfifth\n"))
+	g.q.chunk(tap.ToClient, []byte("answer\n"))
 	g.q.piece(st, tap.FormEvent, []byte(": x"), true)
 	g.q.piece(st, tap.FormEvent, []byte("data: y"), true)
 	for name, content := range map[string][]byte{path: file, path + QueueExt: g.q.mem} {
@@ -245,7 +245,7 @@ func TestQueueThatCannotBeRemoved(t *testing.T) {
 // crossed or in an error, and a second time finds nothing more.
 func TestEveryFieldOfAQueueHeader(t *testing.T) {
 	fields := map[int64]int{0: 8, 8: 4, 12: 4, 16: 4, headDraining: 1, headLeft: 1, headDrained: 8, headBoot: 8,
-		headLost + 8: 8, headTorn: 4, headHeader: 8}
+		headLost + 8: 8, 256: 4, headHeader: 8}
 	for at, size := range fields {
 		for _, v := range []uint64{0, 1, 1<<20 + 1, 1 << 31, 1<<64 - 1} {
 			path := deadQueueOf(t, t.TempDir(), "one\ntwo\nthr")

@@ -95,7 +95,7 @@ func writeSample(t testing.TB, path string, frames []tap.Frame, commit, parts in
 			if i%3 != 0 { // else the next commit replaces the segment with a longer one
 				w.asm.open = false
 			}
-			w.asm.begin(w.asm.out)
+			w.asm.begin()
 		}
 	}
 	if err := w.Close(End{At: frames[len(frames)-1].At + time.Second}); err != nil {

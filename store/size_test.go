@@ -23,7 +23,7 @@ func commitPings(t testing.TB, path string, n int) {
 	asm := newAssembler()
 	for i := range n {
 		at := time.Duration(i) * time.Second
-		asm.begin(asm.out)
+		asm.begin()
 		asm.chunk(tap.ToServer, at, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i))
 		asm.chunk(tap.ToClient, at+time.Millisecond, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", i))
 		if err := db.update(asm.commit(uint64(2 * i)).write); err != nil {

@@ -170,11 +170,11 @@ func TestUnfinishedStreams(t *testing.T) {
 // when the first did.
 func TestTimesOfStreams(t *testing.T) {
 	a := newAssembler()
-	a.begin(new(batch))
+	a.begin()
 	st := stream{1, tap.ToClient}
 	a.piece(st, tap.FormBody, 0, 10, []byte("a"))
 	a.commit(1)
-	a.begin(a.out)
+	a.begin()
 	a.piece(st, tap.FormBody, 0, 20, []byte("b"))
 	a.piece(stream{2, tap.ToClient}, tap.FormEvent, pieceEnd, 20, []byte("at once"))
 	a.piece(st, tap.FormBody, pieceEnd, 30, nil)
@@ -207,7 +207,7 @@ func TestLongEvents(t *testing.T) {
 		senders[i] = s
 		wg.Go(func() {
 			for k := range each {
-				n := maxNote - 70 + k + (k%3)*700_000
+				n := maxEvent - 70 + k + (k%3)*700_000
 				s.event(uint64(i/2), tap.Event{Name: tap.EventRequest, Header: [][2]string{{fmt.Sprint(i), strings.Repeat("v", n)}}})
 			}
 		})
@@ -235,14 +235,14 @@ func TestLongEvents(t *testing.T) {
 // Idle streams and exchanges that are over leave nothing behind.
 func TestStateStaysSmall(t *testing.T) {
 	a := newAssembler()
-	b := new(batch)
+	b := &a.out
 	n := uint64(100_000)
 	if longtest.Sampled(t) {
 		n = 20_000
 	}
 	for i := range n {
 		if i%1000 == 0 {
-			a.begin(b)
+			a.begin()
 		}
 		for lane := tap.ToServer; lane <= tap.ToClient; lane++ {
 			a.piece(stream{i, lane}, tap.FormBody, 0, time.Duration(i), []byte("{"))
@@ -256,7 +256,7 @@ func TestStateStaysSmall(t *testing.T) {
 		}
 	}
 	// 500 that are in the middle of an event cost what they must.
-	a.begin(b)
+	a.begin()
 	for i := range uint64(500) {
 		a.piece(stream{i, tap.ToClient}, tap.FormEvent, 0, 100_000, bytes.Repeat([]byte("data: x\n"), 4000))
 	}
@@ -273,7 +273,7 @@ func TestStateStaysSmall(t *testing.T) {
 	if held > 2*headsLimit {
 		t.Errorf("%d bytes are held", held)
 	}
-	a.begin(b)
+	a.begin()
 	a.endAll()
 	if a.commit(2); len(a.st.Open) != 0 || a.heads != 0 {
 		t.Errorf("%d open, %d bytes of heads", len(a.st.Open), a.heads)
@@ -291,7 +291,7 @@ func TestTooManyParts(t *testing.T) {
 		p := fmt.Appendf(nil, "piece %d,", i)
 		want = append(want, p...)
 		rig.q.piece(stream{1, tap.ToServer}, tap.FormBody, p, i == 19)
-		put2(rig.q, tap.ToClient, p)
+		rig.q.chunk(tap.ToClient, p)
 		rig.drain()
 	}
 	fs := rig.close()
@@ -307,9 +307,6 @@ func TestTooManyParts(t *testing.T) {
 		}
 	}
 }
-
-// put2 plays a pump on a bare queue.
-func put2(q *queue, lane tap.Lane, p []byte) { q.record(lane, copy(q.room(lane), p)) }
 
 // A rig is a recorder that commits when a test says so.
 type rig struct {
@@ -334,14 +331,13 @@ func newRig(t *testing.T, path string) *rig {
 // drain commits what the queue has.
 func (g *rig) drain() {
 	g.t.Helper()
-	for more := true; more; {
-		var entries []entry
-		entries, more = g.q.pull(nil, commitBytes)
+	for g.q.next != g.q.taken {
+		entries, _ := g.q.take(nil, batchBytes)
 		g.next += uint64(len(entries))
-		g.asm.begin(g.asm.out)
+		g.asm.begin()
 		feed(g.asm, entries, g.q.bytes)
 		g.write(g.asm.commit(g.next))
-		g.q.commit(entries)
+		g.q.release(entries)
 	}
 }
 
@@ -355,9 +351,14 @@ func (g *rig) write(b *batch) {
 // close finishes the recording and reads it.
 func (g *rig) close() []tap.Frame {
 	g.t.Helper()
-	g.q.settleLast()
-	g.drain()
-	g.asm.begin(g.asm.out)
+	g.q.close()
+	for g.q.missed || g.q.next != g.q.taken {
+		g.q.mu.Lock()
+		g.q.ready(0)
+		g.q.mu.Unlock()
+		g.drain()
+	}
+	g.asm.begin()
 	g.asm.endAll()
 	g.write(g.asm.commit(g.next))
 	return frames(g.t, g.db.path)
@@ -391,8 +392,8 @@ func BenchmarkPieceAlone(b *testing.B) {
 	for i := uint64(0); b.Loop(); i++ {
 		q.piece(stream{i / 2 % 100, tap.ToClient}, tap.FormEvent, p, i%2 == 1)
 		if i%10_000 == 9_999 {
-			entries, _ = q.pull(entries, 1<<30)
-			q.commit(entries)
+			entries, _ = q.take(entries[:0], 1<<30)
+			q.release(entries)
 		}
 	}
 }

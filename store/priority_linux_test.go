@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// niceness returns the nice value of a thread; the raw call returns 20 less it.
-func niceness(t *testing.T, thread int) int {
+// niceValue returns the nice value of a thread; the raw call returns 20 less it.
+func niceValue(t *testing.T, thread int) int {
 	t.Helper()
 	p, _, errno := syscall.RawSyscall(syscall.SYS_GETPRIORITY, syscall.PRIO_PROCESS, uintptr(thread), 0)
 	if errno != 0 {
@@ -29,7 +29,7 @@ func TestGiveWay(t *testing.T) {
 		}
 		return
 	}
-	want := max(niceness(t, 0), 10)
+	want := max(niceValue(t, 0), 10)
 	GiveWay()
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil || len(threads) < 2 {
@@ -40,7 +40,7 @@ func TestGiveWay(t *testing.T) {
 		for _, c := range e.Name() {
 			id = 10*id + int(c-'0')
 		}
-		if got := niceness(t, id); got != want {
+		if got := niceValue(t, id); got != want {
 			t.Errorf("a thread has the nice value %d, want %d", got, want)
 		}
 	}

@@ -6,5 +6,3 @@ func lowerPriority() {}
 
 // GiveWay makes this process give way to others, on Linux.
 func GiveWay() {}
-
-func populate([]byte) {}

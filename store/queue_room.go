@@ -1,0 +1,217 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// ready waits for room for one entry of n bytes, and enters what was lost before it.
+// It reports false when there is no room to be had. What is left of a block when
+// something was lost is left, so that there is not a gap for every other chunk.
+func (q *queue) ready(n int) bool {
+	for q.missed && q.room(minRoom) {
+		q.settle()
+	}
+	return !q.missed && q.room(n) && (!q.missed || q.ready(n))
+}
+
+// room waits for n bytes in the current block, and a place in the ring.
+func (q *queue) room(n int) bool {
+	for !q.dead {
+		if q.next-q.drained < ringEntries && q.block(n) {
+			return true
+		}
+		if q.failing || q.closed {
+			return false
+		}
+		q.waitSpace()
+	}
+	return false
+}
+
+// block makes sure that the current block has n bytes left, if one can be had.
+func (q *queue) block(n int) bool {
+	if q.cur >= 0 && q.blockSize-q.off >= n {
+		return true
+	}
+	if k := len(q.free); k > 0 {
+		q.cur, q.off, q.free = q.free[k-1], 0, q.free[:k-1]
+		return true
+	}
+	if q.fresh >= q.usable {
+		return false
+	}
+	if i := q.fresh; q.file != nil && i >= firstBlocks {
+		// Touching a page of a sparse mapping on a full disk would be fatal, so
+		// the file gets its space first.
+		if err := q.file.allocate(int64(queueBytes(q.blockSize, i)), int64(q.blockSize)); err != nil {
+			q.usable = q.fresh
+			return false
+		}
+	}
+	q.cur, q.off = q.fresh, 0
+	q.fresh++
+	return true
+}
+
+// waitSpace waits for space.Broadcast, and notices a store that does not move.
+func (q *queue) waitSpace() {
+	if time.Since(q.moved) > stallLimit {
+		q.failing = true
+		if f := q.stalled; f != nil {
+			q.mu.Unlock()
+			f()
+			q.mu.Lock()
+		}
+		return
+	}
+	q.wakeWriter()
+	timer := time.AfterFunc(stallLimit/16, q.space.Broadcast)
+	q.space.Wait()
+	timer.Stop()
+}
+
+// losePiece accounts for bytes of a frame that cross unrecorded. One of which the ring
+// has nothing keeps its number.
+func (q *queue) losePiece(s stream, p []byte, end bool) {
+	l := &q.lost[tap.Lifecycle]
+	l.Bytes += uint64(len(p))
+	switch begun, open := q.open[s]; {
+	case !end:
+		q.open[s] = open && begun
+	case begun:
+		q.cut = append(q.cut, s)
+		delete(q.open, s)
+	default:
+		l.Frames++
+		delete(q.open, s)
+	}
+	q.lose()
+}
+
+// lose notes that something was lost.
+func (q *queue) lose() {
+	if q.missed = true; !q.dead {
+		q.keepLost()
+	}
+}
+
+// settle enters one entry of what was lost, for which there is room: the end of a frame
+// that the ring has the beginning of, or at last the account.
+func (q *queue) settle() {
+	if n := len(q.cut); n > 0 {
+		s := q.cut[n-1]
+		t := tag{Lane: uint8(s.lane), Kind: entryPiece, Flags: pieceEnd}
+		if q.lost != [tap.Lanes]lostLane{} {
+			t.Flags |= pieceTorn
+		}
+		q.put(t, numbered(s.exchange), nil)
+		q.cut = q.cut[:n-1]
+		return
+	}
+	if q.lost != [tap.Lanes]lostLane{} {
+		q.put(tag{Kind: entryGap}, nil, mustJSON(q.lost))
+	}
+	q.loss = loss{}
+	q.keepLost()
+}
+
+// keepLost writes the account of what was lost to the queue's header, so that
+// it survives the process.
+func (q *queue) keepLost() {
+	for lane := range q.lost {
+		l, b := &q.lost[lane], q.mem[headLost+lane*lostBytes:]
+		binary.LittleEndian.PutUint64(b, l.Bytes)
+		binary.LittleEndian.PutUint64(b[8:], l.Frames)
+		b[16] = 0
+		if l.Mid {
+			b[16] = 1
+		}
+	}
+}
+
+// add counts bytes of a lane of stdio.
+func (l *lostLane) add(p []byte) {
+	if len(p) > 0 {
+		l.join(lostLane{
+			Bytes:  uint64(len(p)),
+			Frames: uint64(bytes.Count(p, []byte{'\n'})),
+			Mid:    p[len(p)-1] != '\n',
+		})
+	}
+}
+
+// join counts what another account has, which came after.
+func (l *lostLane) join(after lostLane) {
+	if after != (lostLane{}) {
+		l.Bytes, l.Frames, l.Mid = l.Bytes+after.Bytes, l.Frames+after.Frames, after.Mid
+	}
+}
+
+// take waits for entries and appends the next ones to those that it is given, until
+// their bytes reach limit. more says that some were left. It returns none at the end:
+// when the queue is closed and empty, or dead.
+func (q *queue) take(entries []entry, limit int) (_ []entry, more bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.taken == q.next && !q.closed && !q.dead {
+		q.waiting = true
+		q.mu.Unlock()
+		<-q.wake
+		q.mu.Lock()
+	}
+	if q.missed && q.taken == q.next {
+		q.ready(0) // the store has all else, so there is room
+	}
+	for ; q.taken < q.next && limit > 0 && !q.dead; q.taken++ {
+		e := q.ring[q.taken%ringEntries]
+		entries = append(entries, e)
+		limit -= int(e.N) + entryBytes
+	}
+	return entries, q.taken != q.next
+}
+
+// bytes returns the chunk of an entry.
+func (q *queue) bytes(e *entry) []byte { return q.blocks[e.Pos : e.Pos+uint64(e.N)] }
+
+// release says that the store has these entries, so their memory is free again.
+func (q *queue) release(entries []entry) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range entries {
+		b, n := int(entries[i].Pos)/q.blockSize, int(entries[i].N)
+		if q.used[b] -= n; q.used[b] > 0 || n == 0 {
+			continue
+		}
+		if b == q.cur {
+			q.off = 0 // begin it anew
+		} else {
+			q.free = append(q.free, b)
+		}
+	}
+	q.drained += uint64(len(entries))
+	binary.LittleEndian.PutUint64(q.mem[headDrained:], q.drained)
+	q.moved = time.Now()
+	q.failing = q.dead
+	q.space.Broadcast()
+}
+
+// fail says that the store cannot take anything for now.
+func (q *queue) fail() {
+	q.mu.Lock()
+	q.failing = true
+	q.space.Broadcast()
+	q.mu.Unlock()
+}
+
+// close says that nothing more will be entered.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.wakeWriter()
+	q.space.Broadcast()
+	q.mu.Unlock()
+}
