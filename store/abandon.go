@@ -16,12 +16,12 @@ import (
 func (r *Recorder) abandon() {
 	if r.q.file != nil {
 		if !r.left.Load() {
-			r.q.file.markLeft()
+			r.q.markLeft()
 		}
 		r.q.file.leave()
 		return
 	}
-	if r.db.id == nil {
+	if r.db.made == nil {
 		return
 	}
 	// If this fails too, the recording has no end and reads as cut off, which it is.
@@ -38,10 +38,9 @@ func (r *Recorder) abandon() {
 			asm.gap(at, lost, r.reason())
 		}
 		asm.endAll()
-		if err := asm.commit(next).write(tx); err != nil {
-			return err
-		}
-		return writeEnd(tx, End{At: at, Cut: true})
+		b := asm.commit(next)
+		b.end = &End{At: at, Cut: true}
+		return b.write(tx)
 	})
 }
 

@@ -42,7 +42,6 @@ type assembler struct {
 	out   batch
 	batch uint64 // counts the batches
 	join  []byte
-	plain bool // segments are stored as they are, not compressed
 }
 
 // A batch is what one commit writes.
@@ -51,6 +50,7 @@ type batch struct {
 	values []value
 	state  []byte
 	tally  []byte
+	end    *End // not nil: nothing follows
 }
 
 // A value is one segment in the batch's buf.
@@ -71,7 +71,7 @@ func newAssembler() *assembler {
 
 // begin starts a batch. A short last segment is taken up again.
 func (a *assembler) begin() {
-	a.out.buf, a.out.values = a.out.buf[:0], a.out.values[:0]
+	a.out.buf, a.out.values, a.out.end = a.out.buf[:0], a.out.values[:0], nil
 	a.batch++
 	if a.open && a.seg.size() >= tailLimit {
 		a.open = false
@@ -185,16 +185,6 @@ func (a *assembler) cut(lane tap.Lane, at time.Duration) {
 	a.split[lane] = tap.Splitter{}
 }
 
-// midFrame reports whether any frame has begun and not ended.
-func (a *assembler) midFrame() bool {
-	for lane := range a.lanes {
-		if !a.lanes[lane].empty() {
-			return true
-		}
-	}
-	return len(a.streams) > 0
-}
-
 // tear says of all frames that have begun that bytes are missing in them.
 func (a *assembler) tear() {
 	for lane := range a.lanes {
@@ -294,6 +284,26 @@ func (a *assembler) commit(next uint64) *batch {
 	a.st.Ticket, a.st.LastAt = next, a.seg.last
 	a.out.state, a.out.tally = mustJSON(&a.st), mustJSON(&a.tally)
 	return &a.out
+}
+
+// after makes a new assembler go on where another one was, in a file that has nothing
+// of what came before.
+func (a *assembler) after(st State) {
+	a.st = newState()
+	a.st.Ticket, a.st.NextSeq, a.seg.last = st.Ticket, st.NextSeq, st.LastAt
+	for lane := range a.lanes {
+		a.lanes[lane].Torn = st.Pending[lane].Parts.Count > 0
+	}
+	for _, o := range st.Open {
+		s := stream{o.Exchange, o.Lane}
+		a.streams[s] = &current{stream: s, form: o.Form, Pending: Pending{FirstAt: st.LastAt, LastAt: st.LastAt, Torn: true}}
+	}
+	e := tap.Event{Name: tap.EventGap, Error: lostFile}
+	if st.NextSeq > 1 {
+		e.From, e.To = 1, st.NextSeq-1
+		a.st.Gaps = []tap.Range{{From: e.From, To: e.To}}
+	}
+	a.note(0, st.LastAt, e.Encode())
 }
 
 func mustJSON(v any) []byte {

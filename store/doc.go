@@ -8,9 +8,9 @@
 // # The file
 //
 // A recording is a bbolt database named <UTC time>-<label>-<id>.mcptap, mode
-// 0600. bbolt locks a file exclusively, so nobody holds it between batches: the
-// writer opens it, appends what has piled up in one transaction, and closes it;
-// a reader opens it, copies a bounded page out, and closes it.
+// 0600. The tap makes it under another name, gives it its own when it is whole, and holds
+// it open; after any error it is opened anew. Readers use a page reader of their own and
+// take no lock.
 //
 //	meta                bucket
 //	  format            decimal text, FormatVersion
@@ -48,11 +48,10 @@
 // # The queue
 //
 // Beside the file, <file>.queue is mapped into the memory of the tap while it
-// runs. The pumps of stdio read straight into it and forward straight out of it;
-// what crosses as HTTP is not what is recorded of it, and is copied. Each chunk
-// gets a ticket there. A tap killed with SIGKILL leaves the queue;
-// whoever opens the recording next takes its lock, appends what the last commit
-// had not seen yet, and removes it. A queue from before the machine last booted
+// runs. What crosses is copied there before it is forwarded, and each chunk gets a
+// ticket. A tap killed with SIGKILL leaves the queue; the next reader of the
+// recording takes its lock, appends what the last commit had not seen yet, and
+// removes it. A queue from before the machine last booted
 // is not believed, because its pages may have reached the disk in any order, and
 // one of another recording, by its header, stays as it is.
 // Where the system has no shared mappings (Windows) the queue is plain memory:

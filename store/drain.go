@@ -158,10 +158,9 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 		}
 	}
 	asm.endAll()
-	if err := asm.commit(next).write(tx); err != nil {
-		return err
-	}
-	return writeEnd(tx, End{At: asm.seg.last, Cut: !d.left || !d.live})
+	b := asm.commit(next)
+	b.end = &End{At: asm.seg.last, Cut: !d.left || !d.live}
+	return b.write(tx)
 }
 
 // isOf returns an error if the queue is of another recording: files can be given

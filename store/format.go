@@ -45,6 +45,7 @@ var (
 	keyTally  = []byte("tally")
 	keyState  = []byte("state")
 	keyEnd    = []byte("end")
+	keyFifth  = []byte("~") // without a meaning: see layOut
 )
 
 // pageSize is the page size of every recording, whatever the system's is, so

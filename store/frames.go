@@ -173,7 +173,7 @@ func (r *Recording) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Fram
 			// Asked before reading: what a tap wrote before it went is then read.
 			dead := !queueAlive(r.path)
 			if dead {
-				_ = drainIfDead(r.path) // where that fails, what is there is all
+				_ = drainIfDead(ctx, r.path) // where that fails, what is there is all
 			}
 			now, err := txid(r.path)
 			if err != nil {

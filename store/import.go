@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/mcptap/mcptap/tap"
-	bolt "go.etcd.io/bbolt"
 )
 
 // importBytes is how much a [Writer] gathers for one commit.
@@ -114,14 +113,9 @@ func (w *Writer) Close(end End) error {
 	if end.At < 0 {
 		return w.fail(fmt.Errorf("it ends at %v, before its start", end.At))
 	}
-	batch := w.asm.commit(0)
-	err := w.db.update(func(tx *bolt.Tx) error {
-		if err := batch.write(tx); err != nil {
-			return err
-		}
-		return writeEnd(tx, end)
-	})
-	if err != nil {
+	b := w.asm.commit(0)
+	b.end = &end
+	if err := w.db.update(b.write); err != nil {
 		return w.fail(err)
 	}
 	w.db.trim()

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,7 +61,7 @@ func diskSize(path string) (n int64) {
 // Stat describes the recording at path. It never fails: of a file that cannot
 // be read, the Info says so, with what its name tells.
 func Stat(path string) Info {
-	drainErr := drainIfDead(path)
+	drainErr := drainIfDead(context.Background(), path)
 	up, err := readVersion(path)
 	if err == nil {
 		i, _ := readInfo(path, up)
@@ -119,7 +120,7 @@ func recordingsIn(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), Ext+QueueExt+newExt) {
+		if strings.HasSuffix(e.Name(), Ext+newExt) || strings.HasSuffix(e.Name(), Ext+QueueExt+newExt) {
 			removeUnborn(filepath.Join(dir, e.Name()))
 			continue
 		}

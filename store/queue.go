@@ -148,14 +148,18 @@ func queueBytes(blockSize, blocks int) int {
 // newQueue lays a queue over mem, which is all zero. file may be nil.
 func newQueue(mem []byte, blockSize, blocks int, file *queueFile, epoch time.Time) *queue {
 	q := &queue{
-		mem: mem, blockSize: blockSize, file: file, epoch: epoch,
-		ring:   unsafe.Slice((*entry)(unsafe.Pointer(&mem[queueHead])), ringEntries),
-		blocks: mem[queueHead+ringEntries*entryBytes:],
-		cur:    -1, used: make([]int, blocks), usable: blocks, moved: epoch,
+		blockSize: blockSize, file: file, epoch: epoch,
+		cur: -1, used: make([]int, blocks), usable: blocks, moved: epoch,
 		open: make(map[stream]bool), wake: make(chan struct{}, 1),
 	}
+	q.lay(mem)
 	q.space.L = &q.mu
 	return q
+}
+
+func (q *queue) lay(mem []byte) {
+	q.mem, q.blocks = mem, mem[queueHead+ringEntries*entryBytes:]
+	q.ring = unsafe.Slice((*entry)(unsafe.Pointer(&mem[queueHead])), ringEntries)
 }
 
 // chunk enters bytes of a lane of stdio, or the end of it if there are none.

@@ -51,6 +51,7 @@ func (q *queue) block(n int) bool {
 			q.usable = q.fresh
 			return false
 		}
+		populate(q.blocks[i*q.blockSize : (i+1)*q.blockSize]) // all of it is about to be written
 	}
 	q.cur, q.off = q.fresh, 0
 	q.fresh++
@@ -214,4 +215,51 @@ func (q *queue) close() {
 	q.wakeWriter()
 	q.space.Broadcast()
 	q.mu.Unlock()
+}
+
+// markLeft says in the header that the tap has seen all of its traffic. Where that
+// fails, the recording is taken for cut off.
+func (q *queue) markLeft() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.file == nil:
+	case q.outlives && !q.dead:
+		q.mem[headLeft] = 1
+	default:
+		_, _ = q.file.f.WriteAt([]byte{1}, headLeft)
+	}
+}
+
+// remake makes the queue's file again where it was removed, with what is not in the
+// recording yet.
+func (q *queue) remake(h tap.Header) error {
+	if q.file == nil || !unlinked(q.file.f) {
+		return nil
+	}
+	f, mem, err := createQueueFile(q.file.path, h, q.blockSize, len(q.used))
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if mem != nil {
+		if err := f.allocate(0, int64(queueBytes(q.blockSize, max(q.fresh, firstBlocks)))); err != nil {
+			f.remove()
+			return err
+		}
+		copy(mem[headDrained:headBoot], q.mem[headDrained:])
+		copy(mem[headLost:headHeader], q.mem[headLost:])
+		copy(mem[queueHead:queueBytes(q.blockSize, 0)], q.mem[queueHead:])
+		for i, n := range q.used {
+			if at := queueBytes(q.blockSize, i); n > 0 {
+				copy(mem[at:at+q.blockSize], q.mem[at:])
+			}
+		}
+		old := q.mem
+		q.lay(mem)
+		q.file.drop(old)
+	}
+	q.file = f
+	return nil
 }

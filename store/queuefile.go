@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// newExt is what the name of a queue ends in while it is being made.
+	// newExt is what the name of a queue, or of a recording, ends in while it is being
+	// made.
 	newExt = ".new"
 	// newLimit is how long that may take, generously.
 	newLimit = time.Minute
 )
 
-// removeUnborn removes what a tap left that was killed while it made its queue.
-// Nothing had crossed it. path ends in newExt.
+// removeUnborn removes what a tap left that was killed while it made its queue, or its
+// file. What had crossed it is not there. path ends in newExt.
 func removeUnborn(path string) {
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > newLimit && !held(path) {
@@ -51,11 +52,6 @@ func regular(path string) bool {
 // markDraining says in a queue whose lock we have that its tap is gone.
 func markDraining(f *os.File) {
 	_, _ = f.WriteAt([]byte{1}, headDraining) // where it fails, others take it for a live one
-}
-
-// markLeft says in a queue that its tap has seen all of its traffic.
-func (q *queueFile) markLeft() {
-	_, _ = q.f.WriteAt([]byte{1}, headLeft) // where it fails, the recording is taken for cut off
 }
 
 // beingDrained reports whether the tap of a queue that is locked is gone, and

@@ -45,6 +45,15 @@ func (q *queueFile) remove() {
 // leave says that the tap is done with the file, which stays.
 func (q *queueFile) leave() { q.f.Close() }
 
+// unlock does nothing: a lock goes with the file that is closed.
+func unlock(*os.File) {}
+
+// unlinked is false: a file that is open cannot be removed.
+func unlinked(*os.File) bool { return false }
+
+// drop gives up a file that has no name any more.
+func (q *queueFile) drop([]byte) { q.f.Close() }
+
 // lockDead opens the queue at path for draining. It returns nil and no error
 // when there is none, and ErrLive when a running tap has it, or another program that
 // drains it.

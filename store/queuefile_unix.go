@@ -76,11 +76,26 @@ func (q *queueFile) remove() {
 	}
 }
 
-// leave says that the tap is done with the file, which stays. Closing it would
-// not: the mapping keeps it open, and with it the lock.
+// leave says that the tap is done with the file, which stays.
 func (q *queueFile) leave() {
-	_ = syscall.Flock(int(q.f.Fd()), syscall.LOCK_UN)
+	unlock(q.f)
 	q.f.Close()
+}
+
+// unlock gives up the lock on a file. Closing it does not where it is mapped: the
+// mapping keeps it open, and with it the lock.
+func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
+// unlinked reports whether the open file has no name any more.
+func unlinked(f *os.File) bool {
+	var st syscall.Stat_t
+	return syscall.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
+}
+
+// drop gives up a file that has no name any more, and its memory.
+func (q *queueFile) drop(mem []byte) {
+	q.f.Close()
+	_ = syscall.Munmap(mem)
 }
 
 // lockDead opens the queue at path for draining. It returns nil and no error

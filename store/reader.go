@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,7 @@ type Recording struct {
 // What a killed tap left in its queue is appended first; where that cannot be
 // done, because the place is read-only, the recording opens without it.
 func Open(path string) (*Recording, error) {
-	drainErr := drainIfDead(path)
+	drainErr := drainIfDead(context.Background(), path)
 	r := &Recording{path: path, maxRaw: DefaultMaxRaw, left: drainErr}
 	var err error
 	r.up, err = openVersion(path)
@@ -59,14 +60,20 @@ const (
 )
 
 // sleepDrain waits for another program; a test does something else meanwhile.
-var sleepDrain = func() { time.Sleep(drainPause) }
+var sleepDrain = func(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(drainPause):
+	}
+}
 
 // drainIfDead appends what a killed tap has left. Nearly always there is no
 // queue, and nothing to do. While another program does it the recording looks
-// live, as the queue is locked, but what is there is not all: that is waited for.
-func drainIfDead(path string) error {
-	for began := time.Now(); ; sleepDrain() {
-		if _, err := os.Lstat(path + QueueExt); err != nil {
+// live, as the queue is locked, but what is there is not all: that is waited for,
+// until ctx is done.
+func drainIfDead(ctx context.Context, path string) error {
+	for began := time.Now(); ; sleepDrain(ctx) {
+		if _, err := os.Lstat(path + QueueExt); err != nil || ctx.Err() != nil {
 			return nil
 		}
 		if !queueAlive(path) {

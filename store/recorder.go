@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,8 @@ const (
 	// next.
 	closeLimit = time.Second
 	failLimit  = 50 * time.Millisecond
+	// stuckLimit is how long Close waits for a commit that does not come back.
+	stuckLimit = 3 * time.Second
 )
 
 // lockLimit is how long the traffic waits, with the queue full, for another program
@@ -81,7 +84,7 @@ func Create(dir string, h tap.Header, opt Options) *Recorder {
 	}
 	r := &Recorder{
 		header: h, opt: opt, asm: newAssembler(),
-		db:      dbfile{path: filepath.Join(dir, FileName(h))},
+		db:      dbfile{path: filepath.Join(dir, FileName(h)), keep: true},
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	err := os.MkdirAll(dir, 0o700)
@@ -182,13 +185,25 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 	r.q.piece(stream{exchange, tap.Lifecycle}, tap.FormLine, payload, true)
 }
 
-// Close ends all lanes and streams, waits until everything is on disk, for a second at
-// the most, and finishes the recording. No other method may be called after it.
+// Close ends all lanes and streams, waits until everything is on disk, for some seconds
+// at the most, and finishes the recording. What is not on disk by then is left in the
+// queue, for whoever opens the recording next. No other method may be called after it.
 func (r *Recorder) Close() {
 	r.ended = time.Now()
 	close(r.closing)
 	r.q.close()
-	<-r.done
+	t := time.NewTimer(stuckLimit)
+	defer t.Stop()
+	select {
+	case <-r.done:
+	case <-t.C:
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		defer r.catch()
+		if !r.left.Load() {
+			r.q.markLeft()
+		}
+		r.warn(fmt.Errorf("%s: the disk has not taken the last of it; it is in %s", r.db.path, filepath.Base(r.db.path)+QueueExt))
+	}
 }
 
 func (r *Recorder) warn(err error) {

@@ -177,12 +177,21 @@ func TestLongFrameComesInPartsAndIsReadAsOne(t *testing.T) {
 	}
 }
 
-// While somebody else holds the file, the tap is slowed down, and nothing is lost.
+// stallStore has each commit wait until release is called.
+func stallStore(t *testing.T) (release func()) {
+	t.Helper()
+	gate, was := make(chan struct{}), beforeCommit
+	release = sync.OnceFunc(func() { close(gate) })
+	beforeCommit = func() error { <-gate; return nil }
+	t.Cleanup(func() { release(); beforeCommit = was })
+	return release
+}
+
+// While the disk takes nothing, the tap is slowed down, and nothing is lost.
 func TestStalledStoreSlowsTheTraffic(t *testing.T) {
+	release := stallStore(t)
 	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize, Warn: func(err error) { t.Error(err) }})
 	put(r, tap.ToServer, []byte("first\n"))
-	waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 })
-	release := holdLock(t, r.Path())
 	want := bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz\n"), 4<<20/27)
 	through := make(chan struct{})
 	go func() {
@@ -210,16 +219,40 @@ func TestStoreThatNeverMovesDoesNotStopTheTraffic(t *testing.T) {
 	defer func(stall, lock time.Duration) { stallLimit, lockLimit = stall, lock }(stallLimit, lockLimit)
 	for name, limits := range map[string][2]time.Duration{"stalled": {200 * time.Millisecond, time.Hour}, "locked": {time.Hour, 200 * time.Millisecond}} {
 		stallLimit, lockLimit = limits[0], limits[1]
-		t.Run(name, storeThatNeverMoves)
+		t.Run(name, func(t *testing.T) { storeThatNeverMoves(t, name == "locked") })
 	}
 }
 
-func storeThatNeverMoves(t *testing.T) {
+// storeThatNeverMoves has commits wait, or another program hold the file's lock, which
+// it can get when the tap has opened the file anew after an error.
+func storeThatNeverMoves(t *testing.T, locked bool) {
+	var hold func() error
+	var mu sync.Mutex
+	was := beforeCommit
+	beforeCommit = func() error {
+		mu.Lock()
+		f := hold
+		mu.Unlock()
+		if f == nil {
+			return nil
+		}
+		return f()
+	}
+	defer func() { beforeCommit = was }()
+	setHold := func(f func() error) { mu.Lock(); hold = f; mu.Unlock() }
 	var warnings []string
 	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize, Warn: func(err error) { warnings = append(warnings, err.Error()) }})
 	put(r, tap.ToServer, []byte("first\n"))
 	waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 })
-	release := holdLock(t, r.Path())
+	gate := make(chan struct{})
+	release := func() { setHold(nil); close(gate) }
+	setHold(func() error { <-gate; return nil })
+	if locked {
+		setHold(func() error { return errBusy })
+		put(r, tap.ToServer, []byte("x\n"))
+		release = holdLock(t, r.Path()) // which it can get between two attempts
+		setHold(nil)
+	}
 	for range 100 {
 		put(r, tap.ToServer, bytes.Repeat([]byte("x\n"), 64<<10))
 	}
@@ -228,7 +261,11 @@ func storeThatNeverMoves(t *testing.T) {
 	waitFor(t, func() bool { return drained(r) })
 	put(r, tap.ToServer, []byte("last\n"))
 	r.Close()
-	checkGap(t, r.Path(), 100*64<<10+2)
+	crossed := 100*64<<10 + 2
+	if locked {
+		crossed++
+	}
+	checkGap(t, r.Path(), crossed)
 	if len(warnings) != 1 {
 		t.Errorf("warnings %q, want one", warnings)
 	}

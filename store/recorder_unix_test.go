@@ -5,6 +5,7 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,6 +42,10 @@ func TestMain(m *testing.M) {
 		}
 		if os.Getenv("MCPTAP_TEST_FULL") != "" {
 			victimOfFullDisk(dir)
+			return
+		}
+		if os.Getenv("MCPTAP_TEST_STUCK") != "" {
+			victimOfStuckDisk(dir)
 			return
 		}
 		victim(dir)
@@ -167,7 +172,7 @@ func deadQueueOf(t *testing.T, dir, text string) (path string) {
 	return path
 }
 
-// A tap whose file is held by somebody else at its end leaves the rest in the
+// A tap whose file is held by another program at its end leaves the rest in the
 // queue. It was not killed, so the recording is not cut off, whoever takes it in;
 // after a restart of the machine nobody can.
 func TestQueueThatATapLeaves(t *testing.T) {
@@ -175,10 +180,11 @@ func TestQueueThatATapLeaves(t *testing.T) {
 		r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize})
 		put(r, tap.ToServer, []byte("first\n"))
 		waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 })
-		release := holdLock(t, r.Path())
+		was := beforeCommit
+		beforeCommit = func() error { return errBusy }
 		put(r, tap.ToServer, []byte("second\n"))
 		r.Close()
-		release()
+		beforeCommit = was
 		want, status := "first\nsecond\n", Ended
 		if restarted {
 			want, status = "first\n", Cut
@@ -207,9 +213,9 @@ func TestQueueThatAnotherProgramDrains(t *testing.T) {
 	if err != nil || f == nil {
 		t.Fatal(f, err)
 	}
-	defer func(was func()) { sleepDrain = was }(sleepDrain)
+	defer func(was func(context.Context)) { sleepDrain = was }(sleepDrain)
 	waits := 0
-	sleepDrain = func() {
+	sleepDrain = func(context.Context) {
 		if waits++; waits < 3 {
 			return
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -59,7 +60,7 @@ type Report struct {
 
 // OpenSalvage searches the file at path for frames.
 func OpenSalvage(path string) (*Salvage, error) {
-	_ = drainIfDead(path) // where that fails, the queue's content is not to be had
+	_ = drainIfDead(context.Background(), path) // where that fails, the queue's content is not to be had
 	f, err := openRegular(path)
 	if err != nil {
 		return nil, err

@@ -2,18 +2,19 @@ package store
 
 import (
 	"errors"
-	"io/fs"
+	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	bolt "go.etcd.io/bbolt"
 )
 
 // write is the writer: it commits what the queue has, one batch after the other, until
 // the recording is closed.
 func (r *Recorder) write() {
 	defer close(r.done)
+	defer r.db.close()
 	lowerPriority()
 	if r.writeAll() {
 		r.q.file.remove()
@@ -37,10 +38,7 @@ func (r *Recorder) writeAll() (done bool) {
 		if entries, more = r.q.take(entries[:0], batchBytes); len(entries) == 0 {
 			break
 		}
-		r.asm.begin()
-		feed(r.asm, entries, r.q.bytes)
-		b := r.asm.commit(r.asm.st.Ticket + uint64(len(entries)))
-		if !r.persist(func() error { return r.db.update(b.write) }) {
+		if !r.commit(entries, nil) {
 			return false
 		}
 		r.q.release(entries)
@@ -48,22 +46,60 @@ func (r *Recorder) writeAll() (done bool) {
 			r.rest(pace)
 		}
 	}
-	return !r.q.gaveUp() && r.finish()
+	if r.q.gaveUp() || !r.commit(nil, &End{At: time.Since(r.q.epoch), Cut: r.left.Load()}) {
+		return false
+	}
+	r.db.trim()
+	return true
 }
 
-// finish ends the frames that have begun, and marks the recording as ended.
-func (r *Recorder) finish() bool {
-	r.asm.begin()
-	r.asm.endAll()
-	b := r.asm.commit(r.asm.st.Ticket)
-	e := End{At: time.Since(r.q.epoch), Cut: r.left.Load()}
-	ended := r.persist(func() error {
-		return r.db.update(func(tx *bolt.Tx) error { return errors.Join(b.write(tx), writeEnd(tx, e)) })
+// commit writes a batch of entries, and with an end finishes the recording. It reports
+// false when Close gave up.
+func (r *Recorder) commit(entries []entry, end *End) bool {
+	before := r.asm.st
+	before.Open = slices.Clone(before.Open)
+	b := r.batch(entries, end)
+	return r.persist(func() error {
+		err := r.db.update(b.write)
+		if errors.Is(err, errRemoved) {
+			r.warn(err)
+			if err = r.anew(before); err == nil {
+				b = r.batch(entries, end)
+				err = r.db.update(b.write)
+			}
+		}
+		if err == nil && r.db.renamed {
+			r.warn(fmt.Errorf("%s has another name now; recording goes on in it", r.db.path))
+		}
+		return err
 	})
-	if ended {
-		r.db.trim()
+}
+
+// batch assembles entries, and with an end all frames that have begun.
+func (r *Recorder) batch(entries []entry, end *End) *batch {
+	r.asm.begin()
+	feed(r.asm, entries, r.q.bytes)
+	if end != nil {
+		r.asm.endAll()
 	}
-	return ended
+	b := r.asm.commit(r.asm.st.Ticket + uint64(len(entries)))
+	b.end = end
+	return b
+}
+
+// anew makes the file again that was removed with all that it held up to a state, and
+// the queue if that was removed too.
+func (r *Recorder) anew(st State) error {
+	if err := r.q.remake(r.header); err != nil {
+		return err
+	}
+	_ = r.db.closeDB()
+	if err := r.db.create(r.header); err != nil {
+		return err
+	}
+	r.asm = newAssembler()
+	r.asm.after(st)
+	return nil
 }
 
 // feed gives entries to an assembler. bytes returns the chunk of one.
@@ -108,9 +144,6 @@ func (r *Recorder) persist(try func() error) bool {
 		if r.isClosing() && time.Since(r.ended) > limit {
 			r.warn(err)
 			r.failure = err
-			if r.db.id != nil && errors.Is(err, fs.ErrNotExist) {
-				r.q.file.remove() // the recording was removed on purpose
-			}
 			return false
 		}
 		if !busy || time.Since(began) > lockLimit {
