@@ -287,14 +287,6 @@ func TestReadWhileWritten(t *testing.T) {
 		if _, err := r.Frame(seen); err != nil && seen > 0 {
 			t.Fatal(err)
 		}
-		for f, err := range r.Backward(0) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if f.Seq+100 < seen {
-				break
-			}
-		}
 	}
 	close(stop)
 	<-done

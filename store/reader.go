@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -30,9 +29,6 @@ type Recording struct {
 	maxRaw int64
 	up     *upgrade
 	left   error // why a dead tap's queue could not be drained
-
-	mu   sync.Mutex
-	last cached // what Frame decoded last
 }
 
 // Open checks that the file at path is a recording that this program can read.
@@ -153,6 +149,55 @@ func (r *Recording) Frame(seq uint64) (tap.Frame, error) {
 		return tap.Frame{}, err
 	}
 	return r.assemble(&rec)
+}
+
+// record returns the record of one frame.
+func (r *Recording) record(seq uint64) (rec record, err error) {
+	var b batchOf
+	err = viewFile(r.path, func(s *snap) error {
+		b.reset()
+		return s.frameSegments(&b, seq, 1, r.up)
+	})
+	if err != nil {
+		return rec, err
+	}
+	next, gaps := b.sum.state.NextSeq, b.sum.state.Gaps
+	if seq == 0 || seq >= next {
+		return rec, noFrame(seq, next)
+	}
+	for _, g := range gaps {
+		if g.From <= seq && seq <= g.To {
+			return rec, fmt.Errorf("%w %d: frames %d to %d crossed unrecorded", ErrNoFrame, seq, g.From, g.To)
+		}
+	}
+	if len(b.segs) > 0 && b.segs[0].key <= seq {
+		if rec, err = r.find(&b, seq); err == nil || !errors.Is(err, ErrNoFrame) {
+			return rec, err
+		}
+	}
+	return rec, damaged(r.path, fmt.Errorf("%w: frame %d is missing", errPage, seq))
+}
+
+func noFrame(seq, next uint64) error {
+	if next <= 1 {
+		return fmt.Errorf("%w %d: the recording has none yet", ErrNoFrame, seq)
+	}
+	return fmt.Errorf("%w %d: the recording has 1 to %d", ErrNoFrame, seq, next-1)
+}
+
+// find looks for a frame in the first segment of a batch.
+func (r *Recording) find(b *batchOf, seq uint64) (record, error) {
+	d, err := r.table(b, 0)
+	for err == nil && d.left > 0 {
+		var rec record
+		if rec, err = d.record(); err == nil && rec.Seq == seq {
+			return rec, nil
+		}
+	}
+	if err != nil {
+		return record{}, damaged(r.path, err)
+	}
+	return record{}, ErrNoFrame
 }
 
 // WriteRaw writes all bytes of a frame that this recording returned, whatever

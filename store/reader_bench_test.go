@@ -79,7 +79,6 @@ func benchScans(b *testing.B, r *Recording, n int, total int64) {
 		})
 	}
 	scan("frames", func(read func(iter.Seq2[tap.Frame, error])) { read(r.Frames(0)) })
-	scan("backward", func(read func(iter.Seq2[tap.Frame, error])) { read(r.Backward(0)) })
 	scan("salvage", func(read func(iter.Seq2[tap.Frame, error])) {
 		s, err := OpenSalvage(r.Path())
 		if err != nil {

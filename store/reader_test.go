@@ -26,13 +26,6 @@ func TestReadBack(t *testing.T) {
 		t.Error(err)
 	}
 
-	got, err = collect(r.Backward(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Reverse(got)
-	sameFrames(t, got, want)
-
 	got, err = collect(r.Follow(timeout(t, 10*time.Second), 0))
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +41,6 @@ func TestReadFromAnywhere(t *testing.T) {
 		i, _ := slices.BinarySearchFunc(want, at, func(f tap.Frame, n uint64) int { return int(f.Seq) - int(n) })
 		if f, ok := first(t, r.Frames(at-min(at, 1))); at > 0 && ok != (i < len(want)) || ok && at > 0 && !equalFrame(&f, &want[i]) {
 			t.Fatalf("Frames(%d) begins with %s", at-1, show(&f))
-		}
-		if f, ok := first(t, r.Backward(at)); at > 0 && ok != (i > 0) || at > 0 && ok && !equalFrame(&f, &want[i-1]) {
-			t.Fatalf("Backward(%d) begins with %s", at, show(&f))
 		}
 		f, err := r.Frame(at)
 		switch {

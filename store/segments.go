@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -10,14 +9,10 @@ import (
 type batchOf struct {
 	buf  []byte
 	segs []stored
-	last bool // there are no more in this direction
+	last bool // there are no more
 	sum  summary
 	// least is how many segments there are, beside one, whatever the budget.
 	least int
-	// known is the header of a segment that is at hand already, so that it is
-	// not read again: then hit is set, and the segment left out.
-	known []byte
-	hit   bool
 }
 
 // A stored is one segment in a batch.
@@ -27,7 +22,7 @@ type stored struct {
 }
 
 func (b *batchOf) reset() {
-	b.buf, b.segs, b.last, b.hit = b.buf[:0], b.segs[:0], false, false
+	b.buf, b.segs, b.last = b.buf[:0], b.segs[:0], false
 }
 
 // stored returns segment i as it is in the file.
@@ -45,16 +40,6 @@ func (s *snap) add(b *batchOf, e *elem, budget int) error {
 	from := len(b.buf)
 	if len(b.segs) > b.least && from+int(e.length) > budget {
 		return errStop
-	}
-	if b.known != nil {
-		head, err := s.p.read(e.val, segmentHeader)
-		if err != nil {
-			return err
-		}
-		if b.hit = bytes.Equal(head, b.known); b.hit {
-			b.segs = append(b.segs, stored{key: n})
-			return errStop
-		}
 	}
 	if need := from + int(e.length); need > cap(b.buf) {
 		b.buf = append(make([]byte, 0, max(need, min(2*cap(b.buf), budget))), b.buf...)
@@ -128,36 +113,6 @@ func (s *snap) segments(b *batchOf, name []byte, from, end uint64, budget int) e
 			}
 			return s.add(b, e, budget)
 		})
-	})
-	b.last = err == nil
-	if err == errStop {
-		err = nil
-	}
-	return err
-}
-
-// segmentsBefore copies out the segments that begin before frame number before,
-// the last first.
-func (s *snap) segmentsBefore(b *batchOf, before uint64, budget int, up *upgrade) error {
-	budget >>= min(s.tries, 16)
-	var err error
-	if b.sum, err = s.summary(up, keyState, keyEnd); err != nil {
-		return err
-	}
-	outer, err := s.bucket(bucketFrames)
-	if err != nil {
-		return err
-	}
-	if outer == nil {
-		return fmt.Errorf("%w: bucket %s is missing", errPage, bucketFrames)
-	}
-	k := key(before - 1)
-	err = outer.descend(k, func(e *elem) error {
-		inner, err := s.p.open(e)
-		if err != nil {
-			return err
-		}
-		return inner.descend(k, func(e *elem) error { return s.add(b, e, budget) })
 	})
 	b.last = err == nil
 	if err == errStop {

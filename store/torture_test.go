@@ -81,9 +81,6 @@ func (x *torturer) read(what string) {
 		}
 	}
 	all := n == len(x.want)
-	for f, err := range r.Backward(0) {
-		all = x.frame(what, &f, err) && all
-	}
 	for f, err := range r.Follow(timeout(x.t, 5*time.Second), 0) {
 		all = x.frame(what, &f, err) && all
 	}
@@ -284,7 +281,6 @@ func FuzzRead(f *testing.F) {
 		if r, err := Open(path); err == nil {
 			_, _ = r.Info()
 			_, _ = collect(r.Frames(0))
-			_, _ = collect(r.Backward(0))
 			_, _ = r.Frame(3)
 		}
 		if s, err := OpenSalvage(path); err == nil {

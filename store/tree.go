@@ -145,35 +145,3 @@ func (t *tree) ascendNode(n *node, depth int, k, hi []byte, each func(*elem) err
 	}
 	return nil
 }
-
-// descend calls each for every element whose key is at most k, last first.
-func (t *tree) descend(k []byte, each func(*elem) error) error {
-	n, err := t.rootNode()
-	if err != nil {
-		return err
-	}
-	return t.descendNode(n, 0, k, nil, each)
-}
-
-func (t *tree) descendNode(n *node, depth int, k, hi []byte, each func(*elem) error) error {
-	if len(n.elems) == 0 || string(n.elems[0].key) > string(k) {
-		return nil
-	}
-	for i := n.floor(k); i >= 0; i-- {
-		if n.leaf {
-			if err := each(&n.elems[i]); err != nil {
-				return err
-			}
-			continue
-		}
-		lo, end := n.bounds(i, hi)
-		child, err := t.load(n.elems[i].child, depth+1, lo, end)
-		if err != nil {
-			return err
-		}
-		if err := t.descendNode(child, depth+1, k, end, each); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -6,15 +6,17 @@ import (
 )
 
 const (
-	// headsBefore and headsAfter are how many frames are read, backward and
-	// forward, to find what belongs to an HTTP exchange.
-	headsBefore = 20_000
-	headsAfter  = 5_000
+	// headsAfter is how many frames are read to find the end of an HTTP exchange.
+	headsAfter = 5_000
 	// maxHeader is how many fields of a head a page gets, and maxField how many
 	// bytes of each, and of the line above them.
 	maxHeader = 200
 	maxField  = 2048
 )
+
+// headsBefore are how many frames before one are read to find the request of its HTTP
+// exchange: nearly always it is near.
+var headsBefore = []uint64{100, 2_000, 20_000}
 
 // headsJSON is what is known of the HTTP exchange of a frame. Each is nil where
 // it was not found nearby.
@@ -40,17 +42,20 @@ type headJSON struct {
 // before what the exchange carries, and its end after.
 func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
 	var h headsJSON
-	n := 0
-	for g, err := range reader.Backward(f.Seq + 1) {
-		if err != nil {
-			return nil, err
+	for _, before := range headsBefore {
+		for g, err := range reader.Frames(f.Seq - min(f.Seq, before)) {
+			if err != nil {
+				return nil, err
+			}
+			if h.take(&g, f.Exchange); g.Seq >= f.Seq {
+				break
+			}
 		}
-		h.take(&g, f.Exchange)
-		if n++; h.Request != nil || n == headsBefore {
+		if h.Request != nil || before >= f.Seq {
 			break
 		}
 	}
-	n = 0
+	n := 0
 	for g, err := range reader.Frames(f.Seq) {
 		if err != nil {
 			return nil, err

@@ -93,16 +93,6 @@ func (m *memory) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 	}
 }
 
-func (m *memory) Backward(before uint64) iter.Seq2[tap.Frame, error] {
-	return func(yield func(tap.Frame, error) bool) {
-		for i := int(min(before, uint64(len(m.frames))+1)) - 2; i >= 0; i-- {
-			if !yield(m.frames[i], nil) {
-				return
-			}
-		}
-	}
-}
-
 func (m *memory) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		for {

@@ -35,8 +35,6 @@ type Reader interface {
 	Frame(seq uint64) (tap.Frame, error)
 	// Frames yields the frames above a number, as far as they are there now.
 	Frames(after uint64) iter.Seq2[tap.Frame, error]
-	// Backward yields those below a number, the newest first.
-	Backward(before uint64) iter.Seq2[tap.Frame, error]
 	// Follow yields those above a number until the recording or ctx has ended.
 	Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, error]
 	// WriteRaw writes all bytes of a frame that this reader returned.

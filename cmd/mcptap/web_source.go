@@ -173,11 +173,6 @@ func (r *webReader) Frame(seq uint64) (tap.Frame, error) { return r.rec.Frame(se
 // Frames implements [web.Reader].
 func (r *webReader) Frames(after uint64) iter.Seq2[tap.Frame, error] { return r.rec.Frames(after) }
 
-// Backward implements [web.Reader].
-func (r *webReader) Backward(before uint64) iter.Seq2[tap.Frame, error] {
-	return r.rec.Backward(before)
-}
-
 // Follow implements [web.Reader].
 func (r *webReader) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, error] {
 	return r.rec.Follow(ctx, after)
