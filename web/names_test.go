@@ -25,7 +25,7 @@ func TestNamesOfThePageFilter(t *testing.T) {
 		}
 		for _, name := range regexp.MustCompile(table.name).FindAllSubmatch(rows[1], -1) {
 			names++
-			if _, err := filter.Parse(table.key+`"`+string(name[1])+`"`); err != nil {
+			if _, err := filter.Parse(table.key + `"` + string(name[1]) + `"`); err != nil {
 				t.Errorf("the page says %q: %v", name[1], err)
 			}
 		}
