@@ -27,8 +27,7 @@ const maxTraffic = 64
 type exchange struct {
 	calls []*unit
 	// kind names what it is where it brings no call, "" for what does not count.
-	kind   string
-	status int
+	kind string
 }
 
 // event takes an event of the run: of those of HTTP, status, fields and the end.
@@ -46,13 +45,11 @@ func (s *Session) event(entry *session.Entry) {
 			return
 		}
 		s.headers.add("response", e.Header)
-		x := s.exchange(f.Exchange)
-		x.status = e.Status
-		for _, u := range x.calls {
+		for _, u := range s.exchange(f.Exchange).calls {
 			u.http = e.Status
 		}
 	case tap.EventEnd:
-		s.over(f, s.exchange(f.Exchange))
+		s.over(f, s.exchange(f.Exchange), entry.Status())
 		delete(s.exchanges, f.Exchange)
 	}
 }
@@ -84,8 +81,8 @@ func streamKind(e *tap.Event) string {
 }
 
 // over takes the end of an exchange.
-func (s *Session) over(f *tap.Frame, x *exchange) {
-	if x.status == 0 || x.kind == "" || len(x.calls) > 0 {
+func (s *Session) over(f *tap.Frame, x *exchange, status int) {
+	if status == 0 || x.kind == "" || len(x.calls) > 0 {
 		return
 	}
 	t := s.traffic[x.kind]
@@ -96,8 +93,8 @@ func (s *Session) over(f *tap.Frame, x *exchange) {
 		t = &traffic{first: map[int]session.Ref{}}
 		s.traffic[x.kind] = t
 	}
-	if _, known := t.first[x.status]; !known && len(t.first) < maxTraffic {
-		t.first[x.status] = session.Ref{Seq: f.Seq}
+	if _, known := t.first[status]; !known && len(t.first) < maxTraffic {
+		t.first[status] = session.Ref{Seq: f.Seq}
 	}
 }
 

@@ -152,7 +152,7 @@ func TestFilter(t *testing.T) {
 	eval[bool](p, "document.querySelector('.filter .clear').click(), true")
 	p.click(".filter input")
 	p.keys("latency:>fast")
-	p.wait("!document.querySelector('.filter-problem').hidden && /is no duration/.test(document.querySelector('.filter-problem').innerText)")
+	p.wait("!document.querySelector('.filter-problem').hidden && /invalid duration/.test(document.querySelector('.filter-problem').innerText)")
 	p.wait("document.querySelector('.wave').textContent === 'fast'")
 	p.picture("filter-problem")
 }
