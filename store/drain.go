@@ -220,11 +220,10 @@ func resume(tx *bolt.Tx) (*assembler, error) {
 // of them to be continued. If they cannot be read, the tally stays what it was, and
 // what comes counts as a session of its own.
 func (a *assembler) recount(path string) {
-	up, err := readVersion(path)
-	if err != nil {
+	if readVersion(path) != nil {
 		return
 	}
-	r := &Recording{path: path, maxRaw: DefaultMaxRaw, up: up}
+	r := &Recording{path: path, maxRaw: DefaultMaxRaw}
 	var tally session.Tally
 	for f, err := range r.Frames(0) {
 		if err != nil {

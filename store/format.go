@@ -3,14 +3,16 @@ package store
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
 
 // FormatVersion is the version of the file format that this program writes.
-// Every version that ever shipped has a fixture in testdata/format and, where
-// it is not this one, a migration.
+// Every version that ever shipped has a fixture in testdata/format. Version 1 had
+// lines only and is read as this one is; a version that needs more is read through
+// what makes this one of it, for files are never rewritten.
 const FormatVersion = 2
 
 // Ext is the extension of a recording's file; QueueExt is what the queue of a
@@ -34,6 +36,17 @@ var (
 	// ErrLive means that a running tap still writes the recording.
 	ErrLive = errors.New("recording is live")
 )
+
+// checkVersion returns an error for a version that this program does not read.
+func checkVersion(v int) error {
+	switch {
+	case v > FormatVersion:
+		return fmt.Errorf("%w (its format is %d, this program knows up to %d): update mcptap to read it", ErrNewer, v, FormatVersion)
+	case v < 1:
+		return fmt.Errorf("%w: its format %d never was one", errPage, v)
+	}
+	return nil
+}
 
 var (
 	bucketMeta   = []byte("meta")

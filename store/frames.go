@@ -44,7 +44,7 @@ func (w *walk) all(yield func(tap.Frame, error) bool) bool {
 	for {
 		err := viewFile(w.r.path, func(s *snap) error {
 			w.b.reset()
-			return s.frameSegments(&w.b, w.next, w.budget, w.r.up)
+			return s.frameSegments(&w.b, w.next, w.budget)
 		})
 		more := true
 		from := w.next
@@ -139,7 +139,7 @@ func (t *table) record() (record, error) {
 
 // table decodes segment i of a batch. Its frames share no memory with the batch.
 func (r *Recording) table(b *batchOf, i int) (table, error) {
-	h, data, err := r.decode(b.stored(i))
+	h, data, err := decodeSegment(b.stored(i))
 	if err != nil {
 		return table{}, err
 	}

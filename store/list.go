@@ -15,11 +15,11 @@ import (
 )
 
 // readInfo describes the recording at path.
-func readInfo(path string, up *upgrade) (Info, error) {
+func readInfo(path string) (Info, error) {
 	live := queueAlive(path) // before reading: what it wrote before it ended is then read
 	var sum summary
 	err := viewFile(path, func(s *snap) (err error) {
-		sum, err = s.summary(up)
+		sum, err = s.summary()
 		return err
 	})
 	if err != nil {
@@ -62,9 +62,9 @@ func diskSize(path string) (n int64) {
 // be read, the Info says so, with what its name tells.
 func Stat(path string) Info {
 	drainErr := drainIfDead(context.Background(), path)
-	up, err := readVersion(path)
+	err := readVersion(path)
 	if err == nil {
-		i, _ := readInfo(path, up)
+		i, _ := readInfo(path)
 		return i.lacking(drainErr)
 	}
 	i := Info{Path: path, Header: headerFromName(path), Status: Damaged, Err: err, Size: diskSize(path)}
@@ -141,7 +141,7 @@ func Remove(path string) error {
 	}
 	info, err := os.Stat(path)
 	if err == nil && (info.Size() > 0 || filepath.Ext(path) != Ext) {
-		if _, verr := readVersion(path); errors.Is(verr, ErrNotRecording) {
+		if verr := readVersion(path); errors.Is(verr, ErrNotRecording) {
 			return fmt.Errorf("remove: %w; delete it by other means", verr)
 		}
 	}

@@ -27,7 +27,6 @@ const (
 type Recording struct {
 	path   string
 	maxRaw int64
-	up     *upgrade
 	left   error // why a dead tap's queue could not be drained
 }
 
@@ -37,8 +36,7 @@ type Recording struct {
 func Open(path string) (*Recording, error) {
 	drainErr := drainIfDead(context.Background(), path)
 	r := &Recording{path: path, maxRaw: DefaultMaxRaw, left: drainErr}
-	var err error
-	r.up, err = openVersion(path)
+	err := awaitVersion(path)
 	if errors.Is(err, fs.ErrNotExist) && drainErr != nil {
 		return nil, drainErr // only a queue is there, and it is of no use
 	}
@@ -87,38 +85,37 @@ func drainIfDead(ctx context.Context, path string) error {
 // made a moment after its queue.
 const beginLimit = 2 * time.Second
 
-// openVersion reads which version of the format the file has, and how to read
-// it. It waits for a file that is just being made.
-func openVersion(path string) (*upgrade, error) {
+// awaitVersion is readVersion that waits for a file that is just being made.
+func awaitVersion(path string) error {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
 		alive := queueAlive(path) // before reading: what is not there then will not be
-		up, err := readVersion(path)
+		err := readVersion(path)
 		young := errors.Is(err, ErrNotRecording) || errors.Is(err, fs.ErrNotExist)
 		if !young || time.Since(began) > beginLimit || !alive {
-			return up, err
+			return err
 		}
 	}
 }
 
-func readVersion(path string) (up *upgrade, err error) {
+// readVersion returns an error if the file is not a recording that this program reads.
+func readVersion(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case info.IsDir():
-		return nil, notRecording(path, "it is a directory")
+		return notRecording(path, "it is a directory")
 	case !info.Mode().IsRegular():
-		return nil, notRecording(path, "it is not a regular file") // reading a pipe would wait for ever
+		return notRecording(path, "it is not a regular file") // reading a pipe would wait for ever
 	case info.Size() == 0:
-		return nil, notRecording(path, "it is empty")
+		return notRecording(path, "it is empty")
 	}
 	err = viewFile(path, func(s *snap) error {
 		v, _, err := s.version()
 		if err != nil {
 			return err
 		}
-		up, err = upgradeFrom(v)
-		return err
+		return checkVersion(v)
 	})
 	if errors.Is(err, errForeign) {
 		err = notRecording(path, "it is "+errForeign.Error())
@@ -126,7 +123,7 @@ func readVersion(path string) (up *upgrade, err error) {
 	if errors.Is(err, ErrNewer) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return up, err
+	return err
 }
 
 // Path returns the recording's file.
@@ -138,7 +135,7 @@ func (r *Recording) SetMaxRaw(n int64) { r.maxRaw = n }
 
 // Info describes the recording as it is now.
 func (r *Recording) Info() (Info, error) {
-	i, err := readInfo(r.path, r.up)
+	i, err := readInfo(r.path)
 	return i.lacking(r.left), err
 }
 
@@ -156,7 +153,7 @@ func (r *Recording) record(seq uint64) (rec record, err error) {
 	var b batchOf
 	err = viewFile(r.path, func(s *snap) error {
 		b.reset()
-		return s.frameSegments(&b, seq, 1, r.up)
+		return s.frameSegments(&b, seq, 1)
 	})
 	if err != nil {
 		return rec, err
@@ -269,7 +266,7 @@ func (r *Recording) eachPart(ref partRef, each func(body []byte) error) error {
 			return damaged(r.path, fmt.Errorf("%w: part %#x is missing", errPage, next))
 		}
 		for i := range got.segs {
-			h, body, err := r.decode(got.stored(i))
+			h, body, err := decodeSegment(got.stored(i))
 			if err == nil && (h.kind != kindPart || h.first != next || got.segs[i].key != next) {
 				err = fmt.Errorf("%w: part %#x is missing", errPage, next)
 			}
@@ -289,13 +286,4 @@ func (r *Recording) eachPart(ref partRef, each func(body []byte) error) error {
 		return damaged(r.path, fmt.Errorf("%w: parts of %d bytes where %d were expected", errPage, total, ref.Bytes))
 	}
 	return nil
-}
-
-// decode decodes a segment of any known version.
-func (r *Recording) decode(b []byte) (segmentHead, []byte, error) {
-	b, err := r.up.segment(b)
-	if err != nil {
-		return segmentHead{}, nil, err
-	}
-	return decodeSegment(b)
 }

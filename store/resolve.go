@@ -169,12 +169,11 @@ func byHeader(dir, arg string, names []string) (string, error) {
 
 // headerIn returns the header in a recording's file, as far as it can be read.
 func headerIn(path string) (h tap.Header) {
-	up, err := readVersion(path)
-	if err != nil {
+	if readVersion(path) != nil {
 		return h
 	}
 	_ = viewFile(path, func(s *snap) error {
-		sum, err := s.summary(up, keyHeader, keyState)
+		sum, err := s.summary(keyHeader, keyState)
 		h = sum.header
 		return err
 	})

@@ -127,7 +127,7 @@ func (s *Salvage) WriteRaw(w io.Writer, f tap.Frame) error {
 // else wherever in the file their JSON lies.
 func (s *Salvage) describe() {
 	if p, err := newPages(s.f, s.size); err == nil {
-		if sum, err := (&snap{p: p}).summary(nil); err == nil {
+		if sum, err := (&snap{p: p}).summary(); err == nil {
 			s.header, s.gaps, s.next = sum.header, sum.state.Gaps, sum.state.NextSeq
 			return
 		}

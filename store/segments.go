@@ -62,9 +62,9 @@ func number(e *elem) (uint64, error) {
 
 // frameSegments copies out the segments from the one that holds frame number
 // from, or would, on.
-func (s *snap) frameSegments(b *batchOf, from uint64, budget int, up *upgrade) error {
+func (s *snap) frameSegments(b *batchOf, from uint64, budget int) error {
 	var err error
-	if b.sum, err = s.summary(up, keyState, keyEnd); err != nil {
+	if b.sum, err = s.summary(keyState, keyEnd); err != nil {
 		return err
 	}
 	return s.segments(b, bucketFrames, from, ^uint64(0), budget)

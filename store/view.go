@@ -190,14 +190,14 @@ type summary struct {
 
 // summary reads the meta bucket, or of it only what is asked for. Whoever reads
 // frames needs two small values of it.
-func (s *snap) summary(up *upgrade, only ...[]byte) (summary, error) {
+func (s *snap) summary(only ...[]byte) (summary, error) {
 	var sum summary
 	_, meta, err := s.version()
 	if err != nil {
 		return sum, err
 	}
 	keys := [][]byte{keyHeader, keyTally, keyState, keyEnd}
-	if len(only) > 0 && up.none() {
+	if len(only) > 0 {
 		keys = only
 	}
 	values := make(map[string][]byte)
@@ -213,13 +213,10 @@ func (s *snap) summary(up *upgrade, only ...[]byte) (summary, error) {
 			values[string(k)] = v
 		}
 	}
-	return decodeSummary(values, up)
+	return decodeSummary(values)
 }
 
-func decodeSummary(values map[string][]byte, up *upgrade) (sum summary, err error) {
-	if err := up.meta(values); err != nil {
-		return sum, fmt.Errorf("%w: %v", errPage, err)
-	}
+func decodeSummary(values map[string][]byte) (sum summary, err error) {
 	parse := func(k []byte, into any) {
 		if values[string(k)] == nil {
 			return
