@@ -51,7 +51,7 @@ func (d *dbfile) create(h tap.Header) error {
 		os.Remove(half.path)
 		return err
 	}
-	if err := publish(half.path, d.path); err != nil || !d.keep {
+	if err := os.Rename(half.path, d.path); err != nil || !d.keep {
 		return err
 	}
 	if d.made != nil {

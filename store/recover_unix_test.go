@@ -136,6 +136,21 @@ func TestPowerCutAtTheBeginning(t *testing.T) {
 	}
 }
 
+// A tap that is killed while it makes its file leaves it under another name, and its queue.
+func TestKilledWhileItsFileIsMade(t *testing.T) {
+	dir := t.TempDir()
+	path := deadQueueOf(t, dir, "one\n")
+	if err := os.WriteFile(path+newExt, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := words(frames(t, path)); !slices.Equal(got, []string{`to_server "one\n"`}) {
+		t.Errorf("frames %q", got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
 // A short file that is something else is nobody's to remove, whatever lies beside it.
 func TestQueueBesideAnotherFile(t *testing.T) {
 	for _, zero := range []bool{false, true} {
