@@ -74,12 +74,12 @@ func TestSalvageOfFixtures(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := mustSalvage(t, path)
-		got, err := collect(s.Frames())
+		got, err := collect(s.Frames(0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		sameFrames(t, got, want)
-		if r := s.Report(); !r.EndKnown || len(r.Gaps) != 1 || len(r.Missing) > 0 || s.Header().ID != "0123abcd" {
+		if r := s.Report(); !r.EndKnown || len(r.Gaps) != 1 || len(r.Missing) > 0 || s.header.ID != "0123abcd" {
 			t.Errorf("version %d: %+v", v, r)
 		}
 	}

@@ -83,7 +83,7 @@ func damagedMeta(t *testing.T, name, path, key string) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if fs, err := collect(s.Frames()); err != nil || len(fs) != 3 || len(s.Report().Missing) > 2 {
+	if fs, err := collect(s.Frames(0)); err != nil || len(fs) != 3 || len(s.Report().Missing) > 2 {
 		t.Errorf("%s: salvage: %d frames, %v, %+v", name, len(fs), err, s.Report())
 	}
 }

@@ -85,7 +85,7 @@ func benchScans(b *testing.B, r *Recording, n int, total int64) {
 			b.Fatal(err)
 		}
 		defer s.Close()
-		read(s.Frames())
+		read(s.Frames(0))
 	})
 }
 

@@ -87,9 +87,13 @@ func OpenSalvage(path string) (*Salvage, error) {
 	return s, nil
 }
 
-// Header returns what is still known of the recording's beginning, in the worst
-// case what its file's name tells.
-func (s *Salvage) Header() tap.Header { return s.header }
+// Info describes what is left of the recording: of its header in the worst case what
+// the file's name tells, and as gaps all frames that are not there.
+func (s *Salvage) Info() (Info, error) {
+	gaps := slices.Concat(s.report.Gaps, s.report.Missing)
+	slices.SortFunc(gaps, func(a, b tap.Range) int { return cmp.Compare(a.From, b.From) })
+	return Info{Path: s.path, Header: s.header, Status: Damaged, Gaps: gaps}, nil
+}
 
 // SetMaxRaw is [Recording.SetMaxRaw].
 func (s *Salvage) SetMaxRaw(n int64) { s.maxRaw = n }
@@ -223,12 +227,12 @@ func indexSegment(b []byte) int { return indexString(b, segmentMagic) }
 
 func indexString(b []byte, s string) int { return bytes.Index(b, []byte(s)) }
 
-// Frames yields the frames that were found, in order. One whose parts are not
-// all there is marked as torn, with what there is.
-func (s *Salvage) Frames() iter.Seq2[tap.Frame, error] {
+// Frames yields the frames with a number above after that were found, in order. One
+// whose parts are not all there is marked as truncated, with what there is.
+func (s *Salvage) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		s.report.Frames, s.report.Torn = 0, 0
-		next := uint64(0)
+		next := after + 1
 		for _, p := range s.frames {
 			if p.first+uint64(p.n) <= next {
 				continue // an older copy

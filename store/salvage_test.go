@@ -25,20 +25,19 @@ func mustSalvage(t testing.TB, path string) *Salvage {
 func TestSalvageWholeFile(t *testing.T) {
 	path, want := sample(t)
 	s := mustSalvage(t, path)
-	got, err := collect(s.Frames())
+	got, err := collect(s.Frames(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sameFrames(t, got, want)
 	r := s.Report()
-	if s.Header().Program != "mcptap test" || r.Frames != uint64(len(want)) || len(r.Missing) > 0 || !r.EndKnown || len(r.Gaps) != 1 {
+	if s.header.Program != "mcptap test" || r.Frames != uint64(len(want)) || len(r.Missing) > 0 || !r.EndKnown || len(r.Gaps) != 1 {
 		t.Errorf("%+v", r)
 	}
 }
 
-// TestSalvageAfterDamage destroys some bytes here and there in a file, more than
-// a checksum can put right, and wants every frame of every segment that was not
-// hit, and an account of the others.
+// TestSalvageAfterDamage destroys some bytes here and there in a file, and wants every
+// frame of every segment that was not hit, and an account of the others.
 func TestSalvageAfterDamage(t *testing.T) {
 	path, want := sample(t)
 	good := readAll(t, path)
@@ -63,7 +62,7 @@ func TestSalvageAfterDamage(t *testing.T) {
 		}
 		s := mustSalvage(t, path)
 		got := make(map[uint64]tap.Frame)
-		for f, err := range s.Frames() {
+		for f, err := range s.Frames(0) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,12 +117,12 @@ func TestSalvageWithoutPages(t *testing.T) {
 		t.Errorf("Open: %v", err)
 	}
 	s := mustSalvage(t, path)
-	got, err := collect(s.Frames())
+	got, err := collect(s.Frames(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sameFrames(t, got, want)
-	if h := s.Header(); h.ID != "0123abcd" || h.Program != "mcptap test" {
+	if h := s.header; h.ID != "0123abcd" || h.Program != "mcptap test" {
 		t.Errorf("%+v", h)
 	}
 	if r := s.Report(); !r.EndKnown || len(r.Missing) > 0 || len(r.Gaps) != 1 {
@@ -148,7 +147,7 @@ func TestSalvageLargeFrame(t *testing.T) {
 	}
 	s := mustSalvage(t, path)
 	s.SetMaxRaw(1 << 20)
-	for f, err := range s.Frames() {
+	for f, err := range s.Frames(0) {
 		if err != nil || !f.Truncated || f.Size != 3<<20 || f.Whole() {
 			t.Errorf("%s, %v", show(&f), err)
 		}
@@ -183,7 +182,7 @@ func TestSalvageHostile(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if got, _ := collect(s.Frames()); len(got) > 0 {
+		if got, _ := collect(s.Frames(0)); len(got) > 0 {
 			t.Errorf("%s: %d frames", name, len(got))
 		}
 		s.Close()

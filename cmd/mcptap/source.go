@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,18 +26,6 @@ func asOf(info *store.Info, now time.Time) {
 	}
 }
 
-// A salvaged is an exportSource made of what is left of a damaged file.
-type salvaged struct{ *store.Salvage }
-
-func (s salvaged) Info() (store.Info, error) {
-	r := s.Report()
-	gaps := append(slices.Clone(r.Gaps), r.Missing...)
-	slices.SortFunc(gaps, func(a, b tap.Range) int { return cmp.Compare(a.From, b.From) })
-	return store.Info{Header: s.Header(), Status: store.Damaged, Gaps: gaps}, nil
-}
-
-func (s salvaged) Frames(uint64) iter.Seq2[tap.Frame, error] { return s.Salvage.Frames() }
-
 // salvage exports what can be read and says what cannot.
 func salvage(a *app, path string, write func(exportSource) error) error {
 	s, err := store.OpenSalvage(path)
@@ -47,7 +33,7 @@ func salvage(a *app, path string, write func(exportSource) error) error {
 		return err
 	}
 	defer s.Close()
-	if err := write(salvaged{s}); err != nil {
+	if err := write(s); err != nil {
 		return err
 	}
 	r := s.Report()
