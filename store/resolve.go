@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,40 +92,44 @@ func byPrefix(dir, arg string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var exact, found []match
-	for _, name := range names {
-		m := match{name, headerFromName(name)}
-		if m.h.ID == arg {
-			exact = append(exact, m)
-		}
-		if m.begins(arg) || strings.HasPrefix(name, arg) {
-			found = append(found, m)
-		}
+	all := make([]match, len(names))
+	for i, name := range names {
+		all[i] = match{name, headerFromName(name)}
 	}
+	path, err := choose(dir, arg, all)
 	switch {
-	case len(exact) > 0:
-		return oneOf(dir, arg, exact)
-	case len(found) > 0:
-		return oneOf(dir, arg, found)
+	case path != "" || err != nil:
+		return path, err
 	case isFile(arg):
 		return arg, nil
 	case len(names) == 0:
 		return "", fmt.Errorf("no recording %q: there are none in %s", arg, dir)
 	}
-	return byHeader(dir, arg, names)
+	return byHeader(dir, arg, all)
 }
 
-// begins reports whether the id begins so.
-func (m match) begins(arg string) bool {
-	return m.h.ID != "" && strings.HasPrefix(m.h.ID, strings.ToLower(arg))
-}
-
-// oneOf returns the path of the only match.
-func oneOf(dir, arg string, found []match) (string, error) {
-	if len(found) > 1 {
-		return "", ambiguous(arg, found)
+// choose returns the path of the one match that has the id arg, or else whose id or
+// file name begins so; "" if there is none.
+func choose(dir, arg string, all []match) (string, error) {
+	var exact, found []match
+	for _, m := range all {
+		if m.h.ID == arg {
+			exact = append(exact, m)
+		}
+		if m.h.ID != "" && strings.HasPrefix(m.h.ID, strings.ToLower(arg)) || strings.HasPrefix(m.name, arg) {
+			found = append(found, m)
+		}
 	}
-	return filepath.Join(dir, found[0].name), nil
+	if len(exact) > 0 {
+		found = exact
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return filepath.Join(dir, found[0].name), nil
+	}
+	return "", ambiguous(arg, found)
 }
 
 // maxHeaders is how many files are opened to find one by the id in its header,
@@ -134,35 +139,19 @@ const maxHeaders = 1000
 // byHeader finds the one recording that has the id inside, whatever its file is
 // called: one that was copied or renamed is listed with that id. Files whose
 // names tell no id come first, then the newest.
-func byHeader(dir, arg string, names []string) (string, error) {
-	var order []string
-	for _, name := range names {
-		if headerFromName(name).ID == "" {
-			order = append(order, name)
-		}
+func byHeader(dir, arg string, all []match) (string, error) {
+	slices.Reverse(all)
+	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(min(len(a.h.ID), 1), min(len(b.h.ID), 1)) })
+	opened := all[:min(len(all), maxHeaders)]
+	for i := range opened {
+		opened[i].h = headerIn(filepath.Join(dir, opened[i].name))
 	}
-	for _, name := range slices.Backward(names) {
-		if headerFromName(name).ID != "" {
-			order = append(order, name)
-		}
-	}
-	var exact, found []match
-	for _, name := range order[:min(len(order), maxHeaders)] {
-		m := match{name, headerIn(filepath.Join(dir, name))}
-		if m.h.ID == arg && arg != "" {
-			exact = append(exact, m)
-		}
-		if m.begins(arg) {
-			found = append(found, m)
-		}
-	}
+	path, err := choose(dir, arg, opened)
 	switch {
-	case len(exact) > 0:
-		return oneOf(dir, arg, exact)
-	case len(found) > 0:
-		return oneOf(dir, arg, found)
-	case len(order) > maxHeaders:
-		return "", fmt.Errorf("no recording %q in %s: neither an id nor a file name begins so, and %d of the %d files were opened to look for it inside; name the file", arg, dir, maxHeaders, len(order))
+	case path != "" || err != nil:
+		return path, err
+	case len(all) > maxHeaders:
+		return "", fmt.Errorf("no recording %q in %s: neither an id nor a file name begins so, and %d of the %d files were opened to look for it inside; name the file", arg, dir, maxHeaders, len(all))
 	}
 	return "", fmt.Errorf("no recording %q in %s: neither an id nor a file name begins so; `mcptap ls` shows them", arg, dir)
 }
