@@ -10,14 +10,14 @@
 //
 // # Bytes
 //
-// One goroutine a lane reads into the recorder's memory, records, and writes
-// what one read brought with one write: merged writes make SDKs lose the last
+// One goroutine a lane reads, records, and writes what one read brought with one
+// write: merged writes make SDKs lose the last
 // progress notification. Reads and writes are plain blocking system calls.
 // Inherited descriptors are never made non-blocking, since that would change
 // them for everybody who has them open; one that is non-blocking is polled.
 //
-// A recorder that panics, faults or lends no memory is replaced by one that
-// records nothing, with one warning.
+// A recorder that panics or faults is used no more, with one warning: see
+// [tap.Guard].
 //
 // # Ends
 //
