@@ -7,9 +7,12 @@ type automaton struct {
 	// a row of the table has a few columns, and the table stays in the cache.
 	class   [256]uint8
 	classes int32
-	next    []int32   // a row a state, a column a class
-	found   [][]int32 // the words that end in a state
-	words   []string
+	// next has a row for each state and a column for each class. A state is where its
+	// row begins, times two, and one more if words end in it. The state behind a byte c is
+	// next[s>>1+class[c]].
+	next  []int32
+	found [][]int32 // the words that end in a state, by number of the row
+	words []string
 }
 
 // fold makes a byte's letter small.
@@ -20,12 +23,22 @@ func fold(c byte) byte {
 	return c
 }
 
+// frequent are the letters that texts have most of. They stand together in a row, in
+// as few lines of the cache as can be.
+const frequent = "etaoinsrhldcumpfgybw\"_"
+
 // newAutomaton builds an automaton of words that are not empty.
 func newAutomaton(words []string) *automaton {
 	a := &automaton{words: words, classes: 1}
+	used := [256]bool{}
 	for _, w := range words {
 		for j := range len(w) {
-			if c := fold(w[j]); a.class[c] == 0 { // without capitals there are at most 230
+			used[fold(w[j])] = true
+		}
+	}
+	for _, w := range append([]string{frequent}, words...) {
+		for j := range len(w) {
+			if c := fold(w[j]); a.class[c] == 0 && used[c] { // without capitals there are at most 230
 				a.class[c] = uint8(a.classes)
 				a.classes++
 			}
@@ -81,16 +94,22 @@ func (a *automaton) link() {
 			queue = append(queue, t)
 		}
 	}
+	for i, t := range a.next {
+		a.next[i] = 2 * t * a.classes
+		if a.found[t] != nil {
+			a.next[i]++
+		}
+	}
 }
 
-// step returns the state after a byte.
-func (a *automaton) step(s int32, c byte) int32 { return a.next[s*a.classes+int32(a.class[c])] }
+// at returns the words that end in a state.
+func (a *automaton) at(s int32) []int32 { return a.found[s>>1/a.classes] }
 
 // any reports whether one of the words occurs.
 func (a *automaton) any(text []byte) bool {
-	s := int32(0)
+	next, class, s := a.next, &a.class, int32(0)
 	for _, c := range text {
-		if s = a.step(s, c); a.found[s] != nil {
+		if s = next[s>>1+int32(class[c])]; s&1 != 0 {
 			return true
 		}
 	}
@@ -99,10 +118,12 @@ func (a *automaton) any(text []byte) bool {
 
 // each calls fn with each word that occurs and where, in the order of their ends.
 func (a *automaton) each(text []byte, fn func(word int32, start, end int)) {
-	s := int32(0)
+	next, class, s := a.next, &a.class, int32(0)
 	for i, c := range text {
-		s = a.step(s, c)
-		for _, w := range a.found[s] {
+		if s = next[s>>1+int32(class[c])]; s&1 == 0 {
+			continue
+		}
+		for _, w := range a.at(s) {
 			fn(w, i+1-len(a.words[w]), i+1)
 		}
 	}

@@ -13,7 +13,7 @@
 //     scope.go. A JSON schema has such names too, and its meaning: there only
 //     defaults and examples count.
 //   - What has the shape of a provider's key, a JSON Web Token, a private key, or
-//     the password in a URL or a connection string. See shapes.go.
+//     the password in a URL or a connection string. See shapes.txt.
 //   - What a [Rule] of the person says.
 //   - Any such value again, wherever it occurs later, and in a second pass
 //     wherever it occurred before: a server that repeats a token in a sentence

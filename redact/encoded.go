@@ -18,7 +18,7 @@ const (
 )
 
 // coded64 are the bytes of base64, of either alphabet, without padding.
-var coded64 = newCharset("+/-_")
+var coded64 = newCharset(asciiAlnum + "++//--__")
 
 // eachRun calls fn with the runs of base64 that are long enough, until it returns
 // false.

@@ -9,8 +9,6 @@ import (
 type wordKind struct {
 	kind  uint8
 	shape *shape
-	// lead is what stands before a shape's word, nil for nothing.
-	lead *front
 	// size is how many bytes of the word are a name's.
 	size int
 }
@@ -35,11 +33,12 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	add := func(w string, k wordKind) {
 		words, kinds = append(words, w), append(kinds, k)
 	}
+	shapes, err := parseShapes(shapesText)
+	if err != nil {
+		panic("redact: " + err.Error())
+	}
 	for i := range shapes {
 		add(shapes[i].prefix, wordKind{kind: wordShape, shape: &shapes[i]})
-	}
-	for i := range infixes {
-		add(infixes[i].prefix, wordKind{kind: wordShape, shape: &infixes[i].shape, lead: &infixes[i].lead})
 	}
 	for _, w := range nameWords() {
 		size := len(w)
@@ -80,9 +79,12 @@ func (r *Redactor) harmless(raw []byte) bool {
 // not matter yet, as it may be part of an escape.
 func (r *Redactor) suspicious(raw []byte) bool {
 	a, s := r.words, int32(0)
+	next, class := a.next, &a.class
 	for i, c := range raw {
-		s = a.step(s, c)
-		for _, w := range a.found[s] {
+		if s = next[s>>1+int32(class[c])]; s&1 == 0 {
+			continue
+		}
+		for _, w := range a.at(s) {
 			k := &r.kinds[w]
 			start := i + 1 - len(a.words[w])
 			switch {
@@ -116,9 +118,8 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 	r.words.each(text, func(w int32, start, end int) {
 		switch k := &r.kinds[w]; k.kind {
 		case wordShape:
-			if to := k.shape.match(text, start, ends); to > 0 {
-				add(k.lead.from(text, start), to, k.shape.rule)
-			}
+			from, to := k.shape.match(text, start, ends)
+			add(from, to, k.shape.rule)
 		case wordContext:
 			inContext = true
 		case wordName:
@@ -277,10 +278,12 @@ func lead(text []byte) int {
 	return n
 }
 
+var emailName = newCharset(asciiAlnum + "__--..++%%")
+
 // email finds the address around an @.
 func email(text []byte, at int) (from, to int) {
 	from, to = at, at+1
-	for from > 0 && at-from < 64 && (dotted[text[from-1]] && text[from-1] != '=' || text[from-1] == '+' || text[from-1] == '%') {
+	for from > 0 && at-from < 64 && emailName[text[from-1]] {
 		from--
 	}
 	for to < len(text) && to-at < 256 && (alnum[text[to]] || text[to] == '-' || text[to] == '.') {
