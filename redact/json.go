@@ -88,11 +88,22 @@ func (w *walker) token() (start, end int) {
 
 func (w *walker) scalar(start, end int, s scope) {
 	token := w.src[start:end]
+	rule := ""
 	switch {
-	case s.secret == "" || !s.number && !longNumber(token) || token[0] != '-' && token[0]-'0' > 9:
+	case token[0] != '-' && token[0]-'0' > 9: // true, false or null
+		return
+	case s.secret != "" && (s.number || longNumber(token)):
+		rule = s.secret
+	case w.r.known.number(token):
+		rule = knownRule
+	default:
+		return
+	}
+	switch {
 	case w.r.opt.Check && maybeMadeNumber(token):
 		w.r.doubtful++
-	case w.r.found(s.secret, token):
+	case w.r.found(rule, token):
+		w.r.known.addNumber(token, false)
 		w.edits = append(w.edits, edit{start, end, w.r.namer.number(token)})
 	}
 }

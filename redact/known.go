@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"math/bits"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -26,10 +27,11 @@ const (
 type coding uint8
 
 const (
-	plainForm coding = iota
-	hexForm          // its bytes as hexadecimal digits, in either case
-	coreForm         // what it alone decides of a base64 in which it stands
-	trigger          // a part of it that no escape can hide
+	plainForm  coding = iota
+	hexForm           // its bytes as hexadecimal digits, in either case
+	coreForm          // what it alone decides of a base64 in which it stands
+	trigger           // a part of it that no escape can hide
+	numberForm        // the digits of a number
 )
 
 // A form is what is looked for.
@@ -43,9 +45,11 @@ type form struct {
 // looked for everywhere.
 type known struct {
 	values map[string]bool
-	list   []*form
-	bytes  int // of the values
-	more   int // of their other forms
+	// numbers are the digits of those that are numbers.
+	numbers map[string]bool
+	list    []*form
+	bytes   int // of the values
+	more    int // of their other forms
 	// auto finds the first built of the list. The few behind them are looked for
 	// one by one, so that it is not built anew for each.
 	auto  *automaton
@@ -86,7 +90,55 @@ func nameLike(value []byte) bool {
 	return true
 }
 
+// tellingNumber reports whether digits can be looked for: a count, a size, a port, a
+// year, a date or the first number that comes to mind would be found where it is none.
+func tellingNumber(digits []byte) bool {
+	if len(digits) < 6 || len(digits) > 64 || !isFigures(digits) || bytes.HasSuffix(digits, []byte("000")) || isDate(digits) {
+		return false
+	}
+	seen, up, down := 0, true, true
+	for i, c := range digits {
+		seen |= 1 << (c - '0')
+		if i > 0 {
+			step := (c + 10 - digits[i-1]) % 10
+			up, down = up && step == 1, down && step == 9
+		}
+	}
+	return bits.OnesCount(uint(seen)) >= 4 && !up && !down
+}
+
+// isDate reports whether digits are those of a day, as 20261127.
+func isDate(digits []byte) bool {
+	if len(digits) != 8 {
+		return false
+	}
+	century, month, day := string(digits[:2]), string(digits[4:6]), string(digits[6:])
+	return (century == "19" || century == "20") && "01" <= month && month <= "12" && "01" <= day && day <= "31"
+}
+
+// addNumber adds a number. One that was found as a text has the pseudonym of the text in
+// other texts.
+func (k *known) addNumber(token []byte, text bool) {
+	digits := bytes.TrimPrefix(token, []byte("-"))
+	if k.numbers[string(digits)] || !tellingNumber(digits) || len(k.numbers) >= maxKnown || k.bytes+len(digits) > maxKnownBytes {
+		return
+	}
+	if k.numbers == nil {
+		k.numbers = map[string]bool{}
+	}
+	v := string(digits)
+	k.numbers[v] = true
+	k.bytes += len(v)
+	coding := numberForm
+	if text {
+		coding = plainForm
+	}
+	k.list = append(k.list, &form{v, coding, v})
+	k.rebuild()
+}
+
 func (k *known) add(value []byte) {
+	k.addNumber(value, true)
 	v := string(value)
 	if k.values[v] || !telling(value) || len(k.values) >= maxKnown || k.bytes+len(v) > maxKnownBytes {
 		return
@@ -109,6 +161,11 @@ func (k *known) add(value []byte) {
 	}
 	k.addCoded(v)
 	k.addInside(value)
+	k.rebuild()
+}
+
+// rebuild builds the automaton anew where it lacks too many forms.
+func (k *known) rebuild() {
 	if len(k.list)-k.built > max(8, k.built/4) {
 		k.build()
 	}
@@ -176,14 +233,34 @@ func longestWord(s string) (longest string) {
 	return longest
 }
 
-// is reports whether a text that is the form's but for the case is it.
-func (f *form) is(text []byte) bool { return f.coding == hexForm || string(text) == f.text }
+// is reports whether the part of a text that is the form's but for the case is it.
+// Digits are not where they are part of another number or of a word.
+func (f *form) is(text []byte, start, end int) bool {
+	if f.coding == hexForm {
+		return true
+	}
+	return string(text[start:end]) == f.text && (f.text[0] > '9' || !isFigures(text[start:end]) || isNumber(text, start, end))
+}
+
+// isNumber reports whether digits are all of a number.
+func isNumber(text []byte, start, end int) bool {
+	joins := func(i, beyond int) bool {
+		switch {
+		case i < 0 || i >= len(text):
+			return false
+		case text[i] == '.' || text[i] == ',':
+			return beyond >= 0 && beyond < len(text) && text[beyond]-'0' < 10
+		}
+		return alnum[text[i]] || text[i] == '_'
+	}
+	return !joins(start-1, start-2) && !joins(end, end+1)
+}
 
 // each calls fn with where a value occurs, and in which form.
 func (k *known) each(text []byte, fn func(start, end int, f *form)) {
 	if k.auto != nil {
 		k.auto.each(text, func(w int32, start, end int) {
-			if f := k.list[w]; f.coding != trigger && f.is(text[start:end]) {
+			if f := k.list[w]; f.coding != trigger && f.is(text, start, end) {
 				fn(start, end, f)
 			}
 		})
@@ -192,7 +269,11 @@ func (k *known) each(text []byte, fn func(start, end int, f *form)) {
 		if f.coding == trigger {
 			continue
 		}
-		occurrences(text, f.text, func(start, end int) { fn(start, end, f) })
+		occurrences(text, f.text, func(start, end int) {
+			if f.is(text, start, end) {
+				fn(start, end, f)
+			}
+		})
 		if f.coding == hexForm {
 			occurrences(text, strings.ToUpper(f.text), func(start, end int) { fn(start, end, f) })
 		}
@@ -222,4 +303,9 @@ func (k *known) has(text []byte) bool {
 		}
 	}
 	return false
+}
+
+// number reports whether a number is known.
+func (k *known) number(token []byte) bool {
+	return len(k.numbers) > 0 && k.numbers[string(bytes.TrimPrefix(token, []byte("-")))]
 }

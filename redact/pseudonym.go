@@ -65,7 +65,10 @@ func short(s string) string {
 // coded returns what takes the place of a known value in another form: the same
 // form of its pseudonym, but in a base64 digits that let the rest be decoded.
 func (n *namer) coded(f *form, value []byte) string {
-	if f.coding == hexForm {
+	switch f.coding {
+	case numberForm:
+		return n.number(value)
+	case hexForm:
 		return hex.EncodeToString([]byte(n.text([]byte(f.value))))
 	}
 	return n.stream([]byte(f.value), len(value))
