@@ -67,7 +67,7 @@ type Frame struct {
 	Exchange uint64
 	// Form is the unit of the transport that the frame is.
 	Form Form
-	// Torn reports that bytes of this frame are missing, because the recording
+	// Truncated reports that bytes of this frame are missing, because the recording
 	// was interrupted while it crossed.
 	Truncated bool
 	// Raw is what crossed, byte for byte, terminator included.

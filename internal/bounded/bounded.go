@@ -82,8 +82,8 @@ func (m *Map[K, V]) Newest() (value V) {
 	return value
 }
 
-// All yields the keys and values, the oldest first. The map must not be changed
-// meanwhile.
+// All yields the keys and values, the oldest first. Meanwhile the map must not be
+// changed, except that the key that was yielded may be deleted.
 func (m *Map[K, V]) All(yield func(K, V) bool) {
 	for n := m.oldest; n != nil; n = n.newer {
 		if !yield(n.key, n.value) {

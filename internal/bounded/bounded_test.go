@@ -59,3 +59,19 @@ func TestMap(t *testing.T) {
 		}
 	}
 }
+
+// What All yields may be deleted.
+func TestDeleteWhileRanging(t *testing.T) {
+	m := Map[int, int]{Max: 8}
+	for i := range 8 {
+		m.Put(i, i)
+	}
+	for key := range m.All {
+		if key%2 == 0 {
+			m.Delete(key)
+		}
+	}
+	if got := maps.Collect(m.All); !maps.Equal(got, map[int]int{1: 1, 3: 3, 5: 5, 7: 7}) || m.Len() != 4 {
+		t.Error(got)
+	}
+}

@@ -36,47 +36,41 @@ func (t *Pairing) notification(x *arrival) {
 // progress finds the call of a progress notification, from the side that was
 // asked.
 func (t *Pairing) progress(x *arrival, w *fields) {
-	lane := opposite(x.f.Lane)
+	key := word(wordToken, opposite(x.f.Lane), w.progressToken)
 	if w.progressToken == nil { // the 002 dialect
-		t.about(x, lane, w.id, RoleProgress)
-		return
+		key = word(wordID, opposite(x.f.Lane), w.id)
 	}
-	key := word(wordToken, lane, w.progressToken)
-	if asked := t.words[key]; len(asked) > 0 {
-		a := asked.newest()
-		x.part.Guess = len(asked) > 1 || a.guess
-		x.part.Late = a.call.Status.Settled()
-		t.give(x, a.call, RoleProgress)
-		return
-	}
-	past := t.past.At(key)
-	if past == nil {
-		t.give(x, nil, RoleUnmatched)
-		return
-	}
-	x.part.Late = true
-	t.recall(x, past, RoleProgress)
+	t.about(x, key, RoleProgress)
 }
 
-// about ties a notification to the request of a lane that has an id, and
-// returns it if it is open.
-func (t *Pairing) about(x *arrival, lane tap.Lane, id jsonrpc.Value, role Role) *request {
-	key := word(wordID, lane, id)
+// about ties a notification to the request that an id or a token names, and returns
+// the request if it is open.
+func (t *Pairing) about(x *arrival, key string, role Role) *request {
+	named := t.words[key]
+	if len(named) == 0 {
+		if !t.aboutPast(x, key, role) {
+			t.give(x, nil, RoleUnmatched)
+		}
+		return nil
+	}
+	a := named.oldest()
+	if key[0] == wordToken {
+		a = named.newest()
+	}
+	x.part.Guess = len(named) > 1 || a.guess
+	x.part.Late = role == RoleProgress && a.call.Status.Settled()
+	t.give(x, a.call, role)
+	return a
+}
+
+// aboutPast ties a notification to what a word named, if that is remembered.
+func (t *Pairing) aboutPast(x *arrival, key string, role Role) bool {
 	past := t.past.At(key)
-	switch open := t.words[key]; {
-	case len(open) > 0:
-		a := open.oldest()
-		x.part.Guess = len(open) > 1 || a.guess
-		x.part.Late = role == RoleProgress && a.call.Status.Settled()
-		t.give(x, a.call, role)
-		return a
-	case past != nil:
+	if past != nil {
 		x.part.Late = true
 		t.recall(x, past, role)
-	default:
-		t.give(x, nil, RoleUnmatched)
 	}
-	return nil
+	return past != nil
 }
 
 // cancel takes a cancellation of a request by its id.
@@ -91,7 +85,7 @@ func (t *Pairing) cancel(x *arrival, w *fields) {
 		// (basic/patterns/cancellation).
 		lane = tap.ToServer
 	}
-	a := t.about(x, lane, id, RoleCancel)
+	a := t.about(x, word(wordID, lane, id), RoleCancel)
 	if a == nil {
 		t.cancelWaiting(x, w)
 		return
@@ -141,12 +135,7 @@ func (t *Pairing) subscribed(x *arrival, w *fields) bool {
 		t.give(x, c, RoleNotification)
 		return true
 	}
-	past := t.past.At(key)
-	if past != nil {
-		x.part.Late = true
-		t.recall(x, past, RoleNotification)
-	}
-	return past != nil
+	return t.aboutPast(x, key, RoleNotification)
 }
 
 // other takes the notifications that are about nothing in particular.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // LaneCounts is a number for each lane. As JSON it is an object with the names
@@ -97,30 +96,13 @@ func (t *Tally) Add(f *tap.Frame) {
 	t.Last = f.At
 	t.Frames[f.Lane]++
 	t.Bytes[f.Lane] += uint64(max(f.Size, int64(len(f.Raw))))
-	session := 0
-	switch f.Lane {
-	case tap.Lifecycle:
-		e, err := tap.ParseEvent(f.Raw)
-		if err != nil {
-			e = tap.Event{}
-		}
-		if err != nil || e.IsError(t.sessions.Exchange(f.Exchange).Method) {
-			t.Errors++
-		}
-		session = t.sessions.Add(f, &e, nil)
-	case tap.ToServer, tap.ToClient:
-		m := jsonrpc.PeekFrame(f)
-		session = t.sessions.Add(f, nil, &m)
-		if t.sessions.Replays() == 0 {
-			errors, invalid := m.Failures()
-			t.Errors += errors
-			t.Invalid += invalid
-		}
-	default:
-		session = t.sessions.Add(f, nil, nil)
-	}
+	var e Entry
+	t.sessions.read(&e, f, nil)
+	errors, invalid := e.failures()
+	t.Errors += errors
+	t.Invalid += invalid
 	t.Sessions = max(t.Sessions, SessionTotal(t.sessions.Count()))
-	t.learn(session)
+	t.learn(e.Session)
 }
 
 // learn takes over the facts of a session.

@@ -153,12 +153,7 @@ func (t *Pairing) taskNews(x *arrival, w *fields) bool {
 	tasks := t.words[key]
 	c := tasks.newestCall()
 	if c == nil {
-		past := t.past.At(key)
-		if past != nil {
-			x.part.Late = true
-			t.recall(x, past, RoleNotification)
-		}
-		return past != nil
+		return t.aboutPast(x, key, RoleNotification)
 	}
 	x.part.Guess = len(tasks) > 1
 	t.give(x, c, RoleNotification)

@@ -57,14 +57,19 @@ func (e *Entry) Of(i int) *jsonrpc.Message {
 // Errors is how many errors the frame is, as a [Tally] counts them: at most one, but
 // for a batch.
 func (e *Entry) Errors() uint64 {
+	errors, _ := e.failures()
+	return errors
+}
+
+// failures returns how many errors the frame is, and how many of these are not messages.
+func (e *Entry) failures() (errors, invalid uint64) {
 	switch {
 	case e.Frame.Lane == tap.Lifecycle && e.Event.IsError(e.Exchange.Method):
-		return 1
-	case len(e.Parts) == 0 || e.Replays > 0:
-		return 0
+		return 1, 0
+	case e.traffic() == nil || e.Replays > 0:
+		return 0, 0
 	}
-	errors, _ := e.Message.Failures()
-	return errors
+	return e.Message.Failures()
 }
 
 // Revision is the one that the session has agreed on so far, or else the last that
@@ -95,10 +100,34 @@ func (e *Entry) Status() int {
 
 // traffic is the message, nil for a frame that carries none.
 func (e *Entry) traffic() *jsonrpc.Message {
-	if e.Frame.Lane == tap.ToServer || e.Frame.Lane == tap.ToClient {
+	if carriesTraffic(e.Frame) {
 		return &e.Message
 	}
 	return nil
+}
+
+func carriesTraffic(f *tap.Frame) bool { return f.Lane == tap.ToServer || f.Lane == tap.ToClient }
+
+// read reads the next frame into an empty entry, and assigns it to its session. M is
+// the message if it was read already, else nil.
+func (s *Sessions) read(e *Entry, f *tap.Frame, m *jsonrpc.Message) {
+	e.Frame, e.Exchange = f, s.Exchange(f.Exchange)
+	switch {
+	case f.Lane == tap.Lifecycle:
+		if event, err := tap.ParseEvent(f.Raw); err == nil {
+			e.Event = event
+		}
+		e.Session = s.Add(f, &e.Event, nil)
+	case carriesTraffic(f) && m == nil:
+		e.Message = jsonrpc.PeekFrame(f)
+		e.Session = s.Add(f, nil, &e.Message)
+	case carriesTraffic(f):
+		e.Message = *m
+		e.Session = s.Add(f, nil, &e.Message)
+	default:
+		e.Session = s.Add(f, nil, nil)
+	}
+	e.Resumes, e.Replays = s.Resumes(), s.Replays()
 }
 
 // A Tracker reads the frames of a recording: it makes an [Entry] of each, with a
@@ -116,7 +145,6 @@ type Tracker struct {
 
 	// none is for what belongs to no session.
 	none  Pairing
-	used  *Pairing
 	open  int // requests, of all sessions
 	entry Entry
 	// gone are unanswered calls that are over, beyond is how many more there are.
@@ -145,37 +173,26 @@ type Request struct {
 }
 
 // Add takes the next frame.
-func (t *Tracker) Add(f *tap.Frame) *Entry {
-	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
-		return t.AddRead(f, &jsonrpc.Message{})
-	}
-	m := jsonrpc.PeekFrame(f)
-	return t.AddRead(f, &m)
-}
+func (t *Tracker) Add(f *tap.Frame) *Entry { return t.AddRead(f, nil) }
 
-// AddRead is Add for a frame whose message was read already, by [jsonrpc.PeekFrame].
+// AddRead is Add for a frame whose message was read already, by [jsonrpc.PeekFrame]; m
+// is nil if it was not.
 func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 	e := &t.entry
 	clear(e.Ended)
-	*e = Entry{Frame: f, Message: *m, Exchange: t.Sessions.Exchange(f.Exchange), Parts: e.Parts[:0], Ended: e.Ended[:0]}
+	*e = Entry{Parts: e.Parts[:0], Ended: e.Ended[:0]}
+	t.Sessions.read(e, f, m)
+	pairing := t.turn()
 	switch {
 	case f.Lane == tap.Lifecycle:
-		if event, err := tap.ParseEvent(f.Raw); err == nil {
-			e.Event = event
-		}
-		t.turn(t.Sessions.Add(f, &e.Event, nil))
-		t.used.AddEvent(f, &e.Event)
-		e.Ended = append(e.Ended, t.used.Ended()...)
+		pairing.AddEvent(f, &e.Event)
+		e.Ended = append(e.Ended, pairing.Ended()...)
 		e.Failed = e.Event.Failed(e.Exchange.Method) || slices.ContainsFunc(e.Ended, (*Call).Lost)
-		e.Resumes = t.Sessions.Resumes()
+	case e.Replays > 0:
+		e.replay()
 	default:
-		t.turn(t.Sessions.Add(f, nil, e.traffic()))
-		if e.Replays = t.Sessions.Replays(); e.Replays > 0 {
-			e.replay()
-			break
-		}
-		e.Parts = append(e.Parts, t.used.addOn(t.Sessions.stream(f.Exchange), f, e.traffic())...)
-		e.Ended = append(e.Ended, t.used.Ended()...)
+		e.Parts = append(e.Parts, pairing.addOn(t.Sessions.stream(f.Exchange), f, e.traffic())...)
+		e.Ended = append(e.Ended, pairing.Ended()...)
 	}
 	e.Session = t.Survey.session(f, e.Session)
 	t.Survey.foretell(e.Parts)
@@ -211,18 +228,19 @@ func (t *Tracker) Unanswered() (all []Request, more uint64) {
 	return all, t.beyond
 }
 
-// turn chooses the Pairing of a session.
-func (t *Tracker) turn(number int) {
-	t.entry.Session = number
-	t.used = &t.none
-	t.none.total = &t.open
+// turn returns the Pairing of the entry's session.
+func (t *Tracker) turn() *Pairing {
 	t.letGo()
-	if in, ok := t.Sessions.open.Get(number); ok {
-		if in.pairing == nil {
-			in.pairing = &Pairing{session: number, total: &t.open}
-		}
-		t.used, t.entry.Facts = in.pairing, &in.Facts
+	in, ok := t.Sessions.open.Get(t.entry.Session)
+	if !ok {
+		t.none.total = &t.open
+		return &t.none
 	}
+	if in.pairing == nil {
+		in.pairing = &Pairing{session: in.Number, total: &t.open}
+	}
+	t.entry.Facts = &in.Facts
+	return in.pairing
 }
 
 // replay makes the parts of a frame that repeats another. The Pairing knows that
