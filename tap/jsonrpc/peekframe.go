@@ -97,7 +97,7 @@ func peekBody(raw []byte) Message {
 	case text[0] == '{':
 		var e envelope
 		e.read(text)
-		meant = e.meant() || m.Kind == Invalid && !validJSON(text) && e.looksMeant()
+		meant = e.meant() || m.Kind == Invalid && !valid(text) && e.looksMeant()
 	case m.Kind == Invalid: // broken: an array in which something reads like a message
 		Value(text).Each(func(_ []byte, v Value) bool {
 			var e envelope

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
-
-	"github.com/tidwall/gjson"
 )
 
 // Peek reads the envelope of one frame. It takes any bytes: terminators, white
@@ -18,7 +16,7 @@ import (
 // nonsense without complaint. Peek holds on to raw and changes nothing in it.
 func Peek(raw []byte) Message {
 	text, marked := bytes.CutPrefix(raw, []byte(bom))
-	if !validJSON(text) {
+	if !valid(text) {
 		return Message{Reason: notJSON(text, len(raw)-len(text))}
 	}
 	m := classify(trimJSON(text))
@@ -38,20 +36,9 @@ func Peek(raw []byte) Message {
 // (RFC 8259 section 8.1).
 const bom = "\xef\xbb\xbf"
 
-// validJSON reports whether text is JSON that is at most MaxDepth deep, which
-// bounds how far gjson recurses.
-func validJSON(text []byte) bool {
-	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > MaxDepth {
-		if deepest, _, _ := nesting(text); deepest > MaxDepth {
-			return false
-		}
-	}
-	return gjson.ValidBytes(text)
-}
-
-// nesting returns the greatest depth of arrays and objects, how many are open at the
-// end of text, and whether that is in a string.
-func nesting(text []byte) (deepest, open int, inString bool) {
+// nesting returns how many arrays and objects are open at the end of text, and whether
+// that is in a string.
+func nesting(text []byte) (open int, inString bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case inString && c == '\\':
@@ -61,12 +48,11 @@ func nesting(text []byte) (deepest, open int, inString bool) {
 		case inString:
 		case c == '{' || c == '[':
 			open++
-			deepest = max(deepest, open)
 		case c == '}' || c == ']':
 			open--
 		}
 	}
-	return deepest, open, inString
+	return open, inString
 }
 
 // notJSON returns the reason why a text at an offset in its frame is not JSON.
@@ -85,7 +71,7 @@ func notJSON(text []byte, offset int) string {
 		return "not JSON"
 	}
 	at := min(int(fault.Offset)-1, len(text))
-	_, open, inString := nesting(text[:at])
+	open, inString := nesting(text[:at])
 	where := fmt.Sprintf(" at byte %d", offset+at)
 	switch {
 	case at == len(text) && inString:
