@@ -65,23 +65,54 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 	query := start > 0 && (text[start-1] == '?' || text[start-1] == '&')
 	from, to = valueAt(text, i, sign, query)
 	plain := plainName(name)
+	value := text[from:to]
 	switch {
 	case strings.HasSuffix(plain, "cookie") && sign == ':':
 		to = max(to, lineEnd(text, from))
-		if bytes.IndexByte(text[from:to], '=') < 0 { // a sentence about cookies
+		_, cookie, ok := bytes.Cut(text[from:to], []byte("="))
+		if !ok || isStandIn(cookie) { // a sentence about cookies
 			return 0, 0, ""
 		}
 	case strings.HasSuffix(plain, "authorization"):
-		if scheme := isScheme(text[from:to]); scheme && to < len(text) && text[to] == ' ' {
+		if scheme := isScheme(value); scheme && to < len(text) && text[to] == ' ' {
 			from, to = to+1, wordEnd(text, to+1)
+			if isStandIn(text[from:to]) {
+				return 0, 0, ""
+			}
 		}
-	case sign == ':' && !quotedBefore(text, from) && !dense(text[from:to]) && !ownLine(text, start, from, to):
+	case quotedBefore(text, from):
+		if plainTypes[lower(value)] || len(value) == 1 && !isFigures(value) ||
+			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 { // the quote ends what the name is in
+			return 0, 0, ""
+		}
+	case sign == ':' && !dense(value) && !ownLine(text, start, from, to):
 		return 0, 0, ""
+	case sign == ':' || sign == '=':
+		loose := i > 0 && text[i-1] == ' '
+		if isCode(text, name, from, to, loose) || typeNames[lower(value)] && (sign == ':' || loose || lower(value) == name) || plain == "sig" && len(value) < 8 || isFigures(value) && !isNumberOf(plain, value) ||
+			sign == '=' && !flag && loose && !dense(value) && isWord(value) && !ownLine(text, start, from, to) {
+			return 0, 0, ""
+		}
+		if flag && isUpper(value) && (string(value) == "KEY" || SecretName(string(value))) { // in an explanation of flags
+			return 0, 0, ""
+		}
 	}
-	if vacant(text[from:to]) || isDir(name, text[from:to]) || sign == '>' && !bytes.HasPrefix(text[to:], []byte("</")) {
+	if value = text[from:to]; vacant(value) || isStandIn(value) || isDir(name, value) || isVersion(value, weakName(name)) ||
+		sign == '>' && !bytes.HasPrefix(text[to:], []byte("</")) {
 		return 0, 0, ""
 	}
 	return from, to, rule
+}
+
+// isNumberOf reports whether figures are long enough to be the secret of a plain name.
+func isNumberOf(name string, figures []byte) bool {
+	switch {
+	case figureNames[name]:
+		return len(figures) >= 3
+	case weakName(name) || name == "pass":
+		return tellingNumber(figures)
+	}
+	return len(figures) >= 4
 }
 
 // separator reads what stands between a name and its value: it returns =, :, > for
@@ -190,22 +221,12 @@ func endsValue(text []byte, i int, sign byte, query bool) bool {
 		return query || c == '&' && sign == '='
 	case ';':
 		return true
+	case '\\':
+		return bytes.HasPrefix(text[i:], []byte(`\r\n`))
 	case ',', ')', ']', '}':
 		return !query && (sign == ':' || i+1 == len(text) || strings.IndexByte(" \t\r\n\",;)]}", text[i+1]) >= 0)
 	}
 	return false
-}
-
-// dense reports whether a text looks like a value and not like a word of a
-// sentence, as in "password: required".
-func dense(s []byte) bool {
-	return len(s) >= 20 || len(s) >= 4 && bytes.ContainsAny(s, "0123456789")
-}
-
-// typeNames are what stands behind a name where it is explained.
-var typeNames = map[string]bool{
-	"string": true, "str": true, "number": true, "int": true, "integer": true, "boolean": true, "bool": true, "object": true, "array": true,
-	"any": true, "required": true, "optional": true, "yes": true, "no": true, "bytes": true, "text": true, "secret": true, "password": true,
 }
 
 // ownLine reports whether a name and its value, one word, are all of a line, as in
@@ -216,16 +237,6 @@ func ownLine(text []byte, start, from, to int) bool {
 	}
 	return (start == 0 || text[start-1] == '\n') && (to == len(text) || text[to] == '\n' || text[to] == '\r') &&
 		to-from >= 4 && !typeNames[strings.ToLower(string(text[from:to]))]
-}
-
-// vacant reports whether a text stands for a value that is not there.
-func vacant(s []byte) bool {
-	switch strings.ToLower(string(s[:min(len(s), 12)])) {
-	case "", "true", "false", "null", "none", "undefined", "nil", "{", "[", "{}", "[]", "/", "//":
-		return true
-	}
-	return bytes.HasPrefix(s, []byte("//")) || s[0] == '$' && len(s) > 3 && s[1] == '{' && s[len(s)-1] == '}' ||
-		len(s) > 2 && s[0] == '[' && s[1] == '"' || len(s) > 2 && s[0] == '{' && s[1] == '"'
 }
 
 func quotedBefore(text []byte, i int) bool {
@@ -275,7 +286,7 @@ func schemeSecret(text []byte, start, end int) (from, to int) {
 		}
 		return end, to
 	}
-	if len(s) < 6 || !dense(s) {
+	if len(s) < 6 || !dense(s) || isStandIn(s) {
 		return 0, 0
 	}
 	return end, to
@@ -307,6 +318,9 @@ func urlSecret(text []byte, start, end int) (from, to int) {
 	}
 	colon := bytes.IndexByte(text[end:at], ':')
 	if colon >= 0 {
+		if isStandIn(text[end+colon+1 : at]) {
+			return 0, 0
+		}
 		return end + colon + 1, at
 	}
 	if at-end >= 20 && !bytes.ContainsAny(text[end:at], "/?") { // a token in the place of the name

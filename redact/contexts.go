@@ -59,7 +59,7 @@ func (r *Redactor) contextHits(text []byte) (hits []hit) {
 			to--
 		}
 		value := text[from:to]
-		if vacant(value) || isReference(value) || sentence && !telling(value) {
+		if vacant(value) || isStandIn(value) || sentence && !telling(value) {
 			return
 		}
 		rule := nameRule
@@ -90,12 +90,6 @@ func (r *Redactor) contextHits(text []byte) (hits []hit) {
 		}
 	}
 	return hits
-}
-
-// isReference reports whether a value names a variable of a shell or a template.
-func isReference(value []byte) bool {
-	return bytes.HasPrefix(value, []byte("{{")) || bytes.HasPrefix(value, []byte("${")) || bytes.HasPrefix(value, []byte("$(")) ||
-		value[0] == '$' && len(bytes.Trim(value[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")) == 0
 }
 
 // tagHits finds the value of an element that has the name of a secret, or is a field for

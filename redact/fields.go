@@ -62,8 +62,6 @@ func passes(param []byte) bool {
 	return len(param) >= 20 || len(param) >= 8 && bytes.ContainsAny(param, figureSigns)
 }
 
-const figureSigns = "0123456789"
-
 // challengeHits finds what a server says in its challenge in place of parameters: a
 // token of its own, as with Negotiate and NTLM (RFC 4559).
 func challengeHits(value []byte) (hits []hit) {

@@ -27,7 +27,9 @@ func (w *walker) text(start, end int, s scope) {
 		if i := bytes.IndexByte(d.text, ' '); s.scheme && i > 0 && isScheme(d.text[:i]) {
 			from = i + 1
 		}
-		edits = w.r.replaced(d.text, []hit{{start: from, end: len(d.text), rule: s.secret}})
+		if s.secret != nameRule || !s.explained(d.text[from:]) {
+			edits = w.r.replaced(d.text, []hit{{start: from, end: len(d.text), rule: s.secret}})
+		}
 	default:
 		edits = w.r.edits(d.text)
 	}

@@ -102,7 +102,7 @@ func SecretName(name string) bool {
 	if wholeNames[plain] {
 		return true
 	}
-	if openNames[plain] {
+	if openNames[plain] || strings.HasPrefix(name, "node_modules/") {
 		return false
 	}
 	for _, s := range endings {

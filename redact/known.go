@@ -59,37 +59,6 @@ type known struct {
 	hidden bool
 }
 
-// telling reports whether a value can be looked for: one that may be an ordinary
-// word, a version or a number would be found where it is none.
-func telling(value []byte) bool {
-	if len(value) < 6 || len(value) > 256 {
-		return false
-	}
-	letters, figures, others := 0, 0, 0
-	for _, c := range value {
-		switch c = fold(c); {
-		case c-'0' < 10:
-			figures++
-		case c-'a' < 26:
-			letters++
-		default:
-			others++
-		}
-	}
-	return letters > 0 && figures > 0 || len(value) >= 8 && letters > 0 && others > 0 && !nameLike(value) || len(value) >= 20
-}
-
-// nameLike reports whether a value is words with the signs between them that
-// names have.
-func nameLike(value []byte) bool {
-	for _, c := range value {
-		if c = fold(c); !(c-'a' < 26 || c == '_' || c == '-' || c == '.' || c == ' ' || c == '/' || c == ':') {
-			return false
-		}
-	}
-	return true
-}
-
 // tellingNumber reports whether digits can be looked for: a count, a size, a port, a
 // year, a date or the first number that comes to mind would be found where it is none.
 func tellingNumber(digits []byte) bool {

@@ -1,6 +1,9 @@
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // A scope is what the names above a value say about it.
 type scope struct {
@@ -31,6 +34,13 @@ type scope struct {
 	rows, cells *columns
 	// scheme says that it may begin with the scheme of an Authorization.
 	scheme bool
+	// word says that short words under the name are something else.
+	word bool
+}
+
+// explained reports whether a text under the name of a secret is none.
+func (s scope) explained(text []byte) bool {
+	return isStandIn(text) || plainTypes[lower(text)] || isVersion(text, s.weak) || s.word && isShortWord(text)
 }
 
 // schemaNames are the members of MCP that are JSON schemas.
@@ -77,7 +87,7 @@ func (r *Redactor) secretScope(rule, name string) scope {
 		return scope{secret: rule, all: true, number: true}
 	}
 	weak := weakName(name)
-	return scope{secret: rule, number: !weak, weak: weak, scheme: isAuthorization(name)}
+	return scope{secret: rule, number: !weak, weak: weak, scheme: isAuthorization(name), word: weak && strings.HasSuffix(plainName(name), "token")}
 }
 
 // inside says what the scope of an object or an array under a secret name means for

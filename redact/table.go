@@ -198,7 +198,7 @@ func trimmed(text []byte, s span) span {
 func (t *table) isSecret(column int, value []byte) bool {
 	name := t.names[column]
 	switch {
-	case vacant(value) || typeNames[strings.ToLower(string(value))] || isDir(name, value) || isVariable(value):
+	case vacant(value) || typeNames[strings.ToLower(string(value))] || isDir(name, value) || isStandIn(value) || isVariable(value):
 		return false
 	case t.rules[column] != nameRule:
 		return true
@@ -210,12 +210,4 @@ func (t *table) isSecret(column int, value []byte) bool {
 		return len(value) >= 4
 	}
 	return dense(value) && !nameLike(value) && !blank && (len(value) >= 6 || !isFigures(value))
-}
-
-func isFigures(value []byte) bool { return len(bytes.Trim(value, "0123456789")) == 0 }
-
-// isVariable reports whether a value is the name of a variable, as in a list of those
-// that a program wants.
-func isVariable(value []byte) bool {
-	return bytes.IndexByte(value, '_') > 0 && len(bytes.Trim(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")) == 0
 }

@@ -212,7 +212,7 @@ func userSecret(text []byte, at int) (from, to int) {
 		to = at + n
 	}
 	colon := bytes.IndexByte(text[at:to], ':')
-	if colon <= 0 || isFigures(text[at+colon+1:to]) || isReference(text[at+colon+1:to]) { // a group's number, a variable
+	if colon <= 0 || isFigures(text[at+colon+1:to]) || isStandIn(text[at+colon+1:to]) { // a group's number, a variable
 		return 0, 0
 	}
 	return at + colon + 1, to

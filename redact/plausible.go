@@ -1,0 +1,215 @@
+package redact
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// What stands where a secret would stand may be none: a word that explains it, a stand-in
+// such as <your key>, a variable, or code that gets the value at run time.
+
+// typeNames are what stands behind a name where it is explained.
+var typeNames = setOf("string str number int integer boolean bool object array any required optional yes no bytes text secret password " +
+	"write read value values token key nullable uuid oauth oauth2 basic bearer digest apikey api_key jwt oidc saml header query none")
+
+// plainTypes are those that no quotes make a secret.
+var plainTypes = setOf("string str number int integer boolean bool object required optional none null nil undefined")
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+func lower(s []byte) string { return strings.ToLower(string(s)) }
+
+// vacant reports whether a text stands for a value that is not there.
+func vacant(s []byte) bool {
+	switch lower(s[:min(len(s), 12)]) {
+	case "", "true", "false", "null", "none", "undefined", "nil", "{", "[", "{}", "[]", "/", "//":
+		return true
+	}
+	return bytes.HasPrefix(s, []byte("//")) || len(s) > 2 && s[0] == '[' && s[1] == '"' || len(s) > 2 && s[0] == '{' && s[1] == '"'
+}
+
+// isReference reports whether a value names a variable of a shell or a template, or is a
+// place of a format.
+func isReference(value []byte) bool {
+	for _, p := range []string{"{{", "${", "$(", "#{", "<%", "%(", "{%"} {
+		if bytes.HasPrefix(value, []byte(p)) {
+			return true
+		}
+	}
+	switch {
+	case len(value) == 2 && value[0] == '%':
+		return strings.IndexByte("svqd", value[1]) >= 0
+	case len(value) < 2 || value[0] != '$':
+		return false
+	}
+	name := bytes.TrimPrefix(value[1:], []byte("env:"))
+	return isFigures(name) || isVariable(name) || SecretName(string(name))
+}
+
+// isStandIn reports whether a value stands for one that the reader has to fill in, or for
+// one that was taken out.
+func isStandIn(value []byte) bool {
+	if len(value) == 0 || len(value) > 80 {
+		return len(value) == 0
+	}
+	s := lower(value)
+	switch {
+	case isReference(value):
+		return true
+	case strings.Trim(s, "*•·●.…_#?=-") == "", len(s) >= 3 && strings.Trim(s, "x") == "":
+		return true
+	case s[0] == '<' && s[len(s)-1] == '>', s[0] == '[' && s[len(s)-1] == ']', s[0] == '(' && s[len(s)-1] == ')':
+		return isWord(value[1 : len(value)-1])
+	case s[0] == '[', s[0] == '(':
+		return strings.HasPrefix(s[1:], "redacted") || strings.HasPrefix(s[1:], "hidden")
+	case !isWord(value):
+		return false
+	}
+	return strings.HasPrefix(s, "your") || strings.HasSuffix(s, "_here") || strings.HasSuffix(s, "-here") || strings.HasSuffix(s, " here") ||
+		s == "redacted" || s == "placeholder" || isVariable(value) && SecretName(s)
+}
+
+// isWord reports whether a text is letters and the signs between words, a name.
+func isWord(s []byte) bool {
+	for _, c := range s {
+		if c = fold(c); !(c-'a' < 26 || c == '_' || c == '-' || c == '.' || c == ' ') {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+func isUpper(s []byte) bool {
+	return len(s) > 0 && len(bytes.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")) == 0
+}
+
+func isFigures(value []byte) bool { return len(bytes.Trim(value, "0123456789")) == 0 }
+
+// isVariable reports whether a value is the name of a variable, as in a list of those
+// that a program wants.
+func isVariable(value []byte) bool { return bytes.IndexByte(value, '_') > 0 && isUpper(value) }
+
+// dense reports whether a text looks like a value and not like a word of a
+// sentence, as in "password: required".
+func dense(s []byte) bool {
+	return len(s) >= 20 || len(s) >= 4 && bytes.ContainsAny(s, figureSigns)
+}
+
+const figureSigns = "0123456789"
+
+// isCode reports whether what stands behind name = or name: without quotes is code that
+// gets a value, rather than one. Loose says that there are blanks around the sign, as
+// between words of code; of what is in a line of settings less is code.
+func isCode(text []byte, name string, from, to int, loose bool) bool {
+	value := text[from:to]
+	if len(value) > 200 {
+		return false
+	}
+	path := 0 // the identifiers and what joins them
+	joints, digits := 0, false
+	for path < len(value) {
+		c := value[path]
+		switch {
+		case alnum[c] || c == '_':
+			digits = digits || c-'0' < 10
+		case path > 0 && (c == '.' || c == ':' && path+1 < len(value) && value[path+1] == ':' || c == '?' && path+1 < len(value) && value[path+1] == '.'):
+			joints++
+			if c != '.' {
+				path++
+			}
+		case path > 0 && c == '-' && path+1 < len(value) && value[path+1] == '>':
+			joints++
+			path++
+		case path == 0 && (c == '$' || c == '&' || c == '*' || c == '!'):
+		default:
+			goto end
+		}
+		path++
+	}
+end:
+	root, _, _ := strings.Cut(string(value[:path]), ".")
+	known := joints > 0 && codeRoots[root]
+	switch {
+	case path == 0 || value[0]-'0' < 10:
+		return loose && len(value) > 1 && value[0] == '/' && strings.IndexByte("^[(\\", value[1]) >= 0 || isPattern(value)
+	case path < len(value) && (value[path] == '(' || value[path] == '['):
+		rest, _, _ := bytes.Cut(text[from+path:min(len(text), to+200)], []byte("\n"))
+		closed := path+1 == len(value) || bytes.ContainsAny(rest, ")]")
+		return closed && (loose || known || !digits)
+	case path < len(value):
+		return isPattern(value)
+	case known, loose && joints > 0 && (!digits || SecretName(string(value[bytes.LastIndexByte(value, '.')+1:]))):
+		return true
+	}
+	return joints == 0 && !digits && name == strings.ToLower(name) && SecretName(string(value)) && isWord(value)
+}
+
+// codeRoots are what the settings of a program are reached by.
+var codeRoots = setOf("self this process os env config cfg var local data settings options opts args params props req request res response ctx context " +
+	"secrets module state user client import meta app")
+
+// isPattern reports whether a value is a regular expression, or a rule of a validator.
+func isPattern(value []byte) bool {
+	for _, p := range []string{"[A-Z", "[a-z", "[0-9", `\d`, `\w`} {
+		if bytes.Contains(value, []byte(p)) {
+			return true
+		}
+	}
+	first, _, ok := bytes.Cut(value, []byte("|"))
+	return ok && typeNames[lower(first)]
+}
+
+// isVersion reports whether a value is the version of a package, or a range of them: some
+// packages are called like secrets.
+func isVersion(value []byte, weak bool) bool {
+	body := bytes.TrimLeft(value, "^~>=<v ")
+	if len(body) == len(value) && !weak || bytes.IndexByte(body, '.') < 0 || len(body) == 0 || body[0]-'0' > 9 {
+		return false
+	}
+	body, _, _ = bytes.Cut(body, []byte("-"))
+	return len(bytes.Trim(body, "0123456789.x")) == 0
+}
+
+// telling reports whether a value can be looked for: one that may be an ordinary
+// word, a version or a number would be found where it is none.
+func telling(value []byte) bool {
+	if len(value) < 6 || len(value) > 256 {
+		return false
+	}
+	letters, figures, others := 0, 0, 0
+	for _, c := range value {
+		switch c = fold(c); {
+		case c-'0' < 10:
+			figures++
+		case c-'a' < 26:
+			letters++
+		default:
+			others++
+		}
+	}
+	return letters > 0 && figures > 0 || len(value) >= 8 && letters > 0 && others > 0 && !nameLike(value) || len(value) >= 20
+}
+
+// nameLike reports whether a value is words with the signs between them that
+// names have.
+func nameLike(value []byte) bool {
+	for _, c := range value {
+		if c = fold(c); !(c-'a' < 26 || c == '_' || c == '-' || c == '.' || c == ' ' || c == '/' || c == ':') {
+			return false
+		}
+	}
+	return true
+}
+
+// isShortWord reports whether a value under a name that means other things too is one of
+// these, as the token of a model or the sign of a coin.
+func isShortWord(value []byte) bool {
+	return utf8.RuneCount(value) <= 7 && !bytes.ContainsAny(value, figureSigns)
+}
