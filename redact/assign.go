@@ -64,6 +64,10 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 	}
 	query := start > 0 && (text[start-1] == '?' || text[start-1] == '&')
 	from, to = valueAt(text, i, sign, query)
+	if at := behindType(text, from, to, sign); at > 0 {
+		sign, i = '=', at
+		from, to = valueAt(text, i, sign, query)
+	}
 	plain := plainName(name)
 	value := text[from:to]
 	switch {
@@ -74,8 +78,15 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 			return 0, 0, ""
 		}
 	case strings.HasSuffix(plain, "authorization"):
+		if n := bytes.IndexByte(value, ' '); n > 0 && isScheme(value[:n]) { // in quotes
+			from += n + 1
+		}
 		if scheme := isScheme(value); scheme && to < len(text) && text[to] == ' ' {
-			from, to = to+1, wordEnd(text, to+1)
+			if from = to + 1; listSchemes[lower(value)] {
+				to = lineEnd(text, from)
+			} else {
+				to = wordEnd(text, from)
+			}
 			if isStandIn(text[from:to]) {
 				return 0, 0, ""
 			}
@@ -85,12 +96,13 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 { // the quote ends what the name is in
 			return 0, 0, ""
 		}
-	case sign == ':' && !dense(value) && !ownLine(text, start, from, to):
+	case sign == ':' && !dense(value) && !ownLine(text, start, from, to) && !(figureNames[plain] && isFigures(value) && len(value) >= 3):
 		return 0, 0, ""
 	case sign == ':' || sign == '=':
 		loose := i > 0 && text[i-1] == ' '
-		if isCode(text, name, from, to, loose) || typeNames[lower(value)] && (sign == ':' || loose || lower(value) == name) || plain == "sig" && len(value) < 8 || isFigures(value) && !isNumberOf(plain, value) ||
-			sign == '=' && !flag && loose && !dense(value) && isWord(value) && !ownLine(text, start, from, to) {
+		argument := start > 0 && strings.IndexByte("(, ", text[start-1]) >= 0
+		if isCode(text, name, from, to, loose, argument) || typeNames[lower(value)] && (sign == ':' || loose || lower(value) == name) || plain == "sig" && len(value) < 8 || isFigures(value) && !isNumberOf(plain, value) ||
+			sign == '=' && !flag && loose && isWord(value) && !ownLine(text, start, from, to) {
 			return 0, 0, ""
 		}
 		if flag && isUpper(value) && (string(value) == "KEY" || SecretName(string(value))) { // in an explanation of flags
@@ -102,6 +114,25 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		return 0, 0, ""
 	}
 	return from, to, rule
+}
+
+// assigns reports whether a text begins with name=.
+func assigns(text []byte) bool {
+	for i, c := range text[:min(len(text), 64)] {
+		if !word[c] && c != '.' {
+			return c == '=' && i > 0
+		}
+	}
+	return false
+}
+
+// behindType returns where the value is behind name: type =, as in TypeScript, or 0.
+func behindType(text []byte, from, to int, sign byte) int {
+	rest := text[to:min(len(text), to+4)]
+	if sign == ':' && typeNames[lower(text[from:to])] && len(rest) > 3 && string(rest[:3]) == " = " {
+		return to + 3
+	}
+	return 0
 }
 
 // isNumberOf reports whether figures are long enough to be the secret of a plain name.
@@ -118,7 +149,11 @@ func isNumberOf(name string, figures []byte) bool {
 // separator reads what stands between a name and its value: it returns =, :, > for
 // the end of a tag, or 0 for none, and where the value begins.
 func separator(text []byte, i int) (sign byte, at int) {
-	i = skipQuote(text, i)
+	if j := skipQuote(text, i); j > i {
+		if i = j; i < len(text) && text[i] == ']' { // settings["name"] = …
+			i++
+		}
+	}
 	for n := 0; n < 8 && i < len(text) && (text[i] == ' ' || text[i] == '\t'); n++ {
 		i++
 	}
@@ -184,6 +219,19 @@ func listAt(text []byte, i int) (from, to int) {
 
 // valueAt finds a value that begins at an offset, without its quotes.
 func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
+	if bytes.HasPrefix(text[i:], []byte("[]byte(")) {
+		i += len("[]byte(")
+	}
+	if i+1 < len(text) && strings.IndexByte("@$bBrRfFuU", text[i]) >= 0 && (text[i+1] == '"' || text[i+1] == '\'') {
+		i++ // of a literal of another kind
+	}
+	for _, q := range []string{`"""`, "'''"} {
+		if bytes.HasPrefix(text[i:], []byte(q)) {
+			if n := bytes.Index(text[i+3:], []byte(q)); n >= 0 {
+				return i + 3, i + 3 + n
+			}
+		}
+	}
 	if i < len(text) && text[i] == '[' {
 		if from, to = listAt(text, i); from > 0 {
 			return from, to
@@ -224,7 +272,7 @@ func endsValue(text []byte, i int, sign byte, query bool) bool {
 	case '\\':
 		return bytes.HasPrefix(text[i:], []byte(`\r\n`))
 	case ',', ')', ']', '}':
-		return !query && (sign == ':' || i+1 == len(text) || strings.IndexByte(" \t\r\n\",;)]}", text[i+1]) >= 0)
+		return !query && (sign == ':' || i+1 == len(text) || c == ',' && assigns(text[i+1:]) || strings.IndexByte(" \t\r\n\",;)]}", text[i+1]) >= 0)
 	}
 	return false
 }
@@ -263,9 +311,13 @@ func wordEnd(text []byte, i int) int {
 }
 
 // schemes are the words before the credentials of an Authorization.
-var schemes = map[string]bool{"bearer": true, "basic": true, "token": true, "digest": true, "apikey": true, "dpop": true, "negotiate": true}
+var schemes = map[string]bool{"bearer": true, "basic": true, "token": true, "digest": true, "apikey": true, "dpop": true, "negotiate": true,
+	"ntlm": true, "oauth": true, "hawk": true, "signature": true, "aws4-hmac-sha256": true, "api-key": true, "sso-key": true}
 
-func isScheme(s []byte) bool { return len(s) < 12 && schemes[strings.ToLower(string(s))] }
+// listSchemes are those behind which there is a list of parameters.
+var listSchemes = setOf("digest oauth hawk signature aws4-hmac-sha256")
+
+func isScheme(s []byte) bool { return len(s) < 20 && schemes[strings.ToLower(string(s))] }
 
 // schemeSecret finds the credentials behind a scheme anywhere in a text: of Bearer
 // what no word of a sentence is, of Basic what decodes to a name and a password.

@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"regexp"
+	"strings"
 )
 
 // A context is a place where a secret and its name do not stand as an assignment does:
@@ -17,17 +18,42 @@ type context struct {
 }
 
 var contexts = []context{
+	// SQL
 	{anchors: []string{"IDENTIFIED", "identified"}, at: `(?i)\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?()'((?:[^'\\]|\\.|'')+)'`},
-	{anchors: []string{"PASSWORD '", "password '"}, at: `(?i)\bpassword\s+()'((?:[^'\\]|'')+)'`},
+	{anchors: []string{"PASSWORD '", "password '", "SECRET '", "TOKEN '"}, at: `(?i)\b(?:password|secret|session_token)\s+()'((?:[^'\\]|'')+)'`},
+	{anchors: []string{"SET PASSWORD", "set password"}, at: `(?i)\bset\s+password\s+for\s+\S+\s*=\s*()'((?:[^'\\]|'')+)'`},
+	// XML
 	{anchors: []string{"<key>"}, at: `<key>([^<>]+)</key>\s*<(?:string|data)>([^<>]+)</`},
-	{anchors: []string{"ENV ", "ARG ", "env "}, at: `(?m)^[ \t]*(?:ENV|ARG|setenv)[ \t]+([\w.-]+)[ \t]+([^\s=].*?)[ \t\r]*$`},
-	{anchors: []string{"**"}, at: "\\*\\*([\\w .-]+?)(?::\\*\\*|\\*\\*[ \\t]*[:=])[ \\t]*[`\"']?([^\\s`\"']+)", sentence: true},
+	{anchors: []string{"AttributeValue", "<value"}, at: `\b(?:[Nn]ame|key)="([\w:.-]+)"[^<>]*>\s*<(?:\w+:)?(?:AttributeValue|value)\b[^<>]*>([^<>]+)<`},
+	{anchors: []string{"</"}, at: `<(?:\w+:)?([\w.-]+)\s[^<>]*>([^<>\s]+)</`},
+	// Settings and code
+	{anchors: []string{"ENV ", "ARG ", "env ", "setx "}, at: `(?m)^[ \t]*(?:ENV|ARG|setenv|setx)[ \t]+([\w.-]+)[ \t]+([^\s=].*?)[ \t\r]*$`},
+	{anchors: []string{"variable \""}, at: `\bvariable\s+"([\w.-]+)"\s*\{[^{}]*?\bdefault\s*=\s*"([^"\n]+)"`},
 	{anchors: []string{":="}, at: "([\\w.-]+)\\s*:=\\s*[\"'`]([^\"'`\\n]+)[\"'`]"},
-	{anchors: []string{"machine "}, at: `\bmachine\s+\S+\s+login\s+\S+\s+(password)\s+(\S+)`},
+	{anchors: []string{"SecureString"}, at: `\bConvertTo-SecureString\s+(?:-String\s+)?()["']([^"'\n]+)["']`},
+	{anchors: []string{"auth=(", "auth = (", "BasicAuth("}, at: `(?:\bauth\s*=\s*|BasicAuth)\(\s*["'][^"'\n]*["']\s*,\s*()["']([^"'\n]+)["']`},
+	{anchors: []string{"(\"", "('"}, at: `\(["']([\w.-]+)["']\s*,\s*["']([^"'\s]+)["']`, sentence: true},
+	{anchors: []string{"Private-Lines"}, at: `Private-Lines: \d+()\r?\n((?:[A-Za-z0-9+/=]+\r?\n)*[A-Za-z0-9+/=]+)(?:\r?\n|$)`},
+	{anchors: []string{"machine ", "default login"}, at: `(?:\bmachine\s+\S+|\bdefault)\s+login\s+\S+\s+(password)\s+(\S+)`},
+	{anchors: []string{"oracle:thin"}, at: `\boracle:thin:\w+/()([^\s@"']+)@`},
+	// Commands
 	{anchors: []string{"sshpass"}, at: `\bsshpass\s+-p\s*()["']?([^\s"';|&]+)`},
 	{anchors: []string{"redis-cli"}, at: `\bredis-cli\b[^\n|;&]*?\s(?:-a|--pass)\s+()["']?([^\s"';|&]+)`},
 	{anchors: []string{"mysql"}, at: `\bmysql(?:dump|admin)?\b[^\n|;&]*?\s-p()["']?([^\s"';|&]+)`},
+	{anchors: []string{" login "}, at: `\b(?:docker|podman|az|registry|oc)\s+login\b[^\n|;&]*?\s-p\s+()["']?([^\s"';|&]+)`},
+	{anchors: []string{"--password-stdin"}, at: `\becho\s+()["']?([^\s"'|]+)["']?\s*\|[^\n]*--password-stdin`},
+	{anchors: []string{"sqlcmd"}, at: `\bsqlcmd\b[^\n|;&]*?\s-P\s*()["']?([^\s"';|&]+)`},
+	{anchors: []string{"ldap"}, at: `\bldap(?:search|modify|add|whoami)\b[^\n|;&]*?\s-w\s+()["']?([^\s"';|&]+)`},
+	{anchors: []string{"configure set", "config set"}, at: `\bconfig(?:ure)? set\s+([\w.-]+)\s+["']?([^\s"']+)`},
+	{anchors: []string{"curl "}, at: `\bcurl\b[^\n|;]*?\s-u()["']?[^\s"':]+:([^\s"']+)`},
+	{anchors: []string{"http -a ", "https -a ", "--auth "}, at: `\bhttps?\s[^\n|;]*?(?:-a|--auth)\s+()["']?[^\s"':]+:([^\s"']+)`},
+	// Sentences
+	{anchors: []string{"**"}, at: "\\*\\*([\\w .-]+?)(?::\\*\\*|\\*\\*[ \\t]*[:=])[ \\t]*[`\"']?([^\\s`\"']+)", sentence: true},
 	{anchors: []string{" is ", " is: ", " is:\n"}, at: "(?i)\\b(password|passcode|passphrase|token|api[ _-]?key|secret|access key)\\s+is:?\\s+[`\"']?([^\\s`\"'<>]{6,200})", sentence: true},
+	{anchors: []string{" for ", " of "}, at: "(?i)\\b(password|passcode|passphrase|api[ _-]?key)\\s+(?:for|of)\\s+[^\\s:]{1,60}:\\s+[`\"']?([^\\s`\"'<>]{6,200})", sentence: true},
+	{anchors: []string{"code is", "code: "}, at: `(?i)\b(?:one-time|verification|security|login|access|authentication|confirmation|otp|2fa)\s+(?:pass)?code(?:\s+is:?|:)\s+()\*{0,2}([0-9]{4,10}\b)`},
+	{anchors: []string{"assword ", "assphrase ", "asscode "}, at: "(?i)\\b(password|passcode|passphrase)\\s+[`\"']([^`\"'\\n]{6,200})[`\"']", sentence: true},
+	{anchors: []string{"oken ", "ey ", "ecret "}, at: "(?i)\\b(?:invalid|bad|wrong|incorrect|expired|using)\\s+(?:api[ _-]?)?()(?:token|key|secret)\\s+[`\"']([^`\"'\\s]{6,200})[`\"']", sentence: true},
 }
 
 // The expressions for an element of HTML or XML, for one of its attributes, and for the
@@ -35,7 +61,8 @@ var contexts = []context{
 const (
 	tagExpression       = `<[A-Za-z][^<>]*>`
 	attributeExpression = `([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`
-	blockExpression     = `(?m)^([ \t]*)(?:-[ \t]+)?["']?([\w.-]+)["']?:[ \t]*[|>][+-]?[0-9]*[ \t]*\r?\n`
+	blockExpression     = `(?m)^([ \t]*)(?:-[ \t]+)?["']?([\w.-]+)["']?:[ \t]*(?:[|>][+-]?[0-9]*)?[ \t]*\r?\n`
+	insertExpression    = `(?i)\binsert\s+into\s+[^\s(]+\s*\(([^()]{1,1000})\)\s*values\s*`
 )
 
 // expression compiles an expression when the first text needs it: most programs that
@@ -52,13 +79,42 @@ func (r *Redactor) expression(text string) *regexp.Regexp {
 	return x
 }
 
-// contextHits finds the secrets of a text that stand in a context.
-func (r *Redactor) contextHits(text []byte) (hits []hit) {
+// maxWindow is how far from the word of a context its secret may stand.
+const maxWindow = 1 << 10
+
+// windows are the lines around the words of contexts in a text, in order and apart.
+type windows []span
+
+// add adds what is around a part of a text. Parts come in order.
+func (w *windows) add(text []byte, start, end int) {
+	if n := len(*w); n > 0 && end <= (*w)[n-1].end-maxWindow/2 {
+		return
+	}
+	from, to := max(0, start-maxWindow), min(len(text), end+maxWindow)
+	if from > 0 {
+		from += bytes.IndexByte(text[from:start], '\n') + 1
+	}
+	if to < len(text) {
+		if n := bytes.LastIndexByte(text[end:to], '\n'); n >= 0 {
+			to = end + n + 1
+		}
+	}
+	if n := len(*w); n > 0 && from <= (*w)[n-1].end {
+		(*w)[n-1].end = max(to, (*w)[n-1].end)
+		return
+	}
+	*w = append(*w, span{from, to})
+}
+
+// contextHits finds the secrets of a text that stand in a context, in a window of it. Read
+// is how far blocks and rows were read that go on behind their windows, so that each is
+// read once.
+func (r *Redactor) contextHits(all []byte, in span, read *int) (hits []hit) {
 	add := func(from, to int, name string, sentence bool) {
-		for from < to && to-from > 1 && sentence && bytes.IndexByte([]byte(".,;:!?)"), text[to-1]) >= 0 {
+		for from < to && to-from > 1 && sentence && bytes.IndexByte([]byte(".,;:!?)"), all[to-1]) >= 0 {
 			to--
 		}
-		value := text[from:to]
+		value := all[from:to]
 		if vacant(value) || isStandIn(value) || sentence && !telling(value) {
 			return
 		}
@@ -70,24 +126,40 @@ func (r *Redactor) contextHits(text []byte) (hits []hit) {
 			hits = append(hits, hit{start: from, end: to, rule: rule})
 		}
 	}
+	text := all[in.start:in.end]
+	// each calls fn with where the groups of an expression are.
+	each := func(expression string, fn func(m []int)) {
+		for _, m := range r.expression(expression).FindAllSubmatchIndex(text, -1) {
+			for i := range m {
+				if m[i] >= 0 {
+					m[i] += in.start
+				}
+			}
+			fn(m)
+		}
+	}
 	for i := range contexts {
-		c := &contexts[i]
-		if !containsAny(text, c.anchors) {
-			continue
-		}
-		for _, m := range r.expression(c.at).FindAllSubmatchIndex(text, -1) {
-			add(m[4], m[5], string(text[m[2]:m[3]]), c.sentence)
+		if c := &contexts[i]; containsAny(text, c.anchors) {
+			each(c.at, func(m []int) { add(m[4], m[5], string(all[m[2]:m[3]]), c.sentence) })
 		}
 	}
-	if bytes.Contains(text, []byte("value=")) || bytes.Contains(text, []byte("value =")) {
-		for _, m := range r.expression(tagExpression).FindAllIndex(text, -1) {
-			r.tagHits(text, m[0], m[1], add)
-		}
+	if containsAny(text, []string{"value=", "value =", "content="}) {
+		each(tagExpression, func(m []int) { r.tagHits(all, m[0], m[1], add) })
 	}
-	if containsAny(text, []string{": |", ": >", ":|", ":>"}) {
-		for _, m := range r.expression(blockExpression).FindAllSubmatchIndex(text, -1) {
-			blockHits(text, m[1], m[3]-m[2], string(text[m[4]:m[5]]), add)
-		}
+	if containsAny(text, []string{": |", ": >", ":|", ":>", ":\n", ":\r\n"}) {
+		each(blockExpression, func(m []int) {
+			if name := string(all[m[4]:m[5]]); m[0] >= *read && r.named(name) != "" {
+				list := !bytes.ContainsAny(all[m[5]:m[1]], "|>")
+				*read = blockHits(all, m[1], m[3]-m[2], name, list, add)
+			}
+		})
+	}
+	if containsAny(text, []string{"insert into", "INSERT INTO", "Insert into"}) {
+		each(insertExpression, func(m []int) {
+			if m[0] >= *read {
+				*read = r.insertHits(all, string(all[m[2]:m[3]]), m[1], add)
+			}
+		})
 	}
 	return hits
 }
@@ -103,7 +175,7 @@ func (r *Redactor) tagHits(text []byte, start, end int, add func(from, to int, n
 		}
 		value := string(text[start+m[at] : start+m[at+1]])
 		switch string(bytes.ToLower(text[start+m[2] : start+m[3]])) {
-		case "value":
+		case "value", "content":
 			from, to = start+m[at], start+m[at+1]
 		case "type":
 			if value == "password" {
@@ -121,20 +193,73 @@ func (r *Redactor) tagHits(text []byte, start, end int, add func(from, to int, n
 }
 
 // blockHits finds the lines of a block of YAML: those that are indented further than its
-// name.
-func blockHits(text []byte, at, indent int, name string, add func(from, to int, name string, sentence bool)) {
+// name. Of a list these are its elements, and they may be indented as far. It returns how
+// far it has read.
+func blockHits(text []byte, at, indent int, name string, list bool, add func(from, to int, name string, sentence bool)) int {
 	for at < len(text) {
 		end := lineEnd(text, at)
 		line := text[at:end]
 		body := len(line) - len(bytes.TrimLeft(line, " \t"))
 		if len(bytes.TrimSpace(line)) > 0 {
-			if body <= indent {
-				return
+			element := bytes.HasPrefix(line[body:], []byte("- "))
+			if list && !element || body < indent || body == indent && !list {
+				return at
 			}
-			add(at+body, at+len(bytes.TrimRight(line, " \t\r\n")), name, false)
+			from, to := at+body, at+len(bytes.TrimRight(line, " \t\r\n"))
+			if list {
+				from += 2
+				if bytes.IndexByte(text[from:to], ':') >= 0 || bytes.IndexByte(text[from:to], ' ') >= 0 {
+					return at
+				}
+			}
+			add(from, to, name, list)
 		}
 		at = end + 1
 	}
+	return at
+}
+
+// maxColumns is how many columns of an INSERT are looked at.
+const maxColumns = 100
+
+// insertHits finds the values of an INSERT that belong to the columns of secrets: texts
+// in quotes, in the rows that begin at an offset. It returns how far it has read.
+func (r *Redactor) insertHits(text []byte, columns string, at int, add func(from, to int, name string, sentence bool)) int {
+	names := strings.Split(columns, ",")
+	secret := false
+	for i, n := range names {
+		names[i] = strings.Trim(n, " \t\r\n\"`[]")
+		secret = secret || r.named(names[i]) != ""
+	}
+	if !secret || len(names) > maxColumns {
+		return at
+	}
+	column, depth := 0, 0
+	for ; at < len(text); at++ {
+		switch c := text[at]; {
+		case c == '\'' && depth == 1:
+			from := at + 1
+			for at = from; at < len(text) && (text[at] != '\'' || at+1 < len(text) && text[at+1] == '\''); at++ {
+				if text[at] == '\'' || text[at] == '\\' {
+					at++
+				}
+			}
+			if at = min(at, len(text)); column < len(names) && r.named(names[column]) != "" {
+				add(from, at, names[column], false)
+			}
+		case c == '(':
+			if depth++; depth == 1 {
+				column = 0
+			}
+		case c == ')':
+			depth--
+		case c == ',' && depth == 1:
+			column++
+		case depth == 0 && c != ',' && c != ' ' && c != '\n' && c != '\r' && c != '\t':
+			return at
+		}
+	}
+	return at
 }
 
 func containsAny(text []byte, words []string) bool {

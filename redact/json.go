@@ -146,12 +146,12 @@ func (w *walker) object(s scope) {
 				if pair == (scope{}) {
 					pair = w.paired(w.nameAhead(object), pair)
 				}
-				if pair.secret != "" {
+				if pair.secret != "" || pair.header != "" {
 					in = pair
 				}
 			}
 		}
-		if w.src[w.at] == '[' && in == (scope{}) {
+		if w.src[w.at] == '[' && (in == (scope{}) || in == (scope{flat: true})) {
 			switch plain := plainName(name); {
 			case columnLists[plain]:
 				table = w.columnsAhead()
@@ -170,6 +170,9 @@ func (w *walker) paired(name string, otherwise scope) scope {
 	rule := w.r.named(name)
 	if rule == "" {
 		return otherwise
+	}
+	if plain := plainName(name); plain == "cookie" || plain == "setcookie" {
+		return scope{header: name}
 	}
 	s := w.r.secretScope(rule, name)
 	s.number = s.number && (rule != nameRule || figureNames[plainName(name)])

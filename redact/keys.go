@@ -18,7 +18,12 @@ var secretNames = []string{
 	"authorization", "cookie", "credential", "connection string", "session id", "one time code",
 	"subscription key", "function key", "functions key", "application key", "app key", "service key", "service role key", "admin key",
 	"license key", "shared key", "deploy key", "webhook key", "hmac key", "write key", "ingest key", "integration key",
-	"saml response", "jwt assertion", "id token hint",
+	"saml response", "jwt assertion", "id token hint", "basic auth",
+	// what services call a key in the names of variables
+	"openai key", "anthropic key", "gemini key", "groq key", "mistral key", "cohere key", "deepseek key", "perplexity key", "openrouter key", "together key",
+	"replicate key", "elevenlabs key", "huggingface key", "tavily key", "exa key", "brave key", "firecrawl key", "serper key", "serp key", "jina key",
+	"pinecone key", "langsmith key", "supabase key", "anon key", "stripe key", "sendgrid key", "mailgun key", "twilio key", "notion key", "linear key",
+	"airtable key", "algolia key", "datadog key", "newrelic key", "grafana key", "mapbox key", "maps key", "weather key", "youtube key", "azure key",
 }
 
 // lastWords are secrets where they are the last word of a name, as in DB_PASS, X-Jwt and

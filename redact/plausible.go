@@ -32,7 +32,7 @@ func vacant(s []byte) bool {
 	case "", "true", "false", "null", "none", "undefined", "nil", "{", "[", "{}", "[]", "/", "//":
 		return true
 	}
-	return bytes.HasPrefix(s, []byte("//")) || len(s) > 2 && s[0] == '[' && s[1] == '"' || len(s) > 2 && s[0] == '{' && s[1] == '"'
+	return len(bytes.Trim(s, "()[]{}")) == 0 || bytes.HasPrefix(s, []byte("//")) || len(s) > 2 && s[0] == '[' && s[1] == '"' || len(s) > 2 && s[0] == '{' && s[1] == '"'
 }
 
 // isReference reports whether a value names a variable of a shell or a template, or is a
@@ -106,8 +106,9 @@ const figureSigns = "0123456789"
 
 // isCode reports whether what stands behind name = or name: without quotes is code that
 // gets a value, rather than one. Loose says that there are blanks around the sign, as
-// between words of code; of what is in a line of settings less is code.
-func isCode(text []byte, name string, from, to int, loose bool) bool {
+// between words of code, and argument that it may be one in a list of them; of what is in
+// a line of settings less is code.
+func isCode(text []byte, name string, from, to int, loose, argument bool) bool {
 	value := text[from:to]
 	if len(value) > 200 {
 		return false
@@ -148,7 +149,7 @@ end:
 	case known, loose && joints > 0 && (!digits || SecretName(string(value[bytes.LastIndexByte(value, '.')+1:]))):
 		return true
 	}
-	return joints == 0 && !digits && name == strings.ToLower(name) && SecretName(string(value)) && isWord(value)
+	return joints == 0 && !digits && argument && name == strings.ToLower(name) && SecretName(string(value)) && isWord(value)
 }
 
 // codeRoots are what the settings of a program are reached by.

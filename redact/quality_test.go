@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -154,4 +155,53 @@ func TestFalseAlarms(t *testing.T) {
 	if m > len(made)*8/1000 || s > len(sessions)*8/1000 || d > len(files)*8/1000 {
 		t.Errorf("more than 0.8 percent")
 	}
+}
+
+// marked are the secrets of a corpus, and what it is without the marks around them.
+var marks = regexp.MustCompile(`(?s)«(.*?)»`)
+
+// Of secrets in all kinds of spellings none is left, and nothing else is changed.
+func TestSpellings(t *testing.T) {
+	a, err := txtar.ParseFile("testdata/secrets.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := New(testOptions())
+	found, all := 0, 0
+	for i, file := range a.Files {
+		marked := inFrame(t, file.Name, file.Data)
+		f := marked
+		f.Seq, f.Raw = uint64(i+1), marks.ReplaceAll(marked.Raw, []byte("$1"))
+		r.Again()
+		r.known = known{}
+		got := twice(r, []tap.Frame{f})[0]
+		if json.Valid(f.Raw) != json.Valid(got) {
+			t.Errorf("%s is JSON no longer", got)
+		}
+		for _, m := range marks.FindAllSubmatch(marked.Raw, -1) {
+			if all++; bytes.Contains(got, m[1]) {
+				t.Errorf("%s is left in %s", m[1], around(got, m[1]))
+			} else {
+				found++
+			}
+		}
+		pseudonym := `(redacted-[0-9a-f]{12}(\\n|[ ])*)+|9[0-9]+`
+		parts := marks.Split(string(marked.Raw), -1)
+		for j := range parts {
+			parts[j] = regexp.QuoteMeta(parts[j])
+		}
+		if want := regexp.MustCompile("^(?s:" + strings.Join(parts, "("+pseudonym+"|.{1,120}?)") + ")$"); !want.Match(got) {
+			t.Errorf("something else changed:\n%s\n%s", marked.Raw, got)
+		}
+	}
+	t.Logf("found %d of %d secrets in %d frames, %d missed", found, all, len(a.Files), all-found)
+	if len(a.Files) < 60 {
+		t.Errorf("%d frames", len(a.Files))
+	}
+}
+
+// around is what stands around a part of a text.
+func around(text, part []byte) []byte {
+	at := bytes.Index(text, part)
+	return text[max(0, at-60):min(len(text), at+len(part)+20)]
 }

@@ -87,7 +87,7 @@ func (r *Redactor) secretScope(rule, name string) scope {
 		return scope{secret: rule, all: true, number: true}
 	}
 	weak := weakName(name)
-	return scope{secret: rule, number: !weak, weak: weak, scheme: isAuthorization(name), word: weak && strings.HasSuffix(plainName(name), "token")}
+	return scope{secret: rule, number: !weak, weak: weak, scheme: isAuthorization(name), word: strings.EqualFold(name, "token")}
 }
 
 // inside says what the scope of an object or an array under a secret name means for
@@ -121,8 +121,9 @@ var describing = func() map[string]bool {
 
 // The names that a pair has in a list of variables, fields or parameters.
 var (
-	pairNames  = map[string]bool{"name": true, "key": true, "header": true, "field": true, "variable": true, "param": true, "parameter": true, "property": true, "env": true, "option": true}
-	pairValues = map[string]bool{"value": true, "values": true, "val": true, "default": true, "defaultvalue": true, "currentvalue": true}
+	pairNames = map[string]bool{"name": true, "key": true, "header": true, "field": true, "variable": true, "param": true, "parameter": true, "property": true, "env": true, "option": true,
+		"label": true, "column": true, "attribute": true, "setting": true, "parameterkey": true, "parametername": true, "variablename": true}
+	pairValues = map[string]bool{"value": true, "values": true, "val": true, "default": true, "defaultvalue": true, "currentvalue": true, "parametervalue": true}
 )
 
 // maxPeek is how far is looked ahead into an object.

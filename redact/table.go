@@ -55,7 +55,7 @@ func (x *tableFinder) hits(at int) (hits []hit) {
 		return nil
 	}
 	cells, next := t.row(text, end+1)
-	if t.sign == '|' && len(cells) == len(t.names) && isRule(text, cells) {
+	if line := text[end+1 : endOfLine(text, end+1)]; t.sign == '|' && isRule(line) && (len(cells) == len(t.names) || bytes.IndexByte(line, '+') >= 0) {
 		cells, next = t.row(text, next)
 	} else if t.sign == '|' || len(cells) != len(t.names) {
 		x.room -= next - end
@@ -125,14 +125,10 @@ func isColumn(name []byte) bool {
 	return true
 }
 
-// isRule reports whether cells are what stands below the names in Markdown.
-func isRule(text []byte, cells []span) bool {
-	for _, c := range cells {
-		if c.start == c.end || len(bytes.Trim(text[c.start:c.end], "-:")) > 0 {
-			return false
-		}
-	}
-	return true
+// isRule reports whether a line is what stands below the names: of Markdown, or of what
+// a database prints.
+func isRule(line []byte) bool {
+	return len(line) > 0 && len(bytes.Trim(line, "-:|+ \r")) == 0 && bytes.IndexByte(line, '-') >= 0
 }
 
 // row reads the cells of the line that begins at an offset, and where the next begins.

@@ -60,7 +60,8 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	for _, w := range []string{`\u00`, `\/`, "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
 		add(w, wordKind{kind: wordEscape})
 	}
-	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql"} {
+	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql", "sqlcmd", "ldapsearch", "ldapmodify", "curl ", "http -a ", "https -a ", " login ",
+		"default login", "private-lines", "oracle:thin", "basicauth(", "securestring", "code is", "code: "} {
 		add(w, wordKind{kind: wordContext})
 	}
 	if opt.Emails {
@@ -112,7 +113,8 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			hits = append(hits, hit{start: start, end: end, rule: rule})
 		}
 	}
-	emailsTo, namesTo, keysTo, inContext := 0, 0, 0, false
+	emailsTo, namesTo, keysTo := 0, 0, 0
+	var around windows
 	tables := r.newTableFinder(text)
 	ends := runs{}
 	r.words.each(text, func(w int32, start, end int) {
@@ -121,9 +123,9 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			from, to := k.shape.match(text, start, ends)
 			add(from, to, k.shape.rule)
 		case wordContext:
-			inContext = true
+			around.add(text, start, end)
 		case wordName:
-			inContext = true
+			around.add(text, start, end)
 			if start >= namesTo { // one in a value is covered with it
 				from, to, rule := r.assigned(text, start, start+k.size)
 				add(from, to, rule)
@@ -157,8 +159,9 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			}
 		}
 	})
-	if inContext {
-		hits = append(hits, r.contextHits(text)...)
+	read := 0
+	for _, in := range around {
+		hits = append(hits, r.contextHits(text, in, &read)...)
 	}
 	r.known.each(text, func(start, end int, f *form) {
 		hits = append(hits, hit{start: start, end: end, rule: knownRule, form: f})
