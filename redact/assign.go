@@ -68,6 +68,12 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		sign, i = '=', at
 		from, to = valueAt(text, i, sign, query)
 	}
+	if sign == '=' && quotedBefore(text, start) && isUpper([]byte(name)) { // "NAME=a value"
+		rest := text[to:min(len(text), to+maxList)]
+		if n := bytes.IndexAny(rest, "\r\n"+string(text[start-1])); n >= 0 && rest[n] == text[start-1] {
+			to += n
+		}
+	}
 	plain := plainName(name)
 	value := text[from:to]
 	switch {
@@ -83,7 +89,14 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		}
 		if scheme := isScheme(value); scheme && to < len(text) && text[to] == ' ' {
 			if from = to + 1; listSchemes[lower(value)] {
-				to = lineEnd(text, from)
+				end := "\r\n"
+				if quotedBefore(text, start) {
+					end += string(text[start-1])
+				}
+				to = min(len(text), from+maxCookies)
+				if n := bytes.IndexAny(text[from:to], end); n >= 0 {
+					to = from + n
+				}
 			} else {
 				to = wordEnd(text, from)
 			}
@@ -119,7 +132,7 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 // assigns reports whether a text begins with name=.
 func assigns(text []byte) bool {
 	for i, c := range text[:min(len(text), 64)] {
-		if !word[c] && c != '.' {
+		if !word[c] && strings.IndexByte(".%[]", c) < 0 {
 			return c == '=' && i > 0
 		}
 	}
@@ -266,7 +279,7 @@ func endsValue(text []byte, i int, sign byte, query bool) bool {
 	case ' ', '\t', '\r', '\n', '"', '\'', '`', '<', '>':
 		return sign != '>' || c == '<' || c == '\n'
 	case '&', '#':
-		return query || c == '&' && sign == '='
+		return query || c == '&' && sign == '=' && (i+1 == len(text) || strings.IndexByte("& \t\r\n", text[i+1]) >= 0 || assigns(text[i+1:]))
 	case ';':
 		return true
 	case '\\':

@@ -88,7 +88,7 @@ const maxName = 128
 
 // plainName returns a name as names are compared.
 func plainName(name string) string {
-	if len(name) > maxName {
+	if len(name) > maxName || strings.IndexByte(name, '\n') >= 0 {
 		return ""
 	}
 	var b strings.Builder
