@@ -99,10 +99,7 @@ func (w *walker) scalar(start, end int, s scope) {
 	default:
 		return
 	}
-	switch {
-	case w.r.opt.Check && maybeMadeNumber(token):
-		w.r.doubtful++
-	case w.r.found(rule, token):
+	if (!w.r.opt.Check || !maybeMadeNumber(token)) && w.r.found(rule, token) {
 		w.r.known.addNumber(token, false)
 		w.edits = append(w.edits, edit{start, end, w.r.namer.number(token)})
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// prefix begins every pseudonym of a text that is long enough for it.
+// prefix begins every pseudonym of a text.
 const prefix = "redacted-"
 
 // digits is how many hexadecimal digits follow the prefix.
@@ -16,14 +16,11 @@ const digits = 12
 
 // A namer makes pseudonyms. The same value has the same one.
 type namer struct {
-	mac  hash.Hash
-	same bool // as long as the value
-	sum  []byte
+	mac hash.Hash
+	sum []byte
 }
 
-func newNamer(key []byte, same bool) namer {
-	return namer{mac: hmac.New(sha256.New, key), same: same}
-}
+func newNamer(key []byte) namer { return namer{mac: hmac.New(sha256.New, key)} }
 
 // stream returns n hexadecimal digits that the value decides on.
 func (n *namer) stream(value []byte, count int) string {
@@ -39,28 +36,7 @@ func (n *namer) stream(value []byte, count int) string {
 }
 
 // text returns the pseudonym of a text that is not empty.
-func (n *namer) text(value []byte) string {
-	switch {
-	case !n.same:
-		return prefix + n.stream(value, digits)
-	case len(value) > len(prefix):
-		return prefix + n.stream(value, len(value)-len(prefix))
-	}
-	return short("x" + n.stream(value, len(value)-1))
-}
-
-// short makes the last letter of a pseudonym that is too short for the prefix one
-// that the others decide on, so that few secrets look like one.
-func short(s string) string {
-	if len(s) < 2 {
-		return s
-	}
-	sum := byte(0)
-	for i := range len(s) - 1 {
-		sum = sum*5 + s[i]
-	}
-	return s[:len(s)-1] + string("ghijklmnopqrstuv"[sum%16])
-}
+func (n *namer) text(value []byte) string { return prefix + n.stream(value, digits) }
 
 // coded returns what takes the place of a known value in another form: the same
 // form of its pseudonym, but in a base64 digits that let the rest be decoded.
@@ -118,7 +94,6 @@ func fromHex(c byte) byte {
 }
 
 // made reports whether a text is a pseudonym, of this package or of the HTTP tap.
-// Those that took the place of short texts it does not know.
 func made(value []byte) bool {
 	for _, p := range []string{prefix, "masked:"} {
 		if len(value) > len(p) && string(value[:len(p)]) == p {
@@ -126,12 +101,6 @@ func made(value []byte) bool {
 		}
 	}
 	return false
-}
-
-// maybeMade reports whether a value looks like a pseudonym that is too short to be
-// told from a secret for certain.
-func maybeMade(value []byte) bool {
-	return len(value) <= len(prefix) && value[0] == 'x' && short(string(value)) == string(value) && allHex(value[1:max(1, len(value)-1)])
 }
 
 // maybeMadeNumber reports whether a number looks like a pseudonym.

@@ -14,13 +14,12 @@ import (
 type Options struct {
 	// Key decides on the pseudonyms. It should be random, and secret.
 	Key []byte
-	// SameLength makes a pseudonym as long as the value, in bytes.
-	SameLength bool
 	// Emails counts e-mail addresses among the secrets.
 	Emails bool
 	// Rules are the person's own.
 	Rules []Rule
-	// Check changes nothing and lets pass what is a pseudonym, or looks like one.
+	// Check changes nothing and lets pass what is a pseudonym, or a number that looks like
+	// one.
 	Check bool
 }
 
@@ -53,7 +52,6 @@ type Redactor struct {
 	expressions map[string]*regexp.Regexp // by their texts; see expression
 
 	findings map[Place]*Finding
-	doubtful uint64
 	// inKey says of each lane that it is in the middle of a private key.
 	inKey [tap.Lanes]int
 
@@ -69,7 +67,7 @@ type Redactor struct {
 
 // New returns a Redactor.
 func New(opt Options) *Redactor {
-	r := &Redactor{opt: opt, namer: newNamer(opt.Key, opt.SameLength), names: map[string]string{}, findings: map[Place]*Finding{}}
+	r := &Redactor{opt: opt, namer: newNamer(opt.Key), names: map[string]string{}, findings: map[Place]*Finding{}}
 	r.words, r.kinds = vocabulary(&opt)
 	return r
 }
@@ -85,10 +83,6 @@ func (r *Redactor) Findings() []Finding {
 	})
 	return all
 }
-
-// Doubtful returns how many values a check let pass that look like pseudonyms and
-// are too short, or numbers, so that they may be secrets by chance.
-func (r *Redactor) Doubtful() uint64 { return r.doubtful }
 
 // Again begins another pass over the same recording: what was found so far is
 // forgotten, but for the values themselves.
@@ -151,11 +145,7 @@ func Withheld(size int64) []byte {
 
 // found notes a secret and returns whether it is to be replaced.
 func (r *Redactor) found(rule string, value []byte) bool {
-	switch {
-	case len(value) == 0 || made(value):
-		return false
-	case r.opt.Check && maybeMade(value):
-		r.doubtful++
+	if len(value) == 0 || made(value) {
 		return false
 	}
 	r.note(rule)

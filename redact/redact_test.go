@@ -63,26 +63,19 @@ func TestNothingPlantedIsLeft(t *testing.T) {
 	if len(secrets) < 45 {
 		t.Fatal(len(secrets))
 	}
-	for _, same := range []bool{false, true} {
-		opt := testOptions()
-		opt.SameLength = same
-		out := twice(New(opt), list)
-		all := string(bytes.Join(out, nil))
-		for _, s := range secrets {
-			if s != "4711" && strings.Contains(all, s) {
-				t.Errorf("same length %v: left: %s", same, s)
-			}
+	out := twice(New(testOptions()), list)
+	all := string(bytes.Join(out, nil))
+	for _, s := range secrets {
+		if s != "4711" && strings.Contains(all, s) {
+			t.Errorf("left: %s", s)
 		}
-		if strings.Contains(strings.ToLower(all), "planted") {
-			t.Errorf("a part is left: %s", all)
-		}
-		for i, f := range list {
-			if same && len(out[i]) != len(f.Raw) && !strings.Contains(string(f.Raw), `\`) {
-				t.Errorf("frame %d: %d bytes, were %d\n%s", f.Seq, len(out[i]), len(f.Raw), out[i])
-			}
-			if json.Valid(f.Raw) && !json.Valid(out[i]) {
-				t.Errorf("frame %d is no JSON any more: %s", f.Seq, out[i])
-			}
+	}
+	if strings.Contains(strings.ToLower(all), "planted") {
+		t.Errorf("a part is left: %s", all)
+	}
+	for i, f := range list {
+		if json.Valid(f.Raw) && !json.Valid(out[i]) {
+			t.Errorf("frame %d is no JSON any more: %s", f.Seq, out[i])
 		}
 	}
 }
@@ -124,30 +117,27 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 func TestACheckFindsNothingAfterwards(t *testing.T) {
 	numbers := map[uint64]bool{3: true, 22: true, 23: true, 24: true, 30: true} // of which the frames have some
 	list, _ := frames(t, "corpus.txtar")
-	for _, same := range []bool{false, true} {
-		opt := testOptions()
-		opt.SameLength = same
-		out := twice(New(opt), list)
-		again := New(opt)
-		opt.Check = true
-		before, after := New(opt), New(opt)
-		for i := range list {
-			if got := before.Frame(&list[i]); !bytes.Equal(got, list[i].Raw) {
-				t.Errorf("a check changed frame %d", i+1)
-			}
-			f := list[i]
-			f.Raw = out[i]
-			after.Frame(&f)
-			if got := again.Frame(&f); !same && !numbers[f.Seq] && !bytes.Equal(got, out[i]) {
-				t.Errorf("redacted twice:\n%s\n%s", out[i], got)
-			}
+	opt := testOptions()
+	out := twice(New(opt), list)
+	again := New(opt)
+	opt.Check = true
+	before, after := New(opt), New(opt)
+	for i := range list {
+		if got := before.Frame(&list[i]); !bytes.Equal(got, list[i].Raw) {
+			t.Errorf("a check changed frame %d", i+1)
 		}
-		if n := len(before.Findings()); n < 30 {
-			t.Errorf("only %d found before", n)
+		f := list[i]
+		f.Raw = out[i]
+		after.Frame(&f)
+		if got := again.Frame(&f); !numbers[f.Seq] && !bytes.Equal(got, out[i]) {
+			t.Errorf("redacted twice:\n%s\n%s", out[i], got)
 		}
-		if f := after.Findings(); len(f) > 0 {
-			t.Errorf("same length %v: found afterwards: %+v", same, f)
-		}
+	}
+	if n := len(before.Findings()); n < 30 {
+		t.Errorf("only %d found before", n)
+	}
+	if f := after.Findings(); len(f) > 0 {
+		t.Errorf("found afterwards: %+v", f)
 	}
 }
 
@@ -167,14 +157,6 @@ func TestPseudonyms(t *testing.T) {
 	if b := line(New(Options{Key: []byte("another")}), `{"password":"first1"}`); a == b {
 		t.Error("two keys make one pseudonym")
 	}
-	opt := testOptions()
-	opt.SameLength = true
-	for _, n := range []int{1, 2, 9, 10, 40, 500} {
-		got := line(New(opt), `{"password":"`+strings.Repeat("p", n)+`"}`)
-		if len(got) != len(`{"password":""}`)+n || strings.Contains(got, "pp") {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
 	for in, want := range map[string]string{`{"pin":-12.50e7}`: `^\{"pin":-99\.9\de7\}$`, `{"pin":0}`: `^\{"pin":9\}$`} {
 		if got := line(r, in); !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%s became %s", in, got)
@@ -182,11 +164,10 @@ func TestPseudonyms(t *testing.T) {
 	}
 }
 
-// A check tells secrets from what takes their place, but for one in many that is
-// short, and says so.
+// A check tells secrets from what takes their place, but for one in many that is a
+// number.
 func TestACheckIsNotFooled(t *testing.T) {
 	opt := testOptions()
-	opt.SameLength = true
 	made := New(opt)
 	opt.Check = true
 	const tries = 2000
@@ -198,7 +179,7 @@ func TestACheckIsNotFooled(t *testing.T) {
 		missed         int // at most, of all
 	}{
 		{"figures", "0123456789", 4, tries / 300}, {"long figures", "0123456789", 8, 1}, {"hexadecimal", hexes, 8, 0},
-		{"letters", letters, 4, 3}, {"letters", letters, 6, 0}, {"hexadecimal behind x", "x" + hexes, 5, 0},
+		{"letters", letters, 4, 0}, {"letters", letters, 6, 0}, {"hexadecimal behind x", "x" + hexes, 5, 0},
 	} {
 		missed := 0
 		for range tries {
@@ -216,9 +197,6 @@ func TestACheckIsNotFooled(t *testing.T) {
 			check.Frame(&f)
 			if len(check.findings) == 0 {
 				missed++
-				if check.Doubtful() == 0 {
-					t.Errorf("%s: passed without doubt", raw)
-				}
 			}
 			check.opt.Check, check.known = false, known{}
 			f.Raw = check.Frame(&f)

@@ -41,7 +41,7 @@ func TestRecordedSessionsKeepTheirShape(t *testing.T) {
 		}
 		rules = append(rules, rule)
 	}
-	plain, strict := New(testOptions()), New(Options{Key: []byte("key"), Rules: rules, SameLength: true})
+	plain, strict := New(testOptions()), New(Options{Key: []byte("key"), Rules: rules})
 	changed := 0
 	for _, name := range names {
 		b, err := os.ReadFile(name)

@@ -54,10 +54,10 @@ func (f *redactFlags) add(set *pflag.FlagSet) {
 
 type redactOptions struct {
 	redactFlags
-	out         string
-	key         string
-	same, check bool
-	json        bool
+	out   string
+	key   string
+	check bool
+	json  bool
 }
 
 func newRedact(a *app) *cobra.Command {
@@ -77,7 +77,6 @@ func newRedact(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write the copy to this `file`, whose name ends in "+store.Ext)
 	o.add(f)
-	f.BoolVar(&o.same, "same-length", false, "pseudonyms as long as the values; of short values some are alike then")
 	f.StringVar(&o.key, "key-file", "", "make the pseudonyms with what this `file` holds, so that copies of several recordings have the same ones")
 	f.BoolVar(&o.check, "check", false, "write nothing, and exit with 1 if there is anything to replace")
 	addJSON(cmd, &o.json)
@@ -103,7 +102,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	if err != nil {
 		return err
 	}
-	opt.Key, opt.SameLength, opt.Check = key, o.same, o.check
+	opt.Key, opt.Check = key, o.check
 	rec, err := store.Open(path)
 	if err != nil {
 		return err
@@ -120,9 +119,6 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	if err != nil {
 		return err
-	}
-	if n := r.Doubtful(); n > 0 {
-		a.say("not counted: " + plural(n, "value looks", "values look") + " like short pseudonyms; in what mcptap redact has not made they are secrets")
 	}
 	return o.report(a, r.Findings())
 }
