@@ -35,8 +35,8 @@ type hit struct {
 	rule       string
 	// value is the secret itself where text spells it with escapes, else nil.
 	value []byte
-	// form is the form of a known value that it is, else nil.
-	form *form
+	// number says that it is a number that is known.
+	number bool
 	// text is what takes its place where that is known already; done says so.
 	text string
 	done bool
@@ -65,7 +65,7 @@ func (r *Redactor) replaced(text []byte, hits []hit) []edit {
 		if n := len(apart); n > 0 && h.start < apart[n-1].end {
 			last := &apart[n-1]
 			if h.end > last.end {
-				last.end, last.done, last.value, last.form = h.end, false, nil, nil
+				last.end, last.done, last.value, last.number = h.end, false, nil, false
 			}
 			continue
 		}
@@ -76,9 +76,9 @@ func (r *Redactor) replaced(text []byte, hits []hit) []edit {
 		if h.value == nil {
 			h.value = text[h.start:h.end]
 		}
-		if h.form != nil && h.form.coding != plainForm {
+		if h.number {
 			if r.found(h.rule, h.value) {
-				edits = append(edits, edit{h.start, h.end, r.namer.coded(h.form, h.value)})
+				edits = append(edits, edit{h.start, h.end, r.namer.number(h.value)})
 			}
 		} else if h.done {
 			edits = append(edits, edit{h.start, h.end, h.text})

@@ -3,7 +3,6 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -24,20 +23,11 @@ func spellings() []site {
 		return b.String()
 	}
 	small := func(s string) string { return strings.ToLower(percent(s)) }
-	hexed := func(s string) string { return hex.EncodeToString([]byte(s)) }
-	capitals := func(s string) string { return strings.ToUpper(hexed(s)) }
-	more := func(s string) string { return hexed("me:" + s + "\n") }
 	return []site{
 		{name: "as it is", spell: plainly, text: "it is ‹› here"},
-		{name: "hexadecimal", spell: hexed, text: "0x‹› here"},
-		{name: "hexadecimal in capitals", spell: capitals, text: "‹›!"},
-		{name: "hexadecimal in more", spell: more, text: "dump ‹› end"},
-		{name: "base64", spell: base64of(std, "", ""), text: "got ‹› here"},
-		{name: "base64 for URLs", spell: base64of(web, "", ""), text: "got ‹› here"},
-		{name: "base64 in a path", spell: base64of(web, "", ""), text: "https://example.com/a/‹›/b"},
-		{name: "base64 of a pair", spell: base64of(std, "user:", ""), text: "X-Note: ‹›"},
-		{name: "base64 of more", spell: base64of(std, "\x00\x01\xff", "\x00\xfe\x03"), text: "blob ‹› here"},
-		{name: "base64 of more, shifted", spell: base64of(std, "\x00\x01", "\x00"), text: "blob ‹› here"},
+		{name: "base64", spell: base64of(std, "it is the one ", ""), text: "got ‹› here"},
+		{name: "base64 for URLs", spell: base64of(web, "it is the one ", ""), text: "got ‹› here"},
+		{name: "base64 of a pair", spell: base64of(std, "somebody@example.com:", ""), text: "X-Note: ‹›"},
 		{name: "query", spell: url.QueryEscape, text: "/cb?q=‹›&page=2"},
 		{name: "path", spell: url.PathEscape, text: "/cb/‹› here"},
 		{name: "all of it escaped", spell: percent, text: "/cb?q=‹›&page=2"},

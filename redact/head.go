@@ -19,9 +19,6 @@ func (r *Redactor) fieldRule(name string) string {
 			return rule.text
 		}
 	}
-	if plainName(name) == "setcookie2" {
-		return nameRule
-	}
 	return r.named(name)
 }
 
@@ -31,8 +28,6 @@ func (r *Redactor) fieldHits(name string, value []byte) (hits []hit) {
 	rule := r.fieldRule(name)
 	plain := plainName(name)
 	switch {
-	case rule == "" && challengeFields[plain]:
-		return append(r.textHits(value), challengeHits(value)...)
 	case rule == "" && locationFields[plain]:
 		return append(r.textHits(value), locationHits(value)...)
 	case rule == "":
@@ -45,8 +40,6 @@ func (r *Redactor) fieldHits(name string, value []byte) (hits []hit) {
 		return []hit{{start: from, end: len(value), rule: rule}}
 	case plain == "cookie" || plain == "setcookie":
 		return cookies(value, rule, plain == "setcookie")
-	case plain == "setcookie2":
-		return cookies2(value, rule)
 	}
 	return []hit{{start: 0, end: len(value), rule: rule}}
 }

@@ -148,7 +148,7 @@ func (w *walker) object(s scope) {
 				}
 			}
 		}
-		if w.src[w.at] == '[' && (in == (scope{}) || in == (scope{flat: true})) {
+		if w.src[w.at] == '[' && in == (scope{}) {
 			switch plain := plainName(name); {
 			case columnLists[plain]:
 				table = w.columnsAhead()
@@ -206,7 +206,7 @@ func (w *walker) array(s scope) {
 			continue
 		}
 		in := s
-		if in.flat = false; next != (scope{}) {
+		if next != (scope{}) {
 			in = next
 		}
 		switch {
@@ -220,7 +220,7 @@ func (w *walker) array(s scope) {
 			w.r.path = append(w.r.path, crumb{strconv.Itoa(i), true})
 		}
 		if next = (scope{}); w.src[start] == '"' {
-			next = w.element(in, s.flat && i%2 == 0)
+			next = w.element(in)
 		} else {
 			w.value(in)
 		}
@@ -229,9 +229,9 @@ func (w *walker) array(s scope) {
 	w.at++
 }
 
-// element reads a string in an array, which may be one of a list of arguments, or
-// the name in a list of header fields. It returns what it says of the next one.
-func (w *walker) element(s scope, name bool) scope {
+// element reads a string in an array, which may be one of a list of arguments. It
+// returns what it says of the next one.
+func (w *walker) element(s scope) scope {
 	at := w.at
 	from, to := w.token()
 	text := decoded(w.src[from:to]).text
@@ -244,8 +244,6 @@ func (w *walker) element(s scope, name bool) scope {
 		w.value(s)
 	}
 	switch {
-	case name && w.r.fieldRule(string(text)) != "":
-		return scope{header: string(text)}
 	case next == fieldFlag:
 		return scope{field: true}
 	case next == userFlag:

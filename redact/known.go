@@ -2,11 +2,8 @@ package redact
 
 import (
 	"bytes"
-	"encoding/base64"
-	"encoding/hex"
 	"math/bits"
 	"net/url"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -14,31 +11,17 @@ import (
 const knownRule = "known-value"
 
 // maxKnown is how many values are remembered, and maxKnownBytes how long they may
-// be together; maxFormBytes is how long the other forms of them may be, of which
-// the first values have some. Their automaton takes some hundred bytes for each.
+// be together. Their automaton takes some hundred bytes for each of these.
 const (
 	maxKnown      = 2000
 	maxKnownBytes = 16 << 10
-	maxFormBytes  = 32 << 10
 )
 
-// A coding is how a known value may be written elsewhere. Where it is spelled with
-// the escapes of URLs or JSON, these are taken off before.
-type coding uint8
-
-const (
-	plainForm  coding = iota
-	hexForm           // its bytes as hexadecimal digits, in either case
-	coreForm          // what it alone decides of a base64 in which it stands
-	trigger           // a part of it that no escape can hide
-	numberForm        // the digits of a number
-)
-
-// A form is what is looked for.
+// A form is what is looked for: a value, the digits of a number, or a part of a value that
+// no escape can hide, which is only a sign that it may be there.
 type form struct {
-	text   string
-	coding coding
-	value  string // what it is a form of
+	text         string
+	number, sign bool
 }
 
 // known are the values that were found to be secrets by their place. They are
@@ -47,9 +30,8 @@ type known struct {
 	values map[string]bool
 	// numbers are the digits of those that are numbers.
 	numbers map[string]bool
-	list    []*form
+	list    []form
 	bytes   int // of the values
-	more    int // of their other forms
 	// auto finds the first built of the list. The few behind them are looked for
 	// one by one, so that it is not built anew for each.
 	auto  *automaton
@@ -98,11 +80,7 @@ func (k *known) addNumber(token []byte, text bool) {
 	v := string(digits)
 	k.numbers[v] = true
 	k.bytes += len(v)
-	coding := numberForm
-	if text {
-		coding = plainForm
-	}
-	k.list = append(k.list, &form{v, coding, v})
+	k.list = append(k.list, form{text: v, number: !text})
 	k.rebuild()
 }
 
@@ -117,18 +95,16 @@ func (k *known) add(value []byte) {
 	}
 	k.values[v] = true
 	k.bytes += len(v)
-	k.list = append(k.list, &form{v, plainForm, v})
+	k.list = append(k.list, form{text: v})
 	if u, err := url.QueryUnescape(v); err == nil && u != v && telling([]byte(u)) && k.bytes+len(u) <= maxKnownBytes {
 		k.bytes += len(u)
-		k.list = append(k.list, &form{u, plainForm, u})
+		k.list = append(k.list, form{text: u})
 	}
 	if part := longestWord(v); len(part) < 4 {
 		k.hidden = true
 	} else if part != v {
-		k.list = append(k.list, &form{part, trigger, v})
-		k.more += len(part)
+		k.list = append(k.list, form{text: part, sign: true})
 	}
-	k.addCoded(v)
 	k.addInside(value)
 	k.rebuild()
 }
@@ -156,29 +132,6 @@ func (k *known) addInside(value []byte) {
 	k.add(plain)
 }
 
-// addCoded adds what a value is as hexadecimal digits and in base64, as long as
-// there is room. Of base64 these are the digits that no neighbour of the value has
-// a part in: for each of the three ways in which it may stand, and each alphabet.
-func (k *known) addCoded(v string) {
-	forms := []*form{{hex.EncodeToString([]byte(v)), hexForm, v}}
-	for shift := range 3 {
-		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			digits := enc.EncodeToString([]byte("  "[:shift] + v))
-			core := digits[(shift*8+5)/6 : (shift+len(v))*8/6]
-			if core != forms[len(forms)-1].text {
-				forms = append(forms, &form{core, coreForm, v})
-			}
-		}
-	}
-	size := 0
-	for _, f := range forms {
-		size += len(f.text)
-	}
-	if k.more+size <= maxFormBytes {
-		k.list, k.more = append(k.list, forms...), k.more+size
-	}
-}
-
 func (k *known) build() {
 	words := make([]string, len(k.list))
 	for i, f := range k.list {
@@ -202,13 +155,10 @@ func longestWord(s string) (longest string) {
 	return longest
 }
 
-// is reports whether the part of a text that is the form's but for the case is it.
-// Digits are not where they are part of another number or of a word.
+// is reports whether the part of a text that is the form's but for the case is it. Digits
+// are not where they are part of another number or of a word.
 func (f *form) is(text []byte, start, end int) bool {
-	if f.coding == hexForm {
-		return true
-	}
-	return string(text[start:end]) == f.text && (f.text[0] > '9' || !isFigures(text[start:end]) || isNumber(text, start, end))
+	return !f.sign && string(text[start:end]) == f.text && (f.text[0] > '9' || !isFigures(text[start:end]) || isNumber(text, start, end))
 }
 
 // isNumber reports whether digits are all of a number.
@@ -225,27 +175,22 @@ func isNumber(text []byte, start, end int) bool {
 	return !joins(start-1, start-2) && !joins(end, end+1)
 }
 
-// each calls fn with where a value occurs, and in which form.
-func (k *known) each(text []byte, fn func(start, end int, f *form)) {
+// each calls fn with where a value occurs, and whether it is a number.
+func (k *known) each(text []byte, fn func(start, end int, number bool)) {
 	if k.auto != nil {
 		k.auto.each(text, func(w int32, start, end int) {
-			if f := k.list[w]; f.coding != trigger && f.is(text, start, end) {
-				fn(start, end, f)
+			if f := &k.list[w]; f.is(text, start, end) {
+				fn(start, end, f.number)
 			}
 		})
 	}
-	for _, f := range k.list[k.built:] {
-		if f.coding == trigger {
-			continue
-		}
+	for i := range k.list[k.built:] {
+		f := &k.list[k.built+i]
 		occurrences(text, f.text, func(start, end int) {
 			if f.is(text, start, end) {
-				fn(start, end, f)
+				fn(start, end, f.number)
 			}
 		})
-		if f.coding == hexForm {
-			occurrences(text, strings.ToUpper(f.text), func(start, end int) { fn(start, end, f) })
-		}
 	}
 }
 
@@ -267,7 +212,7 @@ func (k *known) has(text []byte) bool {
 		return true
 	}
 	for _, f := range k.list[k.built:] {
-		if bytes.Contains(text, []byte(f.text)) || f.coding == hexForm && bytes.Contains(text, bytes.ToUpper([]byte(f.text))) {
+		if bytes.Contains(text, []byte(f.text)) {
 			return true
 		}
 	}

@@ -38,18 +38,6 @@ func (n *namer) stream(value []byte, count int) string {
 // text returns the pseudonym of a text that is not empty.
 func (n *namer) text(value []byte) string { return prefix + n.stream(value, digits) }
 
-// coded returns what takes the place of a known value in another form: the same
-// form of its pseudonym, but in a base64 digits that let the rest be decoded.
-func (n *namer) coded(f *form, value []byte) string {
-	switch f.coding {
-	case numberForm:
-		return n.number(value)
-	case hexForm:
-		return hex.EncodeToString([]byte(n.text([]byte(f.value))))
-	}
-	return n.stream([]byte(f.value), len(value))
-}
-
 // number returns the pseudonym of a number: one of the same form with other
 // digits, the first of which are nines.
 func (n *namer) number(value []byte) string {

@@ -22,9 +22,8 @@ type scope struct {
 	// the property that it describes fell under.
 	schema, properties bool
 	prop               string
-	// pairs says that it is the fields of a head: pairs of a name and a value;
-	// flat that they may be one list.
-	pairs, flat bool
+	// pairs says that it is the fields of a head: pairs of a name and a value.
+	pairs bool
 	// header is the name of the field that a text is the value of, field that it
 	// is both, user that it is user:password.
 	header      string
@@ -76,7 +75,7 @@ func (w *walker) member(name string, s scope) scope {
 	case rule == "" && s.all && !describing[plain]:
 		return s
 	case rule == "":
-		return scope{flat: plain == "headers" || plain == "rawheaders"}
+		return scope{}
 	}
 	return w.r.secretScope(rule, name)
 }

@@ -163,8 +163,8 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 	for _, in := range around {
 		hits = append(hits, r.contextHits(text, in, &read)...)
 	}
-	r.known.each(text, func(start, end int, f *form) {
-		hits = append(hits, hit{start: start, end: end, rule: knownRule, form: f})
+	r.known.each(text, func(start, end int, number bool) {
+		hits = append(hits, hit{start: start, end: end, rule: knownRule, number: number})
 	})
 	for i := range r.opt.Rules {
 		if rule := &r.opt.Rules[i]; rule.pattern != nil {
@@ -190,7 +190,7 @@ func (r *Redactor) escaped(text []byte) (hits []hit) {
 	r.depth++
 	defer func() { r.depth-- }()
 	for _, h := range r.textHits(d.text) {
-		if !h.done && h.form == nil && h.value == nil {
+		if !h.done && h.value == nil {
 			h.value = d.text[h.start:h.end]
 		}
 		h.start, h.end = d.spelled(h.start, h.end)
