@@ -13,7 +13,7 @@ import (
 const (
 	leastValue = 6       // bytes
 	mostValue  = 8 << 10 // as long as a head may be at most servers
-	maxValues  = 512     // the last ones
+	maxValues  = 512     // the last ones, beside those that are kept
 )
 
 // Values replaces secrets that are known, wherever they occur in streams of bytes: a
@@ -23,6 +23,7 @@ const (
 type Values struct {
 	known []knownValue // the oldest first
 	words []spelling   // of these, in their order
+	kept  int          // how many of the first are never left out
 }
 
 // A knownValue is a secret, what replaces it, and how many spellings it has.
@@ -58,16 +59,33 @@ func (v *Values) With(secret, pseudonym string, certain bool) *Values {
 		if slices.ContainsFunc(v.known, func(k knownValue) bool { return k.secret == secret }) {
 			return v
 		}
-		known, words := v.known, v.words
-		if len(known) == maxValues {
-			known, words = known[1:], words[known[0].spellings:]
+		next.known, next.words, next.kept = slices.Clone(v.known), slices.Clone(v.words), v.kept
+		if len(v.known)-v.kept >= maxValues {
+			next.leaveOut(v.kept)
 		}
-		next.known, next.words = slices.Clone(known), slices.Clone(words)
 	}
 	words := written(secret, pseudonym)
 	next.known = append(next.known, knownValue{secret, pseudonym, len(words)})
 	next.words = append(next.words, words...)
 	return next
+}
+
+// Keep returns Values that leave out none of those known so far, however many follow.
+func (v *Values) Keep() *Values {
+	if v == nil {
+		return nil
+	}
+	return &Values{v.known, v.words, len(v.known)}
+}
+
+// leaveOut removes the i-th secret.
+func (v *Values) leaveOut(i int) {
+	from := 0
+	for _, k := range v.known[:i] {
+		from += k.spellings
+	}
+	v.words = slices.Delete(v.words, from, from+v.known[i].spellings)
+	v.known = slices.Delete(v.known, i, i+1)
 }
 
 // distinct reports whether a text is not an ordinary word.

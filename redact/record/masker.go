@@ -45,6 +45,8 @@ func NewMasker(key []byte, known [][2]string, next tap.Recorder) *Masker {
 			m.secret(f[1])
 		}
 	}
+	// The tap adds these fields behind the recorder: they are not met again.
+	m.values.Store(m.values.Load().Keep())
 	return m
 }
 
