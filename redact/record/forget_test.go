@@ -43,3 +43,17 @@ func TestKnownFieldsAreNotForgotten(t *testing.T) {
 		t.Errorf("recorded: %s", s[strings.LastIndex(s, "}"):])
 	}
 }
+
+// A body with tokens of which nothing can be decoded is not recorded, whatever the form
+// in which it comes.
+func TestUndecodedFromTheStart(t *testing.T) {
+	var got kept
+	m := NewMasker([]byte("a key"), nil, &got)
+	m.Event(1, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/token"})
+	m.Event(1, tap.Event{Name: tap.EventResponse, Header: [][2]string{{"Content-Type", "application/json"}, {"Content-Encoding", "gzip"}}})
+	m.Piece(1, tap.ToClient, tap.FormBytes, []byte(`{"access_token":"s3cret"}`), true)
+	m.Event(1, tap.Event{Name: tap.EventEnd})
+	if s := got.all.String(); strings.Contains(s, "s3cret") || !strings.Contains(s, "not recorded") {
+		t.Errorf("recorded: %s", s)
+	}
+}

@@ -237,7 +237,7 @@ func (m *Masker) Piece(exchange uint64, at tap.Lane, form tap.Form, p []byte, en
 	if !l.begun {
 		l.begun = true
 		l.endpoint = form == tap.FormEvent && at == tap.ToClient && x.method == "GET"
-		if form == tap.FormBody {
+		if form == tap.FormBody || form == tap.FormBytes {
 			l.mask = m.masks(x, l)
 		}
 	}
