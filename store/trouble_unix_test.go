@@ -81,6 +81,38 @@ func TestDirectoryRemovedAndMadeAgain(t *testing.T) {
 	}
 }
 
+// The queue alone is removed: it is made again, so that a tap that is killed loses
+// nothing, and that the recording counts as one that is written.
+func TestQueueRemoved(t *testing.T) {
+	if bootID() == "" {
+		t.Skip("the queue is plain memory here")
+	}
+	dir := t.TempDir()
+	opt, warnings := warned()
+	r := Create(dir, tap.Header{}, opt)
+	put(r, tap.ToServer, []byte("one\n"))
+	waitFor(t, func() bool { return Stat(r.Path()).Frames == 1 && drained(r) })
+	if err := os.Remove(r.Path() + QueueExt); err != nil {
+		t.Fatal(err)
+	}
+	put(r, tap.ToServer, []byte("two\n"))
+	waitFor(t, func() bool { return drained(r) })
+	put(r, tap.ToServer, []byte("three\n"))
+	if info := Stat(r.Path()); info.Status != Live {
+		t.Errorf("while it is recorded: %v", info.Status)
+	}
+	if !bytes.Contains(readAll(t, r.Path()+QueueExt), []byte("three\n")) {
+		t.Error("the queue has not got what crossed")
+	}
+	r.Close()
+	if got := lane(frames(t, r.Path()), tap.ToServer); string(got) != "one\ntwo\nthree\n" {
+		t.Errorf("recorded %q", got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 || len(warnings()) != 0 {
+		t.Errorf("left behind: %q, warnings %q", left, warnings())
+	}
+}
+
 // A recording that is renamed while it is written goes on under its new name, and
 // nothing is missing in it. It is said once.
 func TestRenamedWhileWritten(t *testing.T) {

@@ -60,6 +60,8 @@ func (r *Recorder) commit(entries []entry, end *End) bool {
 	before.Open = slices.Clone(before.Open)
 	b := r.batch(entries, end)
 	return r.persist(func() error {
+		// Where it cannot be made, what a killed tap loses is no reason to stop.
+		_ = r.q.remake(r.header)
 		err := r.db.update(b.write)
 		if errors.Is(err, errRemoved) {
 			r.warn(err)
@@ -87,12 +89,8 @@ func (r *Recorder) batch(entries []entry, end *End) *batch {
 	return b
 }
 
-// anew makes the file again that was removed with all that it held up to a state, and
-// the queue if that was removed too.
+// anew makes the file again that was removed with all that it held up to a state.
 func (r *Recorder) anew(st State) error {
-	if err := r.q.remake(r.header); err != nil {
-		return err
-	}
 	_ = r.db.closeDB()
 	if err := r.db.create(r.header); err != nil {
 		return err
