@@ -3,10 +3,12 @@ package store
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -73,5 +75,30 @@ func TestRecorderThatWasReplaced(t *testing.T) {
 	r.Close()
 	if info := Stat(r.Path()); info.Status != Cut || info.Frames != 2 {
 		t.Errorf("status %v, %d frames", info.Status, info.Frames)
+	}
+}
+
+// A queue that cannot be made again, as the disk is full, leaves nothing behind: it is
+// tried with each commit.
+func TestQueueThatCannotBeMadeAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x"+Ext)
+	q, err := openQueue(path, tap.Header{}, minQueueSize, time.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !q.outlives {
+		t.Skip("the queue is plain memory here")
+	}
+	defer q.file.drop(q.mem)
+	os.Remove(path + QueueExt)
+	q.fresh = 1 << 40 // blocks, which no disk has
+	for range 3 {
+		if q.remake(tap.Header{}) == nil {
+			t.Fatal("it was made again")
+		}
+	}
+	maps := strings.Count(string(readAll(t, "/proc/self/maps")), path+QueueExt)
+	if left, _ := filepath.Glob(path + "*"); len(left) != 0 || maps != 1 {
+		t.Errorf("%d maps, left behind: %q", maps, left)
 	}
 }

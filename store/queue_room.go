@@ -246,6 +246,7 @@ func (q *queue) remake(h tap.Header) error {
 	if mem != nil {
 		if err := f.allocate(0, int64(queueBytes(q.blockSize, max(q.fresh, firstBlocks)))); err != nil {
 			f.remove()
+			f.drop(mem)
 			return err
 		}
 		copy(mem[headDrained:headBoot], q.mem[headDrained:])
