@@ -33,8 +33,10 @@ const (
 	// next.
 	closeLimit = time.Second
 	failLimit  = 50 * time.Millisecond
-	// stuckLimit is how long Close waits for a commit that does not come back.
+	// stuckLimit is how long Close waits for a commit that does not come back, and
+	// lossLimit where what is left is lost then, since the queue is plain memory.
 	stuckLimit = 3 * time.Second
+	lossLimit  = 30 * time.Second
 )
 
 // lockLimit is how long the traffic waits, with the queue full, for another program
@@ -192,7 +194,11 @@ func (r *Recorder) Close() {
 	r.ended = time.Now()
 	close(r.closing)
 	r.q.close()
-	t := time.NewTimer(stuckLimit)
+	limit := stuckLimit
+	if !r.q.outlives {
+		limit = lossLimit
+	}
+	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
 	case <-r.done:
@@ -202,7 +208,11 @@ func (r *Recorder) Close() {
 		if !r.left.Load() {
 			r.q.markLeft()
 		}
-		r.warn(fmt.Errorf("%s: the disk has not taken the last of it; it is in %s", r.db.path, filepath.Base(r.db.path)+QueueExt))
+		where := "it is lost"
+		if r.q.outlives {
+			where = "it is in " + filepath.Base(r.db.path) + QueueExt
+		}
+		r.warn(fmt.Errorf("%s: the disk has not taken the last of it; %s", r.db.path, where))
 	}
 }
 
