@@ -2,10 +2,13 @@ package redact
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
 
@@ -102,4 +105,56 @@ func digitsGone(s []byte) []byte {
 		}
 	}
 	return out
+}
+
+// Frames of all corpora that are cut, joined and mixed up are redacted without a fault,
+// and valid JSON stays valid.
+func TestMutations(t *testing.T) {
+	var pool [][]byte
+	for _, list := range corpora(t) {
+		for _, f := range list {
+			if len(f.Raw) > 1 && len(f.Raw) < 5000 {
+				pool = append(pool, f.Raw)
+			}
+		}
+	}
+	slices.SortFunc(pool, bytes.Compare) // the same at each run
+	const signs = "\"\\'{}[]:=,;()&?<>|-*`$%\n\r\t /@.+"
+	rnd := rand.New(rand.NewPCG(31, 32))
+	r := New(Options{Key: []byte("k"), Emails: true})
+	for range 20_000 {
+		raw := bytes.Clone(pool[rnd.IntN(len(pool))])
+		for range 1 + rnd.IntN(4) {
+			at := rnd.IntN(len(raw))
+			switch rnd.IntN(4) {
+			case 0:
+				raw = slices.Delete(raw, at, min(len(raw), at+1+rnd.IntN(8)))
+			case 1:
+				other := pool[rnd.IntN(len(pool))]
+				from := rnd.IntN(len(other))
+				raw = slices.Insert(raw, at, other[from:min(len(other), from+rnd.IntN(60))]...)
+			case 2:
+				raw[at] = signs[rnd.IntN(len(signs))]
+			default:
+				raw = raw[:at]
+			}
+			raw = append(raw, '\n') // so that it is never empty
+		}
+		if rnd.IntN(2) == 0 {
+			spelled, err := json.Marshal(string(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw = []byte(answer(`{"type":"text","text":` + string(spelled) + `}`))
+		}
+		r.known, r.inKey = known{}, [tap.Lanes]int{}
+		f := tap.Frame{Seq: 1, Lane: tap.Lane(rnd.IntN(int(tap.Lanes))), Form: tap.Form(rnd.IntN(int(tap.Forms))), Raw: raw}
+		if out := r.Frame(&f); json.Valid(raw) && utf8.Valid(raw) && f.Form != tap.FormEvent && !json.Valid(out) {
+			t.Fatalf("%q became %q", raw, out)
+		}
+	}
+	// A list whose last element is empty.
+	if got := redactedText(t, r, "apiTokens:\n  - abc12345\n  - "); !strings.Contains(got, prefix) {
+		t.Error(got)
+	}
 }

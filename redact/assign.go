@@ -283,9 +283,9 @@ func endsValue(text []byte, i int, sign byte, query bool) bool {
 	case ';':
 		return true
 	case '\\':
-		return bytes.HasPrefix(text[i:], []byte(`\r\n`))
+		return endsLine(text[i+1:])
 	case ',', ')', ']', '}':
-		return !query && (sign == ':' || i+1 == len(text) || c == ',' && assigns(text[i+1:]) || strings.IndexByte(" \t\r\n\",;)]}", text[i+1]) >= 0)
+		return !query && (sign == ':' || i+1 == len(text) || c == ',' && assigns(text[i+1:]) || strings.IndexByte(" \t\r\n\",;)]}\\", text[i+1]) >= 0)
 	}
 	return false
 }
@@ -298,6 +298,24 @@ func ownLine(text []byte, start, from, to int) bool {
 	}
 	return (start == 0 || text[start-1] == '\n') && (to == len(text) || text[to] == '\n' || text[to] == '\r') &&
 		to-from >= 4 && !typeNames[strings.ToLower(string(text[from:to]))]
+}
+
+// endsLine reports whether what follows a backslash makes it the end of a line that is
+// spelled as in code or JSON: something begins behind it that continues no word.
+func endsLine(text []byte) bool {
+	if len(text) == 0 || strings.IndexByte("nrt", text[0]) < 0 {
+		return false
+	}
+	text = text[1:]
+	if len(text) == 0 || !alnum[text[0]] || text[0]-'A' < 26 {
+		return true
+	}
+	for i, c := range text[:min(len(text), 64)] {
+		if !word[c] && c != '.' {
+			return i > 0 && (c == '=' || c == ':')
+		}
+	}
+	return false
 }
 
 func quotedBefore(text []byte, i int) bool {

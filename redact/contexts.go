@@ -114,6 +114,9 @@ func (r *Redactor) contextHits(all []byte, in span, read *int) (hits []hit) {
 		for from < to && to-from > 1 && sentence && bytes.IndexByte([]byte(".,;:!?)"), all[to-1]) >= 0 {
 			to--
 		}
+		for from < to && all[to-1] == '\\' {
+			to--
+		}
 		value := all[from:to]
 		if vacant(value) || isStandIn(value) || sentence && !telling(value) {
 			return
@@ -207,7 +210,7 @@ func blockHits(text []byte, at, indent int, name string, list bool, add func(fro
 			}
 			from, to := at+body, at+len(bytes.TrimRight(line, " \t\r\n"))
 			if list {
-				from += 2
+				from = min(from+2, to)
 				if bytes.IndexByte(text[from:to], ':') >= 0 || bytes.IndexByte(text[from:to], ' ') >= 0 {
 					return at
 				}

@@ -1,10 +1,12 @@
 package redact
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"slices"
 	"strings"
 )
 
@@ -81,12 +83,20 @@ func fromHex(c byte) byte {
 	return c - '0'
 }
 
-// made reports whether a text is a pseudonym, of this package or of the HTTP tap.
+// made reports whether a text is a pseudonym, of this package or of the HTTP tap, with
+// at most a few signs around it, as where it ends is not always found alike.
 func made(value []byte) bool {
 	for _, p := range []string{prefix, "masked:"} {
-		if len(value) > len(p) && string(value[:len(p)]) == p {
-			return allHex(value[len(p):])
+		at := bytes.Index(value, []byte(p))
+		if at < 0 {
+			continue
 		}
+		rest := value[at+len(p):]
+		n := 0
+		for n < len(rest) && n < digits && allHex(rest[n:n+1]) {
+			n++
+		}
+		return n == digits && !telling(slices.Concat(value[:at], rest[n:])) || at == 0 && allHex(rest)
 	}
 	return false
 }
