@@ -8,9 +8,9 @@
 // # What is taken for a secret
 //
 //   - The value of a member, a parameter, a header field, a variable or a flag
-//     whose name says so: password, API_KEY, --token, client_secret. See keys.go.
+//     whose name says so: password, API_KEY, --token, client_secret. See names.go.
 //     The name may stand beside it, and below it there may be an object; see
-//     scope.go. A JSON schema has such names too, and its meaning: there only
+//     json.go. A JSON schema has such names too, and its meaning: there only
 //     defaults and examples count.
 //   - What has the shape of a provider's key, a JSON Web Token, a private key, or
 //     the password in a URL or a connection string. See shapes.txt.
@@ -18,11 +18,16 @@
 //   - Any such value again, wherever it occurs later, and in a second pass
 //     wherever it occurred before: a server that repeats a token in a sentence
 //     gives it no name. Values that may be ordinary words are exempt; see known.go.
+//   - In text, what contexts.go lists: SQL, XML, blocks of YAML, flags of commands,
+//     sentences.
+//
+// A value that only looks like one is left alone: code that gets a value, a stand-in
+// such as <your key>, a variable, the version of a package; see plausible.go.
 //
 // Frames are looked into as deep as they go: JSON, JSON inside strings and other
 // text, tables, base64 of text, also in lines, what is escaped for URLs or JSON,
-// server-sent events, forms, URLs, argument lists, heads of HTTP; see fields.go,
-// table.go and encoded.go.
+// server-sent events, forms, URLs, argument lists, heads of HTTP; see http.go,
+// table.go and nested.go.
 //
 // # How
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 )
 
 // edits finds the secrets in a content: JSON, or any other text.
@@ -309,4 +310,302 @@ func (r *Redactor) pathRule() string {
 		}
 	}
 	return ""
+}
+
+// text finds the secrets of the string that is spelled at src[start:end].
+func (w *walker) text(start, end int, s scope) {
+	if start == end {
+		return
+	}
+	if s.secret == "" && s.header == "" && !s.field && !s.user && len(w.r.opt.Rules) == 0 && w.r.harmless(w.src[start:end]) {
+		return
+	}
+	d := decoded(w.src[start:end])
+	var edits []edit
+	switch {
+	case s.header != "":
+		edits = w.r.replaced(d.text, w.r.fieldHits(s.header, d.text))
+	case s.field:
+		edits = w.r.replaced(d.text, w.r.lineHits(d.text))
+	case s.user:
+		edits = w.r.replaced(d.text, w.r.userHits(d.text))
+	case s.secret != "":
+		from := 0
+		if i := bytes.IndexByte(d.text, ' '); s.scheme && i > 0 && isScheme(d.text[:i]) {
+			from = i + 1
+		}
+		if s.secret != nameRule || !s.explained(d.text[from:]) {
+			edits = w.r.replaced(d.text, []hit{{start: from, end: len(d.text), rule: s.secret}})
+		}
+	default:
+		edits = w.r.edits(d.text)
+	}
+	for _, e := range edits {
+		from, to := d.spelled(e.start, e.end)
+		w.edits = append(w.edits, edit{start + from, start + to, e.text})
+	}
+}
+
+// assigned replaces what is behind name= in an element of an argument list, up to
+// its end. own is how long name= is.
+func (w *walker) assigned(start, end, own int) {
+	d := decoded(w.src[start:end])
+	name, _, _ := strings.Cut(string(d.text), "=")
+	hits := []hit{{start: own, end: len(d.text), rule: w.r.named(strings.TrimLeft(name, "-"))}}
+	for _, e := range w.r.replaced(d.text, hits) {
+		from, to := d.spelled(e.start, e.end)
+		w.edits = append(w.edits, edit{start + from, start + to, e.text})
+	}
+}
+
+// A scope is what the names above a value say about it.
+type scope struct {
+	// secret is the rule that makes it one, "" for none. all says that the rule
+	// goes for what is in it too, and but that it does not for what a built-in
+	// rule says that only describes the secret.
+	secret   string
+	all, but bool
+	// weak says that the name has other meanings, and that an object of that name
+	// is of none.
+	weak bool
+	// number says that every number is a secret too, and not long ones alone.
+	number bool
+	// schema says that it is (part of) a JSON schema, properties that its members
+	// are named by the person and are schemas, and prop the rule that the name of
+	// the property that it describes fell under.
+	schema, properties bool
+	prop               string
+	// pairs says that it is the fields of a head: pairs of a name and a value.
+	pairs bool
+	// header is the name of the field that a text is the value of, field that it
+	// is both, user that it is user:password.
+	header      string
+	field, user bool
+	// rows are the columns of the table whose rows an array holds, cells those of the one
+	// row that it is.
+	rows, cells *columns
+	// scheme says that it may begin with the scheme of an Authorization.
+	scheme bool
+	// word says that short words under the name are something else.
+	word bool
+}
+
+// explained reports whether a text under the name of a secret is none.
+func (s scope) explained(text []byte) bool {
+	return isStandIn(text) || plainTypes[lower(text)] || isVersion(text, s.weak) || s.word && isShortWord(text)
+}
+
+// schemaNames are the members of MCP that are JSON schemas.
+var schemaNames = map[string]bool{"inputSchema": true, "outputSchema": true, "requestedSchema": true}
+
+// member says what a member's name and its object mean for the value.
+func (w *walker) member(name string, s scope) scope {
+	switch {
+	case s.all && !s.but:
+		return s
+	case w.life && len(w.r.path) == 1 && name == targetField:
+		return scope{header: targetField}
+	case w.life && len(w.r.path) == 1:
+		return scope{pairs: name == "header" || name == "trailer"}
+	case s.properties:
+		return scope{schema: true, prop: w.r.named(name)}
+	case s.schema:
+		switch name {
+		case "properties", "patternProperties", "$defs", "definitions":
+			return scope{schema: true, properties: true}
+		case "default", "examples", "example":
+			if s.prop != "" {
+				return scope{secret: s.prop, all: true, number: true}
+			}
+		}
+		return scope{schema: true, prop: s.prop}
+	case schemaNames[name]:
+		return scope{schema: true}
+	}
+	plain := plainName(name)
+	rule := w.r.named(name)
+	switch {
+	case rule == "" && s.all && !describing[plain]:
+		return s
+	case rule == "":
+		return scope{}
+	}
+	return w.r.secretScope(rule, name)
+}
+
+// secretScope is the scope of a value whose name falls under a rule.
+func (r *Redactor) secretScope(rule, name string) scope {
+	if rule != nameRule {
+		return scope{secret: rule, all: true, number: true}
+	}
+	weak := weakName(name)
+	return scope{secret: rule, number: !weak, weak: weak, scheme: isAuthorization(name), word: strings.EqualFold(name, "token")}
+}
+
+// inside says what the scope of an object or an array under a secret name means for
+// what is in it.
+func (w *walker) inside(s scope) scope {
+	switch {
+	case s.secret == "" || s.all || s.schema:
+	case w.src[w.at] == '[':
+	case w.likeSchema():
+		return scope{schema: true, prop: s.secret}
+	case !s.weak:
+		s.all, s.but, s.number = true, true, false
+	}
+	return s
+}
+
+// describing are the names of what tells about a secret and is none, where all that
+// an object holds is taken for one.
+var describing = func() map[string]bool {
+	names := map[string]bool{}
+	for _, n := range []string{
+		"type", "kind", "name", "id", "title", "label", "description", "placeholder", "format", "method", "scheme", "username",
+		"user", "login", "clientid", "url", "uri", "href", "host", "hostname", "port", "domain", "path", "in", "location", "region",
+		"provider", "issuer", "audience", "scope", "scopes", "role", "roles", "status", "version", "alg", "algorithm", "environment",
+		"expires", "expiresat", "expiresin", "expiry", "created", "createdat", "updated", "updatedat", "issuedat", "samesite", "timestamp",
+	} {
+		names[n] = true
+	}
+	return names
+}()
+
+// The names that a pair has in a list of variables, fields or parameters.
+var (
+	pairNames = map[string]bool{"name": true, "key": true, "header": true, "field": true, "variable": true, "param": true, "parameter": true, "property": true, "env": true, "option": true,
+		"label": true, "column": true, "attribute": true, "setting": true, "parameterkey": true, "parametername": true, "variablename": true}
+	pairValues = map[string]bool{"value": true, "values": true, "val": true, "default": true, "defaultvalue": true, "currentvalue": true, "parametervalue": true}
+)
+
+// maxPeek is how far is looked ahead into an object.
+const maxPeek = 4 << 10
+
+// peek calls fn with the members of the object at an offset, as far as it looks.
+func (w *walker) peek(at int, fn func(name string, value []byte)) {
+	src := w.src[at:min(len(w.src), at+maxPeek)]
+	depth, name, isName := 0, "", false
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '{', '[':
+			depth++
+			isName = depth == 1
+		case '}', ']':
+			if depth--; depth == 0 {
+				return
+			}
+		case ',':
+			isName = depth == 1
+		case ':':
+			if depth == 1 {
+				fn(name, bytes.TrimLeft(src[i+1:], blanks))
+			}
+		case '"':
+			start := i + 1
+			for i = start; i < len(src) && src[i] != '"'; i++ {
+				if src[i] == '\\' {
+					i++
+				}
+			}
+			if i >= len(src) {
+				return
+			}
+			if isName {
+				name, isName = string(decoded(src[start:i]).text), false
+			}
+		}
+	}
+}
+
+// peeked is the string that a value begins with, and where it ends: 0 for anything
+// else, and the end of all where that is not to be seen.
+func peeked(value []byte) (text string, end int) {
+	if len(value) == 0 || value[0] != '"' {
+		return "", 0
+	}
+	for i := 1; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case '"':
+			return string(decoded(value[1:i]).text), i + 1
+		}
+	}
+	return "", len(value)
+}
+
+// schemaTypes are the types that a JSON schema has.
+var schemaTypes = map[string]bool{"string": true, "number": true, "integer": true, "boolean": true, "object": true, "array": true, "null": true}
+
+// likeSchema reports whether the object that is next is a schema of a property with
+// the name of a secret, rather than one.
+func (w *walker) likeSchema() (found bool) {
+	w.peek(w.at, func(name string, value []byte) {
+		switch name {
+		case "type":
+			kind, _ := peeked(value)
+			found = found || schemaTypes[kind] || bytes.HasPrefix(value, []byte("["))
+		case "$ref", "anyOf", "oneOf", "allOf", "enum":
+			found = true
+		}
+	})
+	return found
+}
+
+// nameAhead returns the name of a pair whose value comes first.
+func (w *walker) nameAhead(object int) (found string) {
+	w.peek(object, func(name string, value []byte) {
+		if pairNames[plainName(name)] && found == "" {
+			found, _ = peeked(value)
+		}
+	})
+	return found
+}
+
+// columns are the names of the columns of a table, as in
+// {"columns": ["user", "password"], "rows": [["me", "…"]]}.
+type columns struct{ names []string }
+
+// columnLists and rowLists are the plain names of what lists the columns and the rows.
+var (
+	columnLists = map[string]bool{"columns": true, "fields": true, "header": true, "headers": true, "columnnames": true, "schema": true}
+	rowLists    = map[string]bool{"rows": true, "data": true, "values": true, "records": true, "results": true, "items": true}
+)
+
+// columnsAhead reads the array that is next, and stays before it. It is nil if no column
+// has the name of a secret.
+func (w *walker) columnsAhead() *columns {
+	var list []json.RawMessage
+	if json.NewDecoder(bytes.NewReader(w.src[w.at:min(len(w.src), w.at+maxPeek)])).Decode(&list) != nil {
+		return nil
+	}
+	c, secret := &columns{}, false
+	for _, raw := range list {
+		var name string
+		if json.Unmarshal(raw, &name) != nil {
+			var column struct{ Name string }
+			_ = json.Unmarshal(raw, &column)
+			name = column.Name
+		}
+		c.names = append(c.names, name)
+		secret = secret || w.r.named(name) != ""
+	}
+	if !secret {
+		return nil
+	}
+	return c
+}
+
+// at is the scope of the cell in a column.
+func (c *columns) at(r *Redactor, i int) scope {
+	if i >= len(c.names) {
+		return scope{}
+	}
+	rule := r.named(c.names[i])
+	if rule == "" {
+		return scope{}
+	}
+	s := r.secretScope(rule, c.names[i])
+	s.number = s.number && rule != nameRule // a short number may be how many there are
+	return s
 }

@@ -72,7 +72,8 @@ func isStandIn(value []byte) bool {
 	case !isWord(value):
 		return false
 	}
-	return strings.HasPrefix(s, "your") || strings.HasSuffix(s, "_here") || strings.HasSuffix(s, "-here") || strings.HasSuffix(s, " here") ||
+	rest, your := strings.CutPrefix(s, "your")
+	return your && (rest == "" || !alnum[rest[0]] || rest == "key" || SecretName(rest)) || strings.HasSuffix(s, "_here") || strings.HasSuffix(s, "-here") || strings.HasSuffix(s, " here") ||
 		s == "redacted" || s == "placeholder" || isVariable(value) && SecretName(s)
 }
 
@@ -113,48 +114,56 @@ func isCode(text []byte, name string, from, to int, loose, argument bool) bool {
 	if len(value) > 200 {
 		return false
 	}
-	path := 0 // the identifiers and what joins them
-	joints, digits := 0, false
-	for path < len(value) {
-		c := value[path]
-		switch {
-		case alnum[c] || c == '_':
-			digits = digits || c-'0' < 10
-		case path > 0 && (c == '.' || c == ':' && path+1 < len(value) && value[path+1] == ':' || c == '?' && path+1 < len(value) && value[path+1] == '.'):
-			joints++
-			if c != '.' {
-				path++
-			}
-		case path > 0 && c == '-' && path+1 < len(value) && value[path+1] == '>':
-			joints++
-			path++
-		case path == 0 && (c == '$' || c == '&' || c == '*' || c == '!'):
-		default:
-			goto end
-		}
-		path++
-	}
-end:
+	path, joints, digits := identifiers(value)
 	root, _, _ := strings.Cut(string(value[:path]), ".")
-	known := joints > 0 && codeRoots[root]
+	last := string(value[bytes.LastIndexByte(value[:path], '.')+1 : path])
+	small := name == strings.ToLower(name) // settings of an environment have capitals
+	known := joints > 0 && (codeRoots[root] || argument && small && SecretName(last))
 	switch {
 	case path == 0 || value[0]-'0' < 10:
 		return loose && len(value) > 1 && value[0] == '/' && strings.IndexByte("^[(\\", value[1]) >= 0 || isPattern(value)
 	case path < len(value) && (value[path] == '(' || value[path] == '['):
 		rest, _, _ := bytes.Cut(text[from+path:min(len(text), to+200)], []byte("\n"))
 		closed := path+1 == len(value) || bytes.ContainsAny(rest, ")]")
-		return closed && (loose || known || !digits)
+		return closed && (loose || known || small && !digits)
 	case path < len(value):
 		return isPattern(value)
-	case known, loose && joints > 0 && (!digits || SecretName(string(value[bytes.LastIndexByte(value, '.')+1:]))):
+	case known, loose && joints > 0 && (!digits || SecretName(last)):
 		return true
 	}
-	return joints == 0 && !digits && argument && name == strings.ToLower(name) && SecretName(string(value)) && isWord(value)
+	return joints == 0 && !digits && argument && small && SecretName(string(value)) && isWord(value)
+}
+
+// identifiers returns how long the identifiers are together that a value begins with, how
+// many signs join them, and whether they have figures.
+func identifiers(value []byte) (path, joints int, digits bool) {
+	if len(value) > 0 && strings.IndexByte("$&*!", value[0]) >= 0 {
+		path = 1
+	}
+	for path < len(value) {
+		c, sign := value[path], ""
+		if alnum[c] || c == '_' {
+			digits = digits || c-'0' < 10
+			path++
+			continue
+		}
+		for _, s := range []string{".", "::", "?.", "->"} {
+			if bytes.HasPrefix(value[path:], []byte(s)) {
+				sign = s
+				break
+			}
+		}
+		if sign == "" || path == 0 {
+			break
+		}
+		joints++
+		path += len(sign)
+	}
+	return path, joints, digits
 }
 
 // codeRoots are what the settings of a program are reached by.
-var codeRoots = setOf("self this process os env config cfg var local data settings options opts args params props req request res response ctx context " +
-	"secrets module state user client import meta app")
+var codeRoots = setOf("self this process os env config cfg var settings options opts args params props req request ctx context secrets module")
 
 // isPattern reports whether a value is a regular expression, or a rule of a validator.
 func isPattern(value []byte) bool {

@@ -1,0 +1,436 @@
+package redact
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A span is a part of a text.
+type span struct{ start, end int }
+
+// embedded finds the secrets in the objects and arrays of JSON that stand in a text,
+// as in a line of a log or in Markdown, and where these are. What is a name or a
+// value in them needs no guess.
+func (r *Redactor) embedded(text []byte) (hits []hit, in []span) {
+	if r.depth >= maxDepth {
+		return nil, nil
+	}
+	room := 2*len(text) + 4096 // bytes to be read: so the time is in proportion to them
+	for i := 0; i < len(text) && room > 0; i++ {
+		n := bytes.IndexAny(text[i:], "{[")
+		if n < 0 {
+			break
+		}
+		if i += n; !beginsJSON(text[i:]) {
+			continue
+		}
+		size, read := valueSize(text[i:])
+		if room -= read; size == 0 {
+			continue
+		}
+		r.depth++
+		w := walker{r: r, src: text[i : i+size]}
+		w.value(scope{})
+		r.depth--
+		for _, e := range w.edits {
+			hits = append(hits, hit{start: i + e.start, end: i + e.end, text: e.text, done: true})
+		}
+		in = append(in, span{i, i + size})
+		i += size - 1
+	}
+	return hits, in
+}
+
+// beginsJSON reports whether a bracket may be that of an object or an array with
+// something in it that may have a name.
+func beginsJSON(text []byte) bool {
+	after := bytes.TrimLeft(text[1:min(len(text), 256)], blanks)
+	if len(after) == 0 {
+		return false
+	}
+	return after[0] == '"' || text[0] == '[' && after[0] == '{'
+}
+
+// valueSize returns the size of the JSON value that a text begins with, 0 if it is
+// none, and how much was read to know.
+func valueSize(text []byte) (size, read int) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	var value json.RawMessage
+	err := d.Decode(&value)
+	var wrong *json.SyntaxError
+	switch {
+	case err == nil:
+		return int(d.InputOffset()), int(d.InputOffset())
+	case errors.As(err, &wrong):
+		return 0, max(1, int(wrong.Offset))
+	}
+	return 0, len(text)
+}
+
+// outside returns the hits that begin in none of the spans, which are in order.
+func outside(hits []hit, spans []span) []hit {
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(a.start, b.start) })
+	kept := hits[:0]
+	for _, h := range hits {
+		in := false
+		for len(spans) > 0 && spans[0].end <= h.start {
+			spans = spans[1:]
+		}
+		if len(spans) > 0 {
+			in = spans[0].start <= h.start
+		}
+		if !in {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+const (
+	// leastRun is the shortest base64 that is decoded.
+	leastRun = 24
+	// maxDepth is how deep codings may be within codings: what is escaped for URLs
+	// in base64 in a message in a log.
+	maxDepth = 6
+	// sample is how much of a run is decoded to see whether it is text.
+	sample = 64
+)
+
+// coded64 are the bytes of base64, of either alphabet, without padding.
+var coded64 = newCharset(asciiAlnum + "++//--__")
+
+// eachRun calls fn with the runs of base64 that are long enough, until it returns
+// false.
+func eachRun(text []byte, fn func(start, end int) bool) { eachRunOf(text, leastRun, fn) }
+
+// eachRunOf is eachRun for runs of another length, without what pads them.
+func eachRunOf(text []byte, least int, fn func(start, end int) bool) {
+	for i := 0; i < len(text); i++ {
+		if !coded64[text[i]] {
+			continue
+		}
+		start := i
+		for i < len(text) && coded64[text[i]] {
+			i++
+		}
+		end := i
+		for i < len(text) && text[i] == '=' && i-end < 2 {
+			i++
+		}
+		if end-start >= least && !fn(start, i) {
+			return
+		}
+	}
+}
+
+// eachBlock calls fn with the runs of base64, those together that are the lines of
+// one: of the same length, but for the last, each at the end of its line and the next
+// one at the beginning of the line after it.
+func eachBlock(text []byte, fn func(lines []span)) {
+	var lines []span
+	flush := func() {
+		if len(lines) > 0 {
+			fn(lines)
+		}
+		lines = lines[:0]
+	}
+	// The last line may be short, so all runs are looked at here.
+	eachRunOf(text, 1, func(start, end int) bool {
+		if n := len(lines); n > 0 && continues(text, lines[n-1], span{start, end}) {
+			first := lines[0].end - lines[0].start
+			if lines[n-1].end-lines[n-1].start == first && end-start <= first {
+				lines = append(lines, span{start, end})
+				return true
+			}
+		}
+		flush()
+		if len(bytes.TrimRight(text[start:end], "=")) >= leastRun {
+			lines = append(lines, span{start, end})
+		}
+		return true
+	})
+	flush()
+}
+
+// continues reports whether a run stands on the line behind another one, with nothing
+// but white space between them.
+func continues(text []byte, line, next span) bool {
+	between := text[line.end:next.start]
+	return text[line.end-1] != '=' && len(between) <= maxIndent && bytes.Count(between, []byte("\n")) == 1 && len(bytes.Trim(between, " \t\r\n")) == 0
+}
+
+// maxIndent is how much white space may stand between the lines of base64.
+const maxIndent = 64
+
+// hasRun reports whether there is a run that may be base64 of text. It may begin
+// behind an escape that ends in letters, as that of a line break.
+func hasRun(text []byte) (found bool) {
+	eachRun(text, func(start, end int) bool {
+		for _, n := range escapeSizes(text, start) {
+			found = found || end-start-n >= leastRun && textual(text[start+n:end])
+		}
+		return !found
+	})
+	return found
+}
+
+// escapeSizes are how many bytes of the run at an offset may belong to an escape.
+func escapeSizes(text []byte, start int) []int {
+	switch {
+	case start > 0 && text[start-1] == '\\':
+		return jsonEscapes[:]
+	case start > 0 && text[start-1] == '%':
+		return urlEscapes[:]
+	}
+	return urlEscapes[:1]
+}
+
+var (
+	jsonEscapes = [...]int{0, len(`n`), len(`u000a`)}
+	urlEscapes  = [...]int{0, len(`0a`)}
+)
+
+// textual reports whether a run begins like text.
+func textual(run []byte) bool {
+	head := run
+	if len(head) > sample {
+		head = head[:sample]
+	}
+	plain, err := decode64(string(head))
+	if err != nil {
+		return false
+	}
+	for i := 0; i < len(plain); {
+		c, n := utf8.DecodeRune(plain[i:])
+		if c == utf8.RuneError && n == 1 {
+			return len(run) > len(head) && len(plain)-i < utf8.UTFMax // cut by the sample
+		}
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+// encoded finds secrets in the base64 of a text, which may go on over lines. What
+// takes the place of a run is the base64 of what is left.
+func (r *Redactor) encoded(text []byte) (hits []hit) {
+	if r.depth >= maxDepth {
+		return nil
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	try := func(lines []span) bool {
+		found, ok := r.inBlock(text, lines)
+		hits = append(hits, found...)
+		return ok
+	}
+	eachBlock(text, func(lines []span) {
+		last := len(lines) - 1
+		if try(lines) || last == 0 {
+			return
+		}
+		if try(lines[:last]) { // the last was a word behind it
+			try(lines[last:])
+			return
+		}
+		for i := range lines {
+			try(lines[i : i+1])
+		}
+	})
+	return hits
+}
+
+// inBlock finds the secrets in the base64 that stands on some lines; ok says that it
+// is that of a text. A line that becomes another is a hit, so that what parts the
+// lines stays as it is spelled: none but the last gets longer.
+func (r *Redactor) inBlock(text []byte, lines []span) (hits []hit, ok bool) {
+	run := joined(text, lines)
+	if !textual([]byte(run)) {
+		return nil, false
+	}
+	plain, err := decode64(run)
+	if err != nil || !utf8.Valid(plain) {
+		return nil, false
+	}
+	edits := r.edits(plain)
+	if len(edits) == 0 {
+		return nil, true
+	}
+	enc := alphabet(run)
+	if run[len(run)-1] == '=' || len(run)%4 == 0 && enc == base64.RawStdEncoding { // it may have needed none
+		enc = enc.WithPadding('=')
+	}
+	left := enc.EncodeToString(apply(plain, edits))
+	for i, l := range lines {
+		n := min(l.end-l.start, len(left))
+		if i == len(lines)-1 {
+			n = len(left)
+		}
+		if left[:n] != string(text[l.start:l.end]) {
+			hits = append(hits, hit{start: l.start, end: l.end, text: left[:n], done: true})
+		}
+		left = left[n:]
+	}
+	return hits, true
+}
+
+// joined is what some parts of a text are together.
+func joined(text []byte, parts []span) string {
+	if len(parts) == 1 {
+		return string(text[parts[0].start:parts[0].end])
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		b.Write(text[p.start:p.end])
+	}
+	return b.String()
+}
+
+// A decodedText is a text without the escapes in which it was spelled.
+type decodedText struct {
+	text []byte
+	// turns are where the text and its spelling part ways, in order; none where
+	// they are the same.
+	turns []turn
+}
+
+// A turn says that text[at:] is spelled from an offset on, or, if that is
+// complemented, that all up to the next turn is spelled by the escape there.
+type turn struct{ at, spelled int32 }
+
+// spelled returns where a part of the text is spelled.
+func (d *decodedText) spelled(start, end int) (int, int) { return d.where(start), d.where(end) }
+
+func (d *decodedText) where(at int) int {
+	i := sort.Search(len(d.turns), func(i int) bool { return int(d.turns[i].at) > at }) - 1
+	if i < 0 {
+		return at
+	}
+	t := d.turns[i]
+	if t.spelled < 0 {
+		return int(^t.spelled)
+	}
+	return int(t.spelled) + at - int(t.at)
+}
+
+// plain adds bytes as they are spelled.
+func (d *decodedText) plain(s []byte) { d.text = append(d.text, s...) }
+
+// escape notes an escape at an offset, so long, for the bytes that were added
+// behind text[:from].
+func (d *decodedText) escape(from, at, size int) {
+	if n := len(d.turns); n > 0 && int(d.turns[n-1].at) == from {
+		d.turns = d.turns[:n-1]
+	}
+	d.turns = append(d.turns, turn{int32(from), ^int32(at)}, turn{int32(len(d.text)), int32(at + size)})
+}
+
+// decoded decodes a JSON string without its quotes. Half a surrogate pair becomes
+// U+FFFD, which is no part of a secret.
+func decoded(s []byte) decodedText {
+	if bytes.IndexByte(s, '\\') < 0 {
+		return decodedText{text: s}
+	}
+	d := decodedText{text: make([]byte, 0, len(s))}
+	for i := 0; i < len(s); {
+		n := bytes.IndexByte(s[i:], '\\')
+		if n < 0 {
+			n = len(s) - i
+		}
+		d.plain(s[i : i+n])
+		if i += n; i < len(s) {
+			from := len(d.text)
+			d.text, n = appendEscaped(d.text, s[i:])
+			d.escape(from, i, n)
+			i += n
+		}
+	}
+	return d
+}
+
+// loosely decodes what of a text is an escape of URLs or of JSON, wherever that is:
+// in a log of what was sent, in a message that is cut off. ok is false when there
+// is none. Where there are escapes of URLs, + is a blank.
+func loosely(s []byte) (d decodedText, ok bool) {
+	plain, coded := 0, false
+	for i := bytes.IndexByte(s, '%'); i >= 0 && i+2 < len(s) && !coded; i++ {
+		coded = s[i] == '%' && isHex(s[i+1]) && isHex(s[i+2])
+	}
+	for i := 0; i < len(s); {
+		n := 0
+		from := len(d.text) + i - plain
+		var out []byte
+		var buf [utf8.UTFMax]byte
+		switch {
+		case s[i] == '+' && coded:
+			out, n = append(buf[:0], ' '), 1
+		case s[i] == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]):
+			out, n = append(buf[:0], fromHex(fold(s[i+1]))<<4|fromHex(fold(s[i+2]))), 3
+		case s[i] == '\\' && i+1 < len(s) && (strings.IndexByte(`"\/bfnrt'`, s[i+1]) >= 0 ||
+			s[i+1] == 'u' && i+5 < len(s) && isHex(s[i+2]) && isHex(s[i+3]) && isHex(s[i+4]) && isHex(s[i+5])):
+			out, n = appendLoosely(buf[:0], s[i:])
+		}
+		if n == 0 {
+			i++
+			continue
+		}
+		d.plain(s[plain:i])
+		d.text = append(d.text, out...)
+		d.escape(from, i, n)
+		i += n
+		plain = i
+	}
+	if d.turns == nil {
+		return d, false
+	}
+	d.plain(s[plain:])
+	return d, true
+}
+
+// appendLoosely decodes an escape of JSON that is in no string of valid JSON: the
+// second half of a surrogate pair may be anything there.
+func appendLoosely(dst, s []byte) ([]byte, int) {
+	if s[1] == 'u' && (len(s) < 12 || !isHex(s[8]) || !isHex(s[9]) || !isHex(s[10]) || !isHex(s[11])) {
+		s = s[:6]
+	}
+	return appendEscaped(dst, s)
+}
+
+// appendEscaped decodes the escape that s begins with, and returns its length.
+func appendEscaped(dst, s []byte) ([]byte, int) {
+	if s[1] != 'u' {
+		if i := strings.IndexByte(`bfnrt`, s[1]); i >= 0 {
+			return append(dst, "\b\f\n\r\t"[i]), 2
+		}
+		return append(dst, s[1]), 2
+	}
+	c := hex4(s[2:6])
+	if utf16.IsSurrogate(c) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
+		if full := utf16.DecodeRune(c, hex4(s[8:12])); full != utf8.RuneError {
+			return utf8.AppendRune(dst, full), 12
+		}
+	}
+	return utf8.AppendRune(dst, c), 6
+}
+
+func hex4(s []byte) (c rune) {
+	for _, b := range s {
+		c = c<<4 | rune(fromHex(fold(b)))
+	}
+	return c
+}
+
+func isHex(c byte) bool {
+	c = fold(c)
+	return c-'0' < 10 || c-'a' < 6
+}
