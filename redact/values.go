@@ -3,10 +3,12 @@ package redact
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // What a [Values] takes for secrets that can be found again.
@@ -24,6 +26,7 @@ type Values struct {
 	known []knownValue // the oldest first
 	words []spelling   // of these, in their order
 	kept  int          // how many of the first are never left out
+	index func() *spellingIndex
 }
 
 // A knownValue is a secret, what replaces it, and how many spellings it has.
@@ -46,6 +49,61 @@ var commonValues = map[string]bool{
 	"testing": true, "unknown": true, "localhost": true, "anonymous": true,
 }
 
+func newValues() *Values {
+	v := new(Values)
+	v.index = sync.OnceValue(func() *spellingIndex { return newSpellingIndex(v.words) })
+	return v
+}
+
+// A spellingIndex finds the spellings that begin at a place of a text by the first bytes
+// there, so that it takes as long to look for many as for few.
+type spellingIndex struct {
+	may   [1 << (indexBits - 6)]uint64 // a bit for each hash of first bytes
+	heads []spellingHead               // ordered by first
+}
+
+type spellingHead struct {
+	first uint32 // the first indexBytes, little-endian
+	word  int
+}
+
+const (
+	indexBytes = 4 // no spelling is shorter
+	indexBits  = 15
+	// fewSpellings are looked for one by one, which is quicker.
+	fewSpellings = 16
+)
+
+func newSpellingIndex(words []spelling) *spellingIndex {
+	x := &spellingIndex{heads: make([]spellingHead, len(words))}
+	for i, w := range words {
+		first := binary.LittleEndian.Uint32([]byte(w.text[:indexBytes]))
+		x.heads[i] = spellingHead{first, i}
+		h := hashOf(first)
+		x.may[h/64] |= 1 << (h % 64)
+	}
+	slices.SortFunc(x.heads, func(a, b spellingHead) int { return cmp.Compare(a.first, b.first) })
+	return x
+}
+
+func hashOf(first uint32) uint32 { return first * 0x9e3779b1 >> (32 - indexBits) }
+
+// mayBegin reports whether a spelling may begin with these bytes.
+func (x *spellingIndex) mayBegin(first uint32) bool {
+	h := hashOf(first)
+	return x.may[h/64]&(1<<(h%64)) != 0
+}
+
+// beginning returns the spellings that begin with these bytes.
+func (x *spellingIndex) beginning(first uint32) []spellingHead {
+	from, _ := slices.BinarySearchFunc(x.heads, first, func(h spellingHead, first uint32) int { return cmp.Compare(h.first, first) })
+	to := from
+	for to < len(x.heads) && x.heads[to].first == first {
+		to++
+	}
+	return x.heads[from:to]
+}
+
 // With returns Values that know a secret too. Certain reports that it stood in a place
 // for credentials alone; of others those are left out that may be ordinary words. So is
 // what is shorter than six bytes, longer than 8 KiB, or has no letter.
@@ -54,7 +112,7 @@ func (v *Values) With(secret, pseudonym string, certain bool) *Values {
 		commonValues[strings.ToLower(secret)] || !strings.ContainsFunc(secret, isLetter) {
 		return v
 	}
-	next := &Values{}
+	next := newValues()
 	if v != nil {
 		if slices.ContainsFunc(v.known, func(k knownValue) bool { return k.secret == secret }) {
 			return v
@@ -75,7 +133,9 @@ func (v *Values) Keep() *Values {
 	if v == nil {
 		return nil
 	}
-	return &Values{v.known, v.words, len(v.known)}
+	next := newValues()
+	next.known, next.words, next.kept = v.known, v.words, len(v.known)
+	return next
 }
 
 // leaveOut removes the i-th secret.
@@ -158,18 +218,15 @@ func (v *Values) Stream(held Held, p []byte, end bool) (out []byte, next Held) {
 // hits are the secrets in a text, of those that overlap the first and, where several
 // begin at one place, the longest. Before is the byte before the text, 0 for none.
 func (v *Values) hits(p []byte, before byte) (hits []hit) {
-	for i := range v.words {
-		w := &v.words[i]
-		occurrences(p, w.text, func(start, end int) {
-			left := before
-			if start > 0 {
-				left = p[start-1]
-			}
-			if !w.alone || !joins(left) && (end == len(p) || !joins(p[end])) {
-				hits = append(hits, hit{start: start, end: end, rule: w.pseudonym})
-			}
-		})
-	}
+	v.each(p, func(w *spelling, start, end int) {
+		left := before
+		if start > 0 {
+			left = p[start-1]
+		}
+		if !w.alone || !joins(left) && (end == len(p) || !joins(p[end])) {
+			hits = append(hits, hit{start: start, end: end, rule: w.pseudonym})
+		}
+	})
 	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	to := 0
 	return slices.DeleteFunc(hits, func(h hit) bool {
@@ -179,6 +236,29 @@ func (v *Values) hits(p []byte, before byte) (hits []hit) {
 		to = h.end
 		return false
 	})
+}
+
+// each calls fn with where each spelling occurs in a text.
+func (v *Values) each(p []byte, fn func(w *spelling, start, end int)) {
+	if len(v.words) <= fewSpellings {
+		for i := range v.words {
+			occurrences(p, v.words[i].text, func(start, end int) { fn(&v.words[i], start, end) })
+		}
+		return
+	}
+	index := v.index()
+	for start := range max(len(p)-indexBytes+1, 0) {
+		first := binary.LittleEndian.Uint32(p[start:])
+		if !index.mayBegin(first) {
+			continue
+		}
+		for _, h := range index.beginning(first) {
+			w := &v.words[h.word]
+			if end := start + len(w.text); end <= len(p) && string(p[start:end]) == w.text {
+				fn(w, start, end)
+			}
+		}
+	}
 }
 
 // replaced returns p if there are no hits.
