@@ -57,3 +57,17 @@ func TestUndecodedFromTheStart(t *testing.T) {
 		t.Errorf("recorded: %s", s)
 	}
 }
+
+// Some servers call their tokens text.
+func TestTokensAsText(t *testing.T) {
+	for _, media := range []string{"text/plain", "text/json; charset=utf-8", ""} {
+		var got kept
+		m := NewMasker([]byte("a key"), nil, &got)
+		m.Event(1, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/token"})
+		m.Event(1, tap.Event{Name: tap.EventResponse, Header: [][2]string{{"Content-Type", media}}})
+		m.Piece(1, tap.ToClient, tap.FormBody, []byte(`{"access_token":"s3cret"}`), true)
+		if s := got.all.String(); strings.Contains(s, "s3cret") {
+			t.Errorf("%s: recorded %s", media, s)
+		}
+	}
+}

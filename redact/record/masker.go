@@ -270,7 +270,7 @@ func (m *Masker) masks(x *masked, l *maskedLane) func([]byte) ([]byte, []string)
 		return m.json
 	case x.secret && l.media == typeMultipart:
 		return m.multipart
-	case x.secret && l.media == "":
+	case x.secret && (l.media == "" || l.media == "text/plain" || l.media == "text/json"):
 		return m.unnamed
 	}
 	return nil
