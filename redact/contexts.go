@@ -49,11 +49,11 @@ var contexts = []context{
 	{anchors: []string{"http -a ", "https -a ", "--auth "}, at: `\bhttps?\s[^\n|;]*?(?:-a|--auth)\s+()["']?[^\s"':]+:([^\s"']+)`},
 	// Sentences
 	{anchors: []string{"**"}, at: "\\*\\*([\\w .-]+?)(?::\\*\\*|\\*\\*[ \\t]*[:=])[ \\t]*[`\"']?([^\\s`\"']+)", sentence: true},
-	{anchors: []string{" is ", " is: ", " is:\n"}, at: "(?i)\\b(password|passcode|passphrase|token|api[ _-]?key|secret|access key)\\s+is:?\\s+[`\"']?([^\\s`\"'<>]{6,200})", sentence: true},
-	{anchors: []string{" for ", " of "}, at: "(?i)\\b(password|passcode|passphrase|api[ _-]?key)\\s+(?:for|of)\\s+[^\\s:]{1,60}:\\s+[`\"']?([^\\s`\"'<>]{6,200})", sentence: true},
+	{anchors: []string{"sword is", "scode is", "phrase is", "oken is", "ey is", "cret is"}, at: "(?i)\\b(password|passcode|passphrase|token|api[ _-]?key|secret|access key)\\s+is:?\\s+[`\"']?([^\\s`\"'<>]{6,200})", sentence: true},
+	{anchors: []string{"sword for ", "sword of ", "scode for ", "scode of ", "phrase for ", "phrase of ", "ey for ", "ey of "}, at: "(?i)\\b(password|passcode|passphrase|api[ _-]?key)\\s+(?:for|of)\\s+[^\\s:]{1,60}:\\s+[`\"']?([^\\s`\"'<>]{6,200})", sentence: true},
 	{anchors: []string{"code is", "code: "}, at: `(?i)\b(?:one-time|verification|security|login|access|authentication|confirmation|otp|2fa)\s+(?:pass)?code(?:\s+is:?|:)\s+()\*{0,2}([0-9]{4,10}\b)`},
-	{anchors: []string{"assword ", "assphrase ", "asscode "}, at: "(?i)\\b(password|passcode|passphrase)\\s+[`\"']([^`\"'\\n]{6,200})[`\"']", sentence: true},
-	{anchors: []string{"oken ", "ey ", "ecret "}, at: "(?i)\\b(?:invalid|bad|wrong|incorrect|expired|using)\\s+(?:api[ _-]?)?()(?:token|key|secret)\\s+[`\"']([^`\"'\\s]{6,200})[`\"']", sentence: true},
+	{anchors: []string{"sword \"", "sword '", "sword `", "phrase \"", "phrase '", "phrase `", "scode \"", "scode '", "scode `"}, at: "(?i)\\b(password|passcode|passphrase)\\s+[`\"']([^`\"'\\n]{6,200})[`\"']", sentence: true},
+	{anchors: []string{"oken \"", "oken '", "oken `", "ey \"", "ey '", "ey `", "cret \"", "cret '", "cret `"}, at: "(?i)\\b(?:invalid|bad|wrong|incorrect|expired|using)\\s+(?:api[ _-]?)?()(?:token|key|secret)\\s+[`\"']([^`\"'\\s]{6,200})[`\"']", sentence: true},
 }
 
 // The expressions for an element of HTML or XML, for one of its attributes, and for the

@@ -110,6 +110,7 @@ func BenchmarkFrame(b *testing.B) {
 		"ping":  `{"jsonrpc":"2.0","id":12,"method":"ping"}`,
 		"call":  `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello there"},"_meta":{"progressToken":3}}}`,
 		"tools": `{"jsonrpc":"2.0","id":1,"result":{"tools":[` + strings.TrimSuffix(strings.Repeat(`{"name":"read_file","description":"Reads a file from the disk and returns what is in it.","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"encoding":{"type":"string","enum":["utf8","latin1"]}},"required":["path"]}},`, 100), ",") + `]}}`,
+		"log":   answer(`{"type":"text","text":"` + strings.Repeat(`2026-11-20T10:00:00Z INFO the token of user 42 is refreshed, password: set, see (\"secret\", 12) for more\n`, 1000) + `"}`),
 		"image": `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ` + strings.Repeat("AAAADUlEQVR42mNk", 6000) + `"}]}}`,
 	} {
 		b.Run(name, func(b *testing.B) {
