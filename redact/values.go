@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // What a [Values] takes for secrets that can be found again.
@@ -26,7 +25,8 @@ type Values struct {
 	known []knownValue // the oldest first
 	words []spelling   // of these, in their order
 	kept  int          // how many of the first are never left out
-	index func() *spellingIndex
+	// index finds the words in a text; nil for a few.
+	index *spellingIndex
 }
 
 // A knownValue is a secret, what replaces it, and how many spellings it has.
@@ -47,12 +47,6 @@ type spelling struct {
 var commonValues = map[string]bool{
 	"bearer": true, "password": true, "secret": true, "default": true, "undefined": true, "string": true, "example": true,
 	"testing": true, "unknown": true, "localhost": true, "anonymous": true,
-}
-
-func newValues() *Values {
-	v := new(Values)
-	v.index = sync.OnceValue(func() *spellingIndex { return newSpellingIndex(v.words) })
-	return v
 }
 
 // A spellingIndex finds the spellings that begin at a place of a text by the first bytes
@@ -112,7 +106,7 @@ func (v *Values) With(secret, pseudonym string, certain bool) *Values {
 		commonValues[strings.ToLower(secret)] || !strings.ContainsFunc(secret, isLetter) {
 		return v
 	}
-	next := newValues()
+	next := new(Values)
 	if v != nil {
 		if slices.ContainsFunc(v.known, func(k knownValue) bool { return k.secret == secret }) {
 			return v
@@ -125,6 +119,9 @@ func (v *Values) With(secret, pseudonym string, certain bool) *Values {
 	words := written(secret, pseudonym)
 	next.known = append(next.known, knownValue{secret, pseudonym, len(words)})
 	next.words = append(next.words, words...)
+	if len(next.words) > fewSpellings {
+		next.index = newSpellingIndex(next.words)
+	}
 	return next
 }
 
@@ -133,9 +130,9 @@ func (v *Values) Keep() *Values {
 	if v == nil {
 		return nil
 	}
-	next := newValues()
-	next.known, next.words, next.kept = v.known, v.words, len(v.known)
-	return next
+	next := *v
+	next.kept = len(v.known)
+	return &next
 }
 
 // leaveOut removes the i-th secret.
@@ -240,19 +237,18 @@ func (v *Values) hits(p []byte, before byte) (hits []hit) {
 
 // each calls fn with where each spelling occurs in a text.
 func (v *Values) each(p []byte, fn func(w *spelling, start, end int)) {
-	if len(v.words) <= fewSpellings {
+	if v.index == nil {
 		for i := range v.words {
 			occurrences(p, v.words[i].text, func(start, end int) { fn(&v.words[i], start, end) })
 		}
 		return
 	}
-	index := v.index()
 	for start := range max(len(p)-indexBytes+1, 0) {
 		first := binary.LittleEndian.Uint32(p[start:])
-		if !index.mayBegin(first) {
+		if !v.index.mayBegin(first) {
 			continue
 		}
-		for _, h := range index.beginning(first) {
+		for _, h := range v.index.beginning(first) {
 			w := &v.words[h.word]
 			if end := start + len(w.text); end <= len(p) && string(p[start:end]) == w.text {
 				fn(w, start, end)
