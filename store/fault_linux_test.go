@@ -87,7 +87,7 @@ func TestQueueThatCannotBeMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !q.outlives {
-		t.Skip("the queue is plain memory here")
+		t.Skip("SKIPPED: the queue is plain memory here")
 	}
 	defer q.file.drop(q.mem)
 	os.Remove(path + QueueExt)

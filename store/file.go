@@ -39,8 +39,8 @@ type dbfile struct {
 	renamed bool     // it has another name now
 }
 
-// create makes the file, with its header: under another name first, so that nobody
-// sees half of one.
+// create makes the file, with its header, under a temporary name and renames it, so that
+// no reader sees half of it.
 func (d *dbfile) create(h tap.Header) error {
 	if _, err := os.Lstat(d.path); err == nil {
 		return fmt.Errorf("%s exists already", d.path)
@@ -139,8 +139,8 @@ func (d *dbfile) transact(flags int, fn func(tx *bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if recover() != nil {
-			// What bbolt or the runtime say of it helps nobody. bbolt's own Close would
-			// wait for a lock that it left behind.
+			// The panic's own text does not help a user. bbolt's Close would wait for a
+			// lock that is still held.
 			err = fmt.Errorf("%s: %w: it was cut short or changed by another program", d.path, ErrDamaged)
 			d.db = nil
 			if d.file != nil {

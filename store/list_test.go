@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	bolt "go.etcd.io/bbolt"
 )
 
 // shelf makes a directory of recordings: of each line an id and a label, each a
@@ -321,5 +322,38 @@ func TestListSweepsUnbornQueues(t *testing.T) {
 		if _, err := os.Stat(path); (err == nil) != stays {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}
+	}
+}
+
+// A growing is a file that grows by a commit whenever its size has been read.
+type growing struct {
+	*os.File
+	commit func()
+}
+
+func (g growing) Stat() (os.FileInfo, error) {
+	defer g.commit()
+	return g.File.Stat()
+}
+
+// A commit that makes the file larger while it is being opened is no damage.
+func TestFileGrowsWhileItIsOpened(t *testing.T) {
+	d := dbfile{path: filepath.Join(t.TempDir(), "x"+Ext)}
+	if err := d.create(tap.Header{ID: "00000000"}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := openPages(growing{f, func() {
+		err := d.update(func(tx *bolt.Tx) error { return tx.Bucket(bucketFrames).Put(key(1), make([]byte, 1<<20)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}})
+	if err != nil || int64(p.end)*p.pageSize > p.size {
+		t.Errorf("%v: %d pages in %d bytes", err, p.end, p.size)
 	}
 }

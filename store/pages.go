@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"os"
+	"io/fs"
 )
 
 // The reading side does not use bbolt. bbolt maps the file and believes it: on
@@ -64,13 +64,21 @@ type pages struct {
 	size int64 // of the file
 }
 
-// openPages reads the newest meta of a file.
-func openPages(f *os.File) (*pages, error) {
+// openPages reads the newest meta of a file, and its size after that: the file may
+// grow with the next commit, and a meta may need pages that an older size lacks.
+func openPages(f interface {
+	io.ReaderAt
+	Stat() (fs.FileInfo, error)
+}) (*pages, error) {
+	m, err := readMeta(f)
+	if err != nil {
+		return nil, err
+	}
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	return newPages(f, info.Size())
+	return &pages{meta: m, r: f, size: info.Size()}, nil
 }
 
 func newPages(r io.ReaderAt, size int64) (*pages, error) {

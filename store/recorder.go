@@ -49,7 +49,7 @@ type Options struct {
 	// DefaultQueue, and less than 1 MiB means that.
 	Queue int64
 	// Warn is told, once, that nothing can be recorded, and why. It may be
-	// called from any goroutine. nil means that nobody is told.
+	// called from any goroutine. May be nil.
 	Warn func(error)
 }
 
@@ -189,7 +189,7 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 
 // Close ends all lanes and streams, waits until everything is on disk, for some seconds
 // at the most, and finishes the recording. What is not on disk by then is left in the
-// queue, for whoever opens the recording next. No other method may be called after it.
+// queue, and the next reader of the recording appends it. No other method may be called after it.
 func (r *Recorder) Close() {
 	r.ended = time.Now()
 	close(r.closing)

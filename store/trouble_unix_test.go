@@ -85,7 +85,7 @@ func TestDirectoryRemovedAndMadeAgain(t *testing.T) {
 // nothing, and that the recording counts as one that is written.
 func TestQueueRemoved(t *testing.T) {
 	if bootID() == "" {
-		t.Skip("the queue is plain memory here")
+		t.Skip("SKIPPED: the queue is plain memory here")
 	}
 	dir := t.TempDir()
 	opt, warnings := warned()

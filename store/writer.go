@@ -28,7 +28,7 @@ func (r *Recorder) writeAll() (done bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer r.catch()
 	// The first bytes are on their way. Making the file now would delay them:
-	// while a file system syncs, it lets nobody touch a new page of the queue.
+	// while a file system syncs, touching a new page of the queue blocks.
 	r.rest(birth)
 	if !r.persist(func() error { return r.db.create(r.header) }) {
 		return false
