@@ -1,9 +1,7 @@
 package mock
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"github.com/mcptap/mcptap/replay"
@@ -27,22 +25,16 @@ func failure(id []byte, err error) []byte {
 
 // failed answers a request to which an answer cannot be read.
 func (s *Server) failed(w http.ResponseWriter, id []byte, err error) {
-	if errors.Is(err, context.Canceled) {
-		http.Error(w, "mcptap mock: the server is ending", http.StatusServiceUnavailable)
-		return
-	}
 	s.plain(w, http.StatusInternalServerError, failure(id, err))
 }
 
-// fail ends the session since the recording cannot be read. Whoever waits for an answer
-// is told so, unless the server is ending, which is why nobody reads any more.
+// fail ends the session since the recording cannot be read. Each request without a
+// response gets an error.
 func (t *talk) fail(err error) {
 	t.failed = err
-	if !errors.Is(err, context.Canceled) {
-		t.srv.opt.Note(replay.Note{Kind: replay.NoteMiss, Text: unreadable + err.Error()})
-		for _, owed := range t.play.Owed() {
-			t.put(t.sorry(owed, err))
-		}
+	t.srv.opt.Note(replay.Note{Kind: replay.NoteMiss, Text: unreadable + err.Error()})
+	for _, owed := range t.play.Owed() {
+		t.put(t.sorry(owed, err))
 	}
 	t.finish(true)
 }

@@ -138,7 +138,7 @@ func (r *Redactor) Withhold(f *tap.Frame) []byte {
 	return Withheld(f.Size)
 }
 
-// Withheld are the words that stand for a frame of so many bytes.
+// Withheld returns the text that replaces a frame of size bytes.
 func Withheld(size int64) []byte {
 	return fmt.Appendf(nil, "redacted: a frame of %d bytes was withheld\n", size)
 }

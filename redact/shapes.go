@@ -34,8 +34,8 @@ var charsets = map[string]*charset{
 	"dotted": newCharset(asciiAlnum + "__--..=="), "coded": newCharset(asciiAlnum + "++//=="), "tilde": newCharset(asciiAlnum + "__--..~~"),
 }
 
-// A shape is the form of the keys of a service: a prefix, spelled exactly so, and at
-// least so many bytes of a set.
+// A shape is the form of the keys of a service: a prefix, matched exactly, and at least
+// a given number of bytes of a set.
 type shape struct {
 	rule, prefix string
 	body         *charset
@@ -43,12 +43,12 @@ type shape struct {
 	// barred are the bytes that must not stand before a prefix that is too short to be
 	// found inside a word otherwise.
 	barred *charset
-	// head are the bytes of a set, exactly so many, that stand between the prefix and
-	// link, which stands before the body; nil for none.
+	// head is the set of the count bytes between the prefix and link, which precedes
+	// the body; nil if there are none.
 	head  *charset
 	count int
 	link  string
-	// lead are the bytes, so many of a set, that stand before a prefix in the middle of
+	// lead is the set of the few to many bytes before a prefix in the middle of
 	// a secret; nil for none.
 	lead      *charset
 	few, many int

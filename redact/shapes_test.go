@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// sample makes a key of a shape, or one that is too short by so many bytes.
+// sample makes a key of a shape, or one that is short bytes too short.
 func (p *planter) sample(s *shape, short int) string {
 	of := func(set *charset, n int) string {
 		var all []byte

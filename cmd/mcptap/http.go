@@ -177,7 +177,7 @@ func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
 }
 
 // maskSecrets puts a recorder that masks credentials before another, unless the
-// person wants to keep them. Nobody keeps the key of the pseudonyms.
+// person wants to keep them. The key of the pseudonyms is not kept.
 func maskSecrets(cfg streamable.Config, rec tap.Recorder) tap.Recorder {
 	if cfg.KeepSecrets {
 		return rec

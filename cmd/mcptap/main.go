@@ -43,8 +43,8 @@ func main() {
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		env: os.Getenv, now: time.Now, zone: time.Local,
 	}
-	if len(os.Args) > 1 && slices.Contains([]string{"ls", "show", "stats"}, os.Args[1]) {
-		store.GiveWay() // who looks must not slow down the taps that are looked at
+	if slices.Contains([]string{"ls", "show", "stats"}, commandIn(os.Args[1:])) {
+		store.GiveWay() // a reader must not slow down a tap
 	}
 	os.Exit(a.run(os.Args[1:]))
 }

@@ -64,7 +64,7 @@ func isKey(name string) bool {
 
 func ruleFor(name string) fieldRule {
 	if name == "" {
-		return fieldWhole // not a header line at all: nobody can say what it is
+		return fieldWhole // not a header line: its content is unknown
 	}
 	for _, known := range fieldRules {
 		if strings.EqualFold(name, known.name) {

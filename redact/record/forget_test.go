@@ -30,8 +30,8 @@ func (k *kept) Piece(_ uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) { k.add
 // Event implements [tap.Recorder].
 func (k *kept) Event(_ uint64, e tap.Event) { k.add(string(e.Encode())) }
 
-// The tap adds its own fields behind the Masker, which never sees their values again,
-// however many other values it sees.
+// The Masker does not see the fields that the tap adds itself, so it keeps their values
+// however many others it learns.
 func TestKnownFieldsAreNotForgotten(t *testing.T) {
 	var got kept
 	m := NewMasker([]byte("a key"), [][2]string{{"Authorization", "Bearer s3cret-of-the-tap"}}, &got)
@@ -44,8 +44,7 @@ func TestKnownFieldsAreNotForgotten(t *testing.T) {
 	}
 }
 
-// A body with tokens of which nothing can be decoded is not recorded, whatever the form
-// in which it comes.
+// A body that may hold tokens is not recorded if none of it can be decoded.
 func TestUndecodedFromTheStart(t *testing.T) {
 	var got kept
 	m := NewMasker([]byte("a key"), nil, &got)

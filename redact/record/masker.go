@@ -16,14 +16,14 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A Masker is a [tap.Recorder] for a tap of HTTP. It replaces
-// credentials by pseudonyms where HTTP and OAuth have a place for them: in header
-// fields, URLs, bodies of OAuth and the endpoint event of HTTP+SSE. A value that was
-// masked is masked from then on wherever it occurs.
+// A Masker is a [tap.Recorder] for a tap of HTTP. It replaces credentials with
+// pseudonyms in the places that HTTP and OAuth have for them: header fields, URLs,
+// bodies of OAuth and the endpoint event of HTTP+SSE. Once masked, a value is masked
+// wherever it occurs.
 //
 // The same value has the same pseudonym throughout a recording, so that sessions can
-// still be told apart. Without the key nobody can find out by trying which value a
-// pseudonym stands for.
+// still be told apart. Without the key a guess at a value cannot be checked against its
+// pseudonym.
 type Masker struct {
 	next    tap.Recorder
 	macs    sync.Pool
@@ -45,7 +45,7 @@ func NewMasker(key []byte, known [][2]string, next tap.Recorder) *Masker {
 			m.secret(f[1])
 		}
 	}
-	// The tap adds these fields behind the recorder: they are not met again.
+	// The tap adds these fields after the request was recorded, so they do not occur in it.
 	m.values.Store(m.values.Load().Keep())
 	return m
 }
@@ -315,7 +315,7 @@ func (l *maskedLane) event(m *Masker, p []byte, end bool) (out []byte, ok bool) 
 		return nil, false
 	}
 	out, l.held = l.held, nil
-	if len(out) > maxEndpoint { // no server has such a one
+	if len(out) > maxEndpoint { // too long for an endpoint event
 		l.endpoint = false
 		return out, true
 	}

@@ -200,7 +200,7 @@ func (m *Masker) multipart(p []byte) (masked []byte, names []string) {
 // partField is the head of a part that is a field of a form.
 var partField = regexp.MustCompile(`(?i)content-disposition: *form-data;[^\r\n]*?\bname="([^"\r\n]*)"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n`)
 
-// unnamed masks a body of which nobody says whether it is a form or JSON.
+// unnamed masks a body whose type does not distinguish a form from JSON.
 func (m *Masker) unnamed(p []byte) (masked []byte, names []string) {
 	if at := skipSpace(p, 0); at < len(p) && (p[at] == '{' || p[at] == '[') {
 		return m.json(p)

@@ -7,9 +7,8 @@ import (
 )
 
 // valid reports whether text is one JSON value (RFC 8259), at most MaxDepth deep. The
-// recorder checks every message with it, so it passes over the plain text in strings
-// eight bytes at a time: that takes a quarter of the time of gjson, as BenchmarkValid
-// shows.
+// recorder checks every message with it, so it skips plain text in strings eight bytes
+// at a time: on long texts that takes a third of the time of gjson (BenchmarkValid).
 func valid(b []byte) bool {
 	open := make([]byte, 0, 64) // the arrays and objects around
 	i := skipSpace(b, 0)
