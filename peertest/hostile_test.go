@@ -229,11 +229,7 @@ func TestKilled(t *testing.T) {
 
 func hostileRecording(t *testing.T, dir string) *recording {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(dir, "*.mcptap"))
-	if len(files) != 1 {
-		t.Fatalf("%d recordings, want 1", len(files))
-	}
-	r := export(t, files[0])
+	r := export(t, onlyRecording(t, dir))
 	r.checkOrder(t)
 	return r
 }

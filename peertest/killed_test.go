@@ -135,15 +135,22 @@ func killHTTP(t *testing.T) {
 	}
 }
 
-// recordedLanes exports the one recording of a folder. Where nothing crossed there may be none.
-func recordedLanes(t *testing.T, dir string) map[string][]byte {
+// onlyRecording is the path of the one recording in a folder. A tap that was killed may
+// not have made the file yet: then it is in the queue.
+func onlyRecording(t *testing.T, dir string) string {
 	t.Helper()
 	var info struct{ Path string }
 	if err := json.Unmarshal(output(t, "ls", "--json", "--dir", dir), &info); err != nil {
 		t.Fatal(err)
 	}
+	return filepath.Join(dir, filepath.Base(info.Path))
+}
+
+// recordedLanes exports the one recording in a folder.
+func recordedLanes(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
 	lanes, next := map[string][]byte{}, uint64(1)
-	for line := range bytes.Lines(output(t, "export", filepath.Join(dir, filepath.Base(info.Path)))) {
+	for line := range bytes.Lines(output(t, "export", onlyRecording(t, dir))) {
 		var f frame
 		if err := json.Unmarshal(line, &f); err != nil {
 			t.Fatal(err)
