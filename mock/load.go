@@ -1,13 +1,19 @@
 package mock
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Recording is what can be played of a recording: the scripts of its sessions, with
@@ -16,23 +22,54 @@ type Recording struct {
 	// Script is the first session's.
 	*replay.Script
 	sessions []*played
-	site     site
-	spool    *spool
-	// refuses says that HTTP is to refuse something on purpose.
-	refuses bool
+	// pages are the exchanges that belong to no session, refusals those that were
+	// refused for their circumstances.
+	pages    *replay.Script
+	refusals map[refusalKey][]replay.Refusal
+	// tolerated are the conditions in which the server took a message all the same.
+	tolerated replay.Condition
+	addresses addresses
+	spool     *spool
 }
 
 // A played is a session of a recording.
 type played struct {
 	*replay.Script
 	number int
-	conduct
+	facts  session.Facts
+	kind   session.SessionKind
+	// path is where its messages were sent to, "" when that is not known. heads
+	// says that it was recorded with the heads of its exchanges.
+	path  string
+	heads bool
+	// accepted is how a message was taken that nothing answers, nil if that is not known.
+	accepted *replay.Response
+}
+
+// nameless reports whether the server gave out no session id.
+func (p *played) nameless() bool { return p.heads && p.kind == session.SessionClient }
+
+// A refusalKey is what was refused, and why. Without a key it is any message, and without
+// a method any request.
+type refusalKey struct {
+	method string
+	why    replay.Condition
+	key    replay.Key
+}
+
+// addresses are those of the recorded server. The paths are "" for what was not recorded.
+type addresses struct {
+	// mcp, sse, post and socket are the paths of Streamable HTTP, of the event
+	// stream of HTTP+SSE and what the client sends there, and of WebSocket; param is how
+	// the post path names the session.
+	mcp, sse, post, socket, param string
+	// hosts are the server's names, beside those of every machine, and origins the
+	// recorded server's.
+	hosts, origins []string
 }
 
 // Close lets go of the payloads. No session may be played any more.
-func (r *Recording) Close() error {
-	return r.spool.Close()
-}
+func (r *Recording) Close() error { return r.spool.Close() }
 
 // Scripts returns the scripts of the sessions, in the order in which they appeared
 // in the recording.
@@ -61,121 +98,426 @@ func (r *Recording) Only(number int) bool {
 // payloads of a large one go into a temporary file, so that memory is needed for an
 // index only. The error is that of the frames, or of the file.
 func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
-	return load(frames, opt, newSpool(), batchSize)
-}
-
-// load is Load with batches of a size.
-func load(frames iter.Seq2[tap.Frame, error], opt replay.Options, s *spool, size int) (*Recording, error) {
-	first := replay.NewBuilder(opt, s)
-	l := newLoader(first, s)
-	in := prepare(frames, first.Preparer(), size)
-	for batch := range in.batches {
-		if err := l.all(batch); err != nil {
-			in.end()
-			s.Close()
-			return nil, err
+	s := newSpool()
+	l := newLoader(opt, s)
+	for batch := range read(frames) {
+		for i := range batch {
+			f := &batch[i]
+			if f.err == nil {
+				f.err = l.add(&f.frame, &f.message)
+			}
+			if f.err != nil {
+				s.Close()
+				return nil, f.err
+			}
 		}
 	}
-	r := l.recording()
-	for i := range opt.Faults {
-		r.refuses = r.refuses || opt.Faults[i].Kind == replay.FaultStatus
-	}
-	return r, nil
+	return l.recording()
 }
 
-// all takes the next frames.
-func (l *loader) all(frames []readFrame) error {
-	for i := range frames {
-		if err := l.add(&frames[i]); err != nil {
+// A readFrame is a frame with its message, or the error that ended the frames.
+type readFrame struct {
+	frame   tap.Frame
+	message jsonrpc.Message
+	err     error
+}
+
+// How many frames are read at once, and about how many bytes of them.
+const (
+	batchFrames = 256
+	batchBytes  = 2 << 20
+)
+
+// read yields the frames in batches. They are read on a goroutine of its own, which takes
+// about as long as the rest of the work.
+func read(frames iter.Seq2[tap.Frame, error]) iter.Seq[[]readFrame] {
+	return func(yield func([]readFrame) bool) {
+		batches, stop := make(chan []readFrame, 8), make(chan struct{})
+		go func() {
+			defer close(batches)
+			var batch []readFrame
+			size := 0
+			send := func() bool {
+				select {
+				case batches <- batch:
+					batch, size = nil, 0
+					return true
+				case <-stop:
+					return false
+				}
+			}
+			for f, err := range frames {
+				batch = append(batch, readFrame{frame: f, err: err})
+				r := &batch[len(batch)-1]
+				switch {
+				case err != nil:
+				case !f.Whole():
+					r.err = fmt.Errorf("frame %d: %w", f.Seq, io.ErrUnexpectedEOF)
+				case f.Lane == tap.ToServer || f.Lane == tap.ToClient:
+					r.message = jsonrpc.PeekFrame(&r.frame)
+				}
+				stops := r.err != nil
+				if size += len(f.Raw); (len(batch) == batchFrames || size > batchBytes || stops) && (!send() || stops) {
+					return
+				}
+			}
+			send()
+		}()
+		defer func() {
+			close(stop)
+			for range batches { // until nothing is being read any more
+			}
+		}()
+		for batch := range batches {
+			if !yield(batch) {
+				return
+			}
+		}
+	}
+}
+
+// A loader makes a Recording, frame by frame: it tells the sessions apart, and what
+// belongs to none.
+type loader struct {
+	rec       *Recording
+	tracker   session.Tracker
+	first     *replay.Builder // others are made like it
+	firstUsed bool
+	pages     *replay.Builder
+	building  map[int]*building
+	inOrder   []*building
+	// http says that there are exchanges, heads that those of their requests are
+	// there too; open are those that are not over.
+	http, heads bool
+	open        map[uint64]*exchange
+	// refused are the refusals with the sessions that they are of, kept bounds what is
+	// held of pages.
+	refused []refused
+	kept    int
+}
+
+// A building is a session on its way into a script.
+type building struct {
+	played
+	b *replay.Builder
+	// took says that the server took a request of it, deleted that the client ended it.
+	took, deleted bool
+}
+
+// An exchange is a recorded one that is not over.
+type exchange struct {
+	replay.Exchange
+	session    int
+	conditions replay.Condition
+	key        replay.Key
+	why        replay.Condition
+	claimed    bool
+	// held are its frames before its session is known.
+	held []held
+}
+
+type held struct {
+	frame   tap.Frame
+	event   tap.Event
+	message jsonrpc.Message
+}
+
+type refused struct {
+	method string
+	why    replay.Condition
+	key    replay.Key
+	b      *building
+	x      *replay.Exchange
+}
+
+const (
+	// onlySession is the number of the session of a recording without exchanges.
+	onlySession = 1
+	// maxHeld is how many bytes are held of an exchange whose session is not known, and
+	// maxKept how many there may be of pages.
+	maxHeld = 256 << 10
+	maxKept = 16 << 20
+	// maxRefusals is how many refusals are told apart.
+	maxRefusals = 4096
+)
+
+func newLoader(opt replay.Options, s *spool) *loader {
+	first := replay.NewBuilder(opt, s)
+	return &loader{
+		rec:   &Recording{spool: s, refusals: map[refusalKey][]replay.Refusal{}},
+		first: first, pages: first.Another(), building: map[int]*building{}, open: map[uint64]*exchange{},
+	}
+}
+
+// add takes the next frame.
+func (l *loader) add(f *tap.Frame, m *jsonrpc.Message) error {
+	e := l.tracker.AddRead(f, m)
+	switch {
+	case f.Exchange != 0:
+		l.http = true
+		l.heads = l.heads || e.Event.Name == tap.EventRequest
+	case f.Lane == tap.Lifecycle:
+		l.http = l.http || e.Event.Transport == "http" || e.Event.Name == tap.EventConnect
+	}
+	switch {
+	case !l.http, !l.heads && f.Lane != tap.Lifecycle: // lines, or messages alone, as people write them by hand
+		return l.session(onlySession).b.Add(e, nil)
+	case f.Exchange == 0:
+		if e.Event.Name == tap.EventStart {
+			l.rec.addresses.names(&e.Event)
+		}
+		return nil
+	}
+	return l.exchange(e)
+}
+
+// session is the one with that number, which is made if need be.
+func (l *loader) session(number int) *building {
+	x := l.building[number]
+	if x == nil {
+		x = &building{played: played{number: number}, b: l.first}
+		if l.firstUsed {
+			x.b = l.first.Another()
+		}
+		l.firstUsed = true
+		l.building[number] = x
+		l.inOrder = append(l.inOrder, x)
+	}
+	return x
+}
+
+// exchange takes a frame of an exchange.
+func (l *loader) exchange(e *session.Entry) error {
+	f := e.Frame
+	if e.Event.Name == tap.EventRequest {
+		l.open[f.Exchange] = &exchange{Exchange: replay.Exchange{
+			Number: f.Exchange, Method: e.Event.Method, Target: e.Event.Target, Head: replay.ReadHead(e.Event.Header),
+		}}
+	}
+	x := l.open[f.Exchange]
+	switch {
+	case x == nil && e.Session == 0:
+		return nil
+	case x == nil: // its head is not there
+		return l.session(e.Session).b.Add(e, nil)
+	case e.Session != 0:
+		x.session = e.Session
+	}
+	if f.Lane == tap.ToServer && !x.claimed {
+		x.claimed = true
+		first := e.Of(0)
+		x.Claim = replay.ReadClaim(first)
+		x.key = l.first.Key(first, x.Head.Variant(&x.Claim))
+	}
+	if e.Event.Name == tap.EventResponse {
+		l.judge(x, &e.Event)
+	}
+	err := l.take(x, e)
+	if e.Event.Name == tap.EventEnd {
+		delete(l.open, f.Exchange)
+		if x.session == 0 && err == nil {
+			return l.page(x)
+		}
+	}
+	return err
+}
+
+// judge finds out for what a request was refused, if it was.
+func (l *loader) judge(x *exchange, e *tap.Event) {
+	host, origin := l.rec.addresses.knows(&x.Head)
+	x.conditions = x.Head.Conditions(&x.Claim, host, origin)
+	b := l.building[x.session]
+	over := b == nil || b.deleted || !b.took
+	nameless := b != nil && b.took && b.kind == session.SessionClient
+	x.why = x.Blame(e.Status, x.conditions&^l.rec.tolerated, over, nameless)
+	if e.Status >= 400 || b == nil {
+		return
+	}
+	b.took = true
+	switch {
+	case x.Method == http.MethodPost && x.claimed:
+		l.rec.tolerated |= x.conditions
+		if x.Claim.Kind != jsonrpc.Request && b.accepted == nil && e.Status >= 200 && e.Status < 300 {
+			r := replay.ReadResponse(e)
+			b.accepted = &r
+		}
+	case x.Method == http.MethodDelete && e.Status < 300:
+		b.deleted = true
+	}
+}
+
+// take gives a frame to the session of its exchange, with those before it if the session
+// has just become known.
+func (l *loader) take(x *exchange, e *session.Entry) error {
+	f := e.Frame
+	if x.session == 0 {
+		if len(x.held) == 0 || len(f.Raw) <= maxHeld && l.kept+len(f.Raw) <= maxKept {
+			l.kept += len(f.Raw)
+			h := held{*f, e.Event, e.Message}
+			h.frame.Raw = bytes.Clone(f.Raw)
+			x.held = append(x.held, h)
+		}
+		return nil
+	}
+	s := l.session(x.session)
+	now, kept := l.tracker.Sessions.Session(x.session)
+	if kept {
+		s.kind = now.Kind
+		s.facts = now.Facts
+	}
+	path, _, _ := strings.Cut(x.Target, "?")
+	s.heads = true
+	duplex := s.kind == session.SessionEndpoint || s.kind == session.SessionSocket
+	switch {
+	case s.kind == session.SessionSocket:
+		l.rec.addresses.socket = first(l.rec.addresses.socket, path)
+	case s.kind == session.SessionEndpoint:
+		l.rec.addresses.endpoint(x, f)
+	case x.Method == http.MethodPost && f.Lane == tap.ToServer:
+		l.rec.addresses.mcp = first(l.rec.addresses.mcp, path)
+	}
+	if s.path == "" && f.Lane == tap.ToServer {
+		s.path = path
+	}
+	if duplex {
+		if f.Lane == tap.Lifecycle {
+			return nil
+		}
+		one := *f
+		one.Exchange = 0 // there is one stream for everything
+		entry := *e
+		entry.Frame = &one
+		return s.b.Add(&entry, nil)
+	}
+	before := x.held
+	x.held = nil
+	for i := range before {
+		if err := s.b.Add(&session.Entry{Frame: &before[i].frame, Event: before[i].event, Message: before[i].message}, &x.Exchange); err != nil {
 			return err
 		}
+	}
+	err := s.b.Add(e, &x.Exchange)
+	if e.Event.Name == tap.EventResponse && x.why != 0 {
+		s.b.Refuse(&x.Exchange)
+		l.refuse(x, s)
+	}
+	return err
+}
+
+// refuse keeps what was refused for a condition.
+func (l *loader) refuse(x *exchange, b *building) {
+	if len(l.refused) < maxRefusals {
+		l.refused = append(l.refused, refused{x.Method, x.why, x.key, b, &x.Exchange})
+	}
+}
+
+// page takes an exchange that belongs to no session.
+func (l *loader) page(x *exchange) error {
+	x.Page = true
+	for i := range x.held {
+		if err := l.pages.Add(&session.Entry{Frame: &x.held[i].frame, Event: x.held[i].event, Message: x.held[i].message}, &x.Exchange); err != nil {
+			return err
+		}
+	}
+	if x.why != 0 {
+		l.pages.Refuse(&x.Exchange)
+		l.refuse(x, nil)
 	}
 	return nil
 }
 
-// A readFrame is a frame with what a Preparer says of it, or the error that ended
-// the frames.
-type readFrame struct {
-	frame    tap.Frame
-	payload  []byte
-	prepared replay.Prepared
-	err      error
-}
-
-// read finds out what a frame says.
-func (r *readFrame) read(p *replay.Preparer) {
-	f := &r.frame
-	switch {
-	case r.err != nil:
-	case !f.Whole():
-		r.err = fmt.Errorf("frame %d: %w", f.Seq, io.ErrUnexpectedEOF)
-	case f.Lane == tap.ToServer || f.Lane == tap.ToClient:
-		m := jsonrpc.PeekFrame(f)
-		whole := *f
-		whole.Raw = jsonrpc.Payload(f)
-		r.payload, r.prepared = whole.Raw, p.Prepare(&whole, &m)
-	}
-}
-
-// message is what a frame of traffic carries, and nothing for other frames.
-func (r *readFrame) message() *jsonrpc.Message {
-	if m := r.prepared.Message(); m != nil {
-		return m
-	}
-	return &jsonrpc.Message{}
-}
-
-// batchSize is how many frames go from the reading to the making of the script at
-// once, inFlight how many such batches there are at most, and batchBytes at about how
-// many bytes one is full, however few its frames are.
-const (
-	batchSize  = 256
-	inFlight   = 8
-	batchBytes = 2 << 20
-)
-
-// A reading is frames that are read, with what they say, on a goroutine of its own:
-// together that takes about as long as the rest of the work.
-type reading struct {
-	size    int // of a batch
-	batches chan []readFrame
-	stop    chan struct{}
-}
-
-func prepare(frames iter.Seq2[tap.Frame, error], p *replay.Preparer, size int) *reading {
-	in := &reading{size, make(chan []readFrame, inFlight), make(chan struct{})}
-	go in.run(frames, p)
-	return in
-}
-
-func (in *reading) run(frames iter.Seq2[tap.Frame, error], p *replay.Preparer) {
-	defer close(in.batches)
-	batch, size := make([]readFrame, 0, in.size), 0
-	for f, err := range frames {
-		r := readFrame{frame: f, err: err}
-		r.read(p)
-		batch = append(batch, r)
-		if size += len(f.Raw); len(batch) == in.size || size > batchBytes || r.err != nil {
-			select {
-			case in.batches <- batch:
-			case <-in.stop:
-				return
+// recording returns what was made.
+func (l *loader) recording() (*Recording, error) {
+	for _, x := range l.open {
+		if x.session == 0 {
+			if err := l.page(x); err != nil {
+				return nil, err
 			}
-			batch, size = make([]readFrame, 0, in.size), 0
-		}
-		if r.err != nil {
-			return
 		}
 	}
-	select {
-	case in.batches <- batch:
-	case <-in.stop:
+	if len(l.inOrder) == 0 {
+		l.session(onlySession)
+	}
+	r := l.rec
+	for _, x := range l.inOrder {
+		x.Script = x.b.Script()
+		if x.Requests() > 0 || x.Steps() > 0 || len(l.inOrder) == 1 {
+			r.sessions = append(r.sessions, &x.played)
+		}
+	}
+	if len(r.sessions) == 0 {
+		r.sessions = append(r.sessions, &l.inOrder[0].played)
+	}
+	r.pages = l.pages.Script()
+	for i := range l.refused {
+		x := &l.refused[i]
+		refusal := replay.Refusal{Exchange: x.x, Script: r.pages}
+		if x.b != nil {
+			refusal.Script = x.b.Script
+		}
+		for _, k := range []refusalKey{{x.method, x.why, x.key}, {x.method, x.why, replay.Key{}}, {"", x.why, replay.Key{}}} {
+			r.refusals[k] = append(r.refusals[k], refusal)
+		}
+	}
+	r.Script = r.sessions[0].Script
+	return r, r.spool.full()
+}
+
+// first is the first that is not empty.
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// names learns what the recorded server was called.
+func (a *addresses) names(e *tap.Event) {
+	for _, text := range []string{"http://" + e.Listen, e.Upstream} {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" {
+			continue
+		}
+		a.hosts = append(a.hosts, strings.ToLower(u.Hostname()))
+		a.origins = append(a.origins, u.Scheme+"://"+u.Host)
 	}
 }
 
-// end ends the reading, and returns when nothing is being read any more.
-func (in *reading) end() {
-	close(in.stop)
-	for range in.batches {
+// endpoint learns the paths of HTTP+SSE.
+func (a *addresses) endpoint(x *exchange, f *tap.Frame) {
+	if a.sse != "" || f.Lane != tap.ToClient || f.Form != tap.FormEvent {
+		return
 	}
+	e := tap.ParseServerSentEvent(f.Raw)
+	base, err := url.Parse(x.Target)
+	if e.Name != "endpoint" || err != nil {
+		return
+	}
+	u, err := base.Parse(strings.TrimSpace(string(e.Data)))
+	if err != nil {
+		return
+	}
+	a.sse, a.post = base.Path, u.Path
+	for name := range u.Query() {
+		if strings.Contains(strings.ToLower(strings.ReplaceAll(name, "_", "")), "sessionid") {
+			a.param = name
+		}
+	}
+}
+
+// stands reports whether a client that uses a path means a recorded one, in which a
+// pseudonym stands for any segment.
+func stands(recorded, path string) bool {
+	if recorded == path {
+		return true
+	}
+	a, b := strings.Split(recorded, "/"), strings.Split(path, "/")
+	return len(a) == len(b) && slices.EqualFunc(a, b, func(a, b string) bool {
+		return a == b || isPseudonym(a) && b != ""
+	})
+}
+
+// isPseudonym reports whether package redact may have put text in the place of a secret.
+func isPseudonym(text string) bool {
+	return strings.HasPrefix(text, "masked:") || strings.HasPrefix(text, "redacted-")
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
@@ -21,30 +22,29 @@ func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	r := rand.New(rand.NewPCG(1, 1))
-	const size, kept = 1000, 2
-	s := &spool{size: size, kept: make([][]byte, kept)}
+	s := newSpool()
 	if n, err := s.ReadAt(make([]byte, 10), 0); n != 0 || err != io.EOF {
 		t.Error(n, err)
 	}
 	var all []byte
-	read := func() {
-		from := r.IntN(len(all) + 1)
-		p := make([]byte, r.IntN(len(all)-from+1))
-		if n, err := s.ReadAt(p, int64(from)); n != len(p) || err != nil || !bytes.Equal(p, all[from:from+n]) {
-			t.Fatalf("%d bytes at %d of %d: %d, %v", len(p), from, len(all), n, err)
-		}
-	}
-	for len(all) < 20*size {
-		p := bytes.Repeat([]byte{byte(len(all))}, r.IntN(size*5/2))
+	for len(all) < 2*maxInMemory {
+		p := bytes.Repeat([]byte{byte(len(all))}, r.IntN(maxInMemory/7))
 		if n, err := s.Write(p); n != len(p) || err != nil {
 			t.Fatal(n, err)
 		}
 		all = append(all, p...)
-		for range 30 {
-			read()
+	}
+	if err := s.full(); err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		from := r.IntN(len(all) + 1)
+		p := make([]byte, r.IntN(min(len(all)-from, 1<<16)+1))
+		if n, err := s.ReadAt(p, int64(from)); n != len(p) || err != nil || !bytes.Equal(p, all[from:from+n]) {
+			t.Fatalf("%d bytes at %d of %d: %d, %v", len(p), from, len(all), n, err)
 		}
 	}
-	if info, err := s.file.Stat(); err != nil || info.Size()%size != 0 || int64(len(all)) > info.Size()+size*(kept+1) {
+	if info, err := s.file.Stat(); err != nil || info.Size() != int64(len(all)-maxInMemory) {
 		t.Errorf("%d bytes of %d are in the file: %v", info.Size(), len(all), err)
 	}
 	if n, err := s.ReadAt(make([]byte, 10), int64(len(all)-5)); n != 5 || err != io.EOF {
@@ -64,14 +64,19 @@ func TestSpool(t *testing.T) {
 // A recording larger than the memory of the spool plays the same.
 func TestLoadLarge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	frames := recorded(t, "real-everything-flow")
-	rec, err := load(each(frames), replay.Options{Pace: replay.Instant}, &spool{size: 100}, batchSize)
+	frames := benchFrames(maxInMemory / 300)
+	eof := tap.Event{Name: tap.EventEOF, Lane: tap.ToServer.String()}.Encode()
+	frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), At: time.Hour, Raw: eof, Lane: tap.Lifecycle, Size: int64(len(eof))})
+	rec, err := Load(each(frames), replay.Options{Pace: replay.Instant})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rec.Close()
+	if rec.spool.file == nil {
+		t.Error("all is in memory")
+	}
 	if got, err := play(frames, rec, nil); err != nil || !bytes.Equal(got, serverHalf(frames)) {
-		t.Errorf("%v\n%s", err, got)
+		t.Errorf("%v, %d bytes", err, len(got))
 	}
 }
 
@@ -92,7 +97,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	frames[500].Size--
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
-	if _, err := load(each(frames), replay.Options{}, &spool{size: 100}, batchSize); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(each(benchFrames(maxInMemory/200)), replay.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	rec, err := Load(each(nil), replay.Options{})

@@ -1,14 +1,11 @@
 package mock
 
 import (
-	"crypto/rand"
 	"errors"
 	"io"
-	"net"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -23,13 +20,15 @@ type posted struct {
 	message jsonrpc.Message
 	// claim is that of the message, or of the first in a batch.
 	claim replay.Claim
-	// modern says that it is of 2026-07-28, or that its head says so.
-	modern bool
+	// modern says that it is of 2026-07-28, or that its head says so; variant what its
+	// head says beside it.
+	modern  bool
+	variant string
 }
 
 // read reads the message of a request. It reports whether there is one, and answers
 // the request otherwise.
-func (p *posted) read(w http.ResponseWriter, r *http.Request) bool {
+func (p *posted) read(w http.ResponseWriter, r *http.Request, head *replay.Head) bool {
 	var err error
 	body := http.MaxBytesReader(w, r.Body, maxMessage)
 	if r.ContentLength > maxMessage {
@@ -51,288 +50,336 @@ func (p *posted) read(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	p.message = jsonrpc.Peek(p.raw)
-	m := &p.message
-	if m.Kind == jsonrpc.Batch && len(m.Batch) > 0 {
-		m = &m.Batch[0]
-	}
-	p.claim = replay.ReadClaim(m)
+	p.claim = replay.ReadClaim(p.first())
+	p.modern = p.claim.Modern || head.Modern()
+	p.variant = head.Variant(&p.claim)
 	return true
 }
 
-// post takes a message on the path of Streamable HTTP.
-func (s *Server) post(w http.ResponseWriter, r *http.Request, f *fields) {
-	var p posted
-	if !p.read(w, r) {
-		return
+// first is the message, or the first in a batch.
+func (p *posted) first() *jsonrpc.Message {
+	if m := &p.message; m.Kind == jsonrpc.Batch && len(m.Batch) > 0 {
+		return &m.Batch[0]
 	}
-	p.modern = p.claim.Modern || f.modern()
-	if s.refuses(w, r, s.site.circumstances(f, &p.claim), p.claim, &p.message) {
-		return
-	}
-	t, why := s.find(r, f, &p)
-	if t == nil {
-		s.refuse(w, r, why, p.claim, &p.message)
-		return
-	}
-	x := s.play(w, r, t, &p)
-	if x == nil {
-		return
-	}
-	if p.claim.Method == "initialize" && t.id != "" {
-		w.Header().Set("Mcp-Session-Id", t.id)
-	}
-	out := reply{w: w, r: r, srv: s, t: t, x: x, modern: p.modern, primes: x.ids && primed(f, &p), method: p.claim.Method, broken: p.broken()}
-	if x.shape.form == formEvents && !s.rec.refuses {
-		out.begin()
-	}
-	out.run(0)
+	return &p.message
 }
 
-// play gives a message to its session, and returns the stream of what it is answered
-// with, nil if the request has been answered.
-func (s *Server) play(w http.ResponseWriter, r *http.Request, t *talk, p *posted) *stream {
-	t.gate.Lock()
-	if t.over {
-		t.gate.Unlock()
-		if t.failed != nil {
-			s.failed(w, p.claim.ID, t.failed)
-		} else {
-			s.refuse(w, r, overSession, p.claim, &p.message)
-		}
-		return nil
-	}
-	if frame, ok := t.play.Refused(p.raw); ok && s.site.byFrame[frame] != nil {
-		t.pump()
-		t.gate.Unlock()
-		s.fixed(w, r, s.site.byFrame[frame])
-		return nil
-	}
-	t.mu.Lock()
-	x := t.open("", formUnknown)
-	x.reading = true
-	t.mu.Unlock()
-	requests := t.play.Receive(t.now(), x.id, p.raw)
-	s.dress(t, x, p)
-	t.pump()
-	silent := t.silent(x, requests)
-	failed := t.failed
-	t.gate.Unlock()
-	switch {
-	case !silent:
-		return x
-	case failed != nil:
-		s.failed(w, p.claim.ID, failed)
-	default:
-		s.accepted(w, r, t, p)
-	}
-	return nil
-}
-
-// silent reports whether nothing answers a message with so many requests, and forgets
-// its stream then.
-func (t *talk) silent(x *stream, requests int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	silent := (requests == 0 || t.failed != nil) && len(x.events) == 0
-	if silent {
-		delete(t.streams, x.id)
-	}
-	return silent
-}
-
-// broken reports whether it is no message, which is answered as well.
-func (p *posted) broken() bool { return p.message.Kind == jsonrpc.Invalid }
-
-// dress gives a stream the form that the recorded answer had. The caller holds the
-// gate.
-func (s *Server) dress(t *talk, x *stream, p *posted) {
-	request, exchange := t.play.Matched()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if exchange != 0 {
-		x.shape = s.site.shapeOf(exchange)
-	}
-	if x.shape.form == formEvents {
-		x.form = formEvents
-	}
-	if !p.modern && t.resumable() && p.claim.Kind == jsonrpc.Request {
-		name := "own"
-		if request.Seq != 0 {
-			name = strconv.FormatUint(request.Seq, 10)
-		}
-		t.name(x, name)
-		x.asides = t.asides(x.shape.asides)
-	}
-}
-
-// accepted answers a message that nothing answers.
-func (s *Server) accepted(w http.ResponseWriter, r *http.Request, t *talk, p *posted) {
-	if p.broken() {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	if f := t.rec.accepted; f != nil {
-		s.fixed(w, r, f)
-		return
-	}
-	w.WriteHeader(http.StatusAccepted)
-}
-
-// primed reports whether a client may get an event that says nothing but its id: the
-// older ones take it for a broken message.
-func primed(f *fields, p *posted) bool {
-	version := f.version
-	if p.claim.Method == "initialize" {
-		version = p.claim.Version
-	}
-	return jsonrpc.Revision(version) >= jsonrpc.Rev20251125
-}
-
-// plain writes an error with a status of its own.
-func (s *Server) plain(w http.ResponseWriter, status int, message []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(message)
-}
-
-// modern reports whether there is a session of 2026-07-28 to play.
-func (s *Server) modern() bool {
-	for _, p := range s.rec.sessions {
-		if p.Opens(true) {
-			return true
-		}
-	}
-	return false
-}
-
-// write writes recorded header fields.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, header [][2]string) {
-	h := w.Header()
-	for _, x := range header {
-		h.Add(x[0], s.here(r, x[1]))
-	}
-}
-
-// here puts the origin of this server in the place of the recorded one's, in what
-// names it: where to be authorized, say.
-func (s *Server) here(r *http.Request, text string) string {
-	for _, o := range s.site.origins {
-		if strings.Contains(text, o) {
-			text = strings.ReplaceAll(text, o, "http://"+r.Host)
-		}
-	}
-	return text
-}
-
-// fixed writes a recorded response that is no message.
-func (s *Server) fixed(w http.ResponseWriter, r *http.Request, f *fixed) {
-	s.write(w, r, f.header)
-	w.WriteHeader(f.status)
-	if bodyAllowed(f.status) {
-		_, _ = io.WriteString(w, s.here(r, string(f.body)))
-	}
-}
-
-func bodyAllowed(status int) bool {
-	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
-}
+// invalid reports whether it is no message, which is answered as well.
+func (p *posted) invalid() bool { return p.message.Kind == jsonrpc.Invalid }
 
 // opens reports whether it may be the first of a client's.
 func (p *posted) opens() bool {
 	return p.modern || p.claim.Method == "initialize" || p.claim.Method == "server/discover"
 }
 
+func (p *posted) input(stream replay.Stream) replay.Input {
+	return replay.Input{Stream: stream, Raw: p.raw, Variant: p.variant}
+}
+
+// post takes a message on the path of Streamable HTTP.
+func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head) {
+	var p posted
+	if !p.read(w, r, head) {
+		return
+	}
+	if s.refuses(w, r, s.conditions(head, &p.claim), &p) {
+		return
+	}
+	c, e, why := s.find(r, head, &p)
+	if c == nil {
+		s.refuse(w, r, why, &p)
+		return
+	}
+	version := head.Version
+	if p.claim.Method == "initialize" {
+		version = p.claim.Version
+	}
+	out := reply{
+		w: w, r: r, srv: s, c: c, modern: p.modern, primes: primed(version), method: p.claim.Method, invalid: p.invalid(), entry: e,
+	}
+	if out.x = s.receive(w, r, c, &p, out.primes, e); out.x != nil {
+		out.run(0)
+	}
+}
+
+// receive gives a message to its session, and returns the stream of what it is answered
+// with, nil if the request has been answered.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation, p *posted, primes bool, e entry) *stream {
+	c.mu.Lock()
+	if c.over {
+		failed := c.failed
+		c.mu.Unlock()
+		if failed != nil {
+			plain(w, http.StatusInternalServerError, failure(p.claim.ID, failed))
+		} else {
+			s.refuse(w, r, replay.OverSession, p)
+		}
+		return nil
+	}
+	x := c.stream(formUnknown)
+	x.old = c.rec.modernEvents() && !primes
+	in := c.play.Receive(c.now(), p.input(x.id))
+	x.played = in.Played
+	if c.naming() && !p.modern && p.claim.Kind == jsonrpc.Request {
+		name := "own"
+		if seq := c.play.Matched(); seq != 0 {
+			name = strconv.FormatUint(seq, 10)
+		}
+		c.name(x, name)
+	}
+	c.pump()
+	failed := c.failed
+	silent := !in.Played && (in.Requests == 0 || failed != nil) && len(x.pieces) == 0
+	if silent {
+		delete(c.streams, x.id)
+	}
+	c.mu.Unlock()
+	switch {
+	case !silent:
+		return x
+	case failed != nil:
+		plain(w, http.StatusInternalServerError, failure(p.claim.ID, failed))
+	case p.invalid():
+		w.WriteHeader(http.StatusBadRequest)
+	case c.rec.accepted != nil:
+		e.answered(c.rec.accepted.Status)
+		s.response(w, r, c.rec.accepted)
+	default:
+		e.answered(http.StatusAccepted)
+		w.WriteHeader(http.StatusAccepted)
+	}
+	return nil
+}
+
 // find finds the session that a message belongs to, or begins it; else why is the
 // reason not to.
-func (s *Server) find(r *http.Request, f *fields, p *posted) (t *talk, why circumstances) {
+func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *conversation, e entry, why replay.Condition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, overSession
+		return nil, e, replay.OverSession
 	}
-	if f.session != "" && !p.modern {
-		if t = s.byID[f.session]; t == nil || t.duplex != nil {
-			return nil, overSession
+	if head.Session != "" && !p.modern {
+		if c = s.byID[head.Session]; c == nil || c.duplex != nil {
+			return nil, e, replay.OverSession
 		}
-		t.used = time.Now()
-		return t, 0
+		s.touch(c)
+		return c, e, 0
 	}
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	client := strings.Join([]string{host, r.URL.RequestURI(), f.agent, f.credentials, string(p.claim.Client)}, "\x00")
-	if t = s.ofClient(r, client, p); s.closed {
-		return nil, overSession
-	}
-	if t == nil || p.claim.Method == "initialize" && !p.modern {
-		if t, why = s.enter(t, r, p); t == nil {
-			return nil, why
+	e, _ = s.enter(r)
+	number := e.message(p)
+	begins := p.claim.Method == "initialize" && !p.modern
+	key := liveSession{number: number}
+	if c = s.byNumber[key]; c != nil && p.modern && !c.rec.Has(p.first(), p.variant) {
+		// Nothing on the wire says which requests are one session's: it may be another's.
+		if other := s.choose(r, p); other.Has(p.first(), p.variant) {
+			key.other = other
+			c = s.byNumber[key]
 		}
-		t.client = client
 	}
-	t.probe = t.probe && p.claim.Method == "server/discover"
-	if t.id == "" {
-		s.byClient[client] = t
-		if len(s.byConn) >= maxConns {
-			clear(s.byConn)
+	switch {
+	case c == nil, c.begins(p, begins):
+		rec := key.other
+		if rec == nil {
+			rec = s.choose(r, p)
 		}
-		s.byConn[r.RemoteAddr] = t
+		if !p.opens() && rec.Opens(false) && !rec.nameless() {
+			return nil, e, replay.NoSession
+		}
+		c = s.begin(rec, begins && !rec.nameless())
+		c.probe, c.target = p.claim.Method == "server/discover", s.target(r)
+	case begins && c.id == "" && !c.rec.nameless():
+		s.name(c)
 	}
-	t.used = time.Now()
-	return t, 0
+	c.probe = c.probe && p.claim.Method == "server/discover"
+	if c.id == "" {
+		c.number = key
+		s.byNumber[key] = c
+	}
+	s.touch(c)
+	return c, e, 0
 }
 
-// ofClient finds the session that a client goes on with, nil if it begins one. The
-// caller holds the lock of the server, which is let go of while a session has to find
-// out.
-func (s *Server) ofClient(r *http.Request, client string, p *posted) (t *talk) {
-	var begins bool
-	for asked := (*talk)(nil); ; asked = t {
-		t = s.byConn[r.RemoteAddr]
-		here := t != nil && (t.client == client || p.claim.Client == nil)
-		if !here {
-			t = s.byClient[client]
-		}
-		switch {
-		case t == nil || t == asked && begins:
-			return nil
-		case t == asked:
-			return t
-		}
-		s.mu.Unlock()
-		begins = t.begins(p, here)
-		s.mu.Lock()
+// begins reports whether a message begins the session of its client anew: the session is
+// over, or what it began with comes once more than it was recorded.
+func (c *conversation) begins(p *posted, initialize bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.over:
+		return true
+	case initialize && c.probe: // an older server was asked for its versions, or a newer one refused
+		return !c.rec.Opens(false)
+	case initialize:
+		return true
 	}
+	return c.play.BeginsAgain(p.input(0))
 }
 
-// enter begins a session for a message, or goes on with one in which the client has
-// asked for the server's versions only. The caller holds the lock.
-func (s *Server) enter(probed *talk, r *http.Request, p *posted) (*talk, circumstances) {
-	rec := s.choose(p.modern, r.URL.Path)
-	if !p.opens() && rec.Opens(false) {
-		return nil, noSession
-	}
-	named := p.claim.Method == "initialize" && !p.modern && !rec.nameless()
-	if probed != nil && probed.probe && p.claim.Method == "initialize" {
-		probed.probe = false
-		if named {
-			delete(s.byClient, probed.client)
-			probed.id = rand.Text()
-			s.byID[probed.id] = probed
+// choose picks the recorded session that a client gets: one of its era and path; of these
+// one that has the message, then one of the same client; of these the one played least. The
+// caller holds the lock.
+func (s *Server) choose(r *http.Request, p *posted) *played {
+	var best *played
+	least := 0
+	client := partyOf(p.claim.Client)
+	for _, rec := range s.rec.sessions {
+		rank := s.played[rec]
+		if !rec.Opens(p.modern) {
+			rank += 1 << 40
 		}
-		return probed, 0
+		if rec.path != "" && !stands(rec.path, s.addresses.recorded(r.URL.Path)) {
+			rank += 1 << 36
+		}
+		if known := rec.facts.Client; len(p.claim.Client) > 0 && client != known.Name+"\x00"+known.Version {
+			rank += 1 << 28
+		}
+		if !rec.Has(p.first(), p.variant) {
+			rank += 1 << 32
+		}
+		if best == nil || rank < least {
+			best, least = rec, rank
+		}
 	}
-	t := s.begin(rec, named)
-	t.probe = p.claim.Method == "server/discover"
-	return t, 0
+	return best
 }
 
-// begins reports whether a message begins the session of its client anew: what it
-// begins with comes once more than recorded, on another connection, or it asks for
-// the server's versions again.
-func (t *talk) begins(p *posted, here bool) bool {
-	if here && p.claim.Method != "server/discover" {
-		return t.ended()
+// partyOf is the name and version that a client goes by.
+func partyOf(info []byte) string {
+	v := jsonrpc.Value(info)
+	return v.Get("name").Text() + "\x00" + v.Get("version").Text()
+}
+
+// bare takes a GET or a DELETE on the path of Streamable HTTP: the client opens or ends a
+// stream, or the session.
+func (s *Server) bare(w http.ResponseWriter, r *http.Request, head *replay.Head) {
+	s.mu.Lock()
+	c := s.byID[head.Session]
+	var e entry
+	if c == nil && (head.Session == "" || head.Modern()) {
+		e, _ = s.enter(r)
+		c = s.byNumber[liveSession{number: s.live.Follow(e.exchange)}]
+		if c != nil && !c.rec.nameless() {
+			c = nil
+		}
 	}
-	t.gate.Lock()
-	defer t.gate.Unlock()
-	return t.over || t.play.BeginsAgain(p.raw)
+	s.mu.Unlock()
+	switch {
+	case c == nil && (head.Session == "" || head.Modern()):
+		s.sessionless(w, r, head)
+	case c == nil || c.duplex != nil:
+		s.refuse(w, r, replay.OverSession, nil)
+	case r.Method == http.MethodDelete:
+		s.delete(w, r, head, c)
+	default:
+		s.get(w, r, head, c)
+	}
+	e.answered(http.StatusOK)
+}
+
+// sessionless answers a GET or a DELETE that names no session, as recorded or else by
+// what is missing (2025-11-25 basic/transports#session-management). A server without
+// sessions has no such methods.
+func (s *Server) sessionless(w http.ResponseWriter, r *http.Request, head *replay.Head) {
+	named := func(p *played) bool { return p.Opens(false) && !p.nameless() }
+	if head.Modern() || !slices.ContainsFunc(s.rec.sessions, named) || s.rec.pages.HasPage(r.Method, s.target(r)) {
+		s.page(w, r, head)
+		return
+	}
+	s.refuse(w, r, replay.NoSession, nil)
+}
+
+// delete ends a session, if the recorded server let it be ended.
+func (s *Server) delete(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation) {
+	status, played := c.rec.Ends()
+	if played && status >= 300 {
+		if !s.opens(w, r, head, c, "", nil) {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+		return
+	}
+	s.mu.Lock()
+	s.forget(c)
+	s.mu.Unlock()
+	s.opens(w, r, head, c, "", nil) // without one, it is 200
+	c.end()
+}
+
+// get opens the stream for what belongs to no request, or goes on with one that was
+// cut (2025-11-25 basic/transports#resumability-and-redelivery).
+func (s *Server) get(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation) {
+	if s.opens(w, r, head, c, head.LastEventID, nil) || !c.knows(head.LastEventID) && s.opens(w, r, head, c, "", nil) {
+		return
+	}
+	if c.id == "" {
+		s.page(w, r, head)
+		return
+	}
+	if !head.Accepts("text/event-stream") {
+		http.Error(w, "mcptap mock: the client does not take an event stream", http.StatusNotAcceptable)
+		return
+	}
+	p := reply{w: w, r: r, srv: s, c: c, primes: primed(head.Version)}
+	turn := 0
+	p.x, p.sent, turn = c.reads(head.LastEventID)
+	if head := p.x.head; head != nil {
+		p.played(head)
+	} else {
+		p.begin()
+	}
+	p.run(turn)
+}
+
+// standingName begins the ids of events on the stream for what belongs to no request.
+const standingName = "0"
+
+// reads finds the stream that a GET asks for, how many pieces of it the client has, and
+// the reader's turn. A second reader takes the place of the first.
+func (c *conversation) reads(last string) (x *stream, from, turn int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x, from = c.resumed(last)
+	if x == nil {
+		if c.standing == nil {
+			c.standing = c.stream(formEvents)
+			if c.naming() {
+				c.name(c.standing, standingName)
+			}
+		}
+		x, from = c.standing, c.standing.read
+	}
+	x.turn++
+	x.reading = true
+	switch {
+	case c.over:
+	case x == c.standing:
+		c.play.Attach(c.now(), x.id, replay.Standing)
+	default:
+		c.play.Resume(c.now(), x.id)
+	}
+	c.pump()
+	x.signal()
+	return x, from, x.turn
+}
+
+// knows reports whether a stream can be resumed behind an event.
+func (c *conversation) knows(last string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x, _ := c.resumed(last)
+	return x != nil
+}
+
+// resumed finds the stream that has an event, and how many pieces of it a client has that
+// has had the event; nil if there is none.
+func (c *conversation) resumed(last string) (*stream, int) {
+	if last == "" {
+		return nil, 0
+	}
+	for _, x := range slices.Backward(c.kept) {
+		if n, ok := x.behind(last); ok {
+			return x, n
+		}
+	}
+	return nil, 0
 }

@@ -178,7 +178,7 @@ func (f *Front) forget(a *answers) {
 }
 
 // take returns what a reader is to write, and whether nothing more comes for it.
-func (f *Front) take(a *answers, turn int) (events []event, over bool) {
+func (f *Front) take(a *answers, turn int) (events []piece, over bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if a.x.turn != turn {

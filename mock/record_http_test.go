@@ -217,7 +217,7 @@ func TestFrontStanding(t *testing.T) {
 	waiting := func() (n int) {
 		k.front.mu.Lock()
 		defer k.front.mu.Unlock()
-		return len(k.front.standing.x.events)
+		return len(k.front.standing.x.pieces)
 	}
 	c.post("", changed)
 	for waiting() == 0 {

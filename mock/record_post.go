@@ -13,10 +13,10 @@ const maxOpen = 1024
 
 // ServeHTTP implements [http.Handler].
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	head := fieldsOf(r)
+	head := headOf(r)
 	post := r.Method == http.MethodPost && r.URL.Path == f.Path()
 	// A message is guarded when it has been read.
-	if !post && f.srv.refuses(w, r, f.srv.site.circumstances(&head, &replay.Claim{})&always, replay.Claim{}, nil) {
+	if !post && f.srv.refuses(w, r, f.srv.conditions(&head, &replay.Claim{})&always, nil) {
 		return
 	}
 	switch {
@@ -29,33 +29,32 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			f.end()
 		}
 	default:
-		f.srv.page(w, r)
+		f.srv.page(w, r, &head)
 	}
 }
 
 // A refusal is why a message is not taken: for a circumstance, or by a status and in
 // words.
 type refusal struct {
-	why    circumstances
+	why    replay.Condition
 	status int
 	text   string
 }
 
 // post takes a message.
-func (f *Front) post(w http.ResponseWriter, r *http.Request, head *fields) {
+func (f *Front) post(w http.ResponseWriter, r *http.Request, head *replay.Head) {
 	var p posted
-	if !p.read(w, r) {
+	if !p.read(w, r, head) {
 		return
 	}
-	p.modern = p.claim.Modern || head.modern()
-	if f.srv.refuses(w, r, f.srv.site.circumstances(head, &p.claim), p.claim, &p.message) {
+	if f.srv.refuses(w, r, f.srv.conditions(head, &p.claim), &p) {
 		return
 	}
 	a, no := f.admit(&p, head)
 	switch {
 	case no == nil:
 	case no.why != 0:
-		f.srv.refuse(w, r, no.why, p.claim, &p.message)
+		f.srv.refuse(w, r, no.why, &p)
 		return
 	default:
 		http.Error(w, "mcptap mock: "+no.text, no.status)
@@ -66,7 +65,7 @@ func (f *Front) post(w http.ResponseWriter, r *http.Request, head *fields) {
 	case a != nil: // if the session is over, that is the answer
 		f.run(&reply{w: w, r: r, srv: f.srv, x: a.x, modern: p.modern, method: p.claim.Method}, a, 0)
 	case err != nil:
-		f.srv.refuse(w, r, overSession, p.claim, &p.message)
+		f.srv.refuse(w, r, replay.OverSession, &p)
 	default:
 		w.WriteHeader(http.StatusAccepted)
 	}
@@ -74,7 +73,7 @@ func (f *Front) post(w http.ResponseWriter, r *http.Request, head *fields) {
 
 // admit takes a message into the session, and returns what its POST waits for, nil for
 // nothing; or why it is not taken.
-func (f *Front) admit(p *posted, head *fields) (*answers, *refusal) {
+func (f *Front) admit(p *posted, head *replay.Head) (*answers, *refusal) {
 	a, no := p.waits(head)
 	if no != nil {
 		return nil, no
@@ -114,18 +113,18 @@ func (f *Front) admit(p *posted, head *fields) (*answers, *refusal) {
 // lock.
 func (f *Front) handDown(a *answers) {
 	from := f.standing.x
-	if a.modern || a.listens || from.reading || len(from.events) == 0 {
+	if a.modern || a.listens || from.reading || len(from.pieces) == 0 {
 		return
 	}
 	a.x.form = formEvents
-	a.x.events, a.x.waiting = from.events, from.waiting
+	a.x.pieces, a.x.waiting = from.pieces, from.waiting
 	from.drop()
 	from.waiting = 0
 	a.x.signal()
 }
 
 // waits is what the POST of a message waits for.
-func (p *posted) waits(head *fields) (*answers, *refusal) {
+func (p *posted) waits(head *replay.Head) (*answers, *refusal) {
 	all := p.message.Batch
 	if p.message.Kind != jsonrpc.Batch {
 		all = []jsonrpc.Message{p.message}
@@ -149,13 +148,13 @@ func (p *posted) waits(head *fields) (*answers, *refusal) {
 			a.tokens = append(a.tokens, string(token))
 		}
 	}
-	if head.accept == "" || len(a.owed) == 0 {
+	if head.Accept == "" || len(a.owed) == 0 {
 		return a, nil
 	}
-	if !head.takes("text/event-stream") {
+	if !head.Accepts("text/event-stream") {
 		return nil, &refusal{status: http.StatusNotAcceptable, text: "the client does not take an event stream"}
 	}
-	if !head.takes("application/json") {
+	if !head.Accepts("application/json") {
 		a.x.form = formEvents
 	}
 	return a, nil
@@ -163,33 +162,33 @@ func (p *posted) waits(head *fields) (*answers, *refusal) {
 
 // entry says why a message does not belong to the session, nil if it does (2025-11-25
 // basic/transports#session-management). The caller holds the lock.
-func (f *Front) entry(p *posted, head *fields) *refusal {
+func (f *Front) entry(p *posted, head *replay.Head) *refusal {
 	begins := p.claim.Method == "initialize" && !p.modern
 	switch {
 	case begins && (f.id != "" || f.over):
 		return &refusal{status: http.StatusConflict,
 			text: "one session is recorded in a run, and there has been an initialize; start mcptap again for another"}
-	case f.over, !p.modern && !begins && head.session != "" && head.session != f.id:
-		return &refusal{why: overSession}
-	case !p.modern && !begins && head.session == "" && f.id != "":
-		return &refusal{why: noSession}
+	case f.over, !p.modern && !begins && head.Session != "" && head.Session != f.id:
+		return &refusal{why: replay.OverSession}
+	case !p.modern && !begins && head.Session == "" && f.id != "":
+		return &refusal{why: replay.NoSession}
 	}
 	return nil
 }
 
 // mayEnter reports whether a GET or a DELETE belongs to the session, and answers it
 // otherwise.
-func (f *Front) mayEnter(w http.ResponseWriter, r *http.Request, head *fields) bool {
+func (f *Front) mayEnter(w http.ResponseWriter, r *http.Request, head *replay.Head) bool {
 	f.mu.Lock()
 	id, over := f.id, f.over
 	f.mu.Unlock()
 	switch {
-	case head.modern(), id == "" && head.session == "":
-		f.srv.page(w, r)
-	case head.session == "":
-		f.srv.refuse(w, r, noSession, replay.Claim{}, nil)
-	case over, head.session != id:
-		f.srv.refuse(w, r, overSession, replay.Claim{}, nil)
+	case head.Modern(), id == "" && head.Session == "":
+		f.srv.page(w, r, head)
+	case head.Session == "":
+		f.srv.refuse(w, r, replay.NoSession, nil)
+	case over, head.Session != id:
+		f.srv.refuse(w, r, replay.OverSession, nil)
 	default:
 		return true
 	}
@@ -198,11 +197,11 @@ func (f *Front) mayEnter(w http.ResponseWriter, r *http.Request, head *fields) b
 
 // get opens the stream for what belongs to no request. A second reader takes the place
 // of the first.
-func (f *Front) get(w http.ResponseWriter, r *http.Request, head *fields) {
+func (f *Front) get(w http.ResponseWriter, r *http.Request, head *replay.Head) {
 	if !f.mayEnter(w, r, head) {
 		return
 	}
-	if head.accept != "" && !head.takes("text/event-stream") {
+	if head.Accept != "" && !head.Accepts("text/event-stream") {
 		http.Error(w, "mcptap mock: the client does not take an event stream", http.StatusNotAcceptable)
 		return
 	}
@@ -227,7 +226,7 @@ func (f *Front) run(p *reply, a *answers, turn int) {
 			if id := f.given(a); id != "" && !p.begun {
 				p.w.Header().Set("Mcp-Session-Id", id)
 			}
-			if !p.event(e) {
+			if !p.piece(e) {
 				return
 			}
 		}

@@ -40,7 +40,7 @@ func TestFrontStateless(t *testing.T) {
 	}
 	wantLines(t, "list", c.got["list"], `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[]}}`)
 	aside := `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"aside"}}`
-	if _, err := k.front.Write([]byte(aside)); err != nil || len(k.front.standing.x.events) != 0 {
+	if _, err := k.front.Write([]byte(aside)); err != nil || len(k.front.standing.x.pieces) != 0 {
 		t.Error("what belongs to no request waits for one that it does not belong to", err)
 	}
 	c.post("listen", request(`"s"`, "subscriptions/listen", ""))

@@ -5,149 +5,215 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A reply writes what comes on a stream to a request: one answer in itself, or
-// events, each in a write of its own.
+// A reply writes what comes on a stream to a request: a response in itself, or events,
+// each in a write of its own.
 type reply struct {
 	w   http.ResponseWriter
 	r   *http.Request
 	srv *Server
-	t   *talk
+	c   *conversation
 	x   *stream
 	// method is that of the message that is answered, "" for a stream that stands
 	// open.
 	method string
-	// modern says that this is 2026-07-28, broken that the message is none.
-	modern, broken bool
-	// primes says that events may say nothing but their ids, marked that the client
-	// has an id to resume by.
-	primes, marked bool
-	// begun says that the head is written, closed that the server closes the stream,
-	// as it did in the recording.
-	begun, closed bool
-	// sent counts the events of the stream that the client has, cut those that this
+	// modern says that this is 2026-07-28, invalid that the message is none, primes that
+	// events may say nothing but their ids.
+	modern, invalid, primes bool
+	// begun says that the head is written.
+	begun bool
+	// entry is the request as package session knows it, zero for none.
+	entry entry
+	// sent counts the pieces of the stream that the client has, cut those that this
 	// reply has written.
 	sent, cut int
 }
 
-// begin writes the head of an event stream, and what stands before its first message.
-func (p *reply) begin() {
-	p.begun = true
-	p.fields()
-	h := p.w.Header()
-	if p.x.shape.form != formEvents || h.Get("Content-Type") == "" {
-		h.Set("Content-Type", "text/event-stream")
-	}
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-cache, no-transform")
-	}
-	if p.modern && h.Get("X-Accel-Buffering") == "" {
-		h.Set("X-Accel-Buffering", "no")
-	}
-	p.w.WriteHeader(http.StatusOK)
-	if p.primes && p.srv.opt.Cut > 0 && p.method != "" {
-		b := p.x.eventID([]byte("id: "), 0)
-		_, _ = p.w.Write(append(b, "\nretry: 10\ndata: \n\n"...)) // ms, as it is known to be cut
-	}
-	p.flush()
-	p.aside(0)
-}
-
-// fields writes the recorded header fields.
-func (p *reply) fields() {
-	if set := p.x.shape.header; set != 0 {
-		p.srv.write(p.w, p.r, p.srv.site.headers[set])
-	}
-}
-
-// run writes what comes until the stream is over, the client gone, or somebody else
+// run writes what comes until the stream is over, the client gone, or another request
 // writes the stream. Turn is the stream's when this began.
 func (p *reply) run(turn int) {
-	defer p.t.detach(p.x, turn)
-	for !p.closed {
-		events, over, broken := p.t.take(p.x, p.sent)
-		for _, e := range events {
-			if !p.event(e) {
+	defer p.c.detach(p.x, turn)
+	var body []byte // of a response whose length is said before
+	for {
+		t := p.c.take(p.x, p.sent, turn)
+		if t.gone {
+			return
+		}
+		if t.head != nil && !p.begun && t.head.Length >= 0 && !t.head.Events {
+			for _, e := range t.pieces {
+				body = append(body, p.page(e)...)
+				p.sent++
+			}
+			if t.over {
+				p.whole(t.head, body, t.broken)
 				return
+			}
+		} else {
+			if t.head != nil && !p.begun {
+				p.played(t.head)
+			}
+			for _, e := range t.pieces {
+				if !p.piece(e) {
+					return
+				}
 			}
 		}
 		switch {
-		case broken && len(events) == 0:
+		case t.over && t.broken:
 			panic(http.ErrAbortHandler)
-		case over && len(events) == 0:
+		case t.over:
 			if !p.begun {
 				p.begin() // there is no answer
 			}
 			return
-		case over || broken:
-			continue
 		}
 		select {
 		case <-p.x.wake:
 		case <-p.r.Context().Done():
 			return
 		}
-		if p.t.taken(p.x, turn) {
-			return
-		}
 	}
 }
 
-// event writes one, and reports whether more may follow.
-func (p *reply) event(e event) bool {
+// head sets the recorded fields of a response.
+func (p *reply) head(r *replay.Response) {
+	h := p.w.Header()
+	for _, x := range r.Header {
+		switch name := http.CanonicalHeaderKey(x[0]); name {
+		case "Connection", "Keep-Alive":
+			h[name] = append(h[name], x[1])
+		default:
+			h[x[0]] = append(h[x[0]], p.srv.here(p.r, x[1]))
+		}
+	}
+	for _, name := range []string{"Content-Type", "Date"} {
+		if _, ok := h[name]; !ok && (name != "Date" || !r.Date) {
+			h[name] = nil // or it would be added
+		}
+	}
+	if r.Session && p.c != nil && p.c.id != "" {
+		h.Set("Mcp-Session-Id", p.c.id)
+	}
+}
+
+// played begins a response that is played.
+func (p *reply) played(r *replay.Response) {
+	p.begun = true
+	p.head(r)
+	p.entry.answered(r.Status)
+	p.w.WriteHeader(r.Status)
+	p.flush()
+}
+
+// whole writes a response in itself.
+func (p *reply) whole(r *replay.Response, body []byte, broken bool) {
+	p.begun = true
+	p.head(r)
+	length := len(body)
+	if broken {
+		length = max(int(min(r.Length, 1<<40)), length+1)
+	}
+	if bodyAllowed(r.Status) || broken {
+		p.w.Header().Set("Content-Length", strconv.Itoa(length))
+	}
+	p.entry.answered(r.Status)
+	p.w.WriteHeader(r.Status)
+	if bodyAllowed(r.Status) && p.r.Method != http.MethodHead {
+		_, _ = p.w.Write(body)
+	}
+	if broken {
+		p.flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func bodyAllowed(status int) bool {
+	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+// page is the data of a piece, in which a page names this server and not the recorded
+// one.
+func (p *reply) page(e piece) []byte {
+	if !e.page || p.x.form == formEvents {
+		return e.data
+	}
+	return []byte(p.srv.here(p.r, string(e.data)))
+}
+
+// begin writes the head of an event stream that was not recorded.
+func (p *reply) begin() {
+	p.begun = true
+	h := p.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	if p.modern {
+		h.Set("X-Accel-Buffering", "no")
+	}
+	p.session()
+	p.entry.answered(http.StatusOK)
+	p.w.WriteHeader(http.StatusOK)
+	if p.primes && p.srv.opt.Cut > 0 && p.method != "" && p.x.name != "" {
+		_, _ = p.w.Write([]byte("id: " + p.x.eventID(0) + "\nretry: 10\ndata: \n\n")) // ms, as it is known to be cut
+	}
+	p.flush()
+}
+
+// session names the session that an initialize has begun.
+func (p *reply) session() {
+	if p.method == "initialize" && p.c != nil && p.c.id != "" {
+		p.w.Header().Set("Mcp-Session-Id", p.c.id)
+	}
+}
+
+// piece writes one, and reports whether more may follow.
+func (p *reply) piece(e piece) bool {
 	switch {
 	case e.status != 0 && p.begun:
 		panic(http.ErrAbortHandler)
 	case e.status != 0:
-		p.srv.plain(p.w, e.status, e.data)
+		p.entry.answered(e.status)
+		plain(p.w, e.status, e.data)
 		return false
-	case e.json:
-		p.object(e.data)
+	case e.alone:
+		p.alone(e.data)
 		return false
 	case !p.begun:
 		p.begin()
 	}
-	if p.aside(e.frame); p.closed {
-		return false
-	}
-	if _, err := p.w.Write(e.data); err != nil {
+	if _, err := p.w.Write(p.page(e)); err != nil {
 		return false
 	}
 	p.flush()
 	p.sent++
-	p.cut++
-	p.marked = p.marked || p.x.ids
-	if p.aside(0); p.closed {
-		return false
+	if !e.page {
+		p.cut++
 	}
 	// What cannot be resumed at all, the stream of HTTP+SSE, is not cut.
-	return p.srv.opt.Cut == 0 || p.cut < p.srv.opt.Cut || p.x == p.t.duplex
+	return p.srv.opt.Cut == 0 || p.cut < p.srv.opt.Cut || p.c == nil || p.x == p.c.duplex
 }
 
 func (p *reply) flush() { _ = http.NewResponseController(p.w).Flush() }
 
-// object writes an answer in itself.
-func (p *reply) object(message []byte) {
-	p.fields()
+// alone writes a message that is a response in itself.
+func (p *reply) alone(message []byte) {
+	p.session()
 	h := p.w.Header()
-	if h.Get("Content-Type") == "" || strings.HasPrefix(h.Get("Content-Type"), "text/event-stream") {
-		h.Set("Content-Type", "application/json")
-	}
+	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(message)))
-	p.w.WriteHeader(p.status(message))
+	status := p.status(message)
+	p.entry.answered(status)
+	p.w.WriteHeader(status)
 	_, _ = p.w.Write(message)
 }
 
-// status is that of an answer in itself: the recorded one, or the one that belongs to
+// status is that of a message that was not recorded over HTTP: the one that belongs to
 // its error (2026-07-28 basic/transports#status-codes). A client that asks an older
 // server for its versions is told by a status that there are none.
 func (p *reply) status(message []byte) int {
-	if x := &p.x.shape; x.status != 0 && x.form == formJSON {
-		return int(x.status)
-	}
-	if p.broken {
+	if p.invalid {
 		return http.StatusBadRequest
 	}
 	if !p.modern && p.method != "server/discover" && p.method != "initialize" {
@@ -165,4 +231,57 @@ func (p *reply) status(message []byte) int {
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
+}
+
+// outputs writes what was recorded of a response, at once.
+func (s *Server) outputs(w http.ResponseWriter, r *http.Request, all []replay.Output) {
+	x := &stream{played: true}
+	broken := false
+	for _, out := range all {
+		x.put(out)
+		broken = broken || out.Abort
+	}
+	p := &reply{w: w, r: r, srv: s, x: x}
+	if x.head == nil {
+		panic(http.ErrAbortHandler)
+	}
+	if x.head.Length >= 0 && !x.head.Events {
+		var body []byte
+		for _, e := range x.pieces {
+			body = append(body, p.page(e)...)
+		}
+		p.whole(x.head, body, broken)
+		return
+	}
+	p.played(x.head)
+	for _, e := range x.pieces {
+		_, _ = w.Write(p.page(e))
+	}
+	if broken {
+		p.flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// response writes a recorded head alone.
+func (s *Server) response(w http.ResponseWriter, r *http.Request, head *replay.Response) {
+	s.outputs(w, r, []replay.Output{{Response: head, Last: true}})
+}
+
+// plain writes an error with a status of its own.
+func plain(w http.ResponseWriter, status int, message []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(message)
+}
+
+// here puts the origin of this server in the place of the recorded one's, in what
+// names it: where to be authorized, say.
+func (s *Server) here(r *http.Request, text string) string {
+	for _, o := range s.addresses.origins {
+		if strings.Contains(text, o) {
+			text = strings.ReplaceAll(text, o, "http://"+r.Host)
+		}
+	}
+	return text
 }

@@ -72,8 +72,8 @@ func (s *Server) openedFor(c *webClient) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, query, _ := strings.Cut(c.url, "?")
-	for t := range s.talks {
-		if t.id != "" && t.id == c.session || t.id == "" && strings.Contains(t.client, query) {
+	for t := range s.open {
+		if t.id != "" && t.id == c.session || t.id == "" && strings.HasSuffix(t.target, "?"+query) {
 			t.mu.Lock()
 			n += int(t.last)
 			t.mu.Unlock()

@@ -117,7 +117,7 @@ func TestServerPlaysRefusals(t *testing.T) {
 	is(said{"GET", "/mcp", []string{id, token}, ""}, 405, "Allow: POST, DELETE", "no stream here")
 	is(said{"POST", "/mcp", []string{id, token}, listing}, 200, "Content-Type: application/json", `"name":"survey"`)
 	is(said{"POST", "/mcp", []string{id, token}, survey}, 200, "Content-Type: text/event-stream", `"progress":1`)
-	is(said{"GET", "/mcp", []string{id, token, "Last-Event-ID: 44-1"}, ""}, 200, "Content-Type: text/event-stream", `"id":2,"result":{"content"`)
+	is(said{"GET", "/mcp", []string{id, token, "Last-Event-ID: s1_1"}, ""}, 200, "Content-Type: text/event-stream", `"id":2,"result":{"content"`)
 	is(said{"POST", "/mcp", []string{id, token}, listing[:40]}, 400, "", "-32700")
 	is(said{"POST", "/mcp", []string{id, token}, " "}, 400, "", "")
 	is(said{"DELETE", "/mcp", []string{id, token}, ""}, 204, "", "")

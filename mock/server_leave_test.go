@@ -11,14 +11,14 @@ import (
 func (s *Server) counts() (talks, leaving int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.talks), len(s.leaving)
+	return len(s.open), len(s.leaving)
 }
 
 // No more sessions are kept than there may be, and one that its client has ended does
 // not count. Each is ended once.
 func TestServerKeepsSoManySessions(t *testing.T) {
 	const beyond = 50
-	ended := make(chan struct{}, 2*maxTalks)
+	ended := make(chan struct{}, 2*maxConversations)
 	rec, err := Load(each(benchFrames(1)), replay.Options{Pace: replay.Instant})
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestServerKeepsSoManySessions(t *testing.T) {
 		t.Error(res.Status, body)
 	}
 	<-ended
-	for range maxTalks + beyond {
+	for range maxConversations + beyond {
 		srv.mu.Lock()
 		srv.begin(srv.rec.sessions[0], true)
 		srv.mu.Unlock()
@@ -37,11 +37,11 @@ func TestServerKeepsSoManySessions(t *testing.T) {
 	for range beyond {
 		<-ended
 	}
-	if talks, _ := srv.counts(); talks != maxTalks {
-		t.Errorf("%d sessions, want %d", talks, maxTalks)
+	if talks, _ := srv.counts(); talks != maxConversations {
+		t.Errorf("%d sessions, want %d", talks, maxConversations)
 	}
 	srv.Close()
-	for range maxTalks {
+	for range maxConversations {
 		<-ended
 	}
 	for talks, leaving := 1, 1; talks+leaving > 0; runtime.Gosched() {

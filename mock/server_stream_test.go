@@ -168,16 +168,16 @@ func TestServerStandingStream(t *testing.T) {
 
 // A talk's streams keep what a client may ask for again, and no more than that.
 func TestStreamsAreBounded(t *testing.T) {
-	x := &stream{ids: true, form: formEvents, name: "0", wake: make(chan struct{}, 1)}
+	x := &stream{resumable: true, form: formEvents, name: "0", wake: make(chan struct{}, 1)}
 	long := []byte(strings.Repeat("x", 1000))
-	for i := range 5 * maxNamed {
+	for i := range 5 * maxResumable {
 		x.put(replay.Output{Raw: long})
 		x.trim(i)
 	}
-	if n := len(x.events); n > 2*maxNamed+2 {
+	if n := len(x.pieces); n > 2*maxResumable+2 {
 		t.Error(n, "events are kept")
 	}
-	if first, last := x.from(0)[0], x.from(5*maxNamed - 1)[0]; !strings.HasPrefix(string(last.data), fmt.Sprintf("id: 0-%d\n", 5*maxNamed)) ||
+	if first, last := x.from(0)[0], x.from(5*maxResumable - 1)[0]; !strings.HasPrefix(string(last.data), fmt.Sprintf("id: 0-%d\n", 5*maxResumable)) ||
 		strings.HasPrefix(string(first.data), "id: 0-1\n") {
 		t.Errorf("%.20s, %.20s", first.data, last.data)
 	}
@@ -187,8 +187,8 @@ func TestStreamsAreBounded(t *testing.T) {
 func TestEventOfLines(t *testing.T) {
 	x := &stream{form: formEvents}
 	x.put(replay.Output{Raw: []byte("{\r\n \"a\":\r1,\n\"b\":2}\n")})
-	e := tap.ParseServerSentEvent(x.events[0].data)
+	e := tap.ParseServerSentEvent(x.pieces[0].data)
 	if string(e.Data) != "{ \n \"a\": 1,\n\"b\":2}" || e.Name != "message" || e.HasID {
-		t.Errorf("%q", x.events[0].data)
+		t.Errorf("%q", x.pieces[0].data)
 	}
 }

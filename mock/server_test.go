@@ -81,7 +81,7 @@ func TestServerHealthySessions(t *testing.T) {
 func (s *Server) opened() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for t := range s.talks {
+	for t := range s.open {
 		t.mu.Lock()
 		n += int(t.last)
 		t.mu.Unlock()

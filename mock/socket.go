@@ -18,54 +18,54 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		Subprotocols: []string{subprotocol}, WriteBufferSize: 32 << 10,
 		CheckOrigin: func(*http.Request) bool { return true }, // the guard has
 	}
-	t, x := s.duplexTalk(r, formText)
-	if t == nil {
+	c, x := s.beginDuplex(r, formText)
+	if c == nil {
 		http.Error(w, "mcptap mock: the server is ending", http.StatusServiceUnavailable)
 		return
 	}
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil { // the library has answered
-		t.end()
+		c.end()
 		return
 	}
 	defer conn.Close()
 	conn.SetReadLimit(maxMessage)
-	t.attach(x)
+	c.attach(x)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
 			kind, raw, err := conn.ReadMessage()
-			if err != nil || kind == websocket.TextMessage && !t.receive(raw) {
+			if err != nil || kind == websocket.TextMessage && !c.receive(raw) {
 				return
 			}
 		}
 	}()
-	t.relay(conn, x, ended)
-	t.detach(x, x.turn)
+	c.relay(conn, x, ended)
+	c.detach(x, x.turn)
 }
 
 // closing is how long a WebSocket may take to be told that it is over.
 const closing = 5 * time.Second
 
 // relay writes the messages of a stream until it is over or the client gone.
-func (t *talk) relay(conn *websocket.Conn, x *stream, ended <-chan struct{}) {
+func (c *conversation) relay(conn *websocket.Conn, x *stream, ended <-chan struct{}) {
 	for sent := 0; ; {
-		events, over, broken := t.take(x, sent)
-		for _, e := range events {
+		t := c.take(x, sent, x.turn)
+		for _, e := range t.pieces {
 			if err := conn.WriteMessage(websocket.TextMessage, e.data); err != nil {
 				return
 			}
 			sent++
 		}
 		switch {
-		case over && len(events) > 0:
+		case t.over && len(t.pieces) > 0:
 			continue
-		case over && !broken:
+		case t.over && !t.broken:
 			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 			_ = conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(closing))
 			return
-		case over:
+		case t.over:
 			return
 		}
 		select {

@@ -89,7 +89,7 @@ func (s *stdio) serve(in io.Reader) {
 		}
 		done := s.act(func() {
 			if len(line) > 0 {
-				s.session.Receive(s.now(), duplex, line)
+				s.session.Receive(s.now(), replay.Input{Stream: duplex, Raw: line})
 			}
 			if err != nil {
 				s.session.End(s.now())

@@ -125,7 +125,7 @@ func (a *asks) passes(s *Session, p *play, gate *item) bool {
 		s.unanswered(p)
 		return false
 	}
-	p.move(playGate)
+	p.state = playGate
 	x.waiting = append(x.waiting, p)
 	return false
 }
@@ -204,6 +204,10 @@ func (s *Session) timedOut(x *ask, p *play) {
 func (s *Session) answer(m *jsonrpc.Message) {
 	x := s.asks.answered(m.ID)
 	if x == nil {
+		if c, fate := s.take(&s.script.index.notes, byNote, s.keyer.orphan(m)); fate == fateFresh {
+			s.arrive(c)
+			return
+		}
 		s.asks.keep(m)
 		return
 	}

@@ -31,7 +31,7 @@ func build(tb testing.TB, frames []tap.Frame, spool Spool) *Script {
 	b := NewBuilder(Options{Pace: Instant}, spool)
 	var tracker session.Tracker
 	for i := range frames {
-		if err := b.Add(tracker.Add(&frames[i])); err != nil {
+		if err := b.Add(tracker.Add(&frames[i]), nil); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -74,7 +74,7 @@ func BenchmarkAnswer(b *testing.B) {
 			x.Attach(0, 1, Duplex)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				x.Receive(0, 1, frames[2+i%n*2].Raw)
+				x.Receive(0, Input{Stream: 1, Raw: frames[2+i%n*2].Raw})
 				if out, ok, err := x.Next(0); !ok || err != nil || len(out.Raw) < 100 {
 					b.Fatal(out, ok, err)
 				}
@@ -102,9 +102,9 @@ func BenchmarkOnce(b *testing.B) {
 				if i%n == 0 {
 					x = s.NewSession()
 					x.Attach(0, 1, Duplex)
-					x.Receive(0, 1, frames[0].Raw)
+					x.Receive(0, Input{Stream: 1, Raw: frames[0].Raw})
 				}
-				x.Receive(0, 1, said[i%n])
+				x.Receive(0, Input{Stream: 1, Raw: said[i%n]})
 				if out, ok, err := x.Next(0); !ok || err != nil || len(out.Raw) < 100 {
 					b.Fatal(out, ok, err)
 				}

@@ -14,6 +14,9 @@ type Claim struct {
 	// initialize is the one that the client asks for.
 	Modern  bool
 	Version string
+	// Incomplete says that it names its own version, but not the client's capabilities,
+	// which it must.
+	Incomplete bool
 	// Client is what the client calls itself, as it stands, nil for nothing.
 	Client []byte
 	// Name is the tool, prompt, resource or task that it is about; HasName says
@@ -30,6 +33,8 @@ func ReadClaim(m *jsonrpc.Message) Claim {
 	}
 	if at, ok := find(m.Params, 0, "_meta", metaPrefix+"protocolVersion"); ok {
 		c.Modern, c.Version = true, string(decode(at.of(m.Params)))
+		_, ok = find(m.Params, 0, "_meta", metaPrefix+"clientCapabilities")
+		c.Incomplete = !ok
 	}
 	if at, ok := find(m.Params, 0, "_meta", metaPrefix+"clientInfo"); ok {
 		c.Client = at.of(m.Params)
@@ -53,12 +58,14 @@ func ReadClaim(m *jsonrpc.Message) Claim {
 	return c
 }
 
-// Keyer makes a [Keyer] whose keys are those of the recording's messages; see
-// [Prepared.Key].
-func (s *Script) Keyer() *Keyer { return &Keyer{keyer{hasher{seeds: s.seeds}, s.opt.Ignore}} }
+// Key is what a request or a notification of a recording is matched by, with what its
+// head says beside it.
+func (b *Builder) Key(m *jsonrpc.Message, variant string) Key {
+	return Key{b.keyer.varied(b.keyer.key(m).exact, variant)}
+}
 
-// Message is the message that was prepared, nil for none.
-func (p *Prepared) Message() *jsonrpc.Message { return p.message }
-
-// Key is the key of a request or a notification of the client's.
-func (p *Prepared) Key() Key { return Key{p.key.exact} }
+// Key is [Builder.Key] for a live message.
+func (s *Script) Key(m *jsonrpc.Message, variant string) Key {
+	k := keyer{hasher{seeds: s.seeds}, s.opt.Ignore}
+	return Key{k.varied(k.key(m).exact, variant)}
+}

@@ -48,7 +48,7 @@ func script(tb testing.TB, frames []tap.Frame, opt Options) *Script {
 	b := NewBuilder(opt, nil)
 	var tracker session.Tracker
 	for i := range frames {
-		if err := b.Add(tracker.Add(&frames[i])); err != nil {
+		if err := b.Add(tracker.Add(&frames[i]), nil); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -107,7 +107,7 @@ func (p *player) drain() {
 }
 
 func (p *player) send(raw []byte) {
-	p.s.Receive(p.clock(), 1, raw)
+	p.s.Receive(p.clock(), Input{Stream: 1, Raw: raw})
 	p.drain()
 }
 

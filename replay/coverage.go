@@ -28,7 +28,7 @@ func (s *Script) NewCoverage() *Coverage { return NewCoverage(s) }
 // Add counts what a session of one of the scripts has been asked for.
 func (v *Coverage) Add(s *Session) {
 	asked := v.asked[s.script]
-	for c := range s.arrived.all() {
+	for c := range s.arrived {
 		if s.script.cues[c].kind == cueRequest {
 			asked[c] = true
 		}

@@ -42,6 +42,13 @@
 // names the streams ([Session.Attach], [Session.Receive]) and gets each
 // [Output] with the stream that it belongs on.
 //
+// # Responses over HTTP
+//
+// Over HTTP all that came on an exchange belongs to the first cue of its request: the head
+// of the response, its messages, events that carry none, other bytes, and its end. A GET or
+// a DELETE is a cue too. A live request that comes on a stream of its own gets all of that
+// in recorded order; on one stream for everything only the messages count.
+//
 // # Matching
 //
 // A live request is matched with a recorded one by its key: the method, whether
@@ -66,9 +73,7 @@
 //
 // # Cost
 //
-// A [Script] holds some 200 bytes for each recorded call, and the payloads are
+// A [Script] holds some 300 bytes for each recorded call, and the payloads are
 // in a [Spool]. Looking a request up takes the same time however long the
-// recording is, and less for who says byte for byte what the recorded client said
-// next. A [Session] grows with the distinct requests that it has seen, and has some
-// payloads that come next in memory.
+// recording is. A [Session] grows with the distinct requests that it has seen.
 package replay

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -203,13 +204,16 @@ type chances struct {
 	faults []Fault
 	meant  []uint64
 	dice   *rand.Rand
+	// refuse says that one of them is a status of HTTP.
+	refuse bool
 }
 
 func newChances(opt *Options) chances {
 	if len(opt.Faults) == 0 {
 		return chances{}
 	}
-	return chances{opt.Faults, make([]uint64, len(opt.Faults)), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170))}
+	refuse := slices.ContainsFunc(opt.Faults, func(f Fault) bool { return f.Kind == FaultStatus })
+	return chances{opt.Faults, make([]uint64, len(opt.Faults)), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170)), refuse}
 }
 
 // next returns the fault that befalls an answer, or a message that is none, nil for

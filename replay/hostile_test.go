@@ -123,13 +123,13 @@ const many = 20_000
 func manyOpen(t *testing.T) {
 	p := newPlayer(t, script(t, lines(`>{"id":1,"method":"a"}`+"\n"), Options{}))
 	for range many {
-		p.s.Receive(0, 1, []byte(`{"id":7,"method":"a"}`))
+		p.s.Receive(0, Input{Stream: 1, Raw: []byte(`{"id":7,"method":"a"}`)})
 	}
 	for range many {
-		p.s.Receive(0, 1, []byte(`{"method":"notifications/cancelled","params":{"requestId":7}}`))
+		p.s.Receive(0, Input{Stream: 1, Raw: []byte(`{"method":"notifications/cancelled","params":{"requestId":7}}`)})
 	}
-	if len(p.s.plays) != 0 || len(p.s.open.by) != 0 {
-		t.Errorf("%d plays, %d ids", len(p.s.plays), len(p.s.open.by))
+	if len(p.s.plays) != 0 {
+		t.Errorf("%d plays", len(p.s.plays))
 	}
 }
 
@@ -143,7 +143,7 @@ func manyWaiting(t *testing.T) {
 	}
 	p := newPlayer(t, script(t, lines(b.String()), Options{Pace: Instant}))
 	for i := range many {
-		p.s.Receive(0, 1, fmt.Appendf(nil, `{"id":%d,"method":"a"}`, i))
+		p.s.Receive(0, Input{Stream: 1, Raw: fmt.Appendf(nil, `{"id":%d,"method":"a"}`, i)})
 	}
 	for i := range many {
 		out, ok, err := p.s.Next(p.now)
@@ -160,9 +160,9 @@ func manyMisses(t *testing.T) {
 	}
 	p := newPlayer(t, script(t, lines(b.String()), Options{Pace: Instant, Match: MatchSubset, Repeat: RepeatError}))
 	for i := range many {
-		p.s.Receive(0, 1, fmt.Appendf(nil, `{"id":1,"method":"a","params":{"n":%d}}`, i))
+		p.s.Receive(0, Input{Stream: 1, Raw: fmt.Appendf(nil, `{"id":1,"method":"a","params":{"n":%d}}`, i)})
 		if i%100 == 0 {
-			p.s.Receive(0, 1, []byte(`{"id":1,"method":"a","params":{"n":-1}}`))
+			p.s.Receive(0, Input{Stream: 1, Raw: []byte(`{"id":1,"method":"a","params":{"n":-1}}`)})
 		}
 		p.drain()
 		if p.out = p.out[:0]; i%100 == 0 && p.notes[len(p.notes)-1].Kind != NoteMiss {
@@ -202,8 +202,8 @@ func TestSessionForgets(t *testing.T) {
 		p.out, p.notes = p.out[:0], p.notes[:0]
 	}
 	s := p.s
-	if len(s.plays)+len(s.open.by)+len(s.asks.ids)+len(s.asks.by)+len(s.asks.timed)/10+len(s.outbox)+len(s.parked)+len(s.ready)+len(s.later)+len(s.soft)+s.arrived.n+len(s.cursors) > 20 {
-		t.Errorf("%d plays, %d ids, %d asked, %d arrived, %d cursors", len(s.plays), len(s.open.by), len(s.asks.ids), s.arrived.n, len(s.cursors))
+	if len(s.plays)+len(s.missing)+len(s.asks.ids)+len(s.asks.by)+len(s.asks.timed)/10+len(s.outbox)+len(s.arrived)+len(s.cursors) > 20 {
+		t.Errorf("%d plays, %d asked, %d arrived, %d cursors", len(s.plays), len(s.asks.ids), len(s.arrived), len(s.cursors))
 	}
 }
 
@@ -232,26 +232,26 @@ func TestBrokenSpool(t *testing.T) {
 	frames := lines(`>{"id":1,"method":"a"}` + "\n" + `{"id":1,"result":{}}` + "\n")
 	full := errors.New("disk full")
 	var tracker session.Tracker
-	if err := NewBuilder(Options{}, &brokenSpool{write: full}).Add(tracker.Add(&frames[0])); !errors.Is(err, full) {
+	if err := NewBuilder(Options{}, &brokenSpool{write: full}).Add(tracker.Add(&frames[0]), nil); !errors.Is(err, full) {
 		t.Error(err)
 	}
 	spool := &brokenSpool{}
 	b := NewBuilder(Options{}, spool)
 	tracker = session.Tracker{}
 	for i := range frames {
-		if err := b.Add(tracker.Add(&frames[i])); err != nil {
+		if err := b.Add(tracker.Add(&frames[i]), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s := b.Script().NewSession()
 	s.Attach(0, 1, Duplex)
 	spool.read = errors.New("gone")
-	s.Receive(0, 1, frames[0].Raw)
+	s.Receive(0, Input{Stream: 1, Raw: frames[0].Raw})
 	if _, ok, err := s.Next(0); ok || !errors.Is(err, spool.read) || !strings.Contains(err.Error(), "frame 2") {
 		t.Errorf("%v, %v", ok, err)
 	}
 	// A miss is answered even so.
-	s.Receive(0, 1, []byte(`{"id":2,"method":"a","params":{"x":1}}`))
+	s.Receive(0, Input{Stream: 1, Raw: []byte(`{"id":2,"method":"a","params":{"x":1}}`)})
 	if out, ok, err := s.Next(0); !ok || err != nil || !bytes.Contains(out.Raw, []byte(`"id":2,"error"`)) {
 		t.Errorf("%s, %v, %v", out.Raw, ok, err)
 	}

@@ -35,8 +35,11 @@ const MaxNear = 64
 // A lookup finds cues by what the client sent.
 type lookup struct {
 	// exact has requests, notifications and what is no message by their keys,
-	// chain the requests that bring input.
-	exact, chain table
+	// chain the requests that bring input, other those whose head says more than the
+	// message does, by the message alone (see Head.Variant).
+	exact, chain, other table
+	// bare has the requests of HTTP without a message.
+	bare table
 	// loose is for the relaxation params, method for the one of that name; both
 	// are empty unless they are allowed.
 	loose, method table
@@ -48,8 +51,11 @@ type lookup struct {
 	kinds map[string][]uint32
 }
 
-func (l *lookup) addRequest(match Match, method string, k *keyed, c uint32) {
-	l.exact.add(k.exact, c)
+func (l *lookup) addRequest(match Match, method string, k *keyed, variant sum, c uint32) {
+	l.exact.add(variant, c)
+	if variant != k.exact {
+		l.other.add(k.exact, c)
+	}
 	if k.chained {
 		l.chain.add(k.chain, c)
 	}

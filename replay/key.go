@@ -192,3 +192,21 @@ func era(modern bool) byte {
 	}
 	return 0
 }
+
+// variant is the exact key of a request whose head says more than its message.
+func (k *keyer) variant(x *keyed, http *Exchange) sum {
+	if http == nil {
+		return x.exact
+	}
+	return k.varied(x.exact, http.Head.Variant(&http.Claim))
+}
+
+func (k *keyer) varied(exact sum, variant string) sum {
+	if variant == "" {
+		return exact
+	}
+	return k.of('v', append(appendSum(nil, exact), variant...))
+}
+
+// orphan is the key of a response of the client's to nothing.
+func (k *keyer) orphan(m *jsonrpc.Message) sum { return k.of('o', []byte(word(m.ID))) }

@@ -10,7 +10,8 @@ const (
 	byNear
 	byMethod
 	byNote
-	byRefused
+	byOther
+	byBare
 )
 
 // A cursorKey names a queue of a table by its first cue.
@@ -81,28 +82,36 @@ func (s *Session) take(t *table, id uint8, key sum) (uint32, fate) {
 		cur.had, cur.last, cur.held = c, c, 0
 		return c, fateFresh
 	}
-	q = t.queues[key] // all of it, now
 	switch s.script.opt.Repeat {
 	case RepeatLast:
-		if s.script.cues[q.last].kind != cueRefused {
+		if s.playable(q.last) {
 			return q.last, fateAgain
 		}
 		return cur.last, fateOf(cur.last)
 	case RepeatLoop:
-		for range 2 {
-			if cur.loop == 0 {
-				cur.loop = q.first
-			}
-			for cur.loop != 0 && s.script.cues[cur.loop].kind == cueRefused {
-				cur.loop = t.next[cur.loop]
-			}
-		}
-		if c = cur.loop; c != 0 {
-			cur.loop = t.next[c]
-		}
+		c = s.loop(t, id, key)
 		return c, fateOf(c)
 	}
 	return 0, fateUsed
+}
+
+// loop returns the next cue of a key when all begin again with the first, 0 for none.
+func (s *Session) loop(t *table, id uint8, key sum) uint32 {
+	q := t.queues[key]
+	cur := s.cursor(id, q)
+	for range 2 {
+		if cur.loop == 0 {
+			cur.loop = q.first
+		}
+		for cur.loop != 0 && !s.playable(cur.loop) {
+			cur.loop = t.next[cur.loop]
+		}
+	}
+	c := cur.loop
+	if c != 0 {
+		cur.loop = t.next[c]
+	}
+	return c
 }
 
 // fateOf is that of a cue which is played again, if there is one.
@@ -117,12 +126,25 @@ func fateOf(c uint32) fate {
 // 0 for none.
 func (s *Session) skipUsed(t *table, cur *cursor) uint32 {
 	for c := cur.next(t); c != 0; c = t.next[c] {
-		if !s.arrived.come(c) && s.script.cues[c].kind != cueRefused {
+		if !s.came(c) && s.playable(c) {
 			return c
 		}
 		cur.had = c
 	}
 	return 0
+}
+
+// playable reports whether a cue can be played: one that the server refused in HTTP
+// alone cannot on a stream for everything.
+func (s *Session) playable(c uint32) bool {
+	x := &s.script.cues[c]
+	return x.kind != cueRefused && (x.kind != cueRequest || x.answer != 0 || !s.streams.hasDuplex || !s.refused(c))
+}
+
+// refused reports whether a request was answered with a status of failure.
+func (s *Session) refused(c uint32) bool {
+	carrier := s.script.cues[c].carrier
+	return carrier != 0 && s.script.responses[s.script.cues[carrier].response].Status >= 400
 }
 
 // early reports whether the answer to a poll supposes something that the client
@@ -132,7 +154,7 @@ func (s *Session) early(c uint32) bool {
 		return false
 	}
 	need := s.script.needed[c]
-	return need != 0 && !s.arrived.come(need)
+	return need != 0 && !s.came(need)
 }
 
 // A match is what was found for a request.
@@ -142,16 +164,22 @@ type match struct {
 	level Match
 	// chain says that it is another answer to what the server had asked for.
 	chain bool
-	// verbatim says that the request is the recorded one byte for byte, but for its id.
-	verbatim bool
 }
 
 // match finds the recorded request that a live one gets the answer of.
 func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 	x := &s.script.index
-	c, exact := s.take(&x.exact, byExact, k.exact)
+	c, exact := s.take(&x.exact, byExact, s.keyer.varied(k.exact, s.variant))
 	if exact != fateNone && exact != fateUsed {
 		return match{cue: c, fate: exact}
+	}
+	if s.variant != "" {
+		if c, fate := s.take(&x.exact, byExact, k.exact); c != 0 {
+			return match{cue: c, fate: fate}
+		}
+	}
+	if c, fate := s.take(&x.other, byOther, k.exact); c != 0 && !s.refused(c) {
+		return match{cue: c, fate: fate}
 	}
 	if k.chained {
 		if c, fate := s.take(&x.chain, byChain, k.chain); c != 0 {
@@ -192,7 +220,7 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore}
 	live := d.whole(m.Params, inParams)
 	fits := func(c uint32) bool {
-		if x := &s.script.cues[c]; x.has(cueModern) != k.modern || x.kind == cueRefused {
+		if x := &s.script.cues[c]; x.has(cueModern) != k.modern || !s.playable(c) {
 			return false
 		}
 		r, _, err := s.script.message(s.script.cues[c].place)
@@ -205,7 +233,7 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 	}
 	cur := s.cursor(byNear, q)
 	for c, n := s.skipUsed(t, cur), 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
-		if !s.arrived.come(c) && fits(c) {
+		if !s.came(c) && fits(c) {
 			return c, fateFresh
 		}
 	}

@@ -8,6 +8,49 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
+// A prospect is what the plays of a session come to at a moment.
+type prospect struct {
+	// next is the play whose step is to be written next, when it is due, and nil for
+	// none.
+	next *play
+	due  time.Duration
+	// later is when another step may be next, if any.
+	later time.Duration
+	any   bool
+	// owed is the first cue that an answer waits for, 0 for none.
+	owed uint32
+}
+
+// survey looks at the plays, in the order of their steps. The first whose step is due, or
+// nearly so, is next: the others wait for it.
+func (s *Session) survey() (x prospect) {
+	window := s.script.opt.Pace.window()
+	for _, p := range s.plays {
+		if p.state != playSends {
+			continue
+		}
+		it := &s.script.items[p.item]
+		if c := s.awaits(p, it); c != 0 {
+			if s.owes(p) && (x.owed == 0 || c < x.owed) {
+				x.owed = c
+			}
+			if x.owed != 0 && it.after > max(s.reached, s.patience.waived) {
+				break // and so do all that follow
+			}
+			continue
+		}
+		due := s.when(p, it)
+		if due <= s.now+window {
+			x.next, x.due = p, due
+			break
+		}
+		if at := due - window; !x.any || at < x.later {
+			x.later, x.any = at, true
+		}
+	}
+	return x
+}
+
 // Due returns when Next has to be called again, if nothing else happens before;
 // ok is false when nothing will be due then.
 func (s *Session) Due() (at time.Duration, ok bool) {
@@ -22,11 +65,12 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 			at, ok = t, true
 		}
 	}
-	if e, any := s.ready.front(); any {
-		sooner(max(e.play.due, s.rest))
+	x := s.survey()
+	if x.next != nil {
+		sooner(max(x.due, s.rest))
 	}
-	if e, any := s.later.front(); any {
-		sooner(time.Duration(e.key) - s.script.opt.Pace.window())
+	if x.any {
+		sooner(x.later)
 	}
 	if s.patience.waits != 0 {
 		sooner(s.patience.until)
@@ -48,8 +92,6 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
 		return Output{}, false, nil
 	}
 	s.asks.expire(s)
-	s.patience.watch(s)
-	s.patience.expire(s)
 	for {
 		if len(s.outbox) > 0 {
 			out = s.outbox[0]
@@ -60,15 +102,18 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
 			s.left = out.Leave
 			return out, true, nil
 		}
-		p := s.turn()
-		if p == nil {
+		x := s.survey()
+		if x.next == nil && s.patience.watch(s, x.owed) {
+			continue
+		}
+		if x.next == nil || x.due > s.now || s.rest > s.now {
 			break
 		}
-		if out, ok, err = s.release(p); ok || err != nil {
+		x.next.due = x.due
+		if out, ok, err = s.release(x.next); ok || err != nil {
 			s.unhold(ok)
 			return out, ok, err
 		}
-		s.patience.watch(s)
 	}
 	switch {
 	case s.held != nil && (s.now >= s.heldTo || s.ended && len(s.plays) == 0):
@@ -79,25 +124,6 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
 		return Output{Stream: s.streams.duplex, Leave: true}, true, nil
 	}
 	return Output{}, false, nil
-}
-
-// turn returns the play whose step is to be written now, nil for none.
-func (s *Session) turn() *play {
-	window := s.script.opt.Pace.window()
-	for {
-		e, ok := s.later.front()
-		if !ok || time.Duration(e.key) > s.now+window {
-			break
-		}
-		s.later.drop()
-		s.schedule(e.play)
-	}
-	e, ok := s.ready.front()
-	if !ok || e.play.due > s.now || s.rest > s.now {
-		return nil
-	}
-	s.ready.drop()
-	return e.play
 }
 
 // mayLeave reports whether the server leaves, as it did in the recording: when all
@@ -117,53 +143,106 @@ func (s *Session) mayLeave() bool {
 // release writes the step of a play, and moves the play on.
 func (s *Session) release(p *play) (out Output, ok bool, err error) {
 	it := &s.script.items[p.item]
+	if it.kind != itemWrite {
+		return s.transport(p, it)
+	}
 	if s.unfit(p, p.item) {
 		s.pass(p)
 		return out, false, nil
 	}
 	if it.has(itemBatched) {
 		if out, ok, err = s.batch(p, it); ok || err != nil {
-			return out, ok, err
+			return s.headed(p, out), ok, err
 		}
 	}
 	stream, ok := s.route(p, it)
 	if !ok && !p.modern && !s.ended {
-		p.move(playParked)
-		s.parked = append(s.parked, p)
+		p.state = playParked
 		return out, false, nil
 	}
-	if !ok {
+	if !ok || s.streams.hasDuplex && it.has(itemRepeat) {
 		s.pass(p)
 		return out, false, nil
 	}
-	raw, err := s.bytes(p, p.item)
-	if err != nil {
+	out = Output{Stream: stream, Line: it.has(itemLine), Form: it.form, Frame: it.message()}
+	if out.Raw, err = s.bytes(p, p.item); err != nil {
 		return out, false, fmt.Errorf("frame %d: %w", it.seq, err)
 	}
-	out = Output{Stream: stream, Raw: raw, Line: it.has(itemLine), Frame: s.script.items[p.item].message()}
-	final := it.has(itemFinal) && !p.hangs && !p.answered
-	if s.chances.faults != nil && !s.fault(p, it, &out, final) {
+	if out.Whole, err = it.whole.load(s.script.spool); err != nil {
+		return out, false, fmt.Errorf("frame %d: %w", it.seq, err)
+	}
+	target := s.answers(p, it)
+	if s.chances.faults != nil && !s.fault(p, it, &out, target) {
 		return Output{}, false, nil
 	}
-	out.Last = final && s.streams.answered(p.stream)
+	out.Last = target != nil && s.streams.answered(target.stream)
 	if p.fault != nil && p.fault.Kind == FaultDuplicate {
 		s.twice(&out)
 	}
-	s.written(p, it, final)
-	return out, true, nil
+	s.written(p, it, target)
+	return s.headed(p, out), true, nil
+}
+
+// answers returns the play of the request that a step answers, nil where it answers
+// none, or one that has its answer.
+func (s *Session) answers(p *play, it *item) *play {
+	if !it.has(itemFinal) || p.hangs {
+		return nil
+	}
+	if it.call != p.cue {
+		p = s.bound[it.call]
+	}
+	if p == nil || p.answered {
+		return nil
+	}
+	return p
+}
+
+// transport writes what an exchange has beside its messages.
+func (s *Session) transport(p *play, it *item) (out Output, ok bool, err error) {
+	out = Output{Stream: p.stream, Form: it.form, Frame: it.message()}
+	switch it.kind {
+	case itemHead:
+		// headed adds it.
+	case itemData:
+		if out.Whole, err = it.place.load(s.script.spool); err != nil {
+			return out, false, fmt.Errorf("frame %d: %w", it.seq, err)
+		}
+	case itemEnd:
+		p.closed = true
+		out.Last, out.Abort = true, it.has(itemAbort)
+		delete(s.streams.played, p.stream)
+	}
+	if s.script.opt.Pace.kind == paceRecorded {
+		s.written(p, it, nil)
+	} else {
+		s.pass(p)
+	}
+	return s.headed(p, out), true, nil
+}
+
+// headed adds the head that a step comes with. What follows then comes next.
+func (s *Session) headed(p *play, out Output) Output {
+	out.Response, p.head = p.head, nil
+	return out
 }
 
 // written moves a play on behind a step that has been written. The next one is due
 // from when this one was, unless that is long ago: timers are late a little each
 // time, which must not add up.
-func (s *Session) written(p *play, it *item, final bool) {
+func (s *Session) written(p *play, it *item, target *play) {
 	const slack = 20 * time.Millisecond
 	s.answerEarly()
 	if p.base = p.due; s.now-p.due > slack {
 		p.base = s.now
 	}
 	p.baseAt, p.acted, p.delayed, p.fault = it.at, false, false, nil
-	p.answered = p.answered || final
+	if p.item > s.said {
+		s.said, s.saidAt = p.item, p.base
+	}
+	if target != nil {
+		target.answered = true
+	}
 	if it.has(itemNote) {
 		s.rest = s.now + s.script.opt.Pace.rest()
 	}
@@ -171,7 +250,7 @@ func (s *Session) written(p *play, it *item, final bool) {
 	s.advance(p)
 }
 
-// pass moves a play on behind a step that is not written.
+// pass moves a play on behind a step that is not written, or that counts for nothing.
 func (s *Session) pass(p *play) {
 	p.delayed, p.fault = false, nil
 	s.leave(p)
@@ -189,11 +268,14 @@ func (s *Session) batch(p *play, it *item) (out Output, ok bool, err error) {
 	if !ok {
 		return out, false, nil
 	}
+	out = Output{Stream: stream, Line: b.line, Form: it.form, Frame: session.Ref{Seq: it.seq}}
+	if out.Whole, err = b.whole.load(s.script.spool); err != nil {
+		return out, false, err
+	}
 	frame, err := b.place.load(s.script.spool)
 	if err != nil {
 		return out, false, err
 	}
-	var raw []byte
 	from := 0
 	for i, q := range group {
 		at := &s.script.items[b.first+uint32(i)]
@@ -202,18 +284,17 @@ func (s *Session) batch(p *play, it *item) (out Output, ok bool, err error) {
 			return out, false, err
 		}
 		start := int(at.place.off - b.place.off)
-		raw = append(append(raw, frame[from:start]...), part...)
+		out.Raw = append(append(out.Raw, frame[from:start]...), part...)
 		from = start + int(at.place.size)
 	}
-	raw = append(raw, frame[from:]...)
-	out = Output{Stream: stream, Raw: raw, Line: b.line, Frame: session.Ref{Seq: it.seq}}
+	out.Raw = append(out.Raw, frame[from:]...)
 	for i, q := range group {
 		at := &s.script.items[b.first+uint32(i)]
-		final := at.has(itemFinal) && !q.hangs && !q.answered
-		if final && s.streams.answered(q.stream) {
+		target := s.answers(q, at)
+		if target != nil && s.streams.answered(target.stream) {
 			out.Last = true
 		}
-		s.written(q, at, final)
+		s.written(q, at, target)
 	}
 	return out, true, nil
 }
@@ -221,26 +302,32 @@ func (s *Session) batch(p *play, it *item) (out Output, ok bool, err error) {
 // group finds the plays that the messages of a batch are the next steps of, nil
 // unless all of them are to be written now, and on one stream.
 func (s *Session) group(b *batch, p *play) []*play {
+	at := map[uint32]*play{} // by their next step
+	for _, q := range s.plays {
+		if q.state != playSends || q.item < b.first || q.item > b.last {
+			continue
+		}
+		if it := &s.script.items[q.item]; s.awaits(q, it) == 0 && s.when(q, it) <= s.now+s.script.opt.Pace.window() {
+			at[q.item] = q
+		}
+	}
+	at[p.item] = p // of several whose next step it is
 	group := make([]*play, b.last-b.first+1)
-	then := map[uint32]*play{} // one play may have several
 	stream, routed := s.route(p, &s.script.items[p.item])
 	for i := range group {
 		n := b.first + uint32(i)
 		it := &s.script.items[n]
-		q := s.heads[n]
-		if n == p.item {
-			q = p // of several whose next step it is
-		}
-		if q == nil || q.item != n || q != p && q.state != playReady {
-			q = then[n]
-		}
+		q := at[n]
 		if q == nil || s.unfit(q, n) {
 			return nil
 		}
 		if to, ok := s.route(q, it); ok != routed || to != stream {
 			return nil
 		}
-		group[i], then[it.next] = q, q
+		group[i] = q
+		if at[it.next] == nil { // one play may have several
+			at[it.next] = q
+		}
 	}
 	return group
 }

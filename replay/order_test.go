@@ -130,36 +130,3 @@ func TestPatienceIsBounded(t *testing.T) {
 		t.Errorf("%d notes, want one a pair", n)
 	}
 }
-
-// A heap gives what comes first, and drops what is stale.
-func TestHeap(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
-		var h heap
-		var plays []*play
-		for range r.IntN(50) {
-			p := &play{live: uint64(r.IntN(3))}
-			plays = append(plays, p)
-			h.push(int64(r.IntN(10)), p)
-		}
-		stale := 0
-		for _, p := range plays {
-			if r.IntN(3) == 0 {
-				p.move(playOver)
-				stale++
-			}
-		}
-		last, n := entry{key: -1, play: &play{}}, 0
-		for e, ok := h.front(); ok; e, ok = h.front() {
-			if e.before(last) || e.stale() {
-				t.Fatalf("%v after %v", e, last)
-			}
-			last = e
-			h.drop()
-			n++
-		}
-		if n != len(plays)-stale {
-			t.Fatalf("%d of %d, %d stale", n, len(plays), stale)
-		}
-	}
-}

@@ -20,34 +20,30 @@ type patience struct {
 	// waits is the cue that is waited for, until a time; 0 for none.
 	waits uint32
 	until time.Duration
+	// waived is the last cue that some answer was not held back for.
+	waived uint32
 }
 
-// watch looks what is waited for first.
-func (w *patience) watch(s *Session) {
-	e, ok := s.owed.front()
-	switch {
-	case !ok:
-		w.waits = 0
-	case uint32(e.key) != w.waits:
-		w.waits, w.until = uint32(e.key), s.now+w.span
+// watch takes what is waited for first, and lets the answers go that have waited for it
+// long enough: then it reports true.
+func (w *patience) watch(s *Session, owed uint32) bool {
+	if owed != w.waits {
+		w.waits, w.until = owed, s.now+w.span
 	}
+	if owed == 0 || s.now < w.until {
+		return false
+	}
+	s.note(Note{Kind: NoteOrder, Frame: s.script.cues[owed].message(),
+		Text: fmt.Sprintf("went on without frame %d, which the client had sent by then in the recording", s.script.cues[owed].seq)})
+	w.span /= 2
+	w.waits, w.waived = 0, max(w.waived, owed)
+	for _, p := range s.plays {
+		if p.state == playSends && s.owes(p) && s.awaits(p, &s.script.items[p.item]) == owed {
+			p.waived = owed
+		}
+	}
+	return true
 }
 
 // again starts the time anew.
 func (w *patience) again(now time.Duration) { w.until = now + w.span }
-
-// expire lets the answers go that have been held back for long enough.
-func (w *patience) expire(s *Session) {
-	for w.waits != 0 && s.now >= w.until {
-		c := &s.script.cues[w.waits]
-		s.note(Note{Kind: NoteOrder, Frame: c.message(),
-			Text: fmt.Sprintf("went on without frame %d, which the client had sent by then in the recording", c.seq)})
-		w.span /= 2
-		for e, ok := s.owed.front(); ok && e.key <= int64(w.waits); e, ok = s.owed.front() {
-			s.owed.drop()
-			e.play.waived = w.waits
-			s.schedule(e.play)
-		}
-		w.watch(s)
-	}
-}

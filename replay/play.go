@@ -10,10 +10,7 @@ import (
 type playState uint8
 
 const (
-	playMoves  playState = iota // nothing: it is being moved on
-	playReady                   // its step is due, or nearly so
-	playLater                   // the time of its step
-	playSoft                    // the client to come as far as it had
+	playSends  playState = iota // the turn of its step
 	playGate                    // the client's answer
 	playCancel                  // the client's cancellation
 	playParked                  // a stream
@@ -30,11 +27,7 @@ type play struct {
 	live      uint64
 	id, token []byte
 	key       string // of id
-	// short has the id, if it is.
-	short [16]byte
-	// older and newer are its neighbours among those with the same id.
-	older, newer *play
-	stream       Stream
+	stream    Stream
 	// method and name are the request's, where there are faults.
 	method, name string
 	// base is when the last event of the play was, or should have been, and baseAt
@@ -43,34 +36,49 @@ type play struct {
 	acted        bool
 	// waived is a cue that the play does not wait for any more.
 	waived uint32
-	// due is when the next step is due, delayed that a fault has had its say.
+	// due is when the next step is due, delayed that a fault has set it.
 	due     time.Duration
 	delayed bool
 	fault   *Fault
-	// age changes with the state, at is its place among the plays.
-	age   uint32
-	at    int
+	// head is the head of the response that the next step comes with, nil for none.
+	head  *Response
 	state playState
-	// hangs says that the items are those that hang on the cue, modern that the
-	// request is of the era without a handshake, answered that its answer went out,
-	// verbatim that the request was the recorded one but for its id, so that its token
-	// need not be known before somebody asks.
-	hangs, modern, answered, verbatim bool
+	// hangs says that the items are those that hang on the cue, carries that they are
+	// those of an exchange and come on a stream of their own, which is closed then, alone that only those
+	// count which belong to its call; modern that the request is of the era without a
+	// handshake, answered that its answer went out.
+	hangs, carries, closed, alone, modern, answered bool
 }
 
 // enlist adds a play that begins now, with something that was at in the recording.
 func (s *Session) enlist(p *play, at time.Duration) {
 	p.base, p.baseAt, p.acted = s.now, at, true
-	p.at = len(s.plays)
 	s.begun++
 	p.number = s.begun
-	s.plays = append(s.plays, p)
+	s.insert(p)
 }
 
-// move changes what a play waits for, and takes it out of wherever it waits.
-func (p *play) move(state playState) {
-	p.state = state
-	p.age++
+// before orders plays by their next item, and those of one item as they began.
+func (p *play) before(q *play) int {
+	return cmp.Or(cmp.Compare(p.item, q.item), cmp.Compare(p.number, q.number))
+}
+
+func (s *Session) insert(p *play) {
+	i, _ := slices.BinarySearchFunc(s.plays, p, (*play).before)
+	s.plays = slices.Insert(s.plays, i, p)
+}
+
+func (s *Session) remove(p *play) {
+	if i, ok := slices.BinarySearchFunc(s.plays, p, (*play).before); ok {
+		s.plays = slices.Delete(s.plays, i, i+1)
+	}
+}
+
+// moveTo takes a play to an item.
+func (s *Session) moveTo(p *play, item uint32) {
+	s.remove(p)
+	p.item = item
+	s.insert(p)
 }
 
 // over ends a play.
@@ -78,16 +86,13 @@ func (s *Session) over(p *play) {
 	if p.state == playOver {
 		return
 	}
-	p.move(playOver)
-	p.item = 0
-	last := len(s.plays) - 1
-	s.plays[p.at] = s.plays[last]
-	s.plays[p.at].at = p.at
-	s.plays[last] = nil
-	s.plays = s.plays[:last]
-	s.open.remove(p)
-	if !p.hangs && !p.answered {
+	s.remove(p)
+	p.state, p.item = playOver, 0
+	if !p.hangs && !p.answered && !p.carries { // else another stream may bring the answer
 		s.forgo(p)
+	}
+	if p.carries && !p.closed && s.streams.played[p.stream] {
+		s.outbox = append(s.outbox, Output{Stream: p.stream, Response: p.head, Last: true})
 	}
 }
 
@@ -101,83 +106,88 @@ func (s *Session) forgo(p *play) {
 
 // advance moves a play to the next step, through the gates that are open.
 func (s *Session) advance(p *play) {
-	p.move(playMoves)
-	for {
-		if p.item == 0 {
-			break
-		}
+	p.state = playSends
+	for p.item != 0 {
 		it := &s.script.items[p.item]
-		switch it.kind {
-		case itemWrite:
-			if s.ended && s.beyond(it) {
-				s.leave(p)
-				continue
+		switch {
+		case p.alone && it.call != p.cue:
+			// of another call, or of the exchange
+		case it.kind == itemHead && p.carries && !s.streams.hasDuplex:
+			if p.head = &s.script.responses[s.script.cues[it.cue].response]; p.head.Events && !s.chances.refuse {
+				return
 			}
-			s.schedule(p)
-			return
-		case itemAnswer:
+			// Any other head comes together with what follows.
+		case it.kind == itemWrite, (it.kind == itemData || it.kind == itemEnd) && p.carries && !s.streams.hasDuplex:
+			if !s.ended || !s.beyond(it) {
+				return
+			}
+		case it.kind == itemAnswer:
 			if !s.asks.passes(s, p, it) {
 				return
 			}
-		case itemCancel:
-			p.move(playCancel)
-			if s.ended {
+		case it.kind == itemCancel:
+			if p.state = playCancel; s.ended {
 				s.over(p)
 			}
 			return
-		case itemLeave:
+		case it.kind == itemLeave:
 			s.leaving = true
 		}
 		s.leave(p)
 	}
+	if p.carries && !p.closed && !s.ended && s.streams.played[p.stream] && s.stays(p) {
+		// Nothing ended the stream, and nothing does but the client.
+		if p.head != nil {
+			s.outbox = append(s.outbox, Output{Stream: p.stream, Response: p.head})
+			p.head = nil
+		}
+		p.state = playCancel
+		return
+	}
 	s.over(p)
 }
 
-// leave takes a play behind its item.
-func (s *Session) leave(p *play) { p.item = s.script.items[p.item].next }
-
-// schedule puts a play whose next item is a step to where it waits for its turn.
-func (s *Session) schedule(p *play) {
-	it := &s.script.items[p.item]
-	if it.after > max(s.reached, p.waived) {
-		p.move(playSoft)
-		// Nobody waits for what comes on a subscription, but for its acknowledgement.
-		if c := &s.script.cues[p.cue]; p.hangs || p.answered || c.has(cueListens) && p.item != c.first {
-			s.soft.push(int64(it.after), p)
-		} else {
-			s.owed.push(int64(it.after), p)
-		}
-		return
-	}
-	if !p.delayed {
-		s.time(p, it)
-	}
-	if p.due > s.now+s.script.opt.Pace.window() {
-		p.move(playLater)
-		s.later.push(int64(p.due), p)
-		return
-	}
-	p.move(playReady)
-	s.ready.push(int64(p.item), p)
-	if it.has(itemBatched) {
-		if s.heads == nil {
-			s.heads = map[uint32]*play{}
-		}
-		s.heads[p.item] = p
-	}
+// stays reports whether a response that was not over at the end of the recording stays
+// open: an event stream that has not brought what it is for.
+func (s *Session) stays(p *play) bool {
+	c := &s.script.cues[p.cue]
+	events := s.script.responses[c.response].Events || c.response == 0
+	return events && (c.kind == cueBare || c.kind == cueRequest && !p.answered)
 }
 
-// time finds out when a step is due: as long after the event before it as in the
-// recording, which is the step before, or something that the client did since,
-// whatever call that was for.
-func (s *Session) time(p *play, it *item) {
+// leave takes a play behind its item.
+func (s *Session) leave(p *play) { s.moveTo(p, s.script.items[p.item].next) }
+
+// owes reports whether the client may be waiting for the next step of a play. Nobody
+// waits for what comes on a subscription, but for its acknowledgement.
+func (s *Session) owes(p *play) bool {
+	if p.hangs || p.answered {
+		return false
+	}
+	c := &s.script.cues[p.cue]
+	return !c.has(cueListens) || p.item == c.first
+}
+
+// when returns when the next step of a play is due: as long after the event before it as
+// in the recording, which is the step before, of this play or another, or something that
+// the client did since, whatever call that was for.
+func (s *Session) when(p *play, it *item) time.Duration {
+	if p.delayed {
+		return p.due
+	}
 	base, at, acted := p.base, p.baseAt, p.acted
+	if said := &s.script.items[s.said]; s.said != 0 && s.said < p.item && said.at >= at && s.saidAt >= base {
+		base, at, acted = s.saidAt, said.at, false
+	}
 	if c := &s.script.cues[it.after]; c.at >= at {
-		if came, ok := s.arrived.of(it.after); ok && came.at >= base {
+		if came, ok := s.arrived[it.after]; ok && came.at >= base {
 			base, at, acted = came.at, c.at, true
 		}
 	}
-	p.due = base + s.script.opt.Pace.delay(it.at-at, acted)
+	if it.kind != itemWrite { // heads and ends keep no distance of their own
+		acted = true
+	}
+	return base + s.script.opt.Pace.delay(it.at-at, acted)
 }
 
 // beyond reports whether a step needed more of the client than it did before it
@@ -196,8 +206,8 @@ func (s *Session) outlive() {
 			s.unanswered(p)
 		case playCancel, playParked:
 			s.over(p)
-		case playReady, playLater:
-			if s.beyond(&s.script.items[p.item]) {
+		case playSends:
+			if p.item == 0 || s.beyond(&s.script.items[p.item]) {
 				s.advance(p)
 			}
 		}
@@ -230,7 +240,7 @@ func (s *Session) cancel(p *play) {
 		case itemCancel:
 			s.arrive(it.ref)
 			p.base, p.baseAt, p.acted = s.now, s.script.items[i].at, true
-			p.item = s.script.items[i].next
+			s.moveTo(p, s.script.items[i].next)
 			s.advance(p)
 			return
 		}

@@ -185,7 +185,7 @@ func (x *stage) do(line string) {
 	}
 	switch {
 	case sign[0] == '>':
-		if n := x.s.Receive(x.now, number(sign[1:]), []byte(rest+"\n")); x.http {
+		if n := x.s.Receive(x.now, Input{Stream: number(sign[1:]), Raw: []byte(rest + "\n")}).Requests; x.http {
 			fmt.Fprintf(&x.out, ". %d to be answered\n", n)
 		}
 	case sign[0] == '+':

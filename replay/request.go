@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -43,19 +44,16 @@ func firstMember(object []byte, names ...string) []byte {
 func (s *Session) play(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	c := &s.script.cues[x.cue]
 	p := &play{
-		cue: x.cue, live: s.live, stream: stream, modern: k.modern, verbatim: x.verbatim,
-		token: bytes.Clone(k.token),
+		cue: x.cue, live: s.live, stream: stream, modern: k.modern,
+		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
 	}
-	p.id = append(p.short[:0], m.ID...)
 	if s.chances.faults != nil {
 		p.method, p.name = m.Method, string(decode(k.subject))
 	}
 	if s.matched == 0 {
-		s.matched = x.cue
+		s.matched = c.seq
 	}
-	s.enlist(p, c.at)
-	s.open.add(p)
-	if c.has(cueReferred) {
+	if c.has(cueReferred) || c.carrier != 0 {
 		if s.bound == nil {
 			s.bound = map[uint32]*play{}
 		}
@@ -64,7 +62,21 @@ func (s *Session) play(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	if x.fate == fateFresh {
 		s.arrive(x.cue)
 	}
-	p.item = s.script.cues[x.cue].first
+	p.item = c.first
+	switch carrier := c.carrier; {
+	case carrier == 0:
+	case slices.Contains(s.carries, carrier): // its answer comes with the others'
+		p.item, p.answered = 0, true
+	case carrier != x.cue:
+		p.item, p.alone = s.script.cues[carrier].first, true
+	case s.streams.hasDuplex:
+		s.carries = append(s.carries, carrier)
+	case s.carried(carrier):
+		p.carries = true
+	default:
+		p.alone = true
+	}
+	s.enlist(p, c.at)
 	s.advance(p)
 }
 
@@ -93,7 +105,7 @@ func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
 		n.Subject = jsonrpc.Subject(*m)
 		s.note(n)
 	}
-	if !c.has(cueAnswered | cueCancelled | cueListens) {
+	if c.answer == 0 && !c.has(cueCancelled|cueListens) {
 		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: n.Frame,
 			Text: fmt.Sprintf("%s (frame %d) has no answer in the recording, and gets none", m.Method, c.seq)})
 	}
@@ -140,7 +152,7 @@ func (s *Session) notification(m *jsonrpc.Message) {
 	switch m.Method {
 	case "notifications/cancelled", "cancel":
 		id := firstMember(m.Params, "requestId", "id")
-		if p := s.open.find(s, id); p != nil {
+		if p := s.waiting(id); p != nil {
 			s.cancel(p)
 		}
 		return
@@ -160,4 +172,16 @@ func (s *Session) notification(m *jsonrpc.Message) {
 	if s.script.facts.Dialect == jsonrpc.Dialect002 {
 		s.leaving, s.requests = true, s.script.requests
 	}
+}
+
+// waiting returns the play that a client means by the id of a request, nil for none: of
+// several with one id the oldest, as that one is answered first.
+func (s *Session) waiting(id []byte) (oldest *play) {
+	key := word(id)
+	for _, p := range s.plays {
+		if !p.hangs && p.key == key && (oldest == nil || p.number < oldest.number) {
+			oldest = p
+		}
+	}
+	return oldest
 }

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -63,7 +62,7 @@ func (s *Session) value(x patch, p *play) []byte {
 		}
 	}
 	if x.kind == patchToken {
-		return s.tokenOf(p)
+		return p.token
 	}
 	return p.id
 }
@@ -72,7 +71,7 @@ func (s *Session) value(x patch, p *play) []byte {
 // was the recorded one's. A request of the server's gets its id here.
 func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 	it := &s.script.items[n]
-	raw, err := s.window.load(s.script.spool, it.place)
+	raw, err := it.place.load(s.script.spool)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +84,7 @@ func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 		}
 		return raw, nil
 	}
-	out := slices.Grow(s.wrap[:0], len(raw)+len(patches)*maxPlainID)
+	out := make([]byte, 0, len(raw)+64)
 	from := uint32(0)
 	for _, x := range patches {
 		var value []byte
@@ -109,9 +108,6 @@ func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 		from = x.to
 	}
 	out = append(out, raw[from:]...)
-	if len(out) <= maxKept {
-		s.wrap = out
-	}
 	return out, nil
 }
 

@@ -3,6 +3,7 @@ package replay
 import (
 	"time"
 
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -18,6 +19,8 @@ type Script struct {
 	// Number 0 is no item.
 	items   []item
 	patches []patch
+	// responses are the heads of responses over HTTP, number 0 is none.
+	responses []Response
 	// batches are the frames with several messages, by their number.
 	batches map[uint64]batch
 	// asked is what became of the server's requests, by their items.
@@ -26,10 +29,10 @@ type Script struct {
 	// the poll.
 	needed map[uint32]uint32
 	index  lookup
-	// requests counts the cues that are requests, refused those that the transport
-	// refused. opening is the first request, 0 for none.
-	requests, refused int
-	opening           uint32
+	// requests counts the cues that are requests. opening is the first of them, 0 for
+	// none.
+	requests int
+	opening  uint32
 	// ownIDs is above each number that the server used for an id, or at the end of
 	// one.
 	ownIDs int64
@@ -69,17 +72,16 @@ const (
 	cueCancel                      // the cancellation of a request
 	cueInvalid                     // a frame that is no message
 	cueEnd                         // the client's lane ended
-	cueRefused                     // a request or notification that the transport refused
+	cueBare                        // a request of HTTP without a message: a stream is opened or ended
+	cueRefused                     // something that was refused for what is not in the message
 )
 
 // A cueFlags is a set of what is known of a cue.
 type cueFlags uint8
 
 const (
-	// cueAnswered: the request has an answer among its own steps.
-	cueAnswered cueFlags = 1 << iota
 	// cueReferred: another cue's steps repeat an id or a token of it.
-	cueReferred
+	cueReferred cueFlags = 1 << iota
 	// cueModern: the request names its own version.
 	cueModern
 	// cuePoll: the request asks how a task of its call stands.
@@ -88,11 +90,6 @@ const (
 	cueCancelled
 	// cueListens: the request is a subscription, so nobody waits for its answer.
 	cueListens
-	// cueForeign: it was refused for something that is not in the message.
-	cueForeign
-	// cuePlain: it says nothing that matters beyond what answer it gets, and no other
-	// is answered otherwise for it (see straight).
-	cuePlain
 )
 
 // A cue is something that the client did.
@@ -105,11 +102,19 @@ type cue struct {
 	first, hang uint32
 	// call is the first cue of the same call, and again, kept there, the last.
 	call, again uint32
+	// answer is the item that answers a request, 0 for none.
+	answer uint32
+	// carrier is, over HTTP, the first cue of the same exchange, which has all items of
+	// it; 0 on other transports. response is what the exchange was answered with, kept
+	// at the carrier; 0 for nothing.
+	carrier, response uint32
 	// token tells a progress token from others, 0 for none.
 	token uint32
 	index uint16
 	kind  cueKind
 	flags cueFlags
+	// deletes says that it ends the session: a DELETE.
+	deletes bool
 }
 
 func (c *cue) has(f cueFlags) bool { return c.flags&f != 0 }
@@ -125,10 +130,13 @@ const (
 	itemAnswer                 // a gate: the client answered what ref asks
 	itemCancel                 // a gate: the client cancelled, which was cue ref
 	itemLeave                  // the server left by itself
+	itemHead                   // the head of a response
+	itemData                   // bytes of a response that are no message
+	itemEnd                    // the end of a response
 )
 
 // An itemFlags is a set of what is known of a step.
-type itemFlags uint8
+type itemFlags uint16
 
 const (
 	// itemFinal: it answers the request whose step it is.
@@ -145,6 +153,10 @@ const (
 	itemBatched
 	// itemLine: its bytes are a line of stdio, terminator included.
 	itemLine
+	// itemRepeat: it is sent once more, on a stream that was resumed.
+	itemRepeat
+	// itemAbort: the response was broken off.
+	itemAbort
 )
 
 // An item is a step or a gate.
@@ -152,13 +164,18 @@ type item struct {
 	at    time.Duration
 	seq   uint64
 	place place
+	// whole is where the event or the body is that a message came in over HTTP, empty
+	// for others.
+	whole place
 	cue   uint32 // in whose list it is
+	call  uint32 // the request to whose call it belongs, 0 for none
 	next  uint32 // in that list, 0 at its end
 	after uint32 // the last cue before it
 	ref   uint32
 	patch uint32 // its first patch
 	index uint16
 	kind  itemKind
+	form  tap.Form
 	flags itemFlags
 	// patches is how many patches it has.
 	patches uint8
@@ -190,11 +207,27 @@ type patch struct {
 	kind     patchKind
 }
 
-// A batch is a frame of several messages: its bytes, and the items made of it.
+// A batch is a frame of several messages: its bytes, the event that they were in, and
+// the items made of it.
 type batch struct {
 	place       place
+	whole       place
 	first, last uint32
 	line        bool
+}
+
+// A Response is the head of a response over HTTP.
+type Response struct {
+	Status int
+	// Header has the fields in their order and spelling, without those that are about
+	// one connection, one body or one session.
+	Header [][2]string
+	// Length is below 0 where there was no Content-Length, what it said where the
+	// response was broken off, and 0 elsewhere.
+	Length int64
+	// Events reports that an event stream follows, Date and Session that there were the
+	// fields Date and Mcp-Session-Id, which Header leaves out.
+	Events, Date, Session bool
 }
 
 // An answer is what the client said to a request of the server's.

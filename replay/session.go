@@ -10,45 +10,42 @@ import (
 // clock of the caller's that does not go backwards. Its methods must not be called
 // by several goroutines at once.
 //
-// After Attach, Receive, Detach or End, and whenever the time has come that Due
+// After Attach, Receive, Open, Detach or End, and whenever the time has come that Due
 // names, the caller takes what is to be written with Next until there is nothing
 // more, and the notes with Notes.
 type Session struct {
 	script *Script
 	keyer  keyer
 	now    time.Duration
-	// live counts the client's messages. matched is the cue of the first request of
-	// the last one, 0 for none.
+	// live counts the client's messages. Of the last one, stream is where it came from,
+	// variant what its head said beside it, carries the carriers whose items it has
+	// brought, and matched the frame of the first recorded request that fits it.
 	live    uint64
-	matched uint32
+	stream  Stream
+	variant string
+	carries []uint32
+	matched uint64
 	// can is what the client can be asked.
 	can capabilities
 
 	// arrived are the cues that have come, and how. reached is the last cue of the
-	// recording that the client has come to.
-	arrived  arrivals
+	// recording that the client has come to, missing are the requests before it that
+	// have not come, although they were under way together with one that has.
+	arrived  map[uint32]arrival
 	reached  uint32
+	missing  []uint32
 	requests int
 	cursors  map[cursorKey]*cursor
-	// front is where to look for the first request that has not come.
-	front uint32
 
-	// plays are those that are not over, in no order. open finds them by the live
-	// id, bound the last play of a cue that other steps refer to.
+	// plays are those that are not over, in the order of their next items. bound finds the last play of a
+	// cue that other steps refer to.
 	plays []*play
-	open  openPlays
 	bound map[uint32]*play
 
-	// ready are the plays whose step is due, or nearly so, by the step; later
-	// those with a step that is due later, by that time; owed and soft those that
-	// wait for the client to come to a cue, by the cue: owed if the client may be
-	// waiting for the answer. Parked are those that wait for a stream which takes
-	// what belongs to no request.
-	ready, later, owed, soft heap
-	parked                   []*play
-	patience                 patience
-	// heads finds the plays whose step is a message of a batch, by the step.
-	heads map[uint32]*play
+	patience patience
+	// said is the last step that was written, and when.
+	said   uint32
+	saidAt time.Duration
 	// rest is until when nothing may follow a notification.
 	rest time.Duration
 
@@ -71,53 +68,117 @@ type Session struct {
 	ended, leaving, left bool
 	endedAt              uint32
 	notes                []Note
-	window               window
-	wrap                 []byte
 }
 
 // NewSession begins a session.
 func (s *Script) NewSession() *Session {
-	x := &Session{
+	return &Session{
 		script: s, keyer: keyer{hasher{seeds: s.seeds}, s.opt.Ignore}, can: canAnything,
-		cursors:  map[cursorKey]*cursor{},
+		cursors: map[cursorKey]*cursor{}, arrived: map[uint32]arrival{},
 		patience: patience{span: firstPatience}, chances: newChances(&s.opt),
 	}
-	return x
 }
 
-// Receive takes a message of the client's, as it stood on the wire, which came at
-// now. Stream is where the answers to it go: a stream of its own, or one that was
-// attached. It returns how many answers are to be expected there: the number of
-// requests in the message.
-func (s *Session) Receive(now time.Duration, stream Stream, raw []byte) (requests int) {
+// An Input is a message of the client's.
+type Input struct {
+	// Stream is where the responses to it go: a stream of its own, or one that was
+	// attached.
+	Stream Stream
+	// Raw is the message as it stood on the wire.
+	Raw []byte
+	// Variant is what the head of its HTTP request says beside it; see [Head.Variant].
+	Variant string
+}
+
+// A Reception says what became of an [Input].
+type Reception struct {
+	// Requests is how many responses are to be expected.
+	Requests int
+	// Played reports that the response comes as it was recorded over HTTP: its head, and
+	// what follows until its end.
+	Played bool
+}
+
+// Receive takes a message of the client's, which came at now.
+func (s *Session) Receive(now time.Duration, in Input) (x Reception) {
 	s.tick(now)
 	if s.left {
-		return 0
+		return x
 	}
 	s.live++
-	s.matched = 0
-	s.streams.expect(stream) // so that no answer is the last before all is read
-	if s.straight(stream, raw) {
-		requests = 1
-	} else if m := jsonrpc.Peek(raw); m.Kind != jsonrpc.Batch {
-		requests = s.message(stream, &m, raw)
+	s.stream, s.variant, s.carries, s.matched = in.Stream, in.Variant, s.carries[:0], 0
+	s.streams.expect(in.Stream) // so that no answer is the last before all is read
+	if m := jsonrpc.Peek(in.Raw); m.Kind != jsonrpc.Batch {
+		x.Requests = s.message(in.Stream, &m, in.Raw)
 	} else {
-		w := into(raw, begin(raw))
+		w := into(in.Raw, begin(in.Raw))
 		for i := range m.Batch {
 			at, ok := w.element()
 			if !ok {
 				break
 			}
-			w.i = skip(raw, at)
-			requests += s.message(stream, &m.Batch[i], raw[at:w.i])
+			w.i = skip(in.Raw, at)
+			x.Requests += s.message(in.Stream, &m.Batch[i], in.Raw[at:w.i])
 		}
 		if m.Reason != "" {
 			s.note(Note{Kind: NoteMiss, Text: "the client sent a " + m.Reason})
 		}
 	}
-	s.expected(stream, requests)
-	s.patience.watch(s)
-	return requests
+	s.expected(in.Stream, x.Requests)
+	x.Played = s.streams.played[in.Stream]
+	return x
+}
+
+// Open takes a request of HTTP that carries no message, and reports whether its response
+// is played: its head, and what follows until its end. Last is the event behind which a
+// stream is to go on, "" for none.
+func (s *Session) Open(now time.Duration, stream Stream, method, target, last string, body []byte) bool {
+	s.tick(now)
+	if s.left {
+		return false
+	}
+	s.stream, s.carries = stream, s.carries[:0]
+	for _, key := range s.keyer.bare(method, target, last, body) {
+		c, fate := s.take(&s.script.index.bare, byBare, key)
+		switch {
+		case fate == fateFresh:
+			s.arrive(c)
+			return s.streams.played[stream]
+		case c != 0 && last != "":
+			s.carry(s.loop(&s.script.index.bare, byBare, key)) // what it goes on with was played again
+			return true
+		case c != 0 && s.again(c):
+			return true
+		}
+	}
+	return false
+}
+
+// again plays a request without a message again: one that was refused is refused again; a
+// stream goes on that another request has begun.
+func (s *Session) again(c uint32) bool {
+	x := &s.script.cues[c]
+	if x.response == 0 {
+		return false
+	}
+	r := &s.script.responses[x.response]
+	if !r.Events || r.Status >= 300 {
+		s.carry(c)
+		return true
+	}
+	s.streams.play(s.stream)
+	s.outbox = append(s.outbox, Output{Stream: s.stream, Response: r})
+	s.adopt()
+	return true
+}
+
+// adopt gives a stream what was to come on those that the client has closed.
+func (s *Session) adopt() {
+	for _, p := range s.plays {
+		if p.state == playParked && p.carries && s.script.cues[p.cue].kind == cueBare {
+			p.stream, p.state = s.stream, playSends
+		}
+	}
 }
 
 // message takes one message, which stands in raw.
@@ -142,32 +203,85 @@ func (s *Session) tick(now time.Duration) { s.now = max(s.now, now) }
 
 // begin opens the session when its first stream does.
 func (s *Session) begin() {
-	if !s.arrived.come(0) {
-		s.arrived.add(0, arrival{at: s.now})
+	if !s.came(0) {
+		s.arrived[0] = arrival{at: s.now}
 		s.hang(0, s.script.cues[0].at)
+		s.passOver(0)
 	}
 }
 
 // arrive notes that the client has done what it did in the recording, and plays
 // what came after it then. It reports whether that is the first time.
 func (s *Session) arrive(c uint32) bool {
-	if s.arrived.come(c) {
+	if s.came(c) {
 		return false
 	}
-	s.arrived.add(c, arrival{s.live, s.now})
+	s.arrived[c] = arrival{s.live, s.now}
 	if s.script.cues[c].kind == cueRequest {
 		s.requests++
+	} else if s.script.cues[c].carrier == c {
+		s.carry(c)
 	}
 	s.reach(c)
 	s.hang(c, s.script.cues[c].at)
+	s.passOver(c)
 	return true
 }
 
-// usedBy is with which of the client's messages a cue came, 0 if it has not come.
-func (s *Session) usedBy(c uint32) uint64 {
-	how, _ := s.arrived.of(c)
-	return how.live
+// carry plays the response to an exchange that is not about a request.
+func (s *Session) carry(c uint32) {
+	x := &s.script.cues[c]
+	if !s.streams.hasDuplex && !s.carried(c) {
+		return
+	}
+	p := &play{cue: c, item: x.first, live: s.live, stream: s.stream, answered: true, carries: true}
+	s.enlist(p, x.at)
+	s.advance(p)
 }
+
+// carried notes that the items of a carrier come on the stream of the last message. It
+// reports false where others do already.
+func (s *Session) carried(c uint32) bool {
+	if s.streams.played[s.stream] {
+		return false
+	}
+	s.streams.play(s.stream)
+	s.carries = append(s.carries, c)
+	return true
+}
+
+// passOver does on one stream for everything what a client of HTTP does between a message
+// and its next, and returns the last cue that comes to.
+func (s *Session) passOver(c uint32) uint32 {
+	for ; s.streams.hasDuplex && int(c)+1 < len(s.script.cues); c++ {
+		switch c := c + 1; s.script.cues[c].kind {
+		case cueRefused:
+		case cueBare:
+			if !s.came(c) {
+				s.arrived[c] = arrival{s.live, s.now}
+				s.carry(c)
+			}
+		default:
+			return c - 1
+		}
+	}
+	return c
+}
+
+// An arrival says how a cue came: with which of the client's messages, and when.
+type arrival struct {
+	live uint64
+	at   time.Duration
+}
+
+// came reports whether the client has done what a cue is.
+func (s *Session) came(c uint32) bool {
+	_, ok := s.arrived[c]
+	return ok
+}
+
+// usedBy is with which of the client's messages a cue came, 0 if it has not come.
+func (s *Session) usedBy(c uint32) uint64 { return s.arrived[c].live }
 
 // hang plays what hangs on a cue.
 func (s *Session) hang(c uint32, at time.Duration) {
@@ -178,19 +292,40 @@ func (s *Session) hang(c uint32, at time.Duration) {
 	}
 }
 
-// reach notes how far the client has come, and lets go of what waited for that.
+// reach notes how far the client has come. A request that it has passed over, and that
+// waited for its answer when the recorded client came here, is on its way: what was
+// recorded after it waits for it.
 func (s *Session) reach(c uint32) {
+	for i, m := range s.missing {
+		if m == c {
+			s.missing = append(s.missing[:i], s.missing[i+1:]...)
+			break
+		}
+	}
 	if c <= s.reached {
 		return
 	}
-	s.reached = c
-	s.patience.again(s.now)
-	for _, h := range []*heap{&s.owed, &s.soft} {
-		for e, ok := h.front(); ok && e.key <= int64(c); e, ok = h.front() {
-			h.drop()
-			s.schedule(e.play)
+	for u := s.reached + 1; u < c && int(u) < len(s.script.cues); u++ {
+		x := &s.script.cues[u]
+		if x.kind == cueRequest && x.answer != 0 && !x.has(cueListens) && s.script.items[x.answer].after >= c && !s.came(u) {
+			s.missing = append(s.missing, u)
 		}
 	}
+	s.reached = c
+	s.patience.again(s.now)
+}
+
+// awaits returns the cue that a step waits for, 0 for none.
+func (s *Session) awaits(p *play, it *item) uint32 {
+	if it.after > max(s.reached, p.waived) {
+		return it.after
+	}
+	for _, m := range s.missing {
+		if m <= it.after && m > p.waived && m != p.cue {
+			return m
+		}
+	}
+	return 0
 }
 
 // End says that the client sends nothing more. What belongs to calls that are
@@ -200,11 +335,11 @@ func (s *Session) End(now time.Duration) {
 	if s.ended {
 		return
 	}
-	s.ended, s.endedAt = true, s.reached
+	s.ended, s.endedAt = true, s.passOver(s.reached)
 	if end := s.script.end; end != 0 {
 		s.arrive(end)
 	}
-	s.reach(^uint32(0))
+	s.reached, s.missing = ^uint32(0), nil
 	s.outlive()
 }
 
@@ -238,5 +373,29 @@ func (s *Session) Recorded() int { return s.script.Requests() }
 // Unasked names the recorded requests that the client has not asked for, at most
 // so many.
 func (s *Session) Unasked(most int) []Note {
-	return s.script.unasked(s.arrived.come, most)
+	return s.script.unasked(s.came, most)
 }
+
+// BeginsAgain reports whether a message is what the recorded session began with and
+// has come as often as it did there: its client begins anew.
+func (s *Session) BeginsAgain(in Input) bool {
+	first := s.script.opening
+	if first == 0 || !s.came(first) {
+		return false
+	}
+	m := jsonrpc.Peek(in.Raw)
+	if m.Kind != jsonrpc.Request {
+		return false
+	}
+	k := s.keyer.key(&m)
+	t := &s.script.index.exact
+	q, ok := t.queues[s.keyer.varied(k.exact, in.Variant)]
+	if !ok {
+		q, ok = t.queues[k.exact]
+	}
+	return ok && q.first == first && s.skipUsed(t, s.cursor(byExact, q)) == 0
+}
+
+// Matched is the number of the frame with the recorded request that the last message got
+// the response of, 0 if there is none. Of a batch it is that of the first.
+func (s *Session) Matched() uint64 { return s.matched }

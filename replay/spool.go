@@ -35,8 +35,6 @@ func (m *Memory) ReadAt(p []byte, off int64) (int, error) {
 type place struct {
 	off  uint64
 	size uint32
-	// id is where in it the id of a request of the client's begins.
-	id uint32
 }
 
 // part is the place of a part of the message.

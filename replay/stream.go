@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -24,19 +25,26 @@ const (
 	Standing
 )
 
-// An Output is what is to be written next: one message, in a write of its own.
+// An Output is what is to be written next: one message, in a write of its own, or what a
+// response over HTTP has beside its messages.
 type Output struct {
 	// Stream is where it goes.
 	Stream Stream
-	// Raw is the message, valid until the next call. It is empty when there is
-	// only to be said that the stream, or the session, is over.
+	// Response is the recorded head of the response, which comes first; nil for none.
+	Response *Response
+	// Raw is the message. It is empty when there is none: there may be only a head, bytes
+	// that are no message, or an end.
 	Raw []byte
+	// Whole has the event or the body in which the message was recorded, as it was; or
+	// bytes of a response that are no message. Form is what it was.
+	Whole []byte
+	Form  tap.Form
 	// Line says that Raw is a line of stdio, with the terminator that it had.
 	// Otherwise it is the message alone.
 	Line bool
 	// Last says that nothing more comes on the stream, which is that of a message
-	// that the client sent.
-	Last bool
+	// that the client sent; Abort that it is broken off.
+	Last, Abort bool
 	// Leave says that the server leaves.
 	Leave bool
 	// Status is the status of HTTP with which the message is refused, 0 for none.
@@ -49,8 +57,19 @@ type Output struct {
 type streams struct {
 	duplex, standing       Stream
 	hasDuplex, hasStanding bool
-	// replies are how many answers are due on the other ones.
+	// replies are how many answers are due on the other ones, but for those that are
+	// played as they were recorded, to their end.
 	replies map[Stream]int
+	played  map[Stream]bool
+}
+
+// play notes that a stream is played as it was recorded.
+func (t *streams) play(stream Stream) {
+	if t.played == nil {
+		t.played = map[Stream]bool{}
+	}
+	t.played[stream] = true
+	delete(t.replies, stream)
 }
 
 // Attach opens a stream that is not the reply to one message. At most one of each
@@ -63,11 +82,19 @@ func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 		s.streams.standing, s.streams.hasStanding = stream, true
 	}
 	s.begin()
-	parked := s.parked
-	s.parked = nil
-	for _, p := range parked {
-		if p.state == playParked {
-			s.schedule(p)
+	for _, p := range s.plays {
+		if p.state == playParked && !p.carries {
+			p.state = playSends
+		}
+	}
+}
+
+// Resume says that the client reads a stream again that it had closed.
+func (s *Session) Resume(now time.Duration, stream Stream) {
+	s.tick(now)
+	for _, p := range s.plays {
+		if p.state == playParked && p.stream == stream {
+			p.state = playSends
 		}
 	}
 }
@@ -85,6 +112,12 @@ func (s *Session) Detach(now time.Duration, stream Stream) {
 	if s.streams.hasStanding && stream == s.streams.standing {
 		s.streams.hasStanding = false
 		return
+	}
+	delete(s.streams.played, stream)
+	for _, p := range s.plays { // what comes on a stream that was opened waits for the client to open it again
+		if p.stream == stream && p.carries && p.state == playSends && s.script.cues[p.cue].kind == cueBare {
+			p.state = playParked
+		}
 	}
 	asked := func(p *play) bool { return p.stream == stream && p.modern && !p.hangs }
 	if !slices.ContainsFunc(s.plays, asked) {
@@ -112,6 +145,10 @@ func (t *streams) expect(stream Stream) {
 // it was the last one due, the last answer that waits to be written is the last on
 // the stream; where requests get none at all, the stream ends without.
 func (s *Session) expected(stream Stream, requests int) {
+	if s.streams.played[stream] {
+		delete(s.streams.replies, stream)
+		return
+	}
 	if !s.streams.answered(stream) {
 		return
 	}
@@ -145,8 +182,11 @@ func (t *streams) answered(stream Stream) (last bool) {
 // comes in the era without a handshake but on the stream of its request.
 func (s *Session) route(p *play, it *item) (stream Stream, ok bool) {
 	t := &s.streams
-	if t.hasDuplex {
+	switch {
+	case t.hasDuplex:
 		return t.duplex, true
+	case p.carries:
+		return p.stream, true
 	}
 	if stream, ok := s.subscribed(p, it); ok {
 		return stream, true

@@ -15,7 +15,7 @@ const holdMost = 100 * time.Millisecond
 
 // fault lets something go wrong with a step that is about to be written. It
 // reports whether it is to be written at all now.
-func (s *Session) fault(p *play, it *item, out *Output, final bool) bool {
+func (s *Session) fault(p *play, it *item, out *Output, target *play) bool {
 	if !p.delayed {
 		method, name := p.method, p.name
 		if !it.has(itemFinal) {
@@ -34,11 +34,10 @@ func (s *Session) fault(p *play, it *item, out *Output, final bool) bool {
 	case FaultDelay:
 		p.delayed = true
 		p.due = s.now + f.Delay
-		s.schedule(p)
 		return false
 	case FaultDrop:
-		if final {
-			s.forgo(p)
+		if target != nil {
+			s.forgo(target)
 		}
 		s.pass(p)
 		return false
@@ -47,7 +46,7 @@ func (s *Session) fault(p *play, it *item, out *Output, final bool) bool {
 		s.over(p)
 		return false
 	case FaultReorder:
-		return s.hold(p, it, out, final)
+		return s.hold(p, it, out, target)
 	case FaultTruncate:
 		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))/2)
 	case FaultMalformed:
@@ -55,7 +54,14 @@ func (s *Session) fault(p *play, it *item, out *Output, final bool) bool {
 	case FaultError:
 		failOnPurpose(p, out, f.Code)
 	case FaultStatus:
-		if failOnPurpose(p, out, defaultFaultCode); !s.streams.hasDuplex {
+		failOnPurpose(p, out, defaultFaultCode)
+		switch {
+		case s.streams.hasDuplex:
+		case p.head != nil:
+			head := *p.head
+			head.Status = f.Code
+			p.head = &head
+		default:
 			out.Status = f.Code
 		}
 	}
@@ -65,7 +71,7 @@ func (s *Session) fault(p *play, it *item, out *Output, final bool) bool {
 // failOnPurpose makes an error of an answer.
 func failOnPurpose(p *play, out *Output, code int) {
 	message := `{"code":` + strconv.Itoa(code) + `,"message":"mcptap mock: an error on purpose"}`
-	out.Raw, out.Line = ownAnswer(p.id, "error", []byte(message)), true
+	out.Raw, out.Line, out.Whole = ownAnswer(p.id, "error", []byte(message)), true, nil
 }
 
 // twice sends what is being written once more, behind it.
@@ -76,14 +82,14 @@ func (s *Session) twice(out *Output) {
 }
 
 // hold keeps a step back until another has been written.
-func (s *Session) hold(p *play, it *item, out *Output, final bool) bool {
+func (s *Session) hold(p *play, it *item, out *Output, target *play) bool {
 	if s.held != nil {
 		return true // one at a time
 	}
 	kept := out.keep()
-	kept.Last = final && s.streams.answered(p.stream)
+	kept.Last = target != nil && s.streams.answered(target.stream)
 	s.held, s.heldTo = &kept, s.now+holdMost
-	s.written(p, it, final)
+	s.written(p, it, target)
 	return false
 }
 

@@ -25,104 +25,6 @@ func told(text string) (frames []tap.Frame) {
 	return frames
 }
 
-// refusing makes a script in which some frames were refused.
-func refusing(t *testing.T, frames []tap.Frame, opt Options, refused map[uint64]bool) *Script {
-	t.Helper()
-	b := NewBuilder(opt, nil)
-	var tracker session.Tracker
-	for i := range frames {
-		if err := b.Add(tracker.Add(&frames[i])); err != nil {
-			t.Fatal(err)
-		}
-		if foreign, ok := refused[frames[i].Seq]; ok {
-			b.Refuse(frames[i].Seq, foreign)
-		}
-	}
-	return b.Script()
-}
-
-// A request that the transport refused is none of the session's: where it cannot be
-// refused, the next like it is played; where it can, it is refused at its place.
-func TestRefusedRequests(t *testing.T) {
-	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	frames := told(`>` + list + `
->` + list + `
-{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
-{"jsonrpc":"2.0","id":1,"result":{"n":1}}
->` + list + `
-{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}
->{"jsonrpc":"2.0","method":"notifications/initialized"}
-{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}
-`)
-	for i := range frames[1:4] {
-		frames[i+1].Exchange = 2
-	}
-	for _, repeat := range []Repeat{RepeatLast, RepeatLoop, RepeatError} {
-		s := refusing(t, frames, Options{Pace: Instant, Repeat: repeat}, map[uint64]bool{1: false, 5: false, 7: false})
-		if s.Requests() != 1 {
-			t.Error(s.Requests(), "requests")
-		}
-		p := newPlayer(t, s)
-		p.send([]byte(list))
-		p.send([]byte(list))
-		p.until(time.Second)
-		var got []string
-		for _, o := range p.out {
-			got = append(got, string(o.Raw))
-		}
-		all := strings.Join(got, "\n")
-		// What came after a refused one hangs on the one before.
-		want := 2
-		if repeat == RepeatError {
-			want = 1
-		}
-		if strings.Count(all, `{"n":1}`) != want || strings.Count(all, "prompts/list_changed") != 1 || strings.Count(all, "resources/list_changed") != 1 {
-			t.Errorf("%v:\n%s", repeat, all)
-		}
-		if p.s.Requests() != 1 || len(p.s.Unasked(9)) != 0 {
-			t.Error(p.s.Requests(), p.s.Unasked(9))
-		}
-	}
-
-}
-
-// A transport that can refuse asks first, and is told which recorded one it was.
-func TestRefused(t *testing.T) {
-	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	frames := told(strings.Repeat(">"+list+"\n", 3) + `{"jsonrpc":"2.0","id":1,"result":{}}
->` + list + `
->` + list + `
->{"jsonrpc":"2.0","method":"notifications/initialized"}
-`)
-	frames[1].Exchange = 2
-	refused := map[uint64]bool{1: false, 3: true, 5: true, 6: true, 7: false}
-	s := refusing(t, frames, Options{Pace: Instant}, refused).NewSession()
-	for i, want := range []uint64{1, 0, 0} {
-		frame, ok := s.Refused([]byte(list))
-		if frame != want || ok != (want != 0) {
-			t.Errorf("request %d: %d %v", i, frame, ok)
-		}
-		if !ok {
-			s.Receive(0, 1, []byte(list))
-			if ref, exchange := s.Matched(); ref.Seq != 2 || exchange != 2 {
-				t.Error(ref, exchange)
-			}
-		}
-	}
-	for message, want := range map[string]uint64{
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`: 7, `{"jsonrpc":"2.0","id":1,"result":{}}`: 0, `no`: 0,
-		`{"jsonrpc":"2.0","id":1,"method":"other"}`: 0,
-	} {
-		if frame, ok := s.Refused([]byte(message)); frame != want || ok != (want != 0) {
-			t.Errorf("%s: %d %v", message, frame, ok)
-		}
-	}
-	s.Receive(0, 2, []byte(`{"jsonrpc":"2.0","id":1,"method":"other"}`))
-	if ref, exchange := s.Matched(); ref != (session.Ref{}) || exchange != 0 {
-		t.Error(ref, exchange)
-	}
-}
-
 // A client begins anew when it asks once more for what the recording begins with.
 func TestBeginsAgain(t *testing.T) {
 	frames := told(`>{"id":1,"method":"a"}
@@ -141,12 +43,12 @@ func TestBeginsAgain(t *testing.T) {
 		{`{"id":4,"method":"a"}`, false}, {`{"id":5,"method":"a"}`, true}, {`{"id":5,"method":"b"}`, false},
 		{`{"method":"a"}`, false}, {`[]`, false},
 	} {
-		if again := s.BeginsAgain([]byte(c.message)); again != c.again {
+		if again := s.BeginsAgain(Input{Raw: []byte(c.message)}); again != c.again {
 			t.Errorf("%d: %s: %v", i, c.message, again)
 		}
-		s.Receive(0, Stream(i+1), []byte(c.message))
+		s.Receive(0, Input{Stream: Stream(i + 1), Raw: []byte(c.message)})
 	}
-	if script(t, nil, Options{}).NewSession().BeginsAgain([]byte(`{"id":1,"method":"a"}`)) {
+	if script(t, nil, Options{}).NewSession().BeginsAgain(Input{Raw: []byte(`{"id":1,"method":"a"}`)}) {
 		t.Error("nothing was recorded")
 	}
 }
@@ -161,12 +63,10 @@ func TestAnotherBuilder(t *testing.T) {
 	spool := &Memory{}
 	first := NewBuilder(Options{Pace: Instant}, spool)
 	builders := []*Builder{first, first.Another()}
-	prepare := first.Preparer()
 	var trackers [2]session.Tracker
 	for i := range frames {
 		e := trackers[i%2].Add(&frames[i])
-		p := prepare.Prepare(&frames[i], &e.Message)
-		if err := builders[i%2].AddPrepared(e, &frames[i], &p); err != nil {
+		if err := builders[i%2].Add(e, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -209,7 +109,7 @@ func TestReadClaim(t *testing.T) {
 // A request that has no answer in the recording gets none, and its stream ends.
 func TestSilenceEndsTheStream(t *testing.T) {
 	s := script(t, told(`>{"id":1,"method":"a"}`), Options{Pace: Instant}).NewSession()
-	if n := s.Receive(0, 5, []byte(`{"id":1,"method":"a"}`)); n != 1 {
+	if n := s.Receive(0, Input{Stream: 5, Raw: []byte(`{"id":1,"method":"a"}`)}).Requests; n != 1 {
 		t.Fatal(n)
 	}
 	out, ok, err := s.Next(0)

@@ -174,6 +174,23 @@ func (s *Sessions) follow(x *exchangeState) {
 	}
 }
 
+// Follow returns the session that an exchange belongs to which carries no message, if it
+// opens or ends a stream of a session; 0 if it does not. It is for who answers requests,
+// and does not see a response.
+func (s *Sessions) Follow(exchange uint64) int {
+	x, ok := s.exchanges.Get(exchange)
+	if !ok {
+		return 0
+	}
+	if x.in == nil {
+		s.follow(x)
+	}
+	if x.in == nil {
+		return 0
+	}
+	return x.in.Number
+}
+
 // end takes the end of an exchange.
 func (s *Sessions) end(x *exchangeState) {
 	s.exchanges.Delete(x.Number)

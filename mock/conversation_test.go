@@ -1,6 +1,8 @@
 package mock
 
 import (
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"testing"
@@ -12,36 +14,35 @@ import (
 // Of many streams the newest can be resumed, and those that are not over, whose place
 // among them does not change.
 func TestForgetsTheOldestStreams(t *testing.T) {
-	k := &talk{streams: map[replay.Stream]*stream{}, named: map[string]*stream{}, times: map[string]int{}}
+	c := &conversation{streams: map[replay.Stream]*stream{}, times: map[string]int{}}
 	open := []int{0, 5, 6}
-	const many = 3 * maxNamed
+	const many = 3 * maxResumable
 	for i := range many {
-		x := k.open(strconv.Itoa(i), formEvents)
-		k.kept += x.put(replay.Output{Raw: []byte("{}")})
+		x := c.stream(formEvents)
+		x.reading = false
+		c.name(x, strconv.Itoa(i))
+		c.keptBytes += x.put(replay.Output{Raw: []byte("{}")})
 		x.over = !slices.Contains(open, i)
 		x.reading = i == 9
 	}
 	want := append(slices.Clone(open), 9)
-	for i := many - maxNamed + len(want); i < many; i++ {
+	for i := many - maxResumable + len(want); i < many; i++ {
 		want = append(want, i)
 	}
 	var got []int
 	kept := 0
-	for _, x := range k.order {
+	for _, x := range c.kept {
 		n, _ := strconv.Atoi(x.name)
 		got = append(got, n)
-		if k.named[x.name] != x {
-			t.Errorf("%s cannot be resumed", x.name)
-		}
-		for _, e := range x.events {
+		for _, e := range x.pieces {
 			kept += len(e.data)
 		}
 	}
-	if !slices.Equal(got, want) || len(k.named) != len(want) {
-		t.Errorf("%d streams %v, %d by name, want %d %v", len(got), got[:8], len(k.named), len(want), want[:8])
+	if !slices.Equal(got, want) {
+		t.Errorf("%d streams %v, want %d %v", len(got), got[:8], len(want), want[:8])
 	}
-	if k.kept != kept {
-		t.Errorf("%d bytes are kept, want %d", k.kept, kept)
+	if c.keptBytes != kept {
+		t.Errorf("%d bytes are kept, want %d", c.keptBytes, kept)
 	}
 }
 
@@ -68,7 +69,8 @@ func TestServerChoosesSession(t *testing.T) {
 		{false, "/b", 2}, {false, "/b", 4}, {false, "/b", 5}, {false, "/b", 2}, {true, "/b", 3}, {true, "/b", 3}, {true, "/a", 1},
 		{true, "/elsewhere", 1}, {true, "/elsewhere", 1}, {false, "/elsewhere", 4}, {false, "/a", 0}, {false, "/a", 0}, {true, "", 3},
 	} {
-		got := s.choose(c.modern, c.path)
+		r := &http.Request{URL: &url.URL{Path: c.path}}
+		got := s.choose(r, &posted{modern: c.modern})
 		s.played[got]++
 		if got != all[c.want] {
 			t.Fatalf("choice %d, %+v: got session %d", i, c, slices.Index(all, got))
@@ -82,16 +84,17 @@ func TestServerForgetsSession(t *testing.T) {
 	s := NewServer(rec, ServerOptions{})
 	s.mu.Lock()
 	older, newer := s.begin(rec.sessions[0], false), s.begin(rec.sessions[0], false)
-	older.client, newer.client = "c", "c"
-	s.byClient["c"] = newer
+	one := liveSession{number: 1}
+	older.number, newer.number = one, one
+	s.byNumber[one] = newer
 	s.mu.Unlock()
 	s.drop(older)
-	if s.byClient["c"] != newer || len(s.talks) != 1 {
-		t.Errorf("the newer one is forgotten; %d are left", len(s.talks))
+	if s.byNumber[one] != newer || len(s.open) != 1 {
+		t.Errorf("the newer one is forgotten; %d are left", len(s.open))
 	}
 	s.drop(newer)
-	if len(s.byClient) != 0 || len(s.talks) != 0 {
-		t.Errorf("%d and %d are left", len(s.byClient), len(s.talks))
+	if len(s.byNumber) != 0 || len(s.open) != 0 {
+		t.Errorf("%d and %d are left", len(s.byNumber), len(s.open))
 	}
 }
 

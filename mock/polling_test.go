@@ -1,0 +1,148 @@
+package mock
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// A heard is an exchange by hand: what it asks, the events that it was answered with,
+// and whether the server ended it.
+type heard struct {
+	ask, last string
+	events    []string
+	stays     bool
+}
+
+// exchanges makes a recording of HTTP of them, beginning with an initialize.
+func exchanges(all ...heard) (frames []tap.Frame) {
+	all = append([]heard{{ask: opening, events: []string{eventOf("i_0", `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}`)}}}, all...)
+	for i, x := range all {
+		add := func(lane tap.Lane, form tap.Form, text string) {
+			n := uint64(len(frames) + 1)
+			frames = append(frames, tap.Frame{
+				Seq: n, At: time.Duration(n) * time.Millisecond, Lane: lane, Form: form, Exchange: uint64(i + 1), Raw: []byte(text), Size: int64(len(text)),
+			})
+		}
+		method, fields := "POST", `["Mcp-Session-Id","s"],`
+		if x.ask == "" {
+			method = "GET"
+		}
+		if i == 0 {
+			fields = ""
+		}
+		if x.last != "" {
+			fields += fmt.Sprintf(`["Last-Event-Id",%q],`, x.last)
+		}
+		add(tap.Lifecycle, 0, fmt.Sprintf(`{"event":"request","method":%q,"target":"/mcp","header":[%s["Mcp-Protocol-Version","2025-11-25"],["Host","h"]]}`, method, fields))
+		if x.ask != "" {
+			add(tap.ToServer, tap.FormBody, x.ask)
+		}
+		add(tap.Lifecycle, 0, `{"event":"response","status":200,"header":[["Content-Type","text/event-stream"],["Mcp-Session-Id","s"]]}`)
+		for _, e := range x.events {
+			add(tap.ToClient, tap.FormEvent, e)
+		}
+		if !x.stays {
+			add(tap.Lifecycle, 0, `{"event":"end","by":"server"}`)
+		}
+	}
+	return frames
+}
+
+const (
+	slow     = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"p"}}}`
+	slowness = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":%d}}`
+	slowDone = `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
+	current  = "Mcp-Protocol-Version: 2025-11-25"
+)
+
+func eventOf(id, message string) string {
+	if id != "" {
+		id = "id: " + id + "\n"
+	}
+	return id + "event: message\ndata: " + message + "\n\n"
+}
+
+// A stream that the server closed before the answer is closed where it was, with what
+// it said to that, and goes on when the client comes back, as often as it did.
+func TestServerPolls(t *testing.T) {
+	progress := func(n int) string { return fmt.Sprintf(slowness, n) }
+	for name, recorded := range map[string][]heard{
+		"as the Go SDK does": {
+			{ask: slow, events: []string{"event: prime\nid: a_0\ndata: \n\n", eventOf("a_1", progress(1)), "event: close\nretry: 10\ndata: \n\n"}},
+			{last: "a_1", events: []string{eventOf("a_2", progress(2)), eventOf("a_3", slowDone)}},
+		},
+		"as the TypeScript SDK does": {
+			{ask: slow, events: []string{"id: a_0\nretry: 25\ndata: \n\n"}},
+			{last: "a_0", events: []string{eventOf("a_1", slowDone)}},
+		},
+		"again and again": {
+			{ask: slow, events: []string{"id: a_0\nretry: 25\ndata: \n\n"}},
+			{last: "a_0", events: []string{"id: a_1\nretry: 35\ndata: \n\n"}},
+			{last: "a_1"}, // at once
+			{last: "a_1", events: []string{eventOf("a_2", progress(1))}},
+			{last: "a_2", events: []string{eventOf("a_3", slowDone)}},
+		},
+		"what was sent again is": {
+			{ask: slow, events: []string{"id: a_0\ndata: \n\n", eventOf("a_1", progress(1))}},
+			{last: "a_0", events: []string{eventOf("a_1", progress(1)), eventOf("a_2", slowDone)}},
+		},
+		"never polled":      {{ask: slow, events: []string{"id: a_0\ndata: \n\n", eventOf("a_1", progress(1)), eventOf("a_2", slowDone)}}},
+		"spelled otherwise": {{ask: slow, events: []string{"data:" + progress(1) + "\nid:a\n\n", ": a comment\nid: b\nretry: 7\ndata: " + slowDone + "\n\n"}}},
+		"without ids":       {{ask: slow, events: []string{"retry: 5\ndata: \n\n", eventOf("", progress(1)), eventOf("", slowDone)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := loaded(t, exchanges(recorded...), replay.Options{Pace: replay.Instant})
+			_, url := served(t, rec, ServerOptions{})
+			id := begun(t, url, "/mcp", current)
+			for round := range 2 { // asked once more, it is polled once more
+				for i, r := range recorded {
+					x := said{"POST", "/mcp", []string{id, current}, slow}
+					if i > 0 {
+						x = said{"GET", "/mcp", []string{id, current, "Last-Event-ID: " + r.last}, ""}
+					}
+					if _, got := ask(t, url, x); got != strings.Join(r.events, "") {
+						t.Errorf("round %d, part %d: %q, want %q", round+1, i+1, got, r.events)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A client that gets no ids before 2025-11-25, when events without data came, cannot
+// resume what has not begun: the stream stays open for it.
+func TestServerDoesNotPollOldClients(t *testing.T) {
+	rec := loaded(t, exchanges(
+		heard{ask: slow, events: []string{"id: a_0\nretry: 25\ndata: \n\n"}},
+		heard{last: "a_0", events: []string{eventOf("a_1", slowDone)}},
+	), replay.Options{Pace: replay.Instant})
+	_, url := served(t, rec, ServerOptions{})
+	id := begun(t, url, "/mcp")
+	_, got := ask(t, url, said{"POST", "/mcp", []string{id, "Mcp-Protocol-Version: 2025-06-18"}, slow})
+	if want := eventOf("a_1", slowDone); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The stream for what belongs to no request is closed where the recorded one was.
+func TestServerPollsStandingStreams(t *testing.T) {
+	changed := `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+	recorded := []heard{{events: []string{"id: g_0\nretry: 15\ndata: \n\n", eventOf("g_1", changed)}}, {last: "g_1", stays: true}}
+	rec := loaded(t, exchanges(recorded...), replay.Options{Pace: replay.Instant})
+	s, url := served(t, rec, ServerOptions{})
+	c := newWebClient(t, url+s.Path())
+	c.post("open", []byte(opening))
+	c.version = "2025-11-25"
+	c.get("standing", "")
+	c.until(func() bool { return len(c.got["standing"]) == 1 })
+	c.open.Wait() // it ends
+	c.get("standing again", "g_1")
+	if got := strings.Join(c.ids["standing"], " "); got != "g_0 g_1" {
+		t.Errorf("ids %s", got)
+	}
+}

@@ -1,0 +1,452 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// A Builder makes a [Script] of the frames of one session.
+type Builder struct {
+	s     *Script
+	keyer keyer
+	// off is how much is in the spool, which several may share.
+	off *uint64
+	// lasts are, for each cue, the last of its own items, hangs that of the items
+	// which hang on it.
+	lasts, hangs []uint32
+	// behind is the last cue that what the server sends next waits for.
+	behind uint32
+	// seq is the number of the last frame that made a cue.
+	seq uint64
+	// listens are the subscriptions by their ids, tasks the items of requests of
+	// which the client made a task, by the task.
+	listens, tasks map[string]uint32
+	// waiting are, of the calls with several requests, those requests that wait for
+	// an answer and are no polls, by the first.
+	waiting map[uint32]uint32
+	// gates are the last answers of the client's among the items of such requests.
+	gates map[uint32]uint32
+	// signal says that the server was ended from outside, left that its lane is
+	// over.
+	signal, left bool
+	responses    map[string]uint32
+}
+
+// ErrTooLarge says that a recording has more messages, or a larger one, than a
+// script can hold.
+var ErrTooLarge = errors.New("the recording is too large to be played")
+
+// limits of what a script can count.
+const (
+	maxMessages = math.MaxUint32 - 1
+	maxSize     = math.MaxInt32
+)
+
+// NewBuilder begins a script. The options bind its sessions too. The messages go
+// into the spool, nil for one in memory.
+func NewBuilder(opt Options, spool Spool) *Builder {
+	if opt.GateTimeout == 0 {
+		opt.GateTimeout = DefaultGateTimeout
+	}
+	if spool == nil {
+		spool = &Memory{}
+	}
+	return newBuilder(opt, spool, newSeeds(), new(uint64))
+}
+
+func newBuilder(opt Options, spool Spool, seeds seeds, off *uint64) *Builder {
+	s := &Script{opt: opt, spool: spool, seeds: seeds, cues: make([]cue, 1), items: make([]item, 1), responses: make([]Response, 1)}
+	return &Builder{
+		s: s, keyer: keyer{hasher{seeds: seeds}, opt.Ignore}, off: off,
+		lasts: make([]uint32, 1), hangs: make([]uint32, 1), responses: map[string]uint32{},
+	}
+}
+
+// The methods of HTTP that say what a request is for.
+const (
+	methodGet    = "GET"
+	methodPost   = "POST"
+	methodDelete = "DELETE"
+)
+
+// Another begins the script of another session of the same recording: with the same
+// options, and in the same spool.
+func (b *Builder) Another() *Builder { return newBuilder(b.s.opt, b.s.spool, b.s.seeds, b.off) }
+
+// An Exchange is one of Streamable HTTP on its way into a script. Whoever adds its frames
+// sets the exported fields.
+type Exchange struct {
+	Number uint64
+	// Method and Target are those of its request, Head what its fields say. Page says that
+	// it belongs to no session.
+	Method, Target string
+	Head           Head
+	Page           bool
+	// Claim is what the first message of its request claims.
+	Claim Claim
+
+	// carrier is the first cue that its request made, 0 for none so far; response the head
+	// of its response; body what its request carries that is no message.
+	carrier  uint32
+	response Response
+	body     []byte
+}
+
+// Add takes the next frame of the session, which must be whole. It keeps nothing of it. X
+// is the frame's exchange, nil where one stream carries everything, and where an
+// exchange has no head.
+//
+// The error is [ErrTooLarge], or that of the spool.
+func (b *Builder) Add(e *session.Entry, x *Exchange) error {
+	f, m := e.Frame, &e.Message
+	switch {
+	case f.Lane == tap.Lifecycle && x != nil:
+		b.http(f, &e.Event, x)
+		return nil
+	case f.Lane == tap.Lifecycle:
+		b.event(f, &e.Event)
+		return nil
+	case f.Lane == tap.Stderr, x == nil && (m.Kind == jsonrpc.Other || e.Replays > 0):
+		return nil
+	case len(f.Raw) > maxSize || len(b.s.items)+len(m.Batch)+2 > maxMessages || len(b.s.cues)+len(m.Batch)+2 > maxMessages:
+		return fmt.Errorf("frame %d: %w", f.Seq, ErrTooLarge)
+	case e.Facts != nil:
+		b.s.facts = *e.Facts
+	}
+	a := arriving{f: f, http: x, line: f.Form == tap.FormLine, repeats: e.Replays > 0}
+	if x != nil && f.Lane == tap.ToServer && m.Kind == jsonrpc.Other {
+		x.body = append(x.body, f.Raw[:min(len(f.Raw), max(0, maxPageKey-len(x.body)))]...)
+		return nil
+	}
+	if err := b.keep(&a); err != nil {
+		return err
+	}
+	switch {
+	case x != nil && f.Lane == tap.ToClient && (m.Kind == jsonrpc.Other || f.Truncated):
+		b.data(&a)
+	case m.Kind == jsonrpc.Batch && len(m.Batch) > 0:
+		b.batch(&a, m, e.Parts)
+	default:
+		a.m, a.part = m, &e.Parts[0]
+		b.message(&a)
+	}
+	return nil
+}
+
+// maxPageKey is how much of a body that is no message counts when its request is matched.
+const maxPageKey = 4 << 10
+
+// An arriving is a message on its way into the script.
+type arriving struct {
+	f    *tap.Frame
+	http *Exchange
+	m    *jsonrpc.Message
+	part *session.Part
+	// raw is the message, place where it went, and whole where the event or the body is
+	// that it came in.
+	raw          []byte
+	place, whole place
+	// line says that raw is a line of stdio, repeats that the frame was sent once before.
+	line, repeats bool
+}
+
+// keep puts the bytes of a frame into the spool. Where the data of an event is in several
+// lines, the message that they make is put behind it.
+func (b *Builder) keep(a *arriving) (err error) {
+	f := a.f
+	a.raw = jsonrpc.Payload(f)
+	if a.whole, err = b.put(f, f.Raw); err != nil {
+		return err
+	}
+	a.place = a.whole
+	if f.Form != tap.FormEvent {
+		return nil
+	}
+	if at := bytes.Index(f.Raw, a.raw); at >= 0 {
+		a.place = a.whole.part(span{at, at + len(a.raw)})
+		return nil
+	}
+	a.place, err = b.put(f, a.raw)
+	return err
+}
+
+func (b *Builder) put(f *tap.Frame, raw []byte) (place, error) {
+	p := place{off: *b.off, size: uint32(len(raw))}
+	n, err := b.s.spool.Write(raw)
+	if *b.off += uint64(n); err != nil {
+		return p, fmt.Errorf("keep frame %d: %w", f.Seq, err)
+	}
+	return p, nil
+}
+
+// batch takes the messages of a batch one by one.
+func (b *Builder) batch(a *arriving, m *jsonrpc.Message, parts []session.Part) {
+	frame := a.raw
+	first := len(b.s.items)
+	all := batch{place: a.place, whole: a.whole, line: a.line}
+	if a.f.Form != tap.FormEvent {
+		all.whole = place{}
+	}
+	w := into(frame, begin(frame))
+	for i := range parts {
+		at, ok := w.element()
+		if !ok {
+			break
+		}
+		w.i = skip(frame, at)
+		part := span{at, w.i}
+		a.m, a.part, a.raw, a.place, a.whole, a.line = &m.Batch[i], &parts[i], part.of(frame), all.place.part(part), place{}, false
+		b.message(a)
+	}
+	if a.f.Lane != tap.ToClient {
+		return
+	}
+	for i := first; i < len(b.s.items); i++ {
+		b.s.items[i].flags |= itemBatched
+	}
+	if b.s.batches == nil {
+		b.s.batches = map[uint64]batch{}
+	}
+	all.first, all.last = uint32(first), uint32(len(b.s.items)-1)
+	b.s.batches[a.f.Seq] = all
+}
+
+func (b *Builder) message(a *arriving) {
+	if a.f.Lane == tap.ToServer {
+		b.client(a)
+	} else {
+		b.server(a)
+	}
+}
+
+// event takes what the tap saw of the run.
+func (b *Builder) event(f *tap.Frame, e *tap.Event) {
+	switch {
+	case f.Exchange != 0:
+	case e.Name == tap.EventSignal:
+		b.signal = true
+	case e.Name == tap.EventEOF && e.Lane == tap.ToServer.String():
+		if b.s.end == 0 && !b.left {
+			b.s.end = b.cue(cue{at: f.At, seq: f.Seq, kind: cueEnd})
+		}
+	case e.Name == tap.EventEOF && e.Lane == tap.ToClient.String():
+		// A server that ends while the client is still there leaves by itself,
+		// unless somebody told it to.
+		if b.s.end == 0 && !b.signal && !b.left {
+			b.hang(item{at: f.At, seq: f.Seq, kind: itemLeave})
+		}
+		b.left = true
+	}
+}
+
+// http takes what the tap saw of an exchange.
+func (b *Builder) http(f *tap.Frame, e *tap.Event, x *Exchange) {
+	switch {
+	case e.Name == tap.EventRequest:
+		// The request of a POST is what it carries. A head that was known late has no
+		// place among the cues any more.
+		if x.Method != methodPost && f.Seq > b.seq {
+			b.bare(f, x)
+		}
+	case e.Name == tap.EventResponse && e.Status >= 200 && e.Status < 1000:
+		if x.carrier == 0 {
+			b.bare(f, x)
+		}
+		x.response = ReadResponse(e)
+		b.respond(x)
+		b.own(x.carrier, item{at: f.At, seq: f.Seq, kind: itemHead})
+	case e.Name == tap.EventEnd && x.carrier != 0 && e.By != "client" && !e.HalfClosed:
+		it := item{at: f.At, seq: f.Seq, kind: itemEnd}
+		if e.Error != "" {
+			it.flags |= itemAbort
+			b.respond(x)
+		}
+		b.own(x.carrier, it)
+	}
+}
+
+// bare adds the cue of a request that carries no message.
+func (b *Builder) bare(f *tap.Frame, x *Exchange) {
+	behind := b.behind
+	x.carrier = b.cue(cue{at: f.At, seq: f.Seq, kind: cueBare, exchange: x.Number, deletes: x.Method == methodDelete})
+	b.s.cues[x.carrier].carrier = x.carrier
+	if x.Method != methodDelete {
+		b.behind = behind // nothing waits for a stream to be opened
+	}
+	for i, key := range b.keyer.bare(x.Method, x.Target, x.Head.LastEventID, x.body) {
+		if i == 0 || !x.Page || x.Method != methodGet && x.Method != methodDelete {
+			b.s.index.bare.add(key, x.carrier)
+		}
+	}
+}
+
+// bare are the keys of a request without a message, the strictest first. What matters of
+// a stream that is opened or ended is the path, and the event behind which it goes on;
+// of a page the whole target.
+func (k *keyer) bare(method, target, lastEvent string, body []byte) []sum {
+	path, _, _ := strings.Cut(target, "?")
+	key := func(parts ...string) sum { return k.of('b', []byte(strings.Join(parts, "\x00"))) }
+	keys := []sum{key(method, target, lastEvent, string(bytes.TrimSpace(body)))}
+	if len(body) > 0 {
+		keys = append(keys, key(method, target, lastEvent, ""))
+	}
+	if method == methodGet || method == methodDelete {
+		if path != target {
+			keys = append(keys, key(method, path, lastEvent, ""))
+		}
+		keys = append(keys, key(method, "", lastEvent, "")) // wherever the session is
+	}
+	return keys
+}
+
+// respond keeps the head of an exchange's response, once for all that are the same. How
+// long the body was to be matters only where it was broken off.
+func (b *Builder) respond(x *Exchange) {
+	r := x.response
+	if c := &b.s.cues[x.carrier]; c.response == 0 {
+		r.Length = min(r.Length, 0)
+	}
+	name := fmt.Sprintf("%d %d %t %t %q", r.Status, r.Length, r.Date, r.Session, r.Header)
+	n, ok := b.responses[name]
+	if !ok {
+		n = uint32(len(b.s.responses))
+		b.s.responses, b.responses[name] = append(b.s.responses, r), n
+	}
+	b.s.cues[x.carrier].response = n
+}
+
+// ReadResponse reads the head of a response.
+func ReadResponse(e *tap.Event) Response {
+	r := Response{Status: e.Status, Length: -1, Header: lasting(e.Header)}
+	for _, h := range e.Header {
+		switch strings.ToLower(h[0]) {
+		case "content-type":
+			r.Events = r.Events || strings.HasPrefix(strings.ToLower(strings.TrimSpace(h[1])), "text/event-stream")
+		case "content-length":
+			if n, err := strconv.ParseInt(strings.TrimSpace(h[1]), 10, 64); err == nil {
+				r.Length = n
+			}
+		case "date":
+			r.Date = true
+		case "mcp-session-id":
+			r.Session = true
+		}
+	}
+	return r
+}
+
+// data adds bytes of a response that are no message: those of a page, an event without
+// data, or what came of a message before the stream broke.
+func (b *Builder) data(a *arriving) {
+	if a.http.carrier == 0 {
+		return // nothing was asked for
+	}
+	b.own(a.http.carrier, item{at: a.f.At, seq: a.f.Seq, kind: itemData, place: a.whole, form: a.f.Form})
+}
+
+// Refuse takes the request of an exchange back: the server refused it for something that
+// is not in the message. What it answered is in [Script.Static].
+func (b *Builder) Refuse(x *Exchange) {
+	for c := x.carrier; c != 0 && int(c) < len(b.s.cues) && b.s.cues[c].exchange == x.Number; c++ {
+		c := &b.s.cues[c]
+		if c.kind == cueRequest {
+			b.s.requests--
+		}
+		c.kind = cueRefused
+	}
+	if b.s.opening != 0 && b.s.cues[b.s.opening].kind == cueRefused {
+		b.s.opening = 0
+	}
+	for b.behind > 0 && b.s.cues[b.behind].kind == cueRefused {
+		b.behind--
+	}
+}
+
+// cue adds a cue.
+func (b *Builder) cue(c cue) uint32 {
+	n := uint32(len(b.s.cues))
+	b.s.cues = append(b.s.cues, c)
+	b.lasts, b.hangs = append(b.lasts, 0), append(b.hangs, 0)
+	b.behind, b.seq = n, c.seq
+	return n
+}
+
+// last is the last cue so far.
+func (b *Builder) last() uint32 { return b.behind }
+
+// own adds an item to those of a cue.
+func (b *Builder) own(c uint32, it item) uint32 {
+	n := b.item(c, it)
+	if last := b.lasts[c]; last != 0 {
+		b.s.items[last].next = n
+	} else {
+		b.s.cues[c].first = n
+	}
+	b.lasts[c] = n
+	return n
+}
+
+// hang adds an item that hangs on the last cue.
+func (b *Builder) hang(it item) uint32 {
+	it.flags |= itemHangs
+	c := b.last()
+	n := b.item(c, it)
+	if last := b.hangs[c]; last != 0 {
+		b.s.items[last].next = n
+	} else {
+		b.s.cues[c].hang = n
+	}
+	b.hangs[c] = n
+	return n
+}
+
+func (b *Builder) item(c uint32, it item) uint32 {
+	it.cue, it.after = c, max(b.last(), c)
+	b.s.items = append(b.s.items, it)
+	return uint32(len(b.s.items) - 1)
+}
+
+// current is the request that something belongs to which belongs to the call of a
+// request: the one that waits for an answer, or the last one so far.
+func (b *Builder) current(c uint32) uint32 {
+	root := b.s.cues[c].call
+	if waiting := b.waiting[root]; waiting != 0 {
+		return waiting
+	}
+	if again := b.s.cues[root].again; again != 0 {
+		return again
+	}
+	return root
+}
+
+// carrier is the cue among whose items the answer to a request is.
+func (b *Builder) carrier(c uint32) uint32 {
+	if carrier := b.s.cues[c].carrier; carrier != 0 {
+		return carrier
+	}
+	return c
+}
+
+// answered notes that a request of a call has its answer, which is an item.
+func (b *Builder) answered(c, item uint32) {
+	b.s.cues[c].answer = item
+	if root := b.s.cues[c].call; b.waiting[root] == c {
+		delete(b.waiting, root)
+	}
+}
+
+// Script returns what was made. The Builder must not be used any more.
+func (b *Builder) Script() *Script {
+	s := b.s
+	s.eras.finish(&s.facts)
+	b.s = nil
+	return s
+}

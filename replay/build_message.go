@@ -1,0 +1,417 @@
+package replay
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// client takes a message of the client's.
+func (b *Builder) client(x *arriving) {
+	c := cue{at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), exchange: x.f.Exchange, place: x.place}
+	if x.http != nil {
+		if x.http.carrier == 0 {
+			x.http.carrier = uint32(len(b.s.cues))
+		}
+		c.carrier = x.http.carrier
+	}
+	switch x.m.Kind {
+	case jsonrpc.Request:
+		b.request(x, c)
+	case jsonrpc.Notification:
+		b.notification(x, c)
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
+		b.answer(x, c)
+	default:
+		c.kind = cueInvalid
+		if key, ok := b.keyer.invalid(x.raw); ok && !x.f.Truncated {
+			b.s.index.exact.add(key, b.cue(c))
+		} else if x.http != nil {
+			b.cue(c)
+		}
+	}
+}
+
+// invalid is the key of what is no message. A blank line has none, because nobody
+// minds it.
+func (k *keyer) invalid(raw []byte) (sum, bool) {
+	raw = bytes.TrimSpace(raw)
+	return k.of('x', raw), len(raw) > 0
+}
+
+func (b *Builder) request(x *arriving, c cue) {
+	k := b.keyer.key(x.m)
+	c.kind = cueRequest
+	c.token = tokenMark(k.token)
+	if k.modern {
+		c.flags |= cueModern
+	}
+	root := uint32(0)
+	if x.part.Role != session.RoleRequest {
+		root = b.s.find(x.part.Call)
+	}
+	n := b.cue(c)
+	b.s.requests++
+	if b.s.opening == 0 {
+		b.s.opening = n
+	}
+	b.s.cues[n].call = n
+	if root != 0 {
+		b.again(n, root, x.m.Method)
+	}
+	if x.m.Method == "subscriptions/listen" {
+		if b.listens == nil {
+			b.listens = map[string]uint32{}
+		}
+		b.listens[word(x.m.ID)] = n
+		b.s.cues[n].flags |= cueListens
+	}
+	b.s.eras.asked(n, x.m.Method, &k)
+	b.s.index.addRequest(b.s.opt.Match, x.m.Method, &k, b.keyer.variant(&k, x.http), n)
+}
+
+// again ties a further request of a call to its first.
+func (b *Builder) again(n, root uint32, method string) {
+	first := &b.s.cues[root]
+	before := first.again
+	if before == 0 {
+		before = root
+	}
+	b.s.cues[n].call = root
+	if method == "tasks/get" {
+		b.s.cues[n].flags |= cuePoll
+		b.poll(n, before)
+	} else {
+		if b.waiting == nil {
+			b.waiting = map[uint32]uint32{}
+		}
+		b.waiting[root] = n
+	}
+	first.again = n
+}
+
+// poll notes what has to come before a poll of a task, beside other polls: what
+// else the client did for the call. Otherwise a client that polls faster than the
+// recorded one would see a task end before it was done.
+func (b *Builder) poll(n, before uint32) {
+	need := before
+	if b.s.cues[before].has(cuePoll) {
+		need = b.s.needed[before]
+	}
+	need = max(need, b.gates[before])
+	if w := b.waiting[b.s.cues[n].call]; w != 0 {
+		need = max(need, w, b.gates[w])
+	}
+	if need == 0 {
+		return
+	}
+	if b.s.needed == nil {
+		b.s.needed = map[uint32]uint32{}
+	}
+	b.s.needed[n] = need
+}
+
+// tokenMark tells a token from others, 0 for none.
+func tokenMark(token []byte) uint32 {
+	key := word(token)
+	if key == "" {
+		return 0
+	}
+	h := uint32(2166136261) // FNV-1a
+	for i := 0; i < len(key); i++ {
+		h = (h ^ uint32(key[i])) * 16777619
+	}
+	return h | 1
+}
+
+func (b *Builder) notification(x *arriving, c cue) {
+	target := uint32(0)
+	if x.part.Role == session.RoleCancel {
+		target = b.s.find(x.part.Call)
+	}
+	if target != 0 {
+		c.kind = cueCancel
+		n := b.cue(c)
+		owner := b.current(target)
+		b.own(b.carrier(owner), item{at: c.at, seq: c.seq, index: c.index, kind: itemCancel, ref: n, call: owner})
+		b.s.cues[owner].flags |= cueCancelled
+		return
+	}
+	c.kind = cueNotification
+	k := b.keyer.key(x.m)
+	b.s.index.addNotification(&k, b.cue(c))
+}
+
+func (b *Builder) answer(x *arriving, c cue) {
+	asked := b.s.findItem(x.part.Request)
+	if x.part.Role == session.RoleRepeat || x.part.Role == session.RoleOrphan {
+		asked = 0 // no live client can be made to say that
+	}
+	c.kind = cueAnswer
+	switch {
+	case asked != 0:
+	case x.http != nil:
+		b.s.index.notes.add(b.keyer.orphan(x.m), b.cue(c)) // which the server may have refused
+		return
+	default:
+		return
+	}
+	n := b.cue(c)
+	if b.s.asked == nil {
+		b.s.asked = map[uint32]answer{}
+	}
+	b.s.asked[asked] = answer{n, b.keyer.answer(x.m)}
+	if call := b.s.items[asked].call; call != 0 {
+		owner := b.current(call)
+		b.own(b.carrier(owner), item{at: c.at, seq: c.seq, index: c.index, kind: itemAnswer, ref: asked, call: owner})
+		if b.s.cues[owner].call != owner || b.s.cues[owner].again != 0 {
+			if b.gates == nil {
+				b.gates = map[uint32]uint32{}
+			}
+			b.gates[owner] = n
+		}
+	}
+	if task, ok := clientTask(x.m.Result); ok {
+		if b.tasks == nil {
+			b.tasks = map[string]uint32{}
+		}
+		b.tasks[word(task)] = asked
+	}
+}
+
+// answer sums what an answer says: its result by value, but for what is another one
+// in each run, or the code of its error.
+func (h *hasher) answer(m *jsonrpc.Message) (s sum) {
+	if m.Kind == jsonrpc.ErrorResponse {
+		return h.of('e', []byte(m.ErrorCode))
+	}
+	s, _ = h.value(m.Result, 0, inEachRun)
+	return s
+}
+
+// inEachRun are the members of a client's answer that are others in each run: its
+// tasks have names and times (2025-11-25 basic/utilities/tasks).
+var inEachRun = []Path{
+	{"_meta"}, {"taskId"}, {"createdAt"}, {"lastUpdatedAt"},
+	{"task", "taskId"}, {"task", "createdAt"}, {"task", "lastUpdatedAt"},
+}
+
+// clientTask is the id of the task that an answer of the client's makes
+// (2025-11-25 basic/utilities/tasks).
+func clientTask(result []byte) ([]byte, bool) {
+	at, ok := find(result, 0, "task", "taskId")
+	if !ok || classAt(result, at.from) != '"' {
+		return nil, false
+	}
+	return at.of(result), true
+}
+
+// server takes a message of the server's. It is an item of the exchange that it came on;
+// without one, of the call that it belongs to, or of none.
+func (b *Builder) server(x *arriving) {
+	if x.f.Truncated {
+		return // bytes of it are missing: nobody said that
+	}
+	it := item{
+		at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), place: x.place, patch: uint32(len(b.s.patches)), form: x.f.Form,
+	}
+	if x.f.Form == tap.FormEvent || x.http != nil {
+		it.whole = x.whole
+	}
+	if x.line {
+		it.flags |= itemLine
+	}
+	if x.repeats {
+		it.flags |= itemRepeat
+	}
+	call, ok := b.owner(x)
+	owner := call
+	if x.http != nil {
+		owner = x.http.carrier
+	}
+	it.call = call
+	switch x.m.Kind {
+	case jsonrpc.Request:
+		it.flags |= itemRequest
+		it.needs = capabilityFor(x.m.Method)
+		b.patchRequest(x)
+	case jsonrpc.Notification:
+		it.flags |= itemNote
+		b.patchNotification(x, owner)
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
+		if !ok {
+			break
+		}
+		if !x.repeats {
+			it.flags |= itemFinal
+			b.answered(call, uint32(len(b.s.items)))
+			b.s.eras.answered(call, x.m)
+		}
+		b.patchAnswer(x, call, owner)
+	}
+	it.patches = uint8(len(b.s.patches) - int(it.patch))
+	switch {
+	case owner == 0:
+		it.flags |= itemGeneral
+		b.hang(it)
+		return
+	case x.http == nil && b.s.cues[owner].exchange != x.f.Exchange && !it.has(itemFinal):
+		it.flags |= itemGeneral
+	}
+	b.own(owner, it)
+}
+
+// owner finds the request whose own step a message is.
+func (b *Builder) owner(x *arriving) (uint32, bool) {
+	p := x.part
+	switch {
+	case p.Kind == jsonrpc.Response || p.Kind == jsonrpc.ErrorResponse:
+		c := b.s.find(p.Request)
+		return c, c != 0 && p.Request != session.Ref{}
+	case p.Kind == jsonrpc.Request && p.Role == session.RoleRequest:
+		return b.ownerOf(p.Parent)
+	}
+	return b.ownerOf(p.Call)
+}
+
+// ownerOf finds the request to which something belongs that is part of a call:
+// one of the client's, or one of the server's within one of the client's.
+func (b *Builder) ownerOf(call session.Ref) (uint32, bool) {
+	if call == (session.Ref{}) {
+		return 0, false
+	}
+	if c := b.s.find(call); c != 0 && b.s.cues[c].kind == cueRequest {
+		return b.current(c), true
+	}
+	if i := b.s.findItem(call); i != 0 && b.s.items[i].call != 0 {
+		return b.current(b.s.items[i].call), true
+	}
+	return 0, false
+}
+
+// patch notes a place of the message whose bytes are not the recorded ones when
+// it is played. What a cue is asked for that is not the step's own has to be
+// remembered by a session.
+func (b *Builder) patch(kind patchKind, at span, ref, owner uint32) {
+	b.s.patches = append(b.s.patches, patch{uint32(at.from), uint32(at.to), ref, kind})
+	if (kind == patchID || kind == patchToken) && ref != owner {
+		b.s.cues[ref].flags |= cueReferred
+	}
+}
+
+// patchAnswer finds the id, and in the result of a subscription its id again.
+func (b *Builder) patchAnswer(x *arriving, call, owner uint32) {
+	first := len(b.s.patches)
+	if at, ok := idIn(x.raw, x.m); ok && classAt(x.raw, at.from) != 'n' {
+		b.patch(patchID, at, call, owner)
+	}
+	if len(b.listens) == 0 {
+		return
+	}
+	at, ok := find(x.raw, begin(x.raw), "result", "_meta", metaPrefix+"subscriptionId")
+	if ok && b.listens[word(at.of(x.raw))] == call {
+		b.patch(patchID, at, call, owner)
+	}
+	b.inOrder(first)
+}
+
+// inOrder puts the patches of a message in order. Some write the id last.
+func (b *Builder) inOrder(first int) {
+	if p := b.s.patches[first:]; len(p) == 2 && p[0].from > p[1].from {
+		p[0], p[1] = p[1], p[0]
+	}
+}
+
+// patchRequest finds the id of a request of the server's, and the client's task
+// that it asks about.
+func (b *Builder) patchRequest(x *arriving) {
+	first := len(b.s.patches)
+	start := begin(x.raw)
+	if id, ok := find(x.raw, start, "id"); ok {
+		b.patch(patchOwn, id, 0, 0)
+		b.countID(id.of(x.raw))
+	}
+	switch x.m.Method {
+	case "tasks/get", "tasks/result", "tasks/cancel":
+		at, ok := find(x.raw, start, "params", "taskId")
+		if !ok {
+			return
+		}
+		if asked := b.tasks[word(at.of(x.raw))]; asked != 0 {
+			b.patch(patchTask, at, asked, 0)
+		}
+	}
+	b.inOrder(first)
+}
+
+// countID keeps the numbers that a session makes ids of above the recorded ones.
+func (b *Builder) countID(id []byte) {
+	digits := id
+	if classAt(id, 0) == '"' {
+		digits = decode(id)
+		digits = digits[bytes.LastIndexByte(digits, '-')+1:]
+	}
+	if n, err := strconv.ParseInt(string(digits), 10, 62); err == nil && n >= b.s.ownIDs {
+		b.s.ownIDs = n + 1
+	}
+}
+
+// patchNotification finds the token of a progress notification, the id of a
+// cancelled request, and the id of a subscription.
+func (b *Builder) patchNotification(x *arriving, owner uint32) {
+	start := begin(x.raw)
+	switch x.m.Method {
+	case "notifications/progress":
+		at, ok := find(x.raw, start, "params", "progressToken")
+		if c := b.s.find(x.part.Call); ok && c != 0 {
+			b.patch(patchToken, at, b.tokenOf(c, at.of(x.raw)), owner)
+		}
+	case "progress": // of the 002 dialect, by the id
+		at, ok := find(x.raw, start, "params", "id")
+		if c := b.s.find(x.part.Call); ok && c != 0 {
+			b.patch(patchID, at, c, owner)
+		}
+	case "notifications/cancelled":
+		at, ok := find(x.raw, start, "params", "requestId")
+		if !ok || x.part.Call == (session.Ref{}) {
+			return
+		}
+		if asked := b.s.findItem(x.part.Call); asked != 0 {
+			b.patch(patchAsked, at, asked, 0)
+		} else if c := b.listens[word(at.of(x.raw))]; c != 0 {
+			b.patch(patchID, at, c, owner)
+		}
+	default:
+		if len(b.listens) == 0 || !bytes.Contains(x.m.Params, []byte("subscriptionId")) {
+			return
+		}
+		at, ok := find(x.raw, start, "params", "_meta", metaPrefix+"subscriptionId")
+		if c := b.listens[word(at.of(x.raw))]; ok && c != 0 {
+			b.patch(patchID, at, c, owner)
+		}
+	}
+}
+
+// tokenOf finds whose token it is among the requests of a call: the one that
+// waits, the first, or else any.
+func (b *Builder) tokenOf(c uint32, token []byte) uint32 {
+	mark := tokenMark(token)
+	root := b.s.cues[c].call
+	for _, c := range []uint32{b.current(c), root, b.s.cues[root].again} {
+		if c != 0 && b.s.cues[c].token == mark {
+			return c
+		}
+	}
+	return root
+}
+
+// idIn finds the id of a message. Most of the time it need not be looked for.
+func idIn(raw []byte, m *jsonrpc.Message) (span, bool) {
+	if at := cap(raw) - cap(m.ID); len(m.ID) > 0 && len(m.DuplicateKeys) == 0 && at >= 0 && at+len(m.ID) <= len(raw) && &raw[at] == &m.ID[0] {
+		return span{at, at + len(m.ID)}, true
+	}
+	return find(raw, begin(raw), "id")
+}

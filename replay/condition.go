@@ -1,0 +1,220 @@
+package replay
+
+import (
+	"encoding/base64"
+	"mime"
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// A Condition is a set of what may be wrong with the head of an HTTP request, so that a
+// server refuses it whatever the message asks for.
+type Condition uint16
+
+// The conditions, in the order in which they are looked at.
+const (
+	ForeignHost   Condition = 1 << iota // the Host is not a name of the server
+	ForeignOrigin                       // a page of another origin sent it
+	NoCredentials                       // there is no Authorization
+	OverSession                         // the session is over, or never began
+	NoSession                           // the session is not named
+	WrongVersion                        // MCP-Protocol-Version does not exist, or is not the body's
+	WrongMethod                         // Mcp-Method is missing, or not the body's
+	WrongName                           // Mcp-Name is missing, or not the body's
+	WrongAccept                         // the client does not accept both forms of a response
+	conditions                          // above all of them
+)
+
+// All yields the conditions of a set, in order.
+func (c Condition) All(yield func(Condition) bool) {
+	for one := Condition(1); one < conditions; one <<= 1 {
+		if c&one != 0 && !yield(one) {
+			return
+		}
+	}
+}
+
+// A Head has the fields of a request's head that matter.
+type Head struct {
+	Host, Origin, Session, Version, Method, Name, LastEventID, Agent, Accept, Credentials string
+	HasOrigin                                                                             bool
+	// Params are the Mcp-Param-* fields (2026-07-28 basic/transports), as "name: value"
+	// lines, sorted.
+	Params []string
+}
+
+// ReadHead reads the fields of a request's head, each a name and a value.
+func ReadHead(fields [][2]string) (h Head) {
+	for _, f := range fields {
+		h.read(f[0], f[1])
+	}
+	slices.Sort(h.Params)
+	return h
+}
+
+func (h *Head) read(name, value string) {
+	value = strings.TrimSpace(value)
+	switch name = strings.ToLower(name); name {
+	case "host":
+		h.Host = value
+	case "origin":
+		h.Origin, h.HasOrigin = value, true
+	case "mcp-session-id":
+		h.Session = value
+	case "mcp-protocol-version":
+		h.Version = value
+	case "mcp-method":
+		h.Method = value
+	case "mcp-name":
+		h.Name = decodeFieldValue(value)
+	case "last-event-id":
+		h.LastEventID = value
+	case "user-agent":
+		h.Agent = value
+	case "accept":
+		h.Accept += value + ","
+	case "authorization":
+		h.Credentials = value
+	default:
+		if strings.HasPrefix(name, "mcp-param-") {
+			h.Params = append(h.Params, name+": "+value)
+		}
+	}
+}
+
+// decodeFieldValue decodes a value that cannot stand in a field as it is (2026-07-28
+// basic/transports#value-encoding).
+func decodeFieldValue(value string) string {
+	inner, ok := strings.CutPrefix(value, "=?base64?")
+	if !ok {
+		return value
+	}
+	if inner, ok = strings.CutSuffix(inner, "?="); !ok {
+		return value
+	}
+	b, err := base64.StdEncoding.DecodeString(inner)
+	if err != nil {
+		return value
+	}
+	return string(b)
+}
+
+// Modern reports whether the head names 2026-07-28, or a later revision.
+func (h *Head) Modern() bool { return jsonrpc.EraOf(jsonrpc.Revision(h.Version)) == jsonrpc.Modern }
+
+// Accepts reports whether the client accepts a media type.
+func (h *Head) Accepts(media string) bool {
+	kind, _, _ := strings.Cut(media, "/")
+	for part := range strings.SplitSeq(h.Accept, ",") {
+		name, _, err := mime.ParseMediaType(strings.TrimSpace(part))
+		if err == nil && (name == media || name == "*/*" || name == kind+"/*") {
+			return true
+		}
+	}
+	return false
+}
+
+// Conditions are those that the head and the first message of a request show. Host and
+// origin report whether the server goes by that name.
+func (h *Head) Conditions(c *Claim, host, origin bool) (all Condition) {
+	if !host {
+		all |= ForeignHost
+	}
+	if !origin {
+		all |= ForeignOrigin
+	}
+	if h.Credentials == "" {
+		all |= NoCredentials
+	}
+	if c.Kind == jsonrpc.Request && (!h.Accepts("application/json") || !h.Accepts("text/event-stream")) {
+		all |= WrongAccept
+	}
+	if !h.Modern() && !c.Modern {
+		if h.Version != "" && !slices.Contains(legacyVersions, jsonrpc.Revision(h.Version)) {
+			all |= WrongVersion
+		}
+		return all
+	}
+	if c.Kind != jsonrpc.Request {
+		return all // nothing is required of notifications
+	}
+	if h.Version != c.Version {
+		all |= WrongVersion
+	}
+	if h.Method != c.Method {
+		all |= WrongMethod
+	}
+	if c.HasName && h.Name != c.Name {
+		all |= WrongName
+	}
+	return all
+}
+
+// legacyVersions are those that a header can name before 2026-07-28.
+var legacyVersions = []jsonrpc.Revision{jsonrpc.Rev20241105, jsonrpc.Rev20250326, jsonrpc.Rev20250618, jsonrpc.Rev20251125}
+
+// Variant is what tells a request from another that asks for the same: what its head says,
+// and what its message must say and does not. A server may answer the two differently.
+func (h *Head) Variant(c *Claim) string {
+	if !h.Modern() && !c.Modern {
+		return ""
+	}
+	parts := slices.Clone(h.Params)
+	if h.Version != c.Version {
+		parts = append(parts, "version "+h.Version)
+	}
+	if h.Method != c.Method {
+		parts = append(parts, "method "+h.Method)
+	}
+	if c.HasName && h.Name != c.Name {
+		parts = append(parts, "name "+h.Name)
+	}
+	if c.Incomplete {
+		parts = append(parts, "incomplete")
+	}
+	if c.Modern && c.Version != string(jsonrpc.Rev20260728) {
+		parts = append(parts, "of "+c.Version)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Blame returns the condition for which an exchange was refused with a status, 0 if none
+// shows: then it was the message. Over reports that its session has ended, or never began,
+// and nameless that it needs no id.
+func (x *Exchange) Blame(status int, all Condition, over, nameless bool) Condition {
+	legacy := !x.Claim.Modern && !x.Head.Modern()
+	switch {
+	case status < 400:
+		return 0
+	case over && (status == 404 || status == 400) && x.Head.Session != "" && legacy:
+		return OverSession
+	case status == 400 && x.Head.Session == "" && legacy && !nameless && x.Claim.Method != "initialize":
+		return NoSession
+	case status != 401 && status != 403:
+		all &^= NoCredentials
+	}
+	for one := range all.All {
+		return one
+	}
+	return 0
+}
+
+// passing are the fields of a response that are about one body, one session or a protocol
+// that is switched to, and those that the transport adds by itself.
+var passing = map[string]bool{
+	"proxy-connection": true, "te": true, "trailer": true, "transfer-encoding": true,
+	"upgrade": true, "content-length": true, "content-encoding": true, "date": true, "mcp-session-id": true,
+	"sec-websocket-accept": true,
+}
+
+// lasting leaves the passing fields out.
+func lasting(header [][2]string) (rest [][2]string) {
+	for _, h := range header {
+		if !passing[strings.ToLower(h[0])] {
+			rest = append(rest, h)
+		}
+	}
+	return rest
+}
