@@ -79,8 +79,9 @@ func (a *assembler) begin() {
 }
 
 // chunk takes the bytes of one lane that crossed at an offset.
-func (a *assembler) chunk(lane tap.Lane, at time.Duration, p []byte) {
+func (a *assembler) chunk(lane tap.Lane, flags uint8, at time.Duration, p []byte) {
 	c := &a.lanes[lane]
+	c.Torn = c.Torn || flags&pieceMore != 0 && c.empty() && !c.split && lane != tap.Stderr // its lines are cut anywhere
 	for len(p) > 0 {
 		n, cut := a.split[lane].Next(p)
 		c.hold(at, p[:n])
@@ -98,6 +99,9 @@ func (a *assembler) chunk(lane tap.Lane, at time.Duration, p []byte) {
 func (a *assembler) piece(s stream, form tap.Form, flags uint8, at time.Duration, p []byte) {
 	c := a.streams[s]
 	if c == nil {
+		if flags&pieceMore != 0 {
+			flags |= pieceTorn // its beginning is not there
+		}
 		if c = &a.whole; flags&pieceEnd == 0 {
 			c = new(current)
 			a.streams[s] = c
@@ -291,13 +295,6 @@ func (a *assembler) commit(next uint64) *batch {
 func (a *assembler) after(st State) {
 	a.st = newState()
 	a.st.Ticket, a.st.NextSeq, a.seg.last = st.Ticket, st.NextSeq, st.LastAt
-	for lane := range a.lanes {
-		a.lanes[lane].Torn = st.Pending[lane].Parts.Count > 0
-	}
-	for _, o := range st.Open {
-		s := stream{o.Exchange, o.Lane}
-		a.streams[s] = &current{stream: s, form: o.Form, Pending: Pending{FirstAt: st.LastAt, LastAt: st.LastAt, Torn: true}}
-	}
 	e := tap.Event{Name: tap.EventGap, Error: lostFile}
 	if st.NextSeq > 1 {
 		e.From, e.To = 1, st.NextSeq-1

@@ -26,6 +26,7 @@ type current struct {
 	bytes  int
 	head   []byte // all of its parts, or with cut the beginning
 	cut    bool
+	split  bool // what came before is a frame of its own: see flush
 	// bucket is where its parts go in a batch.
 	batch, bucket uint64
 }
@@ -87,6 +88,7 @@ func (a *assembler) flush(c *current) {
 	}
 	if c.Parts.Count == a.most {
 		a.finish(c, c.LastAt)
+		c.split = true
 		return
 	}
 	a.join = a.join[:0]

@@ -46,10 +46,11 @@ const (
 	entryKinds
 )
 
-// Flags of an entryPiece.
+// Flags of an entryPiece, and pieceMore of an entryData too.
 const (
 	pieceEnd  uint8 = 1 << iota // it is the frame's last
 	pieceTorn                   // bytes of the frame are missing before it
+	pieceMore                   // the frame began before it
 )
 
 // An entry is one chunk. The fields are written first and Mark last, so an
@@ -62,7 +63,7 @@ type entry struct {
 	tag
 }
 
-// A tag says what the bytes of an entry are. Form and Flags are of an entryPiece.
+// A tag says what the bytes of an entry are. Form is of an entryPiece.
 type tag struct{ Lane, Kind, Form, Flags uint8 }
 
 var _ [entryBytes - unsafe.Sizeof(entry{})]struct{} // the layout is a file format
@@ -101,6 +102,7 @@ type queue struct {
 	moved   time.Time // when the store last took something, or the queue was empty
 	waiting bool      // the writer waits for wake
 
+	mid [tap.Lanes]bool // the last byte of the lane of stdio was not the end of a line
 	// open has the streams that are in the middle of a frame, and whether the ring has
 	// the beginning of it.
 	open map[stream]bool
@@ -174,13 +176,18 @@ func (q *queue) chunk(lane tap.Lane, p []byte) {
 		return
 	}
 	for len(p) > 0 {
-		if !q.ready(min(len(p), minRoom)) {
+		n := len(p)
+		if q.ready(min(n, minRoom)) {
+			if t.Flags = 0; q.mid[lane] {
+				t.Flags = pieceMore
+			}
+			n = min(n, q.blockSize-q.off)
+			q.put(t, nil, p[:n])
+		} else {
 			q.lost[lane].add(p)
 			q.lose()
-			return
 		}
-		n := min(len(p), q.blockSize-q.off)
-		q.put(t, nil, p[:n])
+		q.mid[lane] = p[n-1] != '\n'
 		p = p[n:]
 	}
 }
@@ -195,8 +202,8 @@ func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 			return
 		}
 		t := tag{Lane: uint8(s.lane), Kind: entryPiece, Form: uint8(form)}
-		if begun, open := q.open[s]; open && !begun {
-			t.Flags = pieceTorn
+		if _, open := q.open[s]; open {
+			t.Flags = pieceMore
 		}
 		n := min(len(p), q.blockSize-q.off-streamBytes)
 		over := n == len(p)

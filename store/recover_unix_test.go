@@ -237,6 +237,44 @@ func TestCopyOfALiveRecording(t *testing.T) {
 	}
 }
 
+// What a queue still holds may begin in the middle of frames of which the file has
+// nothing: they are torn too, and no others.
+func TestQueueBeginsInTheMiddle(t *testing.T) {
+	if bootID() == "" {
+		t.Skip("SKIPPED: no queue is believed here")
+	}
+	path := filepath.Join(t.TempDir(), "x"+Ext)
+	g := newRig(t, path)
+	copy(g.q.mem, encodeQueueHead(sampleHeader("0123abcd"), bootID(), g.q.blockSize, len(g.q.used)))
+	g.q.chunk(tap.ToServer, []byte("first\n"))
+	g.drain()
+	file := readAll(t, path)
+	event := func(id uint64, p string, end bool) {
+		g.q.piece(stream{exchange: id, lane: tap.ToClient}, tap.FormEvent, []byte(p), end)
+	}
+	g.q.chunk(tap.ToServer, []byte("second\nthi"))
+	g.q.chunk(tap.ToClient, []byte("answer\n"))
+	event(7, "da", false)
+	event(8, "data: x", true)
+	g.drain()
+	g.q.chunk(tap.ToServer, []byte("rd\nfourth\n"))
+	g.q.chunk(tap.ToClient, []byte("another\n"))
+	event(7, "ta: x", false)
+	event(7, "y", true)
+	event(7, "data: z", true)
+	event(8, "data: z", true)
+	for name, content := range map[string][]byte{path: file, path + QueueExt: g.q.mem} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{`to_server "first\n"`, "event", `to_server "rd\n" torn`, `to_server "fourth\n"`, `to_client "another\n"`,
+		`to_client "ta: xy" torn`, `to_client "data: z"`, `to_client "data: z"`}
+	if got := words(frames(t, path)); !slices.Equal(got, want) {
+		t.Errorf("frames %q", got)
+	}
+}
+
 // In a directory that cannot be written, what a tap left is taken in and its queue
 // stays. That is no reason to say that something is missing, nor to take it in twice.
 func TestQueueThatCannotBeRemoved(t *testing.T) {

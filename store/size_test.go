@@ -24,8 +24,8 @@ func commitPings(t testing.TB, path string, n int) {
 	for i := range n {
 		at := time.Duration(i) * time.Second
 		asm.begin()
-		asm.chunk(tap.ToServer, at, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i))
-		asm.chunk(tap.ToClient, at+time.Millisecond, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", i))
+		asm.chunk(tap.ToServer, 0, at, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i))
+		asm.chunk(tap.ToClient, 0, at+time.Millisecond, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", i))
 		if err := db.update(asm.commit(uint64(2 * i)).write); err != nil {
 			t.Fatal(err)
 		}

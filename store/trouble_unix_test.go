@@ -267,7 +267,7 @@ func TestLongCommandIsWrittenOnce(t *testing.T) {
 	before, asm := where(), newAssembler()
 	for i := range uint64(10) {
 		asm.begin()
-		asm.chunk(tap.ToServer, time.Duration(i), []byte("line\n"))
+		asm.chunk(tap.ToServer, 0, time.Duration(i), []byte("line\n"))
 		if err := d.update(asm.commit(i + 1).write); err != nil {
 			t.Fatal(err)
 		}

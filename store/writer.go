@@ -107,7 +107,7 @@ func feed(a *assembler, entries []entry, bytes func(*entry) []byte) {
 		at := time.Duration(e.At)
 		switch e.Kind {
 		case entryData:
-			a.chunk(tap.Lane(e.Lane), at, bytes(e))
+			a.chunk(tap.Lane(e.Lane), e.Flags, at, bytes(e))
 		case entryEnd:
 			a.end(tap.Lane(e.Lane))
 		case entryNote:
