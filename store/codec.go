@@ -61,6 +61,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // errSegment is wrapped by every error about the bytes of a segment.
 var errSegment = errors.New("damaged segment")
 
+var errTable = fmt.Errorf("%w: its table does not fit its body", errSegment)
+
 // A record is a frame as a segment holds it: Raw is only what comes after the
 // parts.
 type record struct {
@@ -242,15 +244,33 @@ func decodeSegment(b []byte) (segmentHead, []byte, error) {
 	return h, data, nil
 }
 
-// A tableDecoder walks the records of one decoded segment.
-type tableDecoder struct {
+// A table walks the records of one decoded segment.
+type table struct {
 	table, body []byte
 	seq         uint64
 	at          time.Duration
+	left        int
 	bad         bool
 }
 
-func (d *tableDecoder) uvarint() uint64 {
+// decodeTable decodes a segment of frames that begins with number first. They share
+// no memory with b.
+func decodeTable(b []byte, first uint64) (table, error) {
+	h, data, err := decodeSegment(b)
+	if err == nil && (h.kind != kindFrames || h.first != first || h.count == 0 || h.first+uint64(h.count) < h.first) {
+		err = fmt.Errorf("%w: it is not the one that its key %d promises", errSegment, first)
+	}
+	if err != nil {
+		return table{}, err
+	}
+	if h.compression == compressNone {
+		data = slices.Clone(data)
+	}
+	split := len(data) - h.table
+	return table{body: data[:split:split], table: data[split:], seq: h.first, at: h.base, left: h.count}, nil
+}
+
+func (d *table) uvarint() uint64 {
 	v, n := binary.Uvarint(d.table)
 	if n <= 0 {
 		d.bad = true
@@ -260,15 +280,13 @@ func (d *tableDecoder) uvarint() uint64 {
 	return v
 }
 
-func (d *tableDecoder) next() (r record, ok bool) {
-	if len(d.table) == 0 {
-		return r, false
+// record returns the next record. left must not be 0.
+func (d *table) record() (r record, err error) {
+	if len(d.table) == 0 || d.table[0]&^flagsKnown != 0 {
+		return r, errTable
 	}
 	flags := d.table[0]
 	d.table = d.table[1:]
-	if flags&^flagsKnown != 0 {
-		return r, false
-	}
 	r.Seq, r.Lane, r.Truncated = d.seq, tap.Lane(flags&flagLane), flags&flagTorn != 0
 	d.at += time.Duration(d.uvarint())
 	r.At = d.at
@@ -287,13 +305,14 @@ func (d *tableDecoder) next() (r record, ok bool) {
 	}
 	n := d.uvarint()
 	if d.bad || n > uint64(len(d.body)) || d.at < 0 || r.Took < 0 || r.parts.Bytes > 1<<50 || form >= uint64(tap.Forms) {
-		return r, false
+		return r, errTable
 	}
 	r.Form = tap.Form(form)
 	r.Raw, d.body = d.body[:n:n], d.body[n:]
 	r.Size = int64(n) + int64(r.parts.Bytes)
 	d.seq++
-	return r, true
+	d.left--
+	return r, nil
 }
 
 // seal returns a value for the meta bucket: its checksum, then the value.

@@ -15,18 +15,18 @@ func TestRecordForms(t *testing.T) {
 		r := record{Frame: tap.Frame{Lane: tap.ToClient, At: 5, Took: 1, Exchange: 1 << 60, Form: form}, parts: partRef{partNumber(1<<35 - 1), 1 << 28, 1 << 48}}
 		s.add(&r, []byte("x"))
 	}
-	d := tableDecoder{table: s.table, body: s.body, seq: 1}
+	d := table{table: s.table, body: s.body, seq: 1}
 	for form := range tap.Forms {
-		r, ok := d.next()
-		if !ok || r.Form != form || r.Exchange != 1<<60 || r.Took != 1 || r.parts.First != partNumber(1<<35-1) || r.Size != 1<<48+1 {
-			t.Errorf("%v: %+v, %v", form, r, ok)
+		r, err := d.record()
+		if err != nil || r.Form != form || r.Exchange != 1<<60 || r.Took != 1 || r.parts.First != partNumber(1<<35-1) || r.Size != 1<<48+1 {
+			t.Errorf("%v: %+v, %v", form, r, err)
 		}
 	}
-	if r, ok := d.next(); ok {
+	if r, err := d.record(); err == nil {
 		t.Errorf("%+v", r)
 	}
-	d = tableDecoder{table: []byte{0x80, 0, 0}}
-	if r, ok := d.next(); ok {
+	d = table{table: []byte{0x80, 0, 0}}
+	if r, err := d.record(); err == nil {
 		t.Errorf("%+v", r)
 	}
 }

@@ -223,7 +223,7 @@ func (a *assembler) recount(path string) {
 	if readVersion(path) != nil {
 		return
 	}
-	r := &Recording{path: path, maxRaw: DefaultMaxRaw}
+	r := &Recording{path: path, src: fileSource(path), maxRaw: DefaultMaxRaw}
 	var tally session.Tally
 	for f, err := range r.Frames(0) {
 		if err != nil {

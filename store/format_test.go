@@ -73,13 +73,13 @@ func TestSalvageOfFixtures(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := mustSalvage(t, path)
+		s, r := mustSalvage(t, path)
 		got, err := collect(s.Frames(0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		sameFrames(t, got, want)
-		if r := s.Report(); !r.EndKnown || len(r.Gaps) != 1 || len(r.Missing) > 0 || s.header.ID != "0123abcd" {
+		if !r.EndKnown || len(r.Gaps) != 1 || len(r.Missing) > 0 || headerOf(t, s).ID != "0123abcd" {
 			t.Errorf("version %d: %+v", v, r)
 		}
 	}

@@ -78,13 +78,12 @@ func damagedMeta(t *testing.T, name, path, key string) {
 	if info.Status != Damaged || !errors.Is(info.Err, ErrDamaged) || !strings.Contains(info.Err.Error(), "meta value "+key) {
 		t.Errorf("%s: %+v", name, info)
 	}
-	s, err := OpenSalvage(path)
+	s, report, err := OpenSalvage(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	if fs, err := collect(s.Frames(0)); err != nil || len(fs) != 3 || len(s.Report().Missing) > 2 {
-		t.Errorf("%s: salvage: %d frames, %v, %+v", name, len(fs), err, s.Report())
+	if fs, err := collect(s.Frames(0)); err != nil || len(fs) != 3 || len(report.Missing) > 2 {
+		t.Errorf("%s: salvage: %d frames, %v, %+v", name, len(fs), err, report)
 	}
 }
 

@@ -353,7 +353,7 @@ func TestFileGrowsWhileItIsOpened(t *testing.T) {
 			t.Fatal(err)
 		}
 	}})
-	if err != nil || int64(p.end)*p.pageSize > p.size {
+	if err != nil || int64(p.end)*pageSize > p.size {
 		t.Errorf("%v: %d pages in %d bytes", err, p.end, p.size)
 	}
 }

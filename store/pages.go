@@ -14,7 +14,7 @@ import (
 // until the stack is gone, or faults, and a reader that wants to know what a
 // stranger's file holds can prevent none of that. It also has to lock the file,
 // so that every reader delays the tap. What a reader needs of the format is
-// small, was frozen in 2014, and is all in this file and in tree.go: two meta
+// small, was frozen in 2014, and is all in this file: two meta
 // pages, branch pages, leaf pages. They are read with pread and every number in
 // them is checked before it is used.
 //
@@ -45,12 +45,14 @@ const (
 // outside see ErrDamaged.
 var errPage = errors.New("damaged page")
 
+// errForeign means that the file is a database, but not ours.
+var errForeign = errors.New("a database of another program")
+
 // errNoMeta means that neither meta page is one of bbolt's.
 var errNoMeta = fmt.Errorf("%w: no valid meta page", errPage)
 
 // A meta is one state of the file.
 type meta struct {
-	pageSize int64
 	root     uint64
 	freelist uint64
 	end      uint64 // the first page number not in use
@@ -61,7 +63,8 @@ type meta struct {
 type pages struct {
 	meta
 	r    io.ReaderAt
-	size int64 // of the file
+	size int64  // of the file
+	seen []bool // the pages that load has met, if that is of interest: see check
 }
 
 // openPages reads the newest meta of a file, and its size after that: the file may
@@ -81,69 +84,44 @@ func openPages(f interface {
 	return &pages{meta: m, r: f, size: info.Size()}, nil
 }
 
-func newPages(r io.ReaderAt, size int64) (*pages, error) {
-	m, err := readMeta(r)
-	if err != nil {
-		return nil, err
-	}
-	return &pages{meta: m, r: r, size: size}, nil
-}
-
-// readMeta returns the newer of the two metas. The page size is not known
-// before one of them was found, so the second is looked for at every size that
-// bbolt may have used, ours first.
-func readMeta(r io.ReaderAt) (meta, error) {
+// readMeta returns the newer of the two metas.
+func readMeta(r io.ReaderAt) (m meta, err error) {
 	var buf [pageSize + pageHeader + metaBytes]byte
 	n, err := r.ReadAt(buf[:], 0)
 	if err != nil && err != io.EOF {
-		return meta{}, err
+		return m, err
 	}
-	m0, ok0 := parseMeta(buf[:n])
-	if ok0 && m0.pageSize == pageSize {
-		if m1, ok := parseMeta(buf[min(n, pageSize):n]); ok && m1.pageSize == pageSize && m1.txid > m0.txid {
-			return m1, nil
-		}
-		return m0, nil
-	}
-	for size := int64(1 << 10); size <= 64<<10; size *= 2 {
-		if ok0 && m0.pageSize != size {
-			continue
-		}
-		n, err := r.ReadAt(buf[:pageHeader+metaBytes], size)
-		if err != nil && err != io.EOF {
-			return meta{}, err
-		}
-		m1, ok1 := parseMeta(buf[:n])
-		if ok1 && m1.pageSize == size && (!ok0 || m1.txid > m0.txid) {
-			return m1, nil
+	err = errNoMeta
+	for _, b := range [][]byte{buf[:n], buf[min(n, pageSize):n]} {
+		switch found, size := parseMeta(b); {
+		case size == 0:
+		case size != pageSize:
+			return m, errForeign
+		case err != nil || found.txid > m.txid:
+			m, err = found, nil
 		}
 	}
-	if ok0 {
-		return m0, nil
-	}
-	return meta{}, errNoMeta
+	return m, err
 }
 
-// parseMeta reads a meta page and reports whether it is whole.
-func parseMeta(b []byte) (meta, bool) {
+// parseMeta reads a meta page. size is the page size that it names, 0 if it is not whole.
+func parseMeta(b []byte) (m meta, size uint32) {
 	if len(b) < pageHeader+metaBytes {
-		return meta{}, false
+		return m, 0
 	}
 	b = b[pageHeader:]
-	m := meta{
-		pageSize: int64(binary.LittleEndian.Uint32(b[8:])),
+	sum := fnv.New64a()
+	sum.Write(b[:metaSummed])
+	if binary.LittleEndian.Uint32(b) != metaMagic || binary.LittleEndian.Uint32(b[4:]) != metaVersion ||
+		binary.LittleEndian.Uint64(b[metaSummed:]) != sum.Sum64() {
+		return m, 0
+	}
+	return meta{
 		root:     binary.LittleEndian.Uint64(b[16:]),
 		freelist: binary.LittleEndian.Uint64(b[32:]),
 		end:      binary.LittleEndian.Uint64(b[40:]),
 		txid:     binary.LittleEndian.Uint64(b[48:]),
-	}
-	sum := fnv.New64a()
-	sum.Write(b[:metaSummed])
-	ok := binary.LittleEndian.Uint32(b) == metaMagic &&
-		binary.LittleEndian.Uint32(b[4:]) == metaVersion &&
-		binary.LittleEndian.Uint64(b[metaSummed:]) == sum.Sum64() &&
-		m.pageSize >= 1<<10 && m.pageSize <= 64<<10 && m.pageSize&(m.pageSize-1) == 0
-	return m, ok
+	}, binary.LittleEndian.Uint32(b[8:])
 }
 
 // A node is one branch or leaf page, checked: every element lies within it and
@@ -176,10 +154,10 @@ type run struct {
 
 // run reads the header of a page.
 func (p *pages) run(id uint64) (run, error) {
-	if id < 2 || id >= p.end || id >= uint64(p.size)/uint64(p.pageSize) {
+	if id < 2 || id >= p.end || id >= uint64(p.size)/pageSize {
 		return run{}, fmt.Errorf("%w: page %d is outside the file", errPage, id)
 	}
-	r := run{id: id, off: int64(id) * p.pageSize, head: make([]byte, p.pageSize)}
+	r := run{id: id, off: int64(id) * pageSize, head: make([]byte, pageSize)}
 	if _, err := p.r.ReadAt(r.head, r.off); err != nil {
 		return run{}, pageError(err, "page %d", id)
 	}
@@ -187,7 +165,7 @@ func (p *pages) run(id uint64) (run, error) {
 	r.flags = binary.LittleEndian.Uint16(r.head[8:])
 	r.count = int(binary.LittleEndian.Uint16(r.head[10:]))
 	more := uint64(binary.LittleEndian.Uint32(r.head[12:]))
-	r.length = int64(more+1) * p.pageSize
+	r.length = int64(more+1) * pageSize
 	if self != id || id+more >= p.end || r.length > p.size-r.off {
 		return run{}, fmt.Errorf("%w: page %d has a broken header", errPage, id)
 	}
@@ -205,7 +183,7 @@ func (p *pages) node(id uint64) (*node, error) {
 
 // inline reads the page within a bucket's value, after the bucket's header.
 func (p *pages) inline(e *elem) (*node, error) {
-	if e.length > p.pageSize {
+	if e.length > pageSize {
 		return nil, fmt.Errorf("%w: an inline bucket of %d bytes", errPage, e.length)
 	}
 	buf, err := p.read(e.val, e.length)
@@ -232,7 +210,7 @@ func (p *pages) parse(r *run) (*node, error) {
 	if r.flags != flagBranch && r.flags != flagLeaf {
 		return nil, fmt.Errorf("%w: page %d is neither branch nor leaf", errPage, r.id)
 	}
-	n := &node{leaf: r.flags == flagLeaf, id: r.id, pages: uint64(r.length / p.pageSize)}
+	n := &node{leaf: r.flags == flagLeaf, id: r.id, pages: uint64(r.length / pageSize)}
 	table := int64(pageHeader + r.count*elemBytes)
 	if table > r.length {
 		return nil, fmt.Errorf("%w: page %d has %d elements, which do not fit", errPage, r.id, r.count)
@@ -303,6 +281,241 @@ func (p *pages) read(off, n int64) ([]byte, error) {
 func pageError(err error, format string, args ...any) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("%w: the file ends before "+format, append([]any{errPage}, args...)...)
+	}
+	return err
+}
+
+// maxDepth bounds how deep a tree may be. A branch page of 4 KiB has room for
+// 100 children, so five levels are more than any disk holds.
+const maxDepth = 12
+
+// A tree is one bucket.
+type tree struct {
+	p    *pages
+	root uint64
+	flat *node // an inline bucket, instead of root
+}
+
+// top returns the root bucket of the file.
+func (p *pages) top() *tree { return &tree{p: p, root: p.root} }
+
+// open returns the bucket that a leaf's element holds.
+func (p *pages) open(e *elem) (*tree, error) {
+	if !e.bucket || e.length < bucketBytes {
+		return nil, fmt.Errorf("%w: a value where a bucket was expected", errPage)
+	}
+	head, err := p.read(e.val, bucketBytes)
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{p: p, root: binary.LittleEndian.Uint64(head)}
+	if t.root == 0 {
+		t.flat, err = p.inline(e)
+	}
+	return t, err
+}
+
+// load reads a node and checks that its keys lie in [lo, hi); nil is no bound.
+// Where a branch says that a key begins a page, it does: bbolt keeps that so
+// unless keys are deleted, and we delete none. With it every step of a walk
+// brings new keys, so that a page that refers to itself ends in an error.
+func (t *tree) load(id uint64, depth int, lo, hi []byte) (*node, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%w: page %d is nested too deep", errPage, id)
+	}
+	n, err := t.p.node(id)
+	if err == nil {
+		err = t.p.claim(id, n.pages)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(n.elems) == 0 {
+		if depth == 0 && n.leaf {
+			return n, nil // an empty bucket
+		}
+		return nil, fmt.Errorf("%w: page %d is empty", errPage, id)
+	}
+	if lo != nil && string(n.elems[0].key) != string(lo) ||
+		hi != nil && string(n.elems[len(n.elems)-1].key) >= string(hi) {
+		return nil, fmt.Errorf("%w: page %d is not where its keys belong", errPage, id)
+	}
+	return n, nil
+}
+
+func (t *tree) rootNode() (*node, error) {
+	if t.flat != nil {
+		return t.flat, nil
+	}
+	return t.load(t.root, 0, nil, nil)
+}
+
+// floor returns the index of the last element whose key is at most k, or 0.
+func (n *node) floor(k []byte) int {
+	lo, hi := 0, len(n.elems)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if string(n.elems[mid].key) <= string(k) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return max(lo-1, 0)
+}
+
+// bounds returns the range of keys that child i of a branch may hold.
+func (n *node) bounds(i int, hi []byte) (lo, end []byte) {
+	if i+1 < len(n.elems) {
+		hi = n.elems[i+1].key
+	}
+	return n.elems[i].key, hi
+}
+
+// get returns the element with this key, or nil.
+func (t *tree) get(k []byte) (*elem, error) {
+	n, err := t.rootNode()
+	var hi []byte
+	for depth := 1; err == nil; depth++ {
+		if len(n.elems) == 0 {
+			return nil, nil
+		}
+		i := n.floor(k)
+		if n.leaf {
+			if string(n.elems[i].key) != string(k) {
+				return nil, nil
+			}
+			return &n.elems[i], nil
+		}
+		var lo []byte
+		id := n.elems[i].child
+		lo, hi = n.bounds(i, hi)
+		n, err = t.load(id, depth, lo, hi)
+	}
+	return nil, err
+}
+
+// errStop ends a walk without being an error.
+var errStop = errors.New("stop")
+
+// ascend calls each for the last element whose key is at most k, or the first
+// of all, and for every one after it.
+func (t *tree) ascend(k []byte, each func(*elem) error) error {
+	n, err := t.rootNode()
+	if err != nil {
+		return err
+	}
+	return t.ascendNode(n, 0, k, nil, each)
+}
+
+func (t *tree) ascendNode(n *node, depth int, k, hi []byte, each func(*elem) error) error {
+	for i := n.floor(k); i < len(n.elems); i++ {
+		if n.leaf {
+			if err := each(&n.elems[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		lo, end := n.bounds(i, hi)
+		child, err := t.load(n.elems[i].child, depth+1, lo, end)
+		if err != nil {
+			return err
+		}
+		if err := t.ascendNode(child, depth+1, k, end, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFile walks every page of the file at path before bbolt is trusted to
+// write to it: bbolt believes what it maps, and would overwrite pages that a
+// broken freelist calls free. It reads headers and keys, no values. Nobody may
+// write the file meanwhile.
+func checkFile(path string) error {
+	f, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	p, err := openPages(f)
+	if err == nil {
+		err = p.check()
+	}
+	return explain(f, path, err)
+}
+
+// check walks all pages of the state, of which none may be used twice or be called free.
+func (p *pages) check() error {
+	if p.end > uint64(p.size)/pageSize {
+		return fmt.Errorf("%w: the file has %d bytes of %d pages", errPage, p.size, p.end)
+	}
+	for _, name := range [][]byte{bucketMeta, bucketFrames, bucketParts} {
+		e, err := p.top().get(name)
+		if err == nil && (e == nil || !e.bucket) {
+			err = fmt.Errorf("%w: bucket %s is missing", errPage, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.seen = make([]bool, p.end)
+	var walk func(t *tree, nest int) error
+	walk = func(t *tree, nest int) error {
+		if nest > 3 { // the root, frames, a commit: ours go no deeper
+			return fmt.Errorf("%w: buckets are nested too deep", errPage)
+		}
+		return t.ascend(nil, func(e *elem) error {
+			if !e.bucket {
+				return nil
+			}
+			inner, err := p.open(e)
+			if err != nil {
+				return err
+			}
+			return walk(inner, nest+1)
+		})
+	}
+	if err := walk(p.top(), 0); err != nil {
+		return err
+	}
+	return p.checkFreelist()
+}
+
+// claim marks n pages as used, which they may be once.
+func (p *pages) claim(id, n uint64) error {
+	for k := uint64(0); k < n && p.seen != nil; k++ {
+		i := id + k
+		if i < 2 || i >= p.end || p.seen[i] {
+			return fmt.Errorf("%w: page %d is outside the file, or used twice", errPage, i)
+		}
+		p.seen[i] = true
+	}
+	return nil
+}
+
+func (p *pages) checkFreelist() error {
+	if p.freelist == noFreelist {
+		return errors.New("the list of free pages is missing, so no page is known to be free")
+	}
+	r, err := p.run(p.freelist)
+	if err == nil {
+		err = p.claim(r.id, uint64(r.length/pageSize))
+	}
+	if err != nil {
+		return err
+	}
+	from, count := int64(pageHeader), int64(r.count)
+	if r.count == 0xffff { // then the first number is the count
+		count = int64(binary.LittleEndian.Uint64(r.head[pageHeader:]))
+		from += 8
+	}
+	if r.flags != flagFreelist || count < 0 || count > (r.length-from)/8 {
+		return fmt.Errorf("%w: page %d is not a list of %d free pages", errPage, r.id, count)
+	}
+	list, err := p.read(r.off+from, count*8)
+	for ; err == nil && len(list) > 0; list = list[8:] {
+		err = p.claim(binary.LittleEndian.Uint64(list), 1)
 	}
 	return err
 }

@@ -1,12 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -19,15 +22,60 @@ const (
 	DefaultMaxRaw = 64 << 20
 	// headRaw is how much of such a frame is loaded.
 	headRaw = 64 << 10
+	// followPause is how often a follower looks whether there is more.
+	followPause = 25 * time.Millisecond
 )
 
-// A Recording reads one recording, finished or live. It holds nothing open
-// between calls, and never delays the tap that writes it. Its methods may be
-// called from several goroutines at once, but for SetMaxRaw.
+// A Recording reads one recording: finished, live, or what [OpenSalvage] found. It
+// holds nothing open between calls, and never delays the tap that writes it. Its
+// methods may be called from several goroutines at once, but for SetMaxRaw.
 type Recording struct {
 	path   string
+	src    source
 	maxRaw int64
+	lossy  bool  // parts of frames may be missing
 	left   error // why a dead tap's queue could not be drained
+}
+
+// A source has the segments of a recording.
+type source interface {
+	// info describes the recording.
+	info() (Info, error)
+	// now returns a number that changes when there is more, and whether there will be
+	// no more.
+	now(ctx context.Context) (state uint64, over bool, err error)
+	// read copies the segments with the frames, or parts, from..end-1 to b, as many as
+	// the budget allows: first the one that has number from, or would have it.
+	read(b *batchOf, bucket []byte, from, end uint64, budget int) error
+}
+
+// A fileSource is the file of a recording, by its name.
+type fileSource string
+
+func (s fileSource) info() (Info, error) { return readInfo(string(s)) }
+
+func (s fileSource) now(ctx context.Context) (txid uint64, over bool, err error) {
+	// Asked before reading: what a tap wrote before it went is then read.
+	if over = !queueAlive(string(s)); over {
+		_ = drainIfDead(ctx, string(s)) // where that fails, what is there is all
+	}
+	// Asking for the last commit costs about as much as stat, whose times are too
+	// coarse to tell two commits from one.
+	err = viewFile(string(s), func(s *snap) error {
+		txid = s.p.txid
+		return nil
+	})
+	return txid, over, err
+}
+
+func (s fileSource) read(b *batchOf, bucket []byte, from, end uint64, budget int) error {
+	return viewFile(string(s), func(s *snap) (err error) {
+		b.reset()
+		if b.sum, err = s.summary(keyState, keyEnd); err != nil {
+			return err
+		}
+		return s.segments(b, bucket, from, end, budget)
+	})
 }
 
 // Open checks that the file at path is a recording that this program can read.
@@ -35,7 +83,6 @@ type Recording struct {
 // done, because the place is read-only, the recording opens without it.
 func Open(path string) (*Recording, error) {
 	drainErr := drainIfDead(context.Background(), path)
-	r := &Recording{path: path, maxRaw: DefaultMaxRaw, left: drainErr}
 	err := awaitVersion(path)
 	if errors.Is(err, fs.ErrNotExist) && drainErr != nil {
 		return nil, drainErr // only a queue is there, and it is of no use
@@ -43,7 +90,7 @@ func Open(path string) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return &Recording{path: path, src: fileSource(path), maxRaw: DefaultMaxRaw, left: drainErr}, nil
 }
 
 const (
@@ -97,35 +144,6 @@ func awaitVersion(path string) error {
 	}
 }
 
-// readVersion returns an error if the file is not a recording that this program reads.
-func readVersion(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return err
-	case info.IsDir():
-		return notRecording(path, "it is a directory")
-	case !info.Mode().IsRegular():
-		return notRecording(path, "it is not a regular file") // reading a pipe would wait for ever
-	case info.Size() == 0:
-		return notRecording(path, "it is empty")
-	}
-	err = viewFile(path, func(s *snap) error {
-		v, _, err := s.version()
-		if err != nil {
-			return err
-		}
-		return checkVersion(v)
-	})
-	if errors.Is(err, errForeign) {
-		err = notRecording(path, "it is "+errForeign.Error())
-	}
-	if errors.Is(err, ErrNewer) {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return err
-}
-
 // Path returns the recording's file.
 func (r *Recording) Path() string { return r.path }
 
@@ -135,8 +153,140 @@ func (r *Recording) SetMaxRaw(n int64) { r.maxRaw = n }
 
 // Info describes the recording as it is now.
 func (r *Recording) Info() (Info, error) {
-	i, err := readInfo(r.path)
+	i, err := r.src.info()
 	return i.lacking(r.left), err
+}
+
+// Frames yields the frames with a number above after, in order, as far as they
+// are committed now. An error ends it. The file is not open while the consumer
+// works, and what is in memory is bounded: about 4 MiB, or one segment, or the
+// one frame that is yielded.
+//
+// A consumer may keep a frame, but a small one keeps alive what was stored
+// with it, up to half a MiB: who keeps a few of many should clone Raw.
+func (r *Recording) Frames(after uint64) iter.Seq2[tap.Frame, error] {
+	return func(yield func(tap.Frame, error) bool) {
+		w := walk{r: r, next: after + 1, budget: pageBytes}
+		w.all(yield)
+	}
+}
+
+// Follow yields like [Recording.Frames] and then goes on as more is committed,
+// until the recording has ended, or ctx has. The end of ctx is no error.
+func (r *Recording) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, error] {
+	return func(yield func(tap.Frame, error) bool) {
+		w := walk{r: r, next: after + 1, budget: pageBytes}
+		tick := time.NewTicker(followPause)
+		defer tick.Stop()
+		wanted := func(f tap.Frame, err error) bool { return ctx.Err() == nil && yield(f, err) }
+		var seen uint64
+		for ctx.Err() == nil {
+			now, over, err := r.src.now(ctx)
+			if err != nil {
+				yield(tap.Frame{}, err)
+				return
+			}
+			if now != seen || over {
+				if !w.all(wanted) {
+					return
+				}
+				seen = now
+			}
+			if over || w.b.sum.end != nil {
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	}
+}
+
+// A walk is a reader on its way through a recording.
+type walk struct {
+	r      *Recording
+	next   uint64 // the number of the next frame
+	budget int    // about how many bytes it takes at once
+	b      batchOf
+}
+
+// all yields what there is now. It reports whether the consumer wants more.
+func (w *walk) all(yield func(tap.Frame, error) bool) bool {
+	// The segment that would hold the next frame may end before it: after a
+	// gap, or while a recording grows. Then the next one is wanted.
+	w.b.least = 1
+	for {
+		err := w.r.src.read(&w.b, bucketFrames, w.next, ^uint64(0), w.budget)
+		more, from := true, w.next
+		for i := 0; i < len(w.b.segs) && err == nil && more; i++ {
+			more, err = w.segment(i, yield)
+		}
+		if err == nil && more && w.b.last {
+			err = w.skip(w.b.sum.state.NextSeq)
+		}
+		if err == nil && more && !w.b.last && w.next == from {
+			err = damaged(w.r.path, fmt.Errorf("%w: frame %d is missing", errPage, from))
+		}
+		if err != nil {
+			yield(tap.Frame{}, err)
+			return false
+		}
+		if !more || w.b.last {
+			return more
+		}
+	}
+}
+
+// segment yields the frames of one segment, from next on.
+func (w *walk) segment(i int, yield func(tap.Frame, error) bool) (more bool, err error) {
+	d, err := w.b.table(i)
+	for err == nil && d.left > 0 {
+		var rec record
+		if rec, err = d.record(); err != nil || rec.Seq < w.next {
+			continue
+		}
+		if err := w.skip(rec.Seq); err != nil {
+			return false, err
+		}
+		f, err := w.r.assemble(&rec)
+		if err != nil {
+			return false, err
+		}
+		w.next = rec.Seq + 1
+		if !yield(f, nil) {
+			return false, nil
+		}
+	}
+	if err != nil {
+		return false, damaged(w.r.path, err)
+	}
+	return true, nil
+}
+
+// skip makes next be to, if all between is known to have crossed unrecorded.
+func (w *walk) skip(to uint64) error {
+	if missing, ok := unexplained(w.next, to, w.b.sum.state.Gaps); ok {
+		return damaged(w.r.path, fmt.Errorf("%w: frames %d to %d are missing", errPage, missing.From, missing.To))
+	}
+	w.next = max(w.next, to)
+	return nil
+}
+
+// unexplained returns the first frame numbers of from..to-1 that no gap covers.
+// Gaps ascend: see State.sound. There can be as many as frames.
+func unexplained(from, to uint64, gaps []tap.Range) (tap.Range, bool) {
+	i, _ := slices.BinarySearchFunc(gaps, from, func(g tap.Range, n uint64) int { return cmp.Compare(g.To, n) })
+	for ; i < len(gaps) && from < to && gaps[i].From <= from; i++ {
+		from = gaps[i].To + 1
+	}
+	if from >= to {
+		return tap.Range{}, false
+	}
+	if i < len(gaps) {
+		to = min(to, gaps[i].From)
+	}
+	return tap.Range{From: from, To: to - 1}, true
 }
 
 // Frame returns one frame.
@@ -151,50 +301,32 @@ func (r *Recording) Frame(seq uint64) (tap.Frame, error) {
 // record returns the record of one frame.
 func (r *Recording) record(seq uint64) (rec record, err error) {
 	var b batchOf
-	err = viewFile(r.path, func(s *snap) error {
-		b.reset()
-		return s.frameSegments(&b, seq, 1)
-	})
-	if err != nil {
+	if err = r.src.read(&b, bucketFrames, seq, ^uint64(0), 1); err != nil {
 		return rec, err
 	}
-	next, gaps := b.sum.state.NextSeq, b.sum.state.Gaps
-	if seq == 0 || seq >= next {
-		return rec, noFrame(seq, next)
+	switch next := b.sum.state.NextSeq; {
+	case next <= 1:
+		return rec, fmt.Errorf("%w %d: the recording has none yet", ErrNoFrame, seq)
+	case seq == 0 || seq >= next:
+		return rec, fmt.Errorf("%w %d: the recording has 1 to %d", ErrNoFrame, seq, next-1)
 	}
-	for _, g := range gaps {
+	for _, g := range b.sum.state.Gaps {
 		if g.From <= seq && seq <= g.To {
 			return rec, fmt.Errorf("%w %d: frames %d to %d crossed unrecorded", ErrNoFrame, seq, g.From, g.To)
 		}
 	}
-	if len(b.segs) > 0 && b.segs[0].key <= seq {
-		if rec, err = r.find(&b, seq); err == nil || !errors.Is(err, ErrNoFrame) {
-			return rec, err
+	if len(b.segs) > 0 {
+		d, err := b.table(0)
+		for err == nil && d.left > 0 {
+			if rec, err = d.record(); err == nil && rec.Seq == seq {
+				return rec, nil
+			}
+		}
+		if err != nil {
+			return rec, damaged(r.path, err)
 		}
 	}
 	return rec, damaged(r.path, fmt.Errorf("%w: frame %d is missing", errPage, seq))
-}
-
-func noFrame(seq, next uint64) error {
-	if next <= 1 {
-		return fmt.Errorf("%w %d: the recording has none yet", ErrNoFrame, seq)
-	}
-	return fmt.Errorf("%w %d: the recording has 1 to %d", ErrNoFrame, seq, next-1)
-}
-
-// find looks for a frame in the first segment of a batch.
-func (r *Recording) find(b *batchOf, seq uint64) (record, error) {
-	d, err := r.table(b, 0)
-	for err == nil && d.left > 0 {
-		var rec record
-		if rec, err = d.record(); err == nil && rec.Seq == seq {
-			return rec, nil
-		}
-	}
-	if err != nil {
-		return record{}, damaged(r.path, err)
-	}
-	return record{}, ErrNoFrame
 }
 
 // WriteRaw writes all bytes of a frame that this recording returned, whatever
@@ -208,7 +340,7 @@ func (r *Recording) WriteRaw(w io.Writer, f tap.Frame) error {
 	if err != nil {
 		return err
 	}
-	err = r.eachPart(rec.parts, func(body []byte) error {
+	_, err = r.eachPart(rec.parts, func(body []byte) error {
 		_, err := w.Write(body)
 		return err
 	})
@@ -231,9 +363,9 @@ func (r *Recording) assemble(rec *record) (tap.Frame, error) {
 	}
 	// The size is not believed before its bytes are there.
 	raw := make([]byte, 0, min(limit, pageBytes))
-	err := r.eachPart(rec.parts, func(body []byte) error {
+	have, err := r.eachPart(rec.parts, func(body []byte) error {
 		raw = append(raw, body[:min(int64(len(body)), limit-int64(len(raw)))]...)
-		if int64(len(raw)) == limit && limit < f.Size {
+		if int64(len(raw)) == limit && limit < f.Size && !r.lossy { // else the others are counted
 			return errStop
 		}
 		return nil
@@ -241,49 +373,46 @@ func (r *Recording) assemble(rec *record) (tap.Frame, error) {
 	if err != nil && err != errStop {
 		return tap.Frame{}, fmt.Errorf("frame %d: %w", f.Seq, err)
 	}
-	raw = append(raw, rec.Raw[:min(int64(len(rec.Raw)), limit-int64(len(raw)))]...)
-	f.Raw = raw
+	if r.lossy {
+		f.Truncated = f.Truncated || have != rec.parts.Bytes
+		f.Size = int64(have) + int64(len(rec.Raw))
+	}
+	f.Raw = append(raw, rec.Raw[:min(int64(len(rec.Raw)), limit-int64(len(raw)))]...)
 	return f, nil
 }
 
-// eachPart calls each for the parts of a frame, in order. No file is open
+// eachPart calls each for the parts of a frame, in order, and returns how many bytes
+// they have. All have to be there, unless the recording is lossy. No file is open
 // meanwhile. each may not keep the bytes.
-func (r *Recording) eachPart(ref partRef, each func(body []byte) error) error {
-	if ref.Count == 0 {
-		return nil
-	}
-	var total uint64
+func (r *Recording) eachPart(ref partRef, each func(body []byte) error) (have uint64, err error) {
 	for next, end := ref.First, ref.First+ref.Count; next < end; {
 		var got batchOf
-		err := viewFile(r.path, func(s *snap) error {
-			got.reset()
-			return s.partSegments(&got, next, end, pageBytes)
-		})
-		if err != nil {
-			return err
+		if err := r.src.read(&got, bucketParts, next, end, pageBytes); err != nil {
+			return have, err
 		}
 		if len(got.segs) == 0 {
-			return damaged(r.path, fmt.Errorf("%w: part %#x is missing", errPage, next))
+			break
 		}
 		for i := range got.segs {
 			h, body, err := decodeSegment(got.stored(i))
-			if err == nil && (h.kind != kindPart || h.first != next || got.segs[i].key != next) {
+			if err == nil && (h.kind != kindPart || h.first != got.segs[i].key || h.first != next && !r.lossy) {
 				err = fmt.Errorf("%w: part %#x is missing", errPage, next)
 			}
 			if err != nil {
-				return damaged(r.path, err)
+				return have, damaged(r.path, err)
 			}
-			next++
-			if total += uint64(len(body)); total > ref.Bytes {
+			if uint64(len(body)) > ref.Bytes-have {
+				next = end
 				break
 			}
+			next, have = h.first+1, have+uint64(len(body))
 			if err := each(body); err != nil {
-				return err
+				return have, err
 			}
 		}
 	}
-	if total != ref.Bytes {
-		return damaged(r.path, fmt.Errorf("%w: parts of %d bytes where %d were expected", errPage, total, ref.Bytes))
+	if have != ref.Bytes && !r.lossy {
+		return have, damaged(r.path, fmt.Errorf("%w: %d bytes in parts where %d were expected", errPage, have, ref.Bytes))
 	}
-	return nil
+	return have, nil
 }

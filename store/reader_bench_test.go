@@ -80,11 +80,10 @@ func benchScans(b *testing.B, r *Recording, n int, total int64) {
 	}
 	scan("frames", func(read func(iter.Seq2[tap.Frame, error])) { read(r.Frames(0)) })
 	scan("salvage", func(read func(iter.Seq2[tap.Frame, error])) {
-		s, err := OpenSalvage(r.Path())
+		s, _, err := OpenSalvage(r.Path())
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer s.Close()
 		read(s.Frames(0))
 	})
 }

@@ -331,7 +331,7 @@ func TestFIFOIsNoRecording(t *testing.T) {
 	if _, err := Open(path); !errors.Is(err, ErrNotRecording) {
 		t.Errorf("Open: %v", err)
 	}
-	if _, err := OpenSalvage(path); !errors.Is(err, ErrNotRecording) {
+	if _, _, err := OpenSalvage(path); !errors.Is(err, ErrNotRecording) {
 		t.Errorf("OpenSalvage: %v", err)
 	}
 	if i := Stat(path); !errors.Is(i.Err, ErrNotRecording) {

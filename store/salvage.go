@@ -5,30 +5,25 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"io"
-	"iter"
 	"os"
 	"slices"
 
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A Salvage gets out of a file what its pages no longer tell: it looks for
-// segments at every byte and believes those whose checksum fits. What it holds in
-// memory is where they are. It keeps the file open, unlocked, until Close.
+// A salvage is the source of a recording whose pages cannot be believed: segments
+// are looked for at every byte, and believed if their checksum fits.
 //
 // A file has older, shorter copies of its last segments in pages that are free
 // now; of several that begin with the same frame the longest is the newest.
-type Salvage struct {
-	f      *os.File
+type salvage struct {
 	path   string
 	size   int64
-	maxRaw int64
 	header tap.Header
-	gaps   []tap.Range
-	next   uint64 // the next number after the last frame that there was, if known
+	state  State // NextSeq, and as Gaps all frames that are not there
 	frames []place
 	parts  []place
 	report Report
@@ -58,51 +53,37 @@ type Report struct {
 	GaveUp int64
 }
 
-// OpenSalvage searches the file at path for frames.
-func OpenSalvage(path string) (*Salvage, error) {
+// OpenSalvage searches the file at path for frames. Of the recording that it returns
+// the header is in the worst case what the file's name tells, and gaps are all frames
+// that are not there. A frame whose parts are not all there is truncated.
+func OpenSalvage(path string) (*Recording, Report, error) {
 	_ = drainIfDead(context.Background(), path) // where that fails, the queue's content is not to be had
 	f, err := openRegular(path)
 	if err != nil {
-		return nil, err
+		return nil, Report{}, err
 	}
-	s := &Salvage{f: f, path: path, maxRaw: DefaultMaxRaw, header: headerFromName(path)}
+	defer f.Close()
+	s := &salvage{path: path, header: headerFromName(path)}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = notRecording(path, "it is not a regular file")
 	}
 	if err == nil {
 		s.size = info.Size()
-		s.describe()
-		err = s.index()
+		s.describe(f)
+		err = s.index(f)
 	}
-	if err == nil && len(s.frames) == 0 && s.header.Start.IsZero() && !smellsLikeRecording(f) {
+	if err == nil {
+		err = s.reckon(f)
+	}
+	if err == nil && s.report.Frames == 0 && s.header.Start.IsZero() && !smellsLikeRecording(f) {
 		err = notRecording(path, "nothing in it looks like one")
 	}
 	if err != nil {
-		f.Close()
-		return nil, err
+		return nil, Report{}, err
 	}
-	s.sort()
-	s.reckon()
-	return s, nil
+	return &Recording{path: path, src: s, maxRaw: DefaultMaxRaw, lossy: true}, s.report, nil
 }
-
-// Info describes what is left of the recording: of its header in the worst case what
-// the file's name tells, and as gaps all frames that are not there.
-func (s *Salvage) Info() (Info, error) {
-	gaps := slices.Concat(s.report.Gaps, s.report.Missing)
-	slices.SortFunc(gaps, func(a, b tap.Range) int { return cmp.Compare(a.From, b.From) })
-	return Info{Path: s.path, Header: s.header, Status: Damaged, Gaps: gaps}, nil
-}
-
-// SetMaxRaw is [Recording.SetMaxRaw].
-func (s *Salvage) SetMaxRaw(n int64) { s.maxRaw = n }
-
-// Report says what was found. Torn and Frames count what Frames has yielded.
-func (s *Salvage) Report() Report { return s.report }
-
-// Close closes the file.
-func (s *Salvage) Close() error { return s.f.Close() }
 
 const (
 	// window is how much is searched at once.
@@ -113,11 +94,11 @@ const (
 )
 
 // index finds all segments.
-func (s *Salvage) index() error {
+func (s *salvage) index(f *os.File) error {
 	buf := make([]byte, window)
 	budget := patience * (s.size + window)
 	for off := int64(0); off < s.size; {
-		n, err := s.f.ReadAt(buf, off)
+		n, err := f.ReadAt(buf, off)
 		if err != nil && err != io.EOF {
 			return fmt.Errorf("search %s: %w", s.path, err)
 		}
@@ -128,13 +109,12 @@ func (s *Salvage) index() error {
 				break
 			}
 			at := off + int64(n-len(rest)+i)
-			h, ok := s.candidate(at)
+			length, ok := s.candidate(f, at)
 			if ok {
-				s.found(at, &h)
-				next = at + segmentHeader + int64(h.payload)
+				next = at + length
 				break
 			}
-			if budget -= int64(h.payload) + 1<<10; budget < 0 {
+			if budget -= length + 1<<10; budget < 0 {
 				s.report.GaveUp = s.size - at
 				return nil
 			}
@@ -145,75 +125,103 @@ func (s *Salvage) index() error {
 	return nil
 }
 
-// found notes a segment.
-func (s *Salvage) found(off int64, h *segmentHead) {
-	p := place{first: h.first, off: off, len: int32(segmentHeader + h.payload), n: uint32(h.count)}
-	if h.kind == kindPart {
+// candidate notes the segment that lies at off, if one does. length is how much was
+// read to know that.
+func (s *salvage) candidate(f *os.File, off int64) (length int64, ok bool) {
+	var head [segmentHeader]byte
+	if _, err := f.ReadAt(head[:], off); err != nil {
+		return 0, false
+	}
+	length = segmentHeader + int64(binary.LittleEndian.Uint32(head[44:]))
+	if length > maxStored || length > s.size-off {
+		return 0, false
+	}
+	b, err := s.load(f, place{off: off, len: int32(length)})
+	if err != nil {
+		return 0, false
+	}
+	h, _, err := decodeSegment(b)
+	p := place{first: h.first, off: off, len: int32(length), n: uint32(h.count)}
+	switch {
+	case err != nil:
+		return length, false
+	case h.kind == kindPart:
 		p.n = uint32(h.uncompressed)
 		s.parts = append(s.parts, p)
-	} else if h.count > 0 {
+	default:
 		s.frames = append(s.frames, p)
 	}
+	return length, true
 }
 
-// sort brings the segments into order, of equal ones the longest first.
-func (s *Salvage) sort() {
+// load reads a segment into memory that the next load reuses.
+func (s *salvage) load(f *os.File, p place) ([]byte, error) {
+	s.buf = slices.Grow(s.buf[:0], int(p.len))[:p.len]
+	_, err := f.ReadAt(s.buf, p.off)
+	return s.buf, err
+}
+
+// indexSegment returns where a segment may begin in b, or -1.
+func indexSegment(b []byte) int { return bytes.Index(b, []byte(segmentMagic)) }
+
+// reckon brings the segments into order, leaves out older copies, and counts what is
+// there and what is missing.
+func (s *salvage) reckon(f *os.File) error {
 	order := func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(b.n, a.n))
 	}
 	slices.SortFunc(s.frames, order)
 	slices.SortFunc(s.parts, order)
-}
-
-// candidate reports whether a segment with a good checksum lies at off. Of the
-// header only the payload is set if not.
-func (s *Salvage) candidate(off int64) (h segmentHead, ok bool) {
-	var head [segmentHeader]byte
-	if _, err := s.f.ReadAt(head[:], off); err != nil {
-		return h, false
-	}
-	n := int64(binary.LittleEndian.Uint32(head[44:]))
-	if n > maxStored || off+segmentHeader+n > s.size {
-		return h, false
-	}
-	b, err := s.load(off, segmentHeader+int(n))
-	if err != nil {
-		return h, false
-	}
-	if crc32.Checksum(b[12:], castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
-		h.payload = int(n)
-		return h, false
-	}
-	h, err = parseSegmentHead(b)
-	h.payload = int(n)
-	return h, err == nil
-}
-
-// load reads n bytes into memory that the next load reuses.
-func (s *Salvage) load(off int64, n int) ([]byte, error) {
-	if n > cap(s.buf) {
-		s.buf = make([]byte, n)
-	}
-	_, err := s.f.ReadAt(s.buf[:n], off)
-	return s.buf[:n], err
-}
-
-// reckon works out which frames are missing.
-func (s *Salvage) reckon() {
-	s.report.Gaps, s.report.EndKnown = s.gaps, s.next > 0
-	next := uint64(1)
-	for i := range s.frames {
-		p := &s.frames[i]
+	s.parts = slices.CompactFunc(s.parts, func(a, b place) bool { return a.first == b.first })
+	r, found, next := &s.report, s.frames, uint64(1)
+	r.Gaps, r.EndKnown, s.frames = s.state.Gaps, s.state.NextSeq > 0, nil
+	for _, p := range found {
+		end := p.first + uint64(p.n)
+		if end <= next {
+			continue // an older copy
+		}
+		b, err := s.load(f, p)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", s.path, err)
+		}
+		frames, torn, err := s.count(b, p.first, next)
+		if err != nil { // its checksum fits, but it makes no sense: it was made so
+			continue
+		}
+		s.frames = append(s.frames, p)
 		s.miss(next, p.first)
-		next = max(next, p.first+uint64(p.n))
+		r.Frames, r.Torn, next = r.Frames+frames, r.Torn+torn, end
 	}
-	s.miss(next, s.next)
+	s.miss(next, s.state.NextSeq)
+	s.state.NextSeq = max(s.state.NextSeq, next)
+	s.state.Gaps = slices.Concat(r.Gaps, r.Missing)
+	slices.SortFunc(s.state.Gaps, func(a, b tap.Range) int { return cmp.Compare(a.From, b.From) })
+	return nil
+}
+
+// count counts the frames of a segment, from number next on, and those that lack bytes.
+func (s *salvage) count(b []byte, first, next uint64) (frames, torn uint64, err error) {
+	t, err := decodeTable(b, first)
+	for err == nil && t.left > 0 {
+		var rec record
+		if rec, err = t.record(); err != nil || rec.Seq < next {
+			continue
+		}
+		have := uint64(0)
+		for _, p := range s.between(s.parts, rec.parts.First, rec.parts.First+rec.parts.Count) {
+			have += uint64(p.n)
+		}
+		if frames++; rec.Truncated || have != rec.parts.Bytes {
+			torn++
+		}
+	}
+	return frames, torn, err
 }
 
 // miss notes the frames from..to-1 as missing, but for those in a gap.
-func (s *Salvage) miss(from, to uint64) {
+func (s *salvage) miss(from, to uint64) {
 	for {
-		r, ok := unexplained(from, to, s.gaps)
+		r, ok := unexplained(from, to, s.state.Gaps)
 		if !ok {
 			return
 		}
@@ -222,48 +230,90 @@ func (s *Salvage) miss(from, to uint64) {
 	}
 }
 
-// indexSegment returns where a segment may begin in b, or -1.
-func indexSegment(b []byte) int { return indexString(b, segmentMagic) }
+// between returns the places that begin with from..end-1.
+func (s *salvage) between(places []place, from, end uint64) []place {
+	at := func(n uint64) int {
+		i, _ := slices.BinarySearchFunc(places, n, func(p place, n uint64) int { return cmp.Compare(p.first, n) })
+		return i
+	}
+	return places[at(from):max(at(from), at(end))]
+}
 
-func indexString(b []byte, s string) int { return bytes.Index(b, []byte(s)) }
-
-// Frames yields the frames with a number above after that were found, in order. One
-// whose parts are not all there is marked as truncated, with what there is.
-func (s *Salvage) Frames(after uint64) iter.Seq2[tap.Frame, error] {
-	return func(yield func(tap.Frame, error) bool) {
-		s.report.Frames, s.report.Torn = 0, 0
-		next := after + 1
-		for _, p := range s.frames {
-			if p.first+uint64(p.n) <= next {
-				continue // an older copy
+// describe reads header and state: from their bucket if its pages are whole, else from
+// any page that has them. Of several states the newest counts.
+func (s *salvage) describe(f *os.File) {
+	if p, err := openPages(f); err == nil {
+		if sum, err := (&snap{p: p}).summary(); err == nil {
+			s.header, s.state = sum.header, sum.state
+			return
+		}
+	}
+	p := &pages{meta: meta{end: uint64(s.size) / pageSize}, r: f, size: s.size}
+	budget := patience * s.size
+	read := func(bucket *tree, k []byte, into any) bool {
+		e, err := bucket.get(k)
+		if err != nil || e == nil || e.length > budget {
+			return false
+		}
+		budget -= e.length
+		v, err := (&snap{p: p}).metaValue(bucket, k)
+		return err == nil && json.Unmarshal(v, into) == nil
+	}
+	named := s.header.ID
+	for id := uint64(2); id < p.end; id++ {
+		r, err := p.run(id)
+		if err != nil || r.flags != flagLeaf || r.count > 10 { // neither the root nor meta
+			continue
+		}
+		n, err := p.parse(&r)
+		if err != nil {
+			continue
+		}
+		bucket := &tree{p: p, flat: n}
+		if e, err := bucket.get(bucketMeta); err == nil && e != nil && e.bucket {
+			if bucket, err = p.open(e); err != nil {
+				continue
 			}
-			b := make([]byte, p.len) // the frames keep it
-			if _, err := s.f.ReadAt(b, p.off); err != nil {
-				yield(tap.Frame{}, fmt.Errorf("read %s: %w", s.path, err))
-				return
-			}
-			t, err := decodeTable(b, p.first)
-			for err == nil && t.left > 0 {
-				var rec record
-				if rec, err = t.record(); err != nil || rec.Seq < next {
-					continue
-				}
-				next = rec.Seq + 1
-				if !yield(s.frame(&rec), nil) {
-					return
-				}
-			}
-			if err != nil { // its checksum fits, but it makes no sense: it was made so
-				s.report.Missing = append(s.report.Missing, tap.Range{From: max(next, p.first), To: p.first + uint64(p.n) - 1})
-			}
+		}
+		var h tap.Header
+		if read(bucket, keyHeader, &h) && isID(h.ID) && (named == "" || named == h.ID) {
+			s.header = h
+		}
+		var st State
+		if read(bucket, keyState, &st) && st.sound() && st.NextSeq >= s.state.NextSeq {
+			s.state = st
 		}
 	}
 }
 
-func decodeTable(b []byte, first uint64) (table, error) {
-	h, data, err := decodeSegment(b)
+func (s *salvage) info() (Info, error) {
+	return Info{Path: s.path, Header: s.header, Status: Damaged, Gaps: s.state.Gaps}, nil
+}
+
+func (s *salvage) now(context.Context) (uint64, bool, error) { return 0, true, nil }
+
+func (s *salvage) read(b *batchOf, bucket []byte, from, end uint64, budget int) error {
+	f, err := os.Open(s.path)
 	if err != nil {
-		return table{}, err
+		return err
 	}
-	return newTable(h, data, first)
+	defer f.Close()
+	b.reset()
+	b.sum.state, b.last = s.state, true
+	places := s.frames
+	if bytes.Equal(bucket, bucketParts) {
+		places = s.parts
+	} else if before := s.between(places, 0, from+1); len(before) > 0 {
+		from = before[len(before)-1].first
+	}
+	for _, p := range s.between(places, from, end) {
+		switch err := b.add(f, p.first, p.off, int64(p.len), budget); {
+		case err == errStop:
+			b.last = false
+			return nil
+		case err != nil:
+			return damaged(s.path, err)
+		}
+	}
+	return nil
 }

@@ -12,26 +12,40 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-func mustSalvage(t testing.TB, path string) *Salvage {
+func mustSalvage(t testing.TB, path string) (*Recording, Report) {
 	t.Helper()
-	s, err := OpenSalvage(path)
+	s, report, err := OpenSalvage(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	return s, report
+}
+
+// places returns where the segments of a salvaged recording lie.
+func places(t testing.TB, path string) *salvage {
+	t.Helper()
+	s, _ := mustSalvage(t, path)
+	return s.src.(*salvage)
+}
+
+func headerOf(t testing.TB, s *Recording) tap.Header {
+	t.Helper()
+	i, err := s.Info()
+	if err != nil || i.Status != Damaged {
+		t.Fatalf("%+v, %v", i, err)
+	}
+	return i.Header
 }
 
 func TestSalvageWholeFile(t *testing.T) {
 	path, want := sample(t)
-	s := mustSalvage(t, path)
+	s, r := mustSalvage(t, path)
 	got, err := collect(s.Frames(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sameFrames(t, got, want)
-	r := s.Report()
-	if s.header.Program != "mcptap test" || r.Frames != uint64(len(want)) || len(r.Missing) > 0 || !r.EndKnown || len(r.Gaps) != 1 {
+	if headerOf(t, s).Program != "mcptap test" || r.Frames != uint64(len(want)) || len(r.Missing) > 0 || !r.EndKnown || len(r.Gaps) != 1 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -41,7 +55,7 @@ func TestSalvageWholeFile(t *testing.T) {
 func TestSalvageAfterDamage(t *testing.T) {
 	path, want := sample(t)
 	good := readAll(t, path)
-	whole := mustSalvage(t, path)
+	whole := places(t, path)
 	byNumber := make(map[uint64]tap.Frame)
 	for _, f := range want {
 		byNumber[f.Seq] = f
@@ -60,7 +74,7 @@ func TestSalvageAfterDamage(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := mustSalvage(t, path)
+		s, report := mustSalvage(t, path)
 		got := make(map[uint64]tap.Frame)
 		for f, err := range s.Frames(0) {
 			if err != nil {
@@ -79,7 +93,7 @@ func TestSalvageAfterDamage(t *testing.T) {
 		}
 		partHit := slices.ContainsFunc(whole.parts, func(p place) bool { return at+4 > p.off && at < p.off+int64(p.len) })
 		var missing uint64
-		for _, r := range s.Report().Missing {
+		for _, r := range report.Missing {
 			missing += r.To - r.From + 1
 		}
 		for n := range untouched {
@@ -91,15 +105,18 @@ func TestSalvageAfterDamage(t *testing.T) {
 		if len(got)+int(missing) != len(want) {
 			t.Errorf("byte %d: %d frames and %d missing of %d", at, len(got), missing, len(want))
 		}
-		s.Close()
+		if report.Frames != uint64(len(got)) {
+			t.Errorf("byte %d: %d frames, reported %d", at, len(got), report.Frames)
+		}
 	}
 }
 
-// TestSalvageWithoutPages destroys the header of every page, and both metas.
+// TestSalvageWithoutPages destroys the header of every page, and both metas. Then the
+// file's name is all that is left of the header, and what crossed unrecorded is missing.
 func TestSalvageWithoutPages(t *testing.T) {
 	path, want := sample(t)
 	content := readAll(t, path)
-	whole := mustSalvage(t, path)
+	whole := places(t, path)
 	for at := 0; at < len(content); at += pageSize {
 		inside := slices.ContainsFunc(slices.Concat(whole.frames, whole.parts), func(p place) bool {
 			return int64(at)+pageHeader > p.off && int64(at) < p.off+int64(p.len)
@@ -109,23 +126,23 @@ func TestSalvageWithoutPages(t *testing.T) {
 		}
 	}
 	clear(content[:2*pageSize])
-	path = filepath.Join(t.TempDir(), "x"+Ext)
+	path = filepath.Join(t.TempDir(), "x-0123abcd"+Ext)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(path); !errors.Is(err, ErrDamaged) {
 		t.Errorf("Open: %v", err)
 	}
-	s := mustSalvage(t, path)
+	s, r := mustSalvage(t, path)
 	got, err := collect(s.Frames(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sameFrames(t, got, want)
-	if h := s.header; h.ID != "0123abcd" || h.Program != "mcptap test" {
+	if h := headerOf(t, s); h.ID != "0123abcd" || h.Label != "x" {
 		t.Errorf("%+v", h)
 	}
-	if r := s.Report(); !r.EndKnown || len(r.Missing) > 0 || len(r.Gaps) != 1 {
+	if r.EndKnown || len(r.Missing) != 1 || len(r.Gaps) != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -137,7 +154,7 @@ func TestSalvageLargeFrame(t *testing.T) {
 	frames := []tap.Frame{{Seq: 1, Lane: tap.ToClient, Raw: raw}}
 	writeSample(t, path, frames, 100, tap.PartSize)
 	content := readAll(t, path)
-	whole := mustSalvage(t, path)
+	whole := places(t, path)
 	copy(content[whole.parts[1].off+100:], "destroyed")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
@@ -145,7 +162,7 @@ func TestSalvageLargeFrame(t *testing.T) {
 	if _, err := collect(mustOpen(t, path).Frames(0)); !errors.Is(err, ErrDamaged) {
 		t.Errorf("Frames: %v", err)
 	}
-	s := mustSalvage(t, path)
+	s, r := mustSalvage(t, path)
 	s.SetMaxRaw(1 << 20)
 	for f, err := range s.Frames(0) {
 		if err != nil || !f.Truncated || f.Size != 3<<20 || f.Whole() {
@@ -156,7 +173,7 @@ func TestSalvageLargeFrame(t *testing.T) {
 			t.Errorf("%d bytes, %v", out.Len(), err)
 		}
 	}
-	if r := s.Report(); r.Frames != 1 || r.Torn != 1 || len(r.Missing) != 0 {
+	if r.Frames != 1 || r.Torn != 1 || len(r.Missing) != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -178,13 +195,12 @@ func TestSalvageHostile(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := OpenSalvage(path)
+		s, _, err := OpenSalvage(path)
 		if err != nil {
 			continue
 		}
 		if got, _ := collect(s.Frames(0)); len(got) > 0 {
 			t.Errorf("%s: %d frames", name, len(got))
 		}
-		s.Close()
 	}
 }

@@ -181,9 +181,9 @@ func TestTimesOfStreams(t *testing.T) {
 	a.piece(st, tap.FormBody, pieceEnd, 40, []byte("c"))
 	a.piece(stream{3, tap.ToClient}, tap.FormPing, pieceEnd, 50, nil)
 	var got []string
-	for d := (tableDecoder{table: a.seg.table, body: a.seg.body, seq: 1, at: a.seg.base}); ; {
-		r, ok := d.next()
-		if !ok {
+	for d := (table{table: a.seg.table, body: a.seg.body, seq: 1, at: a.seg.base}); ; {
+		r, err := d.record()
+		if err != nil {
 			break
 		}
 		got = append(got, fmt.Sprintf("%d: %d-%d", r.Exchange, r.At-r.Took, r.At))

@@ -114,12 +114,11 @@ func (x *torturer) failure(what string, err error) {
 // crossed, torn ones lack something.
 func (x *torturer) salvage(what string) {
 	x.t.Helper()
-	s, err := OpenSalvage(x.path)
+	s, _, err := OpenSalvage(x.path)
 	if err != nil {
 		x.failure(what, err)
 		return
 	}
-	defer s.Close()
 	for f, err := range s.Frames(0) {
 		if want := x.want[f.Seq]; err == nil && f.Truncated && !want.Truncated && f.Size < want.Size {
 			continue
@@ -283,9 +282,8 @@ func FuzzRead(f *testing.F) {
 			_, _ = collect(r.Frames(0))
 			_, _ = r.Frame(3)
 		}
-		if s, err := OpenSalvage(path); err == nil {
+		if s, _, err := OpenSalvage(path); err == nil {
 			_, _ = collect(s.Frames(0))
-			s.Close()
 		}
 		_ = checkFile(path)
 	})

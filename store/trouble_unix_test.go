@@ -187,7 +187,7 @@ func TestFollowEndsWhileAnotherProgramDrains(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	began := time.Now()
-	r := &Recording{path: path, maxRaw: DefaultMaxRaw}
+	r := &Recording{path: path, src: fileSource(path), maxRaw: DefaultMaxRaw}
 	for _, err := range r.Follow(ctx, 0) {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Error(err)

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -153,9 +155,6 @@ func (s *snap) metaValue(meta *tree, k []byte) ([]byte, error) {
 	return unseal(k, v)
 }
 
-// errForeign means that the file is a database, but not ours.
-var errForeign = errors.New("a database of another program")
-
 // version reads the format version.
 func (s *snap) version() (int, *tree, error) {
 	meta, err := s.bucket(bucketMeta)
@@ -180,6 +179,35 @@ func (s *snap) version() (int, *tree, error) {
 	return v, meta, nil
 }
 
+// readVersion returns an error if the file is not a recording that this program reads.
+func readVersion(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return notRecording(path, "it is a directory")
+	case !info.Mode().IsRegular():
+		return notRecording(path, "it is not a regular file") // reading a pipe would wait for ever
+	case info.Size() == 0:
+		return notRecording(path, "it is empty")
+	}
+	err = viewFile(path, func(s *snap) error {
+		v, _, err := s.version()
+		if err != nil {
+			return err
+		}
+		return checkVersion(v)
+	})
+	if errors.Is(err, errForeign) {
+		err = notRecording(path, "it is "+errForeign.Error())
+	}
+	if errors.Is(err, ErrNewer) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return err
+}
+
 // A summary is the meta bucket, decoded.
 type summary struct {
 	header tap.Header
@@ -190,53 +218,144 @@ type summary struct {
 
 // summary reads the meta bucket, or of it only what is asked for. Whoever reads
 // frames needs two small values of it.
-func (s *snap) summary(only ...[]byte) (summary, error) {
-	var sum summary
+func (s *snap) summary(only ...[]byte) (sum summary, err error) {
 	_, meta, err := s.version()
 	if err != nil {
 		return sum, err
 	}
-	keys := [][]byte{keyHeader, keyTally, keyState, keyEnd}
-	if len(only) > 0 {
-		keys = only
-	}
-	values := make(map[string][]byte)
-	for _, k := range keys {
-		v, err := s.metaValue(meta, k)
+	for _, value := range []struct {
+		k    []byte
+		into any
+	}{{keyHeader, &sum.header}, {keyTally, &sum.tally}, {keyState, &sum.state}, {keyEnd, &sum.end}} {
+		is := func(k []byte) bool { return bytes.Equal(k, value.k) }
+		if len(only) > 0 && !slices.ContainsFunc(only, is) {
+			continue
+		}
+		v, err := s.metaValue(meta, value.k)
+		if err == nil && (v != nil || !is(keyEnd)) {
+			err = pageJSON(value.k, v, value.into)
+		}
 		if err != nil {
 			return sum, err
 		}
-		if v == nil && !bytes.Equal(k, keyEnd) {
-			v = []byte{} // it is missing, which is an error
-		}
-		if v != nil {
-			values[string(k)] = v
-		}
 	}
-	return decodeSummary(values)
+	if !sum.state.sound() {
+		return sum, fmt.Errorf("%w: meta value state makes no sense", errPage)
+	}
+	if sum.end != nil && sum.end.At < 0 {
+		return sum, fmt.Errorf("%w: meta value end makes no sense", errPage)
+	}
+	return sum, nil
 }
 
-func decodeSummary(values map[string][]byte) (sum summary, err error) {
-	parse := func(k []byte, into any) {
-		if values[string(k)] == nil {
-			return
+func pageJSON(k, v []byte, into any) error {
+	if err := json.Unmarshal(v, into); err != nil {
+		return fmt.Errorf("%w: meta value %s: %v", errPage, k, err)
+	}
+	return nil
+}
+
+// A batchOf is some consecutive segments, copied out of the file.
+type batchOf struct {
+	buf  []byte
+	segs []stored
+	last bool // there are no more
+	sum  summary
+	// least is how many segments there are, beside one, whatever the budget.
+	least int
+}
+
+// A stored is one segment in a batch.
+type stored struct {
+	key      uint64
+	from, to int
+}
+
+func (b *batchOf) reset() {
+	b.buf, b.segs, b.last = b.buf[:0], b.segs[:0], false
+}
+
+// stored returns segment i as it is in the file.
+func (b *batchOf) stored(i int) []byte { return b.buf[b.segs[i].from:b.segs[i].to] }
+
+// table decodes segment i. Its frames share no memory with the batch.
+func (b *batchOf) table(i int) (table, error) {
+	return decodeTable(b.stored(i), b.segs[i].key)
+}
+
+// add copies a segment out of a file, or returns errStop if that exceeds the budget.
+func (b *batchOf) add(r io.ReaderAt, n uint64, off, length int64, budget int) error {
+	if length < segmentHeader || length > maxStored {
+		return fmt.Errorf("%w: segment %d has %d bytes", errPage, n, length)
+	}
+	from, need := len(b.buf), len(b.buf)+int(length)
+	if len(b.segs) > b.least && need > budget {
+		return errStop
+	}
+	if need > cap(b.buf) {
+		b.buf = append(make([]byte, 0, max(need, min(2*cap(b.buf), budget))), b.buf...)
+	}
+	b.buf = b.buf[:need]
+	if _, err := r.ReadAt(b.buf[from:], off); err != nil {
+		return pageError(err, "segment %d", n)
+	}
+	b.segs = append(b.segs, stored{key: n, from: from, to: need})
+	return nil
+}
+
+// number decodes a key that is a number.
+func number(e *elem) (uint64, error) {
+	if len(e.key) != 8 {
+		return 0, fmt.Errorf("%w: a key of %d bytes where a number was expected", errPage, len(e.key))
+	}
+	return binary.BigEndian.Uint64(e.key), nil
+}
+
+// segments copies out what is in a bucket of buckets of segments, until budget.
+// A read that was in vain because of a commit is repeated with less, so that a
+// reader gets on however busy the tap is.
+func (s *snap) segments(b *batchOf, name []byte, from, end uint64, budget int) error {
+	budget >>= min(s.tries, 16)
+	outer, err := s.bucket(name)
+	if err != nil {
+		return err
+	}
+	if outer == nil {
+		return fmt.Errorf("%w: bucket %s is missing", errPage, name)
+	}
+	k := key(from)
+	err = outer.ascend(k, func(e *elem) error {
+		first, err := number(e)
+		if err != nil {
+			return err
 		}
-		if uerr := json.Unmarshal(values[string(k)], into); uerr != nil && err == nil {
-			err = fmt.Errorf("%w: meta value %s: %v", errPage, k, uerr)
+		if first >= end {
+			return errStop
 		}
+		inner, err := s.p.open(e)
+		if err != nil {
+			return err
+		}
+		return inner.ascend(k, func(e *elem) error {
+			n, err := number(e)
+			if err != nil {
+				return err
+			}
+			if n < first {
+				return fmt.Errorf("%w: segment %d in bucket %d", errPage, n, first)
+			}
+			if n >= end {
+				return errStop
+			}
+			if e.bucket {
+				return fmt.Errorf("%w: a bucket where segment %d was expected", errPage, n)
+			}
+			return b.add(s.p.r, n, e.val, e.length, budget)
+		})
+	})
+	b.last = err == nil
+	if err == errStop {
+		err = nil
 	}
-	parse(keyHeader, &sum.header)
-	parse(keyTally, &sum.tally)
-	parse(keyState, &sum.state)
-	if values[string(keyEnd)] != nil {
-		sum.end = new(End)
-	}
-	parse(keyEnd, sum.end)
-	if err == nil && !sum.state.sound() {
-		err = fmt.Errorf("%w: meta value state makes no sense", errPage)
-	}
-	if err == nil && sum.end != nil && sum.end.At < 0 {
-		err = fmt.Errorf("%w: meta value end makes no sense", errPage)
-	}
-	return sum, err
+	return err
 }

@@ -28,15 +28,13 @@ func asOf(info *store.Info, now time.Time) {
 
 // salvage exports what can be read and says what cannot.
 func salvage(a *app, path string, write func(exportSource) error) error {
-	s, err := store.OpenSalvage(path)
+	rec, r, err := store.OpenSalvage(path)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	if err := write(s); err != nil {
+	if err := write(rec); err != nil {
 		return err
 	}
-	r := s.Report()
 	if r.Frames == 0 {
 		return fmt.Errorf("%s: no frame could be read", path)
 	}
