@@ -59,8 +59,10 @@ func (q *queue) loseRest(asm *assembler) (lost [tap.Lanes]lostLane, next uint64)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	begun := make(map[stream]bool)
-	for s, c := range asm.streams {
-		c.Torn, begun[s] = true, true
+	for s, c := range asm.begun {
+		if !s.line {
+			c.Torn, begun[s] = true, true
+		}
 	}
 	for next = q.drained; next < q.next; next++ {
 		e := &q.ring[next%ringEntries]
@@ -78,7 +80,7 @@ func (q *queue) loseRest(asm *assembler) (lost [tap.Lanes]lostLane, next uint64)
 		case entryPiece, entryEvent:
 			exchange, p := cutNumber(p)
 			lost[tap.Lifecycle].Bytes += uint64(len(p))
-			if s := (stream{exchange, tap.Lane(e.Lane)}); e.Kind == entryPiece && (e.Flags&pieceEnd == 0 || begun[s]) {
+			if s := (stream{exchange: exchange, lane: tap.Lane(e.Lane)}); e.Kind == entryPiece && (e.Flags&pieceEnd == 0 || begun[s]) {
 				begun[s] = begun[s] && e.Flags&pieceEnd == 0
 				break
 			}

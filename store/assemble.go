@@ -28,12 +28,10 @@ type assembler struct {
 	st    State
 	tally session.Tally
 
-	split   [tap.Lanes]tap.Splitter
-	lanes   [tap.Lanes]current  // of stdio
-	streams map[stream]*current // of HTTP: those in the middle of a frame
-	whole   current             // of a stream, when its frame comes at once
-	heads   int                 // bytes of all heads
-	most    uint64              // parts of one frame
+	begun map[stream]*openFrame // what is in the middle of a frame
+	spare *openFrame            // for the next frame, nil: none
+	heads int                   // bytes of all heads
+	most  uint64                // parts of one frame
 
 	seg   segment
 	open  bool   // seg is not empty, and not closed
@@ -42,6 +40,31 @@ type assembler struct {
 	out   batch
 	batch uint64 // counts the batches
 	join  []byte
+}
+
+const (
+	// headLimit is up to which length the parts of a frame are kept for the
+	// tally, and headsLimit those of all frames together, of which there may be
+	// thousands. Of a longer frame the tally gets the beginning.
+	headLimit  = 16 << 20
+	headsLimit = 64 << 20
+)
+
+// An openFrame is a frame that has begun: what of it is still in the queue's memory,
+// and what is known of its parts.
+type openFrame struct {
+	stream
+	form tap.Form
+	Pending
+
+	cutter tap.Splitter // of a line
+	pieces [][]byte
+	bytes  int
+	head   []byte // all of its parts, or with cut the beginning
+	cut    bool
+	split  bool // what came before is a frame of its own: see flush
+	// bucket is where its parts go in a batch.
+	batch, bucket uint64
 }
 
 // A batch is what one commit writes.
@@ -62,11 +85,7 @@ type value struct {
 }
 
 func newAssembler() *assembler {
-	a := &assembler{st: newState(), streams: make(map[stream]*current), most: 1 << partBits}
-	for lane := range a.lanes {
-		a.lanes[lane].lane = tap.Lane(lane)
-	}
-	return a
+	return &assembler{st: newState(), begun: make(map[stream]*openFrame), most: 1 << partBits}
 }
 
 // begin starts a batch. A short last segment is taken up again.
@@ -78,12 +97,39 @@ func (a *assembler) begin() {
 	}
 }
 
+// current returns the frame that a stream is in the middle of, or a new one. keep has
+// to be called for it.
+func (a *assembler) current(s stream, form tap.Form, flags uint8) *openFrame {
+	c := a.begun[s]
+	if c == nil {
+		if c = a.spare; c == nil {
+			c = new(openFrame)
+		}
+		*c, a.spare = openFrame{stream: s, form: form, pieces: c.pieces[:0]}, nil
+		c.Torn = flags&pieceMore != 0 // its beginning is not there
+	}
+	c.Torn = c.Torn || flags&pieceTorn != 0
+	return c
+}
+
+// keep remembers a frame if its end has not come.
+func (a *assembler) keep(c *openFrame, mid bool) {
+	if mid {
+		a.begun[c.stream] = c
+	} else {
+		delete(a.begun, c.stream)
+		a.spare = c
+	}
+}
+
 // chunk takes the bytes of one lane that crossed at an offset.
 func (a *assembler) chunk(lane tap.Lane, flags uint8, at time.Duration, p []byte) {
-	c := &a.lanes[lane]
-	c.Torn = c.Torn || flags&pieceMore != 0 && c.empty() && !c.split && lane != tap.Stderr // its lines are cut anywhere
+	if lane == tap.Stderr {
+		flags = 0 // its lines are cut anywhere
+	}
+	c := a.current(stream{lane: lane, line: true}, tap.FormLine, flags)
 	for len(p) > 0 {
-		n, cut := a.split[lane].Next(p)
+		n, cut := c.cutter.Next(p)
 		c.hold(at, p[:n])
 		p = p[n:]
 		switch cut {
@@ -93,22 +139,12 @@ func (a *assembler) chunk(lane tap.Lane, flags uint8, at time.Duration, p []byte
 			a.flush(c)
 		}
 	}
+	a.keep(c, !c.empty() || c.split)
 }
 
 // piece takes bytes of the current frame of a stream.
 func (a *assembler) piece(s stream, form tap.Form, flags uint8, at time.Duration, p []byte) {
-	c := a.streams[s]
-	if c == nil {
-		if flags&pieceMore != 0 {
-			flags |= pieceTorn // its beginning is not there
-		}
-		if c = &a.whole; flags&pieceEnd == 0 {
-			c = new(current)
-			a.streams[s] = c
-		}
-		c.stream, c.form = s, form
-	}
-	c.Torn = c.Torn || flags&pieceTorn != 0
+	c := a.current(s, form, flags)
 	if len(p) == 0 && !c.empty() {
 		at = c.LastAt // only now it is known that they were the last
 	}
@@ -121,9 +157,22 @@ func (a *assembler) piece(s stream, form tap.Form, flags uint8, at time.Duration
 		p = p[n:]
 	}
 	if flags&pieceEnd != 0 {
-		delete(a.streams, s)
 		a.finish(c, at)
 	}
+	a.keep(c, flags&pieceEnd == 0)
+}
+
+// empty reports whether no byte of the frame has come.
+func (c *openFrame) empty() bool { return c.bytes == 0 && c.Parts.Count == 0 }
+
+// hold takes bytes, which stay in the queue's memory.
+func (c *openFrame) hold(at time.Duration, p []byte) {
+	if c.empty() {
+		c.FirstAt = at
+	}
+	c.LastAt = at
+	c.pieces = append(c.pieces, p)
+	c.bytes += len(p)
 }
 
 // append numbers a record and puts it into the current segment.
@@ -160,7 +209,7 @@ func (a *assembler) putSegment() {
 }
 
 // part writes bytes of a frame that goes on as its next part.
-func (a *assembler) part(c *current, body []byte) {
+func (a *assembler) part(c *openFrame, body []byte) {
 	if c.Parts.Count == 0 {
 		c.Parts.First = partNumber(a.st.NextLong)
 		a.st.NextLong++
@@ -176,45 +225,110 @@ func (a *assembler) part(c *current, body []byte) {
 	a.out.values = append(a.out.values, value{part: true, bucket: c.bucket, key: n, from: from, to: len(a.out.buf)})
 }
 
-// end finishes the lane's last frame, if it lacks its terminator.
-func (a *assembler) end(lane tap.Lane) {
-	if c := &a.lanes[lane]; !c.empty() {
-		a.cut(lane, c.LastAt)
+// finish ends the frame, and begins the next one of its stream.
+func (a *assembler) finish(c *openFrame, at time.Duration) {
+	at = max(at, a.seg.last) // it is numbered now, and time does not run backwards
+	r := record{parts: c.Parts}
+	r.Lane, r.Exchange, r.Form, r.At, r.Truncated = c.lane, c.exchange, c.form, at, c.Torn
+	r.Size = int64(c.Parts.Bytes) + int64(c.bytes)
+	if !c.empty() {
+		r.Took = max(at-c.FirstAt, 0) // what a damaged queue says may not fit
+	}
+	a.count(&r, c)
+	a.append(&r, c.pieces...)
+	a.heads -= len(c.head)
+	*c = openFrame{stream: c.stream, form: c.form, pieces: c.pieces[:0]}
+}
+
+// count gives the frame to the tally.
+func (a *assembler) count(r *record, c *openFrame) {
+	f := r.Frame
+	f.Seq = a.st.NextSeq
+	switch {
+	case c.Parts.Count == 0 && len(c.pieces) == 1:
+		f.Raw = c.pieces[0]
+		a.tally.Add(&f)
+	case !c.cut:
+		a.join = append(a.join[:0], c.head...)
+		for _, p := range c.pieces {
+			a.join = append(a.join, p...)
+		}
+		f.Raw = a.join
+		a.tally.Add(&f)
+	default:
+		f.Raw = c.head
+		a.tally.Add(&f)
 	}
 }
 
-// cut finishes a lane's current frame where it is.
-func (a *assembler) cut(lane tap.Lane, at time.Duration) {
-	a.finish(&a.lanes[lane], at)
-	a.split[lane] = tap.Splitter{}
+// flush writes what is held of a frame as a part. One of too many parts becomes
+// two frames instead.
+func (a *assembler) flush(c *openFrame) {
+	if c.bytes == 0 {
+		return
+	}
+	if c.Parts.Count == a.most {
+		a.finish(c, c.LastAt)
+		c.split = true
+		return
+	}
+	a.join = a.join[:0]
+	for _, p := range c.pieces {
+		a.join = append(a.join, p...)
+	}
+	a.remember(c, a.join)
+	a.part(c, a.join)
+	c.pieces, c.bytes = c.pieces[:0], 0
 }
 
-// tear says of all frames that have begun that bytes are missing in them.
-func (a *assembler) tear() {
-	for lane := range a.lanes {
-		c := &a.lanes[lane]
-		c.Torn = c.Torn || !c.empty()
+// remember keeps of a part what the tally will want.
+func (a *assembler) remember(c *openFrame, part []byte) {
+	if c.cut {
+		return
 	}
-	for _, c := range a.streams {
-		c.Torn = true
+	had, n := len(c.head), len(part)
+	if had+n > headLimit || a.heads+n > headsLimit {
+		c.cut = true
+		n = max(min(n, headRaw-had), 0)
+		c.head = slices.Clone(c.head[:min(had, headRaw)])
+	}
+	c.head = append(c.head, part[:n]...)
+	a.heads += len(c.head) - had
+}
+
+// end finishes a frame where it is, if any of it has come.
+func (a *assembler) end(c *openFrame, at time.Duration) {
+	if !c.empty() {
+		a.finish(c, at)
+	}
+	a.keep(c, false)
+}
+
+// endLane finishes the last line of a lane, if it lacks its terminator.
+func (a *assembler) endLane(lane tap.Lane) {
+	if c := a.begun[stream{lane: lane, line: true}]; c != nil {
+		a.end(c, c.LastAt)
 	}
 }
 
 // endAll finishes all frames that have begun as they are.
 func (a *assembler) endAll() {
-	for lane := range tap.Lanes {
-		a.end(lane)
-	}
 	for _, c := range a.unfinished() {
-		a.finish(c, c.LastAt)
+		a.end(c, c.LastAt)
 	}
-	clear(a.streams)
 }
 
-// unfinished returns the streams that are in the middle of a frame, in the order
-// in which they were heard of last.
-func (a *assembler) unfinished() []*current {
-	return slices.SortedFunc(maps.Values(a.streams), func(a, b *current) int {
+// tear says of all frames that have begun that bytes are missing in them.
+func (a *assembler) tear() {
+	for _, c := range a.begun {
+		c.Torn = true
+	}
+}
+
+// unfinished returns the frames that have begun, in the order in which they were heard
+// of last.
+func (a *assembler) unfinished() []*openFrame {
+	return slices.SortedFunc(maps.Values(a.begun), func(a, b *openFrame) int {
 		return cmp.Or(cmp.Compare(a.LastAt, b.LastAt), cmp.Compare(a.exchange, b.exchange), cmp.Compare(a.lane, b.lane))
 	})
 }
@@ -231,29 +345,22 @@ func (a *assembler) note(exchange uint64, at time.Duration, payload []byte) {
 
 // gap accounts for bytes that crossed unrecorded: the frames that lie wholly in
 // it keep their numbers, so that what is missing can be named, and those that it
-// cuts are marked torn. What it lacks of streams is counted on the lane lifecycle,
-// which has none to cut, so any that is in the middle of a frame may be cut; those
-// whose frame ended in it come as pieces before it.
+// cuts are marked torn. A line that lost bytes ends there. What it lacks of streams is
+// counted on the lane lifecycle, so any that is in the middle of a frame may be cut;
+// those whose frame ended in it come as pieces before it.
 func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane, why string) {
 	var frames, bytes uint64
-	for lane := range lost {
-		l, c := &lost[lane], &a.lanes[lane]
-		if *l == (lostLane{}) {
-			continue
-		}
-		bytes += l.Bytes
-		if !c.empty() {
-			c.Torn = true
-			a.cut(tap.Lane(lane), at)
-			if l.Frames > 0 {
-				l.Frames--
+	for lane, l := range lost {
+		if c := a.begun[stream{lane: tap.Lane(lane), line: true}]; c != nil && l != (lostLane{}) {
+			if !c.empty() {
+				c.Torn, l.Frames = true, max(l.Frames, 1)-1
 			}
+			a.end(c, at)
 		}
-		frames += l.Frames
-		c.Torn = l.Mid
+		bytes, frames = bytes+l.Bytes, frames+l.Frames
 	}
-	for _, c := range a.streams {
-		c.Torn = true
+	for s, c := range a.begun {
+		c.Torn = c.Torn || !s.line
 	}
 	e := tap.Event{Name: tap.EventGap, Bytes: bytes, Error: why}
 	if frames > 0 {
@@ -270,17 +377,13 @@ func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane, why string) 
 // commit ends the batch: what is unfinished becomes parts, so that the memory
 // of every chunk is free again.
 func (a *assembler) commit(next uint64) *batch {
-	if c := &a.lanes[tap.Stderr]; c.bytes > 0 { // a piece is all that stderr promises
-		a.cut(tap.Stderr, c.LastAt)
-	}
-	for lane := range a.lanes {
-		a.flush(&a.lanes[lane])
-		a.st.Pending[lane] = a.lanes[lane].Pending
+	if c := a.begun[stream{lane: tap.Stderr, line: true}]; c != nil && c.bytes > 0 { // a piece is all that stderr promises
+		a.end(c, c.LastAt)
 	}
 	a.st.Open = a.st.Open[:0]
 	for _, c := range a.unfinished() {
 		a.flush(c)
-		a.st.Open = append(a.st.Open, OpenFrame{Exchange: c.exchange, Lane: c.lane, Form: c.form, Pending: c.Pending})
+		a.st.Open = append(a.st.Open, OpenFrame{Exchange: c.exchange, Lane: c.lane, Line: c.line, Form: c.form, Pending: c.Pending})
 	}
 	if a.open && a.put != a.seg.count {
 		a.putSegment()

@@ -197,21 +197,23 @@ func resume(tx *bolt.Tx) (*assembler, error) {
 		return nil, fmt.Errorf("%w: its state makes no sense", ErrDamaged)
 	}
 	asm.seg.last = asm.st.LastAt
-	for lane := range asm.lanes {
-		asm.lanes[lane].Pending = asm.st.Pending[lane]
-		if err := asm.reread(tx, &asm.lanes[lane]); err != nil {
-			return nil, err
+	if old := asm.st.Pending; old != nil {
+		for lane, p := range old {
+			if p.Parts.Count > 0 || p.Torn {
+				asm.st.Open = append(asm.st.Open, OpenFrame{Lane: tap.Lane(lane), Line: true, Pending: p})
+			}
 		}
+		asm.st.Pending = nil
 	}
 	for _, o := range asm.st.Open {
 		if o.Lane >= tap.Lanes || o.Form >= tap.Forms {
 			return nil, fmt.Errorf("%w: it goes on with a frame of lane %d and form %d", ErrDamaged, o.Lane, o.Form)
 		}
-		c := &current{stream: stream{o.Exchange, o.Lane}, form: o.Form, Pending: o.Pending}
+		c := &openFrame{stream: stream{o.Exchange, o.Lane, o.Line}, form: o.Form, Pending: o.Pending}
 		if err := asm.reread(tx, c); err != nil {
 			return nil, err
 		}
-		asm.streams[c.stream] = c
+		asm.begun[c.stream] = c
 	}
 	return asm, nil
 }
@@ -235,7 +237,7 @@ func (a *assembler) recount(path string) {
 }
 
 // reread takes up a frame that has begun, by the parts that the recording has.
-func (a *assembler) reread(tx *bolt.Tx, c *current) error {
+func (a *assembler) reread(tx *bolt.Tx, c *openFrame) error {
 	for n := range c.Parts.Count {
 		body, err := partIn(tx, c.Parts.First+n)
 		if err != nil {

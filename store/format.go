@@ -78,18 +78,15 @@ type State struct {
 	// NextLong is the number of the next frame that comes in parts: see
 	// partNumber.
 	NextLong uint64 `json:"next_long,omitempty"`
-	// Pending is, per lane of stdio, the frame that has begun and not ended.
-	Pending [tap.Lanes]Pending `json:"pending"`
-	// Open are those of the streams of HTTP: streams that are between two
+	// Open are the frames that have begun and not ended: streams that are between two
 	// frames, or over, leave nothing here.
 	Open []OpenFrame `json:"open,omitempty"`
+	// Pending is, in older files, the open line of each lane of stdio.
+	Pending *[tap.Lanes]Pending `json:"pending,omitempty"`
 	// LastAt is the last frame's At.
 	LastAt time.Duration `json:"last_at,omitempty"`
 	// Gaps are the frame numbers that crossed unrecorded.
 	Gaps []tap.Range `json:"gaps,omitempty"`
-	// NextPart is of format 1. Nobody asks for it, but salvage knows a state by
-	// its members.
-	NextPart *[tap.Lanes]uint64 `json:"next_part,omitempty"`
 }
 
 // newState is the state of an empty recording.
@@ -134,10 +131,11 @@ type Pending struct {
 	Torn bool `json:"torn,omitempty"`
 }
 
-// An OpenFrame is a [Pending] of a stream: of one lane of one exchange.
+// An OpenFrame is a [Pending] of one lane of one exchange or, with Line, of stdio.
 type OpenFrame struct {
 	Exchange uint64   `json:"exchange,omitempty"`
 	Lane     tap.Lane `json:"lane"`
+	Line     bool     `json:"line,omitempty"`
 	Form     tap.Form `json:"form"`
 	Pending
 }

@@ -2,10 +2,12 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +86,42 @@ func damagedMeta(t *testing.T, name, path, key string) {
 	}
 	if fs, err := collect(s.Frames(0)); err != nil || len(fs) != 3 || len(report.Missing) > 2 {
 		t.Errorf("%s: salvage: %d frames, %v, %+v", name, len(fs), err, report)
+	}
+}
+
+// Older files have the open lines of stdio apart from the frames of streams.
+func TestPendingOfOlderFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x"+Ext)
+	g := newRig(t, path)
+	g.q.chunk(tap.ToServer, []byte("first\nsec"))
+	g.q.chunk(tap.ToClient, []byte("an"))
+	g.q.piece(stream{exchange: 7, lane: tap.ToClient}, tap.FormEvent, []byte("data: "), false)
+	g.drain()
+	st := g.asm.st
+	st.Pending = new([tap.Lanes]Pending)
+	for _, o := range st.Open {
+		if o.Line {
+			st.Pending[o.Lane] = o.Pending
+		}
+	}
+	st.Pending[tap.ToClient].Torn = true
+	st.Open = slices.DeleteFunc(slices.Clone(st.Open), func(o OpenFrame) bool { return o.Line })
+	if len(st.Open) != 1 {
+		t.Fatalf("%+v", st)
+	}
+	err := g.db.update(func(tx *bolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyState, seal(mustJSON(&st))) })
+	if err == nil {
+		err = drainBeside(t, path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range frames(t, path) {
+		got = append(got, fmt.Sprintf("%s %v", f.Raw, f.Truncated))
+	}
+	if want := []string{"first\n false", "sec false", "an true", "data:  false"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -58,7 +58,7 @@ func (w *Writer) Add(f tap.Frame) error {
 	}
 	f.Size = int64(len(f.Raw))
 	w.asm.tally.Add(&f)
-	c, rest := current{stream: stream{f.Exchange, f.Lane}, form: f.Form}, f.Raw
+	c, rest := openFrame{}, f.Raw
 	for len(rest) > w.parts {
 		w.asm.part(&c, rest[:w.parts])
 		rest = rest[w.parts:]

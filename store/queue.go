@@ -68,10 +68,11 @@ type tag struct{ Lane, Kind, Form, Flags uint8 }
 
 var _ [entryBytes - unsafe.Sizeof(entry{})]struct{} // the layout is a file format
 
-// A stream is one lane of one exchange.
+// A stream is one lane of one exchange, or of stdio, which has lines.
 type stream struct {
 	exchange uint64
 	lane     tap.Lane
+	line     bool
 }
 
 // A queue fills one block after the other, for all lanes and streams.
@@ -121,7 +122,6 @@ type loss struct {
 type lostLane struct {
 	Bytes  uint64 `json:"bytes,omitempty"`
 	Frames uint64 `json:"frames,omitempty"` // terminators among them
-	Mid    bool   `json:"mid,omitempty"`    // the last byte was no terminator
 }
 
 // stallLimit is how long a store may take nothing, with the queue full, before
@@ -226,7 +226,7 @@ func (q *queue) event(exchange uint64, payload []byte) {
 	defer q.mu.Unlock()
 	switch {
 	case !q.ready(streamBytes + len(payload)):
-		q.lost[tap.Lifecycle].join(lostLane{Bytes: uint64(len(payload)), Frames: 1})
+		q.lost[tap.Lifecycle].join(lostLane{uint64(len(payload)), 1})
 		q.lose()
 	case exchange == 0:
 		q.put(tag{Kind: entryNote}, nil, payload)

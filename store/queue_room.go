@@ -127,29 +127,17 @@ func (q *queue) keepLost() {
 		l, b := &q.lost[lane], q.mem[headLost+lane*lostBytes:]
 		binary.LittleEndian.PutUint64(b, l.Bytes)
 		binary.LittleEndian.PutUint64(b[8:], l.Frames)
-		b[16] = 0
-		if l.Mid {
-			b[16] = 1
-		}
 	}
 }
 
 // add counts bytes of a lane of stdio.
 func (l *lostLane) add(p []byte) {
-	if len(p) > 0 {
-		l.join(lostLane{
-			Bytes:  uint64(len(p)),
-			Frames: uint64(bytes.Count(p, []byte{'\n'})),
-			Mid:    p[len(p)-1] != '\n',
-		})
-	}
+	l.join(lostLane{uint64(len(p)), uint64(bytes.Count(p, []byte{'\n'}))})
 }
 
-// join counts what another account has, which came after.
-func (l *lostLane) join(after lostLane) {
-	if after != (lostLane{}) {
-		l.Bytes, l.Frames, l.Mid = l.Bytes+after.Bytes, l.Frames+after.Frames, after.Mid
-	}
+// join counts what another account has.
+func (l *lostLane) join(other lostLane) {
+	l.Bytes, l.Frames = l.Bytes+other.Bytes, l.Frames+other.Frames
 }
 
 // take waits for entries and appends the next ones to those that it is given, until

@@ -132,7 +132,7 @@ func TestLongPieces(t *testing.T) {
 		q := newQueue(make([]byte, queueBytes(size, count)), size, count, nil, time.Now())
 		for _, end := range []bool{false, true} {
 			in := bytes.Repeat([]byte("0123456789"), 60_001)
-			q.piece(stream{7, tap.ToClient}, tap.FormBody, in, end)
+			q.piece(stream{exchange: 7, lane: tap.ToClient}, tap.FormBody, in, end)
 			es, _ := q.take(nil, 1<<30)
 			var got []byte
 			for i, e := range es {
@@ -183,10 +183,10 @@ func TestBlocksAreUsedAgain(t *testing.T) {
 func TestFullRing(t *testing.T) {
 	q := bareQueue()
 	for range ringEntries {
-		q.piece(stream{1, tap.ToServer}, tap.FormPing, nil, true)
+		q.piece(stream{exchange: 1, lane: tap.ToServer}, tap.FormPing, nil, true)
 	}
 	q.failing = true
-	q.piece(stream{1, tap.ToServer}, tap.FormPing, nil, true)
+	q.piece(stream{exchange: 1, lane: tap.ToServer}, tap.FormPing, nil, true)
 	q.chunk(tap.ToServer, []byte("two\nlines\n"))
 	q.chunk(tap.ToServer, nil)
 	want := lostLane{Bytes: 10, Frames: 2}

@@ -18,7 +18,7 @@ import (
 //	  21   1  not 0: the tap has ended, and could not bring the rest into the recording
 //	  24   8  tickets below are in the recording, and their memory may be reused
 //	  32  64  boot id of the machine, zero-padded
-//	 128  96  what crossed unrecorded, 24 bytes a lane: bytes, terminators, mid
+//	 128  96  what crossed unrecorded, 24 bytes a lane: bytes, frames, 8 without a meaning
 //	 256      of older taps: which frames that have begun miss bytes. Now: if bytes are
 //	          missing at all, then in each of them
 //	4096      the tap.Header
@@ -97,7 +97,7 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 	for lane := range q.lost {
 		l := b[headLost+lane*lostBytes:]
 		q.lost[lane] = lostLane{
-			Bytes: binary.LittleEndian.Uint64(l), Frames: min(binary.LittleEndian.Uint64(l[8:]), maxLost), Mid: l[16] != 0,
+			Bytes: binary.LittleEndian.Uint64(l), Frames: min(binary.LittleEndian.Uint64(l[8:]), maxLost),
 		}
 	}
 	if err := json.Unmarshal(b[headHeader:headHeader+doc], &q.header); err != nil {

@@ -166,7 +166,7 @@ func (r *Recorder) Chunk(lane tap.Lane, p []byte) {
 func (r *Recorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte, end bool) {
 	defer r.catch()
 	if len(p) > 0 || end {
-		r.q.piece(stream{exchange, lane}, form, p, end)
+		r.q.piece(stream{exchange: exchange, lane: lane}, form, p, end)
 	}
 }
 
@@ -184,7 +184,7 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 	// An argv or a header of many pages. Two at once must not mix.
 	r.long.Lock()
 	defer r.long.Unlock()
-	r.q.piece(stream{exchange, tap.Lifecycle}, tap.FormLine, payload, true)
+	r.q.piece(stream{exchange: exchange, lane: tap.Lifecycle}, tap.FormLine, payload, true)
 }
 
 // Close ends all lanes and streams, waits until everything is on disk, for some seconds

@@ -174,7 +174,7 @@ func TestPowerCutInTheMiddleOfAFrame(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "renamed-87654321"+Ext)
 		g := newRig(t, path)
 		g.q.chunk(tap.ToServer, []byte("first\nsec"))
-		g.q.piece(stream{7, tap.ToClient}, tap.FormEvent, []byte("data: "), false)
+		g.q.piece(stream{exchange: 7, lane: tap.ToClient}, tap.FormEvent, []byte("data: "), false)
 		g.drain()
 		head := make([]byte, queueHead)
 		switch queue {
@@ -208,7 +208,7 @@ func TestCopyOfALiveRecording(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+Ext)
 	g := newRig(t, path)
 	copy(g.q.mem, encodeQueueHead(sampleHeader("0123abcd"), bootID(), g.q.blockSize, len(g.q.used)))
-	st := stream{7, tap.ToClient}
+	st := stream{exchange: 7, lane: tap.ToClient}
 	g.q.chunk(tap.ToServer, []byte("first\nsec"))
 	g.q.piece(st, tap.FormEvent, []byte("da"), false)
 	g.drain()

@@ -25,7 +25,7 @@ func (g *rig) fill() (n uint64) {
 	g.q.failing = true
 	g.q.mu.Unlock()
 	for ; !g.q.missed; n++ {
-		g.q.piece(stream{1000, tap.ToServer}, tap.FormBody, make([]byte, 10_000), true)
+		g.q.piece(stream{exchange: 1000, lane: tap.ToServer}, tap.FormBody, make([]byte, 10_000), true)
 	}
 	return n
 }
@@ -52,7 +52,7 @@ func tell(fs []tap.Frame) (words []string) {
 // are as they are.
 func TestLostPieces(t *testing.T) {
 	body, event, text := tap.FormBody, tap.FormEvent, tap.FormText
-	up := func(n uint64) stream { return stream{n, tap.ToServer} }
+	up := func(n uint64) stream { return stream{exchange: n, lane: tap.ToServer} }
 	for _, c := range []struct {
 		name                 string
 		before, lost, after  func(q *queue)
@@ -109,7 +109,7 @@ func TestLostPieces(t *testing.T) {
 			func(q *queue) {
 				q.piece(up(2), body, []byte("between"), true)
 				for q.failing = true; !q.missed; {
-					q.piece(stream{1000, tap.ToServer}, body, make([]byte, 10_000), true)
+					q.piece(stream{exchange: 1000, lane: tap.ToServer}, body, make([]byte, 10_000), true)
 				}
 				q.piece(up(1), event, []byte("b"), true)
 			}, 1, 1, 0,
@@ -120,7 +120,7 @@ func TestLostPieces(t *testing.T) {
 			func(q *queue) {
 				q.piece(up(1), body, []byte("c"), false)
 				for q.failing = true; !q.missed; {
-					q.piece(stream{1000, tap.ToServer}, body, make([]byte, 10_000), true)
+					q.piece(stream{exchange: 1000, lane: tap.ToServer}, body, make([]byte, 10_000), true)
 				}
 				q.piece(up(1), body, []byte("d"), true)
 			}, 1, 0, 1,
@@ -159,7 +159,7 @@ func TestLostPieces(t *testing.T) {
 			if want := c.missing + 1 + c.again; missing != want || gaps != 1+c.again || torn != c.torn {
 				t.Errorf("%d missing in %d gaps and %d torn, want %d and %d (%d filled the queue)", missing, gaps, torn, want, c.torn, filled)
 			}
-			if g.q.missed || len(g.q.cut) > 0 || len(g.asm.streams) > 0 {
+			if g.q.missed || len(g.q.cut) > 0 || len(g.asm.begun) > 0 {
 				t.Errorf("left: %+v", g.q.loss)
 			}
 		})
@@ -171,22 +171,22 @@ func TestOutageIsBounded(t *testing.T) {
 	const many = 1000
 	g := newRig(t, filepath.Join(t.TempDir(), "x"+Ext))
 	for i := range uint64(many) {
-		g.q.piece(stream{i, tap.ToClient}, tap.FormEvent, []byte("x"), false)
+		g.q.piece(stream{exchange: i, lane: tap.ToClient}, tap.FormEvent, []byte("x"), false)
 	}
 	g.drain()
 	g.fill()
 	for i := range uint64(200_000) {
-		g.q.piece(stream{i, tap.ToServer}, tap.FormBody, []byte("x"), false)
-		g.q.piece(stream{i, tap.ToServer}, tap.FormBody, []byte("x"), true)
+		g.q.piece(stream{exchange: i, lane: tap.ToServer}, tap.FormBody, []byte("x"), false)
+		g.q.piece(stream{exchange: i, lane: tap.ToServer}, tap.FormBody, []byte("x"), true)
 	}
 	for i := range uint64(many) {
-		g.q.piece(stream{i, tap.ToClient}, tap.FormEvent, []byte("x"), i%2 == 0)
+		g.q.piece(stream{exchange: i, lane: tap.ToClient}, tap.FormEvent, []byte("x"), i%2 == 0)
 	}
 	if len(g.q.cut) != many/2 || len(g.q.open) != many/2 {
 		t.Errorf("%d cut, %d open", len(g.q.cut), len(g.q.open))
 	}
 	g.drain()
-	g.q.piece(stream{1, tap.ToClient}, tap.FormEvent, []byte("y"), true)
+	g.q.piece(stream{exchange: 1, lane: tap.ToClient}, tap.FormEvent, []byte("y"), true)
 	torn := 0
 	for _, f := range g.close() {
 		if f.Truncated {
@@ -297,7 +297,7 @@ func checkChunking(t *testing.T, seed uint64, path string) {
 		asm.begin()
 	}
 	for step := 0; step < 300 || len(begun) > 0; step++ {
-		st := stream{rng.Uint64N(6), tap.ToServer + tap.Lane(rng.IntN(2))}
+		st := stream{exchange: rng.Uint64N(6), lane: tap.ToServer + tap.Lane(rng.IntN(2))}
 		p := begun[st]
 		if p == nil {
 			if step >= 300 {

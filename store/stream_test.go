@@ -50,7 +50,7 @@ func (s *sender) frame(st stream, form tap.Form, raw []byte) {
 func (s *sender) event(exchange uint64, e tap.Event) {
 	before := s.tick.Add(1)
 	s.r.Event(exchange, e)
-	s.sent = append(s.sent, sentFrame{stream{exchange, tap.Lifecycle}, tap.FormLine, e.Encode(), before, s.tick.Add(1)})
+	s.sent = append(s.sent, sentFrame{stream{exchange: exchange, lane: tap.Lifecycle}, tap.FormLine, e.Encode(), before, s.tick.Add(1)})
 }
 
 // content makes a frame of any size, sometimes of several parts.
@@ -69,10 +69,10 @@ func content(rng *rand.Rand) []byte {
 // exchange sends one exchange: its head, its body, what comes back, its end.
 func (s *sender) exchange(n uint64) {
 	s.event(n, tap.Event{Name: tap.EventRequest, Method: "POST", Header: [][2]string{{"x", strings.Repeat("y", s.rng.IntN(300))}}})
-	s.frame(stream{n, tap.ToServer}, tap.FormBody, content(s.rng))
+	s.frame(stream{exchange: n, lane: tap.ToServer}, tap.FormBody, content(s.rng))
 	s.event(n, tap.Event{Name: tap.EventResponse, Status: 200})
 	for range s.rng.IntN(4) {
-		s.frame(stream{n, tap.ToClient}, tap.FormEvent, content(s.rng))
+		s.frame(stream{exchange: n, lane: tap.ToClient}, tap.FormEvent, content(s.rng))
 	}
 	s.event(n, tap.Event{Name: tap.EventEnd})
 }
@@ -88,7 +88,7 @@ func checkSent(t *testing.T, got []tap.Frame, sent []sentFrame) {
 	}
 	latest := int64(0)
 	for _, f := range got {
-		st := stream{f.Exchange, f.Lane}
+		st := stream{exchange: f.Exchange, lane: f.Lane}
 		if len(byStream[st]) == 0 {
 			t.Fatalf("frame %s was never sent", show(&f))
 		}
@@ -138,8 +138,8 @@ func TestStreamsKeepEveryByte(t *testing.T) {
 			if info := Stat(r.Path()); info.Status != Ended || info.Tally.Frames.Total() != info.Frames {
 				t.Errorf("%+v", info)
 			}
-			if len(r.q.open) > 0 || len(r.asm.streams) > 0 || r.asm.heads != 0 {
-				t.Errorf("left in memory: %d streams, %d frames, %d bytes", len(r.q.open), len(r.asm.streams), r.asm.heads)
+			if len(r.q.open) > 0 || len(r.asm.begun) > 0 || r.asm.heads != 0 {
+				t.Errorf("left in memory: %d streams, %d frames, %d bytes", len(r.q.open), len(r.asm.begun), r.asm.heads)
 			}
 		})
 	}
@@ -171,15 +171,15 @@ func TestUnfinishedStreams(t *testing.T) {
 func TestTimesOfStreams(t *testing.T) {
 	a := newAssembler()
 	a.begin()
-	st := stream{1, tap.ToClient}
+	st := stream{exchange: 1, lane: tap.ToClient}
 	a.piece(st, tap.FormBody, 0, 10, []byte("a"))
 	a.commit(1)
 	a.begin()
 	a.piece(st, tap.FormBody, 0, 20, []byte("b"))
-	a.piece(stream{2, tap.ToClient}, tap.FormEvent, pieceEnd, 20, []byte("at once"))
+	a.piece(stream{exchange: 2, lane: tap.ToClient}, tap.FormEvent, pieceEnd, 20, []byte("at once"))
 	a.piece(st, tap.FormBody, pieceEnd, 30, nil)
 	a.piece(st, tap.FormBody, pieceEnd, 40, []byte("c"))
-	a.piece(stream{3, tap.ToClient}, tap.FormPing, pieceEnd, 50, nil)
+	a.piece(stream{exchange: 3, lane: tap.ToClient}, tap.FormPing, pieceEnd, 50, nil)
 	var got []string
 	for d := (table{table: a.seg.table, body: a.seg.body, seq: 1, at: a.seg.base}); ; {
 		r, err := d.record()
@@ -245,20 +245,20 @@ func TestStateStaysSmall(t *testing.T) {
 			a.begin()
 		}
 		for lane := tap.ToServer; lane <= tap.ToClient; lane++ {
-			a.piece(stream{i, lane}, tap.FormBody, 0, time.Duration(i), []byte("{"))
-			a.piece(stream{i, lane}, tap.FormBody, pieceEnd, time.Duration(i), []byte("}"))
+			a.piece(stream{exchange: i, lane: lane}, tap.FormBody, 0, time.Duration(i), []byte("{"))
+			a.piece(stream{exchange: i, lane: lane}, tap.FormBody, pieceEnd, time.Duration(i), []byte("}"))
 		}
-		a.piece(stream{i % 500, tap.ToClient}, tap.FormEvent, pieceEnd, time.Duration(i), []byte("data: {}\n\n"))
+		a.piece(stream{exchange: i % 500, lane: tap.ToClient}, tap.FormEvent, pieceEnd, time.Duration(i), []byte("data: {}\n\n"))
 		if i%1000 == 999 {
-			if a.commit(i); len(b.state) > 512 || len(a.streams) != 0 {
-				t.Fatalf("after %d exchanges: %d open, state %s", i, len(a.streams), b.state)
+			if a.commit(i); len(b.state) > 512 || len(a.begun) != 0 {
+				t.Fatalf("after %d exchanges: %d open, state %s", i, len(a.begun), b.state)
 			}
 		}
 	}
 	// 500 that are in the middle of an event cost what they must.
 	a.begin()
 	for i := range uint64(500) {
-		a.piece(stream{i, tap.ToClient}, tap.FormEvent, 0, 100_000, bytes.Repeat([]byte("data: x\n"), 4000))
+		a.piece(stream{exchange: i, lane: tap.ToClient}, tap.FormEvent, 0, 100_000, bytes.Repeat([]byte("data: x\n"), 4000))
 	}
 	if a.commit(1); len(a.st.Open) != 500 || len(b.state) > 500*160 {
 		t.Errorf("%d open, a state of %d bytes", len(a.st.Open), len(b.state))
@@ -267,7 +267,7 @@ func TestStateStaysSmall(t *testing.T) {
 		t.Errorf("%d bytes of heads", a.heads)
 	}
 	held := 0
-	for _, c := range a.streams {
+	for _, c := range a.begun {
 		held += cap(c.head)
 	}
 	if held > 2*headsLimit {
@@ -290,7 +290,7 @@ func TestTooManyParts(t *testing.T) {
 	for i := range 20 {
 		p := fmt.Appendf(nil, "piece %d,", i)
 		want = append(want, p...)
-		rig.q.piece(stream{1, tap.ToServer}, tap.FormBody, p, i == 19)
+		rig.q.piece(stream{exchange: 1, lane: tap.ToServer}, tap.FormBody, p, i == 19)
 		rig.q.chunk(tap.ToClient, p)
 		rig.drain()
 	}
@@ -390,7 +390,7 @@ func BenchmarkPieceAlone(b *testing.B) {
 	b.SetBytes(int64(len(p)))
 	var entries []entry
 	for i := uint64(0); b.Loop(); i++ {
-		q.piece(stream{i / 2 % 100, tap.ToClient}, tap.FormEvent, p, i%2 == 1)
+		q.piece(stream{exchange: i / 2 % 100, lane: tap.ToClient}, tap.FormEvent, p, i%2 == 1)
 		if i%10_000 == 9_999 {
 			entries, _ = q.take(entries[:0], 1<<30)
 			q.release(entries)

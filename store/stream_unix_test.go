@@ -45,7 +45,7 @@ func victimOfStreams(dir string) {
 			for exchange := i + 1; ; exchange += 3 {
 				r.Event(exchange, tap.Event{Name: tap.EventRequest, Target: fmt.Sprint(exchange)})
 				for _, lane := range []tap.Lane{tap.ToServer, tap.ToClient} {
-					st, total := stream{exchange, lane}, 0
+					st, total := stream{exchange: exchange, lane: lane}, 0
 					for n, size := range victimFrames(st) {
 						for rest := victimFrame(st, n, size); ; {
 							k := min(len(rest), 1+rng.IntN(1<<rng.IntN(18)))
@@ -131,7 +131,7 @@ func killStreams(t *testing.T, after time.Duration) {
 		if _, err := io.ReadFull(in, b[:]); err != nil {
 			break
 		}
-		st := stream{binary.LittleEndian.Uint64(b[:]), tap.Lane(b[8])}
+		st := stream{exchange: binary.LittleEndian.Uint64(b[:]), lane: tap.Lane(b[8])}
 		told[st] = binary.LittleEndian.Uint64(b[16:])
 	}
 	cmd.Wait()
@@ -139,7 +139,7 @@ func killStreams(t *testing.T, after time.Duration) {
 	gapless(t, fs)
 	got := make(map[stream][]tap.Frame)
 	for _, f := range fs {
-		if st := (stream{f.Exchange, f.Lane}); f.Lane != tap.Lifecycle {
+		if st := (stream{exchange: f.Exchange, lane: f.Lane}); f.Lane != tap.Lifecycle {
 			got[st] = append(got[st], f)
 		}
 	}
@@ -208,14 +208,14 @@ func TestKilledInAnOutage(t *testing.T) {
 	for _, streams := range []uint64{4, 2000} {
 		path := deadStreams(t, func(q *queue) {
 			for n := range streams {
-				q.piece(stream{n, tap.ToServer}, tap.FormBody, []byte("begun"), false)
+				q.piece(stream{exchange: n, lane: tap.ToServer}, tap.FormBody, []byte("begun"), false)
 			}
 			for q.failing = true; !q.missed; {
-				q.piece(stream{1 << 40, tap.ToClient}, tap.FormEvent, make([]byte, 50_000), true)
+				q.piece(stream{exchange: 1 << 40, lane: tap.ToClient}, tap.FormEvent, make([]byte, 50_000), true)
 			}
 			for n := range streams {
 				if n%2 == 1 {
-					q.piece(stream{n, tap.ToServer}, tap.FormBody, []byte("lost"), n%4 == 1)
+					q.piece(stream{exchange: n, lane: tap.ToServer}, tap.FormBody, []byte("lost"), n%4 == 1)
 				}
 			}
 		})
@@ -251,10 +251,10 @@ func TestHostileQueueOfStreams(t *testing.T) {
 	for range 200 {
 		path := deadStreams(t, func(q *queue) {
 			q.event(1, []byte(`{"event":"request"}`))
-			q.piece(stream{1, tap.ToServer}, tap.FormBody, []byte("{"), false)
-			q.piece(stream{2, tap.ToClient}, tap.FormEvent, []byte("data: {}\n\n"), true)
-			q.piece(stream{1, tap.ToServer}, tap.FormBody, []byte("}"), true)
-			q.piece(stream{3, tap.ToServer}, tap.FormBody, nil, true)
+			q.piece(stream{exchange: 1, lane: tap.ToServer}, tap.FormBody, []byte("{"), false)
+			q.piece(stream{exchange: 2, lane: tap.ToClient}, tap.FormEvent, []byte("data: {}\n\n"), true)
+			q.piece(stream{exchange: 1, lane: tap.ToServer}, tap.FormBody, []byte("}"), true)
+			q.piece(stream{exchange: 3, lane: tap.ToServer}, tap.FormBody, nil, true)
 		})
 		f, err := os.OpenFile(path+QueueExt, os.O_RDWR, 0)
 		if err != nil {
@@ -343,7 +343,7 @@ func unzip(t *testing.T, path string) []byte {
 
 // A queue of a newer program is left to it.
 func TestQueueOfNewerVersion(t *testing.T) {
-	path := deadStreams(t, func(q *queue) { q.piece(stream{1, tap.ToServer}, tap.FormBody, []byte("{}"), true) })
+	path := deadStreams(t, func(q *queue) { q.piece(stream{exchange: 1, lane: tap.ToServer}, tap.FormBody, []byte("{}"), true) })
 	f, err := os.OpenFile(path+QueueExt, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

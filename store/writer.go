@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -57,7 +56,6 @@ func (r *Recorder) writeAll() (done bool) {
 // false when Close gave up.
 func (r *Recorder) commit(entries []entry, end *End) bool {
 	before := r.asm.st
-	before.Open = slices.Clone(before.Open)
 	b := r.batch(entries, end)
 	return r.persist(func() error {
 		// Where it cannot be made, what a killed tap loses is no reason to stop.
@@ -109,14 +107,14 @@ func feed(a *assembler, entries []entry, bytes func(*entry) []byte) {
 		case entryData:
 			a.chunk(tap.Lane(e.Lane), e.Flags, at, bytes(e))
 		case entryEnd:
-			a.end(tap.Lane(e.Lane))
+			a.endLane(tap.Lane(e.Lane))
 		case entryNote:
 			a.note(0, at, bytes(e))
 		case entryGap:
 			a.gap(at, parseLost(bytes(e)), "")
 		case entryPiece:
 			exchange, p := cutNumber(bytes(e))
-			a.piece(stream{exchange, tap.Lane(e.Lane)}, tap.Form(e.Form), e.Flags, at, p)
+			a.piece(stream{exchange: exchange, lane: tap.Lane(e.Lane)}, tap.Form(e.Form), e.Flags, at, p)
 		case entryEvent:
 			exchange, p := cutNumber(bytes(e))
 			a.note(exchange, at, p)
