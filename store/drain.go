@@ -222,9 +222,6 @@ func resume(tx *bolt.Tx) (*assembler, error) {
 // of them to be continued. If they cannot be read, the tally stays what it was, and
 // what comes counts as a session of its own.
 func (a *assembler) recount(path string) {
-	if readVersion(path) != nil {
-		return
-	}
 	r := &Recording{path: path, src: fileSource(path), maxRaw: DefaultMaxRaw}
 	var tally session.Tally
 	for f, err := range r.Frames(0) {

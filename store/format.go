@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -36,17 +35,6 @@ var (
 	// ErrLive means that a running tap still writes the recording.
 	ErrLive = errors.New("recording is live")
 )
-
-// checkVersion returns an error for a version that this program does not read.
-func checkVersion(v int) error {
-	switch {
-	case v > FormatVersion:
-		return fmt.Errorf("%w (its format is %d, this program knows up to %d): update mcptap to read it", ErrNewer, v, FormatVersion)
-	case v < 1:
-		return fmt.Errorf("%w: its format %d never was one", errPage, v)
-	}
-	return nil
-}
 
 var (
 	bucketMeta   = []byte("meta")

@@ -62,7 +62,7 @@ type Info struct {
 	Gaps []tap.Range
 	// Duration is the offset of the end, or of the last frame.
 	Duration time.Duration
-	// Size is what file and queue occupy, in bytes.
+	// Size is the size of the file, in bytes.
 	Size int64
 }
 
@@ -74,67 +74,48 @@ func (i Info) lacking(drainErr error) Info {
 	return i
 }
 
-// readInfo describes the recording at path.
+// readInfo describes the recording at path, as far as it can be read.
 func readInfo(path string) (Info, error) {
-	live := queueAlive(path) // before reading: what it wrote before it ended is then read
+	i := Info{Path: path, Status: Cut}
+	if queueAlive(path) { // before reading: what it wrote before it ended is then read
+		i.Status = Live
+	}
+	if info, err := os.Stat(path); err == nil {
+		i.Size = info.Size()
+	}
 	var sum summary
 	err := viewFile(path, func(s *snap) (err error) {
 		sum, err = s.summary()
 		return err
 	})
 	if err != nil {
-		return Info{Path: path, Header: headerFromName(path), Status: Damaged, Err: err, Size: diskSize(path)}, err
+		i.Header, i.Status, i.Err = headerFromName(path), Damaged, err
+		return i, err
 	}
-	i := Info{
-		Path:     path,
-		Header:   sum.header,
-		Tally:    sum.tally,
-		Frames:   sum.state.NextSeq - 1,
-		Gaps:     sum.state.Gaps,
-		Duration: max(sum.state.LastAt, sum.tally.Last),
-		Size:     diskSize(path),
-	}
-	switch {
-	case sum.end != nil:
+	i.Header, i.Tally, i.Frames, i.Gaps = sum.header, sum.tally, sum.state.NextSeq-1, sum.state.Gaps
+	i.Duration = max(sum.state.LastAt, sum.tally.Last)
+	if sum.end != nil {
 		i.Duration = sum.end.At
 		if i.Status = Ended; sum.end.Cut {
 			i.Status = Cut
 		}
-	case live:
-		i.Status = Live
-	default:
-		i.Status = Cut
 	}
 	return i, nil
-}
-
-// diskSize is what a recording occupies with its queue, in bytes.
-func diskSize(path string) (n int64) {
-	for _, name := range []string{path, path + QueueExt} {
-		if info, err := os.Stat(name); err == nil {
-			n += occupied(info)
-		}
-	}
-	return n
 }
 
 // Stat describes the recording at path. It never fails: of a file that cannot
 // be read, the Info says so, with what its name tells.
 func Stat(path string) Info {
 	drainErr := drainIfDead(context.Background(), path)
-	err := readVersion(path)
-	if err == nil {
-		i, _ := readInfo(path)
-		return i.lacking(drainErr)
-	}
-	i := Info{Path: path, Header: headerFromName(path), Status: Damaged, Err: err, Size: diskSize(path)}
-	switch young := errors.Is(err, ErrNotRecording) || errors.Is(err, fs.ErrNotExist); {
-	case young && queueAlive(path):
+	i, err := readInfo(path)
+	none := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case (none || errors.Is(err, ErrNotRecording)) && queueAlive(path):
 		i.Status, i.Err = Live, nil // its tap has not got round to making the file
-	case errors.Is(err, fs.ErrNotExist) && drainErr != nil:
+	case none && drainErr != nil:
 		i.Err = drainErr
 	}
-	return i
+	return i.lacking(drainErr)
 }
 
 // IsLive reports whether a running tap writes the recording at path.
@@ -143,20 +124,13 @@ func IsLive(path string) bool { return queueAlive(path) }
 // List describes the recordings in dir, the newest first. It reads no frames. A
 // dir that does not exist has none.
 func List(dir string) ([]Info, error) {
-	names, err := recordingsIn(dir)
-	if err != nil {
-		return nil, err
+	infos, err := named(dir)
+	for n := range infos {
+		infos[n] = Stat(infos[n].Path)
 	}
-	infos := make([]Info, 0, len(names))
-	for _, name := range names {
-		i := Stat(filepath.Join(dir, name))
-		if errors.Is(i.Err, fs.ErrNotExist) {
-			continue // removed meanwhile
-		}
-		infos = append(infos, i)
-	}
+	infos = slices.DeleteFunc(infos, func(i Info) bool { return errors.Is(i.Err, fs.ErrNotExist) }) // removed meanwhile
 	slices.SortStableFunc(infos, newestFirst)
-	return infos, nil
+	return infos, err
 }
 
 func newestFirst(a, b Info) int {

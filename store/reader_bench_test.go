@@ -122,7 +122,7 @@ func BenchmarkCheckFile(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(diskSize(path))/(1<<20), "MiB")
+			b.ReportMetric(float64(Stat(path).Size)/(1<<20), "MiB")
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -79,74 +80,44 @@ func byPath(dir, arg string) (string, error) {
 	return "", fmt.Errorf("no recording at %s; `mcptap ls` shows those in %s", arg, dir)
 }
 
-// A match is a recording that an argument may mean.
-type match struct {
-	name string     // of the file, in its directory
-	h    tap.Header // as far as it is known
-}
-
-// byPrefix finds the one recording whose id or file name begins so. Only where
-// no file's name tells the id are the files asked.
-func byPrefix(dir, arg string) (string, error) {
+// named returns the recordings in dir as their files' names tell them, by name.
+func named(dir string) ([]Info, error) {
 	names, err := recordingsIn(dir)
-	if err != nil {
-		return "", err
-	}
-	all := make([]match, len(names))
+	all := make([]Info, len(names))
 	for i, name := range names {
-		all[i] = match{name, headerFromName(name)}
+		all[i] = Info{Path: filepath.Join(dir, name), Header: headerFromName(name)}
 	}
-	path, err := choose(dir, arg, all)
-	switch {
-	case path != "" || err != nil:
-		return path, err
-	case isFile(arg):
-		return arg, nil
-	case len(names) == 0:
-		return "", fmt.Errorf("no recording %q: there are none in %s", arg, dir)
-	}
-	return byHeader(dir, arg, all)
-}
-
-// choose returns the path of the one match that has the id arg, or else whose id or
-// file name begins so; "" if there is none.
-func choose(dir, arg string, all []match) (string, error) {
-	var exact, found []match
-	for _, m := range all {
-		if m.h.ID == arg {
-			exact = append(exact, m)
-		}
-		if m.h.ID != "" && strings.HasPrefix(m.h.ID, strings.ToLower(arg)) || strings.HasPrefix(m.name, arg) {
-			found = append(found, m)
-		}
-	}
-	if len(exact) > 0 {
-		found = exact
-	}
-	switch len(found) {
-	case 0:
-		return "", nil
-	case 1:
-		return filepath.Join(dir, found[0].name), nil
-	}
-	return "", ambiguous(arg, found)
+	return all, err
 }
 
 // maxHeaders is how many files are opened to find one by the id in its header,
 // which takes less than a tenth of a second.
 const maxHeaders = 1000
 
-// byHeader finds the one recording that has the id inside, whatever its file is
-// called: one that was copied or renamed is listed with that id. Files whose
-// names tell no id come first, then the newest.
-func byHeader(dir, arg string, all []match) (string, error) {
+// byPrefix finds the one recording whose id or file name begins so. Only where no
+// file's name tells the id are the files asked: one that was copied or renamed is
+// listed with the id inside. Those whose names tell no id come first, then the newest.
+func byPrefix(dir, arg string) (string, error) {
+	all, err := named(dir)
+	if err != nil {
+		return "", err
+	}
+	path, err := choose(arg, all)
+	switch {
+	case path != "" || err != nil:
+		return path, err
+	case isFile(arg):
+		return arg, nil
+	case len(all) == 0:
+		return "", fmt.Errorf("no recording %q: there are none in %s", arg, dir)
+	}
 	slices.Reverse(all)
-	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(min(len(a.h.ID), 1), min(len(b.h.ID), 1)) })
+	slices.SortStableFunc(all, func(a, b Info) int { return cmp.Compare(min(len(a.Header.ID), 1), min(len(b.Header.ID), 1)) })
 	opened := all[:min(len(all), maxHeaders)]
 	for i := range opened {
-		opened[i].h = headerIn(filepath.Join(dir, opened[i].name))
+		opened[i], _ = readInfo(opened[i].Path)
 	}
-	path, err := choose(dir, arg, opened)
+	path, err = choose(arg, opened)
 	switch {
 	case path != "" || err != nil:
 		return path, err
@@ -156,85 +127,86 @@ func byHeader(dir, arg string, all []match) (string, error) {
 	return "", fmt.Errorf("no recording %q in %s: neither an id nor a file name begins so; `mcptap ls` shows them", arg, dir)
 }
 
-// headerIn returns the header in a recording's file, as far as it can be read.
-func headerIn(path string) (h tap.Header) {
-	if readVersion(path) != nil {
-		return h
+// choose returns the path of the one recording that has the id arg, or else whose id or
+// file name begins so; "" if there is none.
+func choose(arg string, all []Info) (string, error) {
+	var exact, found []Info
+	for _, i := range all {
+		id := i.Header.ID
+		if id == arg {
+			exact = append(exact, i)
+		}
+		if id != "" && strings.HasPrefix(id, strings.ToLower(arg)) || strings.HasPrefix(filepath.Base(i.Path), arg) {
+			found = append(found, i)
+		}
 	}
-	_ = viewFile(path, func(s *snap) error {
-		sum, err := s.summary(keyHeader, keyState)
-		h = sum.header
-		return err
-	})
-	return h
+	if len(exact) > 0 {
+		found = exact
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return found[0].Path, nil
+	}
+	return "", ambiguous(arg, found)
 }
 
 // ambiguous names the newest candidates and what to type for them: an id, or
 // the file where several have the same.
-func ambiguous(arg string, found []match) error {
+func ambiguous(arg string, found []Info) error {
 	const most = 5
 	count := map[string]int{}
-	for _, m := range found {
-		count[m.h.ID]++
+	for _, i := range found {
+		count[i.Header.ID]++
 	}
-	slices.SortFunc(found, func(a, b match) int { return strings.Compare(b.name, a.name) })
-	var b strings.Builder
-	for i, m := range found {
-		if i == most {
-			fmt.Fprintf(&b, ", and %d more", len(found)-most)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		if count[m.h.ID] > 1 {
-			b.WriteString(m.name)
+	slices.SortFunc(found, func(a, b Info) int { return strings.Compare(b.Path, a.Path) })
+	var names []string
+	for _, i := range found[:min(len(found), most)] {
+		if name := filepath.Base(i.Path); count[i.Header.ID] > 1 {
+			names = append(names, name)
 		} else {
-			b.WriteString(describe(m.name, m.h))
+			names = append(names, describe(name, i.Header))
 		}
 	}
-	if id := found[0].h.ID; id != "" && count[id] == len(found) {
-		return fmt.Errorf("%d recordings have the id %.40s; name the file: %s", len(found), id, &b)
+	if len(found) > most {
+		names = append(names, fmt.Sprintf("and %d more", len(found)-most))
 	}
-	return fmt.Errorf("%q fits %d recordings; give more of the id: %s", arg, len(found), &b)
+	list := strings.Join(names, ", ")
+	if id := found[0].Header.ID; id != "" && count[id] == len(found) {
+		return fmt.Errorf("%d recordings have the id %.40s; name the file: %s", len(found), id, list)
+	}
+	return fmt.Errorf("%q fits %d recordings; give more of the id: %s", arg, len(found), list)
 }
 
 // describe names a recording by what its file's name or header tells. A header
 // may hold anything, of any length.
 func describe(name string, h tap.Header) string {
-	if h.ID == "" {
+	switch {
+	case h.ID == "":
 		return name
-	}
-	if h.Start.IsZero() {
+	case h.Start.IsZero():
 		return fmt.Sprintf("%.40s (%.80s)", h.ID, h.Label)
 	}
-	return fmt.Sprintf("%.40s (%.80s, %s)", h.ID, h.Label, h.Start.Local().Format("2006-01-02 15:04:05"))
+	return fmt.Sprintf("%.40s (%.80s, %s)", h.ID, h.Label, h.Start.Local().Format(time.DateTime))
 }
 
 // newest finds the newest recording of dir by what the names tell; only files
 // that were renamed have to be opened.
 func newest(dir string, live bool) (string, error) {
-	names, err := recordingsIn(dir)
+	all, err := named(dir)
 	if err != nil {
 		return "", err
 	}
-	var best Info
-	for _, name := range names {
-		path := filepath.Join(dir, name)
-		if live && !queueAlive(path) {
-			continue
-		}
-		i := Info{Path: path, Header: headerFromName(name)}
-		if i.Header.Start.IsZero() {
-			i = Stat(path)
-		}
-		if best.Path == "" || newestFirst(i, best) < 0 {
-			best = i
+	all = slices.DeleteFunc(all, func(i Info) bool { return live && !queueAlive(i.Path) })
+	for i := range all {
+		if all[i].Header.Start.IsZero() {
+			all[i] = Stat(all[i].Path)
 		}
 	}
 	switch {
-	case best.Path != "":
-		return best.Path, nil
+	case len(all) > 0:
+		return slices.MinFunc(all, newestFirst).Path, nil
 	case live:
 		return "", fmt.Errorf("no recording in %s is live; %s is the newest of all", dir, argLast)
 	}
@@ -243,22 +215,18 @@ func newest(dir string, live bool) (string, error) {
 
 // Completions returns what arg could become, each with a tab and a description
 // behind it, the newest first. It opens no recording.
-func Completions(dir, prefix string) []string {
-	names, err := recordingsIn(dir)
-	if err != nil {
-		return nil
-	}
-	var out []string
+func Completions(dir, prefix string) (out []string) {
 	for _, v := range []string{argLast + "\tthe newest recording", argLive + "\tthe newest that is being written"} {
 		if strings.HasPrefix(v, prefix) {
 			out = append(out, v)
 		}
 	}
-	for _, name := range slices.Backward(names) {
-		h := headerFromName(name)
+	all, _ := named(dir)
+	for _, i := range slices.Backward(all) {
+		name, h := filepath.Base(i.Path), i.Header
 		switch id := h.ID; {
 		case id != "" && strings.HasPrefix(id, prefix):
-			out = append(out, fmt.Sprintf("%s\t%s, %s", id, h.Label, h.Start.Local().Format("2006-01-02 15:04:05")))
+			out = append(out, fmt.Sprintf("%s\t%s, %s", id, h.Label, h.Start.Local().Format(time.DateTime)))
 		case prefix != "" && strings.HasPrefix(name, prefix), id == "" && prefix == "":
 			out = append(out, name+"\t"+describe(name, h))
 		}

@@ -65,9 +65,6 @@ func OpenSalvage(path string) (*Recording, Report, error) {
 	defer f.Close()
 	s := &salvage{path: path, header: headerFromName(path)}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = notRecording(path, "it is not a regular file")
-	}
 	if err == nil {
 		s.size = info.Size()
 		s.describe(f)

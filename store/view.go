@@ -58,8 +58,10 @@ func viewFile(path string, fn func(*snap) error) error {
 // openRegular opens a file that may be a recording. Opening a FIFO would wait for its
 // other end, and a device may do anything.
 func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
+		return nil, notRecording(path, "it is a directory")
+	case err == nil && !info.Mode().IsRegular():
 		return nil, notRecording(path, "it is not a regular file")
 	}
 	return os.Open(path)
@@ -87,13 +89,17 @@ func explain(f *os.File, path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, ErrNewer):
+		return fmt.Errorf("%s: %w", path, err)
+	case errors.Is(err, errForeign):
+		return notRecording(path, "it is "+errForeign.Error())
 	case errors.Is(err, errNoMeta) && !smellsLikeRecording(f):
 		return notRecording(path, contentOf(f))
 	case errors.Is(err, errPage), errors.Is(err, errSegment):
 		return damaged(path, err)
 	}
 	var pe *fs.PathError
-	if errors.As(err, &pe) && pe.Op == "read" { // a directory, or a failing disk
+	if errors.As(err, &pe) && pe.Op == "read" { // a failing disk
 		return fmt.Errorf("%s cannot be read: %w", path, err)
 	}
 	return err
@@ -102,7 +108,10 @@ func explain(f *os.File, path string, err error) error {
 // contentOf says what a file is that is no recording.
 func contentOf(f *os.File) string {
 	var head [4]byte
-	if _, err := f.ReadAt(head[:], 0); err == nil && string(head[:]) == "PK\x03\x04" {
+	switch n, _ := f.ReadAt(head[:], 0); {
+	case n == 0:
+		return "it is empty"
+	case string(head[:]) == "PK\x03\x04":
 		return "it is a zip archive, such as a bundle, which `mcptap open` shows"
 	}
 	return "its content is something else"
@@ -155,57 +164,38 @@ func (s *snap) metaValue(meta *tree, k []byte) ([]byte, error) {
 	return unseal(k, v)
 }
 
-// version reads the format version.
-func (s *snap) version() (int, *tree, error) {
+// meta returns the meta bucket of a version of the format that this program reads.
+func (s *snap) meta() (*tree, error) {
 	meta, err := s.bucket(bucketMeta)
-	if err != nil {
-		return 0, nil, err
+	if err == nil && meta == nil {
+		err = errForeign
 	}
-	if meta == nil {
-		return 0, nil, errForeign
+	if err != nil {
+		return nil, err
 	}
 	text, err := s.metaValue(meta, keyFormat)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	v, err := strconv.Atoi(string(text))
-	if err != nil || v < 0 {
-		frames, err := s.bucket(bucketFrames)
-		if err == nil && frames == nil {
-			return 0, nil, errForeign
-		}
-		return 0, nil, fmt.Errorf("%w: its format is %.20q", errPage, text)
+	switch {
+	case err == nil && v > FormatVersion:
+		return nil, fmt.Errorf("%w (its format is %d, this program knows up to %d): update mcptap to read it", ErrNewer, v, FormatVersion)
+	case err == nil && v > 0:
+		return meta, nil
 	}
-	return v, meta, nil
+	if frames, err := s.bucket(bucketFrames); err == nil && frames == nil {
+		return nil, errForeign
+	}
+	return nil, fmt.Errorf("%w: its format is %.20q", errPage, text)
 }
 
 // readVersion returns an error if the file is not a recording that this program reads.
 func readVersion(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	return viewFile(path, func(s *snap) error {
+		_, err := s.meta()
 		return err
-	case info.IsDir():
-		return notRecording(path, "it is a directory")
-	case !info.Mode().IsRegular():
-		return notRecording(path, "it is not a regular file") // reading a pipe would wait for ever
-	case info.Size() == 0:
-		return notRecording(path, "it is empty")
-	}
-	err = viewFile(path, func(s *snap) error {
-		v, _, err := s.version()
-		if err != nil {
-			return err
-		}
-		return checkVersion(v)
 	})
-	if errors.Is(err, errForeign) {
-		err = notRecording(path, "it is "+errForeign.Error())
-	}
-	if errors.Is(err, ErrNewer) {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return err
 }
 
 // A summary is the meta bucket, decoded.
@@ -219,7 +209,7 @@ type summary struct {
 // summary reads the meta bucket, or of it only what is asked for. Whoever reads
 // frames needs two small values of it.
 func (s *snap) summary(only ...[]byte) (sum summary, err error) {
-	_, meta, err := s.version()
+	meta, err := s.meta()
 	if err != nil {
 		return sum, err
 	}
