@@ -26,11 +26,10 @@ func (r *Recorder) abandon() {
 	}
 	// If this fails too, the recording has no end and reads as cut off, which it is.
 	_ = r.db.update(func(tx *bolt.Tx) error {
-		asm, err := resume(tx)
+		asm, _, err := resume(tx.DB().Path())
 		if err != nil {
 			return err
 		}
-		asm.recount(tx.DB().Path())
 		asm.begin()
 		lost, next := r.q.loseRest(asm)
 		at := asm.seg.last

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,21 +131,16 @@ func retryBusy(try func() error) error {
 
 // finish appends everything in one transaction.
 func (d *deadQueue) finish(tx *bolt.Tx) error {
-	meta := tx.Bucket(bucketMeta)
-	if meta == nil {
-		return ErrNotRecording
-	}
-	if err := d.isOf(meta); err != nil {
+	asm, sum, err := resume(tx.DB().Path())
+	switch {
+	case err != nil:
 		return err
-	}
-	if meta.Get(keyEnd) != nil {
+	case d.header.ID != "" && sum.header.ID != d.header.ID:
+		// Files can be given each other's names.
+		return fmt.Errorf("its queue is of another recording, %.40q: it stays as it is", d.header.ID)
+	case sum.end != nil:
 		return nil // all was written, only the queue was not removed
 	}
-	asm, err := resume(tx)
-	if err != nil {
-		return err
-	}
-	asm.recount(tx.DB().Path())
 	asm.begin()
 	next := asm.st.Ticket
 	if d.live {
@@ -163,40 +157,20 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 	return b.write(tx)
 }
 
-// isOf returns an error if the queue is of another recording: files can be given
-// each other's names. What it holds is then neither appended nor removed.
-func (d *deadQueue) isOf(meta *bolt.Bucket) error {
-	var h tap.Header
-	v, err := unseal(keyHeader, meta.Get(keyHeader))
-	if err == nil {
-		err = json.Unmarshal(v, &h)
-	}
-	if err != nil || d.header.ID == "" || h.ID == d.header.ID {
-		return nil // one that does not say what it is is taken for the one whose name it has
-	}
-	return fmt.Errorf("its queue is of another recording, %.40q: it stays as it is", d.header.ID)
-}
-
-// resume returns an assembler that goes on where the recording stops.
-func resume(tx *bolt.Tx) (*assembler, error) {
+// resume returns an assembler that goes on where the recording at path stops. To be
+// continued its tally has to see all frames. If they cannot be read, it stays what it
+// was, and what comes counts as a session of its own.
+func resume(path string) (*assembler, summary, error) {
 	asm := newAssembler()
-	meta := tx.Bucket(bucketMeta)
-	for _, kv := range []struct {
-		k    []byte
-		into any
-	}{{keyState, &asm.st}, {keyTally, &asm.tally}} {
-		v, err := unseal(kv.k, meta.Get(kv.k))
-		if err == nil {
-			err = json.Unmarshal(v, kv.into)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %v", ErrDamaged, err)
-		}
+	var sum summary
+	err := viewFile(path, func(s *snap) (err error) {
+		sum, err = s.summary()
+		return err
+	})
+	if err != nil {
+		return nil, sum, err
 	}
-	if !asm.st.sound() {
-		return nil, fmt.Errorf("%w: its state makes no sense", ErrDamaged)
-	}
-	asm.seg.last = asm.st.LastAt
+	asm.st, asm.tally, asm.seg.last = sum.state, sum.tally, sum.state.LastAt
 	if old := asm.st.Pending; old != nil {
 		for lane, p := range old {
 			if p.Parts.Count > 0 || p.Torn {
@@ -205,70 +179,30 @@ func resume(tx *bolt.Tx) (*assembler, error) {
 		}
 		asm.st.Pending = nil
 	}
+	r := &Recording{path: path, src: fileSource(path), maxRaw: DefaultMaxRaw}
 	for _, o := range asm.st.Open {
 		if o.Lane >= tap.Lanes || o.Form >= tap.Forms {
-			return nil, fmt.Errorf("%w: it goes on with a frame of lane %d and form %d", ErrDamaged, o.Lane, o.Form)
+			return nil, sum, fmt.Errorf("%w: it goes on with a frame of lane %d and form %d", ErrDamaged, o.Lane, o.Form)
 		}
 		c := &openFrame{stream: stream{o.Exchange, o.Lane, o.Line}, form: o.Form, Pending: o.Pending}
-		if err := asm.reread(tx, c); err != nil {
-			return nil, err
+		_, err := r.eachPart(c.Parts, func(part []byte) error {
+			asm.remember(c, part)
+			return nil
+		})
+		if err != nil {
+			return nil, sum, err
 		}
 		asm.begun[c.stream] = c
 	}
-	return asm, nil
-}
-
-// recount gives the frames that the recording has to the tally, which has to see all
-// of them to be continued. If they cannot be read, the tally stays what it was, and
-// what comes counts as a session of its own.
-func (a *assembler) recount(path string) {
-	r := &Recording{path: path, src: fileSource(path), maxRaw: DefaultMaxRaw}
 	var tally session.Tally
 	for f, err := range r.Frames(0) {
 		if err != nil {
-			return
+			return asm, sum, nil
 		}
 		tally.Add(&f)
 	}
-	a.tally = tally
-}
-
-// reread takes up a frame that has begun, by the parts that the recording has.
-func (a *assembler) reread(tx *bolt.Tx, c *openFrame) error {
-	for n := range c.Parts.Count {
-		body, err := partIn(tx, c.Parts.First+n)
-		if err != nil {
-			return err
-		}
-		a.remember(c, body)
-	}
-	return nil
-}
-
-// partIn returns one part of a long frame.
-func partIn(tx *bolt.Tx, part uint64) ([]byte, error) {
-	root := tx.Bucket(bucketParts)
-	if root == nil {
-		return nil, fmt.Errorf("%w: no parts", ErrDamaged)
-	}
-	c := root.Cursor()
-	name, _ := c.Seek(key(part))
-	if !bytes.Equal(name, key(part)) {
-		if name == nil {
-			name, _ = c.Last()
-		} else {
-			name, _ = c.Prev()
-		}
-	}
-	bucket := root.Bucket(name)
-	if bucket == nil {
-		return nil, fmt.Errorf("%w: part %x is missing", ErrDamaged, part)
-	}
-	h, body, err := decodeSegment(bucket.Get(key(part)))
-	if err != nil || h.kind != kindPart || h.first != part {
-		return nil, fmt.Errorf("%w: part %x is missing", ErrDamaged, part)
-	}
-	return body, nil
+	asm.tally = tally
+	return asm, sum, nil
 }
 
 // feed gives the assembler the entries that the recording has not seen.

@@ -14,8 +14,6 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // fill makes the queue full, as a store that fails lets it become, and returns
@@ -291,7 +289,8 @@ func checkChunking(t *testing.T, seed uint64, path string) {
 			asm.begin()
 			return
 		}
-		if err := db.update(func(tx *bolt.Tx) (err error) { asm, err = resume(tx); return err }); err != nil {
+		var err error
+		if asm, _, err = resume(path); err != nil {
 			t.Fatal(err)
 		}
 		asm.begin()
