@@ -3,10 +3,13 @@ package store
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	bolt "go.etcd.io/bbolt"
 )
 
 // write is the writer: it commits what the queue has, one batch after the other, until
@@ -164,4 +167,88 @@ func (r *Recorder) rest(d time.Duration) {
 	case <-r.closing:
 	case <-r.q.wake:
 	}
+}
+
+// abandon finishes a recording whose store failed to the end, for instance on a
+// full disk. What the queue holds is gone with the process where it is plain
+// memory, so the recording gets an account of that, which needs no more space
+// than the pages that earlier commits have given up. A mapped queue is left for
+// whoever opens the recording next, who may have more luck.
+func (r *Recorder) abandon() {
+	if r.q.file != nil {
+		if !r.left.Load() {
+			r.q.markLeft()
+		}
+		r.q.file.leave()
+		return
+	}
+	if r.db.made == nil {
+		return
+	}
+	// If this fails too, the recording has no end and reads as cut off, which it is.
+	_ = r.db.update(func(tx *bolt.Tx) error {
+		asm, _, err := resume(tx.DB().Path())
+		if err != nil {
+			return err
+		}
+		asm.begin()
+		lost, next := r.q.loseRest(asm)
+		at := asm.seg.last
+		if lost != [tap.Lanes]lostLane{} {
+			asm.gap(at, lost, r.reason())
+		}
+		asm.endAll()
+		b := asm.commit(next)
+		b.end = &End{At: at, Cut: true}
+		return b.write(tx)
+	})
+}
+
+// reason is what a recording says of a failure, without the directory, which is
+// nobody's business who is given the recording. Errors of bbolt name it in words.
+func (r *Recorder) reason() string {
+	if r.failure == nil {
+		return "the recorder failed" // see catch
+	}
+	return strings.ReplaceAll(r.failure.Error(), r.db.path, filepath.Base(r.db.path))
+}
+
+// loseRest accounts for all that the store does not have. asm is where the store
+// stopped.
+func (q *queue) loseRest(asm *assembler) (lost [tap.Lanes]lostLane, next uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	after := q.loss
+	q.loss, q.open = loss{}, make(map[stream]bool)
+	for s := range asm.begun {
+		if !s.line {
+			q.open[s] = true
+		}
+	}
+	for next = q.drained; next < q.next; next++ {
+		e := &q.ring[next%ringEntries]
+		p := q.bytes(e)
+		switch e.Kind {
+		case entryData:
+			q.lost[e.Lane].add(p)
+		case entryNote:
+			q.lost[tap.Lifecycle].join(lostLane{uint64(len(p)), 1})
+		case entryEvent:
+			q.lost[tap.Lifecycle].join(lostLane{uint64(len(p) - streamBytes), 1})
+		case entryGap:
+			for lane, l := range parseLost(p) {
+				q.lost[lane].join(l)
+			}
+		case entryPiece:
+			exchange, p := cutNumber(p)
+			q.losePiece(stream{exchange: exchange, lane: tap.Lane(e.Lane)}, p, e.Flags&pieceEnd != 0)
+		}
+	}
+	for _, s := range after.cut {
+		q.losePiece(s, nil, true)
+	}
+	for lane := range q.lost {
+		q.lost[lane].join(after.lost[lane])
+	}
+	return q.lost, next
 }

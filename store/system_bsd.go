@@ -8,3 +8,10 @@ func bootID() string { return "" }
 func (q *queueFile) allocate(int64, int64) error { return nil }
 
 func adviseRandom([]byte) {}
+
+func lowerPriority() {}
+
+func populate([]byte) {}
+
+// GiveWay makes this process give way to others, on Linux.
+func GiveWay() {}
