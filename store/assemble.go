@@ -245,20 +245,18 @@ func (a *assembler) count(r *record, c *openFrame) {
 	f := r.Frame
 	f.Seq = a.st.NextSeq
 	switch {
+	case c.cut:
+		f.Raw = c.head
 	case c.Parts.Count == 0 && len(c.pieces) == 1:
 		f.Raw = c.pieces[0]
-		a.tally.Add(&f)
-	case !c.cut:
+	default:
 		a.join = append(a.join[:0], c.head...)
 		for _, p := range c.pieces {
 			a.join = append(a.join, p...)
 		}
 		f.Raw = a.join
-		a.tally.Add(&f)
-	default:
-		f.Raw = c.head
-		a.tally.Add(&f)
 	}
+	a.tally.Add(&f)
 }
 
 // flush writes what is held of a frame as a part. One of too many parts becomes

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 	"unsafe"
 
 	"github.com/mcptap/mcptap/tap"
@@ -91,7 +90,7 @@ func (d *deadQueue) appendTo(path string) error {
 	} else if err := checkFile(path); err != nil {
 		return err
 	}
-	return retryBusy(func() error { return db.update(d.finish) })
+	return db.update(d.finish)
 }
 
 // unborn reports whether the tap was killed before it had made its file: there
@@ -118,16 +117,6 @@ func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 // that need not have reached the disk when the machine stopped: bbolt syncs once
 // for all of them.
 const bornTxid = 1
-
-// retryBusy waits for a file that somebody else holds.
-func retryBusy(try func() error) error {
-	for began := time.Now(); ; time.Sleep(time.Millisecond) {
-		err := try()
-		if !errors.Is(err, errBusy) || time.Since(began) > 10*time.Second {
-			return err
-		}
-	}
-}
 
 // finish appends everything in one transaction.
 func (d *deadQueue) finish(tx *bolt.Tx) error {

@@ -96,7 +96,7 @@ var beforeCommit = func() error { return nil }
 
 // update runs one transaction on the file. It is an error if what would be written is
 // not the recording any more: errRemoved, or another one if another file has its name.
-// A file that is locked is errBusy.
+// A file that stays locked is errBusy.
 func (d *dbfile) update(fn func(tx *bolt.Tx) error) error {
 	if err := d.check(); err != nil {
 		return err
@@ -166,8 +166,12 @@ func (d *dbfile) transact(flags int, fn func(tx *bolt.Tx) error) (err error) {
 
 func (d *dbfile) open(flags int) error {
 	d.file = nil
+	wait := 10 * time.Second
+	if d.keep { // one attempt: the writer has more to do than wait
+		wait = time.Nanosecond
+	}
 	db, err := bolt.Open(d.path, 0o600, &bolt.Options{
-		Timeout:      time.Nanosecond, // one attempt: bbolt itself would wait 50 ms between two
+		Timeout:      wait,
 		FreelistType: bolt.FreelistMapType,
 		PageSize:     pageSize,
 		NoStatistics: true,

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"io/fs"
+	"sort"
 )
 
 // The reading side does not use bbolt. bbolt maps the file and believes it: on
@@ -352,47 +353,23 @@ func (t *tree) rootNode() (*node, error) {
 
 // floor returns the index of the last element whose key is at most k, or 0.
 func (n *node) floor(k []byte) int {
-	lo, hi := 0, len(n.elems)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if string(n.elems[mid].key) <= string(k) {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return max(lo-1, 0)
-}
-
-// bounds returns the range of keys that child i of a branch may hold.
-func (n *node) bounds(i int, hi []byte) (lo, end []byte) {
-	if i+1 < len(n.elems) {
-		hi = n.elems[i+1].key
-	}
-	return n.elems[i].key, hi
+	after := sort.Search(len(n.elems), func(i int) bool { return string(n.elems[i].key) > string(k) })
+	return max(after-1, 0)
 }
 
 // get returns the element with this key, or nil.
 func (t *tree) get(k []byte) (*elem, error) {
-	n, err := t.rootNode()
-	var hi []byte
-	for depth := 1; err == nil; depth++ {
-		if len(n.elems) == 0 {
-			return nil, nil
+	var found *elem
+	err := t.ascend(k, func(e *elem) error {
+		if string(e.key) == string(k) {
+			found = e
 		}
-		i := n.floor(k)
-		if n.leaf {
-			if string(n.elems[i].key) != string(k) {
-				return nil, nil
-			}
-			return &n.elems[i], nil
-		}
-		var lo []byte
-		id := n.elems[i].child
-		lo, hi = n.bounds(i, hi)
-		n, err = t.load(id, depth, lo, hi)
+		return errStop
+	})
+	if err == errStop {
+		err = nil
 	}
-	return nil, err
+	return found, err
 }
 
 // errStop ends a walk without being an error.
@@ -416,8 +393,11 @@ func (t *tree) ascendNode(n *node, depth int, k, hi []byte, each func(*elem) err
 			}
 			continue
 		}
-		lo, end := n.bounds(i, hi)
-		child, err := t.load(n.elems[i].child, depth+1, lo, end)
+		end := hi
+		if i+1 < len(n.elems) {
+			end = n.elems[i+1].key
+		}
+		child, err := t.load(n.elems[i].child, depth+1, n.elems[i].key, end)
 		if err != nil {
 			return err
 		}
