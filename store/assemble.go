@@ -232,7 +232,7 @@ func (a *assembler) finish(c *openFrame, at time.Duration) {
 	r.Lane, r.Exchange, r.Form, r.At, r.Truncated = c.lane, c.exchange, c.form, at, c.Torn
 	r.Size = int64(c.Parts.Bytes) + int64(c.bytes)
 	if !c.empty() {
-		r.Took = max(at-c.FirstAt, 0) // what a damaged queue says may not fit
+		r.Took = max(at-c.FirstAt, 0) // a damaged queue has any times
 	}
 	a.count(&r, c)
 	a.append(&r, c.pieces...)
@@ -316,7 +316,7 @@ func (a *assembler) endAll() {
 	}
 }
 
-// tear says of all frames that have begun that bytes are missing in them.
+// tear marks all frames that have begun as lacking bytes.
 func (a *assembler) tear() {
 	for _, c := range a.begun {
 		c.Torn = true
@@ -331,7 +331,7 @@ func (a *assembler) unfinished() []*openFrame {
 	})
 }
 
-// note adds a life frame, of an exchange or of the run.
+// note adds a lifecycle frame, of an exchange or of the run.
 func (a *assembler) note(exchange uint64, at time.Duration, payload []byte) {
 	r := record{}
 	r.Lane, r.Exchange, r.At, r.Size = tap.Lifecycle, exchange, at, int64(len(payload))

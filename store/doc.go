@@ -1,9 +1,8 @@
 // Package store keeps recordings on disk: one file per run of the tap.
 //
-// The law of the package: what the tap has handed over is never lost by
-// anything short of the machine losing power, and then only what was younger
-// than one commit; and whatever the bytes of a file are, reading it ends in
-// frames or in an error, never in a crash.
+// The package loses nothing that the tap has handed over, unless the machine
+// loses power, and then only what is younger than one commit. Reading a file of
+// any bytes returns frames or an error and never crashes.
 //
 // # The file
 //
@@ -38,9 +37,9 @@
 // Frames that do not end within a commit, or that exceed tap.PartSize, are
 // written as parts as they come; the frame's record, written with its last
 // byte, names them. So a commit leaves nothing behind in memory, and the memory
-// of the queue can be used again. The frames of HTTP come on many streams at
-// once, one a lane of an exchange; of each that is in the middle of a frame, and
-// of no other, the state says which parts there are.
+// of the queue can be reused. The frames of HTTP come on many streams at once,
+// one a lane of an exchange. The state lists the frames that have begun, with
+// their parts.
 //
 // Format 2 has the form of a frame in its record. Format 1, which had lines
 // only, reads the same otherwise.

@@ -28,8 +28,8 @@ func drainDead(path string) error {
 	defer f.Close()
 	d, err := readDead(f)
 	if _, statErr := os.Stat(path); err != nil && statErr == nil && !errors.Is(err, ErrNewer) {
-		// The machine stopped before it had written the queue to the disk. What the
-		// recording has begun is ended all the same.
+		// The machine stopped before it had written the queue to the disk. Frames that
+		// the recording has begun still have to be ended.
 		d, err = &deadQueue{f: f}, nil
 	}
 	if err == nil {
@@ -94,7 +94,7 @@ func (d *deadQueue) appendTo(path string) error {
 }
 
 // unborn reports whether the tap was killed before it had made its file: there
-// is none, or nothing is in it, or what bbolt lays out and nobody has written to.
+// is none, or it is empty, or it has only what bbolt lays out.
 func unborn(path string) bool {
 	f, err := openRegular(path)
 	if err != nil {
@@ -223,10 +223,10 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 	}
 }
 
-// lostFile is what a recording says whose file has not got what its queue is rid of.
+// lostFile is the reason of a gap between a file and its queue.
 const lostFile = "the recording's file was removed, with what it held, or copied before its queue"
 
-// sane reports whether an entry can be what it says.
+// sane reports whether an entry's fields are in their ranges.
 func (d *deadQueue) sane(e *entry) bool {
 	isNumbered := e.Kind == entryPiece || e.Kind == entryEvent
 	return e.Kind < entryKinds && e.Lane < uint8(tap.Lanes) && e.Form < uint8(tap.Forms) &&

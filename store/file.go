@@ -134,8 +134,8 @@ func (d *dbfile) check() error {
 }
 
 func (d *dbfile) transact(flags int, fn func(tx *bolt.Tx) error) (err error) {
-	// The file is mapped: where somebody cuts it short under us, reading it
-	// faults. That is a failed store, not the end of the tap.
+	// The file is mapped: if another program cuts it short, reading it faults. That
+	// is a failed store, not the end of the tap.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if recover() != nil {

@@ -22,9 +22,9 @@ const (
 )
 
 // Errors that a caller may want to tell apart. Each is wrapped in one that
-// names the file and says what to do.
+// names the file and the remedy.
 var (
-	// ErrNotRecording means that the file is no recording at all.
+	// ErrNotRecording means that the file is not a recording.
 	ErrNotRecording = errors.New("not a recording")
 	// ErrNewer means that a newer program wrote the file.
 	ErrNewer = errors.New("recorded by a newer version of mcptap")
@@ -56,7 +56,7 @@ const pageSize = 4096
 // key returns the big-endian key of a number.
 func key(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// A State says where writing goes on after a commit. It is written in the same
+// A State is where writing continues after a commit. It is written in the same
 // transaction as the frames, so a drained queue is never appended twice.
 type State struct {
 	// Ticket is the queue's next chunk that this file has not seen.
@@ -102,9 +102,8 @@ const partBits = 28
 // partNumber is the number of the first part of the n-th frame that comes in
 // parts. The others follow it, whatever else is written meanwhile, so that a
 // frame names its parts by the first and their count, and a reader finds them
-// side by side. A number says nothing of lane or exchange, and no stream keeps
-// one between two frames: that would have to be remembered for each exchange
-// that there ever was. There is room for 2^35 long frames of 2^28 parts, which
+// side by side. A number does not depend on lane or exchange, and no stream keeps
+// one between two frames: the state would grow with each exchange. There is room for 2^35 long frames of 2^28 parts, which
 // is 256 TiB, or 47 days of a frame that drips into every commit. The top bit
 // sets them apart from those of format 1, which has the lane there.
 func partNumber(n uint64) uint64 { return 1<<63 | n<<partBits }
@@ -115,7 +114,7 @@ type Pending struct {
 	Parts   partRef       `json:"parts"`
 	FirstAt time.Duration `json:"first_at,omitempty"`
 	LastAt  time.Duration `json:"last_at,omitempty"`
-	// Torn says that bytes are missing in it.
+	// Torn means that bytes are missing in it.
 	Torn bool `json:"torn,omitempty"`
 }
 
@@ -128,11 +127,11 @@ type OpenFrame struct {
 	Pending
 }
 
-// An End says how a recording was finished.
+// An End is how a recording was finished.
 type End struct {
 	// At is the offset at which it was finished.
 	At time.Duration `json:"at"`
-	// Cut says that the tap did not see it to its end: it was killed, or the
-	// machine stopped, and what the queue still held was appended later.
+	// Cut means that the tap did not see the end of its traffic: it was killed, or
+	// the machine stopped, and what the queue still held was appended later.
 	Cut bool `json:"cut,omitempty"`
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Status says what became of the run that made a recording.
+// A Status is the state of the run that made a recording.
 type Status uint8
 
 const (
@@ -48,12 +48,12 @@ type Info struct {
 	// Path is the recording's file.
 	Path string
 	// Header is what was known at the start. Of a damaged file only what its
-	// name tells.
+	// name contains.
 	Header tap.Header
 	// Tally summarises the frames; of a live recording those committed yet.
 	Tally session.Tally
-	// Status says whether it is live, ended, cut or damaged. Err says why it is
-	// damaged, or why what a cut one still has in its queue could not be added.
+	// Status is live, ended, cut or damaged. Err is why it is damaged, or why what
+	// a cut one still has in its queue could not be appended.
 	Status Status
 	Err    error
 	// Frames is the last frame number.
@@ -103,15 +103,15 @@ func readInfo(path string) (Info, error) {
 	return i, nil
 }
 
-// Stat describes the recording at path. It never fails: of a file that cannot
-// be read, the Info says so, with what its name tells.
+// Stat describes the recording at path. It never fails: for a file that cannot
+// be read, the Info has the error, and the header that the name contains.
 func Stat(path string) Info {
 	drainErr := drainIfDead(context.Background(), path)
 	i, err := readInfo(path)
 	none := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case (none || errors.Is(err, ErrNotRecording)) && queueAlive(path):
-		i.Status, i.Err = Live, nil // its tap has not got round to making the file
+		i.Status, i.Err = Live, nil // its tap has not made the file yet
 	case none && drainErr != nil:
 		i.Err = drainErr
 	}
@@ -168,7 +168,7 @@ func recordingsIn(dir string) ([]string, error) {
 }
 
 // Remove deletes the recording at path with its queue. A live one is refused
-// with [ErrLive], and so is a file that is no recording.
+// with [ErrLive], and so is a file that is not a recording.
 func Remove(path string) error {
 	if queueAlive(path) {
 		return fmt.Errorf("remove %s: %w: stop its client first", path, ErrLive)
@@ -186,7 +186,7 @@ func Remove(path string) error {
 	return os.Remove(path)
 }
 
-// nameTime is how a file's name tells when its recording began.
+// nameTime is the format of the start in a file's name.
 const nameTime = "20060102T150405.000Z"
 
 // headerFromName is the inverse of [FileName], as far as it can be.

@@ -12,9 +12,8 @@ import (
 
 // The reading side does not use bbolt. bbolt maps the file and believes it: on
 // a damaged one it panics, some of it in goroutines of its own, or recurses
-// until the stack is gone, or faults, and a reader that wants to know what a
-// stranger's file holds can prevent none of that. It also has to lock the file,
-// so that every reader delays the tap. What a reader needs of the format is
+// until the stack is gone, or faults, and a caller can prevent none of that. It
+// also locks the file, so that every reader would delay the tap. What a reader needs of the format is
 // small, was frozen in 2014, and is all in this file: two meta
 // pages, branch pages, leaf pages. They are read with pread and every number in
 // them is checked before it is used.
@@ -201,7 +200,7 @@ func (p *pages) inline(e *elem) (*node, error) {
 		count: int(binary.LittleEndian.Uint16(buf[10:])),
 	}
 	if r.flags != flagLeaf {
-		return nil, fmt.Errorf("%w: an inline bucket that is no leaf", errPage)
+		return nil, fmt.Errorf("%w: an inline bucket that is not a leaf", errPage)
 	}
 	return p.parse(&r)
 }
@@ -317,9 +316,9 @@ func (p *pages) open(e *elem) (*tree, error) {
 }
 
 // load reads a node and checks that its keys lie in [lo, hi); nil is no bound.
-// Where a branch says that a key begins a page, it does: bbolt keeps that so
-// unless keys are deleted, and we delete none. With it every step of a walk
-// brings new keys, so that a page that refers to itself ends in an error.
+// The key of a branch's element is the first of its page: bbolt keeps that so
+// unless keys are deleted, and we delete none. So every step of a walk brings
+// new keys, and a page that refers to itself is an error.
 func (t *tree) load(id uint64, depth int, lo, hi []byte) (*node, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("%w: page %d is nested too deep", errPage, id)
@@ -410,8 +409,8 @@ func (t *tree) ascendNode(n *node, depth int, k, hi []byte, each func(*elem) err
 
 // checkFile walks every page of the file at path before bbolt is trusted to
 // write to it: bbolt believes what it maps, and would overwrite pages that a
-// broken freelist calls free. It reads headers and keys, no values. Nobody may
-// write the file meanwhile.
+// broken freelist calls free. It reads headers and keys, no values. The file must
+// not be written meanwhile.
 func checkFile(path string) error {
 	f, err := openRegular(path)
 	if err != nil {

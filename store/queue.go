@@ -12,7 +12,7 @@ import (
 )
 
 // The queue between the tap and the writer: blocks that hold the bytes that
-// crossed, and a ring of entries that says when they did, and in which order. Both
+// crossed, and a ring of entries with their times, in order. Both
 // lie in one piece of memory, which is a mapped file where the system can, so that
 // they outlive the process.
 const (
@@ -64,7 +64,7 @@ type entry struct {
 	tag
 }
 
-// A tag says what the bytes of an entry are. Form is of an entryPiece.
+// A tag describes the bytes of an entry. Form is of an entryPiece.
 type tag struct{ Lane, Kind, Form, Flags uint8 }
 
 var _ [entryBytes - unsafe.Sizeof(entry{})]struct{} // the layout is a file format
@@ -193,7 +193,7 @@ func (q *queue) chunk(lane tap.Lane, p []byte) {
 	}
 }
 
-// piece enters bytes of a frame of a stream, which end says are its last.
+// piece enters bytes of a frame of a stream, with end its last.
 func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -273,8 +273,8 @@ func (q *queue) wakeWriter() {
 }
 
 // ready waits for room for one entry of n bytes, and enters what was lost before it.
-// It reports false when there is no room to be had. What is left of a block when
-// something was lost is left, so that there is not a gap for every other chunk.
+// It reports false when there is no room. After a loss it asks for room for a long
+// entry, so that there is not a gap for every other chunk.
 func (q *queue) ready(n int) bool {
 	for q.missed && q.room(minRoom) {
 		q.settle()
@@ -405,7 +405,7 @@ func (l *lostLane) join(other lostLane) {
 }
 
 // take waits for entries and appends the next ones to those that it is given, until
-// their bytes reach limit. more says that some were left. It returns none at the end:
+// their bytes reach limit. more means that some were left. It returns none at the end:
 // when the queue is closed and empty, or dead.
 func (q *queue) take(entries []entry, limit int) (_ []entry, more bool) {
 	q.mu.Lock()
@@ -430,7 +430,7 @@ func (q *queue) take(entries []entry, limit int) (_ []entry, more bool) {
 // bytes returns the chunk of an entry.
 func (q *queue) bytes(e *entry) []byte { return q.blocks[e.Pos : e.Pos+uint64(e.N)] }
 
-// release says that the store has these entries, so their memory is free again.
+// release frees the memory of entries that the store has.
 func (q *queue) release(entries []entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -452,7 +452,7 @@ func (q *queue) release(entries []entry) {
 	q.space.Broadcast()
 }
 
-// fail says that the store cannot take anything for now.
+// fail makes the queue lose rather than wait, until the next release.
 func (q *queue) fail() {
 	q.mu.Lock()
 	q.failing = true
@@ -460,7 +460,7 @@ func (q *queue) fail() {
 	q.mu.Unlock()
 }
 
-// close says that nothing more will be entered.
+// close ends the queue: nothing more will be entered.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -469,8 +469,8 @@ func (q *queue) close() {
 	q.mu.Unlock()
 }
 
-// markLeft says in the header that the tap has seen all of its traffic. Where that
-// fails, the recording is taken for cut off.
+// markLeft notes in the header that the tap has seen all of its traffic. Where that
+// fails, the recording reads as cut.
 func (q *queue) markLeft() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

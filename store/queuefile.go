@@ -54,7 +54,7 @@ func regular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// markDraining says in a queue whose lock we have that its tap is gone.
+// markDraining notes in a queue whose lock we have that its tap is gone.
 func markDraining(f *os.File) {
 	_, _ = f.WriteAt([]byte{1}, headDraining) // where it fails, others take it for a live one
 }
@@ -98,12 +98,11 @@ const (
 	headLost     = 128
 	lostBytes    = 24
 	headHeader   = 4096
-	// maxLost is more frames than any account has: one that says otherwise
-	// must not make frame numbers run over.
+	// maxLost bounds the frames of an account, so that frame numbers do not overflow.
 	maxLost = 1 << 40
 )
 
-// A queueHeader is what the header of a queue's file says.
+// A queueHeader is the header of a queue's file, decoded.
 type queueHeader struct {
 	blockSize, blocks int
 	drained           uint64
@@ -137,7 +136,7 @@ func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
 }
 
 // decodeQueueHead reads the header of a queue's file of the given size, of which b
-// are the first queueHead bytes, and checks that the file can hold what it says.
+// are the first queueHead bytes, and checks that they fit its size.
 func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 	var q queueHeader
 	switch {
@@ -175,7 +174,7 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 
 // parseLost reads the payload of an entryGap.
 func parseLost(p []byte) (lost [tap.Lanes]lostLane) {
-	_ = json.Unmarshal(p, &lost) // written by account; of a torn queue whatever could be read
+	_ = json.Unmarshal(p, &lost) // of a damaged queue, whatever could be read
 	for lane := range lost {
 		lost[lane].Frames = min(lost[lane].Frames, maxLost)
 	}

@@ -55,7 +55,7 @@ type fileSource string
 func (s fileSource) info() (Info, error) { return readInfo(string(s)) }
 
 func (s fileSource) now(ctx context.Context) (txid uint64, over bool, err error) {
-	// Asked before reading: what a tap wrote before it went is then read.
+	// Before reading, so that what the tap wrote last is read.
 	if over = !queueAlive(string(s)); over {
 		_ = drainIfDead(ctx, string(s)) // where that fails, what is there is all
 	}
@@ -135,7 +135,7 @@ const beginLimit = 2 * time.Second
 // awaitVersion is readVersion that waits for a file that is just being made.
 func awaitVersion(path string) error {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
-		alive := queueAlive(path) // before reading: what is not there then will not be
+		alive := queueAlive(path) // before reading
 		err := readVersion(path)
 		young := errors.Is(err, ErrNotRecording) || errors.Is(err, fs.ErrNotExist)
 		if !young || time.Since(began) > beginLimit || !alive {
@@ -163,7 +163,7 @@ func (r *Recording) Info() (Info, error) {
 // one frame that is yielded.
 //
 // A consumer may keep a frame, but a small one keeps alive what was stored
-// with it, up to half a MiB: who keeps a few of many should clone Raw.
+// with it, about 1 MiB: to keep a few of many, clone Raw.
 func (r *Recording) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		w := walk{r: r, next: after + 1, budget: pageBytes}
@@ -172,7 +172,7 @@ func (r *Recording) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 }
 
 // Follow yields like [Recording.Frames] and then goes on as more is committed,
-// until the recording has ended, or ctx has. The end of ctx is no error.
+// until the recording has ended, or ctx is done, which is not an error.
 func (r *Recording) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		w := walk{r: r, next: after + 1, budget: pageBytes}
@@ -211,10 +211,11 @@ type walk struct {
 	b      batchOf
 }
 
-// all yields what there is now. It reports whether the consumer wants more.
+// all yields the frames that are committed now. It reports whether the consumer
+// continues.
 func (w *walk) all(yield func(tap.Frame, error) bool) bool {
-	// The segment that would hold the next frame may end before it: after a
-	// gap, or while a recording grows. Then the next one is wanted.
+	// The segment that would hold the next frame may end before it, after a gap or
+	// while a recording grows. Then the one behind it is needed.
 	w.b.least = 1
 	for {
 		err := w.r.src.read(&w.b, bucketFrames, w.next, ^uint64(0), w.budget)

@@ -28,9 +28,8 @@ const (
 	// batchBytes is how much one commit takes at most.
 	batchBytes = 4 << 20
 	// closeLimit is how long Close waits for a disk that is slow or a file that
-	// somebody else holds, and failLimit for one that fails. What is not
-	// committed by then is left in the queue, for whoever opens the recording
-	// next.
+	// another program holds, and failLimit for one that fails. What is not
+	// committed by then is left in the queue, for the next reader.
 	closeLimit = time.Second
 	failLimit  = 50 * time.Millisecond
 	// stuckLimit is how long Close waits for a commit that does not come back, and
@@ -48,8 +47,8 @@ type Options struct {
 	// Queue is the cap, in bytes, on what waits for the disk; 0 means
 	// DefaultQueue, and less than 1 MiB means that.
 	Queue int64
-	// Warn is told, once, that nothing can be recorded, and why. It may be
-	// called from any goroutine. May be nil.
+	// Warn is called once, from any goroutine, with the reason when nothing can be
+	// recorded. May be nil.
 	Warn func(error)
 }
 
@@ -91,8 +90,8 @@ func Create(dir string, h tap.Header, opt Options) *Recorder {
 	}
 	err := os.MkdirAll(dir, 0o700)
 	// Without its file the queue is plain memory: a killed tap then loses some
-	// milliseconds, which is no reason to say a word on the server's stderr. If
-	// nothing at all can be written, making the recording fails next.
+	// milliseconds, which is not worth a warning. If nothing at all can be written,
+	// making the recording fails next.
 	r.q, _ = openQueue(r.db.path, h, opt.Queue, epoch, err)
 	r.q.stalled = func() {
 		r.warn(fmt.Errorf("%s: nothing could be written for %v", r.db.path, stallLimit))
@@ -153,7 +152,7 @@ func FileName(h tap.Header) string {
 // Path returns the recording's file.
 func (r *Recorder) Path() string { return r.db.path }
 
-// Header returns what the recording says of itself.
+// Header returns the recording's header.
 func (r *Recorder) Header() tap.Header { return r.header }
 
 // Chunk implements [tap.Recorder].
@@ -238,8 +237,8 @@ func (r *Recorder) isClosing() bool {
 // has promised room that it does not have. That ends the recording and not the
 // tap. What is forwarded while it happens may be lost with the memory.
 //
-// A fault is only a panic, which can be caught, on a goroutine that has asked
-// for it with [debug.SetPanicOnFault]: a tap does so on each that records.
+// A fault is a panic, which can be recovered, only on a goroutine that has called
+// [debug.SetPanicOnFault]: a tap does so on each that records.
 
 // catch is deferred around what touches the queue's memory.
 func (r *Recorder) catch() {
@@ -249,13 +248,13 @@ func (r *Recorder) catch() {
 	}
 	r.q.giveUp()
 	if _, fault := v.(interface{ Addr() uintptr }); fault {
-		v = "it was cut short, or its disk fails" // what the runtime says of it helps nobody
+		v = "it was cut short, or its disk fails" // the runtime's message does not help a user
 	}
 	r.warn(fmt.Errorf("%s cannot be used any more: %v", r.db.path+QueueExt, v))
 }
 
-// giveUp says that the queue's memory must not be touched any more. What
-// crosses from here on is not even counted.
+// giveUp makes the queue leave its memory alone. What crosses from here on is not
+// even counted.
 func (q *queue) giveUp() {
 	q.mu.Lock()
 	q.dead, q.failing = true, true

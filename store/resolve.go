@@ -94,9 +94,9 @@ func named(dir string) ([]Info, error) {
 // which takes less than a tenth of a second.
 const maxHeaders = 1000
 
-// byPrefix finds the one recording whose id or file name begins so. Only where no
-// file's name tells the id are the files asked: one that was copied or renamed is
-// listed with the id inside. Those whose names tell no id come first, then the newest.
+// byPrefix finds the one recording whose id or file name has the prefix arg. Only if
+// no file name matches are the files opened: one that was copied or renamed is listed
+// with the id inside. Those without an id in their name come first, then the newest.
 func byPrefix(dir, arg string) (string, error) {
 	all, err := named(dir)
 	if err != nil {
@@ -179,8 +179,7 @@ func ambiguous(arg string, found []Info) error {
 	return fmt.Errorf("%q fits %d recordings; give more of the id: %s", arg, len(found), list)
 }
 
-// describe names a recording by what its file's name or header tells. A header
-// may hold anything, of any length.
+// describe names a recording by its header, which may hold anything, of any length.
 func describe(name string, h tap.Header) string {
 	switch {
 	case h.ID == "":
@@ -191,8 +190,8 @@ func describe(name string, h tap.Header) string {
 	return fmt.Sprintf("%.40s (%.80s, %s)", h.ID, h.Label, h.Start.Local().Format(time.DateTime))
 }
 
-// newest finds the newest recording of dir by what the names tell; only files
-// that were renamed have to be opened.
+// newest finds the newest recording of dir by the file names; only files that were
+// renamed have to be opened.
 func newest(dir string, live bool) (string, error) {
 	all, err := named(dir)
 	if err != nil {

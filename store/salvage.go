@@ -38,7 +38,7 @@ type place struct {
 	n     uint32 // how many frames, or bytes of a part
 }
 
-// A Report says what salvaging got out.
+// A Report describes the result of salvaging.
 type Report struct {
 	// Frames and Torn count the frames, and those with bytes missing.
 	Frames, Torn uint64
@@ -53,9 +53,9 @@ type Report struct {
 	GaveUp int64
 }
 
-// OpenSalvage searches the file at path for frames. Of the recording that it returns
-// the header is in the worst case what the file's name tells, and gaps are all frames
-// that are not there. A frame whose parts are not all there is truncated.
+// OpenSalvage searches the file at path for frames. The header of the recording that it
+// returns is in the worst case what the file's name contains, and its gaps are all frames
+// that are missing. A frame that lacks parts is truncated.
 func OpenSalvage(path string) (*Recording, Report, error) {
 	_ = drainIfDead(context.Background(), path) // where that fails, the queue's content is not to be had
 	f, err := openRegular(path)

@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A queueFile only says that the tap is alive, by being held open: while it is,
-// Windows refuses to remove it or to give it another name.
+// A queueFile shows that the tap is alive by being open: Windows then refuses to
+// remove or rename it.
 type queueFile struct {
 	f    *os.File
 	path string
@@ -34,7 +34,7 @@ func createQueueFile(path string, h tap.Header, blockSize, blocks int) (*queueFi
 
 func (q *queueFile) allocate(int64, int64) error { return nil }
 
-// remove takes the file away. A nil q is no file.
+// remove removes the file. q may be nil.
 func (q *queueFile) remove() {
 	if q != nil {
 		q.f.Close()
@@ -42,7 +42,7 @@ func (q *queueFile) remove() {
 	}
 }
 
-// leave says that the tap is done with the file, which stays.
+// leave closes the file, which stays.
 func (q *queueFile) leave() { q.f.Close() }
 
 // unlock does nothing: a lock goes with the file that is closed.

@@ -20,7 +20,7 @@ type queueFile struct {
 }
 
 // createQueueFile makes, locks and maps the queue's file. The name appears only
-// when all of that is done, so that nobody takes it for a dead one. mem is nil
+// when all of that is done, so that no reader takes it for a dead one. mem is nil
 // where the queue cannot outlive a crash anyway, see bootID: then the file is
 // only a lock.
 func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queueFile, mem []byte, err error) {
@@ -68,7 +68,7 @@ func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queue
 	return q, mem, err
 }
 
-// remove takes the file away. The memory stays mapped. A nil q is no file.
+// remove removes the file. The memory stays mapped. q may be nil.
 func (q *queueFile) remove() {
 	if q != nil {
 		os.Remove(q.path)
@@ -76,7 +76,7 @@ func (q *queueFile) remove() {
 	}
 }
 
-// leave says that the tap is done with the file, which stays.
+// leave unlocks and closes the file, which stays.
 func (q *queueFile) leave() {
 	unlock(q.f)
 	q.f.Close()
@@ -125,7 +125,7 @@ func lockDead(path string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	// Somebody may have drained and removed it between the open and the lock.
+	// Another program may have drained and removed it between the open and the lock.
 	if now, err := os.Stat(path); err != nil || !sameFile(f, now) {
 		f.Close()
 		return nil, nil

@@ -49,7 +49,7 @@ func viewFile(path string, fn func(*snap) error) error {
 			return err
 		}
 		if time.Since(began) > viewLimit {
-			return fmt.Errorf("%s changed each time that it was read, for %v; try again when less is being recorded", path, viewLimit)
+			return fmt.Errorf("%s changed each time that it was read, for %v; retry when less is being recorded", path, viewLimit)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -105,7 +105,7 @@ func explain(f *os.File, path string, err error) error {
 	return err
 }
 
-// contentOf says what a file is that is no recording.
+// contentOf describes a file that is not a recording.
 func contentOf(f *os.File) string {
 	var head [4]byte
 	switch n, _ := f.ReadAt(head[:], 0); {
@@ -206,8 +206,8 @@ type summary struct {
 	end    *End
 }
 
-// summary reads the meta bucket, or of it only what is asked for. Whoever reads
-// frames needs two small values of it.
+// summary reads the meta bucket, or only the given keys of it: reading frames needs
+// two small values.
 func (s *snap) summary(only ...[]byte) (sum summary, err error) {
 	meta, err := s.meta()
 	if err != nil {

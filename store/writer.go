@@ -61,7 +61,7 @@ func (r *Recorder) commit(entries []entry, end *End) bool {
 	before := r.asm.st
 	b := r.batch(entries, end)
 	return r.persist(func() error {
-		// Where it cannot be made, what a killed tap loses is no reason to stop.
+		// Without it a killed tap loses some milliseconds, which is not worth stopping for.
 		_ = r.q.remake(r.header)
 		err := r.db.update(b.write)
 		if errors.Is(err, errRemoved) {
@@ -125,7 +125,7 @@ func feed(a *assembler, entries []entry, bytes func(*entry) []byte) {
 	}
 }
 
-// persist tries until try succeeds. A file that somebody else holds is waited
+// persist tries until try succeeds. A file that another program holds is waited
 // for, up to lockLimit; any other error lets the traffic pass unrecorded once the queue
 // is full. It reports false when Close gave up.
 func (r *Recorder) persist(try func() error) bool {
@@ -173,7 +173,7 @@ func (r *Recorder) rest(d time.Duration) {
 // full disk. What the queue holds is gone with the process where it is plain
 // memory, so the recording gets an account of that, which needs no more space
 // than the pages that earlier commits have given up. A mapped queue is left for
-// whoever opens the recording next, who may have more luck.
+// the next reader of the recording.
 func (r *Recorder) abandon() {
 	if r.q.file != nil {
 		if !r.left.Load() {
@@ -204,8 +204,8 @@ func (r *Recorder) abandon() {
 	})
 }
 
-// reason is what a recording says of a failure, without the directory, which is
-// nobody's business who is given the recording. Errors of bbolt name it in words.
+// reason is why the recorder failed, without the directory, which is private. Errors
+// of bbolt name it within their text.
 func (r *Recorder) reason() string {
 	if r.failure == nil {
 		return "the recorder failed" // see catch
