@@ -151,11 +151,7 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 // was, and what comes counts as a session of its own.
 func resume(path string) (*assembler, summary, error) {
 	asm := newAssembler()
-	var sum summary
-	err := viewFile(path, func(s *snap) (err error) {
-		sum, err = s.summary()
-		return err
-	})
+	sum, err := readSummary(path)
 	if err != nil {
 		return nil, sum, err
 	}

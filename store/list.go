@@ -83,11 +83,7 @@ func readInfo(path string) (Info, error) {
 	if info, err := os.Stat(path); err == nil {
 		i.Size = info.Size()
 	}
-	var sum summary
-	err := viewFile(path, func(s *snap) (err error) {
-		sum, err = s.summary()
-		return err
-	})
+	sum, err := readSummary(path)
 	if err != nil {
 		i.Header, i.Status, i.Err = headerFromName(path), Damaged, err
 		return i, err

@@ -64,7 +64,10 @@ type pages struct {
 	meta
 	r    io.ReaderAt
 	size int64  // of the file
-	seen []bool // the pages that load has met, if that is of interest: see check
+	seen []bool // the pages that load has met; nil unless in check
+	// tries counts how often the file has changed under this read. A reader of
+	// much should then try with less.
+	tries int
 }
 
 // openPages reads the newest meta of a file, and its size after that: the file may

@@ -61,20 +61,20 @@ func (s fileSource) now(ctx context.Context) (txid uint64, over bool, err error)
 	}
 	// Asking for the last commit costs about as much as stat, whose times are too
 	// coarse to tell two commits from one.
-	err = viewFile(string(s), func(s *snap) error {
-		txid = s.p.txid
+	err = viewFile(string(s), func(p *pages) error {
+		txid = p.txid
 		return nil
 	})
 	return txid, over, err
 }
 
 func (s fileSource) read(b *batchOf, bucket []byte, from, end uint64, budget int) error {
-	return viewFile(string(s), func(s *snap) (err error) {
+	return viewFile(string(s), func(p *pages) (err error) {
 		b.reset()
-		if b.sum, err = s.summary(keyState, keyEnd); err != nil {
+		if b.sum, err = p.summary(keyState, keyEnd); err != nil {
 			return err
 		}
-		return s.segments(b, bucket, from, end, budget)
+		return p.segments(b, bucket, from, end, budget)
 	})
 }
 

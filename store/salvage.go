@@ -240,7 +240,7 @@ func (s *salvage) between(places []place, from, end uint64) []place {
 // any page that has them. Of several states the newest counts.
 func (s *salvage) describe(f *os.File) {
 	if p, err := openPages(f); err == nil {
-		if sum, err := (&snap{p: p}).summary(); err == nil {
+		if sum, err := p.summary(); err == nil {
 			s.header, s.state = sum.header, sum.state
 			return
 		}
@@ -253,7 +253,7 @@ func (s *salvage) describe(f *os.File) {
 			return false
 		}
 		budget -= e.length
-		v, err := (&snap{p: p}).metaValue(bucket, k)
+		v, err := p.metaValue(bucket, k)
 		return err == nil && json.Unmarshal(v, into) == nil
 	}
 	named := s.header.ID

@@ -251,8 +251,8 @@ func TestLongCommandIsWrittenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	where := func() (at int64) {
-		if err := viewFile(path, func(s *snap) error {
-			meta, err := s.bucket(bucketMeta)
+		if err := viewFile(path, func(p *pages) error {
+			meta, err := p.bucket(bucketMeta)
 			if err != nil {
 				return err
 			}

@@ -29,19 +29,11 @@ const (
 	viewLimit = 10 * time.Second
 )
 
-// A snap is one state of a recording's file, open for reading.
-type snap struct {
-	p *pages
-	// tries counts how often the file has changed under this read. A reader of
-	// much should then try with less.
-	tries int
-}
-
 // viewFile opens the file, lets fn read it, and closes it. fn may be called
 // several times: again when a commit may have overwritten pages under it. What
 // fn returns is only believed when the state that it read was the newest before
 // and after; then an error of structure is damage, not a race.
-func viewFile(path string, fn func(*snap) error) error {
+func viewFile(path string, fn func(*pages) error) error {
 	began := time.Now()
 	for tries := 0; ; tries++ {
 		again, err := viewOnce(path, tries, fn)
@@ -67,7 +59,7 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-func viewOnce(path string, tries int, fn func(*snap) error) (again bool, err error) {
+func viewOnce(path string, tries int, fn func(*pages) error) (again bool, err error) {
 	f, err := openRegular(path)
 	if err != nil {
 		return false, err
@@ -77,7 +69,8 @@ func viewOnce(path string, tries int, fn func(*snap) error) (again bool, err err
 	if err != nil {
 		return false, explain(f, path, err)
 	}
-	err = fn(&snap{p: p, tries: tries})
+	p.tries = tries
+	err = fn(p)
 	if now, merr := readMeta(f); merr == nil && now.txid != p.txid {
 		return true, nil
 	}
@@ -140,16 +133,16 @@ func damaged(path string, err error) error {
 }
 
 // bucket opens one of the file's buckets. It is nil if there is none.
-func (s *snap) bucket(name []byte) (*tree, error) {
-	e, err := s.p.top().get(name)
+func (p *pages) bucket(name []byte) (*tree, error) {
+	e, err := p.top().get(name)
 	if err != nil || e == nil {
 		return nil, err
 	}
-	return s.p.open(e)
+	return p.open(e)
 }
 
 // metaValue reads one value of the meta bucket, nil if there is none.
-func (s *snap) metaValue(meta *tree, k []byte) ([]byte, error) {
+func (p *pages) metaValue(meta *tree, k []byte) ([]byte, error) {
 	e, err := meta.get(k)
 	if err != nil || e == nil {
 		return nil, err
@@ -157,23 +150,23 @@ func (s *snap) metaValue(meta *tree, k []byte) ([]byte, error) {
 	if e.bucket || e.length > maxMetaValue {
 		return nil, fmt.Errorf("%w: meta value %s has %d bytes", errPage, k, e.length)
 	}
-	v, err := s.p.read(e.val, e.length)
+	v, err := p.read(e.val, e.length)
 	if err != nil || bytes.Equal(k, keyFormat) {
 		return v, err
 	}
 	return unseal(k, v)
 }
 
-// meta returns the meta bucket of a version of the format that this program reads.
-func (s *snap) meta() (*tree, error) {
-	meta, err := s.bucket(bucketMeta)
+// metaBucket returns the meta bucket of a version of the format that this program reads.
+func (p *pages) metaBucket() (*tree, error) {
+	meta, err := p.bucket(bucketMeta)
 	if err == nil && meta == nil {
 		err = errForeign
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.metaValue(meta, keyFormat)
+	text, err := p.metaValue(meta, keyFormat)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +177,7 @@ func (s *snap) meta() (*tree, error) {
 	case err == nil && v > 0:
 		return meta, nil
 	}
-	if frames, err := s.bucket(bucketFrames); err == nil && frames == nil {
+	if frames, err := p.bucket(bucketFrames); err == nil && frames == nil {
 		return nil, errForeign
 	}
 	return nil, fmt.Errorf("%w: its format is %.20q", errPage, text)
@@ -192,10 +185,19 @@ func (s *snap) meta() (*tree, error) {
 
 // readVersion returns an error if the file is not a recording that this program reads.
 func readVersion(path string) error {
-	return viewFile(path, func(s *snap) error {
-		_, err := s.meta()
+	return viewFile(path, func(p *pages) error {
+		_, err := p.metaBucket()
 		return err
 	})
+}
+
+// readSummary reads the summary of the recording at path.
+func readSummary(path string) (sum summary, err error) {
+	err = viewFile(path, func(p *pages) error {
+		sum, err = p.summary()
+		return err
+	})
+	return sum, err
 }
 
 // A summary is the meta bucket, decoded.
@@ -208,8 +210,8 @@ type summary struct {
 
 // summary reads the meta bucket, or only the given keys of it: reading frames needs
 // two small values.
-func (s *snap) summary(only ...[]byte) (sum summary, err error) {
-	meta, err := s.meta()
+func (p *pages) summary(only ...[]byte) (sum summary, err error) {
+	meta, err := p.metaBucket()
 	if err != nil {
 		return sum, err
 	}
@@ -221,7 +223,7 @@ func (s *snap) summary(only ...[]byte) (sum summary, err error) {
 		if len(only) > 0 && !slices.ContainsFunc(only, is) {
 			continue
 		}
-		v, err := s.metaValue(meta, value.k)
+		v, err := p.metaValue(meta, value.k)
 		if err == nil && (v != nil || !is(keyEnd)) {
 			err = pageJSON(value.k, v, value.into)
 		}
@@ -304,9 +306,9 @@ func number(e *elem) (uint64, error) {
 // segments copies out what is in a bucket of buckets of segments, until budget.
 // A read that was in vain because of a commit is repeated with less, so that a
 // reader gets on however busy the tap is.
-func (s *snap) segments(b *batchOf, name []byte, from, end uint64, budget int) error {
-	budget >>= min(s.tries, 16)
-	outer, err := s.bucket(name)
+func (p *pages) segments(b *batchOf, name []byte, from, end uint64, budget int) error {
+	budget >>= min(p.tries, 16)
+	outer, err := p.bucket(name)
 	if err != nil {
 		return err
 	}
@@ -322,7 +324,7 @@ func (s *snap) segments(b *batchOf, name []byte, from, end uint64, budget int) e
 		if first >= end {
 			return errStop
 		}
-		inner, err := s.p.open(e)
+		inner, err := p.open(e)
 		if err != nil {
 			return err
 		}
@@ -340,7 +342,7 @@ func (s *snap) segments(b *batchOf, name []byte, from, end uint64, budget int) e
 			if e.bucket {
 				return fmt.Errorf("%w: a bucket where segment %d was expected", errPage, n)
 			}
-			return b.add(s.p.r, n, e.val, e.length, budget)
+			return b.add(p.r, n, e.val, e.length, budget)
 		})
 	})
 	b.last = err == nil
