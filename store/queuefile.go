@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -155,11 +156,7 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 	}
 	q.left = b[headLeft] != 0
 	q.drained = binary.LittleEndian.Uint64(b[headDrained:])
-	boot := b[headBoot : headBoot+bootBytes]
-	for len(boot) > 0 && boot[len(boot)-1] == 0 {
-		boot = boot[:len(boot)-1]
-	}
-	q.boot = string(boot)
+	q.boot = strings.TrimRight(string(b[headBoot:headBoot+bootBytes]), "\x00")
 	for lane := range q.lost {
 		l := b[headLost+lane*lostBytes:]
 		q.lost[lane] = lostLane{

@@ -107,20 +107,18 @@ func openQueue(path string, h tap.Header, limit int64, epoch time.Time, prior er
 		limit = DefaultQueue
 	}
 	size, count := queueGeometry(limit)
+	var f *queueFile
+	var mem []byte
 	if prior == nil {
-		f, mem, err := createQueueFile(path+QueueExt, h, size, count)
-		if err == nil {
-			mapped := mem != nil
-			if !mapped {
-				mem = make([]byte, queueBytes(size, count))
-			}
-			q := newQueue(mem, size, count, f, epoch)
-			q.outlives = mapped
-			return q, nil
-		}
-		prior = err
+		f, mem, prior = createQueueFile(path+QueueExt, h, size, count)
 	}
-	return newQueue(make([]byte, queueBytes(size, count)), size, count, nil, epoch), prior
+	mapped := mem != nil
+	if !mapped {
+		mem = make([]byte, queueBytes(size, count))
+	}
+	q := newQueue(mem, size, count, f, epoch)
+	q.outlives = mapped
+	return q, prior
 }
 
 // NewID returns a new recording's id: eight lower-case hex digits.
@@ -146,7 +144,7 @@ func FileName(h tap.Header) string {
 	if label == "" {
 		label = "session"
 	}
-	return h.Start.UTC().Format("20060102T150405.000Z") + "-" + label + "-" + h.ID + Ext
+	return h.Start.UTC().Format(nameTime) + "-" + label + "-" + h.ID + Ext
 }
 
 // Path returns the recording's file.
