@@ -253,8 +253,8 @@ type table struct {
 	bad         bool
 }
 
-// decodeTable decodes a segment of frames that begins with number first. They share
-// no memory with b.
+// decodeTable decodes a segment of frames that begins with number first. They may
+// share memory with b.
 func decodeTable(b []byte, first uint64) (table, error) {
 	h, data, err := decodeSegment(b)
 	if err == nil && (h.kind != kindFrames || h.first != first || h.count == 0 || h.first+uint64(h.count) < h.first) {
@@ -262,9 +262,6 @@ func decodeTable(b []byte, first uint64) (table, error) {
 	}
 	if err != nil {
 		return table{}, err
-	}
-	if h.compression == compressNone {
-		data = slices.Clone(data)
 	}
 	split := len(data) - h.table
 	return table{body: data[:split:split], table: data[split:], seq: h.first, at: h.base, left: h.count}, nil

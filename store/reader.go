@@ -241,7 +241,7 @@ func (w *walk) all(yield func(tap.Frame, error) bool) bool {
 
 // segment yields the frames of one segment, from next on.
 func (w *walk) segment(i int, yield func(tap.Frame, error) bool) (more bool, err error) {
-	d, err := w.b.table(i)
+	d, err := decodeTable(w.b.segs[i].data, w.b.segs[i].key)
 	for err == nil && d.left > 0 {
 		var rec record
 		if rec, err = d.record(); err != nil || rec.Seq < w.next {
@@ -317,7 +317,7 @@ func (r *Recording) record(seq uint64) (rec record, err error) {
 		}
 	}
 	if len(b.segs) > 0 {
-		d, err := b.table(0)
+		d, err := decodeTable(b.segs[0].data, b.segs[0].key)
 		for err == nil && d.left > 0 {
 			if rec, err = d.record(); err == nil && rec.Seq == seq {
 				return rec, nil
@@ -395,7 +395,7 @@ func (r *Recording) eachPart(ref partRef, each func(body []byte) error) (have ui
 			break
 		}
 		for i := range got.segs {
-			h, body, err := decodeSegment(got.stored(i))
+			h, body, err := decodeSegment(got.segs[i].data)
 			if err == nil && (h.kind != kindPart || h.first != got.segs[i].key || h.first != next && !r.lossy) {
 				err = fmt.Errorf("%w: part %#x is missing", errPage, next)
 			}

@@ -249,49 +249,36 @@ func pageJSON(k, v []byte, into any) error {
 
 // A batchOf is some consecutive segments, copied out of the file.
 type batchOf struct {
-	buf  []byte
 	segs []stored
+	size int  // of the segments
 	last bool // there are no more
 	sum  summary
 	// least is how many segments there are, beside one, whatever the budget.
 	least int
 }
 
-// A stored is one segment in a batch.
+// A stored is one segment as it is in the file.
 type stored struct {
-	key      uint64
-	from, to int
+	key  uint64
+	data []byte
 }
 
-func (b *batchOf) reset() {
-	b.buf, b.segs, b.last = b.buf[:0], b.segs[:0], false
-}
-
-// stored returns segment i as it is in the file.
-func (b *batchOf) stored(i int) []byte { return b.buf[b.segs[i].from:b.segs[i].to] }
-
-// table decodes segment i. Its frames share no memory with the batch.
-func (b *batchOf) table(i int) (table, error) {
-	return decodeTable(b.stored(i), b.segs[i].key)
-}
+func (b *batchOf) reset() { b.segs, b.size, b.last = b.segs[:0], 0, false }
 
 // add copies a segment out of a file, or returns errStop if that exceeds the budget.
 func (b *batchOf) add(r io.ReaderAt, n uint64, off, length int64, budget int) error {
 	if length < segmentHeader || length > maxStored {
 		return fmt.Errorf("%w: segment %d has %d bytes", errPage, n, length)
 	}
-	from, need := len(b.buf), len(b.buf)+int(length)
-	if len(b.segs) > b.least && need > budget {
+	if len(b.segs) > b.least && b.size+int(length) > budget {
 		return errStop
 	}
-	if need > cap(b.buf) {
-		b.buf = append(make([]byte, 0, max(need, min(2*cap(b.buf), budget))), b.buf...)
-	}
-	b.buf = b.buf[:need]
-	if _, err := r.ReadAt(b.buf[from:], off); err != nil {
+	data := make([]byte, length)
+	if _, err := r.ReadAt(data, off); err != nil {
 		return pageError(err, "segment %d", n)
 	}
-	b.segs = append(b.segs, stored{key: n, from: from, to: need})
+	b.segs = append(b.segs, stored{n, data})
+	b.size += len(data)
 	return nil
 }
 
