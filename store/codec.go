@@ -192,7 +192,7 @@ type segmentHead struct {
 }
 
 // parseSegmentHead reads the header at the start of b, which may be longer than
-// the segment, and checks all of it but the checksum.
+// the segment, and checks it and the checksum.
 func parseSegmentHead(b []byte) (segmentHead, error) {
 	var h segmentHead
 	if len(b) < segmentHeader || string(b[:8]) != segmentMagic {
@@ -214,6 +214,8 @@ func parseSegmentHead(b []byte) (segmentHead, error) {
 	case h.payload > len(b)-segmentHeader || h.uncompressed > maxSegment ||
 		h.table > h.uncompressed || h.count > h.table || h.base < 0:
 		return h, fmt.Errorf("%w: its lengths do not fit", errSegment)
+	case crc32.Checksum(b[12:segmentHeader+h.payload], castagnoli) != binary.LittleEndian.Uint32(b[8:]):
+		return h, fmt.Errorf("%w: checksum mismatch", errSegment)
 	}
 	return h, nil
 }
@@ -225,11 +227,7 @@ func decodeSegment(b []byte) (segmentHead, []byte, error) {
 	if err != nil {
 		return h, nil, err
 	}
-	b = b[:segmentHeader+h.payload]
-	if crc32.Checksum(b[12:], castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
-		return h, nil, fmt.Errorf("%w: checksum mismatch", errSegment)
-	}
-	data := b[segmentHeader:]
+	data := b[segmentHeader : segmentHeader+h.payload]
 	if h.compression == compressS2 {
 		if n, err := s2.DecodedLen(data); err != nil || n != h.uncompressed {
 			return h, nil, fmt.Errorf("%w: compressed length does not fit", errSegment)

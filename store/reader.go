@@ -399,14 +399,17 @@ func (r *Recording) eachPart(ref partRef, each func(body []byte) error) (have ui
 			if err == nil && (h.kind != kindPart || h.first != got.segs[i].key || h.first != next && !r.lossy) {
 				err = fmt.Errorf("%w: part %#x is missing", errPage, next)
 			}
-			if err != nil {
+			if err != nil && !r.lossy {
 				return have, damaged(r.path, err)
+			}
+			if next = got.segs[i].key + 1; err != nil {
+				continue
 			}
 			if uint64(len(body)) > ref.Bytes-have {
 				next = end
 				break
 			}
-			next, have = h.first+1, have+uint64(len(body))
+			have += uint64(len(body))
 			if err := each(body); err != nil {
 				return have, err
 			}

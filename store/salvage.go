@@ -137,7 +137,7 @@ func (s *salvage) candidate(f *os.File, off int64) (length int64, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	h, _, err := decodeSegment(b)
+	h, err := parseSegmentHead(b)
 	p := place{first: h.first, off: off, len: int32(length), n: uint32(h.count)}
 	switch {
 	case err != nil:
