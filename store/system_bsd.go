@@ -9,8 +9,6 @@ func (q *queueFile) allocate(int64, int64) error { return nil }
 
 func adviseRandom([]byte) {}
 
-func lowerPriority() {}
-
 func populate([]byte) {}
 
 // GiveWay makes this process give way to others, on Linux.

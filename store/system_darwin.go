@@ -17,8 +17,6 @@ func (q *queueFile) allocate(off, n int64) error { return writeZeros(q.f, off, n
 
 func adviseRandom([]byte) {}
 
-func lowerPriority() {}
-
 func populate([]byte) {}
 
 // GiveWay makes this process give way to others, on Linux.

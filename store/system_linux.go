@@ -2,7 +2,6 @@ package store
 
 import (
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,16 +35,8 @@ func (q *queueFile) allocate(off, n int64) error {
 
 func adviseRandom(mem []byte) { _ = syscall.Madvise(mem, syscall.MADV_RANDOM) }
 
-// niceness is how much the writer gives way, and a whole process with [GiveWay].
+// niceness is the nice value of a process that gives way.
 const niceness = 10
-
-// lowerPriority keeps the calling goroutine on a thread of its own, which gives way to
-// others: what piles up can wait in the queue, the traffic cannot. On Linux, unlike
-// POSIX, the value is the thread's own.
-func lowerPriority() {
-	runtime.LockOSThread() // and so the thread ends with the goroutine
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), own()+niceness)
-}
 
 // own is the process's nice value. The raw call returns 20 less it.
 func own() int {

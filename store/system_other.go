@@ -96,8 +96,6 @@ func isOpen(path string) bool {
 // bootID is empty: nothing is mapped, so nothing is to be believed after a crash.
 func bootID() string { return "" }
 
-func lowerPriority() {}
-
 func populate([]byte) {}
 
 // GiveWay makes this process give way to others, on Linux.

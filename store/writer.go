@@ -17,7 +17,6 @@ import (
 func (r *Recorder) write() {
 	defer close(r.done)
 	defer r.db.close()
-	lowerPriority()
 	if r.writeAll() {
 		r.q.file.remove()
 	} else {
