@@ -48,7 +48,9 @@
 //
 // Beside the file, <file>.queue is mapped into the memory of the tap while it
 // runs. What crosses is copied there before it is forwarded, and each chunk gets a
-// ticket. A tap killed with SIGKILL leaves the queue; the next reader of the
+// ticket, and a mark if its frame began before it. So a frame whose beginning is in
+// neither the queue nor the file, because the file was removed or copied earlier, is
+// known to be truncated. A tap killed with SIGKILL leaves the queue; the next reader of the
 // recording takes its lock, appends what the last commit had not seen yet, and
 // removes it. A queue from before the machine last booted
 // is not believed, because its pages may have reached the disk in any order, and

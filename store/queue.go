@@ -22,7 +22,7 @@ const (
 	ringEntries  = 1 << 16
 	maxBlock     = 1 << 20
 	minBlocks    = 8
-	firstBlocks  = 4 // that a new queue's file has room for
+	firstBlocks  = 4 // allocated when the queue's file is made
 	minQueueSize = 1 << 20
 	// writerBytes is what the writer holds of the queue's content besides: two
 	// batches, and the pages that bbolt makes of them until they are collected.

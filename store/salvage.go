@@ -171,7 +171,7 @@ func (s *salvage) reckon(f *os.File) error {
 	slices.SortFunc(s.parts, order)
 	s.parts = slices.CompactFunc(s.parts, func(a, b place) bool { return a.first == b.first })
 	r, found, next := &s.report, s.frames, uint64(1)
-	r.Gaps, r.EndKnown, s.frames = s.state.Gaps, s.state.NextSeq > 0, nil
+	r.Gaps, s.frames = s.state.Gaps, nil
 	for _, p := range found {
 		end := p.first + uint64(p.n)
 		if end <= next {
@@ -189,6 +189,7 @@ func (s *salvage) reckon(f *os.File) error {
 		s.miss(next, p.first)
 		r.Frames, r.Torn, next = r.Frames+frames, r.Torn+torn, end
 	}
+	r.EndKnown = s.state.NextSeq >= next // else it is an older state
 	s.miss(next, s.state.NextSeq)
 	s.state.NextSeq = max(s.state.NextSeq, next)
 	s.state.Gaps = slices.Concat(r.Gaps, r.Missing)

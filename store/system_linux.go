@@ -61,8 +61,8 @@ func GiveWay() {
 	}
 }
 
-// populate touches all pages of mem, which costs a third of what it costs one by
-// one. Where it fails, that is what happens.
+// populate touches all pages of mem at a third of what the tap would pay one by one.
+// It may fail.
 func populate(mem []byte) {
 	const madvPopulateWrite = 23 // MADV_POPULATE_WRITE, Linux 5.14
 	_ = syscall.Madvise(mem, madvPopulateWrite)

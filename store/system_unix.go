@@ -48,7 +48,6 @@ func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queue
 		return q, nil, err
 	}
 	if boot != "" {
-		// One block a lane is the least that the tap can work with.
 		if err = q.allocate(0, int64(queueHead+ringEntries*entryBytes+firstBlocks*blockSize)); err != nil {
 			return q, nil, fmt.Errorf("make room for %s: %w", tmp, err)
 		}
