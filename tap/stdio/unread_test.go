@@ -29,7 +29,17 @@ func glutted(t *testing.T, server []string) (*run, *fake) {
 	for _, p := range r.pumps {
 		p.start()
 	}
-	eventually(t, "the glut to be written", func() bool { return r.pumps[0].state.Load() == stateWriting })
+	// It is being written, and nothing more of it is read: the pipe is full.
+	read, since := 0, time.Now()
+	eventually(t, "the glut to be written", func() bool {
+		rec.mu.Lock()
+		n := len(rec.rec.Lanes[tap.ToServer])
+		rec.mu.Unlock()
+		if n != read {
+			read, since = n, time.Now()
+		}
+		return n > 0 && time.Since(since) > 100*time.Millisecond && r.pumps[0].state.Load() == stateWriting
+	})
 	return r, rec
 }
 
