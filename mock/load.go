@@ -30,7 +30,24 @@ type Recording struct {
 	tolerated replay.Condition
 	addresses addresses
 	spool     *spool
+	problems  []Problem
+	// beyond is how many problems there are beside those.
+	beyond int
 }
+
+// A Problem is something in a recording that cannot be as it was: a mistake of a person
+// who edited it, as a rule.
+type Problem struct {
+	// Frame is the number of the frame, Text what is wrong with it.
+	Frame uint64
+	Text  string
+}
+
+// maxProblems is how many problems are kept.
+const maxProblems = 20
+
+// Problems returns the first problems of a recording, and how many others there are.
+func (r *Recording) Problems() (first []Problem, more int) { return r.problems, r.beyond }
 
 // A played is a session of a recording.
 type played struct {
@@ -252,6 +269,7 @@ func newLoader(opt replay.Options, s *spool) *loader {
 // add takes the next frame.
 func (l *loader) add(f *tap.Frame, m *jsonrpc.Message) error {
 	e := l.tracker.AddRead(f, m)
+	l.inspect(e)
 	switch {
 	case f.Exchange != 0:
 		l.http = true
@@ -269,6 +287,38 @@ func (l *loader) add(f *tap.Frame, m *jsonrpc.Message) error {
 		return nil
 	}
 	return l.exchange(e)
+}
+
+// inspect looks for what cannot be as it was.
+func (l *loader) inspect(e *session.Entry) {
+	problem := func(format string, args ...any) {
+		if len(l.rec.problems) == maxProblems {
+			l.rec.beyond++
+			return
+		}
+		l.rec.problems = append(l.rec.problems, Problem{e.Frame.Seq, fmt.Sprintf(format, args...)})
+	}
+	switch m := &e.Message; {
+	case e.Frame.Lane != tap.ToClient && e.Frame.Lane != tap.ToServer || e.Replays > 0 || e.Frame.Truncated:
+		return
+	case m.Kind == jsonrpc.Invalid:
+		problem("not a message: %s", m.Reason)
+		return
+	}
+	for i, p := range e.Parts {
+		of := e.Of(i)
+		if of.Kind != jsonrpc.Response && of.Kind != jsonrpc.ErrorResponse {
+			continue
+		}
+		switch p.Role {
+		case session.RoleOrphan:
+			if id := string(of.ID); id != "" && id != "null" {
+				problem("the response with the id %s answers no request", jsonrpc.Bound(id))
+			}
+		case session.RoleRepeat:
+			problem("the response with the id %s answers frame %d, which has a response", jsonrpc.Bound(string(of.ID)), p.Request.Seq)
+		}
+	}
 }
 
 // session is the one with that number, which is made if need be.

@@ -170,9 +170,10 @@ func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *convers
 	number := e.message(p)
 	begins := p.claim.Method == "initialize" && !p.modern
 	key := liveSession{number: number}
-	if c = s.byNumber[key]; c != nil && p.modern && !c.rec.Has(p.first(), p.variant) {
+	if c = s.byNumber[key]; c != nil && p.modern {
 		// Nothing on the wire says which requests are one session's: it may be another's.
-		if other := s.choose(r, p); other.Has(p.first(), p.variant) {
+		fit := c.rec.Fits(p.first(), p.variant)
+		if other := s.choose(r, p); fit < replay.FitExact && other.Fits(p.first(), p.variant) > fit {
 			key.other = other
 			c = s.byNumber[key]
 		}
@@ -234,9 +235,7 @@ func (s *Server) choose(r *http.Request, p *posted) *played {
 		if known := rec.facts.Client; len(p.claim.Client) > 0 && client != known.Name+"\x00"+known.Version {
 			rank += 1 << 28
 		}
-		if !rec.Has(p.first(), p.variant) {
-			rank += 1 << 32
-		}
+		rank += int(replay.FitExact-rec.Fits(p.first(), p.variant)) << 32
 		if best == nil || rank < least {
 			best, least = rec, rank
 		}

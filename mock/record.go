@@ -195,7 +195,7 @@ func (w outWriter) Write(p []byte) (int, error) {
 func (e *Extender) read(in io.Reader, mock *io.PipeWriter) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := r.ReadBytes('\n')
+		line, err := readLine(r)
 		if len(line) > 0 && !e.took(line) {
 			if _, err := mock.Write(line); err != nil {
 				return // the session is over

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,7 +32,7 @@ func (e *Extender) run(greet bool) {
 	go e.write(live, greet)
 	r := bufio.NewReaderSize(live, 64<<10)
 	for {
-		line, err := r.ReadBytes('\n')
+		line, err := readLine(r)
 		if len(line) > 0 {
 			e.said(line)
 		}
@@ -90,7 +91,7 @@ func (e *Extender) said(line []byte) {
 		defer e.told()
 	case jsonrpc.Request:
 		id := e.clientID(m.ID)
-		e.asked[string(id)] = m.ID
+		e.asked[string(id)] = bytes.Clone(m.ID)
 		toClient = replay.Rewrite(line, id, "id")
 	case jsonrpc.Notification:
 		toClient = e.cancelled(&m, line)

@@ -14,6 +14,7 @@ const maxOpen = 1024
 // ServeHTTP implements [http.Handler].
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := headOf(r)
+	deadline(w)
 	post := r.Method == http.MethodPost && r.URL.Path == f.Path()
 	// A message is guarded when it has been read.
 	if !post && f.srv.refuses(w, r, f.srv.conditions(&head, &replay.Claim{})&always, nil) {
@@ -222,6 +223,7 @@ func (f *Front) run(p *reply, a *answers, turn int) {
 	defer f.leave(a, turn)
 	for {
 		events, over := f.take(a, turn)
+		deadline(p.w)
 		for _, e := range events {
 			if id := f.given(a); id != "" && !p.begun {
 				p.w.Header().Set("Mcp-Session-Id", id)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -42,6 +43,7 @@ func (p *reply) run(turn int) {
 		if t.gone {
 			return
 		}
+		deadline(p.w)
 		if t.head != nil && !p.begun && t.head.Length >= 0 && !t.head.Events {
 			for _, e := range t.pieces {
 				body = append(body, p.page(e)...)
@@ -196,6 +198,14 @@ func (p *reply) piece(e piece) bool {
 }
 
 func (p *reply) flush() { _ = http.NewResponseController(p.w).Flush() }
+
+// writeTime is how long a client may take to accept what is written.
+const writeTime = time.Minute
+
+// deadline bounds what is written next.
+func deadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
+}
 
 // alone writes a message that is a response in itself.
 func (p *reply) alone(message []byte) {

@@ -133,6 +133,7 @@ func (s *Server) Recorded() string {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &s.addresses
 	head := headOf(r)
+	deadline(w)
 	path := a.recorded(r.URL.Path)
 	if r.Method != http.MethodPost || path != a.mcp { // a message is guarded when it has been read
 		guarded := always

@@ -53,6 +53,7 @@ func (c *conversation) relay(conn *websocket.Conn, x *stream, ended <-chan struc
 	for sent := 0; ; {
 		t := c.take(x, sent, x.turn)
 		for _, e := range t.pieces {
+			_ = conn.SetWriteDeadline(time.Now().Add(writeTime))
 			if err := conn.WriteMessage(websocket.TextMessage, e.data); err != nil {
 				return
 			}

@@ -76,17 +76,8 @@ func (s *stdio) now() time.Duration { return time.Since(s.began) }
 func (s *stdio) serve(in io.Reader) {
 	s.act(func() { s.session.Attach(s.now(), duplex, replay.Duplex) })
 	r := bufio.NewReaderSize(in, 64<<10)
-	var long []byte // a line longer than the buffer
 	for {
-		line, err := r.ReadSlice('\n')
-		if err == bufio.ErrBufferFull {
-			long = append(long, line...)
-			continue
-		}
-		if long != nil {
-			line = append(long, line...)
-			long = nil
-		}
+		line, err := readLine(r)
 		done := s.act(func() {
 			if len(line) > 0 {
 				s.session.Receive(s.now(), replay.Input{Stream: duplex, Raw: line})
@@ -102,6 +93,22 @@ func (s *stdio) serve(in io.Reader) {
 			return
 		}
 	}
+}
+
+// readLine reads a line, which is valid until the next. The error is that of the reader, or
+// that the line has no end.
+func readLine(r *bufio.Reader) (line []byte, err error) {
+	part, err := r.ReadSlice('\n')
+	for err == bufio.ErrBufferFull {
+		if line = append(line, part...); len(line) > maxMessage {
+			return nil, fmt.Errorf("a line of more than %d MiB", maxMessage>>20)
+		}
+		part, err = r.ReadSlice('\n')
+	}
+	if line == nil {
+		return part, err
+	}
+	return append(line, part...), err
 }
 
 // tick is called when something is due.

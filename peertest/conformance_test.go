@@ -62,12 +62,24 @@ type verdicts map[string][]string
 
 var runTime = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 
-// suite runs the conformance suite. What it returns as its own exit code says no
+// The suites: the latest, and the one that knows 2026-07-28.
+const (
+	suiteLatest = "@modelcontextprotocol/conformance"
+	suiteNext   = "conformance-next"
+)
+
+// suite runs the latest conformance suite. What it returns as its own exit code says no
 // more than the verdicts do.
 func suite(t *testing.T, node string, args ...string) verdicts {
 	t.Helper()
+	return suiteOf(t, node, suiteLatest, args...)
+}
+
+// suiteOf runs one of the suites.
+func suiteOf(t *testing.T, node, name string, args ...string) verdicts {
+	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command(node, slices.Concat([]string{abs("node_modules/@modelcontextprotocol/conformance/dist/index.js")}, args, []string{"-o", dir})...)
+	cmd := exec.Command(node, slices.Concat([]string{abs("node_modules/" + name + "/dist/index.js")}, args, []string{"-o", dir})...)
 	cmd.WaitDelay = time.Second
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -143,41 +155,6 @@ func stillDiffering(names []string, again func(name string) (direct, tapped verd
 		}
 	}
 	return left
-}
-
-// The server scenarios, pending ones included, against the Go SDK's server.
-func TestConformanceOfServer(t *testing.T) {
-	needPeers(t)
-	node := node22(t)
-	addr := freeAddr(t)
-	b := start(t, false, nil, peerProgram(t, "everything-server"), "-http", addr, "-stateless=false")
-	awaitListener(t, b, addr)
-	direct := "http://" + addr + "/mcp"
-	dir := t.TempDir()
-	tap := tapHTTP(t, dir, direct)
-
-	a := suite(t, node, "server", "--url", direct, "--suite", "all")
-	c := suite(t, node, "server", "--url", tap.line, "--suite", "all")
-	if len(a) < 30 {
-		t.Errorf("only %d scenarios", len(a))
-	}
-	if checks := slices.Concat(slices.Collect(mapValues(a))...); !passes(checks, 40) {
-		t.Errorf("the server by itself: %v", checks)
-	}
-	left := stillDiffering(a.differing(c), func(name string) (verdicts, verdicts) {
-		name = strings.TrimPrefix(name, "server-")
-		return suite(t, node, "server", "--url", direct, "--scenario", name), suite(t, node, "server", "--url", tap.line, "--scenario", name)
-	})
-	for _, name := range left {
-		t.Errorf("%s: direct %v, tapped %v", name, a[name], c[name])
-	}
-	file := endTap(t, tap, dir)
-	readHTTP(t, file)
-	// Each scenario is a session of its own, and there may be some of those that
-	// were run again.
-	if n := sessionsIn(t, file); n < len(c) {
-		t.Errorf("%d sessions of %d scenarios", n, len(c))
-	}
 }
 
 func passes(checks []string, most int) bool {

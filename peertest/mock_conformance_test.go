@@ -1,69 +1,85 @@
 package peertest
 
 import (
-	"os/exec"
-	"regexp"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
 
-var listedScenario = regexp.MustCompile(`(?m)^ +- ([\w-]+) `)
-
-// serverScenarios are those that the suite says it has, pending ones included.
-func serverScenarios(t *testing.T, node string) (names []string) {
-	t.Helper()
-	out, err := exec.Command(node, abs("node_modules/@modelcontextprotocol/conformance/dist/index.js"), "list", "--server").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range listedScenario.FindAllSubmatch(out, -1) {
-		names = append(names, string(m[1]))
-	}
-	if len(names) < 32 {
-		t.Fatalf("%d scenarios:\n%s", len(names), out)
-	}
-	return names
-}
-
-// The official suite cannot tell a mock from the server that was recorded: the same
-// verdict, scenario by scenario, twice in a row.
+// The official suites cannot tell a tap or a mock from the server: the same verdict,
+// scenario by scenario and check by check, live, through the tap, and twice in a row on the
+// mock of what the tap recorded.
 func TestConformanceOfMock(t *testing.T) {
 	needPeers(t)
 	node := node22(t)
-	addr := freeAddr(t)
-	b := start(t, false, nil, peerProgram(t, "everything-server"), "-http", addr, "-stateless=false")
-	awaitListener(t, b, addr)
-	recorded := func(which ...string) (verdicts, string) {
-		dir := t.TempDir()
-		tap := tapHTTP(t, dir, "http://"+addr+"/mcp")
-		v := suite(t, node, append([]string{"server", "--url", tap.line}, which...)...)
-		return v, endTap(t, tap, dir)
-	}
-	live, file := recorded("--suite", "all")
-	scenarios := serverScenarios(t, node)
-	for _, name := range scenarios {
-		if _, ok := live["server-"+name]; !ok {
-			t.Errorf("%s has not been run", name)
-		}
-	}
-	if len(live) != len(scenarios) {
-		t.Errorf("%d scenarios of %d", len(live), len(scenarios))
-	}
-	m := start(t, true, nil, tapBinary(t), "mock", file, "--listen", "127.0.0.1:0")
-	for run := range 2 {
-		mocked := suite(t, node, "server", "--url", m.line, "--suite", "all")
-		left := stillDiffering(live.differing(mocked), func(name string) (verdicts, verdicts) {
-			which := []string{"--scenario", strings.TrimPrefix(name, "server-")}
-			live, file := recorded(which...)
-			alone := start(t, true, nil, tapBinary(t), "mock", file, "--listen", "127.0.0.1:0")
-			return live, suite(t, node, append([]string{"server", "--url", alone.line}, which...)...)
+	server := peerProgram(t, "everything-server")
+	for _, c := range []struct {
+		suite     string
+		args      []string
+		stateless bool
+		// scenarios and checks are how many there are at least.
+		scenarios, checks int
+	}{
+		{suiteLatest, []string{"--suite", "all"}, false, 32, 40},
+		{suiteNext, []string{"--requirements", "2025-11-25"}, false, 33, 80},
+		{suiteNext, []string{"--requirements", "2026-07-28"}, true, 50, 160},
+	} {
+		t.Run(c.suite[strings.LastIndex(c.suite, "/")+1:]+"/"+c.args[1], func(t *testing.T) {
+			addr := freeAddr(t)
+			b := start(t, false, nil, server, "-http", addr, fmt.Sprintf("-stateless=%t", c.stateless))
+			awaitListener(t, b, addr)
+			run := func(url string, which ...string) verdicts {
+				if len(which) == 0 {
+					which = c.args
+				}
+				return suiteOf(t, node, c.suite, append([]string{"server", "--url", url}, which...)...)
+			}
+			recorded := func(which ...string) (verdicts, string) {
+				dir := t.TempDir()
+				tap := tapHTTP(t, dir, "http://"+addr+"/mcp")
+				v := run(tap.line, which...)
+				return v, endTap(t, tap, dir)
+			}
+			mocked := func(file string, which ...string) (first, second verdicts) {
+				m := start(t, true, nil, tapBinary(t), "mock", file, "--listen", "127.0.0.1:0")
+				first, second = run(m.line, which...), run(m.line, which...)
+				m.stop()
+				return first, second
+			}
+			live := run("http://" + addr + "/mcp")
+			tapped, file := recorded()
+			readHTTP(t, file)
+			if n := sessionsIn(t, file); !c.stateless && n < len(tapped) { // each scenario is one of its own
+				t.Errorf("%d sessions of %d scenarios", n, len(tapped))
+			}
+			first, second := mocked(file)
+			checks := slices.Concat(slices.Collect(mapValues(live))...)
+			if c.suite == suiteLatest && !passes(checks, c.checks) {
+				t.Errorf("the server by itself: %v", checks)
+			}
+			if len(live) < c.scenarios || len(checks) < c.checks {
+				t.Errorf("%d scenarios and %d checks, want %d and %d at least", len(live), len(checks), c.scenarios, c.checks)
+			} else {
+				t.Logf("%d scenarios, %d checks", len(live), len(checks))
+			}
+			differing := slices.Concat(live.differing(tapped), live.differing(first), live.differing(second))
+			slices.Sort(differing)
+			for _, name := range stillDiffering(slices.Compact(differing), func(name string) (verdicts, verdicts) {
+				which := []string{"--scenario", strings.TrimPrefix(name, "server-")}
+				live := run("http://"+addr+"/mcp", which...)
+				tapped, file := recorded(which...)
+				if len(live.differing(tapped)) > 0 {
+					return live, tapped
+				}
+				first, second := mocked(file, which...)
+				if len(live.differing(first)) > 0 {
+					return live, first
+				}
+				return live, second
+			}) {
+				t.Errorf("%s: live %v, tapped %v, mocked %v, again %v", name, live[name], tapped[name], first[name], second[name])
+			}
 		})
-		for _, name := range left {
-			t.Errorf("run %d, %s: live %v, mocked %v", run+1, name, live[name], mocked[name])
-		}
-	}
-	m.stop()
-	if t.Failed() {
-		t.Logf("the mock said: %s", m.stderr.String())
 	}
 }

@@ -240,6 +240,12 @@ func (b *Builder) server(x *arriving) {
 		b.patchRequest(x)
 	case jsonrpc.Notification:
 		it.flags |= itemNote
+		if shown := capabilityOf[x.m.Method]; shown != "" {
+			if b.s.shows == nil {
+				b.s.shows = map[string]bool{}
+			}
+			b.s.shows[shown] = true
+		}
 		b.patchNotification(x, owner)
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		if !ok {

@@ -11,6 +11,15 @@ const (
 	canAnything = canSampling | canElicitation | canRoots
 )
 
+// capabilityOf are the capabilities of a server that its notifications show.
+var capabilityOf = map[string]string{
+	"notifications/tools/list_changed":     "tools.listChanged",
+	"notifications/prompts/list_changed":   "prompts.listChanged",
+	"notifications/resources/list_changed": "resources.listChanged",
+	"notifications/resources/updated":      "resources.subscribe",
+	"notifications/message":                "logging",
+}
+
 // capabilityFor is what a client must have said for a server to ask it something
 // (client/sampling, client/elicitation, client/roots).
 func capabilityFor(method string) capabilities {

@@ -199,11 +199,12 @@ func glob(pattern, s string) bool {
 	return strings.HasSuffix(s, parts[last])
 }
 
-// chances are the faults of one session: how often each has been meant, and dice.
+// chances are the faults of one session: how often each has been meant, how often it has
+// struck, and dice.
 type chances struct {
-	faults []Fault
-	meant  []uint64
-	dice   *rand.Rand
+	faults        []Fault
+	meant, struck []uint64
+	dice          *rand.Rand
 	// refuse says that one of them is a status of HTTP.
 	refuse bool
 }
@@ -213,7 +214,8 @@ func newChances(opt *Options) chances {
 		return chances{}
 	}
 	refuse := slices.ContainsFunc(opt.Faults, func(f Fault) bool { return f.Kind == FaultStatus })
-	return chances{opt.Faults, make([]uint64, len(opt.Faults)), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170)), refuse}
+	n := len(opt.Faults)
+	return chances{opt.Faults, make([]uint64, n), make([]uint64, n), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170)), refuse}
 }
 
 // next returns the fault that befalls an answer, or a message that is none, nil for
@@ -234,7 +236,18 @@ func (c *chances) next(method, name string, answer bool) (found *Fault) {
 		}
 		if strikes && found == nil {
 			found = f
+			c.struck[i]++
 		}
 	}
 	return found
+}
+
+// Struck reports which of the faults of the options have befallen something, by their
+// places there.
+func (s *Session) Struck() []bool {
+	all := make([]bool, len(s.chances.faults))
+	for i, n := range s.chances.struck {
+		all[i] = n > 0
+	}
+	return all
 }

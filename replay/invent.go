@@ -1,10 +1,10 @@
 package replay
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
@@ -50,23 +50,58 @@ func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
 	}
 	n.Text = "server/discover is not in the recording; it was answered with the recorded versions and methods"
 	s.note(n)
-	capabilities := map[string]any{}
-	for method := range s.script.index.kinds {
-		if kind, _, ok := bytes.Cut([]byte(method), []byte("/")); ok && slices.Contains([]string{"tools", "prompts", "resources"}, string(kind)) {
-			capabilities[string(kind)] = struct{}{}
-		}
-	}
-	if _, ok := s.script.index.kinds["completion/complete"]; ok {
-		capabilities["completions"] = struct{}{}
-	}
-	value, err := json.Marshal(map[string]any{ // 2026-07-28 server/discover
-		"resultType": "complete", "supportedVersions": s.script.eras.served, "capabilities": capabilities,
+	result := map[string]any{ // 2026-07-28 server/discover
+		"resultType": "complete", "supportedVersions": s.script.eras.served, "capabilities": s.script.offers(),
 		"ttlMs": 0, "cacheScope": "private",
-	})
+	}
+	if server := s.script.facts.Server; server.Name != "" {
+		result["_meta"] = map[string]any{metaPrefix + "serverInfo": map[string]string{"name": server.Name, "version": server.Version}}
+	}
+	value, err := json.Marshal(result)
 	if err != nil { // strings only: cannot happen
 		panic(err)
 	}
 	s.say(stream, m.ID, "result", value)
+}
+
+// offers are the capabilities that the recorded server shows: by what it answered, and by
+// its notifications.
+func (s *Script) offers() map[string]map[string]bool {
+	all := map[string]map[string]bool{}
+	offer := func(name, feature string) {
+		if all[name] == nil {
+			all[name] = map[string]bool{}
+		}
+		if feature != "" {
+			all[name][feature] = true
+		}
+	}
+	for method, first := range s.index.kinds {
+		if !slices.ContainsFunc(first, func(c uint32) bool { return s.answers(c) }) {
+			continue
+		}
+		switch kind, _, _ := strings.Cut(method, "/"); kind {
+		case "tools", "prompts", "resources":
+			offer(kind, "")
+		case "completion":
+			offer("completions", "")
+		}
+	}
+	for shown := range s.shows {
+		name, feature, _ := strings.Cut(shown, ".")
+		offer(name, feature)
+	}
+	return all
+}
+
+// answers reports whether a request got a result.
+func (s *Script) answers(c uint32) bool {
+	i := s.cues[c].answer
+	if i == 0 {
+		return false
+	}
+	m, _, err := s.message(s.items[i].place)
+	return err == nil && m.Kind == jsonrpc.Response
 }
 
 // refuseVersion refuses a request in a version that the recording does not have,

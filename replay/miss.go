@@ -208,6 +208,8 @@ func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 	if c, fate := s.take(&s.script.index.exact, byExact, key); fate != fateNone {
 		if fate == fateFresh {
 			s.arrive(c)
+		} else if c != 0 && s.script.cues[c].carrier == c {
+			s.carry(c)
 		}
 		return
 	}

@@ -41,6 +41,9 @@ type Script struct {
 	// facts are what the recorded session said of itself; eras what it spoke.
 	facts session.Facts
 	eras  eras
+	// shows are the capabilities of the server that its notifications show, as
+	// "tools.listChanged".
+	shows map[string]bool
 }
 
 // Requests returns how many requests of the client's the recording holds.

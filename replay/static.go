@@ -74,13 +74,28 @@ func (s *Session) Continue(stream Stream) bool {
 // with: an initialize, or for modern one that names its own version.
 func (s *Script) Opens(modern bool) bool { return s.eras.opens(modern) }
 
-// Has reports whether the script has a request that is matched by a live one.
-func (s *Script) Has(m *jsonrpc.Message, variant string) bool {
-	_, ok := s.index.exact.queues[s.Key(m, variant).exact]
-	if !ok && variant != "" {
-		_, ok = s.index.exact.queues[s.Key(m, "").exact]
+// A Fit says how well a script fits a live request.
+type Fit uint8
+
+const (
+	FitNone  Fit = iota
+	FitOther     // it has one with the same message, whose head says something else
+	FitExact     // it has one like it
+)
+
+// Fits reports whether the script has a request that is matched by a live one.
+func (s *Script) Fits(m *jsonrpc.Message, variant string) Fit {
+	if _, ok := s.index.exact.queues[s.Key(m, variant).exact]; ok {
+		return FitExact
 	}
-	return ok
+	plain := s.Key(m, "").exact
+	if _, ok := s.index.exact.queues[plain]; ok {
+		return FitOther
+	}
+	if _, ok := s.index.other.queues[plain]; ok {
+		return FitOther
+	}
+	return FitNone
 }
 
 // HasPage reports whether the script has a request for a target that carries no message.

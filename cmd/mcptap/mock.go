@@ -165,14 +165,14 @@ func (o *mockOptions) play(cmd *cobra.Command, ctx context.Context, a *app, arg 
 		return withHint(fmt.Errorf("%s holds nothing that could be played", quote(arg)), "`mcptap show` shows what is in it")
 	}
 	if o.http.listen != "" {
-		return o.serveHTTP(cmd, ctx, a, rec, arg)
+		return o.serveHTTP(cmd, ctx, a, rec, arg, opt)
 	}
-	return o.serveStdio(cmd, ctx, a, rec, arg)
+	return o.serveStdio(cmd, ctx, a, rec, arg, opt)
 }
 
 // serveHTTP plays a recording over HTTP.
-func (o *mockOptions) serveHTTP(cmd *cobra.Command, ctx context.Context, a *app, rec *mock.Recording, arg string) error {
-	report, err := newMockReport(a, o.report, arg, rec.Scripts()...)
+func (o *mockOptions) serveHTTP(cmd *cobra.Command, ctx context.Context, a *app, rec *mock.Recording, arg string, opt replay.Options) error {
+	report, err := o.begin(a, rec, arg, opt, rec.Scripts()...)
 	if err != nil {
 		return err
 	}
@@ -183,8 +183,8 @@ func (o *mockOptions) serveHTTP(cmd *cobra.Command, ctx context.Context, a *app,
 }
 
 // serveStdio plays a recording on stdin and stdout.
-func (o *mockOptions) serveStdio(cmd *cobra.Command, ctx context.Context, a *app, rec *mock.Recording, arg string) error {
-	report, err := newMockReport(a, o.report, arg, rec.Script)
+func (o *mockOptions) serveStdio(cmd *cobra.Command, ctx context.Context, a *app, rec *mock.Recording, arg string, opt replay.Options) error {
+	report, err := o.begin(a, rec, arg, opt, rec.Script)
 	if err != nil {
 		return err
 	}
@@ -194,6 +194,19 @@ func (o *mockOptions) serveStdio(cmd *cobra.Command, ctx context.Context, a *app
 		return errors.Join(err, report.end())
 	}
 	return report.end()
+}
+
+// begin begins the report on a recording.
+func (o *mockOptions) begin(a *app, rec *mock.Recording, arg string, opt replay.Options, scripts ...*replay.Script) (*mockReport, error) {
+	report, err := newMockReport(a, o.report, arg, scripts...)
+	if err != nil {
+		return nil, err
+	}
+	report.inject(opt.Faults)
+	if isTextFile(arg) { // others are as they were recorded
+		report.problems(arg, rec)
+	}
+	return report, nil
 }
 
 // options reads the flags.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 )
 
@@ -59,6 +60,9 @@ type mockReport struct {
 	counts   map[string]int
 	said     int
 	wrong    int
+	// faults are those of --fault, struck says which of them have befallen something.
+	faults []replay.Fault
+	struck []bool
 }
 
 // newMockReport begins the report on the scripts of a recording that was named as name.
@@ -110,7 +114,7 @@ func (r *mockReport) say(text string) {
 		r.a.say("mock: " + text)
 	}
 	if r.said == maxMockWords {
-		r.a.say("mock: the rest is not said here")
+		r.a.say("mock: further messages suppressed; --report FILE has all of them")
 	}
 }
 
@@ -119,6 +123,30 @@ func (r *mockReport) over(s *replay.Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.coverage.Add(s)
+	for i, struck := range s.Struck() {
+		r.struck[i] = r.struck[i] || struck
+	}
+}
+
+// inject takes the faults of --fault. One that has befallen nothing by the end is warned
+// about.
+func (r *mockReport) inject(faults []replay.Fault) {
+	r.faults, r.struck = faults, make([]bool, len(faults))
+}
+
+// problems reports what is wrong with a recording that a person wrote or edited. With
+// --verify it fails.
+func (r *mockReport) problems(name string, rec *mock.Recording) {
+	first, more := rec.Problems()
+	for _, p := range first {
+		r.a.say(fmt.Sprintf("mock: %s: frame %d: %s", name, p.Frame, p.Text))
+	}
+	if more > 0 {
+		r.a.say(fmt.Sprintf("mock: %s: %d more such problems", name, more))
+	}
+	if r.opt.verify {
+		r.wrong += len(first) + more
+	}
 }
 
 // end ends the report, and says whether the clients got on with the recording.
@@ -136,6 +164,11 @@ func (r *mockReport) end() error {
 	}
 	if r.opt.verify && missing > 0 {
 		r.a.say(fmt.Sprintf("mock: %d of the %d recorded requests were asked for", r.coverage.Asked(), r.coverage.Recorded()))
+	}
+	for i, f := range r.faults {
+		if !r.struck[i] && f.Chance == 0 {
+			r.a.say(fmt.Sprintf("mock: warning: --fault '%v' matched nothing", f))
+		}
 	}
 	if r.to != nil && r.err == nil {
 		r.err = r.to.summary(jsonMockSummary{

@@ -74,6 +74,14 @@ type jsonMockNote struct {
 	Text        string           `json:"text"`
 }
 
+// more is for how many failures it stands that are not kept, 0 for a note of its own.
+func (n *jsonMockNote) more() int {
+	if n.Kind == "more" {
+		return n.More
+	}
+	return 0
+}
+
 type jsonDifference struct {
 	Path     string `json:"path"`
 	Recorded string `json:"recorded,omitempty"`
@@ -143,22 +151,32 @@ func (r textMockReport) summary(s jsonMockSummary) error {
 // maxMockKept is how many notes a report that is one document holds.
 const maxMockKept = 10_000
 
-// A wholeMockReport keeps the notes until the end.
+// A wholeMockReport keeps the notes until the end: the first of them, and how many failures
+// there are beyond those.
 type wholeMockReport struct {
 	w     io.Writer
 	notes []jsonMockNote
+	lost  int
 	write func(w io.Writer, notes []jsonMockNote, s jsonMockSummary) error
 }
 
 func (r *wholeMockReport) note(n jsonMockNote) error {
-	if len(r.notes) < maxMockKept {
+	switch {
+	case len(r.notes) < maxMockKept:
 		r.notes = append(r.notes, n)
+	case n.Failure:
+		r.lost++
 	}
 	return nil
 }
 
 func (r *wholeMockReport) summary(s jsonMockSummary) error {
 	b := bufio.NewWriter(r.w)
+	if r.lost > 0 {
+		r.notes = append(r.notes, jsonMockNote{
+			V: jsonVersion, Type: "note", Kind: "more", Failure: true, More: r.lost, Text: fmt.Sprintf("%d more failures", r.lost),
+		})
+	}
 	if err := r.write(b, r.notes, s); err != nil {
 		return err
 	}
@@ -226,7 +244,8 @@ func writeJUnitMockReport(w io.Writer, name string, notes []jsonMockNote, s json
 		switch {
 		case n.Failure:
 			c.Failure = &junitMockMessage{Message: text, Type: n.Kind, Text: text}
-			suite.Failures++
+			suite.Failures += max(1, n.more())
+			suite.Tests += max(1, n.more()) - 1
 		case n.Kind == replay.NoteUnasked.String():
 			c.Skipped = &junitMockMessage{Message: text}
 			suite.Skipped++
