@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // events serves the event stream of HTTP+SSE (2024-11-05
@@ -64,6 +65,24 @@ func (c *conversation) receive(raw []byte) bool {
 	return true
 }
 
+// receiveOn is receive for a message that has a response of its own, which brings no
+// message. It returns the stream of that, nil if it was not recorded.
+func (c *conversation) receiveOn(raw []byte) (x *stream, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return nil, false
+	}
+	x = c.stream(formUnknown)
+	x.played = c.play.Receive(c.now(), replay.Input{Stream: x.id, Raw: raw}).Played
+	c.pump()
+	if !x.played {
+		delete(c.streams, x.id)
+		x = nil
+	}
+	return x, true
+}
+
 // postEvents takes a message of a client of HTTP+SSE. What it is answered with comes
 // on the event stream; the specification names no status, and all servers send 202.
 func (s *Server) postEvents(w http.ResponseWriter, r *http.Request, c *conversation) {
@@ -71,10 +90,21 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request, c *conversat
 	if !p.read(w, r, &replay.Head{}) {
 		return
 	}
-	if c.duplex == nil || !c.receive(p.raw) {
-		s.refuse(w, r, replay.OverSession, &p)
+	if p.message.Kind == jsonrpc.Other && c.duplex != nil && s.opens(w, r, &replay.Head{}, c, "", p.raw) {
 		return
 	}
-	w.WriteHeader(http.StatusAccepted)
-	_, _ = io.WriteString(w, "Accepted")
+	var x *stream
+	ok := c.duplex != nil
+	if ok {
+		x, ok = c.receiveOn(p.raw)
+	}
+	switch {
+	case !ok:
+		s.refuse(w, r, replay.OverSession, &p)
+	case x != nil:
+		(&reply{w: w, r: r, srv: s, c: c, x: x}).run(0)
+	default:
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "Accepted")
+	}
 }

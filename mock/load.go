@@ -429,8 +429,8 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 	if s.path == "" && f.Lane == tap.ToServer {
 		s.path = path
 	}
-	if duplex {
-		if f.Lane == tap.Lifecycle {
+	if duplex && (s.kind == session.SessionSocket || x.Method != http.MethodPost) {
+		if f.Lane == tap.Lifecycle || isEndpoint(f) {
 			return nil
 		}
 		one := *f
@@ -439,6 +439,7 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 		entry.Frame = &one
 		return s.b.Add(&entry, nil)
 	}
+	x.Inbound = duplex
 	before := x.held
 	x.held = nil
 	for i := range before {
@@ -452,6 +453,12 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 		l.refuse(x, s)
 	}
 	return err
+}
+
+// isEndpoint reports whether a frame is the event of HTTP+SSE that names where to send
+// messages.
+func isEndpoint(f *tap.Frame) bool {
+	return f.Form == tap.FormEvent && tap.ParseServerSentEvent(f.Raw).Name == "endpoint"
 }
 
 // refuse keeps what was refused for a condition.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -49,7 +50,7 @@ func (p *posted) read(w http.ResponseWriter, r *http.Request, head *replay.Head)
 		http.Error(w, "mcptap mock: the message cannot be read: "+err.Error(), status)
 		return false
 	}
-	p.message = jsonrpc.Peek(p.raw)
+	p.message = jsonrpc.PeekFrame(&tap.Frame{Lane: tap.ToServer, Form: tap.FormBody, Raw: p.raw, Size: int64(len(p.raw))})
 	p.claim = replay.ReadClaim(p.first())
 	p.modern = p.claim.Modern || head.Modern()
 	p.variant = head.Variant(&p.claim)
@@ -65,7 +66,9 @@ func (p *posted) first() *jsonrpc.Message {
 }
 
 // invalid reports whether it is no message, which is answered as well.
-func (p *posted) invalid() bool { return p.message.Kind == jsonrpc.Invalid }
+func (p *posted) invalid() bool {
+	return p.message.Kind == jsonrpc.Invalid || p.message.Kind == jsonrpc.Other
+}
 
 // opens reports whether it may be the first of a client's.
 func (p *posted) opens() bool {
@@ -85,6 +88,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	if s.refuses(w, r, s.conditions(head, &p.claim), &p) {
 		return
 	}
+	if p.message.Kind == jsonrpc.Other && s.stranger(w, r, head, p.raw) {
+		return
+	}
 	c, e, why := s.find(r, head, &p)
 	if c == nil {
 		s.refuse(w, r, why, &p)
@@ -100,6 +106,23 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	if out.x = s.receive(w, r, c, &p, out.primes, e); out.x != nil {
 		out.run(0)
 	}
+}
+
+// stranger plays the response to a body that is not a message, and reports whether one was
+// recorded.
+func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.Head, body []byte) bool {
+	s.mu.Lock()
+	c := s.byID[head.Session]
+	if head.Session == "" {
+		e, _ := s.enter(r)
+		c = s.byNumber[liveSession{number: s.live.Follow(e.exchange)}]
+		e.end()
+	}
+	s.mu.Unlock()
+	if s.opens(w, r, head, c, "", body) {
+		return true
+	}
+	return s.opens(w, r, head, s.pageConversation(), "", body)
 }
 
 // receive gives a message to its session, and returns the stream of what it is answered

@@ -138,7 +138,7 @@ func (p *posted) waits(head *replay.Head) (*answers, *refusal) {
 	a.listens = p.claim.Method == "subscriptions/listen"
 	for i := range all {
 		m := &all[i]
-		if m.Kind == jsonrpc.Invalid || m.Kind == jsonrpc.Request && (len(m.ID) == 0 || a.owed[string(m.ID)]) {
+		if m.Kind == jsonrpc.Invalid || m.Kind == jsonrpc.Other || m.Kind == jsonrpc.Request && (len(m.ID) == 0 || a.owed[string(m.ID)]) {
 			return nil, &refusal{status: http.StatusBadRequest, text: "this is no JSON-RPC message"}
 		}
 		if m.Kind != jsonrpc.Request {

@@ -189,14 +189,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, head *replay.Head)
 		http.Error(w, "mcptap mock: the request cannot be read: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.mu.Lock()
-	if s.pages == nil && !s.closed {
-		s.pages = s.begin(&played{Script: s.rec.pages, heads: true}, false)
-		delete(s.open, s.pages)
-	}
-	c := s.pages
-	s.mu.Unlock()
-	if c != nil && s.opens(w, r, head, c, head.LastEventID, body) {
+	if s.opens(w, r, head, s.pageConversation(), head.LastEventID, body) {
 		return
 	}
 	if s.addresses.recorded(r.URL.Path) == s.addresses.mcp {
@@ -207,9 +200,23 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	http.Error(w, "mcptap mock: nothing was recorded here; the session is at "+s.addresses.mcp, http.StatusNotFound)
 }
 
+// pageConversation plays what belongs to no session, nil when the server is closed.
+func (s *Server) pageConversation() *conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pages == nil && !s.closed {
+		s.pages = s.begin(&played{Script: s.rec.pages, heads: true}, false)
+		delete(s.open, s.pages)
+	}
+	return s.pages
+}
+
 // opens plays the response to a request that carries no message, and reports whether one
 // was recorded. Last is the event behind which a stream is to go on, "" for none.
 func (s *Server) opens(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation, last string, body []byte) bool {
+	if c == nil {
+		return false
+	}
 	c.mu.Lock()
 	x := c.stream(formUnknown)
 	x.played = true
@@ -523,8 +530,11 @@ func (e entry) answered(status int) {
 	e.s.mu.Lock()
 	defer e.s.mu.Unlock()
 	e.event(&tap.Event{Name: tap.EventResponse, Status: status})
-	e.event(&tap.Event{Name: tap.EventEnd})
+	e.end()
 }
+
+// end takes the end of the request. The caller holds the lock.
+func (e entry) end() { e.event(&tap.Event{Name: tap.EventEnd}) }
 
 // name gives a session an id that began without. The caller holds the lock.
 func (s *Server) name(c *conversation) {

@@ -86,10 +86,11 @@ func (b *Builder) Another() *Builder { return newBuilder(b.s.opt, b.s.spool, b.s
 type Exchange struct {
 	Number uint64
 	// Method and Target are those of its request, Head what its fields say. Page says that
-	// it belongs to no session.
+	// it belongs to no session, Inbound that what the server sends comes elsewhere, as in
+	// HTTP+SSE.
 	Method, Target string
 	Head           Head
-	Page           bool
+	Page, Inbound  bool
 	// Claim is what the first message of its request claims.
 	Claim Claim
 
@@ -114,7 +115,7 @@ func (b *Builder) Add(e *session.Entry, x *Exchange) error {
 	case f.Lane == tap.Lifecycle:
 		b.event(f, &e.Event)
 		return nil
-	case f.Lane == tap.Stderr, x == nil && (m.Kind == jsonrpc.Other || e.Replays > 0):
+	case f.Lane == tap.Stderr, x == nil && (m.Kind == jsonrpc.Other && f.Form != tap.FormEvent || e.Replays > 0):
 		return nil
 	case len(f.Raw) > maxSize || len(b.s.items)+len(m.Batch)+2 > maxMessages || len(b.s.cues)+len(m.Batch)+2 > maxMessages:
 		return fmt.Errorf("frame %d: %w", f.Seq, ErrTooLarge)
@@ -130,7 +131,7 @@ func (b *Builder) Add(e *session.Entry, x *Exchange) error {
 		return err
 	}
 	switch {
-	case x != nil && f.Lane == tap.ToClient && (m.Kind == jsonrpc.Other || f.Truncated):
+	case f.Lane == tap.ToClient && (x != nil && f.Truncated || m.Kind == jsonrpc.Other):
 		b.data(&a)
 	case m.Kind == jsonrpc.Batch && len(m.Batch) > 0:
 		b.batch(&a, m, e.Parts)
@@ -346,6 +347,10 @@ func ReadResponse(e *tap.Event) Response {
 // data adds bytes of a response that are no message: those of a page, an event without
 // data, or what came of a message before the stream broke.
 func (b *Builder) data(a *arriving) {
+	if a.http == nil { // on the stream for everything of HTTP+SSE
+		b.hang(item{at: a.f.At, seq: a.f.Seq, kind: itemData, place: a.whole, form: a.f.Form})
+		return
+	}
 	if a.http.carrier == 0 {
 		return // nothing was asked for
 	}

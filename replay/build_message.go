@@ -17,6 +17,7 @@ func (b *Builder) client(x *arriving) {
 			x.http.carrier = uint32(len(b.s.cues))
 		}
 		c.carrier = x.http.carrier
+		b.s.inbound = b.s.inbound || x.http.Inbound
 	}
 	switch x.m.Kind {
 	case jsonrpc.Request:

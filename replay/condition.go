@@ -190,7 +190,7 @@ func (x *Exchange) Blame(status int, all Condition, over, nameless bool) Conditi
 		return 0
 	case over && (status == 404 || status == 400) && x.Head.Session != "" && legacy:
 		return OverSession
-	case status == 400 && x.Head.Session == "" && legacy && !nameless && x.Claim.Method != "initialize":
+	case status == 400 && x.Head.Session == "" && legacy && !nameless && x.Claim.Method != "" && x.Claim.Method != "initialize":
 		return NoSession
 	case status != 401 && status != 403:
 		all &^= NoCredentials

@@ -201,6 +201,9 @@ func (s *Session) answers(p *play, it *item) *play {
 // transport writes what an exchange has beside its messages.
 func (s *Session) transport(p *play, it *item) (out Output, ok bool, err error) {
 	out = Output{Stream: p.stream, Form: it.form, Frame: it.message()}
+	if p.hangs {
+		out.Stream = s.streams.duplex
+	}
 	switch it.kind {
 	case itemHead:
 		// headed adds it.

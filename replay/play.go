@@ -48,6 +48,8 @@ type play struct {
 	// count which belong to its call; modern that the request is of the era without a
 	// handshake, answered that its answer went out.
 	hangs, carries, closed, alone, modern, answered bool
+	// shell says that only what is beside the messages of an exchange counts.
+	shell bool
 }
 
 // enlist adds a play that begins now, with something that was at in the recording.
@@ -110,14 +112,14 @@ func (s *Session) advance(p *play) {
 	for p.item != 0 {
 		it := &s.script.items[p.item]
 		switch {
-		case p.alone && it.call != p.cue:
+		case p.alone && it.call != p.cue, p.shell && it.kind < itemHead:
 			// of another call, or of the exchange
-		case it.kind == itemHead && p.carries && !s.streams.hasDuplex:
+		case it.kind == itemHead && s.responds(p):
 			if p.head = &s.script.responses[s.script.cues[it.cue].response]; p.head.Events && !s.chances.refuse {
 				return
 			}
 			// Any other head comes together with what follows.
-		case it.kind == itemWrite, (it.kind == itemData || it.kind == itemEnd) && p.carries && !s.streams.hasDuplex:
+		case it.kind == itemWrite, (it.kind == itemData || it.kind == itemEnd) && s.responds(p), it.kind == itemData && p.hangs && s.streams.hasDuplex:
 			if !s.ended || !s.beyond(it) {
 				return
 			}
@@ -146,6 +148,9 @@ func (s *Session) advance(p *play) {
 	}
 	s.over(p)
 }
+
+// responds reports whether a play is that of a response over HTTP.
+func (s *Session) responds(p *play) bool { return p.carries && (p.shell || !s.streams.hasDuplex) }
 
 // stays reports whether a response that was not over at the end of the recording stays
 // open: an event stream that has not brought what it is for.

@@ -64,7 +64,7 @@ func (s *Session) play(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	}
 	p.item = c.first
 	switch carrier := c.carrier; {
-	case carrier == 0:
+	case carrier == 0, s.script.inbound:
 	case slices.Contains(s.carries, carrier): // its answer comes with the others'
 		p.item, p.answered = 0, true
 	case carrier != x.cue:
@@ -78,6 +78,7 @@ func (s *Session) play(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	}
 	s.enlist(p, c.at)
 	s.advance(p)
+	s.shell(x.cue)
 }
 
 // remark notes in what a match is not exact.

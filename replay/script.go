@@ -38,6 +38,8 @@ type Script struct {
 	ownIDs int64
 	// end is the cue of the client's end, 0 when the recording has none.
 	end uint32
+	// inbound says that exchanges carry only what the client sends: that of HTTP+SSE.
+	inbound bool
 	// facts are what the recorded session said of itself; eras what it spoke.
 	facts session.Facts
 	eras  eras

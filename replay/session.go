@@ -223,6 +223,9 @@ func (s *Session) arrive(c uint32) bool {
 		s.carry(c)
 	}
 	s.reach(c)
+	if s.script.cues[c].kind != cueRequest {
+		s.shell(c)
+	}
 	s.hang(c, s.script.cues[c].at)
 	s.passOver(c)
 	return true
@@ -231,10 +234,26 @@ func (s *Session) arrive(c uint32) bool {
 // carry plays the response to an exchange that is not about a request.
 func (s *Session) carry(c uint32) {
 	x := &s.script.cues[c]
+	if s.script.inbound {
+		return // see shell
+	}
 	if !s.streams.hasDuplex && !s.carried(c) {
 		return
 	}
 	p := &play{cue: c, item: x.first, live: s.live, stream: s.stream, answered: true, carries: true}
+	s.enlist(p, x.at)
+	s.advance(p)
+}
+
+// shell plays the response to an exchange that only brought what the client sent: what the
+// server sends comes on the stream for everything.
+func (s *Session) shell(c uint32) {
+	carrier := s.script.cues[c].carrier
+	if !s.script.inbound || !s.streams.hasDuplex || s.stream == s.streams.duplex || !s.carried(carrier) {
+		return
+	}
+	x := &s.script.cues[carrier]
+	p := &play{cue: carrier, item: x.first, live: s.live, stream: s.stream, answered: true, carries: true, shell: true}
 	s.enlist(p, x.at)
 	s.advance(p)
 }
@@ -257,7 +276,7 @@ func (s *Session) passOver(c uint32) uint32 {
 		switch c := c + 1; s.script.cues[c].kind {
 		case cueRefused:
 		case cueBare:
-			if !s.came(c) {
+			if !s.came(c) && !s.script.inbound {
 				s.arrived[c] = arrival{s.live, s.now}
 				s.carry(c)
 			}
@@ -317,6 +336,9 @@ func (s *Session) reach(c uint32) {
 
 // awaits returns the cue that a step waits for, 0 for none.
 func (s *Session) awaits(p *play, it *item) uint32 {
+	if it.kind != itemWrite && s.free(p, it) {
+		return 0
+	}
 	if it.after > max(s.reached, p.waived) {
 		return it.after
 	}
@@ -326,6 +348,12 @@ func (s *Session) awaits(p *play, it *item) uint32 {
 		}
 	}
 	return 0
+}
+
+// free reports whether a step that is no message waits for nothing but its turn: all but
+// the end of a stream on which something may still come.
+func (s *Session) free(p *play, it *item) bool {
+	return it.kind != itemEnd || p.answered && s.script.cues[p.cue].kind != cueBare
 }
 
 // End says that the client sends nothing more. What belongs to calls that are

@@ -183,7 +183,7 @@ func (t *streams) answered(stream Stream) (last bool) {
 func (s *Session) route(p *play, it *item) (stream Stream, ok bool) {
 	t := &s.streams
 	switch {
-	case t.hasDuplex:
+	case t.hasDuplex && !p.shell:
 		return t.duplex, true
 	case p.carries:
 		return p.stream, true

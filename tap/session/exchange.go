@@ -174,9 +174,9 @@ func (s *Sessions) follow(x *exchangeState) {
 	}
 }
 
-// Follow returns the session that an exchange belongs to which carries no message, if it
-// opens or ends a stream of a session; 0 if it does not. It is for who answers requests,
-// and does not see a response.
+// Follow returns the session that an exchange goes on with which carries no message: if it
+// opens or ends a stream, or posts something; 0 if there is none. It is for a server, which
+// sees no response.
 func (s *Sessions) Follow(exchange uint64) int {
 	x, ok := s.exchanges.Get(exchange)
 	if !ok {
@@ -184,6 +184,9 @@ func (s *Sessions) Follow(exchange uint64) int {
 	}
 	if x.in == nil {
 		s.follow(x)
+	}
+	if in := s.before(x); x.in == nil && x.Method == "POST" && in != nil {
+		s.enter(x, in)
 	}
 	if x.in == nil {
 		return 0
