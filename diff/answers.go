@@ -81,7 +81,7 @@ func (e *engine) turned(w *where, p *pair) {
 		f.what = "arguments that are not valid are an error of the tool instead of the protocol"
 		f.reason, f.page = "2025-11-25 wants it so", "2025-11-25/server/tools#error-handling"
 	}
-	x, y, ok := e.load(p.a.answer, p.b.answer)
+	x, y, ok := e.load(&p.a.answer, &p.b.answer)
 	if !ok {
 		return
 	}

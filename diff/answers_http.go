@@ -45,11 +45,11 @@ func (e *engine) unanswered(w *where, p *pair) {
 	}
 	w.part = answered.answer.part
 	f.path = tree.Path{tree.To(w.part.String())}
-	s, v := e.a, &f.a
+	v := &f.a
 	if f.kind == Added {
-		s, v = e.b, &f.b
+		v = &f.b
 	}
-	if *v, e.err = s.value(answered.answer); e.err == nil {
+	if *v = e.value(&answered.answer); e.err == nil {
 		e.report(w, f)
 	}
 }

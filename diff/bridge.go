@@ -35,7 +35,7 @@ func (e *engine) equate(as, bs []*unit) (restA, restB []*unit) {
 	} else {
 		x.legacy, x.modern = e.b, e.a
 	}
-	restA, restB = x.pick(as), x.pick(bs)
+	restA, restB = x.pick(e.a, as, bs), x.pick(e.b, bs, as)
 	if e.opt.Marked {
 		return restA, restB
 	}
@@ -46,32 +46,49 @@ func (e *engine) equate(as, bs []*unit) (restA, restB []*unit) {
 	return restA, restB
 }
 
-// pick takes the calls that the bridge compares out of a list.
-func (x *bridge) pick(units []*unit) (rest []*unit) {
+// pick takes the calls that the bridge compares out of those of a session: the ones
+// whose methods the other session does not use.
+func (x *bridge) pick(s *Session, units, others []*unit) (rest []*unit) {
+	used := map[string]bool{}
+	for _, u := range others {
+		if u.bridged() {
+			used[u.method] = true
+		}
+	}
 	for _, u := range units {
+		list := &x.levels
+		switch u.method {
+		case "resources/subscribe":
+			list = &x.subscriptions
+		case "subscriptions/listen":
+			list = &x.listens
+		}
+		modern := list == &x.listens
 		switch {
-		case u.method == "logging/setLevel" && u.worked():
-			x.levels = append(x.levels, u)
-		case u.method == "resources/subscribe" && u.worked():
-			x.subscriptions = append(x.subscriptions, u)
-		case u.method == "subscriptions/listen" && (u.worked() || !u.answered()):
-			x.listens = append(x.listens, u)
-		case u.method == "resources/unsubscribe" && u.worked():
-		default:
+		case !u.bridged() || used[u.method] || modern != (s == x.modern):
 			rest = append(rest, u)
+		case u.method != "resources/unsubscribe":
+			*list = append(*list, u)
 		}
 	}
 	return rest
 }
 
+// bridged reports whether a call is one that the bridge may compare.
+func (u *unit) bridged() bool {
+	switch u.method {
+	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		return u.worked()
+	case "subscriptions/listen":
+		return u.worked() || !u.answered()
+	}
+	return false
+}
+
 // readListens reads what the modern client wants to be told of.
 func (x *bridge) readListens() {
 	for _, u := range x.listens {
-		v, err := x.modern.value(u.request)
-		if err != nil {
-			x.e.err = err
-			return
-		}
+		v := x.e.value(&u.request)
 		for m := range v.Get("notifications").Children() {
 			if m.True() {
 				x.wanted[m.Name()] = true
@@ -120,11 +137,7 @@ func (x *bridge) compareLevels() {
 }
 
 func (x *bridge) level(u *unit) string {
-	v, err := x.legacy.value(u.request)
-	if err != nil {
-		x.e.err = err
-	}
-	return bounded(v.Get("level").Text())
+	return bounded(x.e.value(&u.request).Get("level").Text())
 }
 
 // compareSubscriptions compares resources/subscribe with the resources that
@@ -200,15 +213,7 @@ func (x *bridge) compareNews() {
 // oneNews tells of a notification that only one session has. That is expected of
 // what the modern client did not ask for.
 func (x *bridge) oneNews(n *note, legacy bool) {
-	s := x.modern
-	if legacy {
-		s = x.legacy
-	}
-	v, err := s.value(n.payload)
-	if err != nil {
-		x.e.err = err
-		return
-	}
+	v := x.e.value(&n.payload)
 	f := &finding{class: Behaviour, kind: x.kind(legacy), path: tree.Path{tree.To("params")}}
 	w := &where{in: InNotification, part: params, method: n.method, message: n.method, by: n.lane}
 	if f.kind == Removed {

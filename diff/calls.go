@@ -72,12 +72,12 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 	} else if why, page, ok := absentIn(u.method, other); ok {
 		f.class, f.reason, f.page, f.same = Expected, why, page, true
 	}
-	s, v := e.a, &f.a
+	v := &f.a
 	if kind == Added {
-		s, v = e.b, &f.b
+		v = &f.b
 	}
 	f.path = tree.Path{tree.To("params")}
-	if *v, e.err = s.value(u.request); e.err != nil {
+	if *v = e.value(&u.request); e.err != nil {
 		return
 	}
 	if arguments := v.Get("arguments"); arguments.Exists() {

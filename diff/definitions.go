@@ -30,7 +30,7 @@ func (e *engine) compareResult(w *where, path tree.Path, a, b tree.Value) bool {
 
 // comparePages compares lists that came in pages.
 func (e *engine) comparePages(w *where, p *pair) {
-	as, bs := e.pages(e.a, p.a), e.pages(e.b, p.b)
+	as, bs := e.pages(p.a), e.pages(p.b)
 	l, ok := listings[w.method]
 	if e.err != nil || !ok {
 		return
@@ -43,14 +43,10 @@ func (e *engine) comparePages(w *where, p *pair) {
 	e.compareLists(w, l, path, as, bs)
 }
 
-func (e *engine) pages(s *Session, u *unit) (all []tree.Value) {
-	for _, p := range append([]payload{u.answer}, u.pages...) {
-		v, err := s.value(p)
-		if err != nil {
-			e.err = err
-			return nil
-		}
-		all = append(all, v)
+func (e *engine) pages(u *unit) (all []tree.Value) {
+	all = append(all, e.value(&u.answer))
+	for i := range u.pages {
+		all = append(all, e.value(&u.pages[i]))
 	}
 	return all
 }

@@ -188,13 +188,19 @@ func marked(pairs []*pair) (kept []*pair) {
 	return kept
 }
 
-// load loads two payloads, one of each side.
-func (e *engine) load(a, b payload) (x, y tree.Value, ok bool) {
-	if x, e.err = e.a.value(a); e.err != nil {
-		return x, y, false
-	}
-	y, e.err = e.b.value(b)
+// load loads two payloads.
+func (e *engine) load(a, b *payload) (x, y tree.Value, ok bool) {
+	x, y = e.value(a), e.value(b)
 	return x, y, e.err == nil
+}
+
+// value loads a payload. It is absent if that fails: see engine.err.
+func (e *engine) value(p *payload) tree.Value {
+	v, err := p.load()
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	return v
 }
 
 // comparePayload compares the payloads of two messages, one of which may not be
@@ -207,7 +213,7 @@ func (e *engine) comparePayload(w *where, a, b payload) {
 		e.compareLarge(w, a, b)
 		return
 	}
-	if x, y, ok := e.load(a, b); ok {
+	if x, y, ok := e.load(&a, &b); ok {
 		e.compareValues(w, x, y)
 	}
 }

@@ -87,16 +87,16 @@ func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 // oneNote tells of a message that only one side has.
 func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 	w := e.noteWhere(p, n, n.ref, session.Ref{})
-	s, other := e.a, e.revB
+	other := e.revB
 	f := &finding{class: Behaviour, kind: kind, path: tree.Path{tree.To(n.part.String())}, what: n.says()}
 	if kind == Added {
 		w.refA, w.refB = session.Ref{}, n.ref
-		s, other = e.b, e.revA
+		other = e.revA
 	}
 	if why, page, ok := absentIn(n.method, other); ok && n.kind == jsonrpc.Notification {
 		f.class, f.reason, f.page, f.same = Expected, why, page, true
 	}
-	v, err := s.value(n.payload)
+	v, err := n.load()
 	if err != nil && n.kind != jsonrpc.Invalid {
 		e.err = err
 		return

@@ -80,16 +80,9 @@ func (o *opening) ref() session.Ref {
 
 // greetings reads what both sides of a session say.
 func (e *engine) greetings(s *Session) (client, server greeting) {
-	load := func(p payload) tree.Value {
-		v, err := s.value(p)
-		if err != nil && e.err == nil {
-			e.err = err
-		}
-		return v
-	}
 	o := &s.opening
 	if o.initialize != nil && jsonrpc.EraOf(s.revision()) != jsonrpc.Modern {
-		in, out := load(o.initialize.request), load(o.initialize.answer)
+		in, out := e.value(&o.initialize.request), e.value(&o.initialize.answer)
 		client = greeting{info: either(in, "clientInfo", "client"), capabilities: either(in, "capabilities", "clientCapabilities"), told: true}
 		server = greeting{info: either(out, "serverInfo", "server"), capabilities: either(out, "capabilities", "serverCapabilities"),
 			instructions: out.Get("instructions"), told: o.initialize.worked()}
@@ -97,12 +90,12 @@ func (e *engine) greetings(s *Session) (client, server greeting) {
 		client.capabilitiesRef, server.capabilitiesRef = client.infoRef, server.infoRef
 		return client, server
 	}
-	meta := load(o.meta)
+	meta := e.value(&o.meta)
 	client = greeting{info: meta.Get(metaPrefix + "clientInfo"), capabilities: meta.Get(metaPrefix + "clientCapabilities"),
 		infoRef: o.meta.ref, capabilitiesRef: o.meta.ref, told: o.meta.there}
-	server = greeting{info: load(o.serverInfo), infoRef: o.serverInfo.ref}
+	server = greeting{info: e.value(&o.serverInfo), infoRef: o.serverInfo.ref}
 	if o.discover != nil {
-		out := load(o.discover.answer)
+		out := e.value(&o.discover.answer)
 		server.capabilities, server.instructions, server.versions = out.Get("capabilities"), out.Get("instructions"), out.Get("supportedVersions")
 		server.capabilitiesRef, server.told = o.discover.answer.ref, o.discover.worked()
 	}
@@ -215,7 +208,7 @@ func (e *engine) compareHandshake(p *pair) {
 		e.compareAnswer(p)
 	}
 	for _, x := range halves {
-		v, w, ok := e.load(x.a, x.b)
+		v, w, ok := e.load(&x.a, &x.b)
 		if !ok {
 			return
 		}

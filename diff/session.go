@@ -128,7 +128,7 @@ const maxWords = 1 << 14
 
 // payload reads a member of the message.
 func (s *Session) payload(a *arrived, p part, method string) (payload, tree.Value) {
-	x := payload{ref: a.p.Message, part: p}
+	x := payload{of: s, ref: a.p.Message, part: p}
 	raw := memberOf(a.m, p)
 	if raw == nil {
 		if x.large = !a.f.Whole(); x.large {
@@ -165,11 +165,12 @@ func memberOf(m *jsonrpc.Message, p part) []byte {
 // errGone says that a loader did not return what was added.
 var errGone = errors.New("it is not what it was when it was read first")
 
-// value loads a payload. One that is not there is absent.
-func (s *Session) value(p payload) (tree.Value, error) {
+// load returns the value, absent if it is not there.
+func (p *payload) load() (tree.Value, error) {
 	if !p.there {
 		return tree.Value{}, nil
 	}
+	s := p.of
 	if s.held.Seq != p.ref.Seq || s.held.Raw == nil {
 		f, err := s.load(p.ref.Seq)
 		if err != nil {

@@ -60,7 +60,7 @@ func (s *Session) begin(a *arrived) {
 		s.units = append(s.units, u)
 	}
 	s.carried(u)
-	s.opening.asked(u, v)
+	s.opening.asked(s, u, v)
 }
 
 // carried notes which HTTP exchange a call is asked in, if any.
@@ -118,7 +118,7 @@ func (u *unit) embeddedKey() string { return u.request.within[len(u.request.with
 
 // inside is the payload of a value inside a message.
 func (s *Session) inside(a *arrived, p part, v tree.Value, within ...tree.Step) payload {
-	x := payload{ref: a.p.Message, part: p, there: true, size: int64(len(v.Raw())), within: within}
+	x := payload{of: s, ref: a.p.Message, part: p, there: true, size: int64(len(v.Raw())), within: within}
 	x.value, x.spelled = v.Hash(), v.Spelled()
 	return x
 }
@@ -200,7 +200,7 @@ func (s *Session) response(a *arrived, u *unit) {
 	if next := v.Get("nextCursor"); next.Kind() == tree.String {
 		u.next = next.Hash()
 	}
-	s.opening.answered(u, a, v)
+	s.opening.answered(s, u, a, v)
 	if u.code == "-32042" {
 		s.elicitations(a, u, v)
 	}

@@ -23,6 +23,7 @@ func (p part) String() string { return [...]string{"params", "result", "error"}[
 // A payload is a value in a message: one of its members, or something inside of
 // that. Only its hashes are kept; it can be loaded.
 type payload struct {
+	of   *Session // that it was recorded in, and is loaded from
 	ref  session.Ref
 	part part
 	// there says that the message has it, large that its frame was too large to

@@ -31,7 +31,7 @@ func (e *engine) compareTasks(p *pair) {
 		e.report(w, &finding{class: Behaviour, kind: Added, path: at, what: "it becomes a task"})
 		return
 	}
-	x, y, ok := e.load(a, b)
+	x, y, ok := e.load(&a, &b)
 	if !ok {
 		return
 	}
