@@ -21,6 +21,7 @@ func (e *engine) comparePair(p *pair) {
 		e.compareRequest(p)
 		e.compareAsked(p)
 		e.compareNotes(p)
+		e.compareOrder(p)
 		e.compareTasks(p)
 		e.compareAnswer(p)
 		e.compareRepeats(p)

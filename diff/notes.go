@@ -2,20 +2,15 @@ package diff
 
 import (
 	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// compareNotes compares the notifications of a call that are not the same: those
-// of one method in the order in which they came.
+// compareNotes compares the notes that a pair has left: those of one method in the
+// order in which they came.
 func (e *engine) compareNotes(p *pair) {
 	a, b := p.restA, p.restB
-	if len(a) == 0 && len(b) == 0 {
-		if p.a != nil && p.b != nil {
-			e.compareOrder(p)
-		}
-		return
-	}
 	byMethod := map[uint64][]*note{}
 	for _, n := range b {
 		byMethod[n.like()] = append(byMethod[n.like()], n)
@@ -40,18 +35,16 @@ func (e *engine) compareNotes(p *pair) {
 	}
 }
 
-// compareOrder tells of notifications of one method that come in another order.
+// compareOrder compares the order of the notifications that both calls have, those
+// of each direction, whatever their methods.
 func (e *engine) compareOrder(p *pair) {
 	if sameNotes(p.a.notes, p.b.notes) {
 		return
 	}
-	as, bs := sureNotes(p.a.notes), sureNotes(p.b.notes)
-	for like, order := range as {
-		if len(order) != len(bs[like]) { // it is not certain of some which call they belong to
-			continue
-		}
-		for i, n := range order {
-			if n.id() != bs[like][i].id() {
+	for _, lane := range []tap.Lane{tap.ToServer, tap.ToClient} {
+		as, bs := shared(p.a.notes, p.b.notes, lane)
+		for i, n := range as {
+			if n.id() != bs[i].id() {
 				e.report(e.noteWhere(p, n, p.a.ref, p.b.ref), &finding{class: Behaviour, kind: Reordered, what: "its notifications come in another order"})
 				return
 			}
@@ -59,16 +52,28 @@ func (e *engine) compareOrder(p *pair) {
 	}
 }
 
-// sureNotes are those that belong to the call for certain, by what they are
-// about.
-func sureNotes(notes []note) map[uint64][]*note {
-	sure := map[uint64][]*note{}
-	for i := range notes {
-		if n := &notes[i]; !n.guess {
-			sure[n.like()] = append(sure[n.like()], n)
+// shared returns the notes of a direction that both lists have equally often, as far
+// as they are about their call for certain.
+func shared(as, bs []note, lane tap.Lane) (inA, inB []*note) {
+	more := map[uint64]int{}
+	count := func(notes []note, by int) {
+		for i := range notes {
+			if n := &notes[i]; n.lane == lane && !n.guess {
+				more[n.id()] += by
+			}
 		}
 	}
-	return sure
+	pick := func(notes []note) (kept []*note) {
+		for i := range notes {
+			if n := &notes[i]; n.lane == lane && !n.guess && more[n.id()] == 0 {
+				kept = append(kept, n)
+			}
+		}
+		return kept
+	}
+	count(as, 1)
+	count(bs, -1)
+	return pick(as), pick(bs)
 }
 
 // noteWhere is the place of a note.

@@ -190,6 +190,7 @@ func (e *engine) compareHandshakes(a, b *unit) {
 	e.compareHandshake(p)
 	p.restA, p.restB = cancelNotes(a.notes, b.notes)
 	e.compareNotes(p)
+	e.compareOrder(p)
 	e.timed.add(p)
 }
 
