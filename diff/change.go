@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"strconv"
+
 	"github.com/mcptap/mcptap/diff/tree"
 )
 
@@ -51,7 +53,7 @@ func union(a, b tree.Value, visit func(name string, x, y tree.Value)) {
 	for m := range a.Children() {
 		y := inB[m.NameHash()]
 		delete(inB, m.NameHash())
-		if !m.Equal(y) || m.Spelled() != y.Spelled() {
+		if !m.Same(y) {
 			visit(m.Name(), m, y)
 		}
 	}
@@ -79,13 +81,15 @@ func (e *engine) change(w *where, c *tree.Change) {
 	}
 	f := &finding{kind: kindOf(c.Kind), class: Behaviour, path: c.Path, a: c.A, b: c.B, to: c.To}
 	switch {
+	case c.Kind == tree.Repeated:
+		f.a, f.b, f.what = tree.Value{}, tree.Value{}, repeated(c)
 	case c.Kind == tree.Respelled:
 		f.class = Cosmetic
 	case c.Kind == tree.Added || c.Kind == tree.Removed:
 		e.expect(w, f)
 	}
 	switch {
-	case f.class != Behaviour:
+	case f.class != Behaviour || c.Kind == tree.Repeated:
 	case w.part == fault:
 		e.errorMember(w, f)
 	case isEmpty(w, f):
@@ -94,6 +98,20 @@ func (e *engine) change(w *where, c *tree.Change) {
 		w.classify(f)
 	}
 	e.report(w, f)
+}
+
+// repeated describes a change of how often a name occurs in its object.
+func repeated(c *tree.Change) string {
+	times := func(v tree.Value) string {
+		if v.Repeats() == 0 {
+			return "once"
+		}
+		return strconv.Itoa(v.Repeats()+1) + " times"
+	}
+	if c.A.Repeats() == c.B.Repeats() {
+		return "the name occurs " + times(c.A) + " in its object, and another value stands before the last one"
+	}
+	return "the name occurs " + times(c.B) + " in its object instead of " + times(c.A)
 }
 
 // isEmpty reports whether params, or the arguments in them, are there without
@@ -108,7 +126,7 @@ func isEmpty(w *where, f *finding) bool {
 }
 
 func kindOf(k tree.ChangeKind) Kind {
-	return [...]Kind{tree.Changed: Changed, tree.Removed: Removed, tree.Added: Added, tree.Moved: Moved, tree.Respelled: Respelled}[k]
+	return [...]Kind{tree.Changed: Changed, tree.Removed: Removed, tree.Added: Added, tree.Moved: Moved, tree.Respelled: Respelled, tree.Repeated: Changed}[k]
 }
 
 // outsideMeta opens the params or the result of a message of which the other

@@ -165,7 +165,7 @@ func (e *engine) compareKeyed(w *where, l listing, at tree.Path, as, bs []tree.V
 		later[key.Hash()] = same[1:]
 		taken[j] = true
 		moved, last = moved || j < last, max(last, j)
-		if y := bs[j]; !x.Equal(y) || x.Spelled() != y.Spelled() {
+		if y := bs[j]; !x.Same(y) {
 			both(at.With(step), x, y)
 		}
 	}

@@ -206,6 +206,9 @@ func (e *engine) value(p *payload) tree.Value {
 // comparePayload compares the payloads of two messages, one of which may not be
 // there.
 func (e *engine) comparePayload(w *where, a, b payload) {
+	if a.twice != b.twice {
+		e.compareTwice(w, a.twice, b.twice)
+	}
 	if e.err != nil || a.there == b.there && !a.large && !b.large && a.value == b.value && a.spelled == b.spelled {
 		return
 	}
@@ -216,6 +219,20 @@ func (e *engine) comparePayload(w *where, a, b payload) {
 	if x, y, ok := e.load(&a, &b); ok {
 		e.compareValues(w, x, y)
 	}
+}
+
+// compareTwice tells of members that a message has twice on one side only.
+func (e *engine) compareTwice(w *where, a, b string) {
+	f := &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To(w.part.String())}}
+	switch {
+	case b == "":
+		f.what = "names do not occur twice in the message any more: " + a
+	case a == "":
+		f.what = "names occur twice in the message: " + b
+	default:
+		f.what = "other names occur twice in the message: " + b + " instead of " + a
+	}
+	e.report(w, f)
 }
 
 // compareValues compares two values that a message holds.

@@ -60,7 +60,7 @@ func (s *Session) bare(p part, method string, v tree.Value) (value, spelled uint
 	}
 	add := func(m tree.Value, value1, spelled1 uint64) {
 		value += tree.Mix(m.NameHash(), value1)
-		spelled += tree.Mix(m.NameHash(), spelled1)
+		spelled += tree.Mix(m.NameHash(), spelled1+m.RepeatsHash())
 	}
 	for m := range v.Children() {
 		switch name := m.Name(); {

@@ -196,10 +196,10 @@ func (p *pair) pool(rest *pool[*note], loose bool) {
 		return n.guess || loose && (n.role == session.RoleLog || n.role == session.RoleUnsolicited)
 	}
 	for _, n := range p.restA {
-		rest.a = append(rest.a, pooled[*note]{n.id(), unsure(n), n, p})
+		rest.a = append(rest.a, pooled[*note]{n.same(), unsure(n), n, p})
 	}
 	for _, n := range p.restB {
-		rest.b = append(rest.b, pooled[*note]{n.id(), unsure(n), n, p})
+		rest.b = append(rest.b, pooled[*note]{n.same(), unsure(n), n, p})
 	}
 }
 
@@ -210,10 +210,10 @@ func cancelNotes(as, bs []note) (restA, restB []*note) {
 	}
 	left := map[uint64]int{}
 	for i := range bs {
-		left[bs[i].id()]++
+		left[bs[i].same()]++
 	}
 	for i := range as {
-		if id := as[i].id(); left[id] > 0 {
+		if id := as[i].same(); left[id] > 0 {
 			left[id]--
 		} else {
 			restA = append(restA, &as[i])
@@ -221,7 +221,7 @@ func cancelNotes(as, bs []note) (restA, restB []*note) {
 	}
 	// What is left of the second list are the last ones.
 	for i := len(bs) - 1; i >= 0; i-- {
-		if id := bs[i].id(); left[id] > 0 {
+		if id := bs[i].same(); left[id] > 0 {
 			left[id]--
 			restB = append(restB, &bs[i])
 		}
@@ -238,7 +238,7 @@ func sameNotes(as, bs []note) bool {
 		return false
 	}
 	for i := range as {
-		if as[i].id() != bs[i].id() {
+		if as[i].same() != bs[i].same() {
 			return false
 		}
 	}

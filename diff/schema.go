@@ -33,6 +33,14 @@ const (
 // schemas compares two JSON Schemas by what they allow (2026-07-28
 // server/tools#tool, JSON Schema 2020-12 and draft-07).
 func (e *engine) schemas(w *where, path tree.Path, a, b tree.Value, dir direction) {
+	if a.HasRepeats() || b.HasRepeats() {
+		tree.Compare(a, b, path, func(c *tree.Change) bool {
+			if c.Kind == tree.Repeated {
+				e.change(w, c)
+			}
+			return true
+		})
+	}
 	if a.Equal(b) && a.Spelled() == b.Spelled() {
 		return // whatever references in them lead to is the same
 	}
@@ -206,6 +214,9 @@ func (x *schemer) keywords(path tree.Path, a, b tree.Value) {
 // respelled tells of the numbers in two values that are the same.
 func (x *schemer) respelled(path tree.Path, a, b tree.Value) {
 	tree.Compare(a, b, path, func(c *tree.Change) bool {
+		if c.Kind == tree.Repeated { // see schemas
+			return true
+		}
 		x.tell(schemaChange{kind: Respelled, path: c.Path, a: c.A, b: c.B})
 		return true
 	})

@@ -129,6 +129,9 @@ const maxWords = 1 << 14
 // payload reads a member of the message.
 func (s *Session) payload(a *arrived, p part, method string) (payload, tree.Value) {
 	x := payload{of: s, ref: a.p.Message, part: p}
+	if len(a.m.DuplicateKeys) > 0 {
+		x.twice = s.word(bounded(strings.Join(a.m.DuplicateKeys, ", ")))
+	}
 	raw := memberOf(a.m, p)
 	if raw == nil {
 		if x.large = !a.f.Whole(); x.large {
@@ -145,6 +148,9 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, tree.Valu
 		return x, tree.Value{}
 	}
 	x.value, x.spelled = s.bare(p, method, doc.Root())
+	if x.twice != "" {
+		x.spelled = tree.Mix(x.spelled, tree.HashString(x.twice))
+	}
 	return x, doc.Root()
 }
 

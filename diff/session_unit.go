@@ -34,6 +34,8 @@ type payload struct {
 	within tree.Path
 	// value and spelled are its hashes, without what never counts: see bare.
 	value, spelled uint64
+	// twice names the members that the message itself has twice, "" for none.
+	twice string
 }
 
 // A note is a message that is neither the request nor the answer of a call.
@@ -50,6 +52,9 @@ type note struct {
 
 // id is what two notes have in common when they say the same.
 func (n *note) id() uint64 { return tree.Mix(n.like(), n.value) }
+
+// same is what two notes have in common when they are also written in the same way.
+func (n *note) same() uint64 { return tree.Mix(n.like(), n.spelled) }
 
 // like is what two notes have in common when they are about the same.
 func (n *note) like() uint64 {

@@ -26,7 +26,7 @@ func TestRespelledDefinition(t *testing.T) {
 func TestNotesThatAreMoreOnOneSide(t *testing.T) {
 	say := func(texts ...string) (all []note) {
 		for _, s := range texts {
-			all = append(all, note{method: "notifications/message", payload: payload{value: tree.HashString(s)}})
+			all = append(all, note{method: "notifications/message", payload: payload{value: tree.HashString(s), spelled: tree.HashString(s)}})
 		}
 		return all
 	}

@@ -16,11 +16,15 @@ const (
 	// Respelled is a value that is written in another way: a number, or JSON
 	// inside a string.
 	Respelled
+	// Repeated is a member whose name occurs more often in one of the two objects, or
+	// with other values before the last one. The values of the members, which are
+	// the last ones, are compared as well.
+	Repeated
 )
 
-var changeNames = [...]string{"changed", "removed", "added", "moved", "respelled"}
+var changeNames = [...]string{"changed", "removed", "added", "moved", "respelled", "repeated"}
 
-// String returns changed, removed, added, moved or respelled.
+// String returns changed, removed, added, moved, respelled or repeated.
 func (k ChangeKind) String() string {
 	if int(k) < len(changeNames) {
 		return changeNames[k]
@@ -89,6 +93,12 @@ func (c *comparer) at(s Step, do func()) {
 }
 
 func (c *comparer) compare(a, b Value) {
+	if a.repeats() != b.repeats() && a.Exists() && b.Exists() {
+		c.told(Repeated, a, b)
+		if a.Equal(b) && a.Spelled() == b.Spelled() {
+			return
+		}
+	}
 	depth := len(c.path)
 	a, b = c.descend(a, b)
 	c.values(a, b)
@@ -100,7 +110,7 @@ func (c *comparer) compare(a, b Value) {
 func (c *comparer) descend(a, b Value) (Value, Value) {
 	for !c.over && a.single() && b.single() && a.Kind() == b.Kind() && !a.Equal(b) {
 		x, y := a.only(), b.only()
-		if x.Kind() != y.Kind() || x.node().name != y.node().name || x.Kind() != Array && x.Kind() != Object ||
+		if x.Kind() != y.Kind() || x.repeats() != y.repeats() || x.node().name != y.node().name || x.Kind() != Array && x.Kind() != Object ||
 			x.Kind() == Object && a.Kind() == Array { // which may be another one by its name
 			break
 		}

@@ -12,7 +12,7 @@ func (c *comparer) objects(a, b Value) {
 	taken := make([]bool, len(lb))
 	for i, x := range la {
 		j := find(x, i)
-		if j >= 0 && x.Equal(lb[j]) && x.Spelled() == lb[j].Spelled() {
+		if j >= 0 && x.Same(lb[j]) {
 			taken[j] = true
 			continue
 		}

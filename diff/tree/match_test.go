@@ -109,13 +109,21 @@ func TestSingleChildren(t *testing.T) {
 		{deep("[", "1.0", "]"), deep("[", "1", "]"), "respelled 1.0 1 at depth 3000"},
 	} {
 		var got []string
+		repeated := 0
 		path := Path{To("result")}
 		Compare(root(t, c.a), root(t, c.b), path, func(x *Change) bool {
+			if x.Kind == Repeated {
+				repeated++
+				return true
+			}
 			got = append(got, fmt.Sprintf("%s %s %s at depth %d", x.Kind, x.A.Raw(), x.B.Raw(), len(x.Path)-1))
 			return true
 		})
 		if strings.Join(got, "; ") != c.want {
-			t.Errorf("%.30s: %q, want %q", c.a, got, c.want)
+			t.Errorf("%.30s: %.300q, want %q", c.a, got, c.want)
+		}
+		if want := strings.Count(c.a, `"a":0`); repeated != want {
+			t.Errorf("%.30s: %d names are repeated on one side, want %d", c.a, repeated, want)
 		}
 	}
 }

@@ -28,6 +28,15 @@ var (
 type Doc struct {
 	raw   []byte
 	nodes []node
+	// repeats has the members whose names occurred before in their objects.
+	repeats map[int]repeats
+}
+
+// repeats are the members of an object that a later one of the same name hides: how
+// many they are, and a hash of their values.
+type repeats struct {
+	n   int
+	sum uint64
 }
 
 // A node is one value. Those of its children follow it, each with its own
@@ -53,7 +62,8 @@ type node struct {
 // also differs where numbers are written in different ways.
 type sums struct{ value, spelled uint64 }
 
-// Parse reads a JSON text. Of members with one name the last counts. Bytes that
+// Parse reads a JSON text. Of members with one name the last counts, see
+// [Value.Repeats] for the others. Bytes that
 // are no UTF-8 are taken as they are. The error is [ErrSyntax], [ErrDeep] or
 // [ErrLarge].
 func Parse(raw []byte) (*Doc, error) { return parse(raw, MaxDepth+1, MaxNodes) }
@@ -74,7 +84,7 @@ func (r *Reader) Outline(raw []byte, depth int) (*Doc, error) {
 		r.p = parser{}
 	}
 	err := r.p.read(raw, depth, MaxNodes)
-	r.doc = Doc{raw: raw, nodes: r.p.nodes}
+	r.doc = Doc{raw: raw, nodes: r.p.nodes, repeats: r.p.repeats}
 	return &r.doc, err
 }
 
@@ -86,7 +96,7 @@ func parse(raw []byte, keep, limit int) (*Doc, error) {
 	if err := p.read(raw, keep, limit); err != nil {
 		return nil, err
 	}
-	return &Doc{raw: raw, nodes: p.nodes}, nil
+	return &Doc{raw: raw, nodes: p.nodes, repeats: p.repeats}, nil
 }
 
 // read reads a whole text.
@@ -112,16 +122,18 @@ type parser struct {
 	// keep is down to which depth values are kept, limit how many of them.
 	keep, limit int
 	// names are the members of the objects that are open, outermost first.
-	names []member
-	buf   []byte
-	err   error
+	names   []member
+	repeats map[int]repeats
+	buf     []byte
+	err     error
 }
 
 // A member is what is remembered of a member until its object ends.
 type member struct {
 	name uint64
 	sums
-	at int // its node, -1 for none
+	at      int // its node, -1 for none
+	repeats repeats
 }
 
 func (p *parser) fail(err error) {

@@ -23,7 +23,17 @@ func (p *parser) finish(n *node, first int) {
 	for i := range all {
 		m := &all[i]
 		n.value += pair(m.name, m.value)
-		n.spelled += pair(m.name, m.spelled)
+		if m.repeats.n == 0 {
+			n.spelled += pair(m.name, m.spelled)
+			continue
+		}
+		n.spelled += pair(m.name, chain(m.spelled, m.repeats.sum))
+		if m.at >= 0 && m.at < len(p.nodes) {
+			if p.repeats == nil {
+				p.repeats = map[int]repeats{}
+			}
+			p.repeats[m.at] = m.repeats
+		}
 	}
 	n.n = uint32(len(all))
 	n.sums = n.end(uint64(len(all)))
@@ -49,7 +59,7 @@ func (p *parser) lastOf(all []member) []member {
 	for _, m := range all {
 		for j := range kept {
 			if kept[j].name == m.name {
-				p.hide(kept[j].at)
+				m.repeats = p.hide(&kept[j])
 				kept = slices.Delete(kept, j, j+1)
 				break
 			}
@@ -63,20 +73,21 @@ func (p *parser) lastOf(all []member) []member {
 func (p *parser) lastOfMany(all []member) []member {
 	slices.SortStableFunc(all, func(a, b member) int { return cmp.Compare(a.name, b.name) })
 	kept := all[:0]
-	for i, m := range all {
-		if i+1 < len(all) && all[i+1].name == m.name {
-			p.hide(m.at)
+	for i := range all {
+		if i+1 < len(all) && all[i+1].name == all[i].name {
+			all[i+1].repeats = p.hide(&all[i])
 			continue
 		}
-		kept = append(kept, m)
+		kept = append(kept, all[i])
 	}
 	return kept
 }
 
-// hide marks a member that another one takes the place of. An object that
-// became opaque has given its nodes up.
-func (p *parser) hide(at int) {
-	if at >= 0 && at < len(p.nodes) {
-		p.nodes[at].hidden = true
+// hide marks a member that another one takes the place of, and returns the repeats of
+// that one. An object that became opaque has given its nodes up.
+func (p *parser) hide(m *member) repeats {
+	if m.at >= 0 && m.at < len(p.nodes) {
+		p.nodes[m.at].hidden = true
 	}
+	return repeats{m.repeats.n + 1, chain(m.repeats.sum, m.spelled)}
 }

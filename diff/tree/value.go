@@ -62,7 +62,8 @@ func (v Value) Hash() uint64 {
 }
 
 // Spelled is a hash that also differs where numbers of the same value are
-// written in different ways, such as 1 and 1.0.
+// written in different ways, such as 1 and 1.0, or where a name occurs twice in one
+// object.
 func (v Value) Spelled() uint64 {
 	if v.doc == nil {
 		return 0
@@ -72,6 +73,29 @@ func (v Value) Spelled() uint64 {
 
 // Equal reports whether two values are the same, which two absent ones are.
 func (v Value) Equal(w Value) bool { return v.Kind() == w.Kind() && v.Hash() == w.Hash() }
+
+// Same reports whether two values are equal, written in the same way, and hide the same
+// repeats.
+func (v Value) Same(w Value) bool {
+	return v.Equal(w) && v.Spelled() == w.Spelled() && v.repeats() == w.repeats()
+}
+
+// Repeats is how many members of the same name stand before a member in its object, and
+// are hidden by it.
+func (v Value) Repeats() int { return v.repeats().n }
+
+// RepeatsHash is a hash of those members, 0 if there are none.
+func (v Value) RepeatsHash() uint64 { return v.repeats().sum }
+
+// HasRepeats reports whether any name occurs twice in an object of the same text.
+func (v Value) HasRepeats() bool { return v.doc != nil && len(v.doc.repeats) > 0 }
+
+func (v Value) repeats() repeats {
+	if v.doc == nil || v.doc.repeats == nil {
+		return repeats{}
+	}
+	return v.doc.repeats[int(v.i)]
+}
 
 // Raw is the value as it stands, nil if it is absent.
 func (v Value) Raw() []byte {
