@@ -1,7 +1,5 @@
 package tree
 
-import "slices"
-
 // A ChangeKind says how two values differ.
 type ChangeKind uint8
 
@@ -66,14 +64,6 @@ type comparer struct {
 	change Change
 	inside int // how many strings around are read as JSON
 	over   bool
-	// The children of the arrays and objects on the way, and what becomes of them.
-	scratch []Value
-	places  []int
-	taken   []bool
-	// What aligning one array takes, before its elements are compared.
-	aligner       aligner
-	hashes, ids   []uint64
-	pairs, within []Pair
 }
 
 // told tells of a change at the path.
@@ -169,26 +159,22 @@ func (c *comparer) respelled(a, b Value) {
 	case a.Kind() == Object && !a.Opaque() && !b.Opaque():
 		c.objects(a, b)
 	case a.Kind() == Array && !a.Opaque() && !b.Opaque():
-		first := len(c.scratch)
-		la, lb := c.children(a), c.children(b)
+		la, lb := a.list(), b.list()
 		for i := range la {
 			c.at(Step{Kind: Element, Index: i}, func() { c.compare(la[i], lb[i]) })
 		}
-		c.scratch = c.scratch[:first]
 	default:
 		c.told(Respelled, a, b)
 	}
 }
 
-// children lists what is in an array or an object. The list is valid until the
-// scratch is cut back.
-func (c *comparer) children(v Value) []Value {
-	first := len(c.scratch)
-	c.scratch = slices.Grow(c.scratch, v.Len())
+// list returns what is in an array or an object.
+func (v Value) list() []Value {
+	all := make([]Value, 0, v.Len())
 	for child := range v.Children() {
-		c.scratch = append(c.scratch, child)
+		all = append(all, child)
 	}
-	return c.scratch[first:len(c.scratch):len(c.scratch)]
+	return all
 }
 
 // strings compares two that differ.

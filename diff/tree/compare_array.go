@@ -1,50 +1,37 @@
 package tree
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
 
-// arrays compares two arrays that differ. What is the same is aligned; what is
-// left between is paired by what it calls itself, else by its place.
+// arrays compares two arrays that differ.
 func (c *comparer) arrays(a, b Value) {
-	first, firstPlace, firstTaken := len(c.scratch), len(c.places), len(c.taken)
-	c.scratch = slices.Grow(c.scratch, a.Len()+b.Len())
-	la, lb := c.children(a), c.children(b)
-	ops := arrayOps{a: la, b: lb}
-	ops.toB, c.places = pushed(c.places, len(la))
-	ops.takenB, c.taken = pushed(c.taken, len(lb))
-	ops.align(c)
-	for i, x := range la {
+	p := pairElements(a.list(), b.list())
+	for i, x := range p.a {
 		if c.over {
-			break
+			return
 		}
-		j := ops.toB[i]
 		c.path = append(c.path, Step{Kind: Element, Index: i})
-		switch {
-		case j == gone:
-			c.told(Removed, x, Value{})
+		switch j := p.toB[i]; {
 		case j < 0:
-			c.moved(x, lb[-j-movedBase], -j-movedBase)
+			c.told(Removed, x, Value{})
 		default:
-			c.compare(x, lb[j])
+			if p.moved[i] && i != j {
+				c.moved(x, p.b[j], j)
+			}
+			c.compare(x, p.b[j])
 		}
 		c.path = c.path[:len(c.path)-1]
 	}
-	for j, y := range lb {
-		if !ops.takenB[j] && !c.over {
+	for j, y := range p.b {
+		if !p.taken[j] && !c.over {
 			c.path = append(c.path, Step{Kind: Element, Index: j})
 			c.told(Added, Value{}, y)
 			c.path = c.path[:len(c.path)-1]
 		}
 	}
-	c.scratch, c.places, c.taken = c.scratch[:first], c.places[:firstPlace], c.taken[:firstTaken]
-}
-
-// pushed makes room for n more on a stack, and empties it.
-func pushed[T any](stack []T, n int) (list, grown []T) {
-	first := len(stack)
-	stack = slices.Grow(stack, n)[:first+n]
-	list = stack[first : first+n : first+n]
-	clear(list)
-	return list, stack
 }
 
 func (c *comparer) moved(x, y Value, to int) {
@@ -55,182 +42,218 @@ func (c *comparer) moved(x, y Value, to int) {
 	c.over = !c.tell(&c.change)
 }
 
-const (
-	// gone is the place of an element that is not there after.
-	gone = -1
-	// movedBase is what the place of one that was moved is told apart by: it is
-	// kept as -(place + movedBase).
-	movedBase = 2
-)
-
-// arrayOps is what becomes of each element of an array.
-type arrayOps struct {
-	a, b   []Value
-	toB    []int
-	takenB []bool
+// A pairing says which elements of two arrays belong together.
+type pairing struct {
+	a, b         []Value
+	toB          []int  // for each element of a the one of b, -1 for none
+	moved        []bool // elements of a that stand in another order
+	taken        []bool // elements of b
+	leftA, leftB int    // how many are not paired
 }
 
-func (o *arrayOps) align(c *comparer) {
-	for i := range o.toB {
-		o.toB[i] = gone
+// pairElements pairs the elements that are equal, then those that have the same key,
+// wherever they stand, then the others by their places between those that did not move.
+func pairElements(a, b []Value) *pairing {
+	p := &pairing{a: a, b: b, toB: make([]int, len(a)), moved: make([]bool, len(a)), taken: make([]bool, len(b)), leftA: len(a), leftB: len(b)}
+	for i := range p.toB {
+		p.toB[i] = -1
 	}
-	var left span
-	ha, hb := c.hashesOf(o.a, o.b)
-	c.pairs = append(c.aligner.align(ha, hb, c.pairs), Pair{len(o.a), len(o.b)})
-	for _, p := range c.pairs {
-		left.aEnd, left.bEnd = p.A, p.B
-		o.between(c, left)
-		if p.A < len(o.a) {
-			o.pair(p.A, p.B)
-		}
-		left.a, left.b = p.A+1, p.B+1
+	stay := Align(hashes(a), hashes(b))
+	p.pair(stay)
+	var found []Pair
+	found = append(found, p.match(Value.Hash)...)
+	for rank := range keyNames {
+		found = append(found, p.match(func(v Value) uint64 { return v.key(rank) })...)
 	}
-	o.findMoved(c)
+	found = append(found, p.match(Value.innerKey)...)
+	p.byPlace(p.inOrder(stay, found))
+	return p
 }
 
-func (o *arrayOps) pair(i, j int) { o.toB[i], o.takenB[j] = j, true }
-
-// hashesOf lists the hashes of two lists.
-func (c *comparer) hashesOf(a, b []Value) (ha, hb []uint64) {
-	c.hashes = slices.Grow(c.hashes[:0], len(a)+len(b))
-	for i := range a {
-		c.hashes = append(c.hashes, a[i].Hash())
-	}
-	for i := range b {
-		c.hashes = append(c.hashes, b[i].Hash())
-	}
-	return c.hashes[:len(a):len(a)], c.hashes[len(a):]
-}
-
-// between pairs what stands between two elements that are the same.
-func (o *arrayOps) between(c *comparer, s span) {
-	n, m := s.aEnd-s.a, s.bEnd-s.b
-	if n == 0 || m == 0 {
-		return
-	}
-	c.ids = resized(c.ids, n+m)
-	ha, hb := c.ids[:n:n], c.ids[n:]
-	named, namedB := identities(o.a[s.a:s.aEnd], ha), identities(o.b[s.b:s.bEnd], hb)
-	if n == m && !named && !namedB {
-		for k := range n {
-			o.pairLike(s.a+k, s.b+k)
-		}
-		return
-	}
-	at, bt := 0, 0
-	c.within = append(c.aligner.align(ha, hb, c.within), Pair{n, m})
-	for _, p := range c.within {
-		for at < p.A && bt < p.B {
-			o.pairLike(s.a+at, s.b+bt)
-			at++
-			bt++
-		}
-		if p.A < n {
-			o.pair(s.a+p.A, s.b+p.B)
-		}
-		at, bt = p.A+1, p.B+1
-	}
-}
-
-// pairLike pairs two elements unless they are of different kinds, or call
-// themselves by other names altogether.
-func (o *arrayOps) pairLike(i, j int) {
-	x, y := o.a[i], o.b[j]
-	if x.Kind() != y.Kind() {
-		return
-	}
-	if nx, ny := identity(x), identity(y); nx != ny && nx != 0 && ny != 0 && !sameInPart(x, y) {
-		return
-	}
-	o.pair(i, j)
-}
-
-// sameInPart reports whether two objects have one of the members in common by
-// which they may be known: the id where the name has changed, say.
-func sameInPart(x, y Value) bool {
-	for _, name := range identityNames {
-		if v := x.member(name); v.Exists() && v.Equal(y.member(name)) {
-			return true
-		}
-	}
-	return false
-}
-
-// identities are what elements call themselves. Where they do not, it is what
-// members they have, or what kind they are. It reports whether any does.
-func identities(all []Value, ids []uint64) (named bool) {
+func hashes(all []Value) []uint64 {
+	out := make([]uint64, len(all))
 	for i, v := range all {
-		if ids[i] = identity(v); ids[i] != 0 {
-			named = true
+		out[i] = v.Hash()
+	}
+	return out
+}
+
+func (p *pairing) pair(pairs []Pair) {
+	for _, x := range pairs {
+		p.toB[x.A], p.taken[x.B] = x.B, true
+	}
+	p.leftA -= len(pairs)
+	p.leftB -= len(pairs)
+}
+
+// match pairs elements that are left and have the same key, the first with the first,
+// the second with the second. A key of 0 is none.
+func (p *pairing) match(key func(Value) uint64) (found []Pair) {
+	if p.leftA == 0 || p.leftB == 0 {
+		return nil
+	}
+	first := map[uint64]int{} // the place of an element of b, plus one
+	next := make([]int, len(p.b))
+	for j := len(p.b) - 1; j >= 0; j-- {
+		if !p.taken[j] {
+			if k := key(p.b[j]); k != 0 {
+				next[j], first[k] = first[k], j+1
+			}
+		}
+	}
+	for i, x := range p.a {
+		if len(first) == 0 || p.toB[i] >= 0 {
 			continue
 		}
-		ids[i] = mix(uint64(v.Kind()), seeds.array)
+		k := key(x)
+		if j := first[k]; k != 0 && j > 0 {
+			first[k] = next[j-1]
+			found = append(found, Pair{i, j - 1})
+		}
+	}
+	p.pair(found)
+	return found
+}
+
+// inOrder adds to the pairs that stay those of the found ones that stand in the same
+// order, and marks the others as moved.
+func (p *pairing) inOrder(stay, found []Pair) []Pair {
+	if len(found) == 0 {
+		return stay
+	}
+	slices.SortFunc(found, func(x, y Pair) int { return cmp.Compare(x.A, y.A) })
+	same := found[:0:0]
+	for _, x := range found {
+		p.moved[x.A] = true
+		a := sort.Search(len(stay), func(k int) bool { return stay[k].A > x.A })
+		b := sort.Search(len(stay), func(k int) bool { return stay[k].B > x.B })
+		if a == b {
+			same = append(same, x)
+		}
+	}
+	if same = ascending(same); len(same) == 0 {
+		return stay
+	}
+	for _, x := range same {
+		p.moved[x.A] = false
+	}
+	stay = append(stay, same...)
+	slices.SortFunc(stay, func(x, y Pair) int { return cmp.Compare(x.A, y.A) })
+	return stay
+}
+
+// byPlace pairs what is left between elements that stay.
+func (p *pairing) byPlace(stay []Pair) {
+	if p.leftA == 0 || p.leftB == 0 {
+		return
+	}
+	i, j := 0, 0
+	for _, s := range append(stay, Pair{len(p.a), len(p.b)}) {
+		if i < s.A && j < s.B {
+			var as, bs []int
+			for ; i < s.A; i++ {
+				if p.toB[i] < 0 {
+					as = append(as, i)
+				}
+			}
+			for ; j < s.B; j++ {
+				if !p.taken[j] {
+					bs = append(bs, j)
+				}
+			}
+			p.between(as, bs)
+		}
+		i, j = s.A+1, s.B+1
+	}
+}
+
+// between pairs what stands between two elements that stay: those that look alike, and
+// between these the first with the first.
+func (p *pairing) between(as, bs []int) {
+	if len(as) == 0 || len(bs) == 0 {
+		return
+	}
+	shapesA, keyedA := shapes(p.a, as)
+	shapesB, keyedB := shapes(p.b, bs)
+	var alike []Pair
+	if keyedA || keyedB || len(as) != len(bs) {
+		alike = Align(shapesA, shapesB)
+	}
+	i, j := 0, 0
+	for _, x := range append(alike, Pair{len(as), len(bs)}) {
+		for ; i < x.A && j < x.B; i, j = i+1, j+1 {
+			v, w := p.a[as[i]], p.b[bs[j]]
+			if v.Kind() == w.Kind() && (v.ownKey() == 0 || w.ownKey() == 0) {
+				p.pair([]Pair{{as[i], bs[j]}})
+			}
+		}
+		if x.A < len(as) {
+			p.pair([]Pair{{as[x.A], bs[x.B]}})
+		}
+		i, j = x.A+1, x.B+1
+	}
+}
+
+// shapes are the keys of elements, or where they have none what members they have or
+// what kind they are. It reports whether any has a key.
+func shapes(all []Value, at []int) (shapes []uint64, keyed bool) {
+	shapes = make([]uint64, len(at))
+	for k, i := range at {
+		v := all[i]
+		if shapes[k] = v.ownKey(); shapes[k] != 0 {
+			keyed = true
+			continue
+		}
+		shapes[k] = mix(uint64(v.Kind()), seeds.array)
 		if v.Kind() == Object {
 			for m := range v.Children() {
-				ids[i] += mix(m.node().name, seeds.null)
+				shapes[k] += mix(m.node().name, seeds.null)
 			}
 		}
 	}
-	return named
+	return shapes, keyed
 }
 
-// identity is the hash of the member by which an object is usually known, 0 if
-// it has none.
-func identity(v Value) uint64 {
-	if v.Kind() != Object {
+// keyNames are the members by which objects are usually known, the best first.
+var keyNames = [...]string{"name", "id", "uri", "uriTemplate", "key"}
+
+// key is a hash of one of these members, 0 if the value has no such member.
+func (v Value) key(rank int) uint64 {
+	m := v.member(keyNames[rank])
+	if m.Kind() != String && m.Kind() != Number {
 		return 0
 	}
-	best, rank := Value{}, len(identityNames)
-	for m := range v.Children() {
-		for r, name := range identityNames[:rank] {
-			if (m.Kind() == String || m.Kind() == Number) && m.is(name) {
-				best, rank = m, r
-				break
-			}
-		}
-	}
-	if rank == len(identityNames) {
-		return 0
-	}
-	return mix(best.Hash(), uint64(rank)+1) | 1
+	return mix(m.Hash(), uint64(rank)+1) | 1
 }
 
-var identityNames = [...]string{"name", "id", "uri", "uriTemplate", "key"}
+// ownKey is the best of them, 0 for none.
+func (v Value) ownKey() uint64 {
+	for rank := range keyNames {
+		if key := v.key(rank); key != 0 {
+			return key
+		}
+	}
+	return 0
+}
 
-// findMoved finds elements that are gone in one place and new in another.
-func (o *arrayOps) findMoved(c *comparer) {
-	c.hashes = c.hashes[:0] // there is room for all of both
-	for i := range o.a {
-		if o.toB[i] == gone {
-			c.hashes = append(c.hashes, o.a[i].Hash())
-		}
+// maxInner is how many values inside another are searched for a key.
+const maxInner = 32
+
+// innerKey is the first key inside a value that has none of its own, 0 for none.
+func (v Value) innerKey() uint64 {
+	if v.Kind() < Array || v.ownKey() != 0 {
+		return 0
 	}
-	n, m := len(c.hashes), 0
-	for j := range o.b {
-		if !o.takenB[j] {
-			c.hashes = append(c.hashes, o.b[j].Hash())
-			m++
-		}
-	}
-	if n == 0 || m == 0 {
-		return
-	}
-	places := make([]int32, 0, m)
-	for j := range o.b {
-		if !o.takenB[j] {
-			places = append(places, int32(j))
-		}
-	}
-	toB := c.aligner.matcher.match(c.hashes[:n:n], c.hashes[n:], false)
-	for i := range o.a {
-		if o.toB[i] != gone {
+	for i := v.i + 1; i < min(v.node().next, v.i+maxInner); i++ {
+		w := Value{v.doc, i}
+		if w.node().nameTo == 0 || w.Kind() != String && w.Kind() != Number {
 			continue
 		}
-		if at := toB[0]; at >= 0 {
-			j := int(places[at])
-			o.takenB[j] = true
-			o.toB[i] = -j - movedBase
+		for rank, name := range keyNames {
+			if w.is(name) {
+				return mix(w.Hash(), uint64(rank)+1) | 1
+			}
 		}
-		toB = toB[1:]
 	}
+	return 0
 }

@@ -5,9 +5,7 @@ const fewNames = 24
 
 // objects compares the members of two objects by their names.
 func (c *comparer) objects(a, b Value) {
-	first := len(c.scratch)
-	la := c.children(a)
-	lb := c.children(b)
+	la, lb := a.list(), b.list()
 	find := finder(lb)
 	taken := make([]bool, len(lb))
 	for i, x := range la {
@@ -31,7 +29,6 @@ func (c *comparer) objects(a, b Value) {
 			c.at(To(y.Name()), func() { c.told(Added, Value{}, y) })
 		}
 	}
-	c.scratch = c.scratch[:first]
 }
 
 // finder finds the place of the member that has the name of another, first

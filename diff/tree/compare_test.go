@@ -35,6 +35,22 @@ func TestCompare(t *testing.T) {
 		{`[1,1,2]`, `[1,2,1]`, `moved [1] to 2`},
 		{`[[1,2],[3,4]]`, `[[1,2],[3,5]]`, `changed [1][1]`},
 		{`[0,1,2,3,4,5,6,7,8,9]`, `[1,2,3,4,5,6,7,8,9,10]`, `removed [0]; added [9]`},
+		// elements with keys
+		{`[{"id":1,"v":1},{"id":2,"v":2}]`, `[{"id":2,"v":2},{"id":1,"v":9}]`, `moved [0] to 1; changed [0].v`},
+		{`[{"id":1,"v":1},{"id":2,"v":2}]`, `[{"id":2,"v":3},{"id":1,"v":9}]`, `moved [0] to 1; changed [0].v; changed [1].v`},
+		{`[{"uri":"a","v":1}]`, `[{"uri":"b","v":3},{"uri":"a","v":9}]`, `changed [0].v; added [0]`},
+		{`[{"id":1,"name":"a"}]`, `[{"id":2,"name":"x"},{"id":1,"name":"b"}]`, `changed [0].name; added [0]`},
+		{`[{"id":1,"v":1},{"id":1,"v":2}]`, `[{"id":1,"v":3},{"id":1,"v":4}]`, `changed [0].v; changed [1].v`},
+		{`[{"id":1,"v":1},{"id":1,"v":2}]`, `[{"id":1,"v":2},{"id":1,"v":9}]`, `moved [0] to 1; changed [0].v`},
+		{`[{"id":1,"in":[{"id":"x","v":1},{"id":"y"}]},{"id":2}]`, `[{"id":2},{"id":1,"in":[{"id":"y"},{"id":"x","v":2}]}]`,
+			`moved [0] to 1; moved [0].in[0] to 1; changed [0].in[0].v`},
+		{`[{"name":"x","v":1},{"name":"y","v":1},{"name":"z","v":1}]`, `[{"name":"z","v":2},{"name":"y","v":2},{"name":"x","v":2}]`,
+			`moved [0] to 2; changed [0].v; changed [1].v; changed [2].v`},
+		// and with keys inside
+		{`[[{"id":1,"v":1}],[{"id":2,"v":2}]]`, `[[{"id":9}],[{"id":1,"v":3}],[{"id":2,"v":2}]]`, `changed [0][0].v; added [0]`},
+		{`[{"r":[{"id":1,"v":1}]},{"r":[{"id":2,"v":2}]}]`, `[{"r":[{"id":2,"v":3}]},{"r":[{"id":1,"v":1}]}]`, `moved [1] to 0; changed [1].r[0].v`},
+		{`[{"in":{"uri":"a"},"t":"x"},{"in":{"uri":"b"},"t":"y"}]`, `[{"in":{"uri":"b"},"t":"yy"}]`, `removed [0]; changed [1].t`},
+		{`[{"in":{"uri":"a"}}]`, `[{"in":{"uri":"b"}}]`, `changed [0].in.uri`},
 		// JSON inside of text
 		{`{"t":"{\"a\":1,\"b\":[1,2]}"}`, `{"t":"{\"a\":1,\"b\":[1,3]}"}`, `changed t.(json).b[1]`},
 		{`{"t":"{\"a\":1,\"b\":2}"}`, `{"t":"{ \"b\": 2,\n \"a\": 1 }"}`, `respelled t`},
