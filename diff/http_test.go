@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A carrier writes a session as it crosses HTTP: each request of the client is an
@@ -211,5 +212,65 @@ func TestStatusOfTheLastLeg(t *testing.T) {
 	r := compare(t, (&carrier{}).carry(frames), (&carrier{status: map[uint64]int{2: 400}}).carry(frames), Options{})
 	if len(r.Differences) != 1 || r.Differences[0].Path != "http.status" || !strings.Contains(r.Differences[0].What, "400 instead of 200") {
 		t.Errorf("told:\n%s", told(r))
+	}
+}
+
+// TestRequestBeforeItsSessionIsKnown has a request of the server on a stream that does
+// not name its session, which a later request on the same connection does.
+func TestRequestBeforeItsSessionIsKnown(t *testing.T) {
+	side := func(late bool) []tap.Frame {
+		c := &carrier{frames: exchanged(t, "2025-11-25"), last: 9}
+		head := func(exchange uint64, method string) {
+			c.event(exchange, tap.Event{Name: tap.EventRequest, Conn: 2, Method: method, Target: "/mcp", Header: [][2]string{{"Accept", "text/event-stream"}, {"User-Agent", "other"}}})
+		}
+		post := func(exchange uint64, body string) {
+			head(exchange, "POST")
+			c.frame(exchange, tap.ToServer, tap.FormBody, []byte(body))
+			c.event(exchange, tap.Event{Name: tap.EventResponse, Status: 202})
+			c.event(exchange, tap.Event{Name: tap.EventEnd, By: "server"})
+		}
+		// The client says who it is on the connection of the stream, before the stream or after the request on it.
+		named := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+		opens := func() {
+			head(12, "POST")
+			c.frame(12, tap.ToServer, tap.FormBody, []byte(named))
+			c.event(12, tap.Event{Name: tap.EventResponse, Status: 200})
+			c.frame(12, tap.ToClient, tap.FormBody, []byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`))
+			c.event(12, tap.Event{Name: tap.EventEnd, By: "server"})
+		}
+		if !late {
+			opens()
+		}
+		head(10, "GET")
+		c.event(10, tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", "text/event-stream"}}})
+		c.frame(10, tap.ToClient, tap.FormEvent, event(1, []byte(`{"jsonrpc":"2.0","id":7,"method":"roots/list"}`)))
+		if late {
+			opens()
+		}
+		post(13, `{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}`)
+		c.frame(10, tap.ToClient, tap.FormEvent, event(2, []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)))
+		return c.frames[len(exchanged(t, "2025-11-25")):]
+	}
+	read := func(frames []tap.Frame) *Session {
+		survey := session.NewSurvey(false)
+		for i := range frames {
+			survey.Add(&frames[i])
+		}
+		survey.End()
+		at := map[uint64]int{}
+		s := reader{Session: NewSession("s", func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })}
+		s.tracker.Survey = survey
+		for i := range frames {
+			at[frames[i].Seq] = i
+			s.add(&frames[i], false)
+		}
+		return s.end()
+	}
+	for _, late := range [][2]bool{{false, true}, {true, false}, {true, true}} {
+		a, b := read(side(late[0])), read(side(late[1]))
+		r, err := Compare(a, b, Options{})
+		if err != nil || len(r.Differences) > 0 {
+			t.Errorf("late %v: %v\n%s", late, err, told(r))
+		}
 	}
 }

@@ -35,16 +35,19 @@ type Session struct {
 	traffic   map[string]*traffic
 	headers   headers
 	first     map[string]uint64
-	opening   opening
-	levels    map[string]*unit  // the first request that asks for logs of a level
-	words     map[string]string // methods, names and what is said of calls, each once
-	asked     uint64            // the frame of the client's latest request
-	open      int               // calls of the client that are not over
-	large     int               // messages that are too large to be read
-	frames    uint64
-	lacking   string
-	last      time.Duration
-	ended     bool
+	// early are requests of the server that came before their session was known, by
+	// their ids: the tracker cannot pair them with their responses.
+	early   map[string]*unit
+	opening opening
+	levels  map[string]*unit  // the first request that asks for logs of a level
+	words   map[string]string // methods, names and what is said of calls, each once
+	asked   uint64            // the frame of the client's latest request
+	open    int               // calls of the client that are not over
+	large   int               // messages that are too large to be read
+	frames  uint64
+	lacking string
+	last    time.Duration
+	ended   bool
 
 	reader tree.Reader
 	held   tap.Frame // the frame that was loaded last
@@ -57,7 +60,7 @@ func NewSession(name string, load Loader) *Session {
 	return &Session{
 		name: name, load: load, byRef: map[session.Ref]*unit{}, exchanges: map[uint64]*exchange{}, traffic: map[string]*traffic{},
 		first: map[string]uint64{}, words: map[string]string{}, headers: headers{},
-		levels: map[string]*unit{},
+		levels: map[string]*unit{}, early: map[string]*unit{},
 	}
 }
 
@@ -82,7 +85,7 @@ func (s *Session) Add(e *session.Entry, marked bool) {
 		return
 	}
 	for i := range e.Parts {
-		a := arrived{f: e.Frame, m: e.Of(i), p: &e.Parts[i], marked: marked}
+		a := arrived{f: e.Frame, m: e.Of(i), p: &e.Parts[i], marked: marked, early: e.Facts == nil}
 		s.part(&a)
 	}
 }
@@ -109,6 +112,7 @@ type arrived struct {
 	m      *jsonrpc.Message
 	p      *session.Part
 	marked bool
+	early  bool // its session was not known yet
 }
 
 // word keeps one copy of a text that is likely to come again.

@@ -20,6 +20,10 @@ func (s *Session) part(a *arrived) {
 		u.marked = u.marked || a.marked
 	}
 	switch a.p.Role {
+	case session.RoleOrphan:
+		if !s.answersEarly(a) {
+			s.note(a, u)
+		}
 	case session.RoleRetry:
 		s.again(a, u)
 	case session.RoleInterim:
@@ -48,6 +52,9 @@ func (s *Session) begin(a *arrived) {
 		s.levels[level] = u
 	}
 	s.byRef[u.ref] = u
+	if a.early && u.lane == tap.ToClient && len(s.early) < maxEarly {
+		s.early[string(a.m.ID)] = u
+	}
 	if u.lane == tap.ToServer {
 		s.asked = p.Message.Seq
 		s.open++
@@ -81,6 +88,27 @@ func (s *Session) carriedNote(a *arrived) {
 		kind = "the POST of " + bounded(a.m.Method)
 	}
 	s.exchange(a.p.Exchange).kind = kind
+}
+
+// maxEarly bounds the early requests of the server.
+const maxEarly = 1024
+
+// answersEarly takes the response to an early request of the server, and reports
+// whether it is one.
+func (s *Session) answersEarly(a *arrived) bool {
+	u := s.early[string(a.m.ID)]
+	if u == nil || a.p.Lane != tap.ToServer {
+		return false
+	}
+	delete(s.early, string(a.m.ID))
+	delete(s.byRef, u.ref) // what the tracker knows of it is that it has no response
+	s.response(a, u)
+	u.status, u.end = session.CallDone, a.p.At
+	if a.m.Kind == jsonrpc.ErrorResponse {
+		u.status = session.CallError
+	}
+	u.own += u.end - u.at
+	return true
 }
 
 // maxLevels bounds the levels of log messages that are remembered.
