@@ -10,7 +10,11 @@ type Rule struct {
 	method, name string
 	path         pattern
 	preset       *preset
+	matched      *bool
 }
+
+// Matched reports whether the rule, or a copy of it, has left out any difference.
+func (r Rule) Matched() bool { return r.matched != nil && *r.matched }
 
 // ParseRule reads what is to be ignored: a path such as result.content[*].text,
 // for all calls, or after a method and perhaps a tool, prompt or resource, and a
@@ -27,7 +31,7 @@ type Rule struct {
 // a path may stand the name of a preset, see [Presets]: it is ignored when only such
 // parts of a text differ.
 func ParseRule(text string) (Rule, error) {
-	var r Rule
+	r := Rule{matched: new(bool)}
 	path := text
 	if head, after, ok := cutColon(text); ok {
 		path = strings.TrimSpace(after)
@@ -70,17 +74,25 @@ func cutColon(text string) (before, after string, ok bool) {
 // another's.
 func ignored(rules []Rule, f *finding) bool {
 	var but [presetCount]*preset
-	some := false
+	some, out := false, false
 	for i := range rules {
 		switch r := &rules[i]; {
 		case !r.about(f):
 		case r.preset == nil && r.path.matches(f.path):
-			return true
+			out, *r.matched = true, true
 		case r.preset != nil:
 			but[r.preset.order], some = r.preset, true
 		}
 	}
-	return some && f.kind == Changed && sameBut(&but, f.a, f.b)
+	if out || !some || f.kind != Changed || !sameBut(&but, f.a, f.b) {
+		return out
+	}
+	for i := range rules {
+		if r := &rules[i]; r.preset != nil && r.about(f) {
+			*r.matched = true
+		}
+	}
+	return true
 }
 
 // about reports whether the rule is about the call of a finding.

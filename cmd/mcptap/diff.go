@@ -180,10 +180,20 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 	if err := o.write(a, &set, nil); err != nil {
 		return err
 	}
+	o.warn(a, &opt)
 	if set.Failed() {
 		return exitCode(exitNo)
 	}
 	return nil
+}
+
+// warn names what --ignore was given in vain.
+func (o *diffOptions) warn(a *app, opt *diff.Options) {
+	for i, rule := range opt.Ignore {
+		if !rule.Matched() {
+			a.say(fmt.Sprintf("--ignore %q matched no difference", o.ignore[i]))
+		}
+	}
 }
 
 // write writes the report where it is wanted, after the head, nil for none.

@@ -231,6 +231,7 @@ func (r *replayer) report(set *diffreport.Set) error {
 	if err := r.o.diff.write(r.a, set, r.head()); err != nil {
 		return err
 	}
+	r.o.diff.warn(r.a, &r.d.opt)
 	if r.o.update && r.differs(set) {
 		return r.update()
 	}
