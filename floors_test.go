@@ -109,19 +109,18 @@ var floors = map[string]floor{
 			"os/exec": "package tap/stdio starts servers, as execvp finds them",
 		},
 	},
-	// How two values of JSON differ, and the only door for go-diff, which is good
-	// for the words of a line and for nothing larger.
-	"diff/tree": {
+	// The only place where JSON values are compared.
+	"internal/jsontree": {
 		ours:  []string{"internal/term/escape"},
-		third: []string{"github.com/sergi/go-diff"},
+		third: []string{"github.com/tidwall/gjson"},
 		never: pure,
 	},
 	"diff": {
-		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "diff/tree"},
+		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "internal/jsontree"},
 		never: pure,
 	},
 	"diff/report": {
-		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "diff/tree"},
+		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "internal/jsontree"},
 		never: pure,
 	},
 	"mock": {
@@ -192,7 +191,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "diff/tree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "internal/jsontree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -62,7 +62,7 @@ func (x *aligner) renamed() {
 		inB[u.weak] = true
 	}
 	x.by(func(u *unit) (uint64, bool) {
-		return tree.Mix(tree.HashString(u.method), u.args+uint64(u.lane)), !inA[u.weak] || !inB[u.weak]
+		return jsontree.Mix(jsontree.HashString(u.method), u.args+uint64(u.lane)), !inA[u.weak] || !inB[u.weak]
 	})
 }
 
@@ -118,8 +118,8 @@ func (x *aligner) group(g *places) {
 		return
 	}
 	i, j := 0, 0
-	same := tree.Align(answers(x.as, g.a), answers(x.bs, g.b))
-	for _, p := range append(same, tree.Pair{A: len(g.a), B: len(g.b)}) {
+	same := jsontree.Align(answers(x.as, g.a), answers(x.bs, g.b))
+	for _, p := range append(same, jsontree.Pair{A: len(g.a), B: len(g.b)}) {
 		for i < p.A && j < p.B {
 			x.pair(g.a[i], g.b[j])
 			i++

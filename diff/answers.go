@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -86,7 +86,7 @@ func (e *engine) turned(w *where, p *pair) {
 		return
 	}
 	w.part = p.b.answer.part
-	f.path, f.a, f.b = tree.Path{tree.To(p.a.kindOfAnswer())}, x, y
+	f.path, f.a, f.b = jsontree.Path{jsontree.To(p.a.kindOfAnswer())}, x, y
 	if p.a.kindOfAnswer() != p.b.kindOfAnswer() {
 		f.path = nil
 	}

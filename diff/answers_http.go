@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -44,7 +44,7 @@ func (e *engine) unanswered(w *where, p *pair) {
 		f.class = Behaviour
 	}
 	w.part = answered.answer.part
-	f.path = tree.Path{tree.To(w.part.String())}
+	f.path = jsontree.Path{jsontree.To(w.part.String())}
 	v := &f.a
 	if f.kind == Added {
 		v = &f.b
@@ -93,7 +93,7 @@ func (e *engine) lostOtherwise(w *where, p *pair) {
 	if new == "" {
 		new = "without an answer"
 	}
-	e.report(w, &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To("http"), tree.To("status")},
+	e.report(w, &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To("http"), jsontree.To("status")},
 		what: "it is " + new + " instead of " + old})
 }
 
@@ -104,7 +104,7 @@ func (e *engine) compareHTTP(p *pair) {
 	if a == b || a == 0 || b == 0 || p.a.elsewhere || p.b.elsewhere || p.a.answered() != p.b.answered() {
 		return
 	}
-	f := &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To("http"), tree.To("status")},
+	f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To("http"), jsontree.To("status")},
 		what: "the HTTP status is " + strconv.Itoa(b) + " instead of " + strconv.Itoa(a)}
 	if e.cross && p.a.answerKind == jsonrpc.ErrorResponse && p.b.answerKind == jsonrpc.ErrorResponse {
 		f.class, f.same = Expected, true
@@ -144,7 +144,7 @@ func (e *engine) compareTraffic() {
 }
 
 func (e *engine) refusal(f *finding, a, b session.Ref) {
-	f.path = tree.Path{tree.To("http"), tree.To("status")}
+	f.path = jsontree.Path{jsontree.To("http"), jsontree.To("status")}
 	e.report(&where{in: InSession, by: tap.ToClient, refA: a, refB: b}, f)
 }
 

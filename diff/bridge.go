@@ -3,7 +3,7 @@ package diff
 import (
 	"strings"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
@@ -89,9 +89,9 @@ func (u *unit) bridged() bool {
 func (x *bridge) readListens() {
 	for _, u := range x.listens {
 		v := x.e.value(&u.request)
-		for m := range v.Get("notifications").Children() {
+		for name, m := range v.Get("notifications").All() {
 			if m.True() {
-				x.wanted[m.Name()] = true
+				x.wanted[name] = true
 			}
 			for _, uri := range elements(m) {
 				if x.uris[uri.Text()] == nil {
@@ -214,7 +214,7 @@ func (x *bridge) compareNews() {
 // what the modern client did not ask for.
 func (x *bridge) oneNews(n *note, legacy bool) {
 	v := x.e.value(&n.payload)
-	f := &finding{class: Behaviour, kind: x.kind(legacy), path: tree.Path{tree.To("params")}}
+	f := &finding{class: Behaviour, kind: x.kind(legacy), path: jsontree.Path{jsontree.To("params")}}
 	w := &where{in: InNotification, part: params, method: n.method, message: n.method, by: n.lane}
 	if f.kind == Removed {
 		f.a, w.refA = v, n.ref
@@ -229,7 +229,7 @@ func (x *bridge) oneNews(n *note, legacy bool) {
 }
 
 // asked reports whether the modern client wants to be told of a change.
-func (x *bridge) asked(method string, v tree.Value) bool {
+func (x *bridge) asked(method string, v jsontree.Value) bool {
 	switch method {
 	case "notifications/tools/list_changed":
 		return x.wanted["toolsListChanged"]

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -77,14 +77,14 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 	if kind == Added {
 		v = &f.b
 	}
-	f.path = tree.Path{tree.To("params")}
+	f.path = jsontree.Path{jsontree.To("params")}
 	if *v = e.value(&u.request); e.err != nil {
 		return
 	}
 	if arguments := v.Get("arguments"); arguments.Exists() {
-		f.path, *v = f.path.With(tree.To("arguments")), arguments
+		f.path, *v = f.path.With(jsontree.To("arguments")), arguments
 	} else if v.Len() == 1 && v.Get("_meta").Exists() {
-		*v = tree.Value{}
+		*v = jsontree.Value{}
 	}
 	e.report(w, f)
 }

@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -56,17 +56,17 @@ func (c *collector) found(f *finding) {
 
 // identity is equal for findings that are told as one.
 func (f *finding) identity() uint64 {
-	h := tree.Mix(uint64(f.class)<<16|uint64(f.kind)<<8|uint64(f.at.in), tree.HashString(f.reason))
+	h := jsontree.Mix(uint64(f.class)<<16|uint64(f.kind)<<8|uint64(f.at.in), jsontree.HashString(f.reason))
 	if f.same {
 		last := ""
 		if len(f.path) > 0 {
 			last = f.path[len(f.path)-1].Name
 		}
-		return tree.Mix(h, tree.HashString(last+"\x00"+f.what))
+		return jsontree.Mix(h, jsontree.HashString(last+"\x00"+f.what))
 	}
-	h = tree.Mix(h, f.place())
-	h = tree.Mix(h, tree.HashString(f.what+"\x00"+f.old+"\x00"+f.new))
-	return tree.Mix(tree.Mix(h, f.a.Hash()), f.b.Hash()+uint64(f.to))
+	h = jsontree.Mix(h, f.place())
+	h = jsontree.Mix(h, jsontree.HashString(f.what+"\x00"+f.old+"\x00"+f.new))
+	return jsontree.Mix(jsontree.Mix(h, f.a.Hash()), f.b.Hash()+uint64(f.to))
 }
 
 // again counts a finding that has been told.
@@ -109,7 +109,7 @@ func (f *finding) difference() Difference {
 	if f.slow != nil {
 		d.OldTime, d.NewTime = f.slow.a, f.slow.b
 	}
-	if f.kind == Changed && f.a.Kind() == tree.String && f.b.Kind() == tree.String {
+	if f.kind == Changed && f.a.Kind() == jsontree.String && f.b.Kind() == jsontree.String {
 		d.Rows, d.MoreRows = textRows(f.a.Text(), f.b.Text())
 	}
 	return d
@@ -118,16 +118,16 @@ func (f *finding) difference() Difference {
 const (
 	// rowText is how long a text has to be for its rows to be told.
 	rowText = 60
-	// rowsAround and maxRows are for tree.Hunks.
+	// rowsAround and maxRows are for jsontree.Lines.
 	rowsAround = 2
 	maxRows    = 40
 )
 
-func textRows(a, b string) ([]tree.Row, int) {
+func textRows(a, b string) ([]jsontree.Row, int) {
 	if max(len(a), len(b)) < rowText && !hasLines(a) && !hasLines(b) {
 		return nil, 0
 	}
-	return tree.Hunks(a, b, rowsAround, maxRows)
+	return jsontree.Lines(a, b, rowsAround, maxRows)
 }
 
 func hasLines(s string) bool {
@@ -139,7 +139,9 @@ func hasLines(s string) bool {
 	return false
 }
 
-func groupKey(u *unit) uint64 { return tree.Mix(tree.HashString(u.method), tree.HashString(u.name)) }
+func groupKey(u *unit) uint64 {
+	return jsontree.Mix(jsontree.HashString(u.method), jsontree.HashString(u.name))
+}
 
 // group finds the group of a call.
 func (c *collector) group(u *unit) *Group {

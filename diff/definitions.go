@@ -3,7 +3,7 @@ package diff
 import (
 	"fmt"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // A listing is a kind of list: the member of the result that holds it, the
@@ -19,12 +19,12 @@ var listings = map[string]listing{
 
 // compareResult compares a result that has rules of its own, and reports whether
 // it is one.
-func (e *engine) compareResult(w *where, path tree.Path, a, b tree.Value) bool {
+func (e *engine) compareResult(w *where, path jsontree.Path, a, b jsontree.Value) bool {
 	l, ok := listings[w.method]
 	if !ok {
 		return false
 	}
-	e.compareLists(w, l, path, []tree.Value{a}, []tree.Value{b})
+	e.compareLists(w, l, path, []jsontree.Value{a}, []jsontree.Value{b})
 	return true
 }
 
@@ -35,7 +35,7 @@ func (e *engine) comparePages(w *where, p *pair) {
 	if e.err != nil || !ok {
 		return
 	}
-	path := tree.Path{tree.To(w.part.String())}
+	path := jsontree.Path{jsontree.To(w.part.String())}
 	if len(as) != len(bs) {
 		e.report(w, &finding{class: Cosmetic, kind: Changed, path: path,
 			what: fmt.Sprintf("it comes in %d pages instead of %d", len(bs), len(as))})
@@ -43,7 +43,7 @@ func (e *engine) comparePages(w *where, p *pair) {
 	e.compareLists(w, l, path, as, bs)
 }
 
-func (e *engine) pages(u *unit) (all []tree.Value) {
+func (e *engine) pages(u *unit) (all []jsontree.Value) {
 	all = append(all, e.value(&u.answer))
 	for i := range u.pages {
 		all = append(all, e.value(&u.pages[i]))
@@ -53,20 +53,20 @@ func (e *engine) pages(u *unit) (all []tree.Value) {
 
 // compareLists compares the results of two lists, each in one or more pages:
 // what they list by the key, the rest by the first page.
-func (e *engine) compareLists(w *where, l listing, path tree.Path, as, bs []tree.Value) {
-	if as[0].Kind() == tree.Object && bs[0].Kind() == tree.Object {
-		union(as[0], bs[0], func(name string, x, y tree.Value) {
+func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []jsontree.Value) {
+	if as[0].Kind() == jsontree.Object && bs[0].Kind() == jsontree.Object {
+		union(as[0], bs[0], func(name string, x, y jsontree.Value) {
 			switch {
 			case name == l.member, name == "nextCursor":
 			case name == "_meta" && !x.Opaque() && !y.Opaque():
-				e.compareMeta(w, path.With(tree.To(name)), x, y)
+				e.compareMeta(w, path.With(jsontree.To(name)), x, y)
 			default:
-				e.tree(w, path.With(tree.To(name)), x, y)
+				e.tree(w, path.With(jsontree.To(name)), x, y)
 			}
 		})
 		x, y := as[len(as)-1].Get("nextCursor"), bs[len(bs)-1].Get("nextCursor")
 		if x.Exists() != y.Exists() {
-			e.tree(w, path.With(tree.To("nextCursor")), x, y)
+			e.tree(w, path.With(jsontree.To("nextCursor")), x, y)
 		}
 	}
 	if odd(as, l) || odd(bs, l) {
@@ -75,18 +75,18 @@ func (e *engine) compareLists(w *where, l listing, path tree.Path, as, bs []tree
 	}
 	e.shapes(w, path, as[0], bs[0])
 	at := path
-	if as[0].Kind() == tree.Object || bs[0].Kind() == tree.Object { // the 002 dialect has bare arrays
-		at = path.With(tree.To(l.member))
+	if as[0].Kind() == jsontree.Object || bs[0].Kind() == jsontree.Object { // the 002 dialect has bare arrays
+		at = path.With(jsontree.To(l.member))
 	}
-	e.compareKeyed(w, l, at, listed(as, l), listed(bs, l), func(at tree.Path, x, y tree.Value) { e.definition(w, l, at, x, y) })
+	e.compareKeyed(w, l, at, listed(as, l), listed(bs, l), func(at jsontree.Path, x, y jsontree.Value) { e.definition(w, l, at, x, y) })
 }
 
 // comparePagesAsTheyAre compares what is no list that can be taken apart, each
 // page with the one in its place.
-func (e *engine) comparePagesAsTheyAre(w *where, l listing, path tree.Path, as, bs []tree.Value) {
-	whole := func(v tree.Value) bool { return v.Kind() != tree.Object || v.Opaque() }
+func (e *engine) comparePagesAsTheyAre(w *where, l listing, path jsontree.Path, as, bs []jsontree.Value) {
+	whole := func(v jsontree.Value) bool { return v.Kind() != jsontree.Object || v.Opaque() }
 	for i := range max(len(as), len(bs)) {
-		var x, y tree.Value
+		var x, y jsontree.Value
 		if i < len(as) {
 			x = as[i]
 		}
@@ -95,7 +95,7 @@ func (e *engine) comparePagesAsTheyAre(w *where, l listing, path tree.Path, as, 
 		}
 		at := path
 		if !whole(x) && !whole(y) {
-			at, x, y = path.With(tree.To(l.member)), x.Get(l.member), y.Get(l.member)
+			at, x, y = path.With(jsontree.To(l.member)), x.Get(l.member), y.Get(l.member)
 		}
 		e.tree(w, at, x, y)
 	}
@@ -103,12 +103,12 @@ func (e *engine) comparePagesAsTheyAre(w *where, l listing, path tree.Path, as, 
 
 // shapes tells of a list that stands by itself on one side, and in an object on
 // the other.
-func (e *engine) shapes(w *where, path tree.Path, a, b tree.Value) {
+func (e *engine) shapes(w *where, path jsontree.Path, a, b jsontree.Value) {
 	if a.Kind() == b.Kind() {
 		return
 	}
 	f := &finding{class: Behaviour, kind: Changed, path: path, a: a, b: b, what: "the list stands in an object now"}
-	if b.Kind() == tree.Array {
+	if b.Kind() == jsontree.Array {
 		f.what = "the list stands by itself now"
 	}
 	if e.oneDialect() {
@@ -118,12 +118,12 @@ func (e *engine) shapes(w *where, path tree.Path, a, b tree.Value) {
 }
 
 // listed returns the elements of a list in all its pages.
-func listed(pages []tree.Value, l listing) (all []tree.Value) {
+func listed(pages []jsontree.Value, l listing) (all []jsontree.Value) {
 	for _, p := range pages {
-		if p.Kind() == tree.Object {
+		if p.Kind() == jsontree.Object {
 			p = p.Get(l.member)
 		}
-		for v := range p.Children() {
+		for _, v := range p.All() {
 			all = append(all, v)
 		}
 	}
@@ -132,12 +132,12 @@ func listed(pages []tree.Value, l listing) (all []tree.Value) {
 
 // odd reports whether a page has no list, or one that is too long to be taken
 // apart.
-func odd(pages []tree.Value, l listing) bool {
+func odd(pages []jsontree.Value, l listing) bool {
 	for _, p := range pages {
-		if p.Kind() == tree.Object {
+		if p.Kind() == jsontree.Object {
 			p = p.Get(l.member)
 		}
-		if p.Kind() != tree.Array || p.Opaque() {
+		if p.Kind() != jsontree.Array || p.Opaque() {
 			return true
 		}
 	}
@@ -146,7 +146,7 @@ func odd(pages []tree.Value, l listing) bool {
 
 // compareKeyed compares two lists by the keys of their elements; of those with
 // one key the first with the first.
-func (e *engine) compareKeyed(w *where, l listing, at tree.Path, as, bs []tree.Value, both func(tree.Path, tree.Value, tree.Value)) {
+func (e *engine) compareKeyed(w *where, l listing, at jsontree.Path, as, bs []jsontree.Value, both func(jsontree.Path, jsontree.Value, jsontree.Value)) {
 	later := map[uint64][]int{}
 	for j, y := range bs {
 		later[y.Get(l.key).Hash()] = append(later[y.Get(l.key).Hash()], j)
@@ -156,9 +156,9 @@ func (e *engine) compareKeyed(w *where, l listing, at tree.Path, as, bs []tree.V
 	for _, x := range as {
 		key := x.Get(l.key)
 		same := later[key.Hash()]
-		step := tree.Step{Kind: tree.Keyed, Name: key.Text()}
+		step := jsontree.Step{Kind: jsontree.Keyed, Name: key.Text()}
 		if len(same) == 0 {
-			e.oneDefinition(w, l, at.With(step), x, tree.Value{})
+			e.oneDefinition(w, l, at.With(step), x, jsontree.Value{})
 			continue
 		}
 		j := same[0]
@@ -171,7 +171,7 @@ func (e *engine) compareKeyed(w *where, l listing, at tree.Path, as, bs []tree.V
 	}
 	for j, y := range bs {
 		if !taken[j] {
-			e.oneDefinition(w, l, at.With(tree.Step{Kind: tree.Keyed, Name: y.Get(l.key).Text()}), tree.Value{}, y)
+			e.oneDefinition(w, l, at.With(jsontree.Step{Kind: jsontree.Keyed, Name: y.Get(l.key).Text()}), jsontree.Value{}, y)
 		}
 	}
 	if moved {
@@ -180,7 +180,7 @@ func (e *engine) compareKeyed(w *where, l listing, at tree.Path, as, bs []tree.V
 }
 
 // oneDefinition tells of what is listed on one side only.
-func (e *engine) oneDefinition(w *where, l listing, path tree.Path, x, y tree.Value) {
+func (e *engine) oneDefinition(w *where, l listing, path jsontree.Path, x, y jsontree.Value) {
 	name := quoted(path[len(path)-1].Name)
 	f := &finding{class: Behaviour, kind: Added, path: path, a: x, b: y, what: "the " + l.thing + " " + name + " is new", names: l.thing != "argument"}
 	if x.Exists() {
@@ -196,15 +196,15 @@ func (e *engine) oneDefinition(w *where, l listing, path tree.Path, x, y tree.Va
 }
 
 // definition compares two definitions of one name.
-func (e *engine) definition(w *where, l listing, path tree.Path, a, b tree.Value) {
-	if a.Kind() != tree.Object || b.Kind() != tree.Object || a.Opaque() || b.Opaque() {
+func (e *engine) definition(w *where, l listing, path jsontree.Path, a, b jsontree.Value) {
+	if a.Kind() != jsontree.Object || b.Kind() != jsontree.Object || a.Opaque() || b.Opaque() {
 		e.tree(w, path, a, b)
 		return
 	}
 	of := *w
 	of.classify = defined
-	union(a, b, func(name string, x, y tree.Value) {
-		at := path.With(tree.To(name))
+	union(a, b, func(name string, x, y jsontree.Value) {
+		at := path.With(jsontree.To(name))
 		switch {
 		case l.thing == "tool" && name == "inputSchema" && x.Exists() && y.Exists():
 			e.schemas(w, at, x, y, intoServer)
@@ -213,19 +213,19 @@ func (e *engine) definition(w *where, l listing, path tree.Path, a, b tree.Value
 		case x.Opaque() || y.Opaque():
 			e.tree(&of, at, x, y)
 		case l.thing == "tool" && (name == "annotations" || name == "execution"): // their members have defaults
-			union(x, y, func(name string, v, w tree.Value) { e.tree(&of, at.With(tree.To(name)), v, w) })
+			union(x, y, func(name string, v, w jsontree.Value) { e.tree(&of, at.With(jsontree.To(name)), v, w) })
 		case l.thing == "prompt" && name == "arguments":
 			e.compareKeyed(&of, listing{"arguments", "name", "argument"}, at, elements(x), elements(y),
-				func(at tree.Path, x, y tree.Value) { e.tree(&of, at, x, y) })
+				func(at jsontree.Path, x, y jsontree.Value) { e.tree(&of, at, x, y) })
 		default:
 			e.tree(&of, at, x, y)
 		}
 	})
 }
 
-func elements(v tree.Value) (all []tree.Value) {
-	if v.Kind() == tree.Array {
-		for c := range v.Children() {
+func elements(v jsontree.Value) (all []jsontree.Value) {
+	if v.Kind() == jsontree.Array {
+		for _, c := range v.All() {
 			all = append(all, c)
 		}
 	}
@@ -252,7 +252,7 @@ func defined(f *finding) {
 }
 
 // taskSupport is what it says, or its default (2025-11-25 server/tools).
-func taskSupport(v tree.Value) string {
+func taskSupport(v jsontree.Value) string {
 	if s := v.Text(); s != "" {
 		return s
 	}
@@ -260,9 +260,9 @@ func taskSupport(v tree.Value) string {
 }
 
 // onPath reports whether a path leads through a member.
-func onPath(path tree.Path, name string) bool {
+func onPath(path jsontree.Path, name string) bool {
 	for _, s := range path {
-		if s.Kind == tree.Member && s.Name == name {
+		if s.Kind == jsontree.Member && s.Name == name {
 			return true
 		}
 	}

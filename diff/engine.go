@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -34,10 +34,10 @@ type finding struct {
 	class Class
 	kind  Kind
 	at    *where
-	// path and the values are those of a tree.Change. Path is valid as long as
+	// path and the values are those of a jsontree.Change. Path is valid as long as
 	// the finding is handed over.
-	path tree.Path
-	a, b tree.Value
+	path jsontree.Path
+	a, b jsontree.Value
 	to   int // the new place of what was moved
 	// old and new stand for values that are no JSON.
 	old, new string
@@ -189,13 +189,13 @@ func marked(pairs []*pair) (kept []*pair) {
 }
 
 // load loads two payloads.
-func (e *engine) load(a, b *payload) (x, y tree.Value, ok bool) {
+func (e *engine) load(a, b *payload) (x, y jsontree.Value, ok bool) {
 	x, y = e.value(a), e.value(b)
 	return x, y, e.err == nil
 }
 
 // value loads a payload. It is absent if that fails: see engine.err.
-func (e *engine) value(p *payload) tree.Value {
+func (e *engine) value(p *payload) jsontree.Value {
 	v, err := p.load()
 	if err != nil && e.err == nil {
 		e.err = err
@@ -223,7 +223,7 @@ func (e *engine) comparePayload(w *where, a, b payload) {
 
 // compareTwice tells of members that a message has twice on one side only.
 func (e *engine) compareTwice(w *where, a, b string) {
-	f := &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To(w.part.String())}}
+	f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To(w.part.String())}}
 	switch {
 	case b == "":
 		f.what = "names do not occur twice in the message any more: " + a
@@ -236,8 +236,8 @@ func (e *engine) compareTwice(w *where, a, b string) {
 }
 
 // compareValues compares two values that a message holds.
-func (e *engine) compareValues(w *where, a, b tree.Value) {
-	path := tree.Path{tree.To(w.part.String())}
+func (e *engine) compareValues(w *where, a, b jsontree.Value) {
+	path := jsontree.Path{jsontree.To(w.part.String())}
 	if w.part == result && e.compareResult(w, path, a, b) {
 		return
 	}
@@ -249,7 +249,7 @@ func (e *engine) compareLarge(w *where, a, b payload) {
 	if a.size == b.size && a.large == b.large {
 		return
 	}
-	e.report(w, &finding{class: Behaviour, kind: Changed, path: tree.Path{tree.To(w.part.String())},
+	e.report(w, &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To(w.part.String())},
 		what: "its size changed, and it is too large to be compared"})
 }
 

@@ -3,7 +3,7 @@ package diff
 import (
 	"strings"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 const metaPrefix = "io.modelcontextprotocol/"
@@ -44,7 +44,7 @@ func neverMember(p part, method, name string) bool {
 }
 
 // neverPath reports whether a path leads to what tells one task from another.
-func neverPath(p part, path tree.Path) bool {
+func neverPath(p part, path jsontree.Path) bool {
 	if p != result || len(path) < 3 || path[1].Name != "task" && path[1].Name != "tasks" {
 		return false
 	}
@@ -54,39 +54,40 @@ func neverPath(p part, path tree.Path) bool {
 
 // bare hashes a payload without what never counts by itself, so that most
 // payloads that differ only in that need not be loaded again.
-func (s *Session) bare(p part, method string, v tree.Value) (value, spelled uint64) {
-	if v.Kind() != tree.Object || v.Opaque() {
+func (s *Session) bare(p part, method string, v jsontree.Value) (value, spelled uint64) {
+	if v.Kind() != jsontree.Object || v.Opaque() {
 		return v.Hash(), v.Spelled()
 	}
-	add := func(m tree.Value, value1, spelled1 uint64) {
-		value += tree.Mix(m.NameHash(), value1)
-		spelled += tree.Mix(m.NameHash(), spelled1+m.RepeatsHash())
+	add := func(name string, m jsontree.Value, value1, spelled1 uint64) {
+		_, repeats := m.Repeats()
+		value += jsontree.Mix(jsontree.HashString(name), value1)
+		spelled += jsontree.Mix(jsontree.HashString(name), spelled1+repeats)
 	}
-	for m := range v.Children() {
-		switch name := m.Name(); {
+	for name, m := range v.All() {
+		switch {
 		case neverMember(p, method, name):
-		case name == "nextCursor" && m.Kind() == tree.String:
-			add(m, 1, 1) // that there is more counts
-		case name == "_meta" && m.Kind() == tree.Object && !m.Opaque():
+		case name == "nextCursor" && m.Kind() == jsontree.String:
+			add(name, m, 1, 1) // that there is more counts
+		case name == "_meta" && m.Kind() == jsontree.Object && !m.Opaque():
 			s.bareMeta(p, m, add)
 		default:
-			add(m, m.Hash(), m.Spelled())
+			add(name, m, m.Hash(), m.Spelled())
 		}
 	}
 	return value, spelled
 }
 
-func (s *Session) bareMeta(p part, meta tree.Value, add func(m tree.Value, value, spelled uint64)) {
-	for m := range meta.Children() {
-		if name := m.Name(); !neverMeta[name] && !s.usual(p, name, m) {
-			add(m, m.Hash(), m.Spelled())
+func (s *Session) bareMeta(p part, meta jsontree.Value, add func(name string, m jsontree.Value, value, spelled uint64)) {
+	for name, m := range meta.All() {
+		if !neverMeta[name] && !s.usual(p, name, m) {
+			add(name, m, m.Hash(), m.Spelled())
 		}
 	}
 }
 
 // usual reports whether a member of _meta is what the session said at first,
 // or says it first.
-func (s *Session) usual(p part, name string, v tree.Value) bool {
+func (s *Session) usual(p part, name string, v jsontree.Value) bool {
 	if !usualMeta[name] || p == fault {
 		return false
 	}

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // excerpt is a value as JSON without the white space between its parts, cut at
 // MaxExcerpt bytes, and how long it is as it stands.
-func excerpt(v tree.Value) (text string, size int) {
+func excerpt(v jsontree.Value) (text string, size int) {
 	raw := v.Raw()
 	if raw == nil {
 		return "", 0

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -68,7 +68,7 @@ func answeredWith(result string) []tap.Frame {
 }
 
 // TestResultsThatAreTooLargeToBeTakenApart compares results of which some values
-// were read as opaque, see tree.MaxNodes: that they differ must be told all the same.
+// were read as opaque, see jsontree.MaxNodes: that they differ must be told all the same.
 func TestResultsThatAreTooLargeToBeTakenApart(t *testing.T) {
 	const text = `{"_meta":{"m":{"x":1}},"content":[{"text":"c"}],"tools":[{"name":"a","inputSchema":{"properties":{"p":{"type":"string"}}},"annotations":{"z":{"k":2}}}]}`
 	for _, c := range [][2]string{
@@ -76,14 +76,13 @@ func TestResultsThatAreTooLargeToBeTakenApart(t *testing.T) {
 		{text, strings.Replace(text, `"k":2`, `"k":3`, 1)}, {text, strings.Replace(text, `"c"`, `"d"`, 1)}, {`[1]`, `[2]`}, {`{"tools":[1]}`, `[1]`},
 	} {
 		for depth := range 9 {
-			var sides [2]tree.Value
-			var readers [2]tree.Reader
+			var sides [2]jsontree.Value
 			for i := range sides {
-				d, err := readers[i].Outline([]byte(c[i]), depth)
+				v, err := jsontree.ParseTop([]byte(c[i]), depth)
 				if err != nil {
 					t.Fatal(err)
 				}
-				sides[i] = d.Root()
+				sides[i] = v
 			}
 			for _, method := range []string{"tools/call", "tools/list", "odd"} {
 				found := 0
@@ -137,7 +136,7 @@ func FuzzParseRule(f *testing.F) {
 	for _, s := range []string{"tools/call now: result.content[*].text", `a["b\"c"].d`, "**", "@uuids", "[0][*]"} {
 		f.Add(s)
 	}
-	path := tree.Path{tree.To("result"), {Kind: tree.Element, Index: 3}, {Kind: tree.Inside}, {Kind: tree.Keyed, Name: "x"}}
+	path := jsontree.Path{jsontree.To("result"), {Kind: jsontree.Element, Index: 3}, {Kind: jsontree.Inside}, {Kind: jsontree.Keyed, Name: "x"}}
 	f.Fuzz(func(t *testing.T, s string) {
 		r, err := ParseRule(s)
 		if err != nil || r.preset != nil {
@@ -146,7 +145,7 @@ func FuzzParseRule(f *testing.F) {
 		if r.path.exactly(path) && !r.path.matches(path) {
 			t.Errorf("%q matches the path itself, but not what begins with it", s)
 		}
-		if r.path.matches(path) && !r.path.matches(path.With(tree.To("below"))) {
+		if r.path.matches(path) && !r.path.matches(path.With(jsontree.To("below"))) {
 			t.Errorf("%q does not match what is below what it matches", s)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -15,7 +15,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 func (e *engine) header(name string, kind Kind) {
 	whose, field, _ := strings.Cut(name, " ")
 	has, lacks := e.revA, e.revB
-	f := &finding{class: Behaviour, kind: kind, path: tree.Path{tree.To("http"), tree.To(whose), tree.To(field)}}
+	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To("http"), jsontree.To(whose), jsontree.To(field)}}
 	f.what = "the header field is not sent any more"
 	if kind == Added {
 		has, lacks = e.revB, e.revA

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -21,11 +21,11 @@ func TestExcerpts(t *testing.T) {
 		{`"` + strings.Repeat("x", MaxExcerpt-4) + `\u00e9"`, `"` + strings.Repeat("x", MaxExcerpt-4) + "…"},
 		{`"` + strings.Repeat("x", 5*MaxExcerpt) + `"`, `"` + strings.Repeat("x", MaxExcerpt-1) + "…"},
 	} {
-		d, err := tree.Parse([]byte(c.raw))
+		d, err := jsontree.Parse([]byte(c.raw))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, size := excerpt(d.Root())
+		got, size := excerpt(d)
 		if got != c.want || size != len(c.raw) || !utf8.ValidString(got) {
 			t.Errorf("%.30s… of %d: %q of %d, want %q", c.raw, len(c.raw), got, size, c.want)
 		}

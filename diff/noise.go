@@ -3,7 +3,7 @@ package diff
 import (
 	"strings"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // Noise is what differs among recordings of the same version: at which places,
@@ -18,7 +18,7 @@ const maxNoise = 1 << 17
 // A noisy place is one at which baselines differ.
 type noisy struct {
 	// kinds are the kinds of value that take turns there.
-	kinds [tree.Object + 1]bool
+	kinds [jsontree.Object + 1]bool
 	// templates are of texts.
 	templates []*template
 	// any says that texts there have nothing in common.
@@ -38,24 +38,24 @@ const (
 // there or not is one, whichever side has it.
 func (f *finding) place() uint64 {
 	call := f.at.call()
-	h := tree.Mix(tree.HashString(call.method), tree.HashString(call.name))
-	h = tree.Mix(h, tree.HashString(f.at.message)+uint64(f.at.in))
+	h := jsontree.Mix(jsontree.HashString(call.method), jsontree.HashString(call.name))
+	h = jsontree.Mix(h, jsontree.HashString(f.at.message)+uint64(f.at.in))
 	kind := f.kind
 	if kind == Added {
 		kind = Removed
 	}
-	h = tree.Mix(h, uint64(kind))
+	h = jsontree.Mix(h, uint64(kind))
 	for i, s := range f.path {
 		if len(f.path) > maxPlace && i >= maxPlace/2 && i < len(f.path)-maxPlace/2 {
 			continue // deep values with a change at each level would cost too much
 		}
 		switch s.Kind {
-		case tree.Element:
-			h = tree.Mix(h, 1)
-		case tree.Inside:
-			h = tree.Mix(h, 2)
+		case jsontree.Element:
+			h = jsontree.Mix(h, 1)
+		case jsontree.Inside:
+			h = jsontree.Mix(h, 2)
 		default:
-			h = tree.Mix(h, tree.HashString(s.Name))
+			h = jsontree.Mix(h, jsontree.HashString(s.Name))
 		}
 	}
 	return h
@@ -78,7 +78,7 @@ func (n *noise) learn(f *finding) {
 		return
 	}
 	p.kinds[f.a.Kind()], p.kinds[f.b.Kind()] = true, true
-	if f.a.Kind() != tree.String || f.b.Kind() != tree.String {
+	if f.a.Kind() != jsontree.String || f.b.Kind() != jsontree.String {
 		return
 	}
 	t := learnTemplate(f.a.Text(), f.b.Text())
@@ -99,7 +99,7 @@ func (n *noise) has(f *finding) bool {
 		return true
 	case !p.kinds[f.a.Kind()] || !p.kinds[f.b.Kind()]:
 		return false
-	case f.a.Kind() != tree.String || f.b.Kind() != tree.String || p.any:
+	case f.a.Kind() != jsontree.String || f.b.Kind() != jsontree.String || p.any:
 		return true
 	}
 	a, b := f.a.Text(), f.b.Text()
@@ -128,11 +128,11 @@ func learnTemplate(a, b string) *template {
 	if len(a) > maxTemplateText || len(b) > maxTemplateText {
 		return nil
 	}
-	wa, wb := tree.Words(a), tree.Words(b)
+	wa, wb := splitWords(a), splitWords(b)
 	t := &template{}
 	var fixed []byte
 	i, j := 0, 0
-	for k, p := range append(tree.Common(wa, wb), tree.Pair{A: len(wa), B: len(wb)}) {
+	for k, p := range append(jsontree.Align(hashed(wa), hashed(wb)), jsontree.Pair{A: len(wa), B: len(wb)}) {
 		gap, last := max(p.A-i, p.B-j), p.A == len(wa)
 		if gap > 0 || k == 0 || last {
 			if k > 0 {
@@ -175,5 +175,33 @@ func withinGap(s string, most int) bool {
 	if most == 0 {
 		return s == ""
 	}
-	return len(s) <= maxTemplateText && len(tree.Words(s)) <= most
+	return len(s) <= maxTemplateText && len(splitWords(s)) <= most
+}
+
+// splitWords cuts a text at white space and at the marks that set values apart in common
+// formats, such as quotes, brackets and commas. Each of these is a word of its own.
+func splitWords(s string) (all []string) {
+	from := 0
+	for i := range len(s) {
+		if strings.IndexByte(" \t\r\n\"'`()[]{}<>,;=|", s[i]) < 0 {
+			continue
+		}
+		if from < i {
+			all = append(all, s[from:i])
+		}
+		all = append(all, s[i:i+1])
+		from = i + 1
+	}
+	if from < len(s) {
+		all = append(all, s[from:])
+	}
+	return all
+}
+
+func hashed(words []string) []uint64 {
+	all := make([]uint64, len(words))
+	for i, w := range words {
+		all[i] = jsontree.HashString(w)
+	}
+	return all
 }

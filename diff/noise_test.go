@@ -224,3 +224,15 @@ func TestThresholdsOfTime(t *testing.T) {
 		}
 	}
 }
+
+func TestWords(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"", ""},
+		{`at 2026-11-20T10:00:00Z, id="a-b"`, `at| |2026-11-20T10:00:00Z|,| |id|=|"|a-b|"`},
+		{"[x]\n", "[|x|]|\n"},
+	} {
+		if got := strings.Join(splitWords(c.in), "|"); got != c.want {
+			t.Errorf("splitWords(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}

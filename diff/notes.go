@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -93,7 +93,7 @@ func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 	w := e.noteWhere(p, n, n.ref, session.Ref{})
 	other := e.revB
-	f := &finding{class: Behaviour, kind: kind, path: tree.Path{tree.To(n.part.String())}, what: n.says()}
+	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To(n.part.String())}, what: n.says()}
 	if kind == Added {
 		w.refA, w.refB = session.Ref{}, n.ref
 		other = e.revA

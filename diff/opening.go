@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -10,8 +10,8 @@ import (
 // A greeting is what a side of a session says of itself when it opens, in
 // whichever revision. What is not known is absent.
 type greeting struct {
-	info, capabilities       tree.Value
-	instructions, versions   tree.Value
+	info, capabilities       jsontree.Value
+	instructions, versions   jsontree.Value
 	infoRef, capabilitiesRef session.Ref
 	// told says that the capabilities were asked for.
 	told bool
@@ -52,7 +52,7 @@ func (e *engine) compareRevisions() {
 	if e.revA == e.revB || e.revA == "" || e.revB == "" {
 		return
 	}
-	f := &finding{class: Expected, kind: Changed, path: tree.Path{tree.To("revision")}, old: string(e.revA), new: string(e.revB),
+	f := &finding{class: Expected, kind: Changed, path: jsontree.Path{jsontree.To("revision")}, old: string(e.revA), new: string(e.revB),
 		reason: "the client asks for another revision"}
 	w := &where{in: InSession, by: tap.ToServer}
 	w.refA, w.refB = e.a.opening.ref(), e.b.opening.ref()
@@ -102,13 +102,13 @@ func (e *engine) greetings(s *Session) (client, server greeting) {
 	return client, server
 }
 
-func either(v tree.Value, names ...string) tree.Value {
+func either(v jsontree.Value, names ...string) jsontree.Value {
 	for _, name := range names {
 		if m := v.Get(name); m.Exists() {
 			return m
 		}
 	}
-	return tree.Value{}
+	return jsontree.Value{}
 }
 
 // compareGreetings compares what one side says in both sessions.
@@ -119,41 +119,41 @@ func (e *engine) compareGreetings(who string, by tap.Lane, a, b greeting) {
 	}
 	w := &where{in: InSession, part: part, by: by, refA: a.infoRef, refB: b.infoRef, classify: greeted}
 	if a.info.Exists() && b.info.Exists() {
-		e.tree(w, tree.Path{tree.To(who), tree.To("info")}, a.info, b.info)
+		e.tree(w, jsontree.Path{jsontree.To(who), jsontree.To("info")}, a.info, b.info)
 	}
 	if !a.told || !b.told {
 		return
 	}
 	told := *w
 	told.refA, told.refB = a.capabilitiesRef, b.capabilitiesRef
-	at := tree.Path{tree.To(who), tree.To("capabilities")}
-	if a.capabilities.Kind() == tree.Object && b.capabilities.Kind() == tree.Object && !a.capabilities.Opaque() && !b.capabilities.Opaque() {
-		union(a.capabilities, b.capabilities, func(name string, x, y tree.Value) {
+	at := jsontree.Path{jsontree.To(who), jsontree.To("capabilities")}
+	if a.capabilities.Kind() == jsontree.Object && b.capabilities.Kind() == jsontree.Object && !a.capabilities.Opaque() && !b.capabilities.Opaque() {
+		union(a.capabilities, b.capabilities, func(name string, x, y jsontree.Value) {
 			if name == "elicitation" && who == "client" {
-				e.compareElicitation(&told, at.With(tree.To(name)), x, y)
+				e.compareElicitation(&told, at.With(jsontree.To(name)), x, y)
 				return
 			}
-			e.tree(&told, at.With(tree.To(name)), x, y)
+			e.tree(&told, at.With(jsontree.To(name)), x, y)
 		})
 	} else {
 		e.tree(&told, at, a.capabilities, b.capabilities)
 	}
 	if by == tap.ToClient {
-		e.tree(&told, tree.Path{tree.To(who), tree.To("instructions")}, a.instructions, b.instructions)
-		e.tree(&told, tree.Path{tree.To(who), tree.To("supportedVersions")}, a.versions, b.versions)
+		e.tree(&told, jsontree.Path{jsontree.To(who), jsontree.To("instructions")}, a.instructions, b.instructions)
+		e.tree(&told, jsontree.Path{jsontree.To(who), jsontree.To("supportedVersions")}, a.versions, b.versions)
 	}
 }
 
 // compareElicitation compares a capability of which {} means {"form":{}}
 // (2025-11-25 client/elicitation).
-func (e *engine) compareElicitation(w *where, path tree.Path, a, b tree.Value) {
-	if a.Kind() != tree.Object || b.Kind() != tree.Object {
+func (e *engine) compareElicitation(w *where, path jsontree.Path, a, b jsontree.Value) {
+	if a.Kind() != jsontree.Object || b.Kind() != jsontree.Object {
 		e.tree(w, path, a, b)
 		return
 	}
-	union(a, b, func(name string, x, y tree.Value) {
+	union(a, b, func(name string, x, y jsontree.Value) {
 		if other := a.Len() * b.Len(); name != "form" || other != 0 {
-			e.tree(w, path.With(tree.To(name)), x, y)
+			e.tree(w, path.With(jsontree.To(name)), x, y)
 		}
 	})
 }
@@ -216,11 +216,11 @@ func (e *engine) compareHandshake(p *pair) {
 		at := p.of(x.in, x.by, x.a.ref, x.b.ref)
 		at.part = x.a.part
 		if v.Opaque() || w.Opaque() {
-			e.tree(at, tree.Path{tree.To(at.part.String())}, v, w)
+			e.tree(at, jsontree.Path{jsontree.To(at.part.String())}, v, w)
 			continue
 		}
-		union(v, w, func(name string, v, w tree.Value) {
-			path := tree.Path{tree.To(at.part.String()), tree.To(name)}
+		union(v, w, func(name string, v, w jsontree.Value) {
+			path := jsontree.Path{jsontree.To(at.part.String()), jsontree.To(name)}
 			switch {
 			case greetingMembers[name]:
 			case name == "_meta":

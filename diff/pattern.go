@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // A pattern matches paths. What is below a path that it matches, it matches too.
@@ -116,23 +116,23 @@ func mustPattern(text string) pattern {
 }
 
 // matches reports whether the pattern matches a path, or one above it.
-func (p pattern) matches(path tree.Path) bool { return p.match(path, false) }
+func (p pattern) matches(path jsontree.Path) bool { return p.match(path, false) }
 
 // exactly reports whether the pattern matches a path itself.
-func (p pattern) exactly(path tree.Path) bool { return p.match(path, true) }
+func (p pattern) exactly(path jsontree.Path) bool { return p.match(path, true) }
 
 // maxMatched is how many steps of a path are looked at.
 const maxMatched = 256
 
 // match walks both at once. Only the last ** needs to be tried in other ways, as
 // the first match of what stands before it leaves the most to what follows.
-func (p pattern) match(path tree.Path, whole bool) bool {
+func (p pattern) match(path jsontree.Path, whole bool) bool {
 	if len(path) > maxMatched {
 		path = path[:maxMatched]
 	}
 	i, star, from := 0, -1, 0
 	for k := 0; ; {
-		for k < len(path) && path[k].Kind == tree.Inside {
+		for k < len(path) && path[k].Kind == jsontree.Inside {
 			k++
 		}
 		switch {
@@ -156,11 +156,11 @@ func (p pattern) match(path tree.Path, whole bool) bool {
 	}
 }
 
-func (s patternStep) matches(step tree.Step) bool {
+func (s patternStep) matches(step jsontree.Step) bool {
 	switch {
 	case s.any:
 		return true
-	case step.Kind == tree.Element:
+	case step.Kind == jsontree.Element:
 		return s.isIndex && s.index == step.Index
 	}
 	return !s.isIndex && s.name == step.Name

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // A preset knows what a kind of volatile value looks like.
@@ -62,21 +62,21 @@ func presetNamed(name string) *preset {
 
 // sameBut reports whether two texts, or numbers, are the same but for what some
 // presets are about.
-func sameBut(but *[presetCount]*preset, a, b tree.Value) bool {
-	if a.Kind() != b.Kind() || a.Kind() != tree.Number && a.Kind() != tree.String {
+func sameBut(but *[presetCount]*preset, a, b jsontree.Value) bool {
+	if a.Kind() != b.Kind() || a.Kind() != jsontree.Number && a.Kind() != jsontree.String {
 		return false
 	}
 	x, y := a.Text(), b.Text()
 	for _, p := range but {
 		switch {
 		case p == nil:
-		case a.Kind() == tree.String:
+		case a.Kind() == jsontree.String:
 			x, y = p.text.ReplaceAllLiteralString(x, p.stands), p.text.ReplaceAllLiteralString(y, p.stands)
 		case p.number != nil && p.number(string(a.Raw())) && p.number(string(b.Raw())):
 			return true
 		}
 	}
-	return a.Kind() == tree.String && x == y
+	return a.Kind() == jsontree.String && x == y
 }
 
 // isEpoch reports whether a number may be a time since 1970, from 2001 to 2033,

@@ -3,14 +3,14 @@ package diff
 import (
 	"time"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Report is the outcome of a comparison. Its texts come from the wire as they
-// are, but for paths and what [tree.Path] escapes: whoever shows them escapes
+// are, but for paths and what [jsontree.Path] escapes: whoever shows them escapes
 // them.
 type Report struct {
 	A, B Side
@@ -80,7 +80,7 @@ type Difference struct {
 	Old, New         string
 	OldSize, NewSize int
 	// Rows compare two texts of some length; MoreRows is how many are left out.
-	Rows     []tree.Row
+	Rows     []jsontree.Row
 	MoreRows int
 	// What says in words what changed, where the path does not say it.
 	What string

@@ -3,7 +3,7 @@ package diff
 import (
 	"strconv"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // An effect is what a change of a JSON Schema does to what it allows.
@@ -32,10 +32,10 @@ const (
 
 // schemas compares two JSON Schemas by what they allow (2026-07-28
 // server/tools#tool, JSON Schema 2020-12 and draft-07).
-func (e *engine) schemas(w *where, path tree.Path, a, b tree.Value, dir direction) {
+func (e *engine) schemas(w *where, path jsontree.Path, a, b jsontree.Value, dir direction) {
 	if a.HasRepeats() || b.HasRepeats() {
-		tree.Compare(a, b, path, func(c *tree.Change) bool {
-			if c.Kind == tree.Repeated {
+		jsontree.Compare(a, b, path, func(c *jsontree.Change) bool {
+			if c.Kind == jsontree.Repeated {
 				e.change(w, c)
 			}
 			return true
@@ -88,15 +88,15 @@ func (x effect) class(dir direction) Class {
 type schemaChange struct {
 	kind   Kind
 	effect effect
-	path   tree.Path
-	a, b   tree.Value
+	path   jsontree.Path
+	a, b   jsontree.Value
 	what   string
 }
 
 // A schemer compares two schemas.
 type schemer struct {
-	a, b tree.Value // the whole of both, which references are resolved in
-	refs bool       // there are references
+	a, b jsontree.Value // the whole of both, which references are resolved in
+	refs bool           // there are references
 	tell func(schemaChange)
 	// active are the pairs of schemas that are being compared: references may
 	// lead round and round. Left is how many more may be.
@@ -106,7 +106,7 @@ type schemer struct {
 	// merged counts the bytes of schemas that were written anew.
 	merged int
 	// inA and inB are the schemas whose keywords are being compared.
-	inA, inB tree.Value
+	inA, inB jsontree.Value
 }
 
 const (
@@ -119,7 +119,7 @@ const (
 
 // compare compares two schemas, of which one may be absent: that is one that
 // allows anything.
-func (x *schemer) compare(path tree.Path, a, b tree.Value) {
+func (x *schemer) compare(path jsontree.Path, a, b jsontree.Value) {
 	a, b = x.whole(x.a, a), x.whole(x.b, b)
 	if a.Equal(b) && (!x.refs || !a.Exists()) {
 		if a.Spelled() != b.Spelled() {
@@ -147,7 +147,7 @@ func (x *schemer) compare(path tree.Path, a, b tree.Value) {
 			return
 		}
 	}
-	if a.Exists() && a.Kind() != tree.Object && a.Kind() != tree.Bool || b.Exists() && b.Kind() != tree.Object && b.Kind() != tree.Bool {
+	if a.Exists() && a.Kind() != jsontree.Object && a.Kind() != jsontree.Bool || b.Exists() && b.Kind() != jsontree.Object && b.Kind() != jsontree.Bool {
 		x.tell(schemaChange{Changed, neither, path, a, b, "it is no schema"})
 		return
 	}
@@ -173,25 +173,25 @@ const (
 	nothing
 )
 
-func extreme(v tree.Value) int {
+func extreme(v jsontree.Value) int {
 	switch {
-	case !v.Exists(), v.Kind() == tree.Object && v.Len() == 0, v.True():
+	case !v.Exists(), v.Kind() == jsontree.Object && v.Len() == 0, v.True():
 		return anything
-	case v.Kind() == tree.Bool:
+	case v.Kind() == jsontree.Bool:
 		return nothing
 	}
 	return depends
 }
 
 // keywords compares all keywords but type, enum and const.
-func (x *schemer) keywords(path tree.Path, a, b tree.Value) {
+func (x *schemer) keywords(path jsontree.Path, a, b jsontree.Value) {
 	outerA, outerB := x.inA, x.inB
 	x.inA, x.inB = a, b
 	defer func() { x.inA, x.inB = outerA, outerB }()
 	simple := onlyTypes(a) && onlyTypes(b)
 	// A reference may lead elsewhere though it is written the same.
-	each(a, b, x.refs, func(name string, v, w tree.Value) {
-		at := path.With(tree.To(name))
+	each(a, b, x.refs, func(name string, v, w jsontree.Value) {
+		at := path.With(jsontree.To(name))
 		switch rule := keywords[name]; {
 		case v.Opaque() || w.Opaque():
 			if !v.Equal(w) {
@@ -212,9 +212,9 @@ func (x *schemer) keywords(path tree.Path, a, b tree.Value) {
 }
 
 // respelled tells of the numbers in two values that are the same.
-func (x *schemer) respelled(path tree.Path, a, b tree.Value) {
-	tree.Compare(a, b, path, func(c *tree.Change) bool {
-		if c.Kind == tree.Repeated { // see schemas
+func (x *schemer) respelled(path jsontree.Path, a, b jsontree.Value) {
+	jsontree.Compare(a, b, path, func(c *jsontree.Change) bool {
+		if c.Kind == jsontree.Repeated { // see schemas
 			return true
 		}
 		x.tell(schemaChange{kind: Respelled, path: c.Path, a: c.A, b: c.B})
@@ -222,28 +222,7 @@ func (x *schemer) respelled(path tree.Path, a, b tree.Value) {
 	})
 }
 
-// each walks the members of two objects, those that differ or all of them.
-func each(a, b tree.Value, all bool, visit func(name string, v, w tree.Value)) {
-	if !all {
-		union(a, b, visit)
-		return
-	}
-	inB := make(map[uint64]tree.Value, b.Len())
-	for m := range b.Children() {
-		inB[m.NameHash()] = m
-	}
-	for m := range a.Children() {
-		visit(m.Name(), m, inB[m.NameHash()])
-		delete(inB, m.NameHash())
-	}
-	for m := range b.Children() {
-		if _, left := inB[m.NameHash()]; left {
-			visit(m.Name(), tree.Value{}, m)
-		}
-	}
-}
-
-func kindOfTwo(a, b tree.Value) Kind {
+func kindOfTwo(a, b jsontree.Value) Kind {
 	switch {
 	case !a.Exists():
 		return Added

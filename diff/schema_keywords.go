@@ -3,13 +3,13 @@ package diff
 import (
 	"strconv"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // A keyword is how one keyword of JSON Schema is compared. Those without a rule
 // are compared as they are, with nobody knowing what they do.
 type keyword struct {
-	compare func(x *schemer, path tree.Path, a, b tree.Value)
+	compare func(x *schemer, path jsontree.Path, a, b jsontree.Value)
 }
 
 // keywords are those of which it is known what they allow.
@@ -28,7 +28,7 @@ func init() {
 		"additionalProperties": {(*schemer).compare}, "unevaluatedProperties": {(*schemer).compare}, "propertyNames": {(*schemer).compare},
 		"items": {(*schemer).items}, "prefixItems": {(*schemer).items}, "additionalItems": {(*schemer).compare},
 		"unevaluatedItems": {(*schemer).compare}, "contains": {(*schemer).compare},
-		"allOf":   {func(x *schemer, path tree.Path, a, b tree.Value) { x.alternatives(path, a, b, tighter) }},
+		"allOf":   {func(x *schemer, path jsontree.Path, a, b jsontree.Value) { x.alternatives(path, a, b, tighter) }},
 		"minimum": {limit(1)}, "exclusiveMinimum": {limit(1)}, "minLength": {count0}, "minItems": {count0}, "minProperties": {count0},
 		"maximum": {limit(-1)}, "exclusiveMaximum": {limit(-1)}, "maxLength": {limit(-1)}, "maxItems": {limit(-1)}, "maxProperties": {limit(-1)},
 		"not": {restriction}, "dependentRequired": {restriction}, "dependentSchemas": {restriction}, "dependencies": {restriction},
@@ -36,11 +36,11 @@ func init() {
 	}
 }
 
-func skip(*schemer, tree.Path, tree.Value, tree.Value) {}
+func skip(*schemer, jsontree.Path, jsontree.Value, jsontree.Value) {}
 
 // annotation compares what allows nothing and forbids nothing.
-func annotation(does effect) func(*schemer, tree.Path, tree.Value, tree.Value) {
-	return func(x *schemer, path tree.Path, a, b tree.Value) {
+func annotation(does effect) func(*schemer, jsontree.Path, jsontree.Value, jsontree.Value) {
+	return func(x *schemer, path jsontree.Path, a, b jsontree.Value) {
 		if !a.Equal(b) {
 			x.tell(schemaChange{kindOfTwo(a, b), does, path, a, b, ""})
 		}
@@ -48,7 +48,7 @@ func annotation(does effect) func(*schemer, tree.Path, tree.Value, tree.Value) {
 }
 
 // count0 compares how many there must be at least, where 0 is no limit.
-func count0(x *schemer, path tree.Path, a, b tree.Value) {
+func count0(x *schemer, path jsontree.Path, a, b jsontree.Value) {
 	if isZero(a) && isZero(b) {
 		return
 	}
@@ -56,13 +56,13 @@ func count0(x *schemer, path tree.Path, a, b tree.Value) {
 }
 
 // isZero reports whether a number is 0, or is not there.
-func isZero(v tree.Value) bool {
-	order, ok := tree.CompareNumbers(v.Raw(), []byte("0"))
-	return !v.Exists() || v.Kind() == tree.Number && ok && order == 0
+func isZero(v jsontree.Value) bool {
+	order, ok := jsontree.CompareNumbers(v.Raw(), []byte("0"))
+	return !v.Exists() || v.Kind() == jsontree.Number && ok && order == 0
 }
 
 // multiples compares of what numbers must be multiples.
-func multiples(x *schemer, path tree.Path, a, b tree.Value) {
+func multiples(x *schemer, path jsontree.Path, a, b jsontree.Value) {
 	old, errOld := strconv.ParseInt(string(a.Raw()), 10, 64)
 	new, errNew := strconv.ParseInt(string(b.Raw()), 10, 64)
 	switch {
@@ -78,12 +78,12 @@ func multiples(x *schemer, path tree.Path, a, b tree.Value) {
 }
 
 // limit compares limits: with 1, a higher one allows less.
-func limit(up int) func(*schemer, tree.Path, tree.Value, tree.Value) {
-	return func(x *schemer, path tree.Path, a, b tree.Value) {
+func limit(up int) func(*schemer, jsontree.Path, jsontree.Value, jsontree.Value) {
+	return func(x *schemer, path jsontree.Path, a, b jsontree.Value) {
 		c := schemaChange{kind: kindOfTwo(a, b), path: path, a: a, b: b}
-		order, ok := 0, a.Kind() == tree.Number && b.Kind() == tree.Number
+		order, ok := 0, a.Kind() == jsontree.Number && b.Kind() == jsontree.Number
 		if ok {
-			order, ok = tree.CompareNumbers(a.Raw(), b.Raw())
+			order, ok = jsontree.CompareNumbers(a.Raw(), b.Raw())
 		}
 		switch {
 		case ok && order == 0:
@@ -102,7 +102,7 @@ func limit(up int) func(*schemer, tree.Path, tree.Value, tree.Value) {
 
 // restriction compares what allows less when it is there, and of which two
 // cannot be compared.
-func restriction(x *schemer, path tree.Path, a, b tree.Value) {
+func restriction(x *schemer, path jsontree.Path, a, b jsontree.Value) {
 	c := schemaChange{kindOfTwo(a, b), unclear, path, a, b, ""}
 	switch {
 	case a.Equal(b):
@@ -115,7 +115,7 @@ func restriction(x *schemer, path tree.Path, a, b tree.Value) {
 	x.tell(c)
 }
 
-func unique(x *schemer, path tree.Path, a, b tree.Value) {
+func unique(x *schemer, path jsontree.Path, a, b jsontree.Value) {
 	switch {
 	case a.True() == b.True():
 	case b.True():
@@ -127,34 +127,34 @@ func unique(x *schemer, path tree.Path, a, b tree.Value) {
 
 // required compares the lists of what must be there. What became of a property
 // that is gone is told by properties.
-func (x *schemer) required(path tree.Path, a, b tree.Value) {
+func (x *schemer) required(path jsontree.Path, a, b jsontree.Value) {
 	inA, inB := byHash(a), byHash(b)
 	before, after := memberNames(x.inA.Get("properties")), memberNames(x.inB.Get("properties"))
 	for _, v := range elements(b) {
 		if _, there := inA[v.Hash()]; !there {
-			x.tell(schemaChange{Added, tighter, path, tree.Value{}, v, quoted(v.Text()) + " is required now"})
+			x.tell(schemaChange{Added, tighter, path, jsontree.Value{}, v, quoted(v.Text()) + " is required now"})
 		}
 	}
 	for _, v := range elements(a) {
 		_, there := inB[v.Hash()]
 		if name := v.Text(); !there && !(before[name] && !after[name]) {
-			x.tell(schemaChange{Removed, looser, path, v, tree.Value{}, quoted(name) + " is not required any more"})
+			x.tell(schemaChange{Removed, looser, path, v, jsontree.Value{}, quoted(name) + " is not required any more"})
 		}
 	}
 }
 
-func memberNames(v tree.Value) map[string]bool {
+func memberNames(v jsontree.Value) map[string]bool {
 	names := map[string]bool{}
-	for m := range v.Children() {
-		names[m.Name()] = true
+	for name := range v.All() {
+		names[name] = true
 	}
 	return names
 }
 
-func byHash(v tree.Value) map[uint64]tree.Value {
-	all := map[uint64]tree.Value{}
-	if v.Kind() == tree.Array {
-		for c := range v.Children() {
+func byHash(v jsontree.Value) map[uint64]jsontree.Value {
+	all := map[uint64]jsontree.Value{}
+	if v.Kind() == jsontree.Array {
+		for _, c := range v.All() {
 			all[c.Hash()] = c
 		}
 	}
@@ -163,13 +163,13 @@ func byHash(v tree.Value) map[uint64]tree.Value {
 
 // properties compares what an object may hold. That a new one is required is
 // told by required.
-func (x *schemer) properties(path tree.Path, a, b tree.Value) {
+func (x *schemer) properties(path jsontree.Path, a, b jsontree.Value) {
 	required := map[string]bool{}
 	for _, v := range elements(x.inB.Get("required")) {
 		required[v.Text()] = true
 	}
-	each(a, b, x.refs, func(name string, v, w tree.Value) {
-		at := path.With(tree.To(name))
+	each(a, b, x.refs, func(name string, v, w jsontree.Value) {
+		at := path.With(jsontree.To(name))
 		switch {
 		case !v.Exists():
 			if !required[name] {
@@ -185,40 +185,40 @@ func (x *schemer) properties(path tree.Path, a, b tree.Value) {
 
 // addition is what a new property does: where no others were allowed, it allows more.
 func (x *schemer) addition() effect {
-	if other := x.inA.Get("additionalProperties"); other.Kind() == tree.Bool && !other.True() {
+	if other := x.inA.Get("additionalProperties"); other.Kind() == jsontree.Bool && !other.True() {
 		return looser
 	}
 	return neither
 }
 
 // byName compares schemas by what they are for.
-func (x *schemer) byName(path tree.Path, a, b tree.Value) {
-	each(a, b, x.refs, func(name string, v, w tree.Value) { x.compare(path.With(tree.To(name)), v, w) })
+func (x *schemer) byName(path jsontree.Path, a, b jsontree.Value) {
+	each(a, b, x.refs, func(name string, v, w jsontree.Value) { x.compare(path.With(jsontree.To(name)), v, w) })
 }
 
 // items compares the schema of all elements, or those of each.
-func (x *schemer) items(path tree.Path, a, b tree.Value) {
-	if a.Kind() != tree.Array && b.Kind() != tree.Array {
+func (x *schemer) items(path jsontree.Path, a, b jsontree.Value) {
+	if a.Kind() != jsontree.Array && b.Kind() != jsontree.Array {
 		x.compare(path, a, b)
 		return
 	}
 	la, lb := elements(a), elements(b)
 	for i := range max(len(la), len(lb)) {
-		var v, w tree.Value
+		var v, w jsontree.Value
 		if i < len(la) {
 			v = la[i]
 		}
 		if i < len(lb) {
 			w = lb[i]
 		}
-		x.compare(path.With(tree.Step{Kind: tree.Element, Index: i}), v, w)
+		x.compare(path.With(jsontree.Step{Kind: jsontree.Element, Index: i}), v, w)
 	}
 }
 
 // alternatives compares lists of schemas, of which the order does not count.
 // More does what one more of them does. Those that are on one side only are
 // compared with one another in order, as one that was changed.
-func (x *schemer) alternatives(path tree.Path, a, b tree.Value, more effect) {
+func (x *schemer) alternatives(path jsontree.Path, a, b jsontree.Value, more effect) {
 	fewer := tighter
 	if more == tighter {
 		fewer = looser
@@ -240,7 +240,7 @@ func (x *schemer) alternatives(path tree.Path, a, b tree.Value, more effect) {
 		}
 		left[h] = same[1:]
 		taken[same[0]] = true
-		x.compare(path.With(tree.Step{Kind: tree.Element, Index: i}), v, lb[same[0]])
+		x.compare(path.With(jsontree.Step{Kind: jsontree.Element, Index: i}), v, lb[same[0]])
 	}
 	for j := range lb {
 		if !taken[j] {
@@ -251,13 +251,13 @@ func (x *schemer) alternatives(path tree.Path, a, b tree.Value, more effect) {
 		switch {
 		case k >= len(restB):
 			i := restA[k]
-			x.tell(schemaChange{Removed, fewer, path.With(tree.Step{Kind: tree.Element, Index: i}), la[i], tree.Value{}, ""})
+			x.tell(schemaChange{Removed, fewer, path.With(jsontree.Step{Kind: jsontree.Element, Index: i}), la[i], jsontree.Value{}, ""})
 		case k >= len(restA):
 			j := restB[k]
-			x.tell(schemaChange{Added, more, path.With(tree.Step{Kind: tree.Element, Index: j}), tree.Value{}, lb[j], ""})
+			x.tell(schemaChange{Added, more, path.With(jsontree.Step{Kind: jsontree.Element, Index: j}), jsontree.Value{}, lb[j], ""})
 		default:
 			i, j := restA[k], restB[k]
-			x.compare(path.With(tree.Step{Kind: tree.Element, Index: i}), la[i], lb[j])
+			x.compare(path.With(jsontree.Step{Kind: jsontree.Element, Index: i}), la[i], lb[j])
 		}
 	}
 }

@@ -3,7 +3,7 @@ package diff
 import (
 	"slices"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // maxMerged is how many bytes of schemas are written anew within one comparison.
@@ -11,17 +11,17 @@ const maxMerged = 8 << 20
 
 // whole follows a reference within a schema to where it leads, and adds what stands
 // beside it, which counts as well since 2019-09: a description, a default, a limit.
-func (x *schemer) whole(root, v tree.Value) tree.Value {
+func (x *schemer) whole(root, v jsontree.Value) jsontree.Value {
 	for range maxRefs {
 		ref := v.Get("$ref")
-		if ref.Kind() != tree.String {
+		if ref.Kind() != jsontree.String {
 			return v
 		}
 		to := pointer(root, ref.Text())
 		switch {
 		case !to.Exists():
 			return v
-		case besides(v) && to.Kind() == tree.Object:
+		case besides(v) && to.Kind() == jsontree.Object:
 			v = x.merge(to, v, noneBeside...)
 		default:
 			v = to
@@ -34,9 +34,9 @@ func (x *schemer) whole(root, v tree.Value) tree.Value {
 var noneBeside = []string{"$ref", "$defs", "definitions", "$schema", "$id", "$comment"}
 
 // besides reports whether something stands beside a reference that counts.
-func besides(v tree.Value) bool {
-	for m := range v.Children() {
-		if !slices.Contains(noneBeside, m.Name()) {
+func besides(v jsontree.Value) bool {
+	for name := range v.All() {
+		if !slices.Contains(noneBeside, name) {
 			return true
 		}
 	}
@@ -46,49 +46,49 @@ func besides(v tree.Value) bool {
 // merge makes one schema of two. Of a keyword that both have the second's counts;
 // what is dropped of the second does not. Where too much would have to be written it
 // gives up, which is told in the end.
-func (x *schemer) merge(first, second tree.Value, drop ...string) tree.Value {
+func (x *schemer) merge(first, second jsontree.Value, drop ...string) jsontree.Value {
 	if x.merged += len(first.Raw()) + len(second.Raw()); x.merged > maxMerged || first.Opaque() || second.Opaque() {
 		x.left = -1
 		return first
 	}
 	text := []byte{'{'}
-	add := func(m tree.Value) {
+	add := func(m jsontree.Value) {
 		if len(text) > 1 {
 			text = append(text, ',')
 		}
 		text = append(append(append(text, m.RawName()...), ':'), m.Raw()...)
 	}
-	replaced := map[uint64]bool{}
-	for m := range second.Children() {
-		if !slices.Contains(drop, m.Name()) {
-			replaced[m.NameHash()] = true
+	replaced := map[string]bool{}
+	for name := range second.All() {
+		if !slices.Contains(drop, name) {
+			replaced[name] = true
 		}
 	}
-	for m := range first.Children() {
-		if !replaced[m.NameHash()] {
+	for name, m := range first.All() {
+		if !replaced[name] {
 			add(m)
 		}
 	}
-	for m := range second.Children() {
-		if replaced[m.NameHash()] {
+	for name, m := range second.All() {
+		if replaced[name] {
 			add(m)
 		}
 	}
-	doc, err := tree.Parse(append(text, '}'))
+	doc, err := jsontree.Parse(append(text, '}'))
 	if err != nil {
 		return first
 	}
-	return doc.Root()
+	return doc
 }
 
 // without is a schema that lacks a keyword.
-func (x *schemer) without(v tree.Value, name string) tree.Value {
-	empty, _ := tree.Parse([]byte("{}"))
-	return x.merge(empty.Root(), v, name)
+func (x *schemer) without(v jsontree.Value, name string) jsontree.Value {
+	empty, _ := jsontree.Parse([]byte("{}"))
+	return x.merge(empty, v, name)
 }
 
 // choice is the keyword by which a schema leaves a choice, "" for none.
-func choice(v tree.Value) string {
+func choice(v jsontree.Value) string {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		if len(elements(v.Get(name))) > 0 {
 			return name
@@ -103,7 +103,7 @@ const maxChoices = 16
 // choices compares a schema that leaves a choice with one that leaves none. It reports
 // whether it did: where there is a choice on both sides, or one of types alone, the
 // keywords are compared.
-func (x *schemer) choices(path tree.Path, a, b tree.Value) bool {
+func (x *schemer) choices(path jsontree.Path, a, b jsontree.Value) bool {
 	nameA, nameB := choice(a), choice(b)
 	if (nameA == "") == (nameB == "") || x.left < 0 {
 		return false
@@ -121,9 +121,9 @@ func (x *schemer) choices(path tree.Path, a, b tree.Value) bool {
 	if nameA == "" {
 		root = x.b
 	}
-	c := schemaChange{Added, unclear, path.With(tree.To(name)), tree.Value{}, list.Get(name), "there is a choice now"}
+	c := schemaChange{Added, unclear, path.With(jsontree.To(name)), jsontree.Value{}, list.Get(name), "there is a choice now"}
 	if nameB == "" {
-		c.kind, c.a, c.b, c.what = Removed, list.Get(name), tree.Value{}, "there is no choice any more"
+		c.kind, c.a, c.b, c.what = Removed, list.Get(name), jsontree.Value{}, "there is no choice any more"
 	}
 	var effects []effect
 	for _, alt := range alts {
@@ -162,7 +162,7 @@ func chosen(each []effect, left bool) effect {
 
 // silently compares two schemas and tells nobody. It returns what the change does as a
 // whole.
-func (x *schemer) silently(a, b tree.Value) effect {
+func (x *schemer) silently(a, b jsontree.Value) effect {
 	var less, more, other bool
 	tell, left := x.tell, x.left
 	x.tell = func(c schemaChange) {

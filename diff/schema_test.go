@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // TestSchemas goes through a table of pairs of schemas. A line says what it is,
@@ -44,8 +44,8 @@ func TestSchemas(t *testing.T) {
 }
 
 func schemaVerdict(t *testing.T, a, b string, dir direction) string {
-	x, errA := tree.Parse([]byte(a))
-	y, errB := tree.Parse([]byte(b))
+	x, errA := jsontree.Parse([]byte(a))
+	y, errB := jsontree.Parse([]byte(b))
 	if errA != nil || errB != nil {
 		t.Fatalf("%s, %s: %v, %v", a, b, errA, errB)
 	}
@@ -54,7 +54,7 @@ func schemaVerdict(t *testing.T, a, b string, dir direction) string {
 	e.found = func(f *finding) {
 		all = append(all, fmt.Sprintf("%s %s %s", f.class, f.kind, f.path))
 	}
-	e.schemas(&where{method: "tools/list"}, nil, x.Root(), y.Root(), dir)
+	e.schemas(&where{method: "tools/list"}, nil, x, y, dir)
 	return strings.Join(strings.Fields(strings.Join(all, "; ")), " ")
 }
 

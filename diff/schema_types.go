@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // A typeSet is a set of the types that JSON Schema knows.
@@ -57,7 +57,7 @@ func (s typeSet) String() string {
 
 // typesOf is what a schema's type allows, or, where it has none, that of
 // alternatives that say nothing but their type.
-func typesOf(v tree.Value) typeSet {
+func typesOf(v jsontree.Value) typeSet {
 	set := declared(v.Get("type"))
 	if alt := altTypes(v); set == 0 && alt != 0 {
 		return alt
@@ -68,8 +68,8 @@ func typesOf(v tree.Value) typeSet {
 	return set
 }
 
-func declared(t tree.Value) (set typeSet) {
-	if t.Kind() == tree.String {
+func declared(t jsontree.Value) (set typeSet) {
+	if t.Kind() == jsontree.String {
 		return typeNamed(t.Text())
 	}
 	for _, one := range elements(t) {
@@ -80,7 +80,7 @@ func declared(t tree.Value) (set typeSet) {
 
 // altTypes are the types of an anyOf or oneOf whose schemas say nothing else, 0
 // if it is none.
-func altTypes(v tree.Value) (set typeSet) {
+func altTypes(v jsontree.Value) (set typeSet) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		for _, one := range elements(v.Get(name)) {
 			t := declared(one.Get("type"))
@@ -95,17 +95,17 @@ func altTypes(v tree.Value) (set typeSet) {
 
 // onlyTypes reports whether the alternatives of a schema, if it has any, say
 // nothing but their types.
-func onlyTypes(v tree.Value) bool {
+func onlyTypes(v jsontree.Value) bool {
 	return !v.Get("anyOf").Exists() && !v.Get("oneOf").Exists() || altTypes(v) != 0
 }
 
 // types compares what types are allowed.
-func (x *schemer) types(path tree.Path, a, b tree.Value) {
+func (x *schemer) types(path jsontree.Path, a, b jsontree.Value) {
 	before, after := typesOf(a), typesOf(b)
 	if before == after {
 		return
 	}
-	c := schemaChange{kind: Changed, effect: both, path: path.With(tree.To("type")), a: a.Get("type"), b: b.Get("type")}
+	c := schemaChange{kind: Changed, effect: both, path: path.With(jsontree.To("type")), a: a.Get("type"), b: b.Get("type")}
 	switch {
 	case after&^before == 0:
 		c.effect, c.what = tighter, "it may not be "+(before&^after).String()+" any more"
@@ -125,60 +125,60 @@ func typeText(s typeSet) string {
 }
 
 // values compares enum and const, which is an enum of one.
-func (x *schemer) values(path tree.Path, a, b tree.Value) {
+func (x *schemer) values(path jsontree.Path, a, b jsontree.Value) {
 	name, la, lb := "enum", allowed(a), allowed(b)
 	if a.Get("const").Exists() && (b.Get("const").Exists() || !b.Get("enum").Exists()) {
 		name = "const"
 	}
-	at := path.With(tree.To(name))
+	at := path.With(jsontree.To(name))
 	switch {
 	case la == nil && lb == nil:
 		return
 	case la == nil:
-		x.tell(schemaChange{Added, tighter, at, tree.Value{}, firstOf(b), "only some values are allowed now"})
+		x.tell(schemaChange{Added, tighter, at, jsontree.Value{}, firstOf(b), "only some values are allowed now"})
 		return
 	case lb == nil:
-		x.tell(schemaChange{Removed, looser, at, firstOf(a), tree.Value{}, "any value is allowed now"})
+		x.tell(schemaChange{Removed, looser, at, firstOf(a), jsontree.Value{}, "any value is allowed now"})
 		return
 	}
 	inA, inB := hashes(la), hashes(lb)
 	for _, v := range la {
 		if !inB[v.Hash()] {
-			x.tell(schemaChange{Removed, tighter, at, v, tree.Value{}, inWords(v) + " is not allowed any more"})
+			x.tell(schemaChange{Removed, tighter, at, v, jsontree.Value{}, inWords(v) + " is not allowed any more"})
 		}
 	}
 	for _, v := range lb {
 		if !inA[v.Hash()] {
-			x.tell(schemaChange{Added, looser, at, tree.Value{}, v, inWords(v) + " is allowed too"})
+			x.tell(schemaChange{Added, looser, at, jsontree.Value{}, v, inWords(v) + " is allowed too"})
 		}
 	}
 }
 
 // inWords is a value in a sentence.
-func inWords(v tree.Value) string {
+func inWords(v jsontree.Value) string {
 	text, _ := excerpt(v)
 	return oneLine(text, 60)
 }
 
 // allowed lists the values that a schema names, nil if it names none.
-func allowed(v tree.Value) []tree.Value {
+func allowed(v jsontree.Value) []jsontree.Value {
 	if c := v.Get("const"); c.Exists() {
-		return []tree.Value{c}
+		return []jsontree.Value{c}
 	}
-	if e := v.Get("enum"); e.Kind() == tree.Array {
-		return append([]tree.Value{}, elements(e)...)
+	if e := v.Get("enum"); e.Kind() == jsontree.Array {
+		return append([]jsontree.Value{}, elements(e)...)
 	}
 	return nil
 }
 
-func firstOf(v tree.Value) tree.Value {
+func firstOf(v jsontree.Value) jsontree.Value {
 	if c := v.Get("const"); c.Exists() {
 		return c
 	}
 	return v.Get("enum")
 }
 
-func hashes(all []tree.Value) map[uint64]bool {
+func hashes(all []jsontree.Value) map[uint64]bool {
 	set := make(map[uint64]bool, len(all))
 	for _, v := range all {
 		set[v.Hash()] = true
@@ -187,10 +187,10 @@ func hashes(all []tree.Value) map[uint64]bool {
 }
 
 // pointer finds what a JSON pointer in a fragment leads to.
-func pointer(root tree.Value, ref string) tree.Value {
+func pointer(root jsontree.Value, ref string) jsontree.Value {
 	text, ok := strings.CutPrefix(ref, "#")
 	if !ok || text != "" && text[0] != '/' {
-		return tree.Value{}
+		return jsontree.Value{}
 	}
 	if decoded, err := url.PathUnescape(text); err == nil {
 		text = decoded
@@ -198,12 +198,12 @@ func pointer(root tree.Value, ref string) tree.Value {
 	v := root
 	for _, step := range strings.Split(text, "/")[1:] {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		if v.Kind() == tree.Array {
+		if v.Kind() == jsontree.Array {
 			i, err := strconv.Atoi(step)
 			if err != nil {
-				return tree.Value{}
+				return jsontree.Value{}
 			}
-			v = follow(v, tree.Step{Kind: tree.Element, Index: i})
+			v = follow(v, jsontree.Step{Kind: jsontree.Element, Index: i})
 			continue
 		}
 		v = v.Get(step)
@@ -212,4 +212,4 @@ func pointer(root tree.Value, ref string) tree.Value {
 }
 
 // hasRefs reports whether a schema has references.
-func hasRefs(v tree.Value) bool { return strings.Contains(string(v.Raw()), `"$ref"`) }
+func hasRefs(v jsontree.Value) bool { return strings.Contains(string(v.Raw()), `"$ref"`) }

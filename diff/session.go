@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -49,9 +49,8 @@ type Session struct {
 	last    time.Duration
 	ended   bool
 
-	reader tree.Reader
-	held   tap.Frame // the frame that was loaded last
-	msg    jsonrpc.Message
+	held tap.Frame // the frame that was loaded last
+	msg  jsonrpc.Message
 }
 
 // NewSession makes a session of a name, which reports show. Load must return
@@ -131,7 +130,7 @@ func (s *Session) word(text string) string {
 const maxWords = 1 << 14
 
 // payload reads a member of the message.
-func (s *Session) payload(a *arrived, p part, method string) (payload, tree.Value) {
+func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.Value) {
 	x := payload{of: s, ref: a.p.Message, part: p}
 	if len(a.m.DuplicateKeys) > 0 {
 		x.twice = s.word(bounded(strings.Join(a.m.DuplicateKeys, ", ")))
@@ -142,20 +141,20 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, tree.Valu
 			x.size = a.f.Size
 			s.large++
 		}
-		return x, tree.Value{}
+		return x, jsontree.Value{}
 	}
 	x.there, x.size = true, int64(len(raw))
-	doc, err := s.reader.Outline(raw, outlineDepth)
+	v, err := jsontree.ParseTop(raw, outlineDepth)
 	if err != nil { // an error object that breaks off, say
-		x.value = tree.HashString(string(raw))
+		x.value = jsontree.HashString(string(raw))
 		x.spelled = x.value
-		return x, tree.Value{}
+		return x, jsontree.Value{}
 	}
-	x.value, x.spelled = s.bare(p, method, doc.Root())
+	x.value, x.spelled = s.bare(p, method, v)
 	if x.twice != "" {
-		x.spelled = tree.Mix(x.spelled, tree.HashString(x.twice))
+		x.spelled = jsontree.Mix(x.spelled, jsontree.HashString(x.twice))
 	}
-	return x, doc.Root()
+	return x, v
 }
 
 // outlineDepth is down to which depth a message is looked into when it arrives:
@@ -176,30 +175,29 @@ func memberOf(m *jsonrpc.Message, p part) []byte {
 var errGone = errors.New("it is not what it was when it was read first")
 
 // load returns the value, absent if it is not there.
-func (p *payload) load() (tree.Value, error) {
+func (p *payload) load() (jsontree.Value, error) {
 	if !p.there {
-		return tree.Value{}, nil
+		return jsontree.Value{}, nil
 	}
 	s := p.of
 	if s.held.Seq != p.ref.Seq || s.held.Raw == nil {
 		f, err := s.load(p.ref.Seq)
 		if err != nil {
-			return tree.Value{}, err
+			return jsontree.Value{}, err
 		}
 		s.held, s.msg = f, jsonrpc.PeekFrame(&f)
 	}
 	m := &s.msg
 	if m.Kind == jsonrpc.Batch {
 		if p.ref.Index >= len(m.Batch) {
-			return tree.Value{}, errGone
+			return jsontree.Value{}, errGone
 		}
 		m = &m.Batch[p.ref.Index]
 	}
-	doc, err := tree.Parse(memberOf(m, p.part))
+	v, err := jsontree.Parse(memberOf(m, p.part))
 	if err != nil {
-		return tree.Value{}, err
+		return v, err
 	}
-	v := doc.Root()
 	for _, step := range p.within {
 		if v = follow(v, step); !v.Exists() {
 			return v, errGone
@@ -209,16 +207,16 @@ func (p *payload) load() (tree.Value, error) {
 }
 
 // follow takes one step into a value.
-func follow(v tree.Value, step tree.Step) tree.Value {
-	if step.Kind == tree.Member {
+func follow(v jsontree.Value, step jsontree.Step) jsontree.Value {
+	if step.Kind == jsontree.Member {
 		return v.Get(step.Name)
 	}
 	i := 0
-	for c := range v.Children() {
+	for _, c := range v.All() {
 		if i == step.Index {
 			return c
 		}
 		i++
 	}
-	return tree.Value{}
+	return jsontree.Value{}
 }

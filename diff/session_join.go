@@ -3,7 +3,7 @@ package diff
 import (
 	"slices"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -27,11 +27,11 @@ func (s *Session) join() {
 func (s *Session) joinPages() {
 	waiting := map[uint64]*unit{}
 	for _, u := range s.units {
-		of := tree.HashString(u.method)
+		of := jsontree.HashString(u.method)
 		head := u
 		if u.cursor != 0 && u.worked() {
-			if first := waiting[tree.Mix(of, u.cursor)]; first != nil {
-				delete(waiting, tree.Mix(of, u.cursor))
+			if first := waiting[jsontree.Mix(of, u.cursor)]; first != nil {
+				delete(waiting, jsontree.Mix(of, u.cursor))
 				first.absorb(u)
 				first.pages = append(first.pages, u.answer)
 				first.own += u.own
@@ -40,7 +40,7 @@ func (s *Session) joinPages() {
 			}
 		}
 		if head.next != 0 && head.worked() {
-			waiting[tree.Mix(of, head.next)] = head
+			waiting[jsontree.Mix(of, head.next)] = head
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
@@ -19,7 +19,7 @@ type opening struct {
 }
 
 // asked takes a request of the client.
-func (o *opening) asked(s *Session, u *unit, v tree.Value) {
+func (o *opening) asked(s *Session, u *unit, v jsontree.Value) {
 	if u.lane == tap.ToServer && (u.method == "initialize" || u.method == "server/discover" && o.tried == nil) {
 		o.tried = u
 	}
@@ -27,11 +27,11 @@ func (o *opening) asked(s *Session, u *unit, v tree.Value) {
 	if u.lane != tap.ToServer || o.meta.there || !meta.Get(metaPrefix+"protocolVersion").Exists() {
 		return
 	}
-	o.meta = payload{of: s, ref: u.ref, part: params, there: true, within: tree.Path{tree.To("_meta")}}
+	o.meta = payload{of: s, ref: u.ref, part: params, there: true, within: jsontree.Path{jsontree.To("_meta")}}
 }
 
 // answered takes an answer.
-func (o *opening) answered(s *Session, u *unit, a *arrived, v tree.Value) {
+func (o *opening) answered(s *Session, u *unit, a *arrived, v jsontree.Value) {
 	if u.lane != tap.ToServer || a.m.Kind != jsonrpc.Response {
 		return
 	}
@@ -42,7 +42,7 @@ func (o *opening) answered(s *Session, u *unit, a *arrived, v tree.Value) {
 		o.discover = u
 	}
 	if info := v.Get("_meta", metaPrefix+"serverInfo"); info.Exists() && !o.serverInfo.there {
-		o.serverInfo = payload{of: s, ref: a.p.Message, part: result, there: true, within: tree.Path{tree.To("_meta"), tree.To(metaPrefix + "serverInfo")}}
+		o.serverInfo = payload{of: s, ref: a.p.Message, part: result, there: true, within: jsontree.Path{jsontree.To("_meta"), jsontree.To(metaPrefix + "serverInfo")}}
 	}
 }
 

@@ -3,7 +3,7 @@ package diff
 import (
 	"strings"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -42,7 +42,7 @@ func (s *Session) begin(a *arrived) {
 		ref: p.Message, lane: p.Lane, method: s.word(p.Method), subject: s.word(jsonrpc.Subject(*a.m)), at: p.At,
 		exchange: p.Exchange, marked: a.marked,
 	}
-	var v tree.Value
+	var v jsontree.Value
 	u.request, v = s.payload(a, params, u.method)
 	s.setKeys(u, v)
 	if strings.HasSuffix(u.method, "/list") {
@@ -129,9 +129,9 @@ func (s *Session) again(a *arrived, u *unit) {
 			open[q.embeddedKey()] = q
 		}
 	}
-	for answer := range v.Get("inputResponses").Children() {
-		if q := open[answer.Name()]; q != nil && !q.answered() {
-			q.answer = s.inside(a, params, answer, tree.To("inputResponses"), tree.To(answer.Name()))
+	for key, answer := range v.Get("inputResponses").All() {
+		if q := open[key]; q != nil && !q.answered() {
+			q.answer = s.inside(a, params, answer, jsontree.To("inputResponses"), jsontree.To(key))
 			q.answerKind, q.status = jsonrpc.Response, session.CallDone
 		}
 	}
@@ -145,7 +145,7 @@ func (s *Session) again(a *arrived, u *unit) {
 func (u *unit) embeddedKey() string { return u.request.within[len(u.request.within)-2].Name }
 
 // inside is the payload of a value inside a message.
-func (s *Session) inside(a *arrived, p part, v tree.Value, within ...tree.Step) payload {
+func (s *Session) inside(a *arrived, p part, v jsontree.Value, within ...jsontree.Step) payload {
 	x := payload{of: s, ref: a.p.Message, part: p, there: true, size: int64(len(v.Raw())), within: within}
 	x.value, x.spelled = v.Hash(), v.Spelled()
 	return x
@@ -159,7 +159,7 @@ func (s *Session) interim(a *arrived, u *unit) {
 	all, v := s.payload(a, result, u.method)
 	requests := v.Get("inputRequests")
 	if requests.Exists() {
-		s.embedded(a, u, requests, result, tree.To("inputRequests"))
+		s.embedded(a, u, requests, result, jsontree.To("inputRequests"))
 	}
 	switch {
 	case a.m.ResultType == "input_required":
@@ -169,28 +169,28 @@ func (s *Session) interim(a *arrived, u *unit) {
 	case a.m.ResultType == "task":
 		u.task = &all
 	case v.Get("task").Exists():
-		task := s.inside(a, result, v.Get("task"), tree.To("task"))
+		task := s.inside(a, result, v.Get("task"), jsontree.To("task"))
 		u.task = &task
 	}
 }
 
 // embedded takes the requests that a result, or the news of a task, carries.
 // Polls of a task repeat those that were not answered.
-func (s *Session) embedded(a *arrived, u *unit, requests tree.Value, p part, at tree.Step) {
-	for r := range requests.Children() {
-		if len(u.asked) >= session.MaxCallRefs*4 || u.asks(r.Name()) {
+func (s *Session) embedded(a *arrived, u *unit, requests jsontree.Value, p part, at jsontree.Step) {
+	for key, r := range requests.All() {
+		if len(u.asked) >= session.MaxCallRefs*4 || u.asks(key) {
 			continue
 		}
-		full, err := tree.Parse(r.Raw())
+		full, err := jsontree.Parse(r.Raw())
 		if err != nil {
 			continue
 		}
-		v := full.Root()
+		v := full
 		q := &unit{
 			ref: a.p.Message, lane: tap.ToClient, method: s.word(bounded(v.Get("method").Text())), at: a.p.At, parent: u,
 			embedded: true, marked: a.marked, status: session.CallPending,
 		}
-		q.request = s.inside(a, p, v.Get("params"), at, tree.To(r.Name()), tree.To("params"))
+		q.request = s.inside(a, p, v.Get("params"), at, jsontree.To(key), jsontree.To("params"))
 		q.request.there = v.Get("params").Exists()
 		q.request.value, q.request.spelled = s.bare(params, q.method, v.Get("params"))
 		q.subject = s.word(jsonrpc.Subject(jsonrpc.Message{Kind: jsonrpc.Request, Method: q.method, Params: v.Get("params").Raw()}))
@@ -218,14 +218,14 @@ func (s *Session) response(a *arrived, u *unit) {
 	if a.m.Kind == jsonrpc.ErrorResponse {
 		p = fault
 	}
-	var v tree.Value
+	var v jsontree.Value
 	u.answer, v = s.payload(a, p, u.method)
 	u.answerKind, u.code, u.failed = a.m.Kind, bounded(a.m.ErrorCode), a.m.IsError
 	u.elsewhere = a.p.Exchange != u.exchange
 	if u.method != a.p.Method && a.p.Method == "tasks/get" {
 		s.taskEnded(a, u, result, v)
 	}
-	if next := v.Get("nextCursor"); next.Kind() == tree.String {
+	if next := v.Get("nextCursor"); next.Kind() == jsontree.String {
 		u.next = next.Hash()
 	}
 	s.opening.answered(s, u, a, v)
@@ -236,34 +236,34 @@ func (s *Session) response(a *arrived, u *unit) {
 
 // taskEnded takes the end of a task of the extension: its result or error
 // stands inside the answer to a poll, or in the news of it.
-func (s *Session) taskEnded(a *arrived, u *unit, p part, v tree.Value) {
+func (s *Session) taskEnded(a *arrived, u *unit, p part, v jsontree.Value) {
 	if inner := v.Get("result"); inner.Exists() {
-		full, err := tree.Parse(inner.Raw())
+		full, err := jsontree.Parse(inner.Raw())
 		if err != nil {
 			return
 		}
-		u.answer = s.inside(a, p, full.Root(), tree.To("result"))
-		u.answer.value, u.answer.spelled = s.bare(result, u.method, full.Root())
-		u.answerKind, u.failed = jsonrpc.Response, full.Root().Get("isError").True()
+		u.answer = s.inside(a, p, full, jsontree.To("result"))
+		u.answer.value, u.answer.spelled = s.bare(result, u.method, full)
+		u.answerKind, u.failed = jsonrpc.Response, full.Get("isError").True()
 	} else if inner := v.Get("error"); inner.Exists() {
-		full, err := tree.Parse(inner.Raw())
+		full, err := jsontree.Parse(inner.Raw())
 		if err != nil {
 			return
 		}
-		u.answer = s.inside(a, p, full.Root(), tree.To("error"))
-		u.answerKind, u.code = jsonrpc.ErrorResponse, bounded(string(full.Root().Get("code").Raw()))
+		u.answer = s.inside(a, p, full, jsontree.To("error"))
+		u.answerKind, u.code = jsonrpc.ErrorResponse, bounded(string(full.Get("code").Raw()))
 	}
 }
 
 // elicitations takes what an error asks the user to do first (2025-11-25
 // client/elicitation).
-func (s *Session) elicitations(a *arrived, u *unit, v tree.Value) {
-	full, err := tree.Parse(v.Raw())
+func (s *Session) elicitations(a *arrived, u *unit, v jsontree.Value) {
+	full, err := jsontree.Parse(v.Raw())
 	if err != nil {
 		return
 	}
 	i := 0
-	for e := range full.Root().Get("data", "elicitations").Children() {
+	for _, e := range full.Get("data", "elicitations").All() {
 		if i == session.MaxCallRefs {
 			return
 		}
@@ -271,7 +271,7 @@ func (s *Session) elicitations(a *arrived, u *unit, v tree.Value) {
 			ref: a.p.Message, lane: tap.ToClient, method: "elicitation/create", at: a.p.At, parent: u, embedded: true,
 			marked: a.marked, status: session.CallPending, subject: bounded(e.Get("message").Text()),
 		}
-		q.request = s.inside(a, fault, e, tree.To("data"), tree.To("elicitations"), tree.Step{Kind: tree.Element, Index: i})
+		q.request = s.inside(a, fault, e, jsontree.To("data"), jsontree.To("elicitations"), jsontree.Step{Kind: jsontree.Element, Index: i})
 		q.request.value, q.request.spelled = s.bare(params, q.method, e)
 		s.setKeys(q, e)
 		u.asked = append(u.asked, q)
@@ -289,11 +289,11 @@ func (s *Session) note(a *arrived, u *unit) {
 		p = fault
 	}
 	n := note{lane: a.p.Lane, kind: a.m.Kind, role: a.p.Role, method: s.word(a.p.Method), late: a.p.Late, guess: a.p.Guess}
-	var v tree.Value
+	var v jsontree.Value
 	n.payload, v = s.payload(a, p, n.method)
 	s.carriedNote(a)
 	if a.m.Kind == jsonrpc.Invalid {
-		n.value = tree.HashString(string(a.f.Raw))
+		n.value = jsontree.HashString(string(a.f.Raw))
 		n.spelled = n.value
 		if u == nil && s.flooded(&n) {
 			return
@@ -328,16 +328,16 @@ func (s *Session) flooded(n *note) bool {
 		return false
 	}
 	rest := &s.loose[s.rest]
-	rest.value = tree.Mix(rest.value, n.value)
+	rest.value = jsontree.Mix(rest.value, n.value)
 	rest.spelled = rest.value
 	return true
 }
 
 // taskNews takes a notification of a task's status. How often there is one
 // depends on timing, so only what it asks for or brings counts.
-func (s *Session) taskNews(a *arrived, u *unit, v tree.Value) {
+func (s *Session) taskNews(a *arrived, u *unit, v jsontree.Value) {
 	if requests := v.Get("inputRequests"); requests.Exists() {
-		s.embedded(a, u, requests, params, tree.To("inputRequests"))
+		s.embedded(a, u, requests, params, jsontree.To("inputRequests"))
 	}
 	if !u.answered() {
 		s.taskEnded(a, u, params, v)

@@ -3,7 +3,7 @@ package diff
 import (
 	"time"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -31,7 +31,7 @@ type payload struct {
 	there, large bool
 	size         int64
 	// within leads from the member to the value.
-	within tree.Path
+	within jsontree.Path
 	// value and spelled are its hashes, without what never counts: see bare.
 	value, spelled uint64
 	// twice names the members that the message itself has twice, "" for none.
@@ -51,14 +51,14 @@ type note struct {
 }
 
 // id is what two notes have in common when they say the same.
-func (n *note) id() uint64 { return tree.Mix(n.like(), n.value) }
+func (n *note) id() uint64 { return jsontree.Mix(n.like(), n.value) }
 
 // same is what two notes have in common when they are also written in the same way.
-func (n *note) same() uint64 { return tree.Mix(n.like(), n.spelled) }
+func (n *note) same() uint64 { return jsontree.Mix(n.like(), n.spelled) }
 
 // like is what two notes have in common when they are about the same.
 func (n *note) like() uint64 {
-	h := tree.Mix(tree.HashString(n.method), uint64(n.lane)<<8|uint64(n.kind))
+	h := jsontree.Mix(jsontree.HashString(n.method), uint64(n.lane)<<8|uint64(n.kind))
 	if n.late {
 		h++
 	}

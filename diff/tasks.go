@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -22,7 +22,7 @@ func (e *engine) compareTasks(p *pair) {
 	}
 	w := p.of(InAnswer, tap.ToServer+tap.ToClient-p.a.lane, a.ref, b.ref)
 	w.part = result
-	at := tree.Path{tree.To("task")}
+	at := jsontree.Path{jsontree.To("task")}
 	switch {
 	case !b.there:
 		e.report(w, &finding{class: Behaviour, kind: Removed, path: at, what: "it does not become a task"})
@@ -36,6 +36,6 @@ func (e *engine) compareTasks(p *pair) {
 		return
 	}
 	for _, names := range [][]string{{"ttl", "ttlMs"}, {"pollInterval", "pollIntervalMs"}, {"status"}, {"statusMessage"}} {
-		e.tree(w, at.With(tree.To(names[0])), either(x, names...), either(y, names...))
+		e.tree(w, at.With(jsontree.To(names[0])), either(x, names...), either(y, names...))
 	}
 }

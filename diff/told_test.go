@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
@@ -26,7 +26,7 @@ func TestRespelledDefinition(t *testing.T) {
 func TestNotesThatAreMoreOnOneSide(t *testing.T) {
 	say := func(texts ...string) (all []note) {
 		for _, s := range texts {
-			all = append(all, note{method: "notifications/message", payload: payload{value: tree.HashString(s), spelled: tree.HashString(s)}})
+			all = append(all, note{method: "notifications/message", payload: payload{value: jsontree.HashString(s), spelled: jsontree.HashString(s)}})
 		}
 		return all
 	}

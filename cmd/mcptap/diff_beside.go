@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // beside prints what is there before and after side by side.
@@ -15,8 +15,8 @@ func (t *diffText) beside(d *diff.Difference) {
 	width := (t.width - 4 - 7) / 2
 	rows := d.Rows
 	if len(rows) == 0 {
-		whole := func(text string, size int) []tree.Piece {
-			return []tree.Piece{{Text: diffreport.Value(text, size), Differs: true}}
+		whole := func(text string, size int) []jsontree.Piece {
+			return []jsontree.Piece{{Text: diffreport.Value(text, size), Differs: true}}
 		}
 		t.row(whole(d.Old, d.OldSize), whole(d.New, d.NewSize), width, true, true)
 		return
@@ -38,10 +38,10 @@ func (t *diffText) beside(d *diff.Difference) {
 
 // row prints one line of each side, in as many lines as the longer one takes.
 // Removed and added say that the side has a line that the other does not.
-func (t *diffText) row(old, now []tree.Piece, width int, removed, added bool) {
+func (t *diffText) row(old, now []jsontree.Piece, width int, removed, added bool) {
 	left, right := wrapPieces(old, width), wrapPieces(now, width)
 	for i := range max(len(left), len(right)) {
-		var l, r []tree.Piece
+		var l, r []jsontree.Piece
 		markL, markR := " ", " "
 		if i < len(left) {
 			l = left[i]
@@ -76,7 +76,7 @@ func (t *diffText) mark(s string, as style) string {
 	return t.p.paint(s, as)
 }
 
-func piecesWidth(pieces []tree.Piece) (n int) {
+func piecesWidth(pieces []jsontree.Piece) (n int) {
 	for _, p := range pieces {
 		n += columns.StringWidth(p.Text)
 	}
@@ -84,11 +84,11 @@ func piecesWidth(pieces []tree.Piece) (n int) {
 }
 
 // wrapPieces breaks a line into lines of at most width columns, 0 for any.
-func wrapPieces(pieces []tree.Piece, width int) (out [][]tree.Piece) {
+func wrapPieces(pieces []jsontree.Piece, width int) (out [][]jsontree.Piece) {
 	if width <= 0 {
-		return [][]tree.Piece{pieces}
+		return [][]jsontree.Piece{pieces}
 	}
-	var line []tree.Piece
+	var line []jsontree.Piece
 	used := 0
 	for _, p := range pieces {
 		text := p.Text
@@ -115,7 +115,7 @@ func wrapPieces(pieces []tree.Piece, width int) (out [][]tree.Piece) {
 // foldHard breaks a text at spaces, and within words where they are too long.
 func foldHard(s string, width int) (out []string) {
 	for _, line := range fold(s, width) {
-		for _, part := range wrapPieces([]tree.Piece{{Text: line}}, width) {
+		for _, part := range wrapPieces([]jsontree.Piece{{Text: line}}, width) {
 			text := ""
 			for _, p := range part {
 				text += p.Text

@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 
 	diffreport "github.com/mcptap/mcptap/diff/report"
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -53,7 +53,7 @@ func TestDiffOnTerminals(t *testing.T) {
 }
 
 func TestWrapPieces(t *testing.T) {
-	text := func(lines [][]tree.Piece) (out []string) {
+	text := func(lines [][]jsontree.Piece) (out []string) {
 		for _, line := range lines {
 			s := ""
 			for _, p := range line {
@@ -67,7 +67,7 @@ func TestWrapPieces(t *testing.T) {
 		}
 		return out
 	}
-	pieces := []tree.Piece{{Text: "one "}, {Text: "two three", Differs: true}, {Text: "天気予報🌦"}, {Text: "e\u0301"}}
+	pieces := []jsontree.Piece{{Text: "one "}, {Text: "two three", Differs: true}, {Text: "天気予報🌦"}, {Text: "e\u0301"}}
 	for width, want := range map[int]string{
 		0:  "one [two three]天気予報🌦e\u0301",
 		6:  "one [tw]|[o thre]|[e]天気|予報🌦e\u0301",

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // besideWidth is how wide a line has to be for two texts to stand side by side.
@@ -154,7 +154,7 @@ func (t *diffText) below(d *diff.Difference) {
 }
 
 // painted paints pieces: those that differ, or, where all do, the whole.
-func (t *diffText) painted(pieces []tree.Piece, as style, all bool) string {
+func (t *diffText) painted(pieces []jsontree.Piece, as style, all bool) string {
 	some := false
 	for _, p := range pieces {
 		some = some || p.Differs

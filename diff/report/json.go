@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -189,7 +189,7 @@ func newDifference(d *diff.Difference) jsonDifference {
 	return j
 }
 
-func newPieces(pieces []tree.Piece) (all []jsonPiece) {
+func newPieces(pieces []jsontree.Piece) (all []jsonPiece) {
 	for _, p := range pieces {
 		all = append(all, jsonPiece{p.Text, p.Differs, p.Bytes})
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
@@ -14,7 +14,7 @@ import (
 type Line struct {
 	// Op is '-' for before, '+' for after, ' ' for what is the same.
 	Op   byte
-	Text []tree.Piece // escaped
+	Text []jsontree.Piece // escaped
 }
 
 // Lines lists what is there before and after, escaped: of long texts the lines
@@ -33,7 +33,7 @@ func Lines(d *diff.Difference) (lines []Line) {
 			flush()
 		}
 		if r.Skipped > 0 {
-			lines = append(lines, Line{' ', []tree.Piece{{Text: fmt.Sprintf("… %d lines are the same", r.Skipped), LeftOut: true}}})
+			lines = append(lines, Line{' ', []jsontree.Piece{{Text: fmt.Sprintf("… %d lines are the same", r.Skipped), LeftOut: true}}})
 		}
 		if r.Same {
 			lines = append(lines, Line{' ', Pieces(r.Old)})
@@ -48,7 +48,7 @@ func Lines(d *diff.Difference) (lines []Line) {
 	}
 	flush()
 	if d.MoreRows > 0 {
-		lines = append(lines, Line{' ', []tree.Piece{{Text: fmt.Sprintf("… %d more lines", d.MoreRows), LeftOut: true}}})
+		lines = append(lines, Line{' ', []jsontree.Piece{{Text: fmt.Sprintf("… %d more lines", d.MoreRows), LeftOut: true}}})
 	}
 	return lines
 }
@@ -56,13 +56,13 @@ func Lines(d *diff.Difference) (lines []Line) {
 // values are both values in short.
 func values(d *diff.Difference) (lines []Line) {
 	if d.Kind == diff.Moved {
-		return []Line{{' ', []tree.Piece{{Text: Value(d.Old, d.OldSize)}}}}
+		return []Line{{' ', []jsontree.Piece{{Text: Value(d.Old, d.OldSize)}}}}
 	}
 	if d.Old != "" {
-		lines = append(lines, Line{'-', []tree.Piece{{Text: Value(d.Old, d.OldSize), Differs: true}}})
+		lines = append(lines, Line{'-', []jsontree.Piece{{Text: Value(d.Old, d.OldSize), Differs: true}}})
 	}
 	if d.New != "" {
-		lines = append(lines, Line{'+', []tree.Piece{{Text: Value(d.New, d.NewSize), Differs: true}}})
+		lines = append(lines, Line{'+', []jsontree.Piece{{Text: Value(d.New, d.NewSize), Differs: true}}})
 	}
 	return lines
 }
@@ -79,8 +79,8 @@ func Value(excerpt string, size int) string {
 
 // Pieces are the pieces of a line, escaped, without the end of the line unless
 // that is what differs. What is left out says how much.
-func Pieces(pieces []tree.Piece) []tree.Piece {
-	out := make([]tree.Piece, 0, len(pieces))
+func Pieces(pieces []jsontree.Piece) []jsontree.Piece {
+	out := make([]jsontree.Piece, 0, len(pieces))
 	for i, p := range pieces {
 		text := p.Text
 		switch {
@@ -93,7 +93,7 @@ func Pieces(pieces []tree.Piece) []tree.Piece {
 			text = escape.Escape(strings.ReplaceAll(text, "\t", "    "))
 		}
 		if text != "" {
-			out = append(out, tree.Piece{Text: text, Differs: p.Differs, LeftOut: p.LeftOut})
+			out = append(out, jsontree.Piece{Text: text, Differs: p.Differs, LeftOut: p.LeftOut})
 		}
 	}
 	return out

@@ -2,7 +2,7 @@ package report
 
 import (
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/diff/tree"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -210,7 +210,7 @@ func wholeLine(d *diff.Difference) SidesLine {
 	return line
 }
 
-func sidesPieces(pieces []tree.Piece) []SidesPiece {
+func sidesPieces(pieces []jsontree.Piece) []SidesPiece {
 	all := []SidesPiece{}
 	for _, p := range Pieces(pieces) {
 		all = append(all, SidesPiece{p.Text, p.Differs, p.LeftOut})

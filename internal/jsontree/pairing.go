@@ -1,4 +1,4 @@
-package tree
+package jsontree
 
 import (
 	"cmp"
@@ -6,62 +6,35 @@ import (
 	"sort"
 )
 
-// arrays compares two arrays that differ.
-func (c *comparer) arrays(a, b Value) {
-	p := pairElements(a.list(), b.list())
-	for i, x := range p.a {
-		if c.over {
-			return
-		}
-		c.path = append(c.path, Step{Kind: Element, Index: i})
-		switch j := p.toB[i]; {
-		case j < 0:
-			c.told(Removed, x, Value{})
-		default:
-			if p.moved[i] && i != j {
-				c.moved(x, p.b[j], j)
-			}
-			c.compare(x, p.b[j])
-		}
-		c.path = c.path[:len(c.path)-1]
-	}
-	for j, y := range p.b {
-		if !p.taken[j] && !c.over {
-			c.path = append(c.path, Step{Kind: Element, Index: j})
-			c.told(Added, Value{}, y)
-			c.path = c.path[:len(c.path)-1]
-		}
-	}
-}
-
-func (c *comparer) moved(x, y Value, to int) {
-	if c.over {
-		return
-	}
-	c.change = Change{Kind: Moved, Path: c.path, A: x, B: y, To: to}
-	c.over = !c.tell(&c.change)
-}
-
 // A pairing says which elements of two arrays belong together.
 type pairing struct {
 	a, b         []Value
 	toB          []int  // for each element of a the one of b, -1 for none
 	moved        []bool // elements of a that stand in another order
 	taken        []bool // elements of b
-	leftA, leftB int    // how many are not paired
+	leftA, leftB []int  // those that are not paired
 }
 
 // pairElements pairs the elements that are equal, then those that have the same key,
 // wherever they stand, then the others by their places between those that did not move.
 func pairElements(a, b []Value) *pairing {
-	p := &pairing{a: a, b: b, toB: make([]int, len(a)), moved: make([]bool, len(a)), taken: make([]bool, len(b)), leftA: len(a), leftB: len(b)}
+	p := &pairing{a: a, b: b, toB: make([]int, len(a)), moved: make([]bool, len(a)), taken: make([]bool, len(b))}
 	for i := range p.toB {
 		p.toB[i] = -1
 	}
 	stay := Align(hashes(a), hashes(b))
 	p.pair(stay)
-	var found []Pair
-	found = append(found, p.match(Value.Hash)...)
+	for i, j := range p.toB {
+		if j < 0 {
+			p.leftA = append(p.leftA, i)
+		}
+	}
+	for j, taken := range p.taken {
+		if !taken {
+			p.leftB = append(p.leftB, j)
+		}
+	}
+	found := p.match(Value.Hash)
 	for rank := range keyNames {
 		found = append(found, p.match(func(v Value) uint64 { return v.key(rank) })...)
 	}
@@ -82,37 +55,30 @@ func (p *pairing) pair(pairs []Pair) {
 	for _, x := range pairs {
 		p.toB[x.A], p.taken[x.B] = x.B, true
 	}
-	p.leftA -= len(pairs)
-	p.leftB -= len(pairs)
 }
 
 // match pairs elements that are left and have the same key, the first with the first,
 // the second with the second. A key of 0 is none.
-func (p *pairing) match(key func(Value) uint64) (found []Pair) {
-	if p.leftA == 0 || p.leftB == 0 {
+func (p *pairing) match(key func(Value) uint64) []Pair {
+	if len(p.leftA) == 0 || len(p.leftB) == 0 {
 		return nil
 	}
-	first := map[uint64]int{} // the place of an element of b, plus one
-	next := make([]int, len(p.b))
-	for j := len(p.b) - 1; j >= 0; j-- {
-		if !p.taken[j] {
-			if k := key(p.b[j]); k != 0 {
-				next[j], first[k] = first[k], j+1
-			}
-		}
-	}
-	for i, x := range p.a {
-		if len(first) == 0 || p.toB[i] >= 0 {
-			continue
-		}
-		k := key(x)
-		if j := first[k]; k != 0 && j > 0 {
-			first[k] = next[j-1]
-			found = append(found, Pair{i, j - 1})
-		}
+	found := counted(keys(p.a, p.leftA, key), keys(p.b, p.leftB, key))
+	for k, x := range found {
+		found[k] = Pair{p.leftA[x.A], p.leftB[x.B]}
 	}
 	p.pair(found)
+	p.leftA = slices.DeleteFunc(p.leftA, func(i int) bool { return p.toB[i] >= 0 })
+	p.leftB = slices.DeleteFunc(p.leftB, func(j int) bool { return p.taken[j] })
 	return found
+}
+
+func keys(all []Value, at []int, key func(Value) uint64) []uint64 {
+	out := make([]uint64, len(at))
+	for k, i := range at {
+		out[k] = key(all[i])
+	}
+	return out
 }
 
 // inOrder adds to the pairs that stay those of the found ones that stand in the same
@@ -144,26 +110,13 @@ func (p *pairing) inOrder(stay, found []Pair) []Pair {
 
 // byPlace pairs what is left between elements that stay.
 func (p *pairing) byPlace(stay []Pair) {
-	if p.leftA == 0 || p.leftB == 0 {
-		return
-	}
-	i, j := 0, 0
+	as, bs := p.leftA, p.leftB
 	for _, s := range append(stay, Pair{len(p.a), len(p.b)}) {
-		if i < s.A && j < s.B {
-			var as, bs []int
-			for ; i < s.A; i++ {
-				if p.toB[i] < 0 {
-					as = append(as, i)
-				}
-			}
-			for ; j < s.B; j++ {
-				if !p.taken[j] {
-					bs = append(bs, j)
-				}
-			}
-			p.between(as, bs)
+		i, j := sort.SearchInts(as, s.A), sort.SearchInts(bs, s.B)
+		p.between(as[:i], bs[:j])
+		if as, bs = as[i:], bs[j:]; len(as) == 0 || len(bs) == 0 {
+			return
 		}
-		i, j = s.A+1, s.B+1
 	}
 }
 
@@ -206,7 +159,7 @@ func shapes(all []Value, at []int) (shapes []uint64, keyed bool) {
 		}
 		shapes[k] = mix(uint64(v.Kind()), seeds.array)
 		if v.Kind() == Object {
-			for m := range v.Children() {
+			for m := range v.children() {
 				shapes[k] += mix(m.node().name, seeds.null)
 			}
 		}

@@ -1,4 +1,4 @@
-package tree
+package jsontree
 
 import (
 	"slices"
@@ -10,15 +10,15 @@ import (
 
 // A Step leads from a value to one inside it.
 type Step struct {
-	// Name is the name of a member, or the key of an element of a list whose
-	// elements are known by a key.
+	// Name is the name of a member, or the key of an element of a list whose elements
+	// are known by a key.
 	Name string
 	// Index is the place of an element, from 0.
 	Index int
 	Kind  StepKind
 }
 
-// A StepKind says what a [Step] is.
+// A StepKind is the kind of a [Step].
 type StepKind uint8
 
 const (
@@ -32,8 +32,14 @@ const (
 	Inside
 )
 
+// To is a step to a member.
+func To(name string) Step { return Step{Name: name} }
+
 // A Path leads from a value to one inside it.
 type Path []Step
+
+// With returns the path with more steps, in memory of its own.
+func (p Path) With(more ...Step) Path { return append(slices.Clip(slices.Clone(p)), more...) }
 
 const (
 	// maxName is how many bytes of a name stand in a path that is written.
@@ -44,39 +50,38 @@ const (
 )
 
 // String writes a path such as result.content[0].text.(json)["odd name"]. A key
-// stands in quotes in brackets too. Characters that must not reach a terminal
-// are escaped, long names and long paths are cut.
+// stands in quotes in brackets too. Characters that must not reach a terminal are
+// escaped, long names and long paths are cut.
 func (p Path) String() string {
+	if len(p) > maxSteps {
+		return p[:maxSteps/2].String() + ".…" + p[len(p)-maxSteps/2:].from(true)
+	}
+	return p.from(false)
+}
+
+// from writes a path, behind another or not.
+func (p Path) from(behind bool) string {
 	var b strings.Builder
-	for i, s := range p {
-		if len(p) > maxSteps && i >= maxSteps/2 && i < len(p)-maxSteps/2 {
-			if i == maxSteps/2 {
-				b.WriteString(".…")
-			}
-			continue
-		}
+	for _, s := range p {
 		switch {
 		case s.Kind == Inside:
 			b.WriteString(".(json)")
 		case s.Kind == Element:
 			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
 		case s.Kind == Member && isPlain(s.Name):
-			if b.Len() > 0 {
+			if behind || b.Len() > 0 {
 				b.WriteByte('.')
 			}
 			b.WriteString(s.Name)
 		default:
-			b.WriteString("[" + string(escape.AppendString(nil, shortName(s.Name))) + "]")
+			name := s.Name
+			if len(name) > maxName {
+				name = name[:maxName] + "…"
+			}
+			b.WriteString("[" + string(escape.AppendString(nil, strings.ToValidUTF8(name, "�"))) + "]")
 		}
 	}
 	return b.String()
-}
-
-func shortName(s string) string {
-	if len(s) > maxName {
-		s = s[:maxName] + "…"
-	}
-	return strings.ToValidUTF8(s, "�")
 }
 
 // isPlain reports whether a name needs no quotes in a path.
@@ -92,11 +97,3 @@ func isPlain(name string) bool {
 	}
 	return true
 }
-
-// With returns the path with more steps, in memory of its own.
-func (p Path) With(more ...Step) Path {
-	return append(slices.Clip(slices.Clone(p)), more...)
-}
-
-// To is a step to a member.
-func To(name string) Step { return Step{Name: name} }

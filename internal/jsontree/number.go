@@ -1,59 +1,9 @@
-package tree
+package jsontree
 
 import (
 	"bytes"
 	"strconv"
 )
-
-// number reads a number and returns the hashes of its value and its spelling.
-func (p *parser) number() sums {
-	from := p.i
-	plain := true
-	if p.peek() == '-' {
-		p.i++
-		plain = false // as -0 is 0
-	}
-	whole := p.digits()
-	if whole == 0 || whole > 1 && p.raw[p.i-whole] == '0' {
-		p.fail(ErrSyntax)
-		return sums{}
-	}
-	if p.peek() == '.' {
-		p.i++
-		plain = false
-		if p.digits() == 0 {
-			p.fail(ErrSyntax)
-			return sums{}
-		}
-	}
-	if p.peek()|0x20 == 'e' {
-		p.i++
-		plain = false
-		if c := p.peek(); c == '+' || c == '-' {
-			p.i++
-		}
-		if p.digits() == 0 {
-			p.fail(ErrSyntax)
-			return sums{}
-		}
-	}
-	text := p.raw[from:p.i]
-	spelled := hashText(tagNumber, text)
-	if plain && len(text) <= longInteger {
-		return sums{spelled, spelled}
-	}
-	p.buf = appendDecimal(p.buf[:0], text)
-	return sums{hashText(tagNumber, p.buf), spelled}
-}
-
-// digits skips digits and returns how many there were.
-func (p *parser) digits() int {
-	from := p.i
-	for p.i < len(p.raw) && p.raw[p.i]-'0' < 10 {
-		p.i++
-	}
-	return p.i - from
-}
 
 // longInteger is how many digits of an integer are written out at most.
 const longInteger = 32
@@ -94,9 +44,9 @@ func readDecimal(n []byte) (d decimal, ok bool) {
 	return d, true
 }
 
-// appendDecimal appends the one spelling that all JSON spellings of a number's
+// AppendDecimal appends the one spelling that all JSON spellings of a number's
 // value share. That of an integer is the usual one.
-func appendDecimal(dst, n []byte) []byte {
+func AppendDecimal(dst, n []byte) []byte {
 	d, ok := readDecimal(n)
 	if !ok {
 		return append(dst, n...)

@@ -1,4 +1,4 @@
-package tree
+package jsontree
 
 import (
 	"encoding/json"
@@ -105,10 +105,10 @@ func readWhole(b *testing.B, text string, inside int) {
 	v := root(b, text)
 	var look func(Value)
 	look = func(v Value) {
-		if v.Kind() == String && inside < maxInside && holdsJSON(v) {
+		if v.Kind() == String && inside < maxInside && holdsJSON(v.text()) {
 			readWhole(b, v.Text(), inside+1)
 		}
-		for child := range v.Children() {
+		for child := range v.children() {
 			look(child)
 		}
 	}
@@ -145,7 +145,7 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-func BenchmarkHunks(b *testing.B) {
+func BenchmarkLines(b *testing.B) {
 	lines := func(n, step int) string {
 		var s strings.Builder
 		for i := 0; s.Len() < n; i++ {
@@ -164,7 +164,7 @@ func BenchmarkHunks(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dKB", c.name, size>>10), func(b *testing.B) {
 				b.SetBytes(int64(len(c.a) + len(c.b)))
 				for b.Loop() {
-					Hunks(c.a, c.b, 3, 1000)
+					Lines(c.a, c.b, 3, 1000)
 				}
 			})
 		}

@@ -1,4 +1,4 @@
-package tree
+package jsontree
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // drawn writes rows as a person would see them: what differs in brackets.
 func drawn(a, b string, around, most int) string {
-	rows, more := Hunks(a, b, around, most)
+	rows, more := Lines(a, b, around, most)
 	var s strings.Builder
 	for _, r := range rows {
 		if r.Skipped > 0 {
@@ -38,7 +38,7 @@ func drawnPieces(pieces []Piece) string {
 	return strings.ReplaceAll(s.String(), "\n", "$")
 }
 
-func TestHunks(t *testing.T) {
+func TestLines(t *testing.T) {
 	lines := func(n int) string {
 		var s strings.Builder
 		for i := range n {
@@ -67,7 +67,7 @@ func TestHunks(t *testing.T) {
 	}
 }
 
-func TestHunksLeaveOutWhatIsLong(t *testing.T) {
+func TestLinesLeaveOutWhatIsLong(t *testing.T) {
 	long := strings.Repeat("same words here ", 1000)
 	got := drawn(long+"old "+long, long+"new "+long, 1, 10)
 	if len(got) > 500 || !strings.Contains(got, "[old]") || !strings.Contains(got, "[new]") || !strings.Contains(got, "…15920…") {
@@ -82,12 +82,12 @@ func TestHunksLeaveOutWhatIsLong(t *testing.T) {
 	}
 }
 
-// TestHunksLoseNothing puts both texts together again from the rows.
-func TestHunksLoseNothing(t *testing.T) {
+// TestLinesLoseNothing puts both texts together again from the rows.
+func TestLinesLoseNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
 		a, b := randomText(rng), randomText(rng)
-		rows, more := Hunks(a, b, 1000, 1000)
+		rows, more := Lines(a, b, 1000, 1000)
 		var x, y strings.Builder
 		for _, r := range rows {
 			for _, p := range r.Old {
@@ -114,23 +114,49 @@ func randomText(rng *rand.Rand) string {
 	return s.String()
 }
 
-func TestWords(t *testing.T) {
-	for _, c := range []struct{ in, want string }{
-		{"", ""},
-		{`at 2026-11-20T10:00:00Z, id="a-b"`, `at| |2026-11-20T10:00:00Z|,| |id|=|"|a-b|"`},
-		{"[x]\n", "[|x|]|\n"},
-	} {
-		if got := strings.Join(Words(c.in), "|"); got != c.want {
-			t.Errorf("Words(%q) = %q, want %q", c.in, got, c.want)
+// A line that is longer than what is cut into words is one word.
+func TestLongLinesAreOneWord(t *testing.T) {
+	for _, n := range []int{maxWords, maxWords + 2} {
+		if got := len(tokens(strings.Repeat("a ", n/2), 0, 0)); (got == 1) != (n > maxWords) {
+			t.Errorf("%d bytes have %d words", n, got)
 		}
 	}
 }
 
-// A line that is longer than what is cut into words is one word.
-func TestLongLinesAreOneWord(t *testing.T) {
-	for _, n := range []int{maxWords, maxWords + 2} {
-		if got := len(tokensWithin(strings.Repeat("a ", n/2), 0, 0)); (got == 1) != (n > maxWords) {
-			t.Errorf("%d bytes have %d words", n, got)
+// TestLongLines: what two long lines begin and end with is passed over, whatever stands
+// in it, and nothing else is.
+func TestLongLines(t *testing.T) {
+	filler := strings.Repeat("naïve Überfluß, ", longLine/8)
+	for _, c := range []struct{ a, b, old, new string }{
+		{filler + "old " + filler, filler + "new " + filler, "[old]", "[new]"},
+		{filler + "one old two" + filler, filler + "one two" + filler, "[old ]", ""},
+		{"old " + filler, "new " + filler, "[old]", "[new]"},
+		{filler + " old", filler + " new", "[old]", "[new]"},
+		{filler + "ü", filler + "ö", "[ü]", "[ö]"},
+		{filler, filler + filler, "", "more"},
+		{strings.Repeat("a", longLine) + "b" + strings.Repeat("a", longLine), strings.Repeat("a", 2*longLine+1), "more", "more"},
+	} {
+		rows, _ := Lines(c.a, c.b, 0, 10)
+		if len(rows) != 1 {
+			t.Fatalf("%d rows", len(rows))
+		}
+		for side, x := range map[string]struct {
+			pieces []Piece
+			want   string
+			all    string
+		}{"old": {rows[0].Old, c.old, c.a}, "new": {rows[0].New, c.new, c.b}} {
+			differs, bytes := "", 0
+			for _, p := range x.pieces {
+				if bytes += len(p.Text) + p.Bytes; p.Differs {
+					differs += fmt.Sprintf("[%s]", p.Text)
+				}
+			}
+			if bytes != len(x.all) {
+				t.Errorf("%s: pieces of %d bytes, want %d", side, bytes, len(x.all))
+			}
+			if differs != x.want && (x.want != "more" || differs == "") {
+				t.Errorf("%s: %.80s differs, want %s", side, differs, x.want)
+			}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package tree
+package jsontree
 
 import (
 	"fmt"
@@ -198,11 +198,46 @@ func TestCompareNumbers(t *testing.T) {
 func ExampleCompare() {
 	a, _ := Parse([]byte(`{"content":[{"type":"text","text":"{\"temp\":21}"}],"big":9007199254740992}`))
 	b, _ := Parse([]byte(`{"content":[{"type":"text","text":"{\"temp\":22}"}],"big":9007199254740993}`))
-	Compare(a.Root(), b.Root(), Path{To("result")}, func(c *Change) bool {
+	Compare(a, b, Path{To("result")}, func(c *Change) bool {
 		fmt.Printf("%s %s: %s, %s\n", c.Path, c.Kind, c.A.Raw(), c.B.Raw())
 		return true
 	})
 	// Output:
 	// result.content[0].text.(json).temp changed: 21, 22
 	// result.big changed: 9007199254740992, 9007199254740993
+}
+
+// TestSingleChildren goes down thousands of levels that have a single child, which
+// change in name, in kind, or in what a member is hidden by.
+func TestSingleChildren(t *testing.T) {
+	deep := func(open, inner, end string) string {
+		return strings.Repeat(open, 3000) + inner + strings.Repeat(end, 3000)
+	}
+	for _, c := range []struct{ a, b, want string }{
+		{deep("[", "1", "]"), deep("[", "2", "]"), "changed 1 2 at depth 3000"},
+		{deep(`{"a":`, "1", "}"), deep(`{"a":`, "2", "}"), "changed 1 2 at depth 3000"},
+		{deep(`{"a":[`, "1", "]}"), deep(`{"a":[`, "[]", "]}"), "removed 1  at depth 6000; added  [] at depth 6000"},
+		{deep(`{"a":0,"a":`, "1", "}"), deep(`{"a":`, "2", "}"), "changed 1 2 at depth 3000"},
+		{deep("[", `{"b":1}`, "]"), deep("[", `{"c":1}`, "]"), "removed 1  at depth 3001; added  1 at depth 3001"},
+		{deep("[", `{"name":"x","v":1}`, "]"), deep("[", `{"name":"y","v":1}`, "]"), `removed {"name":"x","v":1}  at depth 3000; added  {"name":"y","v":1} at depth 3000`},
+		{deep("[", "1.0", "]"), deep("[", "1", "]"), "respelled 1.0 1 at depth 3000"},
+	} {
+		var got []string
+		repeated := 0
+		path := Path{To("result")}
+		Compare(root(t, c.a), root(t, c.b), path, func(x *Change) bool {
+			if x.Kind == Repeated {
+				repeated++
+				return true
+			}
+			got = append(got, fmt.Sprintf("%s %s %s at depth %d", x.Kind, x.A.Raw(), x.B.Raw(), len(x.Path)-1))
+			return true
+		})
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%.30s: %.300q, want %q", c.a, got, c.want)
+		}
+		if want := strings.Count(c.a, `"a":0`); repeated != want {
+			t.Errorf("%.30s: %d names are repeated on one side, want %d", c.a, repeated, want)
+		}
+	}
 }

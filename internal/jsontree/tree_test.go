@@ -1,20 +1,21 @@
-package tree
+package jsontree
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
 
 func root(t testing.TB, s string) Value {
 	t.Helper()
-	d, err := Parse([]byte(s))
+	v, err := Parse([]byte(s))
 	if err != nil {
 		t.Fatalf("Parse(%.60q): %v", s, err)
 	}
-	return d.Root()
+	return v
 }
 
 func TestEqualByValue(t *testing.T) {
@@ -77,9 +78,9 @@ func TestOrderOfMembersAtAnySize(t *testing.T) {
 			t.Errorf("%d members, each twice: equal %v, %d members", n, a.Equal(b), b.Len())
 		}
 		count := 0
-		for m := range b.Children() {
+		for name, m := range b.All() {
 			if m.Kind() != Number {
-				t.Errorf("member %s is %s", m.Name(), m.Raw())
+				t.Errorf("member %s is %s", name, m.Raw())
 			}
 			count++
 		}
@@ -111,65 +112,90 @@ func TestValues(t *testing.T) {
 	v := root(t, ` {"a":{"b":[1,"x\ny",true,null]},"\u0063":false,"d":"\ud800"} `)
 	list := v.Get("a", "b")
 	var raw []string
-	for c := range list.Children() {
+	for _, c := range list.All() {
 		raw = append(raw, string(c.Raw()))
 	}
 	if got := strings.Join(raw, " "); got != `1 "x\ny" true null` || list.Len() != 4 {
 		t.Errorf("elements %s, %d", got, list.Len())
 	}
-	if c := v.Get("c"); c.Kind() != Bool || c.True() || c.Name() != "c" {
-		t.Errorf("c: %v %v %q", c.Kind(), c.True(), c.Name())
+	if c := v.Get("c"); c.Kind() != Bool || c.True() || string(c.RawName()) != `"\u0063"` {
+		t.Errorf("c: %v %v %q", c.Kind(), c.True(), c.RawName())
 	}
 	if got := v.Get("d").Text(); got != "\xed\xa0\x80" {
 		t.Errorf("a lone surrogate is %q", got)
 	}
 	for _, none := range []Value{v.Get("x"), v.Get("a", "x", "y"), v.Get("a", "b", "c"), {}} {
-		if none.Exists() || none.Kind() != Absent || none.Raw() != nil || none.Len() != 0 || none.Text() != "" || none.Name() != "" {
+		if none.Exists() || none.Kind() != Absent || none.Raw() != nil || none.Len() != 0 || none.Text() != "" || none.RawName() != nil {
 			t.Errorf("absent is %v", none.Kind())
 		}
-		for range none.Children() {
+		for range none.All() {
 			t.Error("absent has children")
 		}
 	}
 }
 
-func TestOutlineKeepsTheHashes(t *testing.T) {
+func TestParseTopKeepsTheHashes(t *testing.T) {
 	text := `{"a":{"b":[1,{"c":2,"c":3}]},"d":[1.0,[],{}],"e":"x"}`
 	whole := root(t, text)
-	var again Reader
 	for depth := range 5 {
-		d, err := again.Outline([]byte(text), depth)
+		v, err := ParseTop([]byte(text), depth)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !d.Root().Equal(whole) || d.Root().Spelled() != whole.Spelled() {
+		if !v.Equal(whole) || v.Spelled() != whole.Spelled() {
 			t.Errorf("depth %d: another hash", depth)
 		}
-		if depth > 0 && (!d.Root().Get("a").Equal(whole.Get("a")) || d.Root().Get("a").Opaque() != (depth == 1)) {
+		if depth > 0 && (!v.Get("a").Equal(whole.Get("a")) || v.Get("a").Opaque() != (depth == 1)) {
 			t.Errorf("depth %d: a is not as it should be", depth)
 		}
-		if depth == 0 && (len(d.nodes) != 1 || d.Root().Len() != 3) {
-			t.Errorf("depth 0 keeps %d nodes of %d", len(d.nodes), d.Root().Len())
+		if depth == 0 && (len(v.doc.nodes) != 1 || v.Len() != 3) {
+			t.Errorf("depth 0 keeps %d nodes of %d", len(v.doc.nodes), v.Len())
 		}
 	}
 }
 
 func TestTooManyValuesAreOpaque(t *testing.T) {
 	text := `{"few":[1,2],"many":[` + strings.Repeat(`[1,2],`, 100) + `0],"more":{"x":1}}`
-	d, err := parse([]byte(text), MaxDepth, 50)
+	v, err := parse([]byte(text), MaxDepth, 50)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := d.Root()
 	if !v.Equal(root(t, text)) {
 		t.Error("another hash")
 	}
-	if len(d.nodes) > 50 || !v.Get("many").Opaque() || v.Get("many").Len() != 101 || v.Get("few").Opaque() {
-		t.Errorf("%d nodes, many is opaque: %v (%d), few: %v", len(d.nodes), v.Get("many").Opaque(), v.Get("many").Len(), v.Get("few").Opaque())
+	if n := len(v.doc.nodes); n > 50 || !v.Get("many").Opaque() || v.Get("many").Len() != 101 || v.Get("few").Opaque() {
+		t.Errorf("%d nodes, many is opaque: %v (%d), few: %v", n, v.Get("many").Opaque(), v.Get("many").Len(), v.Get("few").Opaque())
 	}
 	other, _ := parse([]byte(strings.Replace(text, ",0]", ",1]", 1)), MaxDepth, 50)
-	if got := changes(v, other.Root()); got != "changed many" {
+	if got := changes(v, other); got != "changed many" {
 		t.Errorf("changes: %s", got)
+	}
+}
+
+// TestHashWithout leaves out members and elements by their paths.
+func TestHashWithout(t *testing.T) {
+	const text = `{"a":{"id":7,"b":[1,{"id":2,"c":3},[]]},"id":"x","d":{}}`
+	for _, c := range []struct{ leave, same string }{
+		{"", text},
+		{"id a.id a.b[1].id", `{"a":{"id":9,"b":[1,{"c":3},[]]},"d":{}}`},
+		{"a.b", `{"a":{"id":7},"id":"x","d":{}}`},
+		{"a.b[0] d", `{"a":{"id":7,"b":[9,{"id":2,"c":3},[]]},"id":"x","d":[]}`},
+	} {
+		leave := func(p Path) bool { return slices.Contains(strings.Fields(c.leave), p.String()) }
+		if HashWithout(root(t, text), leave) != HashWithout(root(t, c.same), leave) {
+			t.Errorf("without %q it is not %s", c.leave, c.same)
+		}
+		for _, other := range []string{`{}`, `[]`, strings.Replace(c.same, "7", "8", 1), strings.Replace(c.same, "3", "4", 1)} {
+			if other == c.same || c.leave == "a.b" && strings.Contains(other, `"c"`) {
+				continue
+			}
+			if got := HashWithout(root(t, text), leave) == HashWithout(root(t, other), leave); got && other != c.same {
+				t.Errorf("without %q it is %s", c.leave, other)
+			}
+		}
+	}
+	if v := root(t, text); HashWithout(v, func(Path) bool { return false }) != v.Hash() {
+		t.Error("without nothing it has another hash")
 	}
 }
 
@@ -199,7 +225,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got := changes(d.Root(), d.Root()); got != "" {
+		if got := changes(d, d); got != "" {
 			t.Errorf("differs from itself: %s", got)
 		}
 		// Written again by somebody else, it is the same.
@@ -217,7 +243,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := Parse(b)
-		if err != nil || !again.Root().Equal(d.Root()) {
+		if err != nil || !again.Equal(d) {
 			t.Errorf("%q and %q differ (%v)", s, b, err)
 		}
 	})

@@ -1,0 +1,236 @@
+package jsontree
+
+import "bytes"
+
+// A ChangeKind is how two values differ.
+type ChangeKind uint8
+
+const (
+	// Changed is a value that another one took the place of.
+	Changed ChangeKind = iota
+	// Removed is only there before, Added only after.
+	Removed
+	Added
+	// Moved is an element that stands elsewhere in its array. If it changed too, more
+	// changes with its path follow.
+	Moved
+	// Respelled is a value that is written in another way: a number, or JSON inside a
+	// string.
+	Respelled
+	// Repeated is a member whose name occurs more often in one of the two objects, or
+	// with other values before the last one. The last values are compared as well.
+	Repeated
+)
+
+var changeNames = [...]string{"changed", "removed", "added", "moved", "respelled", "repeated"}
+
+// String returns changed, removed, added, moved, respelled or repeated.
+func (k ChangeKind) String() string {
+	if int(k) < len(changeNames) {
+		return changeNames[k]
+	}
+	return "change"
+}
+
+// A Change is one place at which two values differ.
+type Change struct {
+	Kind ChangeKind
+	// Path leads there, through the places of elements before the change, or after it
+	// for those that were added. It is valid until the next change is reported.
+	Path Path
+	// A is the value before, B the one after; one of them may be absent.
+	A, B Value
+	// To is the new place of an element that was moved.
+	To int
+}
+
+const (
+	// maxInside is how often JSON may stand in a string inside of JSON.
+	maxInside = 4
+	// maxInsideText is up to how many bytes of a string are read as JSON.
+	maxInsideText = 64 << 20
+)
+
+// Compare reports each place where two values differ, in the order in which they
+// stand, until report returns false. It returns whether it reported them all. At is the
+// path of the two. Either may be absent.
+func Compare(a, b Value, at Path, report func(*Change) bool) bool {
+	c := comparer{report: report, path: append(Path(nil), at...)}
+	c.compare(a, b)
+	return !c.over
+}
+
+type comparer struct {
+	report func(*Change) bool
+	path   Path
+	change Change
+	inside int // how many strings around are read as JSON
+	over   bool
+}
+
+func (c *comparer) tell(change Change) {
+	if !c.over {
+		c.change = change
+		c.change.Path = c.path
+		c.over = !c.report(&c.change)
+	}
+}
+
+// at compares two values one step further.
+func (c *comparer) at(s Step, a, b Value) {
+	if !c.over {
+		c.path = append(c.path, s)
+		c.compare(a, b)
+		c.path = c.path[:len(c.path)-1]
+	}
+}
+
+func (c *comparer) compare(a, b Value) {
+	if a.Exists() && b.Exists() && a.repeats() != b.repeats() {
+		c.tell(Change{Kind: Repeated, A: a, B: b})
+		if a.Equal(b) && a.Spelled() == b.Spelled() {
+			return
+		}
+	}
+	depth := len(c.path)
+	a, b = c.descend(a, b)
+	c.values(a, b)
+	c.path = c.path[:depth]
+}
+
+// descend goes down as long as there is one way only, so that thousands of levels with
+// a single child each do not take as many nested calls.
+func (c *comparer) descend(a, b Value) (Value, Value) {
+	for !c.over && a.single() && b.single() && a.Kind() == b.Kind() && !a.Equal(b) {
+		x, y := a.list()[0], b.list()[0]
+		if x.Kind() != y.Kind() || x.Kind() < Array || x.repeats() != y.repeats() || x.node().name != y.node().name ||
+			x.Kind() == Object && a.Kind() == Array { // which may have keys
+			break
+		}
+		step := Step{Kind: Element}
+		if a.Kind() == Object {
+			step = To(x.name())
+		}
+		c.path = append(c.path, step)
+		a, b = x, y
+	}
+	return a, b
+}
+
+// single reports whether an array or an object has one child alone.
+func (v Value) single() bool { return v.Kind() >= Array && v.Len() == 1 && !v.Opaque() }
+
+func (c *comparer) values(a, b Value) {
+	switch {
+	case !a.Exists() && !b.Exists():
+	case !b.Exists():
+		c.tell(Change{Kind: Removed, A: a})
+	case !a.Exists():
+		c.tell(Change{Kind: Added, B: b})
+	case a.Equal(b) && a.Spelled() == b.Spelled():
+	case a.Kind() >= Array && a.Kind() == b.Kind() && !a.Opaque() && !b.Opaque():
+		switch {
+		case a.Kind() == Object:
+			c.objects(a, b)
+		case a.Equal(b): // only numbers in it are written in another way
+			lb := b.list()
+			for i, x := range a.list() {
+				c.at(Step{Kind: Element, Index: i}, x, lb[i])
+			}
+		default:
+			c.arrays(a, b)
+		}
+	case a.Equal(b):
+		c.tell(Change{Kind: Respelled, A: a, B: b})
+	case a.Kind() == String && b.Kind() == String:
+		c.strings(a, b)
+	default:
+		c.tell(Change{Kind: Changed, A: a, B: b})
+	}
+}
+
+// objects compares the members of two objects by their names.
+func (c *comparer) objects(a, b Value) {
+	lb := b.list()
+	taken := make([]bool, len(lb))
+	var places map[uint64]int // needed once a member stands in another place
+	for i, x := range a.list() {
+		j, ok := i, i < len(lb) && lb[i].node().name == x.node().name
+		if !ok {
+			if places == nil {
+				places = make(map[uint64]int, len(lb))
+				for j, y := range lb {
+					places[y.node().name] = j
+				}
+			}
+			j, ok = places[x.node().name]
+		}
+		var y Value
+		if ok {
+			y, taken[j] = lb[j], true
+		}
+		if !x.Same(y) {
+			c.at(To(x.name()), x, y)
+		}
+	}
+	for j, y := range lb {
+		if !taken[j] {
+			c.at(To(y.name()), Value{}, y)
+		}
+	}
+}
+
+// arrays compares the elements of two arrays as they are paired.
+func (c *comparer) arrays(a, b Value) {
+	p := pairElements(a.list(), b.list())
+	for i, x := range p.a {
+		step, j := Step{Kind: Element, Index: i}, p.toB[i]
+		if j < 0 {
+			c.at(step, x, Value{})
+			continue
+		}
+		if p.moved[i] && i != j {
+			c.path = append(c.path, step)
+			c.tell(Change{Kind: Moved, A: x, B: p.b[j], To: j})
+			c.path = c.path[:len(c.path)-1]
+		}
+		if !x.Same(p.b[j]) {
+			c.at(step, x, p.b[j])
+		}
+	}
+	for j, y := range p.b {
+		if !p.taken[j] {
+			c.at(Step{Kind: Element, Index: j}, Value{}, y)
+		}
+	}
+}
+
+// strings compares two strings that differ.
+func (c *comparer) strings(a, b Value) {
+	if ta, tb := a.text(), b.text(); c.inside < maxInside && holdsJSON(ta) && holdsJSON(tb) {
+		x, errA := Parse(ta)
+		y, errB := Parse(tb)
+		switch {
+		case errA != nil || errB != nil:
+		case x.Same(y):
+			c.tell(Change{Kind: Respelled, A: a, B: b})
+			return
+		default:
+			c.inside++
+			c.at(Step{Kind: Inside}, x, y)
+			c.inside--
+			return
+		}
+	}
+	c.tell(Change{Kind: Changed, A: a, B: b})
+}
+
+// holdsJSON reports whether a text is likely to be an object or an array.
+func holdsJSON(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	if len(text) < 2 || len(text) > maxInsideText {
+		return false
+	}
+	first, last := text[0], text[len(text)-1]
+	return first == '{' && last == '}' || first == '[' && last == ']'
+}

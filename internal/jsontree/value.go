@@ -1,0 +1,237 @@
+// Package jsontree reads JSON values as trees and compares them. It is the only
+// place where values are compared. It is pure.
+//
+// [Parse] validates a text once and makes a [Value] of it. Every value has a hash,
+// so that equal ones are known at once and one that moved is found again. Two values
+// are equal if they are so by value: the order of members, white space, escapes and
+// the spelling of numbers do not count; absent, null and empty differ. Numbers are
+// compared by their exact decimal value and never pass through a float. [Compare]
+// reports each place where two values differ. Strings that hold JSON are compared as
+// JSON. [Lines] returns where two texts differ, by lines and words.
+//
+// Everything takes time nearly linear in the size of its input, as recorded traffic
+// may be hostile. Hashes are keyed anew in each process, so no input can be made to
+// collide.
+package jsontree
+
+import (
+	"bytes"
+	"iter"
+)
+
+// A Kind is the JSON type of a value.
+type Kind uint8
+
+// The kinds. Absent is the kind of the zero [Value].
+const (
+	Absent Kind = iota
+	Null
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+var kindNames = [...]string{"absent", "null", "boolean", "number", "string", "array", "object"}
+
+// String returns absent, null, boolean, number, string, array or object.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "kind"
+}
+
+// A Value is a value in a text that was read. It refers to the text. The zero Value is
+// absent.
+type Value struct {
+	doc *doc
+	i   uint32
+}
+
+func (v Value) node() *node { return &v.doc.nodes[v.i] }
+
+// Exists reports whether there is a value, which may be null.
+func (v Value) Exists() bool { return v.doc != nil }
+
+// Kind returns the kind of the value.
+func (v Value) Kind() Kind {
+	if v.doc == nil {
+		return Absent
+	}
+	return v.node().kind
+}
+
+// Hash is equal for equal values, and 0 for one that is absent. Hashes of different
+// processes cannot be compared.
+func (v Value) Hash() uint64 {
+	if v.doc == nil {
+		return 0
+	}
+	return v.node().value
+}
+
+// Spelled is a hash that also differs where numbers of the same value are written in
+// different ways, such as 1 and 1.0, or where a name occurs twice in one object.
+func (v Value) Spelled() uint64 {
+	if v.doc == nil {
+		return 0
+	}
+	return v.node().spelled
+}
+
+// Equal reports whether two values are the same, which two absent ones are.
+func (v Value) Equal(w Value) bool { return v.Kind() == w.Kind() && v.Hash() == w.Hash() }
+
+// Same reports whether two values are equal, written in the same way, and hide the same
+// repeats.
+func (v Value) Same(w Value) bool {
+	return v.Equal(w) && v.Spelled() == w.Spelled() && v.repeats() == w.repeats()
+}
+
+// Repeats returns how many members of the same name stand before a member in its object
+// and are hidden by it, and a hash of their values.
+func (v Value) Repeats() (n int, hash uint64) {
+	r := v.repeats()
+	return r.n, r.hash
+}
+
+func (v Value) repeats() repeats {
+	if !v.HasRepeats() {
+		return repeats{}
+	}
+	return v.doc.repeats[int(v.i)]
+}
+
+// HasRepeats reports whether a name occurs twice in any object of the text.
+func (v Value) HasRepeats() bool { return v.doc != nil && v.doc.repeats != nil }
+
+// Raw returns the text of the value, nil if it is absent.
+func (v Value) Raw() []byte {
+	if v.doc == nil {
+		return nil
+	}
+	n := v.node()
+	return v.doc.raw[n.from:n.to]
+}
+
+// Len returns the number of elements or members.
+func (v Value) Len() int {
+	if v.doc == nil {
+		return 0
+	}
+	return int(v.node().n)
+}
+
+// Opaque reports whether the elements or members were not kept, see [MaxNodes] and
+// [ParseTop].
+func (v Value) Opaque() bool { return v.doc != nil && v.node().opaque }
+
+// Text returns the content of a string, and "" for anything else.
+func (v Value) Text() string { return string(v.text()) }
+
+// text is Text without a copy if there are no escapes.
+func (v Value) text() []byte {
+	if v.Kind() != String {
+		return nil
+	}
+	return unquoted(v.Raw())
+}
+
+// unquoted returns the content of a quoted string.
+func unquoted(token []byte) []byte {
+	body := token[1 : len(token)-1]
+	if bytes.IndexByte(body, '\\') < 0 {
+		return body
+	}
+	return appendUnescaped(make([]byte, 0, len(body)), body)
+}
+
+// True reports whether the value is true.
+func (v Value) True() bool { return v.Kind() == Bool && v.Hash() == seeds.yes }
+
+// name returns the name of a member, and "" for anything else.
+func (v Value) name() string {
+	if raw := v.RawName(); len(raw) > 0 {
+		return string(unquoted(raw))
+	}
+	return ""
+}
+
+// RawName returns the name of a member as it is written, in quotes, and nothing for
+// other values.
+func (v Value) RawName() []byte {
+	if v.doc == nil {
+		return nil
+	}
+	n := v.node()
+	return v.doc.raw[n.nameFrom:n.nameTo]
+}
+
+// is reports whether a member has a name.
+func (v Value) is(name string) bool {
+	raw := v.RawName()
+	if len(raw) == 0 {
+		return false
+	}
+	body := raw[1 : len(raw)-1]
+	return string(body) == name || bytes.IndexByte(body, '\\') >= 0 && v.name() == name
+}
+
+// All yields the members of an object with their names, in the order in which they
+// stand, or the elements of an array with "". A member that a later one of the same
+// name hides is left out.
+func (v Value) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for c := range v.children() {
+			if !yield(c.name(), c) {
+				return
+			}
+		}
+	}
+}
+
+// children yields what All does, without the names.
+func (v Value) children() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if v.doc == nil {
+			return
+		}
+		nodes := v.doc.nodes
+		for i := v.i + 1; i < nodes[v.i].next; i = nodes[i].next {
+			if !nodes[i].hidden && !yield(Value{v.doc, i}) {
+				return
+			}
+		}
+	}
+}
+
+// list returns the children.
+func (v Value) list() []Value {
+	all := make([]Value, 0, v.Len())
+	for c := range v.children() {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Get follows names from object to object. It returns an absent Value if there is no
+// such member.
+func (v Value) Get(names ...string) Value {
+	for _, name := range names {
+		v = v.member(name)
+	}
+	return v
+}
+
+func (v Value) member(name string) Value {
+	if v.Kind() == Object {
+		for c := range v.children() {
+			if c.is(name) {
+				return c
+			}
+		}
+	}
+	return Value{}
+}
