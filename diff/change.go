@@ -3,6 +3,7 @@ package diff
 import (
 	"strconv"
 
+	"github.com/mcptap/mcptap/internal/jsonpath"
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
@@ -174,7 +175,7 @@ func isDefault(w *where, c *jsontree.Change) bool {
 	}
 	for i := range defaults {
 		d := &defaults[i]
-		if string(v.Raw()) == d.value && (d.method == "" || d.method == w.method) && d.path.exactly(c.Path) {
+		if string(v.Raw()) == d.value && (d.method == "" || d.method == w.method) && d.path.Exactly(c.Path) {
 			return true
 		}
 	}
@@ -185,17 +186,17 @@ func isDefault(w *where, c *jsontree.Change) bool {
 // 2026-07-28 requires it.
 var defaults = []struct {
 	method string
-	path   pattern
+	path   jsonpath.Pattern
 	value  string
 }{
-	{"tools/call", mustPattern("result.isError"), "false"},
-	{"elicitation/create", mustPattern("params.mode"), `"form"`},
-	{"tools/list", mustPattern("result.tools[*].annotations.readOnlyHint"), "false"},
-	{"tools/list", mustPattern("result.tools[*].annotations.destructiveHint"), "true"},
-	{"tools/list", mustPattern("result.tools[*].annotations.idempotentHint"), "false"},
-	{"tools/list", mustPattern("result.tools[*].annotations.openWorldHint"), "true"},
-	{"tools/list", mustPattern("result.tools[*].execution.taskSupport"), `"forbidden"`},
-	{"prompts/list", mustPattern("result.prompts[*].arguments[*].required"), "false"},
+	{"tools/call", jsonpath.Must("$.result.isError"), "false"},
+	{"elicitation/create", jsonpath.Must("$.params.mode"), `"form"`},
+	{"tools/list", jsonpath.Must("$.result.tools[*].annotations.readOnlyHint"), "false"},
+	{"tools/list", jsonpath.Must("$.result.tools[*].annotations.destructiveHint"), "true"},
+	{"tools/list", jsonpath.Must("$.result.tools[*].annotations.idempotentHint"), "false"},
+	{"tools/list", jsonpath.Must("$.result.tools[*].annotations.openWorldHint"), "true"},
+	{"tools/list", jsonpath.Must("$.result.tools[*].execution.taskSupport"), `"forbidden"`},
+	{"prompts/list", jsonpath.Must("$.result.prompts[*].arguments[*].required"), "false"},
 }
 
 // errorMember finds the class of a change in an error: its code counts, its

@@ -3,12 +3,14 @@ package diff
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mcptap/mcptap/internal/jsonpath"
 )
 
 // A Rule says what is not to be told of. Make one with [ParseRule].
 type Rule struct {
 	method, name string
-	path         pattern
+	path         jsonpath.Pattern
 	preset       *preset
 	matched      *bool
 }
@@ -16,14 +18,13 @@ type Rule struct {
 // Matched reports whether the rule, or a copy of it, has left out any difference.
 func (r Rule) Matched() bool { return r.matched != nil && *r.matched }
 
-// ParseRule reads what is to be ignored: a path such as result.content[*].text,
-// for all calls, or after a method and perhaps a tool, prompt or resource, and a
-// colon:
+// ParseRule reads what is to be ignored: a path as package jsonpath has it, for all
+// calls, or after a method and perhaps a tool, prompt or resource, and a colon:
 //
-//	result.structuredContent.generatedAt
-//	tools/call: result.**.etag
-//	tools/call now: result.content[*].text
-//	notifications/message: params.data
+//	$.result.structuredContent.generatedAt
+//	tools/call: $.result..etag
+//	tools/call now: $.result.content[*].text
+//	notifications/message: $.params.data
 //	@timestamps
 //	tools/call now: @durations
 //
@@ -48,7 +49,7 @@ func ParseRule(text string) (Rule, error) {
 		return r, nil
 	}
 	var err error
-	if r.path, err = parsePattern(strings.TrimPrefix(path, ".")); err != nil {
+	if r.path, err = jsonpath.Parse(path); err != nil {
 		return r, fmt.Errorf("%q: %w", text, err)
 	}
 	return r, nil
@@ -78,7 +79,7 @@ func ignored(rules []Rule, f *finding) bool {
 	for i := range rules {
 		switch r := &rules[i]; {
 		case !r.about(f):
-		case r.preset == nil && r.path.matches(f.path):
+		case r.preset == nil && r.path.Matches(f.path):
 			out, *r.matched = true, true
 		case r.preset != nil:
 			but[r.preset.order], some = r.preset, true

@@ -83,8 +83,8 @@ func TestWhoseHeaderFieldIsNew(t *testing.T) {
 func TestRulesWithoutABlank(t *testing.T) {
 	text := "\nrev 2025-11-25\n> tools/call {\"name\":\"now\"}\na< {\"content\":[],\"structuredContent\":{\"at\":1}}\nb< {\"content\":[],\"structuredContent\":{\"at\":2}}"
 	for written, ignored := range map[string]uint64{
-		"tools/call:result.structuredContent.at": 1, "tools/call: result.structuredContent.at": 1,
-		"tools/call now:result.structuredContent.at": 1, "prompts/get:result.structuredContent.at": 0,
+		"tools/call:$.result.structuredContent.at": 1, "tools/call: $.result.structuredContent.at": 1,
+		"tools/call now:$.result.structuredContent.at": 1, "prompts/get:$.result.structuredContent.at": 0,
 	} {
 		rule, err := ParseRule(written)
 		if err != nil {

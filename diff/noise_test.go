@@ -90,25 +90,25 @@ func TestRules(t *testing.T) {
 		rule string
 		left []string
 	}{
-		{"result.nothing", all},
-		{"result", nil},
-		{"result.content", all[1:]},
-		{"result.content[*].text", all[1:]},
-		{"result.content[0].text.(json).at", all[1:]},
-		{"result.content[0].text.at", all[1:]},
-		{"result.content[1].text", all},
-		{"result.*.*.text.at", all[1:]},
-		{"tools/call: result.content", all[1:]},
-		{"tools/call f: result.content", all[1:]},
-		{"tools/call g: result.content", all},
-		{"* f: result.content", all[1:]},
-		{"prompts/get: result.content", all},
-		{"result.**.etag", []string{"at", "a.b", "[1]", "[2]"}},
-		{"**.etag", []string{"at", "a.b", "[1]", "[2]"}},
-		{`result.structuredContent["a.b"]`, []string{"at", "etag", "[1]", "[2]"}},
-		{"result.structuredContent.list[1]", []string{"at", "a.b", "etag", "[2]"}},
-		{"result.structuredContent.list[*]", all[:3]},
-		{"result.structuredContent", all[:1]},
+		{"$.result.nothing", all},
+		{"$.result", nil},
+		{"$.result.content", all[1:]},
+		{"$.result.content[*].text", all[1:]},
+		{"$.result.content[0].text.(json).at", all[1:]},
+		{"$.result.content[0].text.at", all[1:]},
+		{"$.result.content[1].text", all},
+		{"$.result.*.*.text.at", all[1:]},
+		{"tools/call: $.result.content", all[1:]},
+		{"tools/call f: $.result.content", all[1:]},
+		{"tools/call g: $.result.content", all},
+		{"* f: $.result.content", all[1:]},
+		{"prompts/get: $.result.content", all},
+		{"$.result..etag", []string{"at", "a.b", "[1]", "[2]"}},
+		{"$..etag", []string{"at", "a.b", "[1]", "[2]"}},
+		{`$.result.structuredContent["a.b"]`, []string{"at", "etag", "[1]", "[2]"}},
+		{"$.result.structuredContent.list[1]", []string{"at", "a.b", "etag", "[2]"}},
+		{"$.result.structuredContent.list[*]", all[:3]},
+		{"$.result.structuredContent", all[:1]},
 	} {
 		rule, err := ParseRule(c.rule)
 		if err != nil {
@@ -128,7 +128,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: left are %v, want %v; %d ignored", c.rule, left, c.left, r.Ignored)
 		}
 	}
-	for _, bad := range []string{"", ".", "a..b", "a.", "a[", "a[x]", "a[-1]", `a["b`, "a[1", "@nothing", ": a", "a[]"} {
+	for _, bad := range []string{"", "$", "$.", "$a", "$.a.", "$.a[", "result", "tools/call: result", "@nothing", ": $.a"} {
 		if _, err := ParseRule(bad); err == nil {
 			t.Errorf("%q is a rule", bad)
 		}

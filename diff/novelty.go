@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcptap/mcptap/internal/jsonpath"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -12,7 +13,7 @@ import (
 // expected.
 type novelty struct {
 	method string // of the request, "" for any
-	path   pattern
+	path   jsonpath.Pattern
 	value  string // as it stands, "" for any
 	since  jsonrpc.Revision
 	until  jsonrpc.Revision // the first without it, "" for none
@@ -33,52 +34,52 @@ func novelties() (all []novelty) {
 	add := func(since, until jsonrpc.Revision, page, method string, paths ...string) {
 		for _, p := range paths {
 			path, value, _ := strings.Cut(p, "=")
-			all = append(all, novelty{method, mustPattern(path), value, since, until, page})
+			all = append(all, novelty{method, jsonpath.Must(path), value, since, until, page})
 		}
 	}
 	// What client and server are able to do.
-	add(revMar25, "", "server/utilities/completion", "", "server.capabilities.completions")
-	add(revJun25, "", "client/elicitation", "", "client.capabilities.elicitation")
-	add(revNov25, "", "client/elicitation", "", "client.capabilities.elicitation.*")
-	add(revNov25, "", "client/sampling", "", "client.capabilities.sampling.*")
-	add(revNov25, rev2026, "basic/utilities/tasks", "", "server.capabilities.tasks", "client.capabilities.tasks")
-	add(rev2024, rev2026, "client/roots", "", "client.capabilities.roots.listChanged")
-	add(rev2026, "", "basic/versioning#extension-negotiation", "", "server.capabilities.extensions", "client.capabilities.extensions")
-	add(rev2026, "", "server/discover", "", "server.supportedVersions")
-	add(revJun25, "", "basic/lifecycle", "", "server.info.title", "client.info.title")
-	add(revNov25, "", "basic/index#icons", "", "server.info.icons", "client.info.icons")
-	add(revNov25, "", "basic/lifecycle", "", "server.info.description", "client.info.description", "server.info.websiteUrl", "client.info.websiteUrl")
+	add(revMar25, "", "server/utilities/completion", "", "$.server.capabilities.completions")
+	add(revJun25, "", "client/elicitation", "", "$.client.capabilities.elicitation")
+	add(revNov25, "", "client/elicitation", "", "$.client.capabilities.elicitation.*")
+	add(revNov25, "", "client/sampling", "", "$.client.capabilities.sampling.*")
+	add(revNov25, rev2026, "basic/utilities/tasks", "", "$.server.capabilities.tasks", "$.client.capabilities.tasks")
+	add(rev2024, rev2026, "client/roots", "", "$.client.capabilities.roots.listChanged")
+	add(rev2026, "", "basic/versioning#extension-negotiation", "", "$.server.capabilities.extensions", "$.client.capabilities.extensions")
+	add(rev2026, "", "server/discover", "", "$.server.supportedVersions")
+	add(revJun25, "", "basic/lifecycle", "", "$.server.info.title", "$.client.info.title")
+	add(revNov25, "", "basic/index#icons", "", "$.server.info.icons", "$.client.info.icons")
+	add(revNov25, "", "basic/lifecycle", "", "$.server.info.description", "$.client.info.description", "$.server.info.websiteUrl", "$.client.info.websiteUrl")
 	// Definitions.
 	for list, path := range definitionPaths {
 		page := "server/" + strings.TrimSuffix(strings.TrimSuffix(list, "/list"), "/templates")
 		add(revJun25, "", page, list, path+".title", path+"._meta")
 		add(revNov25, "", "basic/index#icons", list, path+".icons")
 	}
-	add(revMar25, "", "server/tools", "tools/list", "result.tools[*].annotations.*")
-	add(revJun25, "", "server/tools#output-schema", "tools/list", "result.tools[*].outputSchema")
-	add(revNov25, rev2026, "basic/utilities/tasks", "tools/list", "result.tools[*].execution.*")
-	add(revJun25, "", "server/prompts", "prompts/list", "result.prompts[*].arguments[*].title")
-	add(rev2026, "", "server/tools#x-mcp-header", "tools/list", "result.tools[*].inputSchema.**.x-mcp-header")
+	add(revMar25, "", "server/tools", "tools/list", "$.result.tools[*].annotations.*")
+	add(revJun25, "", "server/tools#output-schema", "tools/list", "$.result.tools[*].outputSchema")
+	add(revNov25, rev2026, "basic/utilities/tasks", "tools/list", "$.result.tools[*].execution.*")
+	add(revJun25, "", "server/prompts", "prompts/list", "$.result.prompts[*].arguments[*].title")
+	add(rev2026, "", "server/tools#x-mcp-header", "tools/list", "$.result.tools[*].inputSchema..x-mcp-header")
 	// Results.
-	add(revJun25, "", "server/tools#structured-content", "tools/call", "result.structuredContent")
-	add(rev2026, "", "basic/index#resulttype", "", `result.resultType="complete"`)
-	add(rev2026, "", "server/utilities/caching", "", "result.ttlMs", "result.cacheScope")
-	add(revJun25, "", "server/resources#annotations", "", "result.**.annotations.lastModified")
-	add(revJun25, "", "basic/index#_meta", "", "result.content[*]._meta", "result.contents[*]._meta", "result.messages[*].content._meta")
+	add(revJun25, "", "server/tools#structured-content", "tools/call", "$.result.structuredContent")
+	add(rev2026, "", "basic/index#resulttype", "", `$.result.resultType="complete"`)
+	add(rev2026, "", "server/utilities/caching", "", "$.result.ttlMs", "$.result.cacheScope")
+	add(revJun25, "", "server/resources#annotations", "", "$.result..annotations.lastModified")
+	add(revJun25, "", "basic/index#_meta", "", "$.result.content[*]._meta", "$.result.contents[*]._meta", "$.result.messages[*].content._meta")
 	// Requests and notifications.
-	add(revMar25, "", "basic/utilities/progress", "notifications/progress", "params.message")
-	add(revJun25, "", "server/utilities/completion", "completion/complete", "params.context")
-	add(revNov25, "", "client/elicitation", "elicitation/create", "params.mode")
-	add(revNov25, "", "client/sampling", "sampling/createMessage", "params.tools", "params.toolChoice")
-	add(revNov25, rev2026, "basic/utilities/tasks", "", "params.task")
-	add(rev2026, "", "server/utilities/logging", "", `params._meta["io.modelcontextprotocol/logLevel"]`)
+	add(revMar25, "", "basic/utilities/progress", "notifications/progress", "$.params.message")
+	add(revJun25, "", "server/utilities/completion", "completion/complete", "$.params.context")
+	add(revNov25, "", "client/elicitation", "elicitation/create", "$.params.mode")
+	add(revNov25, "", "client/sampling", "sampling/createMessage", "$.params.tools", "$.params.toolChoice")
+	add(revNov25, rev2026, "basic/utilities/tasks", "", "$.params.task")
+	add(rev2026, "", "server/utilities/logging", "", `$.params._meta["io.modelcontextprotocol/logLevel"]`)
 	return all
 }
 
 // definitionPaths lead to the definitions in the results of lists.
 var definitionPaths = map[string]string{
-	"tools/list": "result.tools[*]", "prompts/list": "result.prompts[*]",
-	"resources/list": "result.resources[*]", "resources/templates/list": "result.resourceTemplates[*]",
+	"tools/list": "$.result.tools[*]", "prompts/list": "$.result.prompts[*]",
+	"resources/list": "$.result.resources[*]", "resources/templates/list": "$.result.resourceTemplates[*]",
 }
 
 // known reports whether a revision is one of the specification's.
@@ -108,7 +109,7 @@ func (e *engine) expect(w *where, f *finding) {
 	}
 	for i := range e.novelties {
 		n := &e.novelties[i]
-		if !n.in(has) || n.in(lacks) || n.method != "" && n.method != w.method || n.value != "" && n.value != string(v.Raw()) || !n.path.exactly(f.path) {
+		if !n.in(has) || n.in(lacks) || n.method != "" && n.method != w.method || n.value != "" && n.value != string(v.Raw()) || !n.path.Exactly(f.path) {
 			continue
 		}
 		f.class, f.same = Expected, true

@@ -41,9 +41,9 @@ The exit code is 1 if there is a difference of behaviour or worse, or of what
 noise and is left out, in a text only the words that differ. --ignore leaves out a
 path, in all calls or in those of a method:
 
-  --ignore result.structuredContent.generatedAt
-  --ignore 'tools/call now: result.content[*].text'
-  --ignore '**.etag'
+  --ignore '$.result.structuredContent.generatedAt'
+  --ignore 'tools/call now: $.result.content[*].text'
+  --ignore '$..etag'
 
 or what looks like a time, an id or a duration: --ignore @timestamps, @uuids,
 @durations.`

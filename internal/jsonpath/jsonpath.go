@@ -1,0 +1,194 @@
+// Package jsonpath has the one dialect of paths in which a person names parts of
+// messages, such as $.result.items[*].id. It is pure.
+//
+//	$             the message
+//	.name         a member, or a key of a list whose elements have keys
+//	["a name"]    the same, for names with other characters
+//	[3]           an element, from 0
+//	[*] .*        any member or element
+//	..name ..[3]  the same after any number of steps
+//
+// The step (json), which leads from a string to the JSON in it, may be left out.
+package jsonpath
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/internal/jsontree"
+)
+
+// A Pattern matches paths. Make one with [Parse].
+type Pattern []step
+
+// A step matches one step of a path.
+type step struct {
+	name    string
+	index   int
+	isIndex bool
+	any     bool
+	deep    bool // after any number of steps
+}
+
+// Parse reads a pattern. An error about a path that does not begin with $ names the
+// spelling that does, if there is one.
+func Parse(text string) (Pattern, error) {
+	rest, ok := strings.CutPrefix(text, "$")
+	if !ok {
+		err := errors.New("a path begins with $, such as $.result.items[*].id")
+		if now := respelled(text); now != "" {
+			err = fmt.Errorf("a path begins with $: write %s", now)
+		}
+		return nil, err
+	}
+	var p Pattern
+	for rest != "" {
+		s, after, err := parseStep(rest)
+		if err != nil {
+			return nil, err
+		}
+		if rest = after; s.name != "(json)" {
+			p = append(p, s)
+		}
+	}
+	if len(p) == 0 {
+		return nil, errors.New("the path has no step, such as in $.result.items[*].id")
+	}
+	return p, nil
+}
+
+// Must is Parse for patterns in the source. It panics if the pattern is not valid.
+func Must(text string) Pattern {
+	p, err := Parse(text)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", text, err))
+	}
+	return p
+}
+
+// respelled is a path without $ in this dialect, "" if it cannot be one.
+func respelled(text string) string {
+	text = strings.TrimPrefix(text, ".")
+	if text == "" {
+		return ""
+	}
+	if text[0] != '[' {
+		text = "." + text
+	}
+	if before, ok := strings.CutSuffix(text, ".**"); ok {
+		text = before + "..*"
+	}
+	text = "$" + strings.NewReplacer(".**.", "..", ".**[", "..[").Replace(text)
+	if _, err := Parse(text); err != nil {
+		return ""
+	}
+	return text
+}
+
+// parseStep reads the first step of a text that is not empty.
+func parseStep(text string) (s step, rest string, err error) {
+	rest = text
+	if s.deep = strings.HasPrefix(rest, ".."); s.deep {
+		rest = rest[1:]
+		if strings.HasPrefix(rest, ".[") {
+			rest = rest[1:]
+		}
+	}
+	switch {
+	case rest[0] == '[':
+		return bracket(s, rest)
+	case rest[0] != '.':
+		return s, "", fmt.Errorf("no . or [ before %q", rest)
+	}
+	end := strings.IndexAny(rest[1:], ".[")
+	if end < 0 {
+		end = len(rest) - 1
+	}
+	s.name, rest = rest[1:1+end], rest[1+end:]
+	switch s.name {
+	case "":
+		return s, "", errors.New("the path has an empty step")
+	case "**":
+		return s, "", errors.New("any number of steps is .., such as in $..id")
+	}
+	s.any = s.name == "*"
+	return s, rest, nil
+}
+
+// bracket reads the rest of a step in brackets.
+func bracket(s step, text string) (_ step, rest string, err error) {
+	if strings.HasPrefix(text, `["`) {
+		dec := json.NewDecoder(strings.NewReader(text[1:]))
+		if err := dec.Decode(&s.name); err != nil {
+			return s, "", fmt.Errorf("the quoted name in %q does not end", text)
+		}
+		rest = text[1+dec.InputOffset():]
+		if !strings.HasPrefix(rest, "]") {
+			return s, "", fmt.Errorf("missing ] in %q", text)
+		}
+		return s, rest[1:], nil
+	}
+	inside, rest, ok := strings.Cut(text[1:], "]")
+	if !ok {
+		return s, "", fmt.Errorf("missing ] in %q", text)
+	}
+	if s.any = inside == "*"; s.any {
+		return s, rest, nil
+	}
+	s.isIndex = true
+	if s.index, err = strconv.Atoi(inside); err != nil || s.index < 0 {
+		return s, "", fmt.Errorf("[%s] has no number, no * and no name in quotes", inside)
+	}
+	return s, rest, nil
+}
+
+// Matches reports whether the pattern matches a path, or one above it.
+func (p Pattern) Matches(path jsontree.Path) bool { return p.match(path, false) }
+
+// Exactly reports whether the pattern matches a path itself.
+func (p Pattern) Exactly(path jsontree.Path) bool { return p.match(path, true) }
+
+// maxMatched is how many steps of a path are looked at.
+const maxMatched = 256
+
+// match walks both at once. Only the last deep step needs to be tried elsewhere, as the
+// first match of those before it leaves the most to what follows.
+func (p Pattern) match(path jsontree.Path, whole bool) bool {
+	path = path[:min(len(path), maxMatched)]
+	i, k, deep, from := 0, 0, -1, 0
+	for {
+		for k < len(path) && path[k].Kind == jsontree.Inside {
+			k++
+		}
+		if i < len(p) && p[i].deep && i != deep {
+			deep, from = i, k
+		}
+		switch {
+		case i == len(p) && (!whole || k == len(path)):
+			return true
+		case k == len(path):
+			return false
+		case i < len(p) && p[i].matches(path[k]):
+			i++
+			k++
+			continue
+		case deep < 0:
+			return false
+		}
+		from++
+		i, k = deep, from
+	}
+}
+
+func (s step) matches(at jsontree.Step) bool {
+	switch {
+	case s.any:
+		return true
+	case at.Kind == jsontree.Element:
+		return s.isIndex && s.index == at.Index
+	}
+	return !s.isIndex && s.name == at.Name
+}
