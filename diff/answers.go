@@ -17,7 +17,7 @@ func (e *engine) compareAnswer(p *pair) {
 	if p.up != nil {
 		in = InReply
 	}
-	w := p.of(in, tap.ToServer+tap.ToClient-a.lane, a.answer.ref, b.answer.ref)
+	w := p.of(in, tap.ToServer+tap.ToClient-a.lane, a.answer.ref(), b.answer.ref())
 	if a.request.value != b.request.value {
 		w.because = "the request differs too"
 	}
@@ -122,11 +122,11 @@ func (e *engine) compareCancel(p *pair) {
 	case a == nil && p.a.hungUp, b == nil && p.b.hungUp: // on HTTP that says the same
 	case b == nil && e.leaves(p, a, e.a), a == nil && e.leaves(p, b, e.b):
 	case b == nil:
-		e.report(p.of(InCall, a.lane, a.ref, session.Ref{}), &finding{class: Behaviour, kind: Removed, what: "it is not cancelled"})
+		e.report(p.of(InCall, a.lane, a.ref(), session.Ref{}), &finding{class: Behaviour, kind: Removed, what: "it is not cancelled"})
 	case a == nil:
-		e.report(p.of(InCall, b.lane, session.Ref{}, b.ref), &finding{class: Behaviour, kind: Added, what: "it is cancelled"})
+		e.report(p.of(InCall, b.lane, session.Ref{}, b.ref()), &finding{class: Behaviour, kind: Added, what: "it is cancelled"})
 	default:
-		e.comparePayload(e.noteWhere(p, a, a.ref, b.ref), a.payload, b.payload)
+		e.comparePayload(e.noteWhere(p, a, a.ref(), b.ref()), a.payload, b.payload)
 	}
 }
 
@@ -147,7 +147,7 @@ func (e *engine) compareHangUp(p *pair) {
 // subscription when it asks for nothing more: on pipes it cancels it, and may get a
 // last answer, while on HTTP it hangs up (2026-07-28 basic/patterns/subscriptions).
 func (e *engine) leaves(p *pair, n *note, s *Session) bool {
-	return p.one().method == "subscriptions/listen" && (p.a.exchange != 0 || p.b.exchange != 0) && n.ref.Seq > s.asked
+	return p.one().method == "subscriptions/listen" && (p.a.exchange != 0 || p.b.exchange != 0) && n.ref().Seq > s.asked
 }
 
 // compareRepeats compares the answers that came too late or twice. One that was cancelled

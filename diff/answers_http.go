@@ -63,7 +63,7 @@ func (e *engine) goodbye(answered *unit, p *pair) bool {
 		s = e.b
 	}
 	return answered.method == "subscriptions/listen" && answered.worked() &&
-		(p.a.exchange != 0 || p.b.exchange != 0) && answered.answer.ref.Seq > s.asked
+		(p.a.exchange != 0 || p.b.exchange != 0) && answered.answer.ref().Seq > s.asked
 }
 
 // ending says how a call ended that was not answered, "" if nothing tells.
@@ -111,7 +111,7 @@ func (e *engine) compareHTTP(p *pair) {
 		f.reason = "2026-07-28 gives errors a status of their own"
 		f.page = "2026-07-28/basic/transports/streamable-http"
 	}
-	e.report(p.of(InAnswer, tap.ToClient, p.a.answer.ref, p.b.answer.ref), f)
+	e.report(p.of(InAnswer, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
 }
 
 // compareTraffic compares what became of exchanges that bring no call, where both

@@ -182,7 +182,7 @@ func (x *bridge) compareNews() {
 	}
 	var old, rest, now []note
 	for _, n := range loose {
-		if news(n.method) {
+		if news(*n.method) {
 			old = append(old, n)
 		} else {
 			rest = append(rest, n)
@@ -195,7 +195,7 @@ func (x *bridge) compareNews() {
 	}
 	for _, u := range x.listens {
 		for _, n := range u.notes {
-			if n.method != "notifications/subscriptions/acknowledged" {
+			if *n.method != "notifications/subscriptions/acknowledged" {
 				n.late = false
 				now = append(now, n)
 			}
@@ -215,13 +215,13 @@ func (x *bridge) compareNews() {
 func (x *bridge) oneNews(n *note, legacy bool) {
 	v := x.e.value(&n.payload)
 	f := &finding{class: Behaviour, kind: x.kind(legacy), path: jsontree.Path{jsontree.To("params")}}
-	w := &where{in: InNotification, part: params, method: n.method, message: n.method, by: n.lane}
+	w := &where{in: InNotification, part: params, method: *n.method, message: *n.method, by: n.lane}
 	if f.kind == Removed {
-		f.a, w.refA = v, n.ref
+		f.a, w.refA = v, n.ref()
 	} else {
-		f.b, w.refB = v, n.ref
+		f.b, w.refB = v, n.ref()
 	}
-	if legacy && !x.asked(n.method, v) {
+	if legacy && !x.asked(*n.method, v) {
 		f.class, f.same, f.reason = Expected, true, "in 2026-07-28 it only comes when it is asked for"
 		f.page = "2026-07-28/basic/patterns/subscriptions"
 	}

@@ -206,8 +206,8 @@ func (e *engine) value(p *payload) jsontree.Value {
 // comparePayload compares the payloads of two messages, one of which may not be
 // there.
 func (e *engine) comparePayload(w *where, a, b payload) {
-	if a.twice != b.twice {
-		e.compareTwice(w, a.twice, b.twice)
+	if x, y := a.oddity().twice, b.oddity().twice; x != y {
+		e.compareTwice(w, x, y)
 	}
 	if e.err != nil || a.there == b.there && !a.large && !b.large && a.value == b.value && a.spelled == b.spelled {
 		return
@@ -246,7 +246,7 @@ func (e *engine) compareValues(w *where, a, b jsontree.Value) {
 
 // compareLarge compares messages of which one is too large to be read.
 func (e *engine) compareLarge(w *where, a, b payload) {
-	if a.size == b.size && a.large == b.large {
+	if a.oddity().size == b.oddity().size && a.large == b.large {
 		return
 	}
 	e.report(w, &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To(w.part.String())},

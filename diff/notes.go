@@ -25,7 +25,7 @@ func (e *engine) compareNotes(p *pair) {
 		}
 		byMethod[n.like()] = like[1:]
 		paired[like[0]] = true
-		w := e.noteWhere(p, n, n.ref, like[0].ref)
+		w := e.noteWhere(p, n, n.ref(), like[0].ref())
 		e.comparePayload(w, n.payload, like[0].payload)
 	}
 	for _, n := range b {
@@ -78,7 +78,7 @@ func shared(as, bs []note, lane tap.Lane) (inA, inB []*note) {
 
 // noteWhere is the place of a note.
 func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
-	w := &where{p: p, in: InNotification, part: n.part, method: n.method, message: n.method, by: n.lane, refA: a, refB: b}
+	w := &where{p: p, in: InNotification, part: n.part, method: *n.method, message: *n.method, by: n.lane, refA: a, refB: b}
 	switch n.role {
 	case session.RoleInvalid, session.RoleOrphan, session.RoleUnmatched, session.RoleUnread, session.RoleLate, session.RoleRepeat:
 		w.in = InStray
@@ -91,14 +91,14 @@ func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 
 // oneNote tells of a message that only one side has.
 func (e *engine) oneNote(p *pair, n *note, kind Kind) {
-	w := e.noteWhere(p, n, n.ref, session.Ref{})
+	w := e.noteWhere(p, n, n.ref(), session.Ref{})
 	other := e.revB
 	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To(n.part.String())}, what: n.says()}
 	if kind == Added {
-		w.refA, w.refB = session.Ref{}, n.ref
+		w.refA, w.refB = session.Ref{}, n.ref()
 		other = e.revA
 	}
-	if why, page, ok := absentIn(n.method, other); ok && n.kind == jsonrpc.Notification {
+	if why, page, ok := absentIn(*n.method, other); ok && n.kind == jsonrpc.Notification {
 		f.class, f.reason, f.page, f.same = Expected, why, page, true
 	}
 	v, err := n.load()

@@ -75,7 +75,7 @@ func (o *opening) ref() session.Ref {
 	case o.discover != nil:
 		return o.discover.ref
 	}
-	return o.meta.ref
+	return o.meta.ref()
 }
 
 // greetings reads what both sides of a session say.
@@ -86,18 +86,18 @@ func (e *engine) greetings(s *Session) (client, server greeting) {
 		client = greeting{info: either(in, "clientInfo", "client"), capabilities: either(in, "capabilities", "clientCapabilities"), told: true}
 		server = greeting{info: either(out, "serverInfo", "server"), capabilities: either(out, "capabilities", "serverCapabilities"),
 			instructions: out.Get("instructions"), told: o.initialize.worked()}
-		client.infoRef, server.infoRef = o.initialize.ref, o.initialize.answer.ref
+		client.infoRef, server.infoRef = o.initialize.ref, o.initialize.answer.ref()
 		client.capabilitiesRef, server.capabilitiesRef = client.infoRef, server.infoRef
 		return client, server
 	}
 	meta := e.value(&o.meta)
 	client = greeting{info: meta.Get(metaPrefix + "clientInfo"), capabilities: meta.Get(metaPrefix + "clientCapabilities"),
-		infoRef: o.meta.ref, capabilitiesRef: o.meta.ref, told: o.meta.there}
-	server = greeting{info: e.value(&o.serverInfo), infoRef: o.serverInfo.ref}
+		infoRef: o.meta.ref(), capabilitiesRef: o.meta.ref(), told: o.meta.there}
+	server = greeting{info: e.value(&o.serverInfo), infoRef: o.serverInfo.ref()}
 	if o.discover != nil {
 		out := e.value(&o.discover.answer)
 		server.capabilities, server.instructions, server.versions = out.Get("capabilities"), out.Get("instructions"), out.Get("supportedVersions")
-		server.capabilitiesRef, server.told = o.discover.answer.ref, o.discover.worked()
+		server.capabilitiesRef, server.told = o.discover.answer.ref(), o.discover.worked()
 	}
 	return client, server
 }
@@ -213,7 +213,7 @@ func (e *engine) compareHandshake(p *pair) {
 		if !ok {
 			return
 		}
-		at := p.of(x.in, x.by, x.a.ref, x.b.ref)
+		at := p.of(x.in, x.by, x.a.ref(), x.b.ref())
 		at.part = x.a.part
 		if v.Opaque() || w.Opaque() {
 			e.tree(at, jsontree.Path{jsontree.To(at.part.String())}, v, w)

@@ -39,11 +39,11 @@ type Session struct {
 	// their ids: the tracker cannot pair them with their responses.
 	early   map[string]*unit
 	opening opening
-	levels  map[string]*unit  // the first request that asks for logs of a level
-	words   map[string]string // methods, names and what is said of calls, each once
-	asked   uint64            // the frame of the client's latest request
-	open    int               // calls of the client that are not over
-	large   int               // messages that are too large to be read
+	levels  map[string]*unit   // the first request that asks for logs of a level
+	words   map[string]*string // methods, names and what is said of calls, each once
+	asked   uint64             // the frame of the client's latest request
+	open    int                // calls of the client that are not over
+	large   int                // messages that are too large to be read
 	frames  uint64
 	lacking string
 	last    time.Duration
@@ -58,7 +58,7 @@ type Session struct {
 func NewSession(name string, load Loader) *Session {
 	return &Session{
 		name: name, load: load, byRef: map[session.Ref]*unit{}, exchanges: map[uint64]*exchange{}, traffic: map[string]*traffic{},
-		first: map[string]uint64{}, words: map[string]string{}, headers: headers{},
+		first: map[string]uint64{}, words: map[string]*string{}, headers: headers{},
 		levels: map[string]*unit{}, early: map[string]*unit{},
 	}
 }
@@ -100,9 +100,6 @@ func (s *Session) End() {
 	}
 	s.join()
 	s.byRef, s.exchanges, s.ended = nil, nil, true
-	for i, u := range s.units {
-		u.order = i
-	}
 }
 
 // An arrived message is on its way into a session.
@@ -115,35 +112,42 @@ type arrived struct {
 }
 
 // word keeps one copy of a text that is likely to come again.
-func (s *Session) word(text string) string {
-	if w, ok := s.words[text]; ok {
+func (s *Session) word(text string) string { return *s.shared(text) }
+
+func (s *Session) shared(text string) *string {
+	if w := s.words[text]; w != nil {
 		return w
 	}
 	w := strings.Clone(text)
 	if len(s.words) < maxWords {
-		s.words[w] = w
+		s.words[w] = &w
 	}
-	return w
+	return &w
 }
 
 // maxWords bounds the texts that are looked for.
 const maxWords = 1 << 14
 
+// at is a payload whose value is not known yet.
+func (s *Session) at(ref session.Ref, p part) payload {
+	return payload{of: s, seq: ref.Seq, index: uint32(ref.Index), part: p}
+}
+
 // payload reads a member of the message.
 func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.Value) {
-	x := payload{of: s, ref: a.p.Message, part: p}
+	x := s.at(a.p.Message, p)
 	if len(a.m.DuplicateKeys) > 0 {
-		x.twice = s.word(bounded(strings.Join(a.m.DuplicateKeys, ", ")))
+		x.odd = &oddity{twice: s.word(bounded(strings.Join(a.m.DuplicateKeys, ", ")))}
 	}
 	raw := memberOf(a.m, p)
 	if raw == nil {
 		if x.large = !a.f.Whole(); x.large {
-			x.size = a.f.Size
+			x.odd = &oddity{size: a.f.Size}
 			s.large++
 		}
 		return x, jsontree.Value{}
 	}
-	x.there, x.size = true, int64(len(raw))
+	x.there = true
 	v, err := jsontree.ParseTop(raw, outlineDepth)
 	if err != nil { // an error object that breaks off, say
 		x.value = jsontree.HashString(string(raw))
@@ -151,8 +155,8 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 		return x, jsontree.Value{}
 	}
 	x.value, x.spelled = s.bare(p, method, v)
-	if x.twice != "" {
-		x.spelled = jsontree.Mix(x.spelled, jsontree.HashString(x.twice))
+	if x.odd != nil {
+		x.spelled = jsontree.Mix(x.spelled, jsontree.HashString(x.odd.twice))
 	}
 	return x, v
 }
@@ -180,8 +184,8 @@ func (p *payload) load() (jsontree.Value, error) {
 		return jsontree.Value{}, nil
 	}
 	s := p.of
-	if s.held.Seq != p.ref.Seq || s.held.Raw == nil {
-		f, err := s.load(p.ref.Seq)
+	if s.held.Seq != p.seq || s.held.Raw == nil {
+		f, err := s.load(p.seq)
 		if err != nil {
 			return jsontree.Value{}, err
 		}
@@ -189,16 +193,16 @@ func (p *payload) load() (jsontree.Value, error) {
 	}
 	m := &s.msg
 	if m.Kind == jsonrpc.Batch {
-		if p.ref.Index >= len(m.Batch) {
+		if int(p.index) >= len(m.Batch) {
 			return jsontree.Value{}, errGone
 		}
-		m = &m.Batch[p.ref.Index]
+		m = &m.Batch[int(p.index)]
 	}
 	v, err := jsontree.Parse(memberOf(m, p.part))
 	if err != nil {
 		return v, err
 	}
-	for _, step := range p.within {
+	for _, step := range p.oddity().within {
 		if v = follow(v, step); !v.Exists() {
 			return v, errGone
 		}

@@ -27,7 +27,8 @@ func (o *opening) asked(s *Session, u *unit, v jsontree.Value) {
 	if u.lane != tap.ToServer || o.meta.there || !meta.Get(metaPrefix+"protocolVersion").Exists() {
 		return
 	}
-	o.meta = payload{of: s, ref: u.ref, part: params, there: true, within: jsontree.Path{jsontree.To("_meta")}}
+	o.meta = s.at(u.ref, params)
+	o.meta.there, o.meta.odd = true, &oddity{within: jsontree.Path{jsontree.To("_meta")}}
 }
 
 // answered takes an answer.
@@ -42,7 +43,7 @@ func (o *opening) answered(s *Session, u *unit, a *arrived, v jsontree.Value) {
 		o.discover = u
 	}
 	if info := v.Get("_meta", metaPrefix+"serverInfo"); info.Exists() && !o.serverInfo.there {
-		o.serverInfo = payload{of: s, ref: a.p.Message, part: result, there: true, within: jsontree.Path{jsontree.To("_meta"), jsontree.To(metaPrefix + "serverInfo")}}
+		o.serverInfo = s.inside(a, result, info, jsontree.To("_meta"), jsontree.To(metaPrefix+"serverInfo"))
 	}
 }
 

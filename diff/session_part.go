@@ -142,12 +142,15 @@ func (s *Session) again(a *arrived, u *unit) {
 }
 
 // embeddedKey is the key in inputRequests.
-func (u *unit) embeddedKey() string { return u.request.within[len(u.request.within)-2].Name }
+func (u *unit) embeddedKey() string {
+	within := u.request.oddity().within
+	return within[len(within)-2].Name
+}
 
 // inside is the payload of a value inside a message.
 func (s *Session) inside(a *arrived, p part, v jsontree.Value, within ...jsontree.Step) payload {
-	x := payload{of: s, ref: a.p.Message, part: p, there: true, size: int64(len(v.Raw())), within: within}
-	x.value, x.spelled = v.Hash(), v.Spelled()
+	x := s.at(a.p.Message, p)
+	x.there, x.value, x.spelled, x.odd = true, v.Hash(), v.Spelled(), &oddity{within: within}
 	return x
 }
 
@@ -288,9 +291,9 @@ func (s *Session) note(a *arrived, u *unit) {
 	case jsonrpc.ErrorResponse:
 		p = fault
 	}
-	n := note{lane: a.p.Lane, kind: a.m.Kind, role: a.p.Role, method: s.word(a.p.Method), late: a.p.Late, guess: a.p.Guess}
+	n := note{lane: a.p.Lane, kind: a.m.Kind, role: a.p.Role, method: s.shared(a.p.Method), late: a.p.Late, guess: a.p.Guess}
 	var v jsontree.Value
-	n.payload, v = s.payload(a, p, n.method)
+	n.payload, v = s.payload(a, p, *n.method)
 	s.carriedNote(a)
 	if a.m.Kind == jsonrpc.Invalid {
 		n.value = jsontree.HashString(string(a.f.Raw))
@@ -306,7 +309,7 @@ func (s *Session) note(a *arrived, u *unit) {
 		u.cancel = &n
 	case a.m.Kind == jsonrpc.Response || a.m.Kind == jsonrpc.ErrorResponse:
 		u.repeats = append(u.repeats, n)
-	case n.method == "notifications/tasks/status" || n.method == "notifications/tasks":
+	case a.p.Method == "notifications/tasks/status" || a.p.Method == "notifications/tasks":
 		s.taskNews(a, u, v)
 	default:
 		u.notes = append(u.notes, n)

@@ -23,29 +23,43 @@ func (p part) String() string { return [...]string{"params", "result", "error"}[
 // A payload is a value in a message: one of its members, or something inside of
 // that. Only its hashes are kept; it can be loaded.
 type payload struct {
-	of   *Session // that it was recorded in, and is loaded from
-	ref  session.Ref
-	part part
-	// there says that the message has it, large that its frame was too large to
-	// be read; then size, in bytes, is all that is known.
-	there, large bool
-	size         int64
-	// within leads from the member to the value.
-	within jsontree.Path
+	of  *Session // that it was recorded in, and is loaded from
+	seq uint64   // of the frame
 	// value and spelled are its hashes, without what never counts: see bare.
 	value, spelled uint64
-	// twice names the members that the message itself has twice, "" for none.
-	twice string
+	odd            *oddity // nil for most
+	index          uint32  // in a batch
+	part           part
+	// there reports that the message has it, large that its frame was too large to be
+	// read: then its size is all that is known.
+	there, large bool
+}
+
+// An oddity is what few payloads have.
+type oddity struct {
+	within jsontree.Path // leads from the member to the value
+	twice  string        // the members that the message itself has twice
+	size   int64         // of one that is large
+}
+
+// ref returns the message.
+func (p *payload) ref() session.Ref { return session.Ref{Seq: p.seq, Index: int(p.index)} }
+
+func (p *payload) oddity() oddity {
+	if p.odd == nil {
+		return oddity{}
+	}
+	return *p.odd
 }
 
 // A note is a message that is neither the request nor the answer of a call.
 type note struct {
 	payload
+	method *string
 	lane   tap.Lane
 	kind   jsonrpc.Kind
 	role   session.Role
-	method string
-	// late says that its call was over when it came, guess that the call that it
+	// late reports that its call was over when it came, guess that the call that it
 	// belongs to is the likeliest of several.
 	late, guess bool
 }
@@ -58,7 +72,7 @@ func (n *note) same() uint64 { return jsontree.Mix(n.like(), n.spelled) }
 
 // like is what two notes have in common when they are about the same.
 func (n *note) like() uint64 {
-	h := jsontree.Mix(jsontree.HashString(n.method), uint64(n.lane)<<8|uint64(n.kind))
+	h := jsontree.Mix(jsontree.HashString(*n.method), uint64(n.lane)<<8|uint64(n.kind))
 	if n.late {
 		h++
 	}
@@ -68,53 +82,48 @@ func (n *note) like() uint64 {
 // A unit is a call with all that belongs to it, also one that the server asked
 // within another, by a request or in an input_required result.
 type unit struct {
-	ref  session.Ref
-	lane tap.Lane
-	// order is its place among the units of its session.
-	order int
-	// method is the request's, name the tool, prompt or resource that it is
-	// about, subject what a person is told of it.
+	ref session.Ref
+	// method is the request's, name the tool, prompt or resource that it is about,
+	// subject what a person is told of it.
 	method, name, subject string
-	// key is equal for calls that ask for the same, weak for those that ask it
-	// of the same tool, prompt or resource, args for those with the same
-	// arguments.
+	// key is equal for calls that ask for the same, weak for those that ask it of the
+	// same tool, prompt or resource, args for those with the same arguments.
 	key, weak, args uint64
 	request, answer payload
-	answerKind      jsonrpc.Kind
-	// code is the code of an error, failed says that the result has isError.
-	code     string
-	failed   bool
-	status   session.CallStatus
-	asked    []*unit // within it
-	parent   *unit
-	notes    []note
-	repeats  []note // answers that came too late or twice
-	cancel   *note
-	exchange uint64
-	// elsewhere says that its answer came on another exchange, as on HTTP+SSE: then
-	// the status of its own says nothing of it.
-	elsewhere bool
-	http      int // its status
-	// refused says that the status alone is the answer, hungUp that the client
-	// cancelled it by closing its stream, brokenOff that its exchange ended otherwise.
-	refused, hungUp, brokenOff bool
-	// own is how long the side that was asked took, without the time that it
-	// waited for the other: since and waits are for counting that.
+	code            string // of an error
+	parent          *unit
+	asked           []*unit // within it
+	notes           []note
+	repeats         []note // answers that came too late or twice
+	cancel          *note
+	exchange        uint64
+	http            int // its status
+	// own is how long the side that was asked took, without the time that it waited
+	// for the other: since and waits are for counting that.
 	at, end, own, since time.Duration
 	waits               int
-	// cursor and next are hashes of the cursor that it was asked with and of the
-	// one that it gave; pages are the results of its further pages.
+	// cursor and next are hashes of the cursor that it was asked with and of the one
+	// that it gave; pages are the results of its further pages.
 	cursor, next uint64
 	pages        []payload
 	// task is what it became at first, nil if it became no task.
-	task *payload
-	// embedded says that it was asked in a result, guess that its parent is the
-	// likeliest of several, probe that the client tries what the server speaks,
-	// marked that it is one of those that are wanted.
+	task       *payload
+	lane       tap.Lane
+	answerKind jsonrpc.Kind
+	status     session.CallStatus
+	failed     bool // the result has isError
+	// elsewhere reports that its answer came on another exchange, as on HTTP+SSE: then
+	// the status of its own means nothing.
+	elsewhere bool
+	// refused reports that the status alone is the answer, hungUp that the client
+	// cancelled it by closing its stream, brokenOff that its exchange ended otherwise.
+	refused, hungUp, brokenOff bool
+	// embedded reports that it was asked in a result, guess that its parent is the
+	// likeliest of several, probe that the client tries what the server speaks, marked
+	// that it is one of those that are compared.
 	embedded, guess, probe, marked bool
-	// alone says of what the server asked that one call only was open then.
-	alone  bool
-	joined bool // is a part of another
+	alone                          bool // one call only was open when the server asked it
+	joined                         bool // it is a part of another
 }
 
 // answered reports whether an answer has come that ended it.

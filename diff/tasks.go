@@ -20,7 +20,7 @@ func (e *engine) compareTasks(p *pair) {
 	if p.b.task != nil {
 		b = *p.b.task
 	}
-	w := p.of(InAnswer, tap.ToServer+tap.ToClient-p.a.lane, a.ref, b.ref)
+	w := p.of(InAnswer, tap.ToServer+tap.ToClient-p.a.lane, a.ref(), b.ref())
 	w.part = result
 	at := jsontree.Path{jsontree.To("task")}
 	switch {

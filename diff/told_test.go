@@ -24,9 +24,10 @@ func TestRespelledDefinition(t *testing.T) {
 
 // Of notes that are one more on a side, one is left, and it is the last.
 func TestNotesThatAreMoreOnOneSide(t *testing.T) {
+	method := "notifications/message"
 	say := func(texts ...string) (all []note) {
 		for _, s := range texts {
-			all = append(all, note{method: "notifications/message", payload: payload{value: jsontree.HashString(s), spelled: jsontree.HashString(s)}})
+			all = append(all, note{method: &method, payload: payload{value: jsontree.HashString(s), spelled: jsontree.HashString(s)}})
 		}
 		return all
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -156,6 +157,9 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 		return err
 	}
 	opt.Check = ctx.Err
+	if debug.SetMemoryLimit(-1) == heapGoal {
+		debug.SetMemoryLimit(diffHeap)
+	}
 	d := differ{a: a, ctx: ctx, opt: opt, set: &set}
 	if o.only != "" {
 		if d.only, err = a.parseFilter(o.only); err != nil {

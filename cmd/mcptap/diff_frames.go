@@ -25,8 +25,8 @@ type frameCache struct {
 
 // keep remembers a frame, if there is room.
 func (c *frameCache) keep(f *tap.Frame) {
-	if c.bytes+f.Size <= heldFrames {
-		c.bytes += f.Size
+	if size := f.Size + frameSize; c.bytes+size <= heldFrames {
+		c.bytes += size
 		c.first[f.Seq] = *f
 	}
 }
@@ -60,7 +60,7 @@ func (c *frameCache) read(seq uint64) (tap.Frame, error) {
 			return c.checked(f, err)
 		}
 		c.ahead = append(c.ahead, f)
-		if size += f.Size; size >= framesAhead {
+		if size += f.Size + frameSize; size >= framesAhead {
 			break
 		}
 	}

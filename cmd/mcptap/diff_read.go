@@ -49,6 +49,10 @@ const (
 	// they are asked for in order.
 	heldFrames  = 16 << 20
 	framesAhead = 4 << 20
+	// frameSize is about what a frame takes besides its bytes.
+	frameSize = 256
+	// diffHeap is heapGoal for comparisons.
+	diffHeap = 360 << 20
 )
 
 // recordings compares two recordings.
