@@ -88,39 +88,7 @@ func (c *comparer) at(s Step, a, b Value) {
 func (c *comparer) compare(a, b Value) {
 	if a.Exists() && b.Exists() && a.repeats() != b.repeats() {
 		c.tell(Change{Kind: Repeated, A: a, B: b})
-		if a.Equal(b) && a.Spelled() == b.Spelled() {
-			return
-		}
 	}
-	depth := len(c.path)
-	a, b = c.descend(a, b)
-	c.values(a, b)
-	c.path = c.path[:depth]
-}
-
-// descend goes down as long as there is one way only, so that thousands of levels with
-// a single child each do not take as many nested calls.
-func (c *comparer) descend(a, b Value) (Value, Value) {
-	for !c.over && a.single() && b.single() && a.Kind() == b.Kind() && !a.Equal(b) {
-		x, y := a.list()[0], b.list()[0]
-		if x.Kind() != y.Kind() || x.Kind() < Array || x.repeats() != y.repeats() || x.node().name != y.node().name ||
-			x.Kind() == Object && a.Kind() == Array { // which may have keys
-			break
-		}
-		step := Step{Kind: Element}
-		if a.Kind() == Object {
-			step = To(x.name())
-		}
-		c.path = append(c.path, step)
-		a, b = x, y
-	}
-	return a, b
-}
-
-// single reports whether an array or an object has one child alone.
-func (v Value) single() bool { return v.Kind() >= Array && v.Len() == 1 && !v.Opaque() }
-
-func (c *comparer) values(a, b Value) {
 	switch {
 	case !a.Exists() && !b.Exists():
 	case !b.Exists():
