@@ -3,7 +3,6 @@ package diff
 import (
 	"strconv"
 
-	"github.com/mcptap/mcptap/internal/jsonpath"
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
@@ -83,26 +82,24 @@ func (e *engine) tree(w *where, path jsontree.Path, a, b jsontree.Value) {
 // never counts and what the specification says is the same, and finds the class
 // of the rest.
 func (e *engine) change(w *where, c *jsontree.Change) {
-	if neverPath(w.part, c.Path) || isDefault(w, c) || e.outsideMeta(w, c) {
+	if neverPath(w.part, c.Path) || e.outsideMeta(w, c) {
 		return
 	}
 	f := &finding{kind: kindOf(c.Kind), class: Behaviour, path: c.Path, a: c.A, b: c.B, to: c.To}
-	switch {
-	case c.Kind == jsontree.Repeated:
+	switch c.Kind {
+	case jsontree.Repeated:
 		f.a, f.b, f.what = jsontree.Value{}, jsontree.Value{}, repeated(c)
-	case c.Kind == jsontree.Respelled:
+		e.report(w, f)
+		return
+	case jsontree.Respelled:
 		f.class = Cosmetic
-	case c.Kind == jsontree.Added || c.Kind == jsontree.Removed:
-		e.expect(w, f)
+	case jsontree.Added, jsontree.Removed:
+		if e.expect(w, f) {
+			return
+		}
 	}
-	switch {
-	case f.class != Behaviour || c.Kind == jsontree.Repeated:
-	case w.part == fault:
-		e.errorMember(w, f)
-	case isEmpty(w, f):
-		f.class, f.reason = Cosmetic, "an object without members says as much as none"
-	case w.classify != nil:
-		w.classify(f)
+	if f.class == Behaviour {
+		e.classify(w, f)
 	}
 	e.report(w, f)
 }
@@ -119,17 +116,6 @@ func repeated(c *jsontree.Change) string {
 		return "the name occurs " + times(c.A) + " in its object, and another value stands before the last one"
 	}
 	return "the name occurs " + times(c.B) + " in its object instead of " + times(c.A)
-}
-
-// isEmpty reports whether params, or the arguments in them, are there without
-// members on one side only.
-func isEmpty(w *where, f *finding) bool {
-	v := f.a
-	if f.kind == Added {
-		v = f.b
-	}
-	return w.part == params && (f.kind == Added || f.kind == Removed) && v.Kind() == jsontree.Object && v.Len() == 0 &&
-		(len(f.path) == 1 || len(f.path) == 2 && f.path[1].Name == "arguments")
 }
 
 func kindOf(k jsontree.ChangeKind) Kind {
@@ -160,71 +146,4 @@ func (e *engine) outsideMeta(w *where, c *jsontree.Change) bool {
 		}
 	})
 	return true
-}
-
-// isDefault reports whether a member that is there on one side only has the
-// value that it has where it is not there, as the specification documents it.
-func isDefault(w *where, c *jsontree.Change) bool {
-	v := c.A
-	switch c.Kind {
-	case jsontree.Added:
-		v = c.B
-	case jsontree.Removed:
-	default:
-		return false
-	}
-	for i := range defaults {
-		d := &defaults[i]
-		if string(v.Raw()) == d.value && (d.method == "" || d.method == w.method) && d.path.Exactly(c.Path) {
-			return true
-		}
-	}
-	return false
-}
-
-// defaults are the documented ones. That of resultType is expected instead, as
-// 2026-07-28 requires it.
-var defaults = []struct {
-	method string
-	path   jsonpath.Pattern
-	value  string
-}{
-	{"tools/call", jsonpath.Must("$.result.isError"), "false"},
-	{"elicitation/create", jsonpath.Must("$.params.mode"), `"form"`},
-	{"tools/list", jsonpath.Must("$.result.tools[*].annotations.readOnlyHint"), "false"},
-	{"tools/list", jsonpath.Must("$.result.tools[*].annotations.destructiveHint"), "true"},
-	{"tools/list", jsonpath.Must("$.result.tools[*].annotations.idempotentHint"), "false"},
-	{"tools/list", jsonpath.Must("$.result.tools[*].annotations.openWorldHint"), "true"},
-	{"tools/list", jsonpath.Must("$.result.tools[*].execution.taskSupport"), `"forbidden"`},
-	{"prompts/list", jsonpath.Must("$.result.prompts[*].arguments[*].required"), "false"},
-}
-
-// errorMember finds the class of a change in an error: its code counts, its
-// words do not.
-func (e *engine) errorMember(w *where, f *finding) {
-	if len(f.path) < 2 {
-		return
-	}
-	switch f.path[1].Name {
-	case "message":
-		if f.kind == Changed {
-			f.class, f.reason = Cosmetic, "the code says what it means"
-		}
-	case "code":
-		if e.missingResource(w, f) {
-			f.class, f.same = Expected, true
-			f.reason, f.page = "a missing resource is -32602 in 2026-07-28", "2026-07-28/basic/index#error-codes"
-		}
-	}
-}
-
-// missingResource reports whether two codes are those of a missing resource
-// before and since 2026-07-28.
-func (e *engine) missingResource(w *where, f *finding) bool {
-	old, new, revOld, revNew := string(f.a.Raw()), string(f.b.Raw()), e.revA, e.revB
-	if old == "-32602" {
-		old, new, revOld, revNew = new, old, revNew, revOld
-	}
-	return w.method == "resources/read" && old == "-32002" && new == "-32602" &&
-		known(revOld) && known(revNew) && revOld < rev2026 && revNew >= rev2026
 }

@@ -202,7 +202,7 @@ func (e *engine) definition(w *where, l listing, path jsontree.Path, a, b jsontr
 		return
 	}
 	of := *w
-	of.classify = defined
+	of.of = ofDefinition
 	union(a, b, func(name string, x, y jsontree.Value) {
 		at := path.With(jsontree.To(name))
 		switch {
@@ -230,41 +230,4 @@ func elements(v jsontree.Value) (all []jsontree.Value) {
 		}
 	}
 	return all
-}
-
-// defined finds the class of a change in a definition.
-func defined(f *finding) {
-	last := f.path[len(f.path)-1].Name
-	switch {
-	case onPath(f.path, "title"), onPath(f.path, "icons"):
-		f.class, f.reason = Cosmetic, "it is for people to look at"
-	case last == "description":
-		f.reason = "models read it"
-	case last == "outputSchema" && f.kind == Removed:
-		f.class, f.what = Breaking, "its results have no schema any more"
-	case last == "taskSupport":
-		if before, after := taskSupport(f.a), taskSupport(f.b); after == "required" || before != after && after == "forbidden" {
-			f.class, f.what = Breaking, "calls with or without a task are refused now"
-		}
-	case last == "required" && f.b.True():
-		f.class, f.what = Breaking, "the argument is required now"
-	}
-}
-
-// taskSupport is what it says, or its default (2025-11-25 server/tools).
-func taskSupport(v jsontree.Value) string {
-	if s := v.Text(); s != "" {
-		return s
-	}
-	return "forbidden"
-}
-
-// onPath reports whether a path leads through a member.
-func onPath(path jsontree.Path, name string) bool {
-	for _, s := range path {
-		if s.Kind == jsontree.Member && s.Name == name {
-			return true
-		}
-	}
-	return false
 }

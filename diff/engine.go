@@ -9,10 +9,10 @@ import (
 
 // An engine compares two sessions and hands what it finds to found.
 type engine struct {
-	novelties []novelty // once needed
-	a, b      *Session
-	opt       *Options
-	found     func(*finding)
+	rules []rule // once needed
+	a, b  *Session
+	opt   *Options
+	found func(*finding)
 	// timed takes the pairs whose times are compared.
 	timed *timing
 	// revA and revB are the revisions, cross says that one is legacy and the
@@ -62,9 +62,17 @@ type where struct {
 	refA, refB      session.Ref
 	// because is what makes a difference likely.
 	because string
-	// classify finds the class of what would be Behaviour; it may be nil.
-	classify func(*finding)
+	of      topic
 }
+
+// A topic is what is being compared, as far as classify has rules for it.
+type topic uint8
+
+const (
+	ofMessage    topic = iota
+	ofGreeting         // what a side reports of itself
+	ofDefinition       // a tool, prompt or resource
+)
 
 // call is the outermost call, zero for the session as a whole.
 func (w *where) call() unit {

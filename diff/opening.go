@@ -7,6 +7,58 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
+// An opening is where a session says who talks to whom, in whichever revision.
+type opening struct {
+	initialize, discover *unit
+	// tried is the latest initialize that was asked, without one a server/discover,
+	// whatever became of it: the opening of a session that was never opened.
+	tried *unit
+	// meta is the _meta of the client's first request that has a version,
+	// serverInfo what the first result says of the server (2026-07-28
+	// basic/index).
+	meta, serverInfo payload
+}
+
+// asked takes a request of the client.
+func (o *opening) asked(s *Session, u *unit, v jsontree.Value) {
+	if u.lane == tap.ToServer && (u.method == "initialize" || u.method == "server/discover" && o.tried == nil) {
+		o.tried = u
+	}
+	meta := v.Get("_meta")
+	if u.lane != tap.ToServer || o.meta.there || !meta.Get(metaPrefix+"protocolVersion").Exists() {
+		return
+	}
+	o.meta = s.at(u.ref, params)
+	o.meta.there, o.meta.odd = true, &oddity{within: jsontree.Path{jsontree.To("_meta")}}
+}
+
+// answered takes an answer.
+func (o *opening) answered(s *Session, u *unit, a *arrived, v jsontree.Value) {
+	if u.lane != tap.ToServer || a.m.Kind != jsonrpc.Response {
+		return
+	}
+	switch {
+	case u.method == "initialize":
+		o.initialize = u
+	case u.method == "server/discover" && o.discover == nil:
+		o.discover = u
+	}
+	if info := v.Get("_meta", metaPrefix+"serverInfo"); info.Exists() && !o.serverInfo.there {
+		o.serverInfo = s.inside(a, result, info, jsontree.To("_meta"), jsontree.To(metaPrefix+"serverInfo"))
+	}
+}
+
+// settle takes what was only tried, where nothing came of it.
+func (o *opening) settle() {
+	switch {
+	case o.initialize != nil || o.discover != nil || o.tried == nil:
+	case o.tried.method == "initialize":
+		o.initialize = o.tried
+	default:
+		o.discover = o.tried
+	}
+}
+
 // A greeting is what a side of a session says of itself when it opens, in
 // whichever revision. What is not known is absent.
 type greeting struct {
@@ -117,7 +169,7 @@ func (e *engine) compareGreetings(who string, by tap.Lane, a, b greeting) {
 	if by == tap.ToClient {
 		part = result
 	}
-	w := &where{in: InSession, part: part, by: by, refA: a.infoRef, refB: b.infoRef, classify: greeted}
+	w := &where{in: InSession, part: part, by: by, refA: a.infoRef, refB: b.infoRef, of: ofGreeting}
 	if a.info.Exists() && b.info.Exists() {
 		e.tree(w, jsontree.Path{jsontree.To(who), jsontree.To("info")}, a.info, b.info)
 	}
@@ -156,22 +208,6 @@ func (e *engine) compareElicitation(w *where, path jsontree.Path, a, b jsontree.
 			e.tree(w, path.With(jsontree.To(name)), x, y)
 		}
 	})
-}
-
-// greeted finds the class of a change in what a side says of itself.
-func greeted(f *finding) {
-	who, what, last := f.path[0].Name, f.path[1].Name, f.path[len(f.path)-1].Name
-	switch {
-	case what == "info" && (last != "name" || who == "client"):
-		f.class = Cosmetic
-		if last == "version" {
-			f.what = "the " + who + " is another version"
-		}
-	case what == "instructions":
-		f.reason = "models read it"
-	case who == "server" && (f.kind == Removed || f.kind == Changed && f.a.True()):
-		f.class, f.what = Breaking, "the server cannot do it any more"
-	}
 }
 
 // compareHandshakes compares what else stands in the messages that open a
@@ -236,22 +272,4 @@ func (e *engine) compareHandshake(p *pair) {
 var greetingMembers = map[string]bool{
 	"protocolVersion": true, "mcpVersion": true, "capabilities": true, "clientCapabilities": true, "serverCapabilities": true,
 	"clientInfo": true, "client": true, "serverInfo": true, "server": true, "instructions": true, "supportedVersions": true,
-}
-
-// compareHeaders compares which header fields of the protocol were used on HTTP,
-// where both sides did.
-func (e *engine) compareHeaders() {
-	if len(e.a.headers) == 0 || len(e.b.headers) == 0 {
-		return
-	}
-	for _, name := range sortedKeys(e.a.headers) {
-		if !e.b.headers[name] {
-			e.header(name, Removed)
-		}
-	}
-	for _, name := range sortedKeys(e.b.headers) {
-		if !e.a.headers[name] {
-			e.header(name, Added)
-		}
-	}
 }

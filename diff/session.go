@@ -161,6 +161,53 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 	return x, v
 }
 
+// bare hashes a payload without what never counts by itself, so that most
+// payloads that differ only in that need not be loaded again.
+func (s *Session) bare(p part, method string, v jsontree.Value) (value, spelled uint64) {
+	if v.Kind() != jsontree.Object || v.Opaque() {
+		return v.Hash(), v.Spelled()
+	}
+	add := func(name string, m jsontree.Value, value1, spelled1 uint64) {
+		_, repeats := m.Repeats()
+		value += jsontree.Mix(jsontree.HashString(name), value1)
+		spelled += jsontree.Mix(jsontree.HashString(name), spelled1+repeats)
+	}
+	for name, m := range v.All() {
+		switch {
+		case neverMember(p, method, name):
+		case name == "nextCursor" && m.Kind() == jsontree.String:
+			add(name, m, 1, 1) // that there is more counts
+		case name == "_meta" && m.Kind() == jsontree.Object && !m.Opaque():
+			s.bareMeta(p, m, add)
+		default:
+			add(name, m, m.Hash(), m.Spelled())
+		}
+	}
+	return value, spelled
+}
+
+func (s *Session) bareMeta(p part, meta jsontree.Value, add func(name string, m jsontree.Value, value, spelled uint64)) {
+	for name, m := range meta.All() {
+		if !neverMeta[name] && !s.usual(p, name, m) {
+			add(name, m, m.Hash(), m.Spelled())
+		}
+	}
+}
+
+// usual reports whether a member of _meta is what the session said at first,
+// or says it first.
+func (s *Session) usual(p part, name string, v jsontree.Value) bool {
+	if !usualMeta[name] || p == fault {
+		return false
+	}
+	first, said := s.first[name]
+	if !said {
+		s.first[name] = v.Hash()
+		return true
+	}
+	return first == v.Hash()
+}
+
 // outlineDepth is down to which depth a message is looked into when it arrives:
 // far enough for what it asks for and for _meta.
 const outlineDepth = 2

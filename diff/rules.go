@@ -1,0 +1,350 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/internal/jsonpath"
+	"github.com/mcptap/mcptap/internal/jsontree"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// What does not count in messages, and what a difference in them is worth.
+
+const metaPrefix = "io.modelcontextprotocol/"
+
+// neverMeta are the members of _meta that never count by themselves: what they
+// tie together does.
+var neverMeta = map[string]bool{
+	"progressToken": true, "traceparent": true, "tracestate": true, "baggage": true,
+	metaPrefix + "protocolVersion": true, metaPrefix + "subscriptionId": true, metaPrefix + "related-task": true,
+}
+
+// usualMeta are the members of _meta that a side repeats with each message. They
+// count where they are not what its session says at first.
+var usualMeta = map[string]bool{
+	metaPrefix + "clientInfo": true, metaPrefix + "clientCapabilities": true, metaPrefix + "serverInfo": true,
+}
+
+// neverMember reports whether a member of params, a result or an error never
+// counts by itself.
+func neverMember(p part, method, name string) bool {
+	switch name {
+	case "progressToken":
+		return p == params && method == "notifications/progress"
+	case "requestId":
+		return p == params && method == "notifications/cancelled"
+	case "id": // of the 002 dialect
+		return p == params && (method == "progress" || method == "cancel")
+	case "cursor":
+		return p == params && strings.HasSuffix(method, "/list")
+	case "requestState", "inputResponses":
+		return p == params
+	case "elicitationId":
+		return p == params && strings.Contains(method, "elicitation")
+	case "taskId", "createdAt", "lastUpdatedAt":
+		return strings.Contains(method, "tasks")
+	}
+	return false
+}
+
+// neverPath reports whether a path leads to what tells one task from another.
+func neverPath(p part, path jsontree.Path) bool {
+	if p != result || len(path) < 3 || path[1].Name != "task" && path[1].Name != "tasks" {
+		return false
+	}
+	last := path[len(path)-1].Name
+	return last == "taskId" || last == "createdAt" || last == "lastUpdatedAt"
+}
+
+// A rule is about a member that is there on one side only. If it has a value, the value
+// must be the same.
+type rule struct {
+	method string // of the request, "" for any
+	path   jsonpath.Pattern
+	value  string // as it is written, "" for any
+	// since is the revision that it came with, and then it is expected on one side only
+	// of two revisions. A rule without since is about the value of a member that is not
+	// there: it does not count.
+	since jsonrpc.Revision
+	until jsonrpc.Revision // the first without it, "" for none
+	page  string           // without the revision
+}
+
+const (
+	rev2024  = jsonrpc.Rev20241105
+	revMar25 = jsonrpc.Rev20250326
+	revJun25 = jsonrpc.Rev20250618
+	revNov25 = jsonrpc.Rev20251125
+	rev2026  = jsonrpc.Rev20260728
+)
+
+// rules returns the documented defaults, but for that of resultType, which 2026-07-28
+// requires, and what the changes between the revisions come to on the wire (their
+// changelogs and schemas). It is not a variable, as mcptap starts faster without.
+func rules() (all []rule) {
+	add := func(since, until jsonrpc.Revision, page, method string, paths ...string) {
+		for _, p := range paths {
+			path, value, _ := strings.Cut(p, "=")
+			all = append(all, rule{method, jsonpath.Must(path), value, since, until, page})
+		}
+	}
+	// Defaults.
+	add("", "", "", "tools/call", "$.result.isError=false")
+	add("", "", "", "elicitation/create", `$.params.mode="form"`)
+	add("", "", "", "tools/list", "$.result.tools[*].annotations.readOnlyHint=false", "$.result.tools[*].annotations.destructiveHint=true",
+		"$.result.tools[*].annotations.idempotentHint=false", "$.result.tools[*].annotations.openWorldHint=true",
+		`$.result.tools[*].execution.taskSupport="forbidden"`)
+	add("", "", "", "prompts/list", "$.result.prompts[*].arguments[*].required=false")
+	// What client and server are able to do.
+	add(revMar25, "", "server/utilities/completion", "", "$.server.capabilities.completions")
+	add(revJun25, "", "client/elicitation", "", "$.client.capabilities.elicitation")
+	add(revNov25, "", "client/elicitation", "", "$.client.capabilities.elicitation.*")
+	add(revNov25, "", "client/sampling", "", "$.client.capabilities.sampling.*")
+	add(revNov25, rev2026, "basic/utilities/tasks", "", "$.server.capabilities.tasks", "$.client.capabilities.tasks")
+	add(rev2024, rev2026, "client/roots", "", "$.client.capabilities.roots.listChanged")
+	add(rev2026, "", "basic/versioning#extension-negotiation", "", "$.server.capabilities.extensions", "$.client.capabilities.extensions")
+	add(rev2026, "", "server/discover", "", "$.server.supportedVersions")
+	add(revJun25, "", "basic/lifecycle", "", "$.server.info.title", "$.client.info.title")
+	add(revNov25, "", "basic/index#icons", "", "$.server.info.icons", "$.client.info.icons")
+	add(revNov25, "", "basic/lifecycle", "", "$.server.info.description", "$.client.info.description", "$.server.info.websiteUrl", "$.client.info.websiteUrl")
+	// Definitions.
+	for list, path := range definitionPaths {
+		page := "server/" + strings.TrimSuffix(strings.TrimSuffix(list, "/list"), "/templates")
+		add(revJun25, "", page, list, path+".title", path+"._meta")
+		add(revNov25, "", "basic/index#icons", list, path+".icons")
+	}
+	add(revMar25, "", "server/tools", "tools/list", "$.result.tools[*].annotations.*")
+	add(revJun25, "", "server/tools#output-schema", "tools/list", "$.result.tools[*].outputSchema")
+	add(revNov25, rev2026, "basic/utilities/tasks", "tools/list", "$.result.tools[*].execution.*")
+	add(revJun25, "", "server/prompts", "prompts/list", "$.result.prompts[*].arguments[*].title")
+	add(rev2026, "", "server/tools#x-mcp-header", "tools/list", "$.result.tools[*].inputSchema..x-mcp-header")
+	// Results.
+	add(revJun25, "", "server/tools#structured-content", "tools/call", "$.result.structuredContent")
+	add(rev2026, "", "basic/index#resulttype", "", `$.result.resultType="complete"`)
+	add(rev2026, "", "server/utilities/caching", "", "$.result.ttlMs", "$.result.cacheScope")
+	add(revJun25, "", "server/resources#annotations", "", "$.result..annotations.lastModified")
+	add(revJun25, "", "basic/index#_meta", "", "$.result.content[*]._meta", "$.result.contents[*]._meta", "$.result.messages[*].content._meta")
+	// Requests and notifications.
+	add(revMar25, "", "basic/utilities/progress", "notifications/progress", "$.params.message")
+	add(revJun25, "", "server/utilities/completion", "completion/complete", "$.params.context")
+	add(revNov25, "", "client/elicitation", "elicitation/create", "$.params.mode")
+	add(revNov25, "", "client/sampling", "sampling/createMessage", "$.params.tools", "$.params.toolChoice")
+	add(revNov25, rev2026, "basic/utilities/tasks", "", "$.params.task")
+	add(rev2026, "", "server/utilities/logging", "", `$.params._meta["io.modelcontextprotocol/logLevel"]`)
+	return all
+}
+
+// definitionPaths lead to the definitions in the results of lists.
+var definitionPaths = map[string]string{
+	"tools/list": "$.result.tools[*]", "prompts/list": "$.result.prompts[*]",
+	"resources/list": "$.result.resources[*]", "resources/templates/list": "$.result.resourceTemplates[*]",
+}
+
+// known reports whether a revision is one of the specification's.
+func known(r jsonrpc.Revision) bool {
+	return r >= rev2024 && r != jsonrpc.Dialect && r != jsonrpc.ExtTasks
+}
+
+// in reports whether a revision has the member.
+func (r *rule) in(v jsonrpc.Revision) bool { return v >= r.since && (r.until == "" || v < r.until) }
+
+// expect applies the rules to a member that is there on one side only. It reports
+// whether the member does not count.
+func (e *engine) expect(w *where, f *finding) bool {
+	if e.oneDialect() && w.in == InSession && len(f.path) > 1 && f.path[1].Name == "capabilities" {
+		f.class, f.reason = Expected, "the 002 dialect names other capabilities"
+		return false
+	}
+	has, lacks, v := e.revB, e.revA, f.b
+	if f.kind == Removed {
+		has, lacks, v = e.revA, e.revB, f.a
+	}
+	if e.rules == nil {
+		e.rules = rules()
+	}
+	differ := has != lacks && known(has) && known(lacks)
+	for i := range e.rules {
+		switch r := &e.rules[i]; {
+		case r.since != "" && (!differ || !r.in(has) || r.in(lacks)):
+		case r.method != "" && r.method != w.method || r.value != "" && r.value != string(v.Raw()) || !r.path.Exactly(f.path):
+		case r.since == "":
+			return true
+		default:
+			f.class, f.same = Expected, true
+			f.reason, f.page = "it is new in "+string(r.since), string(r.since)+"/"+r.page
+			if lacks >= r.since { // it went
+				f.reason = "it is gone in " + string(r.until)
+				if r.until != "" {
+					f.page = string(has) + "/" + r.page
+				}
+			}
+			return false
+		}
+	}
+	return false
+}
+
+// classify finds the class of a difference that may be more or less than one of
+// behaviour.
+func (e *engine) classify(w *where, f *finding) {
+	switch {
+	case w.part == fault:
+		e.errorMember(w, f)
+	case isEmpty(w, f):
+		f.class, f.reason = Cosmetic, "an object without members says as much as none"
+	case w.of == ofGreeting:
+		greeted(f)
+	case w.of == ofDefinition:
+		defined(f)
+	}
+}
+
+// isEmpty reports whether params, or the arguments in them, are there without
+// members on one side only.
+func isEmpty(w *where, f *finding) bool {
+	v := f.a
+	if f.kind == Added {
+		v = f.b
+	}
+	return w.part == params && (f.kind == Added || f.kind == Removed) && v.Kind() == jsontree.Object && v.Len() == 0 &&
+		(len(f.path) == 1 || len(f.path) == 2 && f.path[1].Name == "arguments")
+}
+
+// errorMember finds the class of a change in an error: its code counts, its
+// words do not.
+func (e *engine) errorMember(w *where, f *finding) {
+	if len(f.path) < 2 {
+		return
+	}
+	switch f.path[1].Name {
+	case "message":
+		if f.kind == Changed {
+			f.class, f.reason = Cosmetic, "the code says what it means"
+		}
+	case "code":
+		if e.missingResource(w, f) {
+			f.class, f.same = Expected, true
+			f.reason, f.page = "a missing resource is -32602 in 2026-07-28", "2026-07-28/basic/index#error-codes"
+		}
+	}
+}
+
+// missingResource reports whether two codes are those of a missing resource
+// before and since 2026-07-28.
+func (e *engine) missingResource(w *where, f *finding) bool {
+	old, new, revOld, revNew := string(f.a.Raw()), string(f.b.Raw()), e.revA, e.revB
+	if old == "-32602" {
+		old, new, revOld, revNew = new, old, revNew, revOld
+	}
+	return w.method == "resources/read" && old == "-32002" && new == "-32602" &&
+		known(revOld) && known(revNew) && revOld < rev2026 && revNew >= rev2026
+}
+
+// greeted finds the class of a change in what a side says of itself.
+func greeted(f *finding) {
+	who, what, last := f.path[0].Name, f.path[1].Name, f.path[len(f.path)-1].Name
+	switch {
+	case what == "info" && (last != "name" || who == "client"):
+		f.class = Cosmetic
+		if last == "version" {
+			f.what = "the " + who + " is another version"
+		}
+	case what == "instructions":
+		f.reason = "models read it"
+	case who == "server" && (f.kind == Removed || f.kind == Changed && f.a.True()):
+		f.class, f.what = Breaking, "the server cannot do it any more"
+	}
+}
+
+// defined finds the class of a change in a definition.
+func defined(f *finding) {
+	last := f.path[len(f.path)-1].Name
+	switch {
+	case onPath(f.path, "title"), onPath(f.path, "icons"):
+		f.class, f.reason = Cosmetic, "it is for people to look at"
+	case last == "description":
+		f.reason = "models read it"
+	case last == "outputSchema" && f.kind == Removed:
+		f.class, f.what = Breaking, "its results have no schema any more"
+	case last == "taskSupport":
+		if before, after := taskSupport(f.a), taskSupport(f.b); after == "required" || before != after && after == "forbidden" {
+			f.class, f.what = Breaking, "calls with or without a task are refused now"
+		}
+	case last == "required" && f.b.True():
+		f.class, f.what = Breaking, "the argument is required now"
+	}
+}
+
+// taskSupport is what it says, or its default (2025-11-25 server/tools).
+func taskSupport(v jsontree.Value) string {
+	if s := v.Text(); s != "" {
+		return s
+	}
+	return "forbidden"
+}
+
+// onPath reports whether a path leads through a member.
+func onPath(path jsontree.Path, name string) bool {
+	for _, s := range path {
+		if s.Kind == jsontree.Member && s.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// oneDialect reports whether one session speaks the 002 dialect, and the other a
+// revision.
+func (e *engine) oneDialect() bool {
+	return (e.revA == jsonrpc.Dialect) != (e.revB == jsonrpc.Dialect) && e.revA != "" && e.revB != ""
+}
+
+// absentIn reports whether a method does not exist in a revision, although it is
+// a method of others, and why. Of a revision that nobody here knows, such as one
+// that is yet to come, it says nothing.
+func absentIn(method string, r jsonrpc.Revision) (reason, page string, ok bool) {
+	m, known1 := jsonrpc.LookupMethod(method)
+	if !known1 || !slices.Contains(jsonrpc.Revisions, r) {
+		return "", "", false
+	}
+	if m.In(r) || r >= rev2026 && m.In(jsonrpc.ExtTasks) {
+		return "", "", false
+	}
+	if r == jsonrpc.Dialect || m.In(jsonrpc.Dialect) && !m.In(rev2024) {
+		return "the 002 dialect has other methods", "", true
+	}
+	return "there is no " + method + " in " + string(r), methodPage(method, m), true
+}
+
+// methodPage is the page of a method in the newest revision that has it.
+func methodPage(method string, m jsonrpc.Method) string {
+	at := ""
+	for _, r := range []jsonrpc.Revision{rev2024, revMar25, revJun25, revNov25, rev2026} {
+		if m.In(r) {
+			at = string(r)
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	for _, p := range methodPages {
+		if strings.Contains(method, p.part) {
+			if p.part == "progress" && at == string(rev2026) || p.part == "cancelled" && at == string(rev2026) {
+				return at + "/basic/patterns/" + p.page[strings.LastIndexByte(p.page, '/')+1:]
+			}
+			return at + "/" + p.page
+		}
+	}
+	return at
+}
+
+var methodPages = []struct{ part, page string }{
+	{"initialize", "basic/lifecycle"}, {"discover", "server/discover"}, {"ping", "basic/utilities/ping"},
+	{"cancelled", "basic/utilities/cancellation"}, {"progress", "basic/utilities/progress"},
+	{"subscriptions/", "basic/patterns/subscriptions"}, {"tasks", "basic/utilities/tasks"},
+	{"tools/", "server/tools"}, {"resources/", "server/resources"}, {"prompts/", "server/prompts"},
+	{"completion/", "server/utilities/completion"}, {"logging/", "server/utilities/logging"},
+	{"notifications/message", "server/utilities/logging"}, {"sampling/", "client/sampling"},
+	{"roots", "client/roots"}, {"elicitation", "client/elicitation"},
+}
