@@ -17,9 +17,9 @@ type pair struct {
 	asked []*pair
 	// restA and restB are notes that the other side does not have.
 	restA, restB []*note
-	// elsewhere says that it was asked within a call on the other side.
+	// elsewhere reports that it was asked within a call on the other side.
 	elsewhere bool
-	// worst is the highest class of a difference in it, told says that there is
+	// worst is the highest class of a difference in it, told reports that there is
 	// one.
 	worst Class
 	told  bool

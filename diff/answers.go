@@ -65,7 +65,7 @@ func crossedAnswers(pairs []*pair) map[*pair]*pair {
 	return crossed
 }
 
-// turned tells of a call that fails on one side only, or in another way.
+// turned reports a call that fails on one side only, or in another way.
 func (e *engine) turned(w *where, p *pair) {
 	f := &finding{class: Behaviour, kind: Changed, what: "it fails in another way"}
 	switch {
@@ -130,7 +130,7 @@ func (e *engine) compareCancel(p *pair) {
 	}
 }
 
-// compareHangUp tells of a call whose stream the client closed on one side only.
+// compareHangUp reports a call whose stream the client closed on one side only.
 // Subscriptions end so.
 func (e *engine) compareHangUp(p *pair) {
 	if p.a.method == "subscriptions/listen" {

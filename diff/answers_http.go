@@ -13,9 +13,9 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// What HTTP tells of calls that have no answer, and of the exchanges that bring none.
+// What HTTP has on calls that are not answered, and on exchanges that bring none.
 
-// unanswered tells of a call that has an answer on one side only.
+// unanswered reports a call that has an answer on one side only.
 func (e *engine) unanswered(w *where, p *pair) {
 	if p.a.embedded || p.b.embedded {
 		if p.a.embedded != p.b.embedded || p.a.request.part != p.b.request.part {
@@ -81,9 +81,9 @@ func (u *unit) ending() string {
 	return ""
 }
 
-// lostOtherwise tells of a call that neither side answers, each in a way of its own.
+// lostOtherwise reports a call that neither side answers, each in a way of its own.
 // Where both were refused their statuses are compared, and that one was cancelled is
-// told of by itself.
+// reported by itself.
 func (e *engine) lostOtherwise(w *where, p *pair) {
 	old, new := p.a.ending(), p.b.ending()
 	if p.a.refused == p.b.refused || old == "cancelled" || new == "cancelled" {
@@ -181,7 +181,7 @@ func (e *engine) compareHeaders() {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// header tells of a header field that only one side has, named as in headers.
+// header reports a header field that only one side has, named as in headers.
 func (e *engine) header(name string, kind Kind) {
 	whose, field, _ := strings.Cut(name, " ")
 	has, lacks := e.revA, e.revB

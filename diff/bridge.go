@@ -9,10 +9,10 @@ import (
 )
 
 // A bridge compares what the two eras say in different ways, outside of calls:
-// how much is logged, and what the client wants to be told of.
+// how much is logged, and what the client asks to be notified of.
 type bridge struct {
 	e *engine
-	// legacyFirst says that the legacy session is the first one.
+	// legacyFirst reports that the legacy session is the first one.
 	legacyFirst bool
 	legacy      *Session
 	modern      *Session
@@ -85,7 +85,7 @@ func (u *unit) bridged() bool {
 	return false
 }
 
-// readListens reads what the modern client wants to be told of.
+// readListens reads what the modern client asks to be notified of.
 func (x *bridge) readListens() {
 	for _, u := range x.listens {
 		v := x.e.value(&u.request)
@@ -210,7 +210,7 @@ func (x *bridge) compareNews() {
 	}
 }
 
-// oneNews tells of a notification that only one session has. That is expected of
+// oneNews reports a notification that only one session has. That is expected of
 // what the modern client did not ask for.
 func (x *bridge) oneNews(n *note, legacy bool) {
 	v := x.e.value(&n.payload)
@@ -228,7 +228,7 @@ func (x *bridge) oneNews(n *note, legacy bool) {
 	x.e.report(w, f)
 }
 
-// asked reports whether the modern client wants to be told of a change.
+// asked reports whether the modern client asks to be notified of a change.
 func (x *bridge) asked(method string, v jsontree.Value) bool {
 	switch method {
 	case "notifications/tools/list_changed":

@@ -44,7 +44,7 @@ func (p *pair) of(in Place, by tap.Lane, refA, refB session.Ref) *where {
 // was gone, or never opened a session. The reason says which.
 const neverPlayed = "it was never played"
 
-// oneSided tells of a call that only one side has.
+// oneSided reports a call that only one side has.
 func (e *engine) oneSided(p *pair, kind Kind) {
 	u := p.one()
 	in := InCall

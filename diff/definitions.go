@@ -101,7 +101,7 @@ func (e *engine) comparePagesAsTheyAre(w *where, l listing, path jsontree.Path, 
 	}
 }
 
-// shapes tells of a list that stands by itself on one side, and in an object on
+// shapes reports a list that stands by itself on one side, and in an object on
 // the other.
 func (e *engine) shapes(w *where, path jsontree.Path, a, b jsontree.Value) {
 	if a.Kind() == b.Kind() {
@@ -179,7 +179,7 @@ func (e *engine) compareKeyed(w *where, l listing, at jsontree.Path, as, bs []js
 	}
 }
 
-// oneDefinition tells of what is listed on one side only.
+// oneDefinition reports what is listed on one side only.
 func (e *engine) oneDefinition(w *where, l listing, path jsontree.Path, x, y jsontree.Value) {
 	name := quoted(path[len(path)-1].Name)
 	f := &finding{class: Behaviour, kind: Added, path: path, a: x, b: y, what: "the " + l.thing + " " + name + " is new", names: l.thing != "argument"}

@@ -15,7 +15,7 @@ type engine struct {
 	found func(*finding)
 	// timed takes the pairs whose times are compared.
 	timed *timing
-	// revA and revB are the revisions, cross says that one is legacy and the
+	// revA and revB are the revisions, cross reports that one is legacy and the
 	// other modern.
 	revA, revB jsonrpc.Revision
 	cross      bool
@@ -43,7 +43,7 @@ type finding struct {
 	old, new string
 	// what, reason and page are as in Difference.
 	what, reason, page string
-	// same folds findings into one whatever their values are, names says that
+	// same folds findings into one whatever their values are, names reports that
 	// what names what it is about.
 	same, names bool
 	// times of what takes another time
@@ -56,7 +56,7 @@ type where struct {
 	in   Place
 	part part
 	// method is that of the request that a payload belongs to or answers,
-	// message what is told of it, "" for the call's own.
+	// message what is reported with it, "" for the call's own.
 	method, message string
 	by              tap.Lane
 	refA, refB      session.Ref
@@ -229,7 +229,7 @@ func (e *engine) comparePayload(w *where, a, b payload) {
 	}
 }
 
-// compareTwice tells of members that a message has twice on one side only.
+// compareTwice reports members that a message has twice on one side only.
 func (e *engine) compareTwice(w *where, a, b string) {
 	f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To(w.part.String())}}
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/internal/jsonpath"
 )
 
-// A Rule says what is not to be told of. Make one with [ParseRule].
+// A Rule is about differences that are not reported. Make one with [ParseRule].
 type Rule struct {
 	method, name string
 	path         jsonpath.Pattern

@@ -189,7 +189,7 @@ func (p *pair) matchNotes(rest *pool[*note]) {
 	p.pool(rest, false)
 }
 
-// pool adds the notes that a pair has left. Loose says that they belong to no
+// pool adds the notes that a pair has left. Loose reports that they belong to no
 // call.
 func (p *pair) pool(rest *pool[*note], loose bool) {
 	unsure := func(n *note) bool {

@@ -21,7 +21,7 @@ type noisy struct {
 	kinds [jsontree.Object + 1]bool
 	// templates are of texts.
 	templates []*template
-	// any says that texts there have nothing in common.
+	// any reports that texts there have nothing in common.
 	any bool
 }
 

@@ -89,7 +89,7 @@ func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	return w
 }
 
-// oneNote tells of a message that only one side has.
+// oneNote reports a message that only one side has.
 func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 	w := e.noteWhere(p, n, n.ref(), session.Ref{})
 	other := e.revB

@@ -65,7 +65,7 @@ type greeting struct {
 	info, capabilities       jsontree.Value
 	instructions, versions   jsontree.Value
 	infoRef, capabilitiesRef session.Ref
-	// told says that the capabilities were asked for.
+	// told reports that the capabilities were asked for.
 	told bool
 }
 

@@ -94,7 +94,7 @@ type Difference struct {
 	// OldTime and NewTime are those of a call that takes another time.
 	OldTime, NewTime time.Duration
 
-	// names says that What names what it is about.
+	// names reports that What names what it is about.
 	names bool
 }
 
@@ -155,7 +155,7 @@ type Options struct {
 	// Baselines are sessions with the same server as the first one: what differs
 	// between them and that one is noise.
 	Baselines []*Session
-	// Ignore says what is not to be told of.
+	// Ignore is what is not reported.
 	Ignore []Rule
 	// Marked compares those calls only of which a message was marked, on either
 	// side.

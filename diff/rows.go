@@ -23,7 +23,7 @@ const (
 type CallRow struct {
 	// A and B are the call on each side, nil where it is not.
 	A, B *CallSide
-	// Differs says that there is a difference in it, Worst is the highest class.
+	// Differs reports that there is a difference in it, Worst is the highest class.
 	Differs bool
 	Worst   Class
 	// Differences are indexes in [Report.Differences], at most

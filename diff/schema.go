@@ -211,7 +211,7 @@ func (x *schemer) keywords(path jsontree.Path, a, b jsontree.Value) {
 	})
 }
 
-// respelled tells of the numbers in two values that are the same.
+// respelled reports the numbers in two values that are the same.
 func (x *schemer) respelled(path jsontree.Path, a, b jsontree.Value) {
 	jsontree.Compare(a, b, path, func(c *jsontree.Change) bool {
 		if c.Kind == jsontree.Repeated { // see schemas

@@ -140,7 +140,7 @@ func (x *schemer) choices(path jsontree.Path, a, b jsontree.Value) bool {
 }
 
 // chosen is what it does to have a choice, by what each alternative alone does: with
-// one that allows as much as before, nothing that was allowed is lost. Left says that
+// one that allows as much as before, nothing that was allowed is lost. Left reports that
 // there was a choice before and is none any more.
 func chosen(each []effect, left bool) effect {
 	most, least := looser, tighter

@@ -70,7 +70,7 @@ func (s *Session) Name() string { return s.name }
 func (s *Session) Lacks(what string) { s.lacking = what }
 
 // Add takes the next frame of the session. Of a frame that is not whole, as it is too
-// large, little more than the envelope is compared. Marked says that it is one of those
+// large, little more than the envelope is compared. Marked reports that it is one of those
 // that are compared if [Options.Marked] is set: a call is when one of its messages is.
 // [Session.Over] takes the outcomes of calls.
 func (s *Session) Add(e *session.Entry, marked bool) {
@@ -93,7 +93,7 @@ func (s *Session) Add(e *session.Entry, marked bool) {
 // that is still open at the end.
 func (s *Session) Over(c *session.Call) { s.settle(c) }
 
-// End says that there are no more frames.
+// End must be called after the last frame.
 func (s *Session) End() {
 	if s.ended {
 		return
@@ -222,7 +222,7 @@ func memberOf(m *jsonrpc.Message, p part) []byte {
 	return m.Error
 }
 
-// errGone says that a loader did not return what was added.
+// errGone is the error of a loader that does not return what was added.
 var errGone = errors.New("it is not what it was when it was read first")
 
 // load returns the value, absent if it is not there.

@@ -84,7 +84,7 @@ func (n *note) like() uint64 {
 type unit struct {
 	ref session.Ref
 	// method is the request's, name the tool, prompt or resource that it is about,
-	// subject what a person is told of it.
+	// subject what a person sees of it.
 	method, name, subject string
 	// key is equal for calls that ask for the same, weak for those that ask it of the
 	// same tool, prompt or resource, args for those with the same arguments.

@@ -76,7 +76,7 @@ func median(pairs []*pair, of func(*pair) time.Duration) time.Duration {
 	return times[(len(times)-1)/2]
 }
 
-// compareEach tells of the call of a group that differs most, and of how many do.
+// compareEach reports the call of a group that differs most, and how many do.
 func (e *engine) compareEach(g *timedGroup) {
 	for _, kind := range []Kind{Slower, Faster} {
 		var worst *pair

@@ -31,7 +31,7 @@ type Set struct {
 
 // An Unpaired recording has no counterpart.
 type Unpaired struct {
-	// Second says that only the second directory has it, else only the first.
+	// Second reports that only the second directory has it, else only the first.
 	Second bool
 	Name   string
 }
@@ -75,7 +75,7 @@ func Call(d *diff.Difference) string {
 	return strings.TrimSpace(escape.Escape(d.Method + " " + short(d.Subject, subjectBytes)))
 }
 
-// subjectBytes is how much is told of what a call is about.
+// subjectBytes is how much is written of what a call is about.
 const subjectBytes = 100
 
 // Numbers names the calls of a difference on both sides by the numbers of their
@@ -112,7 +112,7 @@ type CallPart struct {
 	Differences   []*diff.Difference
 }
 
-// ByCall lists the differences of a class that are told of, those of one call
+// ByCall lists the differences of a class that are reported, those of one call
 // together.
 func ByCall(r *diff.Report, c diff.Class) (all []CallPart) {
 	for i := range r.Differences {

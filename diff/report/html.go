@@ -32,7 +32,7 @@ type section struct {
 	Title       string
 	Count, Left uint64
 	Calls       []CallPart
-	// Open says that they are shown at once.
+	// Open reports that they are shown at once.
 	Open bool
 }
 
@@ -59,7 +59,7 @@ func wide(lines []SidesLine) bool {
 	return len(lines) == 1 && lines[0].HasOld() != lines[0].HasNew()
 }
 
-// A shownLine is the pieces of one side's line. Marked says that what differs in it
+// A shownLine is the pieces of one side's line. Marked reports that what differs in it
 // stands out, which it need not where all does.
 type shownLine struct {
 	Old, Marked bool

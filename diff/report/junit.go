@@ -109,7 +109,7 @@ func newSuite(r *diff.Report, s *Set) junitSuite {
 // caseOf is the test case that a difference belongs to.
 func caseOf(d *diff.Difference) [2]string { return [2]string{d.Method, d.Name} }
 
-// fill tells of the differences of a case. Counts knows of those that were not
+// fill reports the differences of a case. Counts knows of those that were not
 // told as well.
 func (c *junitCase) fill(of []*diff.Difference, counts *[diff.Classes]uint64, s *Set) {
 	var fails, others strings.Builder

@@ -111,7 +111,7 @@ type SidesLine struct {
 	Skipped int          `json:"skipped,omitempty"`
 }
 
-// A SidesPiece is a part of a line. Differs says that the other side has
+// A SidesPiece is a part of a line. Differs reports that the other side has
 // something else there; LeftOut that the text only says how much is left out.
 type SidesPiece struct {
 	Text    string `json:"text"`

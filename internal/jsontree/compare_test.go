@@ -241,3 +241,23 @@ func TestSingleChildren(t *testing.T) {
 		}
 	}
 }
+
+// FuzzCompare holds that two values have changes exactly if they are not the same.
+func FuzzCompare(f *testing.F) {
+	for _, s := range [][2]string{
+		{`[{"id":1,"v":[1,2]},{"id":2}]`, `[{"id":2},{"id":1,"v":[2,1]}]`}, {`{"a":1,"a":2.0}`, `{"a":2}`},
+		{`["{\"a\":1}"]`, `["{\"a\": 1.0}"]`}, {`[[1,[2]],[3]]`, `[[3],[1,[2.0]]]`}, {`[1,1,2,1]`, `[2,1,1,1]`},
+	} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		x, errX := Parse([]byte(a))
+		y, errY := Parse([]byte(b))
+		if errX != nil || errY != nil {
+			return
+		}
+		if got := changes(x, y); (got == "") != x.Same(y) {
+			t.Errorf("%s and %s are the same: %v, changes %q", a, b, x.Same(y), got)
+		}
+	})
+}

@@ -76,7 +76,7 @@ func parse(raw []byte, keep, limit int) (Value, error) {
 	switch {
 	case len(raw) > math.MaxUint32:
 		return Value{}, ErrLarge
-	case deep(raw):
+	case len(raw) > MaxDepth && deep(raw):
 		return Value{}, ErrDeep
 	case !gjson.ValidBytes(raw):
 		return Value{}, ErrSyntax
