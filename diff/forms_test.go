@@ -78,7 +78,7 @@ func TestResultsThatAreTooLargeToBeTakenApart(t *testing.T) {
 		for depth := range 9 {
 			var sides [2]jsontree.Value
 			for i := range sides {
-				v, err := jsontree.ParseTop([]byte(c[i]), depth)
+				v, err := new(jsontree.Reader).ParseTop([]byte(c[i]), depth)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -49,8 +49,9 @@ type Session struct {
 	last    time.Duration
 	ended   bool
 
-	held tap.Frame // the frame that was loaded last
-	msg  jsonrpc.Message
+	reader jsontree.Reader
+	held   tap.Frame // the frame that was loaded last
+	msg    jsonrpc.Message
 }
 
 // NewSession makes a session of a name, which reports show. Load must return
@@ -148,7 +149,7 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 		return x, jsontree.Value{}
 	}
 	x.there = true
-	v, err := jsontree.ParseTop(raw, outlineDepth)
+	v, err := s.reader.ParseTop(raw, outlineDepth)
 	if err != nil { // an error object that breaks off, say
 		x.value = jsontree.HashString(string(raw))
 		x.spelled = x.value

@@ -65,14 +65,26 @@ type repeats struct {
 // Parse reads a JSON text. Of members with one name the last counts, see
 // [Value.Repeats] for the others. Bytes that are not UTF-8 are taken as they are. The
 // error is [ErrSyntax], [ErrDeep] or [ErrLarge].
-func Parse(raw []byte) (Value, error) { return parse(raw, MaxDepth+1, MaxNodes) }
+func Parse(raw []byte) (Value, error) {
+	var b builder
+	return b.parse(raw, MaxDepth+1, MaxNodes)
+}
+
+// A Reader reads one text after the other with the same memory. The zero Reader is
+// ready.
+type Reader struct{ b builder }
 
 // ParseTop reads a JSON text as [Parse] does, but keeps only the values down to a
 // depth: with 0 the value itself, with 1 its members too. Those below count in the
-// hashes of what they stand in.
-func ParseTop(raw []byte, depth int) (Value, error) { return parse(raw, depth, MaxNodes) }
+// hashes of what they stand in. The value is valid until the next call.
+func (r *Reader) ParseTop(raw []byte, depth int) (Value, error) {
+	return r.b.parse(raw, depth, MaxNodes)
+}
 
-func parse(raw []byte, keep, limit int) (Value, error) {
+// maxReused bounds the memory that a Reader keeps, in nodes.
+const maxReused = 1 << 12
+
+func (b *builder) parse(raw []byte, keep, limit int) (Value, error) {
 	switch {
 	case len(raw) > math.MaxUint32:
 		return Value{}, ErrLarge
@@ -81,11 +93,14 @@ func parse(raw []byte, keep, limit int) (Value, error) {
 	case !gjson.ValidBytes(raw):
 		return Value{}, ErrSyntax
 	}
-	d := &doc{raw: raw, nodes: make([]node, 0, min(len(raw)/16, 16)+2)}
-	b := builder{doc: d, keep: keep, limit: limit, members: make([]member, 0, 8)}
+	if b.doc == nil || cap(b.nodes)+cap(b.members)+cap(b.buf) > maxReused {
+		*b = builder{doc: &doc{nodes: make([]node, 0, min(len(raw)/16, 16)+2)}, members: make([]member, 0, 8)}
+	}
+	*b.doc = doc{raw: raw, nodes: b.nodes[:0]}
+	b.i, b.keep, b.limit = 0, keep, limit
 	b.space()
 	b.build(0, true)
-	return Value{doc: d}, nil
+	return Value{doc: b.doc}, nil
 }
 
 // deep reports whether a text goes deeper than MaxDepth, be it JSON or not.

@@ -137,8 +137,9 @@ func TestValues(t *testing.T) {
 func TestParseTopKeepsTheHashes(t *testing.T) {
 	text := `{"a":{"b":[1,{"c":2,"c":3}]},"d":[1.0,[],{}],"e":"x"}`
 	whole := root(t, text)
+	var r Reader
 	for depth := range 5 {
-		v, err := ParseTop([]byte(text), depth)
+		v, err := r.ParseTop([]byte(text), depth)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +157,7 @@ func TestParseTopKeepsTheHashes(t *testing.T) {
 
 func TestTooManyValuesAreOpaque(t *testing.T) {
 	text := `{"few":[1,2],"many":[` + strings.Repeat(`[1,2],`, 100) + `0],"more":{"x":1}}`
-	v, err := parse([]byte(text), MaxDepth, 50)
+	v, err := new(builder).parse([]byte(text), MaxDepth, 50)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestTooManyValuesAreOpaque(t *testing.T) {
 	if n := len(v.doc.nodes); n > 50 || !v.Get("many").Opaque() || v.Get("many").Len() != 101 || v.Get("few").Opaque() {
 		t.Errorf("%d nodes, many is opaque: %v (%d), few: %v", n, v.Get("many").Opaque(), v.Get("many").Len(), v.Get("few").Opaque())
 	}
-	other, _ := parse([]byte(strings.Replace(text, ",0]", ",1]", 1)), MaxDepth, 50)
+	other, _ := new(builder).parse([]byte(strings.Replace(text, ",0]", ",1]", 1)), MaxDepth, 50)
 	if got := changes(v, other); got != "changed many" {
 		t.Errorf("changes: %s", got)
 	}

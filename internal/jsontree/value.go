@@ -125,7 +125,7 @@ func (v Value) Len() int {
 }
 
 // Opaque reports whether the elements or members were not kept, see [MaxNodes] and
-// [ParseTop].
+// [Reader.ParseTop].
 func (v Value) Opaque() bool { return v.doc != nil && v.node().opaque }
 
 // Text returns the content of a string, and "" for anything else.
