@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,8 +23,9 @@ type Builder struct {
 	// lasts are, for each cue, the last of its own items, hangs that of the items
 	// which hang on it.
 	lasts, hangs []uint32
-	// behind is the last cue that what the server sends next waits for.
-	behind uint32
+	// behind is the last cue that what the server sends next waits for, beforeEnd that
+	// before the client's end.
+	behind, beforeEnd uint32
 	// seq is the number of the last frame that made a cue.
 	seq uint64
 	// listens are the subscriptions by their ids, tasks the items of requests of
@@ -236,6 +238,7 @@ func (b *Builder) event(f *tap.Frame, e *tap.Event) {
 		b.signal = true
 	case e.Name == tap.EventEOF && e.Lane == tap.ToServer.String():
 		if b.s.end == 0 && !b.left {
+			b.beforeEnd = b.behind
 			b.s.end = b.cue(cue{at: f.At, seq: f.Seq, kind: cueEnd})
 		}
 	case e.Name == tap.EventEOF && e.Lane == tap.ToClient.String():
@@ -282,30 +285,26 @@ func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 	if x.Method != methodDelete {
 		b.behind = behind // nothing waits for a stream to be opened
 	}
-	for i, key := range b.keyer.bare(x.Method, x.Target, x.Head.LastEventID, x.body) {
-		if i == 0 || !x.Page || x.Method != methodGet && x.Method != methodDelete {
+	keys := b.keyer.bare(x.Method, x.Target, x.Head.LastEventID, x.body)
+	if x.Page {
+		keys = keys[:2]
+	}
+	for i, key := range keys {
+		if !slices.Contains(keys[:i], key) {
 			b.s.index.bare.add(key, x.carrier)
 		}
 	}
 }
 
-// bare are the keys of a request without a message, the strictest first. What matters of
-// a stream that is opened or ended is the path, and the event behind which it goes on;
-// of a page the whole target.
+// bare are the keys of a request without a message, the strictest first: those of a page,
+// and then those of what belongs to a session, wherever that is.
 func (k *keyer) bare(method, target, lastEvent string, body []byte) []sum {
 	path, _, _ := strings.Cut(target, "?")
-	key := func(parts ...string) sum { return k.of('b', []byte(strings.Join(parts, "\x00"))) }
-	keys := []sum{key(method, target, lastEvent, string(bytes.TrimSpace(body)))}
-	if len(body) > 0 {
-		keys = append(keys, key(method, target, lastEvent, ""))
+	text := string(bytes.TrimSpace(body))
+	key := func(target, body string) sum {
+		return k.of('b', []byte(strings.Join([]string{method, target, lastEvent, body}, "\x00")))
 	}
-	if method == methodGet || method == methodDelete {
-		if path != target {
-			keys = append(keys, key(method, path, lastEvent, ""))
-		}
-		keys = append(keys, key(method, "", lastEvent, "")) // wherever the session is
-	}
-	return keys
+	return []sum{key(target, text), key(target, ""), key(path, text), key(path, ""), key("", text), key("", "")}
 }
 
 // respond keeps the head of an exchange's response, once for all that are the same. How

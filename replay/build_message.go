@@ -160,6 +160,7 @@ func (b *Builder) answer(x *arriving, c cue) {
 	default:
 		return
 	}
+	c.answer = asked
 	n := b.cue(c)
 	if b.s.asked == nil {
 		b.s.asked = map[uint32]answer{}
@@ -215,6 +216,11 @@ func clientTask(result []byte) ([]byte, bool) {
 func (b *Builder) server(x *arriving) {
 	if x.f.Truncated {
 		return // bytes of it are missing: nobody said that
+	}
+	if end := b.s.end; end != 0 && x.f.At <= b.s.cues[end].at {
+		// A line without an end is numbered when its lane has ended, but came before.
+		defer func(behind uint32) { b.behind = behind }(b.behind)
+		b.behind = b.beforeEnd
 	}
 	it := item{
 		at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), place: x.place, patch: uint32(len(b.s.patches)), form: x.f.Form,

@@ -17,7 +17,7 @@ type prospect struct {
 	// later is when another step may be next, if any.
 	later time.Duration
 	any   bool
-	// owed is the first cue that an answer waits for, 0 for none.
+	// owed is the first cue that is missing, or that an answer waits for; 0 for none.
 	owed uint32
 }
 
@@ -31,7 +31,7 @@ func (s *Session) survey() (x prospect) {
 		}
 		it := &s.script.items[p.item]
 		if c := s.awaits(p, it); c != 0 {
-			if s.owes(p) && (x.owed == 0 || c < x.owed) {
+			if (s.owes(p) || c <= s.reached) && (x.owed == 0 || c < x.owed) {
 				x.owed = c
 			}
 			if x.owed != 0 && it.after > max(s.reached, s.patience.waived) {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -38,10 +39,11 @@ func (w *patience) watch(s *Session, owed uint32) bool {
 	w.span /= 2
 	w.waits, w.waived = 0, max(w.waived, owed)
 	for _, p := range s.plays {
-		if p.state == playSends && s.owes(p) && s.awaits(p, &s.script.items[p.item]) == owed {
+		if p.state == playSends && s.awaits(p, &s.script.items[p.item]) == owed {
 			p.waived = owed
 		}
 	}
+	s.missing = slices.DeleteFunc(s.missing, func(m uint32) bool { return m == owed })
 	return true
 }
 

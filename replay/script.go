@@ -107,7 +107,7 @@ type cue struct {
 	first, hang uint32
 	// call is the first cue of the same call, and again, kept there, the last.
 	call, again uint32
-	// answer is the item that answers a request, 0 for none.
+	// answer is the item that answers a request, or that an answer answers; 0 for none.
 	answer uint32
 	// carrier is, over HTTP, the first cue of the same exchange, which has all items of
 	// it; 0 on other transports. response is what the exchange was answered with, kept

@@ -312,8 +312,8 @@ func (s *Session) hang(c uint32, at time.Duration) {
 }
 
 // reach notes how far the client has come. A request that it has passed over, and that
-// waited for its answer when the recorded client came here, is on its way: what was
-// recorded after it waits for it.
+// waited for its answer when the recorded client came here, is on its way, and so is the
+// answer to what it was asked: what was recorded after it waits for it.
 func (s *Session) reach(c uint32) {
 	for i, m := range s.missing {
 		if m == c {
@@ -325,13 +325,25 @@ func (s *Session) reach(c uint32) {
 		return
 	}
 	for u := s.reached + 1; u < c && int(u) < len(s.script.cues); u++ {
-		x := &s.script.cues[u]
-		if x.kind == cueRequest && x.answer != 0 && !x.has(cueListens) && s.script.items[x.answer].after >= c && !s.came(u) {
+		if !s.came(u) && s.onItsWay(&s.script.cues[u], c) {
 			s.missing = append(s.missing, u)
 		}
 	}
 	s.reached = c
 	s.patience.again(s.now)
+}
+
+// onItsWay reports whether a cue that has not come may still come when the client has done
+// what it did later.
+func (s *Session) onItsWay(x *cue, later uint32) bool {
+	switch {
+	case x.answer == 0:
+		return false
+	case x.kind == cueAnswer:
+		asked := s.asks.by[x.answer]
+		return asked != nil && !asked.done && !asked.expired
+	}
+	return x.kind == cueRequest && !x.has(cueListens) && s.script.items[x.answer].after >= later
 }
 
 // awaits returns the cue that a step waits for, 0 for none.
@@ -343,9 +355,13 @@ func (s *Session) awaits(p *play, it *item) uint32 {
 		return it.after
 	}
 	for _, m := range s.missing {
-		if m <= it.after && m > p.waived && m != p.cue {
-			return m
+		if m > it.after || m <= p.waived || m == p.cue {
+			continue
 		}
+		if s.script.cues[m].kind == cueAnswer && s.owes(p) {
+			continue // a person may have to think about the answer, and the client about this
+		}
+		return m
 	}
 	return 0
 }

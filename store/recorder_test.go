@@ -254,14 +254,14 @@ func storeThatNeverMoves(t *testing.T, locked bool) {
 		setHold(nil)
 	}
 	for range 100 {
-		put(r, tap.ToServer, bytes.Repeat([]byte("x\n"), 64<<10))
+		put(r, tap.ToServer, bytes.Repeat([]byte(strings.Repeat("x", 99)+"\n"), 1<<10))
 	}
 	release()
 	waitFor(t, func() bool { return Stat(r.Path()).Frames > 100 })
 	waitFor(t, func() bool { return drained(r) })
 	put(r, tap.ToServer, []byte("last\n"))
 	r.Close()
-	crossed := 100*64<<10 + 2
+	crossed := 100<<10 + 2
 	if locked {
 		crossed++
 	}

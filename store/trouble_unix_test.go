@@ -65,9 +65,7 @@ func TestDirectoryRemovedAndMadeAgain(t *testing.T) {
 	r.Close()
 	fs := frames(t, r.Path())
 	var got []string
-	for _, w := range words(fs) {
-		got = append(got, w)
-	}
+	got = append(got, words(fs)...)
 	want := []string{"event", `to_server "and ended\n" torn`, `to_server "three\n"`, `to_client "and ended" torn`, `to_server "four\n"`}
 	if fmt.Sprint(got) != fmt.Sprint(want) || fs[0].Seq != 3 || !bytes.Contains(fs[0].Raw, []byte("removed")) {
 		t.Errorf("frames %q, the first is %s", got, show(&fs[0]))
