@@ -217,7 +217,7 @@ func (b *Builder) server(x *arriving) {
 	if x.f.Truncated {
 		return // bytes of it are missing: nobody said that
 	}
-	if end := b.s.end; end != 0 && x.f.At <= b.s.cues[end].at {
+	if end := b.s.end; end != 0 && x.f.At-x.f.Took <= b.s.cues[end].at {
 		// A line without an end is numbered when its lane has ended, but came before.
 		defer func(behind uint32) { b.behind = behind }(b.behind)
 		b.behind = b.beforeEnd
