@@ -18,14 +18,17 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.attach(x) // before the client knows where to send what
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache, no-transform")
+	p := reply{w: w, r: r, srv: s, c: c, x: x}
+	event := []byte("event: endpoint\ndata: /\n\n")
+	if c.rec.opened != nil {
+		p.played(c.rec.opened)
+		event = c.rec.endpoint
+	} else {
+		p.begin()
+	}
 	query := url.Values{s.addresses.param: {c.id}}
-	w.WriteHeader(http.StatusOK)
 	endpoint := &url.URL{Path: s.addresses.post, RawQuery: query.Encode()}
-	_, _ = io.WriteString(w, "event: endpoint\ndata: "+endpoint.String()+"\n\n")
-	p := reply{w: w, r: r, srv: s, c: c, x: x, begun: true}
+	_, _ = w.Write(withData(event, []byte(endpoint.String())))
 	p.flush()
 	p.run(x.turn)
 }

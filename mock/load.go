@@ -59,8 +59,10 @@ type played struct {
 	// says that it was recorded with the heads of its exchanges.
 	path  string
 	heads bool
-	// accepted is how a message was taken that nothing answers, nil if that is not known.
-	accepted *replay.Response
+	// accepted is how a message was taken that nothing answers, and opened how the stream
+	// of HTTP+SSE began, nil if that is not known; endpoint is the event that it began with.
+	accepted, opened *replay.Response
+	endpoint         []byte
 }
 
 // nameless reports whether the server gave out no session id.
@@ -430,7 +432,17 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 		s.path = path
 	}
 	if duplex && (s.kind == session.SessionSocket || x.Method != http.MethodPost) {
-		if f.Lane == tap.Lifecycle || isEndpoint(f) {
+		switch {
+		case isEndpoint(f):
+			s.endpoint = bytes.Clone(f.Raw)
+			for i := range x.held {
+				if h := &x.held[i]; h.event.Name == tap.EventResponse {
+					r := replay.ReadResponse(&h.event)
+					s.opened = &r
+				}
+			}
+			return nil
+		case f.Lane == tap.Lifecycle:
 			return nil
 		}
 		one := *f

@@ -67,7 +67,7 @@ func NewBuilder(opt Options, spool Spool) *Builder {
 func newBuilder(opt Options, spool Spool, seeds seeds, off *uint64) *Builder {
 	s := &Script{opt: opt, spool: spool, seeds: seeds, cues: make([]cue, 1), items: make([]item, 1), responses: make([]Response, 1)}
 	return &Builder{
-		s: s, keyer: keyer{hasher{seeds: seeds}, opt.Ignore}, off: off,
+		s: s, keyer: newKeyer(seeds, &opt), off: off,
 		lasts: make([]uint32, 1), hangs: make([]uint32, 1), responses: map[string]uint32{},
 	}
 }
@@ -280,7 +280,7 @@ func (b *Builder) http(f *tap.Frame, e *tap.Event, x *Exchange) {
 // bare adds the cue of a request that carries no message.
 func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 	behind := b.behind
-	x.carrier = b.cue(cue{at: f.At, seq: f.Seq, kind: cueBare, exchange: x.Number, deletes: x.Method == methodDelete})
+	x.carrier = b.cue(cue{at: f.At, seq: f.Seq, kind: cueBare, exchange: x.Number, opens: x.Method == methodGet, deletes: x.Method == methodDelete})
 	b.s.cues[x.carrier].carrier = x.carrier
 	if x.Method != methodDelete {
 		b.behind = behind // nothing waits for a stream to be opened
@@ -451,6 +451,7 @@ func (b *Builder) answered(c, item uint32) {
 func (b *Builder) Script() *Script {
 	s := b.s
 	s.eras.finish(&s.facts)
+	s.led = b.keyer.led
 	b.s = nil
 	return s
 }

@@ -45,6 +45,7 @@ func (k *keyer) invalid(raw []byte) (sum, bool) {
 
 func (b *Builder) request(x *arriving, c cue) {
 	k := b.keyer.key(x.m)
+	b.keyer.met(x.m.Params)
 	c.kind = cueRequest
 	c.token = tokenMark(k.token)
 	if k.modern {

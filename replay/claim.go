@@ -66,6 +66,6 @@ func (b *Builder) Key(m *jsonrpc.Message, variant string) Key {
 
 // Key is [Builder.Key] for a live message.
 func (s *Script) Key(m *jsonrpc.Message, variant string) Key {
-	k := keyer{hasher{seeds: s.seeds}, s.opt.Ignore}
+	k := newKeyer(s.seeds, &s.opt)
 	return Key{k.varied(k.key(m).exact, variant)}
 }

@@ -32,6 +32,12 @@ type keyed struct {
 type keyer struct {
 	hasher
 	ignore []Path
+	// led says which of the paths have led to something.
+	led []bool
+}
+
+func newKeyer(seeds seeds, opt *Options) keyer {
+	return keyer{hasher{seeds: seeds}, opt.Ignore, make([]bool, len(opt.Ignore))}
 }
 
 // key makes the keys of a request or a notification.

@@ -12,6 +12,7 @@ import (
 // request takes a request of the client's.
 func (s *Session) request(stream Stream, m *jsonrpc.Message, raw []byte) {
 	k := s.keyer.key(m)
+	s.keyer.met(m.Params)
 	if m.Method == "initialize" {
 		s.can = readCapabilities(firstMember(m.Params, "capabilities", "clientCapabilities"))
 	}

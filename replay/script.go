@@ -19,6 +19,8 @@ type Script struct {
 	// Number 0 is no item.
 	items   []item
 	patches []patch
+	// led says which of the paths that are ignored lead to something.
+	led []bool
 	// responses are the heads of responses over HTTP, number 0 is none.
 	responses []Response
 	// batches are the frames with several messages, by their number.
@@ -118,8 +120,8 @@ type cue struct {
 	index uint16
 	kind  cueKind
 	flags cueFlags
-	// deletes says that it ends the session: a DELETE.
-	deletes bool
+	// opens says that it opens a stream, a GET, deletes that it ends the session, a DELETE.
+	opens, deletes bool
 }
 
 func (c *cue) has(f cueFlags) bool { return c.flags&f != 0 }

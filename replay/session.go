@@ -73,7 +73,7 @@ type Session struct {
 // NewSession begins a session.
 func (s *Script) NewSession() *Session {
 	return &Session{
-		script: s, keyer: keyer{hasher{seeds: s.seeds}, s.opt.Ignore}, can: canAnything,
+		script: s, keyer: newKeyer(s.seeds, &s.opt), can: canAnything,
 		cursors: map[cursorKey]*cursor{}, arrived: map[uint32]arrival{},
 		patience: patience{span: firstPatience}, chances: newChances(&s.opt),
 	}
@@ -276,7 +276,7 @@ func (s *Session) passOver(c uint32) uint32 {
 		switch c := c + 1; s.script.cues[c].kind {
 		case cueRefused:
 		case cueBare:
-			if !s.came(c) && !s.script.inbound {
+			if s.script.cues[c].opens && !s.came(c) && !s.script.inbound {
 				s.arrived[c] = arrival{s.live, s.now}
 				s.carry(c)
 			}

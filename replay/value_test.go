@@ -215,47 +215,47 @@ func spellString(r *rand.Rand, s string) string {
 // What is ignored makes no difference to a sum.
 func TestIgnored(t *testing.T) {
 	for _, c := range []struct {
-		ignore, a, b string
-		same         bool
+		p    Path
+		a, b string
+		same bool
 	}{
-		{"x", `{"x":1,"y":1}`, `{"x":2,"y":1}`, true},
-		{"x", `{"x":1,"y":1}`, `{"y":1}`, true},
-		{"x", `{"x":1,"y":1}`, `{"x":1,"y":2}`, false},
-		{"x", `{"z":{"x":1}}`, `{"z":{"x":2}}`, false},
-		{"*.x", `{"z":{"x":1}}`, `{"z":{"x":2}}`, true},
-		{"z.x", `{"z":{"x":1},"q":{"x":1}}`, `{"z":{"x":2},"q":{"x":1}}`, true},
-		{"z.x", `{"q":{"x":1}}`, `{"q":{"x":2}}`, false},
-		{"l.*.id", `{"l":[{"id":1},{"id":2}]}`, `{"l":[{"id":3},{}]}`, true},
-		{"l.0", `{"l":[1,2]}`, `{"l":[9,2]}`, true},
-		{"l.0", `{"l":[1,2]}`, `{"l":[1,9]}`, false},
-		{"l.0", `{"l":[1,2]}`, `{"l":[2]}`, false},
-		{"l.*", `{"l":[1,2]}`, `{"l":[3,4]}`, true},
-		{"l.*", `{"l":[1,2]}`, `{"l":[3]}`, false},
-		{"/a.b/c~1d", `{"a.b":{"c/d":1}}`, `{"a.b":{"c/d":2}}`, true},
-		{"/", `{"":1}`, `{"":2}`, true},
+		{[]string{"x"}, `{"x":1,"y":1}`, `{"x":2,"y":1}`, true},
+		{[]string{"x"}, `{"x":1,"y":1}`, `{"y":1}`, true},
+		{[]string{"x"}, `{"x":1,"y":1}`, `{"x":1,"y":2}`, false},
+		{[]string{"x"}, `{"z":{"x":1}}`, `{"z":{"x":2}}`, false},
+		{[]string{"*", "x"}, `{"z":{"x":1}}`, `{"z":{"x":2}}`, true},
+		{[]string{"z", "x"}, `{"z":{"x":1},"q":{"x":1}}`, `{"z":{"x":2},"q":{"x":1}}`, true},
+		{[]string{"z", "x"}, `{"q":{"x":1}}`, `{"q":{"x":2}}`, false},
+		{[]string{"l", "*", "id"}, `{"l":[{"id":1},{"id":2}]}`, `{"l":[{"id":3},{}]}`, true},
+		{[]string{"l", "0"}, `{"l":[1,2]}`, `{"l":[9,2]}`, true},
+		{[]string{"l", "0"}, `{"l":[1,2]}`, `{"l":[1,9]}`, false},
+		{[]string{"l", "0"}, `{"l":[1,2]}`, `{"l":[2]}`, false},
+		{[]string{"l", "*"}, `{"l":[1,2]}`, `{"l":[3,4]}`, true},
+		{[]string{"l", "*"}, `{"l":[1,2]}`, `{"l":[3]}`, false},
+		{[]string{"a.b", "c/d"}, `{"a.b":{"c/d":1}}`, `{"a.b":{"c/d":2}}`, true},
+		{[]string{""}, `{"":1}`, `{"":2}`, true},
 	} {
-		p, err := ParsePath(c.ignore)
-		if err != nil {
-			t.Fatal(err)
-		}
 		h := hasher{seeds: newSeeds()}
-		a, _ := h.value([]byte(c.a), 0, []Path{p})
-		b, _ := h.value([]byte(c.b), 0, []Path{p})
+		a, _ := h.value([]byte(c.a), 0, []Path{c.p})
+		b, _ := h.value([]byte(c.b), 0, []Path{c.p})
 		if (a == b) != c.same {
-			t.Errorf("%s: %s and %s: same is %v", c.ignore, c.a, c.b, a == b)
+			t.Errorf("%v: %s and %s: same is %v", c.p, c.a, c.b, a == b)
 		}
-		d := differ{hasher: h, ignore: []Path{p}, most: 10}
+		d := differ{hasher: h, ignore: []Path{c.p}, most: 10}
 		if d.diff([]byte(c.a), []byte(c.b), nil); (d.count == 0) != c.same {
-			t.Errorf("%s: %s and %s: %d differences", c.ignore, c.a, c.b, d.count)
+			t.Errorf("%v: %s and %s: %d differences", c.p, c.a, c.b, d.count)
 		}
 	}
 }
 
 func TestPaths(t *testing.T) {
 	for text, want := range map[string]string{
-		"arguments.now": "params.arguments.now", "params.arguments.now": "params.arguments.now", "/arguments/a.b": "/params/arguments/a.b",
-		"/a~1b/~0": "/params/a~1b/~0", "params": "params.params", "*.id": "params.*.id", "/params/x": "params.x",
+		"$.params.arguments.now": "", `$.params.arguments["a.b"]`: "", "$.params[*].id": "", `$["params"].x`: "$.params.x", "$.params.*.id": "$.params[*].id",
+		"$.params.messages[0]": "",
 	} {
+		if want == "" {
+			want = text
+		}
 		p, err := ParsePath(text)
 		if err != nil || p.String() != want {
 			t.Errorf("%s: %v, %v, want %s", text, p, err, want)
@@ -264,9 +264,13 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%s: read back as %v, %v", want, again, err)
 		}
 	}
-	for _, wrong := range []string{"", ".", "a..b", "a."} {
-		if p, err := ParsePath(wrong); err == nil || !strings.Contains(err.Error(), "empty name") {
-			t.Errorf("%q: %v, %v", wrong, p, err)
+	for wrong, why := range map[string]string{
+		"": "begins with $", "a..b": "begins with $", "arguments.now": "write $.params.arguments.now", "params.x": "write $.params.x",
+		"/arguments/a.b": `write $.params.arguments["a.b"]`, "/a~1b/0": `write $.params["a/b"][0]`, "messages.*.id": "write $.params.messages[*].id",
+		"$": "no step", "$.params": "below $.params", "$.result.x": "below $.params", "$.params..x": "not supported",
+	} {
+		if p, err := ParsePath(wrong); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, %v, want %q", wrong, p, err, why)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func newMock(a *app) *cobra.Command {
 		Use:   "mock REC [flags] [-- CMD [ARG…]]",
 		Short: "Play a recorded server to a client",
 		Long:  mockLong,
-		Example: "  mcptap mock @last\n  mcptap mock testdata/session.txtar --ignore arguments.now --report mock.ndjson\n" +
+		Example: "  mcptap mock @last\n  mcptap mock testdata/session.txtar --ignore '$.params.arguments.now' --report mock.ndjson\n" +
 			"  mcptap mock @last --fault 'delay=2s tools/call:forecast'\n  mcptap mock @last --listen 127.0.0.1:8080\n" +
 			"  mcptap mock testdata/session.txtar --record once -- npx -y @modelcontextprotocol/server-everything",
 		Args: mockArgs,
@@ -98,7 +98,7 @@ func newMock(a *app) *cobra.Command {
 func (o *mockOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.match, "match", "exact", "how far a request may differ, a `level`: exact, params, subset or method")
-	f.StringArrayVar(&o.ignore, "ignore", nil, "a `path` in params that may differ, such as arguments.now or messages.*.id; again for more")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "a `path` in params that may differ, such as $.params.arguments.now or $.params.messages[*].id; again for more")
 	f.StringVar(&o.repeat, "repeat", "last", "`what` a request gets when the recorded ones are used up: last, loop or error")
 	f.StringVar(&o.pace, "pace", "brisk", "when things come, a `pace`: brisk, instant, recorded, or a speed such as 10x")
 	o.report.addFlags(cmd)
@@ -202,7 +202,7 @@ func (o *mockOptions) begin(a *app, rec *mock.Recording, arg string, opt replay.
 	if err != nil {
 		return nil, err
 	}
-	report.inject(opt.Faults)
+	report.watch(&opt)
 	if isTextFile(arg) { // others are as they were recorded
 		report.problems(arg, rec)
 	}

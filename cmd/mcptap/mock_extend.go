@@ -40,7 +40,7 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 	if report, err = newMockReport(a, o.report, arg, rec.Script); err != nil {
 		return err
 	}
-	report.inject(opt.Faults)
+	report.watch(&opt)
 	in, out := a.stdin, a.stdout
 	var web *recordedWeb
 	if o.http.listen != "" {

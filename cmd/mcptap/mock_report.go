@@ -60,9 +60,11 @@ type mockReport struct {
 	counts   map[string]int
 	said     int
 	wrong    int
-	// faults are those of --fault, struck says which of them have befallen something.
-	faults []replay.Fault
-	struck []bool
+	// faults are those of --fault, struck says which of them have befallen something, and
+	// ignored which of the paths of --ignore have led to something.
+	faults          []replay.Fault
+	paths           []replay.Path
+	struck, ignored []bool
 }
 
 // newMockReport begins the report on the scripts of a recording that was named as name.
@@ -126,12 +128,16 @@ func (r *mockReport) over(s *replay.Session) {
 	for i, struck := range s.Struck() {
 		r.struck[i] = r.struck[i] || struck
 	}
+	for i, ignored := range s.Ignored() {
+		r.ignored[i] = r.ignored[i] || ignored
+	}
 }
 
-// inject takes the faults of --fault. One that has befallen nothing by the end is warned
-// about.
-func (r *mockReport) inject(faults []replay.Fault) {
-	r.faults, r.struck = faults, make([]bool, len(faults))
+// watch takes the faults of --fault and the paths of --ignore. One that has matched nothing
+// by the end is warned about.
+func (r *mockReport) watch(opt *replay.Options) {
+	r.faults, r.struck = opt.Faults, make([]bool, len(opt.Faults))
+	r.paths, r.ignored = opt.Ignore, make([]bool, len(opt.Ignore))
 }
 
 // problems reports what is wrong with a recording that a person wrote or edited. With
@@ -168,6 +174,11 @@ func (r *mockReport) end() error {
 	for i, f := range r.faults {
 		if !r.struck[i] && f.Chance == 0 {
 			r.a.say(fmt.Sprintf("mock: warning: --fault '%v' matched nothing", f))
+		}
+	}
+	for i, p := range r.paths {
+		if !r.ignored[i] {
+			r.a.say(fmt.Sprintf("mock: warning: --ignore %v matched nothing", p))
 		}
 	}
 	if r.to != nil && r.err == nil {

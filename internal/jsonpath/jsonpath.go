@@ -192,3 +192,21 @@ func (s step) matches(at jsontree.Step) bool {
 	}
 	return !s.isIndex && s.name == at.Name
 }
+
+// Steps returns the steps of a pattern as text, * for any and the index of an element; ok
+// is false if a step may be after any number of others.
+func (p Pattern) Steps() (steps []string, ok bool) {
+	for _, s := range p {
+		switch {
+		case s.deep:
+			return nil, false
+		case s.any:
+			steps = append(steps, "*")
+		case s.isIndex:
+			steps = append(steps, strconv.Itoa(s.index))
+		default:
+			steps = append(steps, s.name)
+		}
+	}
+	return steps, true
+}

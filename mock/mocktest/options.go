@@ -29,8 +29,8 @@ func Match(level string) Option {
 	}
 }
 
-// Ignore names members of params that may differ, such as arguments.now or
-// messages.*.id.
+// Ignore names members of params that may differ, such as $.params.arguments.now or
+// $.params.messages[*].id.
 func Ignore(paths ...string) Option {
 	return func(c *config) error {
 		for _, text := range paths {

@@ -176,7 +176,7 @@ func TestFailures(t *testing.T) {
 			talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, more) },
 		},
 		{
-			name: "more than recorded is let be", opts: []Option{Ignore("arguments.units"), Pace("instant"), GateTimeout(time.Hour), Repeat("loop")},
+			name: "more than recorded is let be", opts: []Option{Ignore("$.params.arguments.units"), Pace("instant"), GateTimeout(time.Hour), Repeat("loop")},
 			talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, more) },
 		},
 		{
@@ -232,7 +232,7 @@ func TestFatal(t *testing.T) {
 		{diary, nil, "neither NDJSON nor a transcript"},
 		{empty, nil, "holds nothing that could be played"},
 		{session, Match("fuzzy"), `unknown match "fuzzy"`},
-		{session, Ignore("a..b"), "has an empty name"},
+		{session, Ignore("arguments.now"), "write $.params.arguments.now"},
 		{session, Repeat("never"), "unknown repeat"},
 		{session, Pace("fast"), "unknown pace"},
 		{session, Fault(0, "explode"), "unknown fault"},

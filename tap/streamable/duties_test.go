@@ -45,7 +45,7 @@ import (
 //
 // OAuth: what a client compares is rewritten on request alone, and marked.
 const duties = `
-HTTP 1   TestTalks/sse TestTalks/sse_get TestTalks/chunked_upload TestTalks/early_response TestRecordedBeforeForwarded TestHugeBodies ../../cmd/mcptap/TestTorture ../../peertest/TestConformanceOfServer
+HTTP 1   TestTalks/sse TestTalks/sse_get TestTalks/chunked_upload TestTalks/early_response TestRecordedBeforeForwarded TestHugeBodies ../../cmd/mcptap/TestTorture ../../peertest/TestConformanceOfMock
 HTTP 2   TestTalks/post TestTalks/auth TestConfig ../../cmd/mcptap/TestHTTPRecords
 HTTP 3   TestTalks/headers TestTalks/header_added TestTalks/cors TestLargeHeads
 HTTP 4   TestContentCodings TestCodedEventsAreRecordedAsTheyCome TestUndecodable TestCodingsOnEachOther TestCodedRequest ../../cmd/mcptap/TestTorture
