@@ -23,7 +23,9 @@ type conversation struct {
 	id     string
 	number liveSession
 	target string
-	used   atomic.Int64 // when, in nanoseconds since the beginning of the server
+	// pages says that it plays what belongs to no session.
+	pages bool
+	used  atomic.Int64 // when, in nanoseconds since the beginning of the server
 
 	mu    sync.Mutex
 	play  *replay.Session
@@ -221,7 +223,9 @@ func (c *conversation) finish(abruptly bool) {
 		x.over = true
 		x.signal()
 	}
-	c.srv.opt.Over(c.play)
+	if !c.pages {
+		c.srv.opt.Over(c.play)
+	}
 	go c.srv.drop(c)
 }
 

@@ -81,16 +81,13 @@ func NewServer(rec *Recording, opt ServerOptions) *Server {
 	if opt.Note == nil {
 		opt.Note = func(replay.Note) {}
 	}
-	over := opt.Over
+	if opt.Over == nil {
+		opt.Over = func(*replay.Session) {}
+	}
 	s := &Server{
 		rec: rec, addresses: rec.addresses, opt: opt, anyAddress: opt.AnyAddress, began: time.Now(),
 		open: map[*conversation]struct{}{}, leaving: map[*conversation]struct{}{}, byID: map[string]*conversation{},
 		byNumber: map[liveSession]*conversation{}, played: map[*played]int{}, refused: map[refusalKey]int{},
-	}
-	s.opt.Over = func(x *replay.Session) {
-		if over != nil && (s.pages == nil || x != s.pages.play) {
-			over(x)
-		}
 	}
 	a := &s.addresses
 	a.hosts = nil // the recorded server's names are not ours
@@ -206,6 +203,7 @@ func (s *Server) pageConversation() *conversation {
 	defer s.mu.Unlock()
 	if s.pages == nil && !s.closed {
 		s.pages = s.begin(&played{Script: s.rec.pages, heads: true}, false)
+		s.pages.pages = true
 		delete(s.open, s.pages)
 	}
 	return s.pages
