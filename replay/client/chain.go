@@ -38,8 +38,7 @@ func (p *player) required(f *flight, a *ask, m *jsonrpc.Message) bool {
 	if err != nil {
 		return false
 	}
-	next := p.fly(&flight{id: p.freshID(), method: f.method, ask: f.ask, rounds: f.rounds + 1})
-	p.ask(next, p.withChain(params, c))
+	p.ask(&flight{id: p.freshID(), method: f.method, ask: f.ask, rounds: f.rounds + 1}, p.withChain(params, c))
 	return true
 }
 
@@ -98,12 +97,12 @@ func (p *player) withChain(params []byte, c *chain) []byte {
 	if !ok {
 		return params
 	}
-	for name, value := range map[string][]byte{"requestState": c.state, "inputResponses": c.answers} {
+	for _, x := range []member{{"inputResponses", c.answers}, {"requestState", c.state}} {
 		switch {
-		case value != nil && !bytes.Equal(o.get(name), value):
-			o = o.set(name, value)
-		case value == nil:
-			o = o.without(func(n string) bool { return n == name })
+		case x.value == nil:
+			o = o.without(func(n string) bool { return n == x.name })
+		case !bytes.Equal(o.get(x.name), x.value):
+			o = o.set(x.name, x.value)
 		}
 	}
 	return o.bytes()

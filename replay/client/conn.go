@@ -18,9 +18,9 @@ type Conn interface {
 	// opened says that the session is open, in a revision; standing asks for a stream
 	// beside those of requests. It returns when there is one or will be none.
 	opened(ctx context.Context, revision jsonrpc.Revision, standing bool)
-	// hangUp breaks off the exchange of a request. It is false where requests have
+	// hangUp breaks off the exchange of a message. It is false where messages have
 	// no exchanges.
-	hangUp(id string) bool
+	hangUp(m *outgoing) bool
 	// closeSend ends the client's lane, where it can end by itself.
 	closeSend()
 	// close ends the connection and returns when all is recorded. Killed names the
@@ -32,10 +32,10 @@ type Conn interface {
 type event struct {
 	// raw is a message of the server's.
 	raw []byte
-	// about is the request on whose exchange it came, "" for none, or for which
-	// there will be no message any more: then err says why.
-	about string
-	err   error
+	// on is the message on whose exchange it came, nil for none, or the one whose
+	// requests will have no answer: then err says why.
+	on  *outgoing
+	err error
 	// gone says that nothing more can come at all, which a request may have shown.
 	gone bool
 }
@@ -45,8 +45,9 @@ type outgoing struct {
 	// raw is the message, line how it stood on stdio, nil if it did not.
 	raw, line []byte
 	kind      jsonrpc.Kind
-	// id is that of a request, "" for anything else.
-	id, method string
+	// ids are those of the requests in it: one, none, or those of a batch.
+	ids    []string
+	method string
 	// version is the revision that a request names in its _meta, "" in the legacy
 	// era; name and params are for the header fields that repeat them.
 	version string

@@ -13,13 +13,19 @@ import (
 // What is not as it was in the recording: requests that have no answer, a server that
 // ends, and the requests that are not sent for that.
 
-// refused takes the news that a request will not be answered.
-func (p *player) refused(id string, err error) {
-	list := p.flights[idKey(id)]
-	if len(list) == 0 {
-		return
+// refused takes the news that the requests of a message will not be answered.
+func (p *player) refused(on *outgoing, err error) {
+	for _, id := range on.ids {
+		for _, f := range slices.Clone(p.flights[idKey(id)]) {
+			if f.out == on {
+				p.unheard(f, err)
+			}
+		}
 	}
-	f := list[0]
+}
+
+// unheard takes the news that a request will not be answered.
+func (p *player) unheard(f *flight, err error) {
 	p.land(f)
 	if p.bars(f, err) {
 		return

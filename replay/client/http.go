@@ -39,11 +39,11 @@ type httpConn struct {
 	mu       sync.Mutex
 	session  string // its id, "" for none
 	revision jsonrpc.Revision
-	streams  map[string]context.CancelFunc // by the request's id
+	streams  map[*outgoing]context.CancelFunc // the open exchanges
 }
 
 func newHTTP(url string, tap *Watcher) *httpConn {
-	return &httpConn{url: url, tap: tap, streams: map[string]context.CancelFunc{}, client: &http.Client{
+	return &httpConn{url: url, tap: tap, streams: map[*outgoing]context.CancelFunc{}, client: &http.Client{
 		Transport: &http.Transport{
 			// The tap in front of the server finds the way to it.
 			Proxy: nil, DisableCompression: true, MaxIdleConnsPerHost: 16,
@@ -70,11 +70,10 @@ func (c *httpConn) post(m *outgoing) <-chan error {
 	sent := make(chan error, 2)
 	ctx, cancel := context.WithCancel(c.ctx)
 	arrived := c.tap.next()
-	waits := m.id == "" // a notification is taken when it is accepted
-	if !waits {
-		c.mu.Lock()
-		c.streams[m.id] = cancel
-		c.mu.Unlock()
+	c.mu.Lock()
+	c.streams[m] = cancel
+	c.mu.Unlock()
+	if len(m.ids) > 0 { // what is not a request is taken when it is accepted
 		c.work.Go(func() {
 			select {
 			case <-arrived:
@@ -84,22 +83,22 @@ func (c *httpConn) post(m *outgoing) <-chan error {
 		})
 	}
 	c.work.Go(func() {
-		defer cancel()
 		err := c.exchange(ctx, m)
 		c.tap.drop(arrived)
-		if err != nil && m.id != "" && ctx.Err() == nil {
-			c.tell(failure(m.id, err))
+		if err != nil && len(m.ids) > 0 && ctx.Err() == nil {
+			c.tell(failure(m, err))
 		}
+		c.hangUp(m)
 		sent <- err
 	})
 	return sent
 }
 
-// failure is the news that a request will have no answer: where the server cannot be
-// reached, no other will.
-func failure(id string, err error) event {
+// failure is the news that the requests of a message will have no answer: where the
+// server cannot be reached, no other will.
+func failure(m *outgoing, err error) event {
 	var none *unreachable
-	return event{about: id, err: err, gone: errors.As(err, &none)}
+	return event{on: m, err: err, gone: errors.As(err, &none)}
 }
 
 // exchange sends a message and reads all that comes on its exchange.
@@ -160,7 +159,7 @@ func (c *httpConn) dress(req *http.Request, m *outgoing) {
 func (c *httpConn) answer(ctx context.Context, m *outgoing, res *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if kind == "text/event-stream" {
-		return c.events(ctx, m.id, res.Body)
+		return c.events(ctx, m, res.Body)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
 	if err != nil {
@@ -168,12 +167,12 @@ func (c *httpConn) answer(ctx context.Context, m *outgoing, res *http.Response) 
 	}
 	f := tap.Frame{Lane: tap.ToClient, Form: tap.FormBody, Raw: body, Size: int64(len(body))}
 	switch p := jsonrpc.PeekFrame(&f); {
-	case p.Kind != jsonrpc.Other && p.Kind != jsonrpc.Invalid && (m.id != "" || res.StatusCode < 400):
-		c.tell(event{raw: body, about: m.id})
+	case p.Kind != jsonrpc.Other && p.Kind != jsonrpc.Invalid && (len(m.ids) > 0 || res.StatusCode < 400):
+		c.tell(event{raw: body, on: m})
 		return nil
 	case res.StatusCode >= 300:
 		return refusal(res, "", body)
-	case m.id != "":
+	case len(m.ids) > 0:
 		return refusal(res, "without an answer", body)
 	}
 	return nil
@@ -182,8 +181,11 @@ func (c *httpConn) answer(ctx context.Context, m *outgoing, res *http.Response) 
 // events reads the stream of a request, and goes on with it where the server breaks
 // it off to be asked again (2025-11-25 basic/transports#resumability). It returns
 // without an error when the stream is over, with or without an answer.
-func (c *httpConn) events(ctx context.Context, id string, body io.Reader) error {
-	over := id == ""
+func (c *httpConn) events(ctx context.Context, sent *outgoing, body io.Reader) error {
+	open := map[string]bool{} // the requests without an answer
+	for _, id := range sent.ids {
+		open[idKey(id)] = true
+	}
 	last, wait := "", time.Duration(-1)
 	take := func(e serverEvent) {
 		if e.hasID {
@@ -195,12 +197,16 @@ func (c *httpConn) events(ctx context.Context, id string, body io.Reader) error 
 		if e.data == nil || e.name == "endpoint" {
 			return
 		}
-		m := jsonrpc.Peek(e.data)
-		over = over || (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && idKey(string(m.ID)) == idKey(id) || m.Kind == jsonrpc.Batch
-		c.tell(event{raw: e.data, about: id})
+		batch := jsonrpc.Peek(e.data)
+		for m := range batch.All {
+			if m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse {
+				delete(open, idKey(string(m.ID)))
+			}
+		}
+		c.tell(event{raw: e.data, on: sent})
 	}
 	err := readEvents(body, take)
-	for tries := 0; !over && last != "" && tries < maxResumes && ctx.Err() == nil; tries++ {
+	for tries := 0; len(open) > 0 && last != "" && tries < maxResumes && ctx.Err() == nil; tries++ {
 		select {
 		case <-time.After(max(wait, resumePause)):
 		case <-ctx.Done():
@@ -212,7 +218,7 @@ func (c *httpConn) events(ctx context.Context, id string, body io.Reader) error 
 		}
 	}
 	switch {
-	case over:
+	case len(open) == 0:
 		return nil
 	case err != nil:
 		return unwrapped(err)
@@ -283,12 +289,12 @@ func (c *httpConn) opened(ctx context.Context, revision jsonrpc.Revision, standi
 	}
 }
 
-func (c *httpConn) hangUp(id string) bool {
+func (c *httpConn) hangUp(m *outgoing) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cancel := c.streams[id]; cancel != nil {
+	if cancel := c.streams[m]; cancel != nil {
 		cancel()
-		delete(c.streams, id)
+		delete(c.streams, m)
 	}
 	return true
 }

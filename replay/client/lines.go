@@ -66,12 +66,13 @@ func (l *Lines) Write(line []byte) (int, error) {
 	out := &outgoing{raw: raw, kind: m.Kind, method: m.Method}
 	l.mu.Lock()
 	if m.Kind == jsonrpc.Request {
-		out.id = string(m.ID)
+		id := string(m.ID)
+		out.ids = []string{id}
 		switch m.Method {
 		case "initialize":
-			l.hello, l.greeted = out.id, make(chan struct{})
+			l.hello, l.greeted = id, make(chan struct{})
 		case "tools/list":
-			l.lists[out.id] = true
+			l.lists[id] = true
 		}
 	}
 	out = l.player.complete(out)
@@ -123,20 +124,20 @@ func (l *Lines) pass() {
 		select {
 		case e := <-l.events:
 			switch {
-			case e.gone && e.about == "":
+			case e.gone && e.on == nil:
 				l.in.CloseWithError(e.err) // without one it is the end
 				l.cancel()
 				return
 			case e.err != nil:
 				l.mu.Lock()
-				l.greet(e.about)
+				l.greet(e.on.ids[0])
 				l.mu.Unlock()
-				l.refused([]byte(e.about), e.err.Error())
+				l.refused([]byte(e.on.ids[0]), e.err.Error())
 			default:
 				l.learn(e.raw)
 				raw := bytes.TrimSpace(e.raw)
-				if e.about != "" && string(replay.Value(raw, "id")) == "null" {
-					raw = replay.Rewrite(raw, []byte(e.about), "id") // the exchange alone says what it answers
+				if e.on != nil && len(e.on.ids) > 0 && string(replay.Value(raw, "id")) == "null" {
+					raw = replay.Rewrite(raw, []byte(e.on.ids[0]), "id") // the exchange alone says what it answers
 				}
 				if _, err := l.in.Write(asLine(raw)); err != nil {
 					return

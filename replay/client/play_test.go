@@ -147,7 +147,7 @@ func (w *wire) post(m *outgoing) <-chan error {
 }
 
 func (w *wire) opened(context.Context, jsonrpc.Revision, bool) {}
-func (w *wire) hangUp(string) bool                             { return false }
+func (w *wire) hangUp(*outgoing) bool                          { return false }
 func (w *wire) closeSend()                                     { w.closed.Do(func() { close(w.queue) }) }
 func (w *wire) close() string {
 	w.closeSend()

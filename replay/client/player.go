@@ -90,9 +90,9 @@ const (
 type flight struct {
 	id     string
 	method string
-	ask    int // -1 for one that was not recorded
-	rounds int // input_required results so far
-	sent   time.Time
+	out    *outgoing // the message that it was sent in
+	ask    int       // -1 for one that was not recorded
+	rounds int       // input_required results so far
 	over   bool
 	// acknowledged says that it is a subscription which has begun.
 	acknowledged bool

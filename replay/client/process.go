@@ -75,7 +75,7 @@ func (c *process) open(ctx context.Context, to chan<- event) error {
 }
 
 func (c *process) opened(context.Context, jsonrpc.Revision, bool) {}
-func (c *process) hangUp(string) bool                             { return false }
+func (c *process) hangUp(*outgoing) bool                          { return false }
 
 func (c *process) post(m *outgoing) <-chan error {
 	line := m.line

@@ -189,15 +189,15 @@ func (g *grave) die() {
 func (g *grave) post(m *outgoing) <-chan error {
 	sent := make(chan error, 1)
 	sent <- nil
-	if m.id != "" && g.answers >= 0 {
-		g.to <- event{raw: []byte(result(m.id))}
+	if len(m.ids) > 0 && g.answers >= 0 {
+		g.to <- event{raw: []byte(result(m.ids[0]))}
 		g.die()
 	}
 	return sent
 }
 
 func (g *grave) opened(context.Context, jsonrpc.Revision, bool) {}
-func (g *grave) hangUp(string) bool                             { return false }
+func (g *grave) hangUp(*outgoing) bool                          { return false }
 func (g *grave) closeSend()                                     {}
 func (g *grave) close() string                                  { return "" }
 

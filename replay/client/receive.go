@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -17,8 +16,8 @@ func (p *player) handle(e event) {
 	switch {
 	case e.gone:
 		p.lost(e.err)
-	case e.err != nil && e.about != "":
-		p.refused(e.about, e.err)
+	case e.err != nil && e.on != nil:
+		p.refused(e.on, e.err)
 	case e.err != nil:
 		p.opt.Note(Note{Kind: NoteRefused, Text: e.err.Error()})
 	default:
@@ -38,7 +37,7 @@ func (p *player) take(e event, m *jsonrpc.Message) {
 			p.take(e, &m.Batch[i])
 		}
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
-		if f := p.flown(e.about, m); f != nil {
+		if f := p.flown(e.on, m); f != nil {
 			p.landed(f, m)
 		}
 	case jsonrpc.Notification:
@@ -51,20 +50,33 @@ func (p *player) take(e event, m *jsonrpc.Message) {
 }
 
 // flown finds the request that an answer is for: of several with that id the one
-// whose exchange it is on, else the oldest. An error without an id is for its
-// exchange.
-func (p *player) flown(about string, m *jsonrpc.Message) *flight {
+// whose exchange it is on, else the oldest. An error without an id is for the request
+// of its exchange.
+func (p *player) flown(on *outgoing, m *jsonrpc.Message) *flight {
 	id := string(m.ID)
-	if id == "" || id == "null" {
-		id = about
+	if (id == "" || id == "null") && on != nil && len(on.ids) == 1 {
+		id = on.ids[0]
 	}
 	list := p.flights[idKey(id)]
 	if len(list) == 0 {
 		return nil
 	}
-	f := list[0]
+	i := max(0, slices.IndexFunc(list, func(f *flight) bool { return f.out == on }))
+	f := list[i]
 	p.land(f)
 	return f
+}
+
+// flight is the one of a recorded request that waits, nil for none.
+func (p *player) flight(ask int) *flight {
+	for _, list := range p.flights {
+		for _, f := range list {
+			if f.ask == ask {
+				return f
+			}
+		}
+	}
+	return nil
 }
 
 // land takes a request out of those that wait.
@@ -205,7 +217,6 @@ func (p *player) load(ref session.Ref) (said, error) {
 
 // fly notes that a request is under way.
 func (p *player) fly(f *flight) *flight {
-	f.sent = time.Now()
 	key := idKey(f.id)
 	p.flights[key] = append(p.flights[key], f)
 	return f

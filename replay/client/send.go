@@ -49,8 +49,8 @@ func (p *player) sendBatch(s *step) error {
 		if x := &p.plan.steps[i]; x.kind == stepSend && x.ask >= 0 && x.role != session.RoleCancel {
 			a := &p.plan.asks[x.ask]
 			p.set(x.ask, waiting)
-			p.fly(&flight{id: a.id, method: a.method, ask: x.ask})
-			out.id = a.id
+			p.fly(&flight{id: a.id, method: a.method, ask: x.ask, out: out})
+			out.ids = append(out.ids, a.id)
 		}
 	}
 	p.put(out)
@@ -83,7 +83,7 @@ func (p *player) request(s *step, m said) error {
 	if p.voice.changes && p.voice.speaks != jsonrpc.Rev20251125 {
 		params = withoutTask(params)
 	}
-	out := &outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Request, id: a.id, method: m.Method}
+	out := &outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Request, ids: []string{a.id}, method: m.Method}
 	if !bytes.Equal(params, m.Params) {
 		out.raw, out.line = edit(m.raw, params, "params"), nil
 	}
@@ -126,7 +126,7 @@ func (p *player) launch(n int, out *outgoing) *flight {
 	if token := lookup(out.raw, "params", "_meta", "progressToken"); token != nil {
 		p.tokens[idKey(string(token))] = p.plan.asks[n].call
 	}
-	f := p.fly(&flight{id: out.id, method: out.method, ask: n})
+	f := p.fly(&flight{id: out.ids[0], method: out.method, ask: n, out: out})
 	p.complete(out)
 	if spelled := p.plan.asks[n].spelled; decoded(spelled) == decoded(out.name) {
 		out.name = spelled
@@ -135,20 +135,21 @@ func (p *player) launch(n int, out *outgoing) *flight {
 	return f
 }
 
-// ask sends a request that was not recorded as it is.
+// ask sends a request that was not recorded so.
 func (p *player) ask(f *flight, params []byte) {
 	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s`, f.id, quoted(f.method))
 	if params != nil {
 		raw = append(append(raw, `,"params":`...), params...)
 	}
 	raw = append(raw, '}')
-	p.put(p.complete(&outgoing{raw: raw, kind: jsonrpc.Request, id: f.id, method: f.method}))
+	f.out = &outgoing{raw: raw, kind: jsonrpc.Request, ids: []string{f.id}, method: f.method}
+	p.put(p.complete(p.fly(f).out))
 }
 
 // own asks for something that was not recorded and waits for the answer, nil if
 // there is none or it is an error.
 func (p *player) own(method string, params []byte) []byte {
-	f := p.fly(&flight{id: p.freshID(), method: method, ask: -1})
+	f := &flight{id: p.freshID(), method: method, ask: -1}
 	p.ask(f, params)
 	if !p.until(func() bool { return f.over }, p.opt.Timeout) && p.ctx.Err() == nil && p.gone == nil {
 		p.opt.Note(Note{Kind: NoteTimeout, Method: method, Text: fmt.Sprintf("%s was not answered within %v", method, p.opt.Timeout)})
@@ -180,7 +181,7 @@ func (p *player) cancel(s *step, m said) {
 		p.endListen(s.ask)
 		return
 	}
-	if !p.plan.http && p.voice.modern() && p.conn.hangUp(p.plan.asks[s.ask].id) {
+	if f := p.flight(s.ask); f != nil && !p.plan.http && p.voice.modern() && p.conn.hangUp(f.out) {
 		return
 	}
 	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Notification, method: m.Method, refused: s.refused}))
@@ -188,13 +189,13 @@ func (p *player) cancel(s *step, m said) {
 
 // abandon breaks off a request, as the client did by breaking off its exchange.
 func (p *player) abandon(n int) {
-	a := &p.plan.asks[n]
+	f := p.flight(n)
 	switch {
-	case p.asks[n] != waiting && !(p.asks[n] == answered && a.method == "subscriptions/listen"):
+	case f == nil:
 		p.endListen(n)
-	case p.conn.hangUp(a.id):
+	case p.conn.hangUp(f.out):
 	case p.voice.modern():
-		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, a.id)
+		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)
 		p.put(p.complete(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"}))
 	}
 }
@@ -241,7 +242,7 @@ func (p *player) put(out *outgoing) {
 			switch {
 			case errors.As(err, &none):
 				p.lost(err)
-			case err != nil && out.id == "" && !out.refused && p.gone == nil:
+			case err != nil && len(out.ids) == 0 && !out.refused && p.gone == nil:
 				p.opt.Note(Note{Kind: NoteRefused, Method: out.method, Text: fmt.Sprintf("%s was refused: %v", out.method, err)})
 			}
 			return

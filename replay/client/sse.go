@@ -97,8 +97,8 @@ func (c *sseConn) post(m *outgoing) <-chan error {
 	sent := make(chan error, 1)
 	c.work.Go(func() {
 		err := c.send(m)
-		if err != nil && m.id != "" {
-			c.tell(failure(m.id, err))
+		if err != nil && len(m.ids) > 0 {
+			c.tell(failure(m, err))
 		}
 		sent <- err
 	})
@@ -128,4 +128,4 @@ func (c *sseConn) send(m *outgoing) error {
 }
 
 func (c *sseConn) opened(context.Context, jsonrpc.Revision, bool) {}
-func (c *sseConn) hangUp(string) bool                             { return false }
+func (c *sseConn) hangUp(*outgoing) bool                          { return false }

@@ -45,7 +45,7 @@ func (p *player) say(n int, method string, params []byte) *flight {
 	if params != nil {
 		raw = append(append(raw, `,"params":`...), params...)
 	}
-	return p.launch(n, &outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, id: a.id, method: method})
+	return p.launch(n, &outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, ids: []string{a.id}, method: method})
 }
 
 // toModern says a request of the legacy era in 2026-07-28.
@@ -71,8 +71,8 @@ func (p *player) toModern(s *step, m *jsonrpc.Message) {
 		return
 	case "resources/unsubscribe":
 		uri, _ := textOf(lookup(params, "uri"))
-		if id := p.voice.listens[uri]; id != "" {
-			p.stopListening(id)
+		if f := p.voice.listens[uri]; f != nil {
+			p.stopListening(f)
 			delete(p.voice.listens, uri)
 		}
 	default:
@@ -148,25 +148,24 @@ func (p *player) listenForNews() {
 }
 
 // listen opens a subscription in the place of a recorded request, -1 for none, and
-// waits until it is acknowledged. It returns its id.
-func (p *player) listen(n int, params []byte) string {
+// waits until it is acknowledged.
+func (p *player) listen(n int, params []byte) *flight {
 	f := &flight{id: p.freshID(), method: "subscriptions/listen", ask: n}
 	if n >= 0 {
 		f.id = p.plan.asks[n].id
 		p.set(n, waiting)
 	}
-	p.fly(f)
 	p.ask(f, p.withMeta(params))
 	p.until(func() bool { return f.over || f.acknowledged }, p.opt.Timeout)
-	return f.id
+	return f
 }
 
 // stopListening ends a subscription.
-func (p *player) stopListening(id string) {
-	if p.conn.hangUp(id) {
+func (p *player) stopListening(f *flight) {
+	if p.conn.hangUp(f.out) {
 		return
 	}
-	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
+	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)
 	p.put(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled", version: string(p.voice.speaks)})
 }
 

@@ -20,7 +20,7 @@ type voice struct {
 	info, capabilities []byte
 	level              string // of log messages, "" for not asked for
 	greeted            bool   // the session is open
-	listens            map[string]string
+	listens            map[string]*flight
 	uris               map[int][]string // of a listen that was recorded, by its ask
 }
 
@@ -31,7 +31,7 @@ func (v *voice) begin(plan *Plan, revision jsonrpc.Revision) error {
 		v.recorded = plan.facts.Requested
 	}
 	v.speaks, v.agreed = revision, v.recorded
-	v.listens, v.uris = map[string]string{}, map[int][]string{}
+	v.listens, v.uris = map[string]*flight{}, map[int][]string{}
 	if revision == "" || revision == v.recorded {
 		v.speaks = v.recorded
 		return nil

@@ -72,7 +72,7 @@ func (c *webSocket) post(m *outgoing) <-chan error {
 }
 
 func (c *webSocket) opened(context.Context, jsonrpc.Revision, bool) {}
-func (c *webSocket) hangUp(string) bool                             { return false }
+func (c *webSocket) hangUp(*outgoing) bool                          { return false }
 func (c *webSocket) closeSend()                                     {}
 
 func (c *webSocket) close() string {

@@ -1,0 +1,69 @@
+package client
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// TestSameID: of two requests in flight with one id, each gets what comes on its own
+// exchange, and the exchanges that are over are forgotten.
+func TestSameID(t *testing.T) {
+	frames := lines(opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"b"}}
+{"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"c1"}}
+{"jsonrpc":"2.0","id":2,"result":{"content":[]}}
+>{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"c1"}}
+{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
+`)
+	called := make(chan struct{})
+	server := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		m := jsonrpc.Peek(body)
+		answer := `{"content":[],"protocolVersion":"2025-11-25"}`
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+			return
+		case m.Method == "tools/call":
+			defer close(called)
+		case string(m.ID) == "2": // the first is answered last
+			<-called
+			answer = `{"tools":[],"nextCursor":"live"}`
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer)
+	}))
+	opt := patient()
+	said := notes(&opt)
+	var conn *httpConn
+	got := bodies(tapped(t, planned(frames, nil), opt, server, func(url string, tap *Watcher) Conn {
+		conn = newHTTP(url, tap)
+		return conn
+	}))
+	if !strings.Contains(got, `"cursor":"live"`) || len(*said) > 0 {
+		t.Errorf("notes %q\n%s", *said, got)
+	}
+	if n := len(conn.streams); n > 0 {
+		t.Errorf("%d exchanges are remembered that are over", n)
+	}
+}
+
+// TestRetryOrder: a retry that was not recorded has its members in one order.
+func TestRetryOrder(t *testing.T) {
+	for range 20 {
+		c := &chain{state: []byte(`"s"`), answers: []byte(`{}`)}
+		want := `{"name":"a","inputResponses":{},"requestState":"s"}`
+		if got := string((&player{}).withChain([]byte(`{"name":"a"}`), c)); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	}
+}
