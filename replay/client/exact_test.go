@@ -67,3 +67,59 @@ func TestRetryOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestServerRequests: what the server asks is answered with the recorded bytes, a ping
+// too, whatever id it has and wherever it comes.
+func TestServerRequests(t *testing.T) {
+	frames := lines(opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
+{"jsonrpc":"2.0","id":7,"method":"ping"}
+>{"id":7, "error":{"code":-32601,"message":"no pings"}, "jsonrpc":"2.0"}
+{"jsonrpc":"2.0","id":8,"method":"roots/list"}
+>{"jsonrpc":"2.0","id":8,"result":{ "roots":[] }}
+{"jsonrpc":"2.0","id":2,"result":{"content":[]}}
+>{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"b"}}
+{"jsonrpc":"2.0","id":3,"result":{"content":[]}}
+`)
+	serve := answering(func(method, id, raw string) (string, error) {
+		switch {
+		case id == `"p"`:
+			return `{"jsonrpc":"2.0","id":"r","method":"roots/list"}` + "\n", nil
+		case id == `"r"`:
+			return result("2"), nil
+		case strings.Contains(raw, `"name":"a"`):
+			return `{"jsonrpc":"2.0","id":"p","method":"ping"}` + "\n", nil
+		case method == "":
+			return "", nil
+		case id != "":
+			return result(id), nil
+		}
+		return "", nil
+	})
+	opt := patient()
+	said := notes(&opt)
+	got := bodies(play(t, planned(frames, nil), opt, serve))
+	for _, want := range []string{`{"id":"p", "error":{"code":-32601,"message":"no pings"}, "jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":"r","result":{ "roots":[] }}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not sent: %s\n%s", want, got)
+		}
+	}
+	if len(*said) > 0 {
+		t.Errorf("notes %q", *said)
+	}
+	// Without a recorded answer a ping gets the usual one.
+	got = bodies(play(t, planned(lines(twoCalls), nil), patient(), answering(func(method, id, raw string) (string, error) {
+		switch {
+		case strings.Contains(raw, `"name":"a"`):
+			return `{"jsonrpc":"2.0","id":"p","method":"ping"}` + "\n", nil
+		case id == `"p"`:
+			return result("2"), nil
+		case id != "":
+			return result(id), nil
+		}
+		return "", nil
+	})))
+	if !strings.Contains(got, `{"jsonrpc":"2.0","id":"p","result":{}}`) {
+		t.Errorf("the ping has no answer:\n%s", got)
+	}
+}
