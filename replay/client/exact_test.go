@@ -1,12 +1,15 @@
 package client
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -121,5 +124,102 @@ func TestServerRequests(t *testing.T) {
 	})))
 	if !strings.Contains(got, `{"jsonrpc":"2.0","id":"p","result":{}}`) {
 		t.Errorf("the ping has no answer:\n%s", got)
+	}
+}
+
+const batches = `
+>{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{}},"clientInfo":{"name":"tester","version":"1"}}}
+{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{"name":"subject","version":"1.0.0"}}}
+>[{"jsonrpc":"2.0","method":"notifications/initialized"}]
+>[{"jsonrpc":"2.0","id":2,"method":"tools/list"}]
+{"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"c1"}}
+>[{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"c1"}}, {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a"}}]
+[{"jsonrpc":"2.0","id":8,"method":"roots/list"},{"jsonrpc":"2.0","id":9,"method":"ping"}]
+>[ {"jsonrpc":"2.0","id":8,"result":{"roots":[]}}, {"jsonrpc":"2.0","id":9,"result":{}}, {"jsonrpc":"2.0","method":"notifications/roots/list_changed"} ]
+[{"jsonrpc":"2.0","id":3,"result":{"tools":[]}},{"jsonrpc":"2.0","id":4,"result":{"content":[]}}]
+>[ {"jsonrpc":"2.0","id":5,"method":"ping"} ,7]
+{"jsonrpc":"2.0","id":5,"result":{}}
+`
+
+// A batcher answers the frames of batches.
+func batcher(raw string) string {
+	switch {
+	case strings.Contains(raw, `"initialize"`):
+		return `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26"}}`
+	case strings.Contains(raw, `"id":2`):
+		return `[{"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"live"}}]`
+	case strings.Contains(raw, `"id":3`):
+		return `[{"jsonrpc":"2.0","id":"r","method":"roots/list"},{"jsonrpc":"2.0","id":9,"method":"ping"}]`
+	case strings.Contains(raw, `"id":"r"`):
+		return `[{"jsonrpc":"2.0","id":3,"result":{"tools":[]}},{"jsonrpc":"2.0","id":4,"result":{"content":[]}}]`
+	case strings.Contains(raw, `"id":5`):
+		return `{"jsonrpc":"2.0","id":5,"result":{}}`
+	}
+	return ""
+}
+
+// TestBatches: what came in one array is sent in one: as it was, but for what the live
+// server made up.
+func TestBatches(t *testing.T) {
+	want := []string{
+		`[{"jsonrpc":"2.0","method":"notifications/initialized"}]`,
+		`[{"jsonrpc":"2.0","id":2,"method":"tools/list"}]`,
+		`[{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"live"}},{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a"}}]`,
+		`[{"jsonrpc":"2.0","id":"r","result":{"roots":[]}},{"jsonrpc":"2.0","id":9,"result":{}},{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]`,
+		`[ {"jsonrpc":"2.0","id":5,"method":"ping"} ,7]`,
+	}
+	sent := func(frames []tap.Frame) string {
+		var all []string
+		for i := range frames {
+			if f := &frames[i]; f.Lane == tap.ToServer && f.Form != tap.FormEvent && len(f.Raw) > 0 {
+				all = append(all, strings.TrimSpace(string(f.Raw)))
+			}
+		}
+		return strings.Join(all[1:], "\n")
+	}
+	opt := patient()
+	said := notes(&opt)
+	got := sent(play(t, planned(lines(batches), nil), opt, func(in io.Reader, out io.Writer) {
+		for r := bufio.NewScanner(in); r.Scan(); {
+			if answer := batcher(r.Text()); answer != "" {
+				fmt.Fprintln(out, answer)
+			}
+		}
+	}))
+	if got != strings.Join(want, "\n") || len(*said) > 0 {
+		t.Errorf("notes %q, sent\n%s", *said, got)
+	}
+	var mu sync.Mutex
+	more := sync.NewCond(&mu)
+	answered := ""
+	frames := tapped(t, planned(lines(batches), nil), opt, served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		answer := batcher(string(body))
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case answer == "":
+			w.WriteHeader(http.StatusAccepted)
+		case strings.Contains(string(body), `"id":3`): // asks on this stream, and answers there
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: %s\n\n", answer)
+			w.(http.Flusher).Flush()
+			for answered == "" {
+				more.Wait()
+			}
+			fmt.Fprintf(w, "data: %s\n\n", answered)
+		case strings.Contains(string(body), `"id":"r"`):
+			answered = answer
+			more.Signal()
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, answer)
+		}
+	})), HTTP)
+	if got := sent(frames); got != strings.Join(want, "\n") || len(*said) > 0 {
+		t.Errorf("over HTTP: notes %q, sent\n%s", *said, got)
 	}
 }

@@ -72,13 +72,9 @@ const (
 
 // A step is one thing that happened in the recording.
 type step struct {
-	kind stepKind
-	role session.Role
-	// batch says that the message is part of a frame with several. Those that ride
-	// are sent with the first of them, and more is how many these are.
-	batch    bool
-	rides    bool
-	more     int
+	kind     stepKind
+	role     session.Role
+	batch    bool // the message is an element of an array
 	ref      session.Ref
 	at       time.Duration
 	method   string

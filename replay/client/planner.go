@@ -61,8 +61,8 @@ func (p *Planner) Add(e *session.Entry, marked bool) {
 		}
 		x := e.Of(i)
 		s := step{role: part.Role, ref: part.Message, at: part.At, method: part.Method, call: part.Call, ask: -1, question: -1}
-		s.batch = m.Kind == jsonrpc.Batch
 		if f.Lane == tap.ToServer {
+			s.batch = m.Kind == jsonrpc.Batch
 			p.client(f, part, x, s)
 		} else {
 			p.server(part, x, s)
@@ -129,26 +129,10 @@ func (p *Planner) client(f *tap.Frame, part *session.Part, m *jsonrpc.Message, s
 			}
 		}
 	}
-	if s.kind == stepSend && s.batch && part.Message.Index > 0 {
-		if last := p.leader(part.Message.Seq); last != nil {
-			last.more++
-			s.rides = true
-		}
-	}
 	if f.Exchange > 0 && m.Kind != jsonrpc.Request {
 		p.told[f.Exchange] = len(p.plan.steps)
 	}
 	p.plan.steps = append(p.plan.steps, s)
-}
-
-// leader is the step that sends a batch, nil if there is none yet.
-func (p *Planner) leader(seq uint64) *step {
-	for i := len(p.plan.steps) - 1; i >= 0 && p.plan.steps[i].ref.Seq == seq; i-- {
-		if s := &p.plan.steps[i]; s.kind == stepSend && (i == 0 || p.plan.steps[i-1].ref.Seq != seq) {
-			return s
-		}
-	}
-	return nil
 }
 
 // request takes a request of the client's and returns its number.
@@ -297,7 +281,6 @@ func (p *Planner) choose() {
 			about = about || wanted[q.within]
 		}
 		if about && s.call != (session.Ref{}) || opening || s.kind == stepEnd {
-			s.more, s.rides = 0, false // of a batch each is sent alone
 			kept = append(kept, s)
 		}
 	}

@@ -145,7 +145,10 @@ func (p *player) play() error {
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
-		if s.kind == stepSend && p.gone == nil {
+		if p.batched(s) && p.at > 0 && p.plan.steps[p.at-1].ref.Seq == s.ref.Seq {
+			continue // it was sent with the first of its batch
+		}
+		if (s.kind == stepSend || p.batched(s)) && p.gone == nil {
 			p.pace(s) // if the server goes meanwhile, this is among the rest
 		}
 		if p.barred != nil {
@@ -169,17 +172,14 @@ func (p *player) play() error {
 
 // step does what the client did, or waits for what had come.
 func (p *player) step(s *step) error {
+	if p.batched(s) {
+		return p.sendBatch(s)
+	}
 	switch s.kind {
 	case stepSend:
 		return p.send(s)
 	case stepAnswer:
-		p.pool.free = false
-		q := p.pool.at(s.question)
-		if q.method == "ping" {
-			p.catchUp() // servers ping by the clock, so it may not come
-		} else {
-			p.until(func() bool { return q.asked > 0 || p.closed(q.within) }, p.patient)
-		}
+		p.awaitQuestion(s)
 		return p.release()
 	case stepAwait:
 		p.await(s)
@@ -196,6 +196,17 @@ func (p *player) step(s *step) error {
 		p.conn.closeSend()
 	}
 	return nil
+}
+
+// awaitQuestion waits until the server asks what the client is to answer.
+func (p *player) awaitQuestion(s *step) {
+	p.pool.free = false
+	q := p.pool.at(s.question)
+	if q.method == "ping" {
+		p.catchUp() // servers ping by the clock, so it may not come
+		return
+	}
+	p.until(func() bool { return q.asked > 0 || p.closed(q.within) }, p.patient)
 }
 
 // pace waits for what had come before the client went on, and then for as much of

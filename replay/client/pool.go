@@ -84,11 +84,23 @@ func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
 	return -1, false
 }
 
+// take stops holding the live request that a recorded question is, and returns its
+// id, nil for none.
+func (x *pool) take(question int) []byte {
+	i := slices.IndexFunc(x.held, func(h held) bool { return h.question == question })
+	if i < 0 {
+		return nil
+	}
+	id := x.held[i].id
+	x.held = slices.Delete(x.held, i, i+1)
+	return id
+}
+
 // question takes a request of the server's.
 func (p *player) question(m *jsonrpc.Message) {
 	id := bytes.Clone(m.ID)
 	n, exact := p.pool.find(m)
-	if m.Method == "ping" { // a server that waits for the answer may say nothing else
+	if m.Method == "ping" && !p.inBatch(n) { // a server that waits for the answer may say nothing else
 		if n < 0 || p.pool.at(n).answer == (session.Ref{}) || p.answer(id, p.pool.at(n)) != nil {
 			p.reply(id, "result", []byte("{}"))
 		}
@@ -105,6 +117,15 @@ func (p *player) question(m *jsonrpc.Message) {
 	}
 	p.pool.held = append(p.pool.held, held{id, n})
 	_ = p.release()
+}
+
+// inBatch reports whether the answer to a recorded question is sent with others.
+func (p *player) inBatch(n int) bool {
+	if n < 0 {
+		return false
+	}
+	at := p.pool.at(n).step
+	return at >= 0 && p.batched(&p.plan.steps[at])
 }
 
 // relaxed notes that the server asked something else.
@@ -127,7 +148,7 @@ func (p *player) release() error {
 	var err error
 	p.pool.held = slices.DeleteFunc(p.pool.held, func(h held) bool {
 		q := p.pool.at(h.question)
-		if q.step > p.at && !p.pool.free {
+		if !p.pool.free && (q.step > p.at || q.step == p.at && p.inBatch(h.question)) {
 			return false
 		}
 		if e := p.answer(h.id, q); err == nil {

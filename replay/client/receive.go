@@ -37,6 +37,10 @@ func (p *player) take(e event, m *jsonrpc.Message) {
 			p.take(e, &m.Batch[i])
 		}
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
+		if id := string(m.ID); (id == "" || id == "null") && e.on != nil && len(e.on.ids) > 1 {
+			p.refused(e.on, fmt.Errorf("the batch was refused: %s %s", m.ErrorCode, m.ErrorMessage))
+			return
+		}
 		if f := p.flown(e.on, m); f != nil {
 			p.landed(f, m)
 		}
@@ -192,27 +196,41 @@ type said struct {
 
 // load loads a recorded message: of a batch the element.
 func (p *player) load(ref session.Ref) (said, error) {
-	f, err := p.plan.load(ref.Seq)
+	_, parts, err := p.frame(ref.Seq)
+	if err == nil && ref.Index >= len(parts) {
+		err = fmt.Errorf("frame %d cannot be read as a batch", ref.Seq)
+	}
 	if err != nil {
 		return said{}, err
 	}
+	return parts[ref.Index], nil
+}
+
+// frame loads a recorded frame, and the messages in it: one, or those of a batch.
+func (p *player) frame(seq uint64) (whole said, parts []said, err error) {
+	f, err := p.plan.load(seq)
+	if err != nil {
+		return said{}, nil, err
+	}
 	if !f.Whole() {
-		return said{}, fmt.Errorf("frame %d is too large to be sent again", ref.Seq)
+		return said{}, nil, fmt.Errorf("frame %d is too large to be sent again", seq)
 	}
 	m := jsonrpc.PeekFrame(&f)
-	raw := bytes.TrimSpace(jsonrpc.Payload(&f))
+	whole = said{&m, bytes.TrimSpace(jsonrpc.Payload(&f)), nil}
+	if f.Form == tap.FormLine {
+		whole.line = f.Raw
+	}
 	if m.Kind != jsonrpc.Batch {
-		x := said{&m, raw, nil}
-		if f.Form == tap.FormLine {
-			x.line = f.Raw
-		}
-		return x, nil
+		return whole, []said{whole}, nil
 	}
 	var all []json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil || ref.Index >= len(all) || ref.Index >= len(m.Batch) {
-		return said{}, fmt.Errorf("frame %d cannot be read as a batch", ref.Seq)
+	if err := json.Unmarshal(whole.raw, &all); err != nil {
+		return said{}, nil, fmt.Errorf("frame %d cannot be read as a batch", seq)
 	}
-	return said{&m.Batch[ref.Index], all[ref.Index], nil}, nil
+	for i := range min(len(all), len(m.Batch)) {
+		parts = append(parts, said{&m.Batch[i], all[i], nil})
+	}
+	return whole, parts, nil
 }
 
 // fly notes that a request is under way.

@@ -7,20 +7,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
 // send sends what the client sent.
 func (p *player) send(s *step) error {
-	whole := s.batch && p.voice.batches()
-	switch {
-	case s.rides && whole:
-		return nil
-	case s.more > 0 && whole:
-		return p.sendBatch(s)
-	}
 	m, err := p.load(s.ref)
 	if err != nil {
 		return err
@@ -38,60 +31,101 @@ func (p *player) send(s *step) error {
 	return nil
 }
 
-// sendBatch sends a frame with several messages as it is.
+// batched reports whether a message is sent in one array with others, as it was.
+func (p *player) batched(s *step) bool { return s.batch && p.voice.batches() }
+
+// sendBatch sends an array of messages: as it was, unless one of them has to be
+// another one now or is not to be sent.
 func (p *player) sendBatch(s *step) error {
-	f, err := p.plan.load(s.ref.Seq)
+	whole, parts, err := p.frame(s.ref.Seq)
 	if err != nil {
 		return err
 	}
-	out := &outgoing{raw: bytes.TrimSpace(jsonrpc.Payload(&f)), line: batchLine(&f), kind: jsonrpc.Batch}
+	out := &outgoing{raw: whole.raw, line: whole.line, kind: jsonrpc.Batch}
+	var now [][]byte
+	same, opens := true, false
 	for i := p.at; i < len(p.plan.steps) && p.plan.steps[i].ref.Seq == s.ref.Seq; i++ {
-		if x := &p.plan.steps[i]; x.kind == stepSend && x.ask >= 0 && x.role != session.RoleCancel {
-			a := &p.plan.asks[x.ask]
-			p.set(x.ask, waiting)
-			p.fly(&flight{id: a.id, method: a.method, ask: x.ask, out: out})
-			out.ids = append(out.ids, a.id)
+		x := &p.plan.steps[i]
+		if x.ref.Index >= len(parts) {
+			return fmt.Errorf("frame %d cannot be read as a batch", x.ref.Seq)
 		}
+		m := parts[x.ref.Index]
+		if raw := p.element(x, m, out); raw != nil {
+			now = append(now, raw)
+			same = same && bytes.Equal(raw, m.raw)
+			opens = opens || m.Method == "notifications/initialized"
+		}
+		out.refused = out.refused || x.refused
+	}
+	if len(now) == 0 {
+		return nil
+	}
+	if !same || len(now) < len(whole.Batch) {
+		out.raw, out.line = fmt.Appendf(nil, "[%s]", bytes.Join(now, []byte(","))), nil
 	}
 	p.put(out)
+	if opens {
+		p.open()
+	}
 	return nil
 }
 
-// batchLine is how a batch stood on stdio, nil if it did not.
-func batchLine(f *tap.Frame) []byte {
-	if f.Form != tap.FormLine {
+// element is a message as an element of a batch, nil if it is not to be sent.
+func (p *player) element(s *step, m said, batch *outgoing) []byte {
+	switch {
+	case s.kind == stepAnswer:
+		p.awaitQuestion(s)
+		if id := p.pool.take(s.question); id != nil {
+			return replay.Rewrite(m.raw, id, "id")
+		}
+		return nil
+	case m.Kind == jsonrpc.Request && s.ask >= 0:
+		out := p.prepared(s.ask, m)
+		if out == nil {
+			return nil
+		}
+		batch.ids = append(batch.ids, out.ids[0])
+		p.depart(s.ask, out, batch)
+		return out.raw
+	case m.Kind == jsonrpc.Notification && !p.voice.says(m.Method):
 		return nil
 	}
-	return f.Raw
+	return m.raw
 }
 
 // request sends a request, unless it cannot be said or need not be.
 func (p *player) request(s *step, m said) error {
-	a := &p.plan.asks[s.ask]
 	if p.voice.crosses {
 		return p.translated(s, m.Message)
 	}
+	if out := p.prepared(s.ask, m); out != nil {
+		p.launch(s.ask, out)
+	}
+	return nil
+}
+
+// prepared is a recorded request as it is to be sent, nil if it is not.
+func (p *player) prepared(n int, m said) *outgoing {
 	if !p.voice.asks(m.Method) {
-		p.untold(s.ask)
+		p.untold(n)
 		return nil
 	}
-	params, ok := p.ready(s.ask, m.Params)
+	params, ok := p.ready(n, m.Params)
 	if !ok {
-		p.set(s.ask, skipped)
+		p.set(n, skipped)
 		return nil
 	}
 	if p.voice.changes && p.voice.speaks != jsonrpc.Rev20251125 {
 		params = withoutTask(params)
 	}
-	out := &outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Request, ids: []string{a.id}, method: m.Method}
+	out := &outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Request, ids: []string{p.plan.asks[n].id}, method: m.Method}
 	if !bytes.Equal(params, m.Params) {
 		out.raw, out.line = edit(m.raw, params, "params"), nil
 	}
 	if p.voice.renames(m.Method) {
 		out.raw, out.line = edit(out.raw, quoted(string(p.voice.speaks)), "params", "protocolVersion"), nil
 	}
-	p.launch(s.ask, out)
-	return nil
+	return out
 }
 
 // ready completes the params of a recorded request with what the live server gave.
@@ -122,17 +156,22 @@ func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 
 // launch sends a recorded request.
 func (p *player) launch(n int, out *outgoing) *flight {
-	p.set(n, waiting)
-	if token := lookup(out.raw, "params", "_meta", "progressToken"); token != nil {
-		p.tokens[idKey(string(token))] = p.plan.asks[n].call
-	}
-	f := p.fly(&flight{id: out.ids[0], method: out.method, ask: n, out: out})
+	f := p.depart(n, out, out)
 	p.complete(out)
 	if spelled := p.plan.asks[n].spelled; decoded(spelled) == decoded(out.name) {
 		out.name = spelled
 	}
 	p.put(out)
 	return f
+}
+
+// depart notes that a recorded request is under way, by itself or in a batch.
+func (p *player) depart(n int, m, in *outgoing) *flight {
+	p.set(n, waiting)
+	if token := lookup(m.raw, "params", "_meta", "progressToken"); token != nil {
+		p.tokens[idKey(string(token))] = p.plan.asks[n].call
+	}
+	return p.fly(&flight{id: m.ids[0], method: m.method, ask: n, out: in})
 }
 
 // ask sends a request that was not recorded so.
@@ -169,8 +208,13 @@ func (p *player) notify(s *step, m said) {
 	}
 	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Notification, method: m.Method, refused: s.refused}))
 	if m.Method == "notifications/initialized" {
-		p.conn.opened(p.ctx, p.voice.agreed, p.plan.standing || !p.plan.http)
+		p.open()
 	}
+}
+
+// open does what the transport does once the session is open.
+func (p *player) open() {
+	p.conn.opened(p.ctx, p.voice.agreed, p.plan.standing || !p.plan.http)
 }
 
 // cancel sends the cancellation of a request. Where requests have exchanges of their

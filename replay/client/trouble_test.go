@@ -16,7 +16,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// answering serves with a function that gets the method and the id of each message
+// answering serves with a function that gets the method and the id of each message,
+// also of each in a batch,
 // and returns what to say, "" for nothing. An error ends the server.
 func answering(fn func(method, id, raw string) (string, error)) func(io.Reader, io.Writer) {
 	return func(in io.Reader, out io.Writer) {
@@ -26,19 +27,25 @@ func answering(fn func(method, id, raw string) (string, error)) func(io.Reader, 
 			if err != nil {
 				return
 			}
-			var m struct {
-				ID     json.RawMessage
-				Method string
+			all := []json.RawMessage{raw}
+			if raw[0] == '[' {
+				_ = json.Unmarshal(raw, &all)
 			}
-			_ = json.Unmarshal(raw, &m)
-			text, err := fn(m.Method, string(m.ID), string(raw))
-			if text != "" {
-				if _, err := io.WriteString(out, text); err != nil {
+			for _, raw := range all {
+				var m struct {
+					ID     json.RawMessage
+					Method string
+				}
+				_ = json.Unmarshal(raw, &m)
+				text, err := fn(m.Method, string(m.ID), string(raw))
+				if text != "" {
+					if _, err := io.WriteString(out, text); err != nil {
+						return
+					}
+				}
+				if err != nil {
 					return
 				}
-			}
-			if err != nil {
-				return
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func (v *voice) retries() bool { return !v.crosses || v.modern() }
 
 // batches reports whether frames with several messages may be sent (2025-03-26
 // basic/index).
-func (v *voice) batches() bool { return !v.changes || v.speaks == jsonrpc.Rev20250326 }
+func (v *voice) batches() bool { return !v.changes || !v.crosses && v.speaks == jsonrpc.Rev20250326 }
 
 // renames reports whether a request names the revision that is spoken.
 func (v *voice) renames(method string) bool {
