@@ -48,11 +48,12 @@ type outgoing struct {
 	// ids are those of the requests in it: one, none, or those of a batch.
 	ids    []string
 	method string
-	// version is the revision that a request names in its _meta, "" in the legacy
-	// era; name and params are for the header fields that repeat them.
-	version string
-	name    string
+	// head is the frame with the head of the recorded request of HTTP, 0 for none, and
+	// was the recorded message, nil for one that was not recorded so.
+	head uint64
+	was  *jsonrpc.Message
+	// header has the fields of HTTP that depend on the message.
+	header [][2]string
 	// refused says that it was refused in the recording too.
 	refused bool
-	fields  [][2]string
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -221,5 +222,99 @@ func TestBatches(t *testing.T) {
 	})), HTTP)
 	if got := sent(frames); got != strings.Join(want, "\n") || len(*said) > 0 {
 		t.Errorf("over HTTP: notes %q, sent\n%s", *said, got)
+	}
+}
+
+// An exchange is one of HTTP, recorded: the header, the message, and the answer to it, ""
+// for none. End is the event that ends it, without its name.
+type exchange struct {
+	header      [][2]string
+	masked      []string
+	body        string
+	answer, end string
+}
+
+// exchanges makes frames of exchanges that came one after another.
+func exchanges(all ...exchange) (frames []tap.Frame) {
+	for i, x := range all {
+		add := func(lane tap.Lane, form tap.Form, raw []byte) {
+			n := len(frames)
+			frames = append(frames, tap.Frame{Seq: uint64(n + 1), At: time.Duration(n) * time.Millisecond, Lane: lane, Form: form,
+				Exchange: uint64(i + 1), Raw: raw, Size: int64(len(raw))})
+		}
+		add(tap.Lifecycle, tap.FormLine, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp", Header: x.header, Masked: x.masked}.Encode())
+		add(tap.ToServer, tap.FormBody, []byte(x.body))
+		if x.answer != "" {
+			add(tap.Lifecycle, tap.FormLine, tap.Event{Name: tap.EventResponse, Status: 200}.Encode())
+			add(tap.ToClient, tap.FormBody, []byte(x.answer))
+		}
+		if x.end == "" {
+			x.end = `"by":"server"`
+		}
+		add(tap.Lifecycle, tap.FormLine, []byte(`{"event":"end",`+x.end+`}`))
+	}
+	return frames
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
+
+// TestHeaderAsRecorded: the fields that depend on the message are as recorded, also where
+// they are not what the message says, and follow what the live server made up.
+func TestHeaderAsRecorded(t *testing.T) {
+	fields := func(more ...[2]string) [][2]string {
+		return append([][2]string{{"Content-Type", "application/json"}, {"Accept", "application/json;q=0.9, text/event-stream"}, {"mcp-protocol-version", "2026-07-28"}}, more...)
+	}
+	call := func(id int, method, params string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s%s}}`, id, method, params, modernMeta)
+	}
+	answer := func(id int, result string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"resultType":"complete",%s}}`, id, result)
+	}
+	const list = `"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"p":{"type":"string","x-mcp-header":"P"},"q":{"type":"string","x-mcp-header":"Q"},"key":{"type":"string","x-mcp-header":"Api-Key"}}}}]`
+	const args = `"name":"a","arguments":{"p":"x","q":"y","key":"live-secret"},`
+	frames := exchanges(
+		exchange{header: fields([2]string{"Mcp-Method", "tools/list"}), body: call(1, "tools/list", ""), answer: answer(1, list)},
+		exchange{header: fields([2]string{"Mcp-Method", "tools/list"}, [2]string{"Mcp-Name", "b"}, [2]string{"Mcp-Param-P", "other"}, [2]string{"Mcp-Param-Api-Key", "masked:0123456789ab"}),
+			masked: []string{"Mcp-Param-Api-Key"}, body: call(2, "tools/call", args), answer: answer(2, `"content":[]`)},
+		exchange{header: [][2]string{{"Content-Type", "application/json"}}, body: call(3, "tools/call", args), answer: answer(3, `"content":[]`)},
+		exchange{header: fields([2]string{"Mcp-Method", "tools/call"}, [2]string{"Mcp-Name", "=?base64?YQ==?="}), body: call(4, "tools/call", `"name":"a",`),
+			answer: `{"jsonrpc":"2.0","id":4,"result":{"resultType":"task","taskId":"t1","status":"working"}}`},
+		exchange{header: fields([2]string{"Mcp-Method", "tasks/get"}, [2]string{"Mcp-Name", "t1"}), body: call(5, "tasks/get", `"taskId":"t1",`), answer: answer(5, `"taskId":"t1","status":"working"`)},
+	)
+	seen := map[string]http.Header{}
+	var mu sync.Mutex
+	server := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		m := jsonrpc.Peek(body)
+		mu.Lock()
+		seen[string(m.ID)] = r.Header
+		mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		result := `"content":[]`
+		switch string(m.ID) {
+		case "1":
+			result = list
+		case "4":
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":4,"result":{"resultType":"task","taskId":"live","status":"working"}}`)
+			return
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete",%s}}`, m.ID, result)
+	}))
+	tapped(t, planned(frames, nil), patient(), server, HTTP)
+	const accept = "application/json;q=0.9, text/event-stream"
+	for id, want := range map[string]string{
+		"1": accept + " 2026-07-28 tools/list    ",
+		"2": accept + " 2026-07-28 tools/list b other  live-secret",
+		"3": "      ",
+		"4": accept + " 2026-07-28 tools/call =?base64?YQ==?=   ",
+		"5": accept + " 2026-07-28 tasks/get live   ",
+	} {
+		var got []string
+		for _, name := range []string{"Accept", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Param-P", "Mcp-Param-Q", "Mcp-Param-Api-Key"} {
+			got = append(got, strings.Join(seen[id].Values(name), ","))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", id, strings.Join(got, " "), want)
+		}
 	}
 }

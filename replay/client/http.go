@@ -108,8 +108,7 @@ func (c *httpConn) exchange(ctx context.Context, m *outgoing) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	c.dress(req, m)
+	c.dress(req, m.header)
 	res, err := c.client.Do(req)
 	if err != nil {
 		return unwrapped(err)
@@ -131,28 +130,29 @@ func (c *httpConn) learn(m *outgoing, res *http.Response) {
 	}
 }
 
-// dress puts on what the header of a request says of its message.
-func (c *httpConn) dress(req *http.Request, m *outgoing) {
-	h := req.Header
-	if m.version != "" {
-		h.Set("Mcp-Protocol-Version", m.version)
-		h.Set("Mcp-Method", m.method)
-		if m.name != "" {
-			h.Set("Mcp-Name", m.name)
-		}
-		for _, f := range m.fields {
-			h[f[0]] = []string{f[1]}
-		}
-		return
+// dress puts on the fields of a message, and the session that it is in.
+func (c *httpConn) dress(req *http.Request, header [][2]string) {
+	for _, f := range header {
+		req.Header[f[0]] = append(req.Header[f[0]], f[1])
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session != "" {
-		h.Set("Mcp-Session-Id", c.session)
+		req.Header.Set("Mcp-Session-Id", c.session)
 	}
-	if c.revision >= jsonrpc.Rev20250618 && m.method != "initialize" && m.method != "server/discover" {
-		h.Set("Mcp-Protocol-Version", string(c.revision))
+}
+
+// own are the fields of a request that carries no message.
+func (c *httpConn) own(accept string) (header [][2]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if accept != "" {
+		header = append(header, [2]string{fieldAccept, accept})
 	}
+	if c.revision >= jsonrpc.Rev20250618 {
+		header = append(header, [2]string{fieldVersion, string(c.revision)})
+	}
+	return header
 }
 
 // answer reads the response to a message.
@@ -251,11 +251,10 @@ func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "text/event-stream")
 	if last != "" {
 		req.Header.Set("Last-Event-Id", last)
 	}
-	c.dress(req, &outgoing{})
+	c.dress(req, c.own("text/event-stream"))
 	return c.client.Do(req)
 }
 
@@ -326,7 +325,7 @@ func (c *httpConn) remove() {
 	if err != nil {
 		return
 	}
-	c.dress(req, &outgoing{})
+	c.dress(req, c.own(""))
 	if res, err := c.client.Do(req); err == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxBody))
 		res.Body.Close()

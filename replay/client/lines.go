@@ -75,7 +75,7 @@ func (l *Lines) Write(line []byte) (int, error) {
 			l.lists[id] = true
 		}
 	}
-	out = l.player.complete(out)
+	out.header = l.player.header(out)
 	revision := l.revision
 	l.mu.Unlock()
 	sent := l.conn.post(out)
@@ -88,6 +88,9 @@ func (l *Lines) Write(line []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	if m.Method == "notifications/initialized" {
+		l.mu.Lock()
+		l.player.voice.agreed = revision
+		l.mu.Unlock()
 		l.conn.opened(l.ctx, revision, true)
 	}
 	return len(line), nil
@@ -165,7 +168,7 @@ func (l *Lines) learn(raw []byte) {
 		}
 	case l.lists[id]:
 		delete(l.lists, id)
-		l.player.learnFields(m.Result)
+		learnFields(l.player.fields, m.Result)
 	}
 }
 

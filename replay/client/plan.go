@@ -26,6 +26,8 @@ type Plan struct {
 	// standing says that the client held a stream open beside those of its
 	// requests, or that there was no need to: the session was not on HTTP.
 	standing, http, sse bool
+	// fields are the arguments that header fields repeat, of tools by their names.
+	fields map[string][]headerField
 	// fresh is above each number that the client used for an id.
 	fresh int64
 }
@@ -76,6 +78,7 @@ type step struct {
 	role     session.Role
 	batch    bool // the message is an element of an array
 	ref      session.Ref
+	head     uint64 // the frame with the head of its request of HTTP, 0 for none
 	at       time.Duration
 	method   string
 	call     session.Ref
@@ -102,10 +105,7 @@ type ask struct {
 	final bool
 	// tasked says that its answer was a task, mints that it gave a value of any kind.
 	tasked, mints bool
-	// modern says that it names its own version, spelled how its header named what it
-	// is about: some servers want it in one of several spellings.
-	modern  bool
-	spelled string
+	modern        bool // it names its own version
 }
 
 // A question is what the server asked: a request of its own, or one in an

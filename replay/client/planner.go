@@ -24,16 +24,16 @@ type Planner struct {
 	last     map[session.Ref]int  // the latest ask of a call
 	byStream map[uint64][]int     // the open requests, by their exchange
 	told     map[uint64]int       // the step that sent what is no request, by its exchange
-	names    map[uint64]string    // what the header of an open exchange names
+	heads    map[uint64]uint64    // the frames with the heads of open exchanges
 	marked   map[session.Ref]bool // calls
 }
 
 // NewPlanner begins a plan. Load must return each frame that is added.
 func NewPlanner(load Loader) *Planner {
 	return &Planner{
-		plan: &Plan{load: load, keyer: replay.NewKeyer(), hello: -1, modern: -1, fresh: 1},
+		plan: &Plan{load: load, keyer: replay.NewKeyer(), fields: map[string][]headerField{}, hello: -1, modern: -1, fresh: 1},
 		asks: map[session.Ref]int{}, asked: map[session.Ref]int{}, embedded: map[session.Ref]map[string]int{},
-		minted: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, names: map[uint64]string{}, told: map[uint64]int{}, marked: map[session.Ref]bool{},
+		minted: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, heads: map[uint64]uint64{}, told: map[uint64]int{}, marked: map[session.Ref]bool{},
 	}
 }
 
@@ -62,7 +62,7 @@ func (p *Planner) Add(e *session.Entry, marked bool) {
 		x := e.Of(i)
 		s := step{role: part.Role, ref: part.Message, at: part.At, method: part.Method, call: part.Call, ask: -1, question: -1}
 		if f.Lane == tap.ToServer {
-			s.batch = m.Kind == jsonrpc.Batch
+			s.batch, s.head = m.Kind == jsonrpc.Batch, p.heads[f.Exchange]
 			p.client(f, part, x, s)
 		} else {
 			p.server(part, x, s)
@@ -77,10 +77,8 @@ func (p *Planner) event(entry *session.Entry) {
 	switch {
 	case e.Name == tap.EventRequest:
 		p.plan.http = true
-		for _, field := range e.Header {
-			if strings.EqualFold(field[0], "Mcp-Name") {
-				p.names[f.Exchange] = field[1]
-			}
+		if e.Method == "POST" && !p.plan.sse { // on other transports clients leave out what is needed here
+			p.heads[f.Exchange] = f.Seq
 		}
 		p.plan.standing = p.plan.standing || e.Method == "GET"
 	case e.Name == tap.EventResponse && e.Status >= 400:
@@ -97,11 +95,11 @@ func (p *Planner) event(entry *session.Entry) {
 			}
 		}
 		delete(p.byStream, f.Exchange)
-		delete(p.names, f.Exchange)
+		delete(p.heads, f.Exchange)
 		delete(p.told, f.Exchange)
 	case e.Name == tap.EventEnd:
 		delete(p.byStream, f.Exchange)
-		delete(p.names, f.Exchange)
+		delete(p.heads, f.Exchange)
 		delete(p.told, f.Exchange)
 	}
 }
@@ -141,7 +139,6 @@ func (p *Planner) request(f *tap.Frame, part *session.Part, m *jsonrpc.Message) 
 	a := ask{
 		ref: part.Message, call: part.Call, id: string(m.ID), method: strings.Clone(m.Method), role: part.Role,
 		subject: strings.Clone(jsonrpc.Subject(*m)), retry: -1,
-		spelled: p.names[f.Exchange],
 	}
 	params, _ := readObject(m.Params)
 	meta, _ := readObject(params.get("_meta"))
@@ -208,6 +205,9 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 	a := &p.plan.asks[n]
 	a.answer, a.took = part.Message, part.Latency
+	if a.method == "tools/list" {
+		learnFields(p.plan.fields, m.Result)
+	}
 	for _, w := range words(m.Result) {
 		p.minted[w.kind+w.word] = n
 		a.mints = true

@@ -173,11 +173,14 @@ func (p *player) answer(id []byte, q *asked) error {
 		p.reply(id, "result", lookup(m.Params, "inputResponses", q.name))
 		return nil
 	}
-	out := &outgoing{raw: m.raw, line: m.line, kind: m.Kind}
+	out := &outgoing{raw: m.raw, line: m.line, kind: m.Kind, was: m.Message}
+	if q.step >= 0 {
+		out.head = p.plan.steps[q.step].head
+	}
 	if !bytes.Equal(id, m.ID) {
 		out.raw, out.line = replay.Rewrite(m.raw, id, "id"), nil
 	}
-	p.conn.post(out)
+	p.post(out)
 	return nil
 }
 
@@ -189,5 +192,5 @@ func (p *player) reply(id []byte, member string, value []byte) {
 		kind = jsonrpc.ErrorResponse
 	}
 	// Nothing waits for it to arrive: the server's next message will tell.
-	p.conn.post(&outgoing{raw: raw, kind: kind, version: ""})
+	p.post(&outgoing{raw: raw, kind: kind})
 }

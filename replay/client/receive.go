@@ -105,7 +105,7 @@ func (p *player) landed(f *flight, m *jsonrpc.Message) {
 	}
 	a := &p.plan.asks[f.ask]
 	if f.method == "tools/list" {
-		p.learnFields(m.Result)
+		learnFields(p.fields, m.Result)
 	}
 	if f.method == "initialize" {
 		if v, ok := textOf(lookup(m.Result, "protocolVersion")); ok {
@@ -192,6 +192,11 @@ func (p *player) set(n int, to progress) {
 type said struct {
 	*jsonrpc.Message
 	raw, line []byte
+}
+
+// out is the message as it was sent in a step.
+func (m said) out(s *step) *outgoing {
+	return &outgoing{raw: m.raw, line: m.line, kind: m.Kind, method: m.Method, head: s.head, was: m.Message, refused: s.refused}
 }
 
 // load loads a recorded message: of a batch the element.

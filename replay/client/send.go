@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,7 +27,7 @@ func (p *player) send(s *step) error {
 	case m.Kind == jsonrpc.Notification:
 		p.notify(s, m)
 	default:
-		p.put(&outgoing{raw: m.raw, line: m.line, kind: m.Kind, refused: s.refused})
+		p.put(m.out(s))
 	}
 	return nil
 }
@@ -41,7 +42,7 @@ func (p *player) sendBatch(s *step) error {
 	if err != nil {
 		return err
 	}
-	out := &outgoing{raw: whole.raw, line: whole.line, kind: jsonrpc.Batch}
+	out := whole.out(s)
 	var now [][]byte
 	same, opens := true, false
 	for i := p.at; i < len(p.plan.steps) && p.plan.steps[i].ref.Seq == s.ref.Seq; i++ {
@@ -80,7 +81,7 @@ func (p *player) element(s *step, m said, batch *outgoing) []byte {
 		}
 		return nil
 	case m.Kind == jsonrpc.Request && s.ask >= 0:
-		out := p.prepared(s.ask, m)
+		out := p.prepared(s, m)
 		if out == nil {
 			return nil
 		}
@@ -98,14 +99,15 @@ func (p *player) request(s *step, m said) error {
 	if p.voice.crosses {
 		return p.translated(s, m.Message)
 	}
-	if out := p.prepared(s.ask, m); out != nil {
+	if out := p.prepared(s, m); out != nil {
 		p.launch(s.ask, out)
 	}
 	return nil
 }
 
 // prepared is a recorded request as it is to be sent, nil if it is not.
-func (p *player) prepared(n int, m said) *outgoing {
+func (p *player) prepared(s *step, m said) *outgoing {
+	n := s.ask
 	if !p.voice.asks(m.Method) {
 		p.untold(n)
 		return nil
@@ -118,7 +120,8 @@ func (p *player) prepared(n int, m said) *outgoing {
 	if p.voice.changes && p.voice.speaks != jsonrpc.Rev20251125 {
 		params = withoutTask(params)
 	}
-	out := &outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Request, ids: []string{p.plan.asks[n].id}, method: m.Method}
+	out := m.out(s)
+	out.ids = []string{p.plan.asks[n].id}
 	if !bytes.Equal(params, m.Params) {
 		out.raw, out.line = edit(m.raw, params, "params"), nil
 	}
@@ -157,10 +160,6 @@ func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 // launch sends a recorded request.
 func (p *player) launch(n int, out *outgoing) *flight {
 	f := p.depart(n, out, out)
-	p.complete(out)
-	if spelled := p.plan.asks[n].spelled; decoded(spelled) == decoded(out.name) {
-		out.name = spelled
-	}
 	p.put(out)
 	return f
 }
@@ -182,7 +181,7 @@ func (p *player) ask(f *flight, params []byte) {
 	}
 	raw = append(raw, '}')
 	f.out = &outgoing{raw: raw, kind: jsonrpc.Request, ids: []string{f.id}, method: f.method}
-	p.put(p.complete(p.fly(f).out))
+	p.put(p.fly(f).out)
 }
 
 // own asks for something that was not recorded and waits for the answer, nil if
@@ -206,7 +205,7 @@ func (p *player) notify(s *step, m said) {
 	if !p.voice.says(m.Method) {
 		return
 	}
-	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Notification, method: m.Method, refused: s.refused}))
+	p.put(m.out(s))
 	if m.Method == "notifications/initialized" {
 		p.open()
 	}
@@ -214,7 +213,7 @@ func (p *player) notify(s *step, m said) {
 
 // open does what the transport does once the session is open.
 func (p *player) open() {
-	p.conn.opened(p.ctx, p.voice.agreed, p.plan.standing || !p.plan.http)
+	p.conn.opened(p.ctx, cmp.Or(p.voice.agreed, p.voice.speaks), p.plan.standing || !p.plan.http)
 }
 
 // cancel sends the cancellation of a request. Where requests have exchanges of their
@@ -228,7 +227,7 @@ func (p *player) cancel(s *step, m said) {
 	if f := p.flight(s.ask); f != nil && !p.plan.http && p.voice.modern() && p.conn.hangUp(f.out) {
 		return
 	}
-	p.put(p.complete(&outgoing{raw: m.raw, line: m.line, kind: jsonrpc.Notification, method: m.Method, refused: s.refused}))
+	p.put(m.out(s))
 }
 
 // abandon breaks off a request, as the client did by breaking off its exchange.
@@ -240,7 +239,7 @@ func (p *player) abandon(n int) {
 	case p.conn.hangUp(f.out):
 	case p.voice.modern():
 		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)
-		p.put(p.complete(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"}))
+		p.put(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"})
 	}
 }
 
@@ -257,17 +256,11 @@ func (p *player) params(a *ask) ([]byte, error) {
 	return params, nil
 }
 
-// complete puts beside a message what HTTP needs to know of it (2026-07-28
-// basic/transports/streamable-http).
-func (p *player) complete(out *outgoing) *outgoing {
-	params := lookup(out.raw, "params")
-	if v, ok := textOf(lookup(params, "_meta", metaVersion)); ok {
-		out.version = v
-		out.name, out.fields = p.headers(out.method, params)
-	} else if out.kind == jsonrpc.Notification && p.voice.modern() {
-		out.version = string(p.voice.speaks) // its header says it all the same
-	}
-	return out
+// post hands a message to the connection, which tells once when the server has it.
+func (p *player) post(out *outgoing) <-chan error {
+	out.header = p.header(out)
+	out.was = nil // it may be large
+	return p.conn.post(out)
 }
 
 // put hands a message to the connection and handles what comes until the server has
@@ -276,7 +269,7 @@ func (p *player) put(out *outgoing) {
 	if p.gone != nil {
 		return
 	}
-	sent := p.conn.post(out)
+	sent := p.post(out)
 	timer := time.NewTimer(p.opt.Timeout)
 	defer timer.Stop()
 	for {

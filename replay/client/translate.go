@@ -45,7 +45,7 @@ func (p *player) say(n int, method string, params []byte) *flight {
 	if params != nil {
 		raw = append(append(raw, `,"params":`...), params...)
 	}
-	return p.launch(n, &outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, ids: []string{a.id}, method: method})
+	return p.launch(n, &outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, ids: []string{a.id}, method: method, head: p.plan.steps[p.at].head})
 }
 
 // toModern says a request of the legacy era in 2026-07-28.
@@ -166,7 +166,7 @@ func (p *player) stopListening(f *flight) {
 		return
 	}
 	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)
-	p.put(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled", version: string(p.voice.speaks)})
+	p.put(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"})
 }
 
 // toLegacy says a request of 2026-07-28 in a revision with a handshake.

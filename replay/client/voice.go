@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,25 +27,20 @@ type voice struct {
 
 // begin finds out what is to be spoken.
 func (v *voice) begin(plan *Plan, revision jsonrpc.Revision) error {
-	v.recorded = plan.facts.Revision
-	if v.recorded == "" {
-		v.recorded = plan.facts.Requested
-	}
-	v.speaks, v.agreed = revision, v.recorded
+	v.recorded = cmp.Or(plan.facts.Revision, plan.facts.Requested)
+	v.speaks = cmp.Or(revision, v.recorded)
 	v.listens, v.uris = map[string]*flight{}, map[int][]string{}
-	if revision == "" || revision == v.recorded {
-		v.speaks = v.recorded
-		return nil
-	}
-	if plan.facts.Dialect != "" {
+	v.changes = v.speaks != v.recorded
+	v.crosses = v.changes && plan.facts.Era != "" && jsonrpc.EraOf(revision) != plan.facts.Era
+	if v.changes && plan.facts.Dialect != "" {
 		return ErrRevision
 	}
-	v.changes = true
-	v.crosses = plan.facts.Era != "" && jsonrpc.EraOf(revision) != plan.facts.Era
+	if v.crosses || v.modern() || plan.hello < 0 { // else the server has yet to agree
+		v.agreed = v.speaks
+	}
 	if !v.crosses {
 		return nil
 	}
-	v.agreed = revision
 	return v.identify(plan)
 }
 
