@@ -318,3 +318,33 @@ func TestHeaderAsRecorded(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatedEvents: events that a server repeats when a stream is resumed are not taken
+// once more.
+func TestRepeatedEvents(t *testing.T) {
+	frames := lines(opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
+{"jsonrpc":"2.0","id":8,"method":"roots/list"}
+>{"jsonrpc":"2.0","id":8,"result":{"roots":[]}}
+{"jsonrpc":"2.0","id":2,"result":{"content":[]}}
+`)
+	const question = "id: q\nretry: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"roots/list\"}\n\n"
+	asked := make(chan struct{}, 100)
+	server := web(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		switch {
+		case r.Method == http.MethodPost:
+			fmt.Fprint(w, "id: 0\ndata:\n\n"+question)
+		case r.Header.Get("Last-Event-Id") == "q":
+			fmt.Fprint(w, "id: 0\ndata:\n\n"+question)
+			asked <- struct{}{}
+			fmt.Fprint(w, "id: r\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[]}}\n\n")
+		}
+	})
+	opt := patient()
+	said := notes(&opt)
+	got := bodies(tapped(t, planned(frames, nil), opt, server, HTTP))
+	if n := strings.Count(got, `"result":{"roots":[]}`); n != 1 || len(*said) > 0 || len(asked) == 0 {
+		t.Errorf("answered %d times, notes %q\n%s", n, *said, got)
+	}
+}

@@ -187,9 +187,13 @@ func (c *httpConn) events(ctx context.Context, sent *outgoing, body io.Reader) e
 		open[idKey(id)] = true
 	}
 	last, wait := "", time.Duration(-1)
+	seen, resumed := map[string]bool{}, false
 	take := func(e serverEvent) {
 		if e.hasID {
-			last = e.id
+			if last = e.id; resumed && seen[last] {
+				return // the server repeats it
+			}
+			seen[last] = true
 		}
 		if e.retry >= 0 {
 			wait = e.retry
@@ -212,6 +216,7 @@ func (c *httpConn) events(ctx context.Context, sent *outgoing, body io.Reader) e
 		case <-ctx.Done():
 		}
 		before := last
+		resumed = true
 		err = c.resume(ctx, last, take)
 		if last != before {
 			tries = 0
