@@ -241,12 +241,13 @@ func (r *replayer) report(set *diffreport.Set) error {
 	return nil
 }
 
-// cut reports whether the server was gone before all was said, or opened no session.
-// What it would have answered to the rest nobody knows, so it is no success, whatever
-// was compared.
+// cut reports whether the server was gone before all was said, opened no session, or
+// spoke another revision than --revision. What it would have answered otherwise is not
+// known, so that is a failure, whatever was compared.
 func (r *replayer) cut() bool {
 	return slices.ContainsFunc(r.notes, func(n client.Note) bool {
-		return n.Kind == client.NoteDied || n.Kind == client.NoteUnsent
+		return n.Kind == client.NoteDied || n.Kind == client.NoteUnsent || n.Kind == client.NoteVersion ||
+			n.Kind == client.NoteRefused && (n.Method == "initialize" || n.Method == "server/discover")
 	})
 }
 

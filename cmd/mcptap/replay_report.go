@@ -89,7 +89,7 @@ func (r *replayer) textHead(w io.Writer, p palette) error {
 // replayStyle is how a note is painted: what failed stands out.
 func replayStyle(k client.NoteKind) style {
 	switch k {
-	case client.NoteTimeout, client.NoteDied, client.NoteUnsent, client.NoteRefused, client.NoteUnknown:
+	case client.NoteTimeout, client.NoteDied, client.NoteUnsent, client.NoteRefused, client.NoteUnknown, client.NoteVersion:
 		return red
 	}
 	return dim
@@ -107,9 +107,9 @@ func lostRequests(notes []client.Note) map[session.Ref]string {
 		case client.NoteTimeout:
 			lost[n.Frame] = "it was not answered in time"
 		case client.NoteRefused:
-			if n.Frame != (session.Ref{}) {
-				_, lost[n.Frame], _ = strings.Cut(n.Text, " was not answered: ")
-			}
+			if _, why, ok := strings.Cut(n.Text, " was not answered: "); ok && n.Frame != (session.Ref{}) {
+				lost[n.Frame] = why
+			} // else the answer was an error, which is compared
 		case client.NoteDied:
 			died = n.Text
 			for _, ref := range n.Requests {

@@ -348,3 +348,60 @@ func TestRepeatedEvents(t *testing.T) {
 		t.Errorf("answered %d times, notes %q\n%s", n, *said, got)
 	}
 }
+
+// TestDeclined: a handshake that is refused by an error, where the recorded one was not,
+// ends the replay, and so does a server that does not speak the revision.
+func TestDeclined(t *testing.T) {
+	modern := `
+>{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{` + modernMeta + `}}
+{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","tools":[]}}
+`
+	const unsent = "unsent: 2 requests were never played: tools/call a (#4), tools/call b (#6)"
+	for name, c := range map[string]struct {
+		frames   string
+		revision jsonrpc.Revision
+		answer   string // to whatever opens the session
+		want     []string
+	}{
+		"an error": {twoCalls, "", `"error":{"code":-32602,"message":"Unsupported protocol version"}`,
+			[]string{"refused: initialize tester 1, 2025-11-25 (#1) was refused: -32602 Unsupported protocol version", unsent}},
+		"an error, in another revision": {twoCalls, jsonrpc.Rev20250618, `"error":{"code":-32602,"message":"Unsupported protocol version"}`,
+			[]string{"refused: initialize tester 1, 2025-11-25 (#1) was refused: -32602 Unsupported protocol version", unsent}},
+		"an error, in the later era": {twoCalls, jsonrpc.Rev20260728, `"error":{"code":-32601,"message":"Method not found"}`,
+			[]string{"refused: initialize tester 1, 2025-11-25 (#1) was refused: -32601 Method not found", unsent}},
+		"other versions": {twoCalls, jsonrpc.Rev20260728, `"result":{"supportedVersions":["2027-01-01"]}`,
+			[]string{"version: the server speaks 2027-01-01, not 2026-07-28", unsent}},
+		"an error, in the earlier era": {modern, jsonrpc.Rev20251125, `"error":{"code":-32601,"message":"Method not found"}`,
+			[]string{"refused: initialize was refused: -32601 Method not found", "unsent: tools/list (#1) was never played"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opt := patient()
+			opt.Revision = c.revision
+			said := notes(&opt)
+			got := bodies(play(t, planned(lines(c.frames), nil), opt, answering(func(method, id, _ string) (string, error) {
+				if id == "" {
+					return "", nil
+				}
+				return `{"jsonrpc":"2.0","id":` + id + `,` + c.answer + "}\n", nil
+			})))
+			if strings.Join(*said, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("notes %q, want %q", *said, c.want)
+			}
+			if strings.Contains(got, `"tools/`) || strings.Contains(got, `"notifications/initialized"`) {
+				t.Errorf("it went on:\n%s", got)
+			}
+		})
+	}
+	// A handshake that was refused in the recording too is none.
+	opt := patient()
+	said := notes(&opt)
+	frames := lines(`
+>{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":"1","capabilities":{}}}
+{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"no"}}
+` + twoCalls)
+	got := bodies(play(t, planned(frames, nil), opt, mocked(t, frames)))
+	if !strings.Contains(got, `"name":"b"`) || len(*said) > 0 {
+		t.Errorf("notes %q\n%s", *said, got)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -69,6 +70,38 @@ func (p *player) unopened(method string) {
 	if p.opens(method) {
 		p.leave(errors.New("the session was not opened"))
 	}
+}
+
+// declined reports whether an answer refuses to open the session, where the recorded
+// one did not: by an error, or since the server does not speak the revision. Nothing
+// else is asked then.
+func (p *player) declined(f *flight, m *jsonrpc.Message) bool {
+	if f.method != "initialize" && (f.method != "server/discover" || !p.voice.crosses) {
+		return false
+	}
+	n := Note{Kind: NoteRefused, Method: f.method, Text: f.method}
+	if f.ask >= 0 {
+		a := &p.plan.asks[f.ask]
+		if a.fails || a.answer == (session.Ref{}) {
+			return false
+		}
+		n.Frame, n.Subject, n.Text = a.ref, a.subject, p.name(a)
+	}
+	versions := texts(lookup(m.Result, "supportedVersions"))
+	switch {
+	case m.Kind == jsonrpc.ErrorResponse:
+		n.Text += " was refused: " + strings.TrimSpace(m.ErrorCode+" "+m.ErrorMessage)
+	case f.method == "server/discover" && len(versions) > 0 && !slices.Contains(versions, string(p.voice.speaks)):
+		n.Kind, n.Text = NoteVersion, fmt.Sprintf("the server speaks %s, not %s", strings.Join(versions, ", "), p.voice.speaks)
+	default:
+		return false
+	}
+	if f.ask >= 0 {
+		p.set(f.ask, answered)
+	}
+	p.opt.Note(n)
+	p.leave(errors.New("the session was not opened"))
+	return true
 }
 
 // maxSilence is how many requests in a row are waited for in vain.
@@ -141,7 +174,7 @@ const maxNamed = 5
 // rest says what could not be done any more.
 func (p *player) rest() {
 	var left []*ask
-	for i := p.at; i < len(p.plan.steps); i++ {
+	for i := range p.plan.steps {
 		if s := &p.plan.steps[i]; s.kind == stepSend && s.ask >= 0 && s.role != session.RoleCancel && p.asks[s.ask] == unsent {
 			left = append(left, &p.plan.asks[s.ask])
 		}

@@ -103,6 +103,7 @@ type ask struct {
 	// final says that it is a poll which told that its task had ended.
 	retry int
 	final bool
+	fails bool // its answer was an error
 	// tasked says that its answer was a task, mints that it gave a value of any kind.
 	tasked, mints bool
 	modern        bool // it names its own version

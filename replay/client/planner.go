@@ -204,7 +204,7 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 // answered takes the answer to a request.
 func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 	a := &p.plan.asks[n]
-	a.answer, a.took = part.Message, part.Latency
+	a.answer, a.took, a.fails = part.Message, part.Latency, m.Kind == jsonrpc.ErrorResponse
 	if a.method == "tools/list" {
 		learnFields(p.plan.fields, m.Result)
 	}

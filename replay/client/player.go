@@ -250,7 +250,7 @@ func (p *player) until(done func() bool, limit time.Duration) bool {
 	}
 	timer := time.NewTimer(max(0, limit))
 	defer timer.Stop()
-	for !done() {
+	for !done() && p.gone == nil {
 		var hold <-chan time.Time
 		if p.pool.holds() {
 			hold = time.After(holdBack)
@@ -266,11 +266,8 @@ func (p *player) until(done func() bool, limit time.Duration) bool {
 		case <-p.ctx.Done():
 			return false
 		}
-		if p.gone != nil {
-			return done()
-		}
 	}
-	return true
+	return done()
 }
 
 // finish ends the connection.

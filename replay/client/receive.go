@@ -99,6 +99,9 @@ func (p *player) land(f *flight) {
 
 // landed takes the answer to a request.
 func (p *player) landed(f *flight, m *jsonrpc.Message) {
+	if p.declined(f, m) {
+		return
+	}
 	if f.ask < 0 {
 		f.result, f.code = bytes.Clone(m.Result), m.ErrorCode
 		return

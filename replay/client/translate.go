@@ -180,7 +180,9 @@ func (p *player) toLegacy(s *step, m *jsonrpc.Message) {
 		p.greet(n)
 		return
 	}
-	p.greet(-1)
+	if p.greet(-1); p.gone != nil {
+		return
+	}
 	level, _ := textOf(lookup(m.Params, "_meta", metaPrefix+"logLevel"))
 	if level != "" && level != p.voice.level {
 		p.voice.level = level
@@ -244,6 +246,9 @@ func (p *player) greet(n int) {
 		if v, ok := textOf(lookup(result, "protocolVersion")); ok {
 			p.agree(jsonrpc.Revision(v))
 		}
+	}
+	if p.gone != nil {
+		return
 	}
 	p.put(&outgoing{raw: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), kind: jsonrpc.Notification, method: "notifications/initialized"})
 	p.conn.opened(p.ctx, p.voice.agreed, true)
