@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // TestSameID: of two requests in flight with one id, each gets what comes on its own
@@ -403,5 +405,129 @@ func TestDeclined(t *testing.T) {
 	got := bodies(play(t, planned(frames, nil), opt, mocked(t, frames)))
 	if !strings.Contains(got, `"name":"b"`) || len(*said) > 0 {
 		t.Errorf("notes %q\n%s", *said, got)
+	}
+}
+
+// TestHangUps: where the recorded client broke off an exchange the replay does so too,
+// before it goes on; also if the server had ended the body properly then, and in another
+// revision.
+func TestHangUps(t *testing.T) {
+	header := [][2]string{{"Content-Type", "application/json"}, {"Accept", "application/json, text/event-stream"}}
+	call := func(id int, name, meta string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q%s}}`, id, name, meta)
+	}
+	recording := func(legacy bool, end string) []tap.Frame {
+		meta, first := ","+modernMeta, []exchange(nil)
+		if legacy {
+			meta = ""
+			first = []exchange{{header: header, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+				answer: `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`},
+				{header: header, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`}}
+		}
+		return exchanges(append(first, exchange{header: header, body: call(2, "a", meta), end: end},
+			exchange{header: header, body: call(3, "b", meta), answer: `{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","content":[]}}`})...)
+	}
+	for name, c := range map[string]struct {
+		legacy    bool
+		end       string
+		revision  jsonrpc.Revision
+		cancelled int
+	}{
+		"by the client":            {false, `"by":"client"`, "", 0},
+		"half closed":              {false, `"by":"server","half_closed":true`, "", 0},
+		"legacy, half closed":      {true, `"by":"server","half_closed":true`, "", 0},
+		"to the earlier era":       {false, `"by":"server","half_closed":true`, jsonrpc.Rev20251125, 1},
+		"to an earlier revision":   {true, `"by":"server","half_closed":true`, jsonrpc.Rev20250618, 0},
+		"to the later era":         {true, `"by":"client"`, jsonrpc.Rev20260728, 0},
+		"the server alone did it":  {false, `"by":"server"`, "", -1},
+		"it had the answer before": {true, `"by":"client"`, "", -2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			frames := recording(c.legacy, c.end)
+			if c.cancelled == -2 {
+				frames = append(frames, exchanges(exchange{header: header, body: `{"jsonrpc":"2.0","id":4,"method":"ping"}`, answer: `[{"jsonrpc":"2.0","id":4,"result":{}},{"jsonrpc":"2.0","id":2,"result":{"content":[]}}]`})...)
+				for i := range frames {
+					frames[i].Seq, frames[i].At = uint64(i+1), time.Duration(i)*time.Millisecond
+				}
+				for i := len(frames) - 5; i < len(frames); i++ {
+					frames[i].Exchange = 99
+				}
+			}
+			plan := planned(frames, nil)
+			hangUps := 0
+			for _, s := range plan.steps {
+				if s.kind == stepHangUp {
+					hangUps++
+				}
+			}
+			a := slices.IndexFunc(plan.asks, func(a ask) bool { return a.id == "2" })
+			if (hangUps == 1) == (c.cancelled == -1) || (plan.asks[a].answer != (session.Ref{})) != (c.cancelled == -2) {
+				t.Fatalf("%d hang-ups, answer %v", hangUps, plan.asks[a].answer)
+			}
+			hung, hangs := make(chan struct{}), c.cancelled >= 0
+			server := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				m := jsonrpc.Peek(body)
+				w.Header().Set("Content-Type", "application/json")
+				switch {
+				case r.Method != http.MethodPost:
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				case m.ID == nil:
+					w.WriteHeader(http.StatusAccepted)
+					return
+				case strings.Contains(string(body), `"name":"a"`) && hangs:
+					w.Header().Set("Content-Type", "text/event-stream")
+					_ = http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+					close(hung)
+					return
+				case strings.Contains(string(body), `"name":"b"`) && hangs:
+					<-hung
+				}
+				fmt.Fprint(w, result(string(m.ID)))
+			}))
+			opt := patient()
+			opt.Revision = c.revision
+			said := notes(&opt)
+			opt.Timeout = 20 * time.Second
+			got := bodies(tapped(t, plan, opt, server, HTTP))
+			if n := strings.Count(got, "notifications/cancelled"); n != max(0, c.cancelled) {
+				t.Errorf("cancelled %d times\n%s", n, got)
+			}
+			for _, s := range *said {
+				if !strings.HasPrefix(s, "version: ") {
+					t.Errorf("note %q", s)
+				}
+			}
+		})
+	}
+}
+
+// TestHangUpOfResumedStream: breaking off a stream that was resumed breaks off the request
+// that it began with.
+func TestHangUpOfResumedStream(t *testing.T) {
+	frames := exchanges(
+		exchange{body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+			answer: `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`},
+		exchange{header: [][2]string{{"Mcp-Session-Id", "s1"}}, body: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}`, answer: "id: 7\ndata:\n\n"},
+		exchange{header: [][2]string{{"Mcp-Session-Id", "s1"}, {"Last-Event-ID", "7"}}, end: `"by":"client"`},
+	)
+	for i := range frames {
+		switch f := &frames[i]; {
+		case strings.HasPrefix(string(f.Raw), "id: 7"):
+			f.Form = tap.FormEvent
+		case f.Exchange == 1 && strings.Contains(string(f.Raw), `"response"`):
+			f.Raw = tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Mcp-Session-Id", "s1"}}}.Encode()
+		case f.Exchange == 2 && strings.Contains(string(f.Raw), `"response"`):
+			f.Raw = tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", "text/event-stream"}}}.Encode()
+		case f.Exchange == 3 && strings.Contains(string(f.Raw), `"POST"`):
+			f.Raw = []byte(strings.Replace(string(f.Raw), "POST", "GET", 1))
+		}
+	}
+	plan := planned(frames, nil)
+	if last := plan.steps[len(plan.steps)-1]; last.kind != stepHangUp || plan.asks[last.ask].id != "2" {
+		t.Errorf("the last step is %+v", last)
 	}
 }

@@ -23,6 +23,7 @@ type Planner struct {
 	minted   map[string]int
 	last     map[session.Ref]int  // the latest ask of a call
 	byStream map[uint64][]int     // the open requests, by their exchange
+	paused   map[uint64][]int     // the open requests of streams that ended, by the head of the first exchange
 	told     map[uint64]int       // the step that sent what is no request, by its exchange
 	heads    map[uint64]uint64    // the frames with the heads of open exchanges
 	marked   map[session.Ref]bool // calls
@@ -33,7 +34,7 @@ func NewPlanner(load Loader) *Planner {
 	return &Planner{
 		plan: &Plan{load: load, keyer: replay.NewKeyer(), fields: map[string][]headerField{}, hello: -1, modern: -1, fresh: 1},
 		asks: map[session.Ref]int{}, asked: map[session.Ref]int{}, embedded: map[session.Ref]map[string]int{},
-		minted: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, heads: map[uint64]uint64{}, told: map[uint64]int{}, marked: map[session.Ref]bool{},
+		minted: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, heads: map[uint64]uint64{}, told: map[uint64]int{}, paused: map[uint64][]int{}, marked: map[session.Ref]bool{},
 	}
 }
 
@@ -81,23 +82,28 @@ func (p *Planner) event(entry *session.Entry) {
 			p.heads[f.Exchange] = f.Seq
 		}
 		p.plan.standing = p.plan.standing || e.Method == "GET"
+		if open := p.paused[entry.Resumes]; entry.Resumes > 0 && open != nil {
+			p.byStream[f.Exchange] = open
+			delete(p.paused, entry.Resumes)
+		}
 	case e.Name == tap.EventResponse && e.Status >= 400:
 		if i, ok := p.told[f.Exchange]; ok {
 			p.plan.steps[i].refused = true
 		}
 	case e.Name == tap.EventEOF && e.Lane == tap.ToServer.String():
 		p.plan.steps = append(p.plan.steps, s)
-	case e.Name == tap.EventEnd && e.By == "client":
+	case e.Name == tap.EventEnd:
 		for _, n := range p.byStream[f.Exchange] {
-			if a := &p.plan.asks[n]; a.answer == (session.Ref{}) {
+			a := &p.plan.asks[n]
+			switch {
+			case a.answer != (session.Ref{}):
+			case e.By == "client" || e.HalfClosed: // a server may end the body all the same
 				s.kind, s.ask, s.call = stepHangUp, n, a.call
 				p.plan.steps = append(p.plan.steps, s)
+			default: // the stream may be resumed
+				p.paused[p.heads[f.Exchange]] = append(p.paused[p.heads[f.Exchange]], n)
 			}
 		}
-		delete(p.byStream, f.Exchange)
-		delete(p.heads, f.Exchange)
-		delete(p.told, f.Exchange)
-	case e.Name == tap.EventEnd:
 		delete(p.byStream, f.Exchange)
 		delete(p.heads, f.Exchange)
 		delete(p.told, f.Exchange)

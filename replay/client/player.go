@@ -188,8 +188,10 @@ func (p *player) step(s *step) error {
 			p.expect(s)
 		}
 	case stepHangUp:
-		p.pace(s)
-		p.abandon(s.ask)
+		if p.plan.asks[s.ask].answer == (session.Ref{}) { // else it came on another stream
+			p.pace(s)
+			p.abandon(s.ask)
+		}
 	case stepEnd:
 		p.catchUp()
 		p.until(func() bool { return false }, min(linger, max(0, s.at-p.last)))

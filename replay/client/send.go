@@ -224,23 +224,44 @@ func (p *player) cancel(s *step, m said) {
 		p.endListen(s.ask)
 		return
 	}
-	if f := p.flight(s.ask); f != nil && !p.plan.http && p.voice.modern() && p.conn.hangUp(f.out) {
+	if p.voice.modern() && (!p.plan.http || p.voice.crosses) && p.hangUp(p.flight(s.ask)) {
 		return
 	}
 	p.put(m.out(s))
 }
 
-// abandon breaks off a request, as the client did by breaking off its exchange.
+// abandon breaks off a request, as the client did by breaking off its exchange. In
+// 2026-07-28 that is to cancel it, before it is not.
 func (p *player) abandon(n int) {
 	f := p.flight(n)
-	switch {
-	case f == nil:
+	if f == nil {
 		p.endListen(n)
-	case p.conn.hangUp(f.out):
-	case p.voice.modern():
-		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)
-		p.put(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"})
+		return
 	}
+	if p.voice.crosses && !p.voice.modern() {
+		p.sayCancelled(f)
+	}
+	if !p.hangUp(f) && p.voice.modern() {
+		p.sayCancelled(f)
+	}
+}
+
+// hangUp breaks off the exchange of a request. It is false if it has none.
+func (p *player) hangUp(f *flight) bool {
+	if f == nil || !p.conn.hangUp(f.out) {
+		return false
+	}
+	p.land(f)
+	if f.ask >= 0 && p.asks[f.ask] == waiting {
+		p.set(f.ask, failed)
+	}
+	return true
+}
+
+// sayCancelled sends a cancellation that was not recorded so.
+func (p *player) sayCancelled(f *flight) {
+	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)
+	p.put(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"})
 }
 
 // params are those of a recorded request with the live values.

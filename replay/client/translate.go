@@ -72,7 +72,9 @@ func (p *player) toModern(s *step, m *jsonrpc.Message) {
 	case "resources/unsubscribe":
 		uri, _ := textOf(lookup(params, "uri"))
 		if f := p.voice.listens[uri]; f != nil {
-			p.stopListening(f)
+			if !p.hangUp(f) {
+				p.sayCancelled(f)
+			}
 			delete(p.voice.listens, uri)
 		}
 	default:
@@ -158,15 +160,6 @@ func (p *player) listen(n int, params []byte) *flight {
 	p.ask(f, p.withMeta(params))
 	p.until(func() bool { return f.over || f.acknowledged }, p.opt.Timeout)
 	return f
-}
-
-// stopListening ends a subscription.
-func (p *player) stopListening(f *flight) {
-	if p.conn.hangUp(f.out) {
-		return
-	}
-	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)
-	p.put(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"})
 }
 
 // toLegacy says a request of 2026-07-28 in a revision with a handshake.
