@@ -2,7 +2,6 @@ package client
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -19,20 +18,13 @@ type headerField struct {
 
 // learnFields reads from a list of tools which arguments are repeated.
 func learnFields(to map[string][]headerField, result []byte) {
-	var list struct {
-		Tools []struct {
-			Name        string          `json:"name"`
-			InputSchema json.RawMessage `json:"inputSchema"`
-		} `json:"tools"`
-	}
-	if json.Unmarshal(result, &list) != nil {
-		return
-	}
-	for _, t := range list.Tools {
-		if fields := annotated(nil, t.InputSchema, nil); fields != nil || to[t.Name] != nil {
-			to[t.Name] = fields
+	jsonrpc.Value(lookup(result, "tools")).Each(func(_ []byte, tool jsonrpc.Value) bool {
+		name, _ := textOf(tool.Get("name"))
+		if fields := annotated(nil, tool.Get("inputSchema"), nil); fields != nil || to[name] != nil {
+			to[name] = fields
 		}
-	}
+		return true
+	})
 }
 
 // maxFieldDepth is how deep in the arguments a field may be.
@@ -202,18 +194,4 @@ func decoded(value string) string {
 		}
 	}
 	return value
-}
-
-// texts are the strings of an array.
-func texts(raw []byte) (all []string) {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		return nil
-	}
-	for _, x := range list {
-		if s, ok := textOf(x); ok {
-			all = append(all, s)
-		}
-	}
-	return all
 }

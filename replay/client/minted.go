@@ -1,6 +1,10 @@
 package client
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mcptap/mcptap/replay"
+)
 
 // metaPrefix begins the members of _meta that are the protocol's own.
 const (
@@ -93,7 +97,7 @@ func (x minted) carry(params []byte) (out []byte, lacks string) {
 		case ok && now == gone:
 			return params, strings.TrimSpace(p.kind)
 		case ok && now != was:
-			params = edit(params, quoted(now), p.in...)
+			params = replay.Rewrite(params, quoted(now), p.in...)
 		}
 	}
 	return params, ""

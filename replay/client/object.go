@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // An object is a JSON object whose members keep their order and their bytes, so
@@ -13,33 +15,24 @@ type object []member
 // A member is a name, decoded, and its value as it stands.
 type member struct {
 	name  string
-	value json.RawMessage
+	value []byte
 }
 
-// readObject reads an object; ok is false for any other value, and for what is no
-// JSON.
+// readObject reads an object of a message; ok is false for any other value.
 func readObject(raw []byte) (o object, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	v := jsonrpc.Value(raw)
+	if !v.IsObject() {
 		return nil, false
 	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, false
-		}
-		var m member
-		m.name, _ = name.(string)
-		if err := d.Decode(&m.value); err != nil {
-			return nil, false
-		}
-		o = append(o, m)
-	}
+	v.Each(func(name []byte, value jsonrpc.Value) bool {
+		o = append(o, member{string(name), value})
+		return true
+	})
 	return o, true
 }
 
 // get returns the value of a member, of two of one name the last, nil for none.
-func (o object) get(name string) json.RawMessage {
+func (o object) get(name string) []byte {
 	for i := len(o) - 1; i >= 0; i-- {
 		if o[i].name == name {
 			return o[i].value
@@ -47,9 +40,6 @@ func (o object) get(name string) json.RawMessage {
 	}
 	return nil
 }
-
-// text returns a member that is a string, decoded.
-func (o object) text(name string) (string, bool) { return textOf(o.get(name)) }
 
 // set puts a value in the place of a member, or behind the others.
 func (o object) set(name string, value []byte) object {
@@ -99,31 +89,17 @@ func quoted(s string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// lookup returns the value that names lead to from an object on, nil for none.
-func lookup(raw []byte, names ...string) []byte {
-	for _, name := range names {
-		o, ok := readObject(raw)
-		if !ok {
-			return nil
+// texts are the strings of an array.
+func texts(raw []byte) (all []string) {
+	jsonrpc.Value(raw).Each(func(_ []byte, x jsonrpc.Value) bool {
+		if s, ok := textOf(x); ok {
+			all = append(all, s)
 		}
-		raw = o.get(name)
-	}
-	return raw
+		return true
+	})
+	return all
 }
 
-// edit returns the object raw with the value at a path replaced, as far as the path
-// leads somewhere.
-func edit(raw []byte, value []byte, names ...string) []byte {
-	if len(names) == 0 {
-		return value
-	}
-	o, ok := readObject(raw)
-	if !ok {
-		return raw
-	}
-	inner := o.get(names[0])
-	if inner == nil && len(names) > 1 {
-		return raw
-	}
-	return o.set(names[0], edit(inner, value, names[1:]...)).bytes()
-}
+// lookup returns the value that names lead to from an object of a message on, nil for
+// none.
+func lookup(raw []byte, names ...string) []byte { return jsonrpc.Value(raw).Get(names...) }

@@ -228,7 +228,7 @@ func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 		if !ok {
 			continue
 		}
-		method, _ := o.text("method")
+		method, _ := textOf(o.get("method"))
 		if p.embedded[part.Call] == nil {
 			p.embedded[part.Call] = map[string]int{}
 		}

@@ -123,10 +123,10 @@ func (p *player) prepared(s *step, m said) *outgoing {
 	out := m.out(s)
 	out.ids = []string{p.plan.asks[n].id}
 	if !bytes.Equal(params, m.Params) {
-		out.raw, out.line = edit(m.raw, params, "params"), nil
+		out.raw, out.line = replay.Rewrite(m.raw, params, "params"), nil
 	}
 	if p.voice.renames(m.Method) {
-		out.raw, out.line = edit(out.raw, quoted(string(p.voice.speaks)), "params", "protocolVersion"), nil
+		out.raw, out.line = replay.Rewrite(out.raw, quoted(string(p.voice.speaks)), "params", "protocolVersion"), nil
 	}
 	return out
 }
