@@ -55,7 +55,7 @@
 //
 // # Cost
 //
-// A Plan holds some 200 bytes for each message. Payloads are loaded when they are
-// sent or compared. Play keeps what the open requests need and one value for each
+// A Plan holds some 300 bytes for each request with its answer, and 100 for each run of
+// other messages of one kind. Payloads are loaded when they are sent or compared. Play keeps what the open requests need and one value for each
 // cursor, task and state.
 package client

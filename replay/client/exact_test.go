@@ -531,3 +531,41 @@ func TestHangUpOfResumedStream(t *testing.T) {
 		t.Errorf("the last step is %+v", last)
 	}
 }
+
+// TestHeardInARow: what is heard again and again takes one step of a plan, and all of it
+// is waited for.
+func TestHeardInARow(t *testing.T) {
+	const progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}` + "\n"
+	const n = 1000
+	frames := lines(opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":"p"}}}
+` + strings.Repeat(progress, n) + `
+>{"jsonrpc":"2.0","id":3,"method":"ping"}
+{"jsonrpc":"2.0","id":3,"result":{}}
+{"jsonrpc":"2.0","id":2,"result":{"content":[]}}
+`)
+	plan := planned(frames, nil)
+	if len(plan.steps) > 10 {
+		t.Errorf("%d steps", len(plan.steps))
+	}
+	got := play(t, plan, patient(), answering(func(method, id, raw string) (string, error) {
+		switch {
+		case method == "tools/call":
+			return strings.Repeat(progress, n), nil
+		case method == "ping":
+			return result(id) + result("2"), nil
+		case id != "":
+			return result(id), nil
+		}
+		return "", nil
+	}))
+	heard := 0
+	for i := range got {
+		switch text := string(got[i].Raw); {
+		case strings.Contains(text, "notifications/progress"):
+			heard++
+		case strings.Contains(text, `"ping"`) && heard < n:
+			t.Errorf("it went on after %d of %d", heard, n)
+		}
+	}
+}

@@ -23,7 +23,8 @@ func (p *player) expect(s *step) {
 			return
 		}
 	}
-	if p.due[n]++; p.due[n] == 1 {
+	before := p.due[n]
+	if p.due[n] += int(s.times); before <= 0 && p.due[n] > 0 {
 		p.behind++
 	}
 }

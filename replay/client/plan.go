@@ -76,15 +76,16 @@ const (
 type step struct {
 	kind     stepKind
 	role     session.Role
-	batch    bool // the message is an element of an array
+	batch    bool  // the message is an element of an array
+	refused  bool  // by its HTTP status
+	times    int32 // that something was heard in a row
 	ref      session.Ref
 	head     uint64 // the frame with the head of its request of HTTP, 0 for none
 	at       time.Duration
 	method   string
 	call     session.Ref
-	refused  bool // by its HTTP status
-	ask      int  // of a request, of its answer, of what is cancelled; -1 for none
-	question int  // of an answer; -1 for none
+	ask      int // of a request, of its answer, of what is cancelled; -1 for none
+	question int // of an answer; -1 for none
 }
 
 // An ask is a request of the client's.
@@ -93,7 +94,6 @@ type ask struct {
 	id        string // as it stands
 	method    string
 	subject   string
-	role      session.Role
 	// answer is the recorded answer, zero for none, which took so long.
 	answer session.Ref
 	took   time.Duration
@@ -107,6 +107,7 @@ type ask struct {
 	// tasked says that its answer was a task, mints that it gave a value of any kind.
 	tasked, mints bool
 	modern        bool // it names its own version
+	role          session.Role
 }
 
 // A question is what the server asked: a request of its own, or one in an

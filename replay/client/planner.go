@@ -27,6 +27,7 @@ type Planner struct {
 	told     map[uint64]int       // the step that sent what is no request, by its exchange
 	heads    map[uint64]uint64    // the frames with the heads of open exchanges
 	marked   map[session.Ref]bool // calls
+	words    map[string]string    // methods
 }
 
 // NewPlanner begins a plan. Load must return each frame that is added.
@@ -34,8 +35,18 @@ func NewPlanner(load Loader) *Planner {
 	return &Planner{
 		plan: &Plan{load: load, keyer: replay.NewKeyer(), fields: map[string][]headerField{}, hello: -1, modern: -1, fresh: 1},
 		asks: map[session.Ref]int{}, asked: map[session.Ref]int{}, embedded: map[session.Ref]map[string]int{},
-		minted: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, heads: map[uint64]uint64{}, told: map[uint64]int{}, paused: map[uint64][]int{}, marked: map[session.Ref]bool{},
+		minted: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, heads: map[uint64]uint64{}, told: map[uint64]int{}, paused: map[uint64][]int{}, marked: map[session.Ref]bool{}, words: map[string]string{},
 	}
+}
+
+// word returns a method that is kept, one copy for all that are equal.
+func (p *Planner) word(method string) string {
+	kept, ok := p.words[method]
+	if !ok {
+		kept = strings.Clone(method)
+		p.words[kept] = kept
+	}
+	return kept
 }
 
 // Add takes the next frame of the session. Marked says that it belongs to what is to
@@ -61,7 +72,7 @@ func (p *Planner) Add(e *session.Entry, marked bool) {
 			p.marked[part.Call] = true
 		}
 		x := e.Of(i)
-		s := step{role: part.Role, ref: part.Message, at: part.At, method: part.Method, call: part.Call, ask: -1, question: -1}
+		s := step{role: part.Role, ref: part.Message, at: part.At, method: p.word(part.Method), call: part.Call, ask: -1, question: -1}
 		if f.Lane == tap.ToServer {
 			s.batch, s.head = m.Kind == jsonrpc.Batch, p.heads[f.Exchange]
 			p.client(f, part, x, s)
@@ -143,7 +154,7 @@ func (p *Planner) client(f *tap.Frame, part *session.Part, m *jsonrpc.Message, s
 func (p *Planner) request(f *tap.Frame, part *session.Part, m *jsonrpc.Message) int {
 	n := len(p.plan.asks)
 	a := ask{
-		ref: part.Message, call: part.Call, id: string(m.ID), method: strings.Clone(m.Method), role: part.Role,
+		ref: part.Message, call: part.Call, id: string(m.ID), method: p.word(m.Method), role: part.Role,
 		subject: strings.Clone(jsonrpc.Subject(*m)), retry: -1,
 	}
 	params, _ := readObject(m.Params)
@@ -189,12 +200,12 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 	if part.Role == session.RoleReplay || m.Kind == jsonrpc.Invalid || m.Kind == jsonrpc.Other {
 		return
 	}
-	s.kind = stepHear
+	s.kind, s.times = stepHear, 1
 	switch m.Kind {
 	case jsonrpc.Request:
 		p.asked[part.Message] = len(p.plan.questions)
 		p.plan.questions = append(p.plan.questions, question{
-			ref: part.Message, within: part.Parent, method: strings.Clone(m.Method), key: p.plan.keyer.Key(m),
+			ref: part.Message, within: part.Parent, method: p.word(m.Method), key: p.plan.keyer.Key(m),
 		})
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		n, ok := p.asks[part.Request]
@@ -203,6 +214,13 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 		}
 		s.kind, s.ask = stepAwait, n
 		p.answered(n, part, m)
+	}
+	if n := len(p.plan.steps); n > 0 && s.kind == stepHear {
+		if last := &p.plan.steps[n-1]; last.kind == stepHear && last.method == s.method && last.call == s.call {
+			last.at = s.at
+			last.times++
+			return
+		}
 	}
 	p.plan.steps = append(p.plan.steps, s)
 }
