@@ -188,6 +188,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 	if err := r.perform(command); err != nil {
 		return err
 	}
+	r.plan = nil // the comparison needs the memory
 	return r.report(&set)
 }
 
@@ -259,5 +260,5 @@ func (r *replayer) unanswered() bool {
 			lost++
 		}
 	}
-	return lost > 0 && lost >= r.plan.Requests()
+	return lost > 0 && lost >= r.requests
 }

@@ -25,10 +25,11 @@ type replayer struct {
 	d    differ
 	play client.Options
 
-	arg  string
-	from *compared
-	plan *client.Plan
-	old  []*diff.Session
+	arg      string
+	from     *compared
+	plan     *client.Plan // nil once it was played
+	requests int          // in the plan
+	old      []*diff.Session
 
 	notes []client.Note
 	id    string // of the new recording
@@ -55,7 +56,8 @@ func (r *replayer) read(name string) (err error) {
 		return withHint(errors.New("--update would replace the other sessions of the recording too"),
 			"`mcptap export "+name+" -o FILE` makes a recording of one")
 	}
-	if r.plan = planner.Plan(r.d.only != nil); r.plan.Steps() == 0 {
+	r.plan = planner.Plan(r.d.only != nil)
+	if r.requests = r.plan.Requests(); r.plan.Steps() == 0 {
 		return withHint(fmt.Errorf("%s holds nothing that could be played", quote(name)), "`mcptap show` shows what is in it")
 	}
 	return nil

@@ -56,7 +56,7 @@ func (r *replayer) head() func(io.Writer, palette) error {
 }
 
 func (r *replayer) jsonHead(w io.Writer, _ palette) error {
-	err := writeJSON(w, jsonReplay{V: jsonVersion, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.plan.Requests()})
+	err := writeJSON(w, jsonReplay{V: jsonVersion, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.requests})
 	for _, n := range r.notes {
 		if err == nil {
 			line := jsonReplayNote{V: jsonVersion, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}

@@ -11,7 +11,7 @@ import (
 // TestReplayHeadIsEscaped: what a server says cannot move the cursor of whoever reads
 // about it, in neither form.
 func TestReplayHeadIsEscaped(t *testing.T) {
-	r := replayer{o: &replayOptions{}, from: &compared{name: "notes"}, plan: client.NewPlanner(nil).Plan(false)}
+	r := replayer{o: &replayOptions{}, from: &compared{name: "notes"}}
 	for range maxReplayNotes + 2 {
 		r.notes = append(r.notes, client.Note{Kind: client.NoteUnknown, Method: "x\x1b[2J", Text: "it asked x\x1b[2J\r\n\u202e"})
 	}
