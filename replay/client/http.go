@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -186,33 +187,33 @@ func (c *httpConn) events(ctx context.Context, sent *outgoing, body io.Reader) e
 	for _, id := range sent.ids {
 		open[idKey(id)] = true
 	}
-	last, wait := "", time.Duration(-1)
+	last, wait := "", resumePause
 	seen, resumed := map[string]bool{}, false
-	take := func(e serverEvent) {
-		if e.hasID {
-			if last = e.id; resumed && seen[last] {
+	take := func(e tap.ServerSentEvent) {
+		if e.HasID {
+			if last = e.ID; resumed && seen[last] {
 				return // the server repeats it
 			}
 			seen[last] = true
 		}
-		if e.retry >= 0 {
-			wait = e.retry
+		if ms, err := strconv.ParseUint(e.Retry, 10, 31); err == nil {
+			wait = max(time.Duration(ms)*time.Millisecond, resumePause)
 		}
-		if e.data == nil || e.name == "endpoint" {
+		if e.Data == nil || e.Name == "endpoint" {
 			return
 		}
-		batch := jsonrpc.Peek(e.data)
+		batch := jsonrpc.Peek(e.Data)
 		for m := range batch.All {
 			if m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse {
 				delete(open, idKey(string(m.ID)))
 			}
 		}
-		c.tell(event{raw: e.data, on: sent})
+		c.tell(event{raw: e.Data, on: sent})
 	}
 	err := readEvents(body, take)
 	for tries := 0; len(open) > 0 && last != "" && tries < maxResumes && ctx.Err() == nil; tries++ {
 		select {
-		case <-time.After(max(wait, resumePause)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 		}
 		before := last
@@ -238,7 +239,7 @@ const (
 )
 
 // resume goes on with a stream behind its last event.
-func (c *httpConn) resume(ctx context.Context, last string, take func(serverEvent)) error {
+func (c *httpConn) resume(ctx context.Context, last string, take func(tap.ServerSentEvent)) error {
 	res, err := c.get(ctx, last)
 	if err != nil {
 		return err
@@ -279,9 +280,9 @@ func (c *httpConn) opened(ctx context.Context, revision jsonrpc.Revision, standi
 		}
 		defer res.Body.Close()
 		if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK && kind == "text/event-stream" {
-			_ = readEvents(res.Body, func(e serverEvent) { // its end is the session's, or nobody's loss
-				if e.data != nil {
-					c.tell(event{raw: e.data})
+			_ = readEvents(res.Body, func(e tap.ServerSentEvent) { // its end is the session's, or nobody's loss
+				if e.Data != nil {
+					c.tell(event{raw: e.Data})
 				}
 			})
 		}

@@ -60,7 +60,7 @@ func (p *Planner) Add(e *session.Entry, marked bool) {
 	if f.Lane == tap.Stderr {
 		return
 	}
-	if f.Form == tap.FormEvent && m.Kind == jsonrpc.Other && readEvent(f.Raw).name == "endpoint" {
+	if f.Form == tap.FormEvent && m.Kind == jsonrpc.Other && tap.ParseServerSentEvent(f.Raw).Name == "endpoint" {
 		p.plan.sse = true
 	}
 	if e.Facts != nil && (e.Facts.Era != "" || e.Facts.Dialect != "") {

@@ -9,8 +9,10 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -61,13 +63,13 @@ func (c *sseConn) listen(named chan<- error) {
 		return
 	}
 	known := false
-	err = readEvents(res.Body, func(e serverEvent) {
+	err = readEvents(res.Body, func(e tap.ServerSentEvent) {
 		switch {
-		case e.name == "endpoint" && !known:
+		case e.Name == "endpoint" && !known:
 			known = true
-			named <- c.name(string(e.data))
-		case e.name != "endpoint" && e.data != nil:
-			c.tell(event{raw: e.data})
+			named <- c.name(strings.TrimSpace(string(e.Data)))
+		case e.Name != "endpoint" && e.Data != nil:
+			c.tell(event{raw: e.Data})
 		}
 	})
 	if !known {
@@ -129,3 +131,49 @@ func (c *sseConn) send(m *outgoing) error {
 
 func (c *sseConn) opened(context.Context, jsonrpc.Revision, bool) {}
 func (c *sseConn) hangUp(*outgoing) bool                          { return false }
+
+// readEvents reads a stream to its end and gives each event to fn. What follows the
+// last blank line is none. An event that is longer than any body may be ends it with
+// an error, since a server may write on for ever without a blank line.
+func readEvents(from io.Reader, fn func(tap.ServerSentEvent)) error {
+	return readEventsUpTo(maxBody, from, fn)
+}
+
+func readEventsUpTo(most int, from io.Reader, fn func(tap.ServerSentEvent)) error {
+	var split tap.SSESplitter
+	var unit []byte
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		for chunk := buf[:n]; len(chunk) > 0; {
+			k, cut := split.Next(chunk)
+			if len(unit)+k > most {
+				return fmt.Errorf("an event has more than %d bytes", most)
+			}
+			unit = append(unit, chunk[:k]...)
+			chunk = chunk[k:]
+			if cut == tap.CutFrame {
+				fn(readEvent(unit))
+				unit = unit[:0]
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readEvent reads a unit of a stream. It has no data unless that is a message, or the
+// endpoint of HTTP+SSE.
+func readEvent(unit []byte) tap.ServerSentEvent {
+	e := tap.ParseServerSentEvent(unit)
+	f := tap.Frame{Lane: tap.ToClient, Form: tap.FormEvent, Raw: unit, Size: int64(len(unit))}
+	if m := jsonrpc.PeekFrame(&f); m.Kind == jsonrpc.Other && e.Name != "endpoint" {
+		e.Data = nil
+	}
+	e.Data = bytes.Clone(e.Data)
+	return e
+}
