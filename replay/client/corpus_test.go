@@ -73,7 +73,7 @@ func TestBrokenCorpus(t *testing.T) {
 
 // TestCarried: of a request whose values are replaced all else keeps its bytes.
 func TestCarried(t *testing.T) {
-	live := minted{kindCursor + "c": "new", kindTask + "t": "<&>", kindState + "s": gone}
+	live := liveValues{kindCursor + "c": "new", kindTask + "t": "<&>", kindState + "s": gone}
 	for _, c := range []struct{ raw, want, lacks string }{
 		{`{ "b":1.50, "cursor":"\u0063", "n":12345678901234567890 }`, `{ "b":1.50, "cursor":"new", "n":12345678901234567890 }`, ""},
 		{`{"cursor":"x","cursor":"c"}`, `{"cursor":"x","cursor":"new"}`, ""},

@@ -50,7 +50,7 @@
 //
 // # Another revision
 //
-// With [Options.Revision] the session is spoken in another revision, see translate.go.
+// With [Options.Revision] the session is spoken in another revision; translate.go lists what changes.
 // What has no counterpart there is noted and not said.
 //
 // # Cost

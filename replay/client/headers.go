@@ -59,7 +59,7 @@ const (
 // (basic/transports of each revision), but where the recorded client did otherwise as
 // that did.
 func (p *player) header(m *outgoing) [][2]string {
-	now := usual(m.kind, m.method, lookup(m.raw, "params"), p.voice.agreed, p.fields)
+	now := usual(m.kind, m.method, lookup(m.raw, "params"), p.target.agreed, p.fields)
 	if m.head == 0 {
 		return now
 	}
@@ -75,7 +75,7 @@ func (p *player) header(m *outgoing) [][2]string {
 	if was == nil {
 		was = &jsonrpc.Message{Kind: m.kind}
 	}
-	then := usual(was.Kind, was.Method, was.Params, p.voice.recorded, p.plan.fields)
+	then := usual(was.Kind, was.Method, was.Params, p.target.recorded, p.plan.fields)
 	return p.merged(now, then, head)
 }
 
@@ -139,7 +139,7 @@ func (p *player) merged(now, then [][2]string, head tap.Event) (out [][2]string)
 	for _, name := range names {
 		is, should, was := named(now, name), named(then, name), named(head.Header, name)
 		known := !slices.ContainsFunc(head.Masked, func(n string) bool { return strings.EqualFold(n, name) }) &&
-			!slices.ContainsFunc(was, pseudonymous) && (!p.voice.crosses || name == fieldAccept)
+			!slices.ContainsFunc(was, pseudonymous) && (!p.target.crosses || name == fieldAccept)
 		switch usual := slices.EqualFunc(was, should, sameValue); {
 		case known && (!usual || slices.EqualFunc(should, is, sameValue)):
 			out = append(out, was...)

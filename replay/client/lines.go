@@ -26,12 +26,12 @@ type Lines struct {
 
 	mu sync.Mutex
 	// player knows which header fields a message needs.
-	player   player
-	hello    string        // the id of the initialize
-	greeted  chan struct{} // closed when there is an answer to it, nil before it
-	lists    map[string]bool
-	revision jsonrpc.Revision
-	closed   bool
+	player     player
+	initialize string        // the id of the initialize
+	greeted    chan struct{} // closed when there is an answer to it, nil before it
+	lists      map[string]bool
+	revision   jsonrpc.Revision
+	closed     bool
 }
 
 // NewLines reaches a server. Refused is told of each request, by its id, that gets no
@@ -70,7 +70,7 @@ func (l *Lines) Write(line []byte) (int, error) {
 		out.ids = []string{id}
 		switch m.Method {
 		case "initialize":
-			l.hello, l.greeted = id, make(chan struct{})
+			l.initialize, l.greeted = id, make(chan struct{})
 		case "tools/list":
 			l.lists[id] = true
 		}
@@ -89,7 +89,7 @@ func (l *Lines) Write(line []byte) (int, error) {
 	}
 	if m.Method == "notifications/initialized" {
 		l.mu.Lock()
-		l.player.voice.agreed = revision
+		l.player.target.agreed = revision
 		l.mu.Unlock()
 		l.conn.opened(l.ctx, revision, true)
 	}
@@ -115,7 +115,7 @@ func (l *Lines) awaitGreeting() bool {
 
 // greet says that the initialize has been answered, or will not be.
 func (l *Lines) greet(id string) {
-	if l.greeted != nil && id == l.hello {
+	if l.greeted != nil && id == l.initialize {
 		close(l.greeted)
 		l.greeted = nil
 	}
@@ -162,7 +162,7 @@ func (l *Lines) learn(raw []byte) {
 	defer l.mu.Unlock()
 	defer l.greet(string(m.ID))
 	switch id := string(m.ID); {
-	case id == l.hello && l.revision == "":
+	case id == l.initialize && l.revision == "":
 		if v, ok := textOf(lookup(m.Result, "protocolVersion")); ok {
 			l.revision = jsonrpc.Revision(v)
 		}

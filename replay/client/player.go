@@ -63,14 +63,14 @@ type player struct {
 	asks    []progress
 	waits   map[session.Ref]int  // how many requests of a call wait
 	flights map[string][]*flight // those that wait, by their ids (see idKey)
-	values  minted
+	values  liveValues
 	due     map[news]int           // what is to be heard by now, less what was
 	behind  int                    // how many of those there are
 	tokens  map[string]session.Ref // calls, by their progress tokens
 	patient time.Duration
 	pool    *pool
 	chains  map[session.Ref]*chain
-	voice   voice
+	target  target
 	fields  map[string][]headerField // of tools, by their names
 	ended   map[string]bool          // tasks that have ended
 }
@@ -117,11 +117,11 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	}
 	p := &player{
 		plan: plan, opt: opt, conn: conn, events: make(chan event, 64), fresh: plan.fresh,
-		asks: make([]progress, len(plan.asks)), flights: map[string][]*flight{}, values: minted{}, waits: map[session.Ref]int{}, due: map[news]int{}, tokens: map[string]session.Ref{},
+		asks: make([]progress, len(plan.asks)), flights: map[string][]*flight{}, values: liveValues{}, waits: map[session.Ref]int{}, due: map[news]int{}, tokens: map[string]session.Ref{},
 		patient: opt.Patience, chains: map[session.Ref]*chain{}, fields: map[string][]headerField{}, ended: map[string]bool{},
 	}
 	p.pool = newPool(plan)
-	if err := p.voice.begin(plan, opt.Revision); err != nil {
+	if err := p.target.begin(plan, opt.Revision); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -184,7 +184,7 @@ func (p *player) step(s *step) error {
 	case stepAwait:
 		p.await(s)
 	case stepHear:
-		if p.voice.hears(s) {
+		if p.target.hears(s) {
 			p.expect(s)
 		}
 	case stepHangUp:

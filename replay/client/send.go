@@ -33,7 +33,7 @@ func (p *player) send(s *step) error {
 }
 
 // batched reports whether a message is sent in one array with others, as it was.
-func (p *player) batched(s *step) bool { return s.batch && p.voice.batches() }
+func (p *player) batched(s *step) bool { return s.batch && p.target.batches() }
 
 // sendBatch sends an array of messages: as it was, unless one of them has to be
 // another one now or is not to be sent.
@@ -88,7 +88,7 @@ func (p *player) element(s *step, m said, batch *outgoing) []byte {
 		batch.ids = append(batch.ids, out.ids[0])
 		p.depart(s.ask, out, batch)
 		return out.raw
-	case m.Kind == jsonrpc.Notification && !p.voice.says(m.Method):
+	case m.Kind == jsonrpc.Notification && !p.target.says(m.Method):
 		return nil
 	}
 	return m.raw
@@ -96,7 +96,7 @@ func (p *player) element(s *step, m said, batch *outgoing) []byte {
 
 // request sends a request, unless it cannot be said or need not be.
 func (p *player) request(s *step, m said) error {
-	if p.voice.crosses {
+	if p.target.crosses {
 		return p.translated(s, m.Message)
 	}
 	if out := p.prepared(s, m); out != nil {
@@ -108,7 +108,7 @@ func (p *player) request(s *step, m said) error {
 // prepared is a recorded request as it is to be sent, nil if it is not.
 func (p *player) prepared(s *step, m said) *outgoing {
 	n := s.ask
-	if !p.voice.asks(m.Method) {
+	if !p.target.asks(m.Method) {
 		p.untold(n)
 		return nil
 	}
@@ -117,7 +117,7 @@ func (p *player) prepared(s *step, m said) *outgoing {
 		p.set(n, skipped)
 		return nil
 	}
-	if p.voice.changes && p.voice.speaks != jsonrpc.Rev20251125 {
+	if p.target.changes && p.target.speaks != jsonrpc.Rev20251125 {
 		params = withoutTask(params)
 	}
 	out := m.out(s)
@@ -125,8 +125,8 @@ func (p *player) prepared(s *step, m said) *outgoing {
 	if !bytes.Equal(params, m.Params) {
 		out.raw, out.line = replay.Rewrite(m.raw, params, "params"), nil
 	}
-	if p.voice.renames(m.Method) {
-		out.raw, out.line = replay.Rewrite(out.raw, quoted(string(p.voice.speaks)), "params", "protocolVersion"), nil
+	if p.target.renames(m.Method) {
+		out.raw, out.line = replay.Rewrite(out.raw, quoted(string(p.target.speaks)), "params", "protocolVersion"), nil
 	}
 	return out
 }
@@ -202,7 +202,7 @@ func (p *player) freshID() string {
 
 // notify sends a notification.
 func (p *player) notify(s *step, m said) {
-	if !p.voice.says(m.Method) {
+	if !p.target.says(m.Method) {
 		return
 	}
 	p.put(m.out(s))
@@ -213,7 +213,7 @@ func (p *player) notify(s *step, m said) {
 
 // open does what the transport does once the session is open.
 func (p *player) open() {
-	p.conn.opened(p.ctx, cmp.Or(p.voice.agreed, p.voice.speaks), p.plan.standing || !p.plan.http)
+	p.conn.opened(p.ctx, cmp.Or(p.target.agreed, p.target.speaks), p.plan.standing || !p.plan.http)
 }
 
 // cancel sends the cancellation of a request. Where requests have exchanges of their
@@ -224,7 +224,7 @@ func (p *player) cancel(s *step, m said) {
 		p.endListen(s.ask)
 		return
 	}
-	if p.voice.modern() && (!p.plan.http || p.voice.crosses) && p.hangUp(p.flight(s.ask)) {
+	if p.target.modern() && (!p.plan.http || p.target.crosses) && p.hangUp(p.flight(s.ask)) {
 		return
 	}
 	p.put(m.out(s))
@@ -238,10 +238,10 @@ func (p *player) abandon(n int) {
 		p.endListen(n)
 		return
 	}
-	if p.voice.crosses && !p.voice.modern() {
+	if p.target.crosses && !p.target.modern() {
 		p.sayCancelled(f)
 	}
-	if !p.hangUp(f) && p.voice.modern() {
+	if !p.hangUp(f) && p.target.modern() {
 		p.sayCancelled(f)
 	}
 }
@@ -271,7 +271,7 @@ func (p *player) params(a *ask) ([]byte, error) {
 		return nil, err
 	}
 	params, _ := p.values.carry(m.Params)
-	if p.voice.crosses && p.voice.modern() {
+	if p.target.crosses && p.target.modern() {
 		params = p.withMeta(params)
 	}
 	return params, nil
