@@ -44,7 +44,8 @@ func (r *replayer) read(name string) (err error) {
 	if r.from, err = r.d.open(name); err != nil {
 		return err
 	}
-	planner := client.NewPlanner(r.from.frame)
+	ahead := frameCache{from: r.from} // one read for many: to read one frame takes as long
+	planner := client.NewPlanner(ahead.get)
 	if r.old, err = r.d.read(r.from, planner.Add); err != nil {
 		return err
 	}
