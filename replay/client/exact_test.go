@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -566,6 +567,32 @@ func TestHeardInARow(t *testing.T) {
 			heard++
 		case strings.Contains(text, `"ping"`) && heard < n:
 			t.Errorf("it went on after %d of %d", heard, n)
+		}
+	}
+}
+
+// TestHeaderOfInitialize: a client that names the revision in the header of initialize too
+// names the one that is spoken.
+func TestHeaderOfInitialize(t *testing.T) {
+	frames := exchanges(exchange{
+		header: [][2]string{{"Accept", "application/json, text/event-stream"}, {"MCP-Protocol-Version", "2025-11-25"}},
+		body:   `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		answer: `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`,
+	})
+	for _, revision := range []jsonrpc.Revision{jsonrpc.Rev20251125, jsonrpc.Rev20250618} {
+		var got atomic.Value
+		server := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				got.Store(r.Header.Get("Mcp-Protocol-Version"))
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":%q}}`, revision)
+		}))
+		opt := patient()
+		opt.Revision = revision
+		tapped(t, planned(frames, nil), opt, server, HTTP)
+		if got.Load() != string(revision) {
+			t.Errorf("%v, want %s", got.Load(), revision)
 		}
 	}
 }

@@ -140,11 +140,16 @@ func (p *player) merged(now, then [][2]string, head tap.Event) (out [][2]string)
 		is, should, was := named(now, name), named(then, name), named(head.Header, name)
 		known := !slices.ContainsFunc(head.Masked, func(n string) bool { return strings.EqualFold(n, name) }) &&
 			!slices.ContainsFunc(was, pseudonymous) && (!p.target.crosses || name == fieldAccept)
-		switch usual := slices.EqualFunc(was, should, sameValue); {
-		case known && (!usual || slices.EqualFunc(should, is, sameValue)):
-			out = append(out, was...)
-		default:
+		usual := slices.EqualFunc(was, should, sameValue)
+		if !known || usual && !slices.EqualFunc(should, is, sameValue) {
 			out = append(out, is...)
+			continue
+		}
+		for _, f := range was {
+			if p.target.changes && strings.EqualFold(name, fieldVersion) && f[1] == string(p.target.recorded) {
+				f[1] = string(p.target.speaks) // some clients name it in the header of initialize too
+			}
+			out = append(out, f)
 		}
 	}
 	return out
