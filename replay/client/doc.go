@@ -36,9 +36,10 @@
 // # Servers that are not there
 //
 // A server that cannot be reached, or refuses by a status of HTTP what opens the
-// session, ends [Play] with a [ReachError]. One that dies later, or says nothing any
-// more, ends the session: which requests waited then and which were never played stands
-// in the notes.
+// session, ends [Play] with a [ReachError]. One that refuses the handshake by a
+// JSON-RPC error, where the recorded one did not, ends the session, and so does one that
+// dies later or says nothing any more: which requests waited then and which were never
+// played stands in the notes.
 //
 // # Transports
 //
