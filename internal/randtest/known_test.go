@@ -21,10 +21,7 @@ type failure struct {
 var known = []failure{
 	{cross, "resume", 92, "a response that came on a resumed stream waits for a GET, which stdio has not"},
 	{cross, "list_changed", 287, "news on a GET stream wait for the next message of the client, where there is no GET"},
-	{replay, "batch", 3, "a batch is sent as single messages"},
-	{replay, "probe", 38, "Mcp-* fields are added to a request that was recorded without them"},
 	{replay, "garbage line", 0, "what is no message is not sent over HTTP"},
-	{replay, "hang-up", 11, "a hang-up that the server answered by ending the body is not repeated"},
 }
 
 // onMock are the checks that fail where mock does.
