@@ -164,11 +164,14 @@ func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
 	}
 	ex.down.first = d.began.Sub(ex.began)
 	d.changes(&h, line.status)
-	d.decide(ex)
 	if d.state != downHead {
+		d.decide(ex)
 		return edits, true
 	}
 	kind, length, err := responseFraming(&h, ex.method, line)
+	if kind != noBody || err != nil { // else the end of the response, which comes at once, is recorded first
+		d.decide(ex)
+	}
 	if err != nil {
 		d.turnRaw(err)
 		return edits, true
