@@ -68,7 +68,7 @@ func answeredWith(result string) []tap.Frame {
 }
 
 // TestResultsThatAreTooLargeToBeTakenApart compares results of which some values
-// were read as opaque, see jsontree.MaxNodes: that they differ must be told all the same.
+// were read as opaque, see jsontree.MaxNodes: that they differ must still be reported.
 func TestResultsThatAreTooLargeToBeTakenApart(t *testing.T) {
 	const text = `{"_meta":{"m":{"x":1}},"content":[{"text":"c"}],"tools":[{"name":"a","inputSchema":{"properties":{"p":{"type":"string"}}},"annotations":{"z":{"k":2}}}]}`
 	for _, c := range [][2]string{

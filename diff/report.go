@@ -10,7 +10,7 @@ import (
 )
 
 // A Report is the outcome of a comparison. Its texts come from the wire as they
-// are, but for paths and what [jsontree.Path] escapes: whoever shows them escapes
+// are, but for paths and what [jsontree.Path] escapes: code that shows them escapes
 // them.
 type Report struct {
 	A, B Side

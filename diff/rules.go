@@ -301,7 +301,7 @@ func (e *engine) oneDialect() bool {
 }
 
 // absentIn reports whether a method does not exist in a revision, although it is
-// a method of others, and why. Of a revision that nobody here knows, such as one
+// a method of others, and why. Of an unknown revision, such as one
 // that is yet to come, it says nothing.
 func absentIn(method string, r jsonrpc.Revision) (reason, page string, ok bool) {
 	m, known1 := jsonrpc.LookupMethod(method)

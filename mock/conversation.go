@@ -283,7 +283,7 @@ type taken struct {
 	gone bool
 }
 
-// take returns what is to be written to a reader that has had so many pieces.
+// take returns what is to be written to a reader that has had a number of pieces.
 func (c *conversation) take(x *stream, from, turn int) taken {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,7 +26,7 @@ type Recording struct {
 	// refused for their circumstances.
 	pages    *replay.Script
 	refusals map[refusalKey][]replay.Refusal
-	// tolerated are the conditions in which the server took a message all the same.
+	// tolerated are the conditions in which the server still took a message.
 	tolerated replay.Condition
 	addresses addresses
 	spool     *spool

@@ -12,7 +12,7 @@ import (
 const maxInMemory = 4 << 20
 
 // A spool keeps the payloads of a recording: the first of them in memory, the others in a
-// file that nobody else sees. Nothing is read before all has been written.
+// file without a name. Nothing is read before everything has been written.
 type spool struct {
 	memory  []byte
 	file    *os.File

@@ -179,7 +179,7 @@ func (x *stream) behind(id string) (n int, ok bool) {
 	return 0, false
 }
 
-// from returns the pieces behind the first so many.
+// from returns the pieces behind the first n.
 func (x *stream) from(n int) []piece {
 	n = max(n-x.base, 0)
 	if n >= len(x.pieces) {
@@ -200,7 +200,7 @@ func (x *stream) trim(written int) int {
 	return 0
 }
 
-// cut forgets the first so many pieces.
+// cut forgets a number of pieces, the first ones.
 func (x *stream) cut(pieces int) (n int) {
 	for i := range x.pieces[:pieces] {
 		n += len(x.pieces[i].data)

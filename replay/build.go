@@ -83,8 +83,8 @@ const (
 // options, and in the same spool.
 func (b *Builder) Another() *Builder { return newBuilder(b.s.opt, b.s.spool, b.s.seeds, b.off) }
 
-// An Exchange is one of Streamable HTTP on its way into a script. Whoever adds its frames
-// sets the exported fields.
+// An Exchange is one of Streamable HTTP on its way into a script. The caller sets the
+// exported fields.
 type Exchange struct {
 	Number uint64
 	// Method and Target are those of its request, Head what its fields say. Page says that
@@ -389,13 +389,18 @@ func (b *Builder) last() uint32 { return b.behind }
 // own adds an item to those of a cue.
 func (b *Builder) own(c uint32, it item) uint32 {
 	n := b.item(c, it)
-	if last := b.lasts[c]; last != 0 {
-		b.s.items[last].next = n
-	} else {
-		b.s.cues[c].first = n
-	}
-	b.lasts[c] = n
+	b.link(n, &b.s.cues[c].first, &b.lasts[c])
 	return n
+}
+
+// link puts an item at the end of a list.
+func (b *Builder) link(n uint32, first, last *uint32) {
+	if *last != 0 {
+		b.s.items[*last].next = n
+	} else {
+		*first = n
+	}
+	*last = n
 }
 
 // hang adds an item that hangs on the last cue.
@@ -403,12 +408,7 @@ func (b *Builder) hang(it item) uint32 {
 	it.flags |= itemHangs
 	c := b.last()
 	n := b.item(c, it)
-	if last := b.hangs[c]; last != 0 {
-		b.s.items[last].next = n
-	} else {
-		b.s.cues[c].hang = n
-	}
-	b.hangs[c] = n
+	b.link(n, &b.s.cues[c].hang, &b.hangs[c])
 	return n
 }
 

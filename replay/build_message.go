@@ -36,8 +36,7 @@ func (b *Builder) client(x *arriving) {
 	}
 }
 
-// invalid is the key of what is no message. A blank line has none, because nobody
-// minds it.
+// invalid is the key of what is no message. A blank line has none: peers ignore it.
 func (k *keyer) invalid(raw []byte) (sum, bool) {
 	raw = bytes.TrimSpace(raw)
 	return k.of('x', raw), len(raw) > 0
@@ -216,7 +215,7 @@ func clientTask(result []byte) ([]byte, bool) {
 // without one, of the call that it belongs to, or of none.
 func (b *Builder) server(x *arriving) {
 	if x.f.Truncated {
-		return // bytes of it are missing: nobody said that
+		return // bytes of it are missing
 	}
 	if end := b.s.end; end != 0 && x.f.At-x.f.Took <= b.s.cues[end].at {
 		// A line without an end is numbered when its lane has ended, but came before.

@@ -163,8 +163,8 @@ func (s *Session) stays(p *play) bool {
 // leave takes a play behind its item.
 func (s *Session) leave(p *play) { s.moveTo(p, s.script.items[p.item].next) }
 
-// owes reports whether the client may be waiting for the next step of a play. Nobody
-// waits for what comes on a subscription, but for its acknowledgement.
+// owes reports whether the client may be waiting for the next step of a play. On a
+// subscription it waits for the acknowledgement only.
 func (s *Session) owes(p *play) bool {
 	if p.hangs || p.answered {
 		return false

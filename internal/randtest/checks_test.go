@@ -368,7 +368,7 @@ func (t *trial) diffMock() error {
 	return noDifference(t.rec, recordingIn(data))
 }
 
-// ended waits until a recording has the ends of so many exchanges.
+// ended waits until a recording has the ends of a number of exchanges.
 func ended(data string, exchanges int, patience time.Duration) error {
 	for limit := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		text, err := command("export", "@last", "--dir", data) // not there before it is flushed

@@ -428,7 +428,7 @@ func (r *responseReader) trailer() string {
 	}
 }
 
-// part reads so many bytes of the body, or those that there are.
+// part reads up to a number of bytes of the body.
 func (r *responseReader) part(n int) error {
 	for n > 0 {
 		_, err := r.r.Peek(1)
