@@ -127,4 +127,17 @@ func TestReplaysDoNotCount(t *testing.T) {
 	if want := "[tools/call ping ping ping]"; fmt.Sprint(calls) != want {
 		t.Errorf("calls %v, want %v", calls, want)
 	}
+	var once []tap.Frame
+	tracker := new(session.Tracker)
+	for i := range frames {
+		if e := tracker.Add(&frames[i]); len(e.Parts) == 0 || e.Parts[0].Role != session.RoleReplay {
+			once = append(once, frames[i])
+		}
+	}
+	if len(once) == len(frames) {
+		t.Error("the recording repeats nothing")
+	}
+	if r := compare(t, frames, once, Options{}); len(r.Differences) > 0 {
+		t.Errorf("against a session that repeats nothing:\n%s", told(r))
+	}
 }

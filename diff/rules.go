@@ -1,8 +1,10 @@
 package diff
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcptap/mcptap/internal/jsonpath"
 	"github.com/mcptap/mcptap/internal/jsontree"
@@ -189,6 +191,9 @@ func (e *engine) expect(w *where, f *finding) bool {
 // behaviour.
 func (e *engine) classify(w *where, f *finding) {
 	switch {
+	case f.kind == Changed && samePseudonyms(f.a, f.b):
+		f.class, f.same = Cosmetic, true
+		f.reason = "each recording masks secrets under its own names"
 	case w.part == fault:
 		e.errorMember(w, f)
 	case isEmpty(w, f):
@@ -198,6 +203,21 @@ func (e *engine) classify(w *where, f *finding) {
 	case w.of == ofDefinition:
 		defined(f)
 	}
+}
+
+// pseudonym is what the HTTP tap and mcptap redact write in the place of a secret.
+var pseudonym = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:masked:|redacted-)[0-9a-f]{12}\b`)
+})
+
+// samePseudonyms reports whether two texts are the same but for the pseudonyms in them.
+func samePseudonyms(a, b jsontree.Value) bool {
+	if a.Kind() != jsontree.String || b.Kind() != jsontree.String {
+		return false
+	}
+	const other = "\x00"
+	x, y := pseudonym().ReplaceAllLiteralString(a.Text(), other), pseudonym().ReplaceAllLiteralString(b.Text(), other)
+	return x == y && x != a.Text()
 }
 
 // isEmpty reports whether params, or the arguments in them, are there without

@@ -11,6 +11,9 @@ import (
 
 // part takes one message.
 func (s *Session) part(a *arrived) {
+	if a.p.Role == session.RoleReplay {
+		return // how much a server sends again depends on when the stream broke
+	}
 	u := s.byRef[a.p.Call]
 	if a.p.Call == a.p.Message {
 		s.begin(a)
