@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"regexp"
+
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -9,10 +11,11 @@ import (
 
 // An engine compares two sessions and hands what it finds to found.
 type engine struct {
-	rules []rule // once needed
-	a, b  *Session
-	opt   *Options
-	found func(*finding)
+	rules     []rule         // once needed
+	pseudonym *regexp.Regexp // once needed
+	a, b      *Session
+	opt       *Options
+	found     func(*finding)
 	// timed takes the pairs whose times are compared.
 	timed *timing
 	// revA and revB are the revisions, cross reports that one is legacy and the

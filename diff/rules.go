@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mcptap/mcptap/internal/jsonpath"
 	"github.com/mcptap/mcptap/internal/jsontree"
@@ -191,7 +190,7 @@ func (e *engine) expect(w *where, f *finding) bool {
 // behaviour.
 func (e *engine) classify(w *where, f *finding) {
 	switch {
-	case f.kind == Changed && samePseudonyms(f.a, f.b):
+	case f.kind == Changed && e.samePseudonyms(f.a, f.b):
 		f.class, f.same = Cosmetic, true
 		f.reason = "each recording masks secrets under its own names"
 	case w.part == fault:
@@ -205,18 +204,16 @@ func (e *engine) classify(w *where, f *finding) {
 	}
 }
 
-// pseudonym is what the HTTP tap and mcptap redact write in the place of a secret.
-var pseudonym = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:masked:|redacted-)[0-9a-f]{12}\b`)
-})
-
-// samePseudonyms reports whether two texts are the same but for the pseudonyms in them.
-func samePseudonyms(a, b jsontree.Value) bool {
+// samePseudonyms reports whether two texts are the same but for the pseudonyms in them,
+// which the HTTP tap and mcptap redact write in the place of secrets.
+func (e *engine) samePseudonyms(a, b jsontree.Value) bool {
 	if a.Kind() != jsontree.String || b.Kind() != jsontree.String {
 		return false
 	}
-	const other = "\x00"
-	x, y := pseudonym().ReplaceAllLiteralString(a.Text(), other), pseudonym().ReplaceAllLiteralString(b.Text(), other)
+	if e.pseudonym == nil {
+		e.pseudonym = regexp.MustCompile(`\b(?:masked:|redacted-)[0-9a-f]{12}\b`)
+	}
+	x, y := e.pseudonym.ReplaceAllLiteralString(a.Text(), "\x00"), e.pseudonym.ReplaceAllLiteralString(b.Text(), "\x00")
 	return x == y && x != a.Text()
 }
 

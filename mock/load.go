@@ -235,10 +235,15 @@ type exchange struct {
 	held []held
 }
 
+// A held frame belongs to an exchange whose session is not known yet.
 type held struct {
-	frame   tap.Frame
-	event   tap.Event
-	message jsonrpc.Message
+	frame tap.Frame
+	event tap.Event
+	parts []session.Part
+}
+
+func (h *held) entry() *session.Entry {
+	return &session.Entry{Frame: &h.frame, Event: h.event, Message: jsonrpc.PeekFrame(&h.frame), Parts: h.parts}
 }
 
 type refused struct {
@@ -361,7 +366,7 @@ func (l *loader) exchange(e *session.Entry) error {
 		x.Claim = replay.ReadClaim(first)
 		x.key = l.first.Key(first, x.Head.Variant(&x.Claim))
 	}
-	if e.Event.Name == tap.EventResponse {
+	if isAnswer(&e.Event) {
 		l.judge(x, &e.Event)
 	}
 	err := l.take(x, e)
@@ -372,6 +377,11 @@ func (l *loader) exchange(e *session.Entry) error {
 		}
 	}
 	return err
+}
+
+// isAnswer reports whether an event is the head of a response that is no interim one.
+func isAnswer(e *tap.Event) bool {
+	return e.Name == tap.EventResponse && (e.Status >= 200 || e.Status == http.StatusSwitchingProtocols)
 }
 
 // judge finds out for what a request was refused, if it was.
@@ -405,7 +415,7 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 	if x.session == 0 {
 		if len(x.held) == 0 || len(f.Raw) <= maxHeld && l.kept+len(f.Raw) <= maxKept {
 			l.kept += len(f.Raw)
-			h := held{*f, e.Event, e.Message}
+			h := held{*f, e.Event, slices.Clone(e.Parts)}
 			h.frame.Raw = bytes.Clone(f.Raw)
 			x.held = append(x.held, h)
 		}
@@ -436,7 +446,7 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 		case isEndpoint(f):
 			s.endpoint = bytes.Clone(f.Raw)
 			for i := range x.held {
-				if h := &x.held[i]; h.event.Name == tap.EventResponse {
+				if h := &x.held[i]; isAnswer(&h.event) {
 					r := replay.ReadResponse(&h.event)
 					s.opened = &r
 				}
@@ -455,12 +465,12 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 	before := x.held
 	x.held = nil
 	for i := range before {
-		if err := s.b.Add(&session.Entry{Frame: &before[i].frame, Event: before[i].event, Message: before[i].message}, &x.Exchange); err != nil {
+		if err := s.b.Add(before[i].entry(), &x.Exchange); err != nil {
 			return err
 		}
 	}
 	err := s.b.Add(e, &x.Exchange)
-	if e.Event.Name == tap.EventResponse && x.why != 0 {
+	if isAnswer(&e.Event) && x.why != 0 {
 		s.b.Refuse(&x.Exchange)
 		l.refuse(x, s)
 	}
@@ -484,7 +494,7 @@ func (l *loader) refuse(x *exchange, b *building) {
 func (l *loader) page(x *exchange) error {
 	x.Page = true
 	for i := range x.held {
-		if err := l.pages.Add(&session.Entry{Frame: &x.held[i].frame, Event: x.held[i].event, Message: x.held[i].message}, &x.Exchange); err != nil {
+		if err := l.pages.Add(x.held[i].entry(), &x.Exchange); err != nil {
 			return err
 		}
 	}

@@ -88,7 +88,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	if s.refuses(w, r, s.conditions(head, &p.claim), &p) {
 		return
 	}
-	if p.message.Kind == jsonrpc.Other && s.stranger(w, r, head, p.raw) {
+	if p.invalid() && s.stranger(w, r, head, &p) {
 		return
 	}
 	c, e, why := s.find(r, head, &p)
@@ -109,8 +109,8 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 }
 
 // stranger plays the response to a body that is not a message, and reports whether one was
-// recorded.
-func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.Head, body []byte) bool {
+// recorded. A broken message of a session is that session's affair.
+func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.Head, p *posted) bool {
 	s.mu.Lock()
 	c := s.byID[head.Session]
 	if head.Session == "" {
@@ -119,10 +119,13 @@ func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.H
 		e.end()
 	}
 	s.mu.Unlock()
-	if s.opens(w, r, head, c, "", body) {
+	switch {
+	case p.message.Kind == jsonrpc.Invalid && c != nil:
+		return false
+	case s.opens(w, r, head, c, "", p.raw):
 		return true
 	}
-	return s.opens(w, r, head, s.pageConversation(), "", body)
+	return s.opens(w, r, head, s.pageConversation(), "", p.raw)
 }
 
 // receive gives a message to its session, and returns the stream of what it is answered

@@ -125,7 +125,7 @@ func (b *Builder) Add(e *session.Entry, x *Exchange) error {
 		b.s.facts = *e.Facts
 	}
 	a := arriving{f: f, http: x, line: f.Form == tap.FormLine, repeats: e.Replays > 0}
-	if x != nil && f.Lane == tap.ToServer && m.Kind == jsonrpc.Other {
+	if x != nil && f.Lane == tap.ToServer && (m.Kind == jsonrpc.Other || m.Kind == jsonrpc.Invalid && x.Page) {
 		x.body = append(x.body, f.Raw[:min(len(f.Raw), max(0, maxPageKey-len(x.body)))]...)
 		return nil
 	}
@@ -293,6 +293,9 @@ func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 		if !slices.Contains(keys[:i], key) {
 			b.s.index.bare.add(key, x.carrier)
 		}
+	}
+	if key, ok := b.keyer.invalid(x.body); ok && !x.Page && len(x.body) < maxPageKey {
+		b.s.index.exact.add(key, x.carrier) // where one stream carries everything
 	}
 }
 
