@@ -109,7 +109,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 }
 
 // stranger plays the response to a body that is not a message, and reports whether one was
-// recorded. A broken message of a session is that session's affair.
+// recorded.
 func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.Head, p *posted) bool {
 	s.mu.Lock()
 	c := s.byID[head.Session]
@@ -120,7 +120,7 @@ func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.H
 	}
 	s.mu.Unlock()
 	switch {
-	case p.message.Kind == jsonrpc.Invalid && c != nil:
+	case c != nil && c.rec.HasBroken(p.raw):
 		return false
 	case s.opens(w, r, head, c, "", p.raw):
 		return true
