@@ -377,9 +377,16 @@ func (b *Builder) Refuse(x *Exchange) {
 	}
 }
 
+// lateIndex is the index of what carries no message and was known late: it comes behind
+// what was known before, as cues and items are found by their order.
+const lateIndex = math.MaxUint16
+
 // cue adds a cue.
 func (b *Builder) cue(c cue) uint32 {
 	n := uint32(len(b.s.cues))
+	if c.seq < b.seq {
+		c.seq, c.index = b.seq, lateIndex
+	}
 	b.s.cues = append(b.s.cues, c)
 	b.lasts, b.hangs = append(b.lasts, 0), append(b.hangs, 0)
 	b.behind, b.seq = n, c.seq
@@ -417,6 +424,9 @@ func (b *Builder) hang(it item) uint32 {
 
 func (b *Builder) item(c uint32, it item) uint32 {
 	it.cue, it.after = c, max(b.last(), c)
+	if last := &b.s.items[len(b.s.items)-1]; it.seq < last.seq {
+		it.seq, it.index = last.seq, lateIndex
+	}
 	b.s.items = append(b.s.items, it)
 	return uint32(len(b.s.items) - 1)
 }

@@ -278,6 +278,7 @@ func (s *Session) passOver(c uint32) uint32 {
 		case cueBare:
 			if s.script.cues[c].opens && !s.came(c) && !s.script.inbound {
 				s.arrived[c] = arrival{s.live, s.now}
+				s.reached = max(s.reached, c)
 				s.carry(c)
 			}
 		default:

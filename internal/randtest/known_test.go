@@ -19,8 +19,6 @@ type failure struct {
 // known are the failures that are left out of TestSessions. TestKnown fails when one of
 // them is mended: the line must go then.
 var known = []failure{
-	{cross, "resume", 92, "a response that came on a resumed stream waits for a GET, which stdio has not"},
-	{cross, "list_changed", 287, "news on a GET stream wait for the next message of the client, where there is no GET"},
 	{replay, "garbage line", 0, "what is no message is not sent over HTTP"},
 }
 
