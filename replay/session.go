@@ -273,16 +273,15 @@ func (s *Session) carried(c uint32) bool {
 // and its next, and returns the last cue that comes to.
 func (s *Session) passOver(c uint32) uint32 {
 	for ; s.streams.hasDuplex && int(c)+1 < len(s.script.cues); c++ {
-		switch c := c + 1; s.script.cues[c].kind {
-		case cueRefused:
-		case cueBare:
-			if s.script.cues[c].opens && !s.came(c) && !s.script.inbound {
-				s.arrived[c] = arrival{s.live, s.now}
-				s.reached = max(s.reached, c)
-				s.carry(c)
-			}
-		default:
-			return c - 1
+		switch next := c + 1; {
+		case !s.playable(next):
+			s.reached = max(s.reached, next)
+		case s.script.cues[next].kind != cueBare:
+			return c
+		case s.script.cues[next].opens && !s.came(next) && !s.script.inbound:
+			s.arrived[next] = arrival{s.live, s.now}
+			s.reached = max(s.reached, next)
+			s.carry(next)
 		}
 	}
 	return c
