@@ -215,6 +215,10 @@ func (p *Planner) event(entry *session.Entry) {
 		if i, ok := p.told[f.Exchange]; ok {
 			p.plan.steps[i].refused = true
 		}
+		for _, n := range p.byStream[f.Exchange] { // whatever the client did next, it knew this
+			s.kind, s.ask, s.call = stepAwait, n, p.plan.asks[n].call
+			p.plan.steps = append(p.plan.steps, s)
+		}
 	case e.Name == tap.EventEOF && e.Lane == tap.ToServer.String():
 		p.plan.steps = append(p.plan.steps, s)
 	case e.Name == tap.EventEnd:
