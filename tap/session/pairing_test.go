@@ -132,3 +132,19 @@ func TestCallNames(t *testing.T) {
 		t.Error(Roles.String(), callStatuses.String())
 	}
 }
+
+// An error without an id is about the request of its POST, but on a WebSocket it may be
+// about anything.
+func TestPairingErrorWithoutID(t *testing.T) {
+	for form, want := range map[tap.Form]Role{tap.FormBody: RoleResponse, tap.FormText: RoleOrphan} {
+		var tracker Pairing
+		add := func(seq uint64, lane tap.Lane, text string) []Part {
+			m := jsonrpc.Peek([]byte(text))
+			return tracker.Add(&tap.Frame{Seq: seq, Lane: lane, Exchange: 1, Form: form, Size: int64(len(text))}, &m)
+		}
+		add(1, tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		if p := add(2, tap.ToClient, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse"}}`); p[0].Role != want {
+			t.Errorf("in a %v it is %v, want %v", form, p[0].Role, want)
+		}
+	}
+}

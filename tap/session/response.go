@@ -67,8 +67,9 @@ func (t *Pairing) unnamed(x *arrival) {
 			a.guess = true
 		}
 	case noID:
-		if a = stream.only(); x.m.Kind != jsonrpc.ErrorResponse || x.f.Lane != tap.ToClient {
-			a = nil
+		a = stream.only()
+		if socket := x.f.Form == tap.FormText || x.f.Form == tap.FormBinary; socket || x.m.Kind != jsonrpc.ErrorResponse || x.f.Lane != tap.ToClient {
+			a = nil // on a WebSocket, it may as well be about what is no message
 		} else if a != nil {
 			a.call.Notes |= NoteNullID
 		}
