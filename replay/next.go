@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap/session"
@@ -47,6 +48,10 @@ func (s *Session) survey() (x prospect) {
 		if at := due - window; !x.any || at < x.later {
 			x.later, x.any = at, true
 		}
+	}
+	s.returns = slices.DeleteFunc(s.returns, s.came)
+	if x.owed == 0 && len(s.returns) > 0 {
+		x.owed = s.returns[0]
 	}
 	return x
 }

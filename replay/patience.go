@@ -44,6 +44,9 @@ func (w *patience) watch(s *Session, owed uint32) bool {
 		}
 	}
 	s.missing = slices.DeleteFunc(s.missing, func(m uint32) bool { return m == owed })
+	if slices.Contains(s.returns, owed) {
+		s.arrive(owed)
+	}
 	return true
 }
 

@@ -90,12 +90,27 @@ func (s *Session) over(p *play) {
 	}
 	s.remove(p)
 	p.state, p.item = playOver, 0
-	if !p.hangs && !p.answered && !p.carries { // else another stream may bring the answer
+	if c := s.returnOf(p); c != 0 && s.streams.hasDuplex {
+		s.returns = append(s.returns, c)
+	} else if !p.hangs && !p.answered && !p.carries { // else another stream may bring the answer
 		s.forgo(p)
 	}
 	if p.carries && !p.closed && s.streams.played[p.stream] {
 		s.outbox = append(s.outbox, Output{Stream: p.stream, Response: p.head, Last: true})
 	}
+}
+
+// returnOf is the cue at which the recorded client came back for the answer to a request,
+// which had not come when its stream ended, 0 for none.
+func (s *Session) returnOf(p *play) uint32 {
+	answer := s.script.cues[p.cue].answer
+	if p.hangs || p.answered || answer == 0 {
+		return 0
+	}
+	if c := s.script.items[answer].cue; s.script.cues[c].kind == cueBare && !s.came(c) {
+		return c
+	}
+	return 0
 }
 
 // forgo notes that a request gets no answer: its stream ends without one.
@@ -254,6 +269,7 @@ func (s *Session) cancel(p *play) {
 		s.note(Note{Kind: NoteCancelled, Live: p.live, Method: s.methodOf(p), Frame: s.script.items[p.item].message(),
 			Text: "the client cancelled " + s.methodOf(p) + ", which it had not done in the recording; the rest of it was not sent"})
 	}
+	p.answered = p.answered || s.streams.hasDuplex // nothing comes back for it
 	s.over(p)
 }
 

@@ -35,7 +35,10 @@ type Session struct {
 	reached  uint32
 	missing  []uint32
 	requests int
-	cursors  map[cursorKey]*cursor
+	// returns are the cues at which the recorded client came back for answers that this
+	// one waits for, which has one stream for everything.
+	returns []uint32
+	cursors map[cursorKey]*cursor
 
 	// plays are those that are not over, in the order of their next items. bound finds the last play of a
 	// cue that other steps refer to.

@@ -57,11 +57,7 @@ func (r Refusal) Outputs(id []byte) (all []Output, err error) {
 // whether there is anything.
 func (s *Session) Continue(stream Stream) bool {
 	for _, p := range s.bound {
-		if p.stream != stream || p.answered {
-			continue
-		}
-		answer := s.script.cues[p.cue].answer
-		if c := s.script.items[answer].cue; answer != 0 && s.script.cues[c].kind == cueBare && !s.came(c) {
+		if c := s.returnOf(p); c != 0 && p.stream == stream {
 			s.stream = stream
 			s.arrive(c)
 			return true
