@@ -307,7 +307,7 @@ func (p *Planner) request(f *tap.Frame, part *session.Part, m *jsonrpc.Message) 
 	p.last[part.Call] = n
 	p.plan.asks = append(p.plan.asks, a)
 	p.asks[part.Message] = n
-	if f.Exchange > 0 {
+	if f.Exchange > 0 && f.Form != tap.FormText && f.Form != tap.FormBinary { // no request ends with a WebSocket
 		p.byStream[f.Exchange] = append(p.byStream[f.Exchange], n)
 	}
 	return n
