@@ -241,8 +241,8 @@ func (s *Session) headed(p *play, out Output) Output {
 func (s *Session) written(p *play, it *item, target *play) {
 	const slack = 20 * time.Millisecond
 	s.answerEarly()
-	if p.base = p.due; s.now-p.due > slack {
-		p.base = s.now
+	if p.base = p.due; s.now-p.due > slack || s.script.opt.Pace.kind == paceBrisk {
+		p.base = s.now // a distance in brisk keeps things apart, however late the first is
 	}
 	p.baseAt, p.acted, p.delayed, p.fault = it.at, false, false, nil
 	if p.item > s.said {
