@@ -245,6 +245,7 @@ func (s *Session) written(p *play, it *item, target *play) {
 		p.base = s.now // a distance in brisk keeps things apart, however late the first is
 	}
 	p.baseAt, p.acted, p.delayed, p.fault = it.at, false, false, nil
+	s.wroteOn, s.wroteAt = p.stream, s.now
 	if p.item > s.said {
 		s.said, s.saidAt = p.item, p.base
 	}

@@ -207,7 +207,12 @@ func (s *Session) when(p *play, it *item) time.Duration {
 	if it.kind != itemWrite { // heads and ends keep no distance of their own
 		acted = true
 	}
-	return base + s.script.opt.Pace.delay(it.at-at, acted)
+	due := base + s.script.opt.Pace.delay(it.at-at, acted)
+	if p.stream != s.wroteOn && p.base < s.wroteAt && !s.streams.hasDuplex {
+		// Nothing but time keeps what waits for its turn on several connections in order.
+		due = max(due, s.wroteAt+s.script.opt.Pace.rest())
+	}
+	return due
 }
 
 // beyond reports whether a step needed more of the client than it did before it

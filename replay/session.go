@@ -49,6 +49,9 @@ type Session struct {
 	// said is the last step that was written, and when.
 	said   uint32
 	saidAt time.Duration
+	// wroteOn is the stream of the step that was written last, and wroteAt when that was.
+	wroteOn Stream
+	wroteAt time.Duration
 	// rest is until when nothing may follow a notification.
 	rest time.Duration
 
