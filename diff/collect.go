@@ -95,7 +95,10 @@ func (f *finding) difference() Difference {
 	call := f.at.call()
 	d := Difference{
 		Class: f.class, Kind: f.kind, In: f.at.in, By: f.at.by, Method: call.method, Name: call.name, Subject: call.subject, Message: f.at.message,
-		A: f.at.refA, B: f.at.refB, Path: f.path.String(), What: f.what, Reason: f.reason, Page: f.page, Times: 1, names: f.names,
+		A: f.at.refA, B: f.at.refB, What: f.what, Reason: f.reason, Page: f.page, Times: 1, names: f.names,
+	}
+	if len(f.path) > 0 {
+		d.Path = f.path.String()
 	}
 	d.CallA, d.CallB = topRefs(f.at.p)
 	d.Old, d.OldSize = excerpt(f.a)

@@ -112,7 +112,7 @@ func TestWhatCarriesASessionDoesNotCount(t *testing.T) {
 	other := play(t, 'a', append([]string{}, append(lines[:len(lines)-1:len(lines)-1], `<! {"code":-32601,"message":"no such tool"}`)...))
 	for name, a := range forms {
 		r := compare(t, a, (&carrier{events: true, header: two}).carry(other), Options{})
-		if len(r.Differences) != 1 || r.Differences[0].Path != "error.code" {
+		if len(r.Differences) != 1 || r.Differences[0].Path != "$.error.code" {
 			t.Errorf("%s, with another code:\n%s", name, told(r))
 		}
 	}
@@ -191,7 +191,7 @@ func TestStatusOfAnUnknownMethod(t *testing.T) {
 		r := compare(t, play(t, 'a', lines), play(t, 'b', lines), Options{})
 		found := false
 		for _, d := range r.Differences {
-			found = found || d.Path == "http.status" && d.Class == c.class
+			found = found || d.Path == "$.http.status" && d.Class == c.class
 		}
 		if !found {
 			t.Errorf("%s and %s:\n%s", c.a, c.b, told(r))
@@ -210,7 +210,7 @@ func TestStatusOfTheLastLeg(t *testing.T) {
 		<! {"code":-32602,"message":"no"}`)
 	frames := play(t, 'a', lines)
 	r := compare(t, (&carrier{}).carry(frames), (&carrier{status: map[uint64]int{2: 400}}).carry(frames), Options{})
-	if len(r.Differences) != 1 || r.Differences[0].Path != "http.status" || !strings.Contains(r.Differences[0].What, "400 instead of 200") {
+	if len(r.Differences) != 1 || r.Differences[0].Path != "$.http.status" || !strings.Contains(r.Differences[0].What, "400 instead of 200") {
 		t.Errorf("told:\n%s", told(r))
 	}
 }

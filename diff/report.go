@@ -71,8 +71,9 @@ type Difference struct {
 	// CallA and CallB name the first request of the call on each side, A and B
 	// the messages that differ. They are zero where there is none.
 	CallA, CallB, A, B session.Ref
-	// Path leads to the value from the member of the message that it is in, such
-	// as result.content[0].text.
+	// Path leads to the value from the message that it is in, such as
+	// $.result.content[0].text, or from the session, such as $.server.info.version. It
+	// is what [ParseRule] takes.
 	Path string
 	// Old and New are what is there on each side as JSON, shortened to
 	// [MaxExcerpt] bytes; "" where there is nothing. OldSize and NewSize are how

@@ -63,27 +63,27 @@ func TestWhatIsNotToldIsCounted(t *testing.T) {
 
 func TestOpening(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"arev 2025-06-18\nbrev 2025-11-25", "expected changed session revision"},
-		{"arev 2025-06-18\nbrev 2026-07-28\n> tools/list\n< {\"tools\":[]}", "expected changed session revision one session opens with a handshake, the other without"},
+		{"arev 2025-06-18\nbrev 2025-11-25", "expected changed session $.revision"},
+		{"arev 2025-06-18\nbrev 2026-07-28\n> tools/list\n< {\"tools\":[]}", "expected changed session $.revision one session opens with a handshake, the other without"},
 		{`> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
 		a< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}
-		b< {"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, "behaviour changed session revision"},
+		b< {"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, "behaviour changed session $.revision"},
 		{`> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
 		a< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"},"instructions":"Be kind."}
 		b< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"2"},"instructions":"Be quick."}`,
-			"cosmetic changed session server.info.version the server is another version\nbehaviour changed session server.instructions"},
+			"cosmetic changed session $.server.info.version the server is another version\nbehaviour changed session $.server.instructions"},
 		{`a> initialize {"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}
 		b> initialize {"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{}}},"clientInfo":{"name":"c","version":"1"}}
 		< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, ""},
 		{`a> initialize {"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"url":{}}},"clientInfo":{"name":"c","version":"1"}}
 		b> initialize {"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"url":{},"form":{}}},"clientInfo":{"name":"c","version":"1"}}
-		< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, "behaviour added session client.capabilities.elicitation.form"},
+		< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, "behaviour added session $.client.capabilities.elicitation.form"},
 		{`> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
 		a< {"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"prompts":{}},"serverInfo":{"name":"s","version":"1"}}
 		b< {"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false},"resources":{}},"serverInfo":{"name":"s","version":"1"}}`,
-			"breaking changed session server.capabilities.tools.listChanged the server cannot do it any more\n" +
-				"breaking removed session server.capabilities.prompts the server cannot do it any more\nbehaviour added session server.capabilities.resources"},
-		{"rev 2025-11-25\na>~ notifications/initialized", "behaviour removed notification initialize c 1, 2025-11-25 notifications/initialized params"},
+			"breaking changed session $.server.capabilities.tools.listChanged the server cannot do it any more\n" +
+				"breaking removed session $.server.capabilities.prompts the server cannot do it any more\nbehaviour added session $.server.capabilities.resources"},
+		{"rev 2025-11-25\na>~ notifications/initialized", "behaviour removed notification initialize c 1, 2025-11-25 notifications/initialized $.params"},
 	} {
 		r, _ := compareScript(t, c.text, Options{})
 		if got := strings.TrimSpace(told(r)); got != c.want {
@@ -113,10 +113,10 @@ func TestHeaders(t *testing.T) {
 		want string
 	}{
 		{http("2025-11-25", version, session), http("2025-11-25", version, session), ""},
-		{http("2025-11-25", version, session), http("2025-11-25", version, nil), "behaviour removed session http.response.mcp-session-id"},
+		{http("2025-11-25", version, session), http("2025-11-25", version, nil), "behaviour removed session $.http.response.mcp-session-id"},
 		{http("2025-11-25", version, session), http("2026-07-28", names, nil),
-			"expected removed session http.response.mcp-session-id\nexpected added session http.request.mcp-method\nexpected added session http.request[\"mcp-param-*\"]"},
-		{http("2025-03-26", session, nil), http("2025-06-18", append(version, session...), nil), "expected added session http.request.mcp-protocol-version"},
+			"expected removed session $.http.response.mcp-session-id\nexpected added session $.http.request.mcp-method\nexpected added session $.http.request[\"mcp-param-*\"]"},
+		{http("2025-03-26", session, nil), http("2025-06-18", append(version, session...), nil), "expected added session $.http.request.mcp-protocol-version"},
 		{http("2025-11-25", nil, nil), http("2025-11-25", version, session), ""}, // stdio
 	} {
 		r := compare(t, c.a, c.b, Options{})
@@ -242,13 +242,13 @@ func TestSummaries(t *testing.T) {
 			> tools/call {"name":"g"}
 			a< {"content":[]}
 			b< {"content":[],"isError":true}`,
-			"1 breaking difference: tools/call g: it fails now. 5 differences in behaviour: tools/call f: notifications/progress is missing, result.content[0].text changed; " +
+			"1 breaking difference: tools/call g: it fails now. 5 differences in behaviour: tools/call f: notifications/progress is missing, $.result.content[0].text changed; " +
 				"x: description changed; and more. 0 of 3 calls behave the same."},
 		{"> initialize {\"protocolVersion\":\"2025-06-18\"}\na< {\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"a\"}}\n" +
 			"b< {\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"serverInfo\":{\"name\":\"b\"}}",
-			"1 breaking difference: server.capabilities.tools: the server cannot do it any more. 1 difference in behaviour: server.info.name: changed."},
-		{many(6), "6 differences in behaviour: tools/call a: result.structuredContent.w changed; tools/call b: result.structuredContent.w changed; " +
-			"tools/call c: result.structuredContent.w changed; and more. 6 cosmetic differences. 0 of 6 calls behave the same."},
+			"1 breaking difference: $.server.capabilities.tools: the server cannot do it any more. 1 difference in behaviour: $.server.info.name: changed."},
+		{many(6), "6 differences in behaviour: tools/call a: $.result.structuredContent.w changed; tools/call b: $.result.structuredContent.w changed; " +
+			"tools/call c: $.result.structuredContent.w changed; and more. 6 cosmetic differences. 0 of 6 calls behave the same."},
 	} {
 		if r, _ := compareScript(t, c.text, Options{}); r.Summary != c.want {
 			t.Errorf("told %s\nwant %s", r.Summary, c.want)

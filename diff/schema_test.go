@@ -61,7 +61,7 @@ func schemaVerdict(t *testing.T, a, b string, dir direction) string {
 func TestSchemaThatRefersToItself(t *testing.T) {
 	a := `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"},"v":{"type":"string"}}}}}`
 	b := strings.Replace(a, `"string"`, `"number"`, 1)
-	if got := schemaVerdict(t, a, b, intoServer); got != "breaking changed properties.v.type" {
+	if got := schemaVerdict(t, a, b, intoServer); got != "breaking changed $.properties.v.type" {
 		t.Error(got)
 	}
 	for _, round := range []string{`{"$ref":"#"}`, `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`} {
@@ -113,7 +113,7 @@ func TestSchemaOfAnEnemy(t *testing.T) {
 	}
 	bomb := `{"$ref":"#/$defs/d0","$defs":{` + defs.String() + `"d40":{"type":"TYPE"}}}`
 	got := schemaVerdict(t, strings.Replace(bomb, "TYPE", "string", 1), strings.Replace(bomb, "TYPE", "number", 1), intoServer)
-	if !strings.Contains(got, "breaking changed properties") {
+	if !strings.Contains(got, "breaking changed $.properties") {
 		t.Errorf("%.200s", got)
 	}
 	many := func(n int, what string) string {

@@ -135,9 +135,9 @@ func (d *Difference) clause() (who, what string) {
 		what = "asked now"
 	case d.names:
 		return "", what
-	case what == "" && d.Message != "" && d.Path == "params" && d.Kind == Removed:
+	case what == "" && d.Message != "" && d.Path == "$.params" && d.Kind == Removed:
 		return who, oneLine(d.Message, 60) + " is missing"
-	case what == "" && d.Message != "" && d.Path == "params" && d.Kind == Added:
+	case what == "" && d.Message != "" && d.Path == "$.params" && d.Kind == Added:
 		return who, oneLine(d.Message, 60) + " is new"
 	case what == "":
 		what = d.part() + " " + d.Kind.String()

@@ -46,7 +46,7 @@ func truth(t *testing.T, text string) {
 	for i := range r.Differences {
 		// The dialect has no page, and a revision is no more than what was asked for.
 		d := &r.Differences[i]
-		if d.Class == Expected && (d.Reason == "" || !page.MatchString(d.Page) && d.Path != "revision" && !strings.Contains(d.Reason, "002 dialect")) {
+		if d.Class == Expected && (d.Reason == "" || !page.MatchString(d.Page) && d.Path != "$.revision" && !strings.Contains(d.Reason, "002 dialect")) {
 			t.Errorf("%s %s %s is expected, because %q: see %q", d.Method, d.Path, d.What, d.Reason, d.Page)
 		}
 	}
@@ -63,6 +63,55 @@ func truth(t *testing.T, text string) {
 
 // page is how a page of the specification is named.
 var page = regexp.MustCompile(`^20\d\d-\d\d-\d\d/(basic|client|server)(/[a-z_-]+)*(#[a-z_-]+)?$`)
+
+// TestPrintedPathsCanBeIgnored takes each path that is printed of the truth tables as a
+// rule: what differs there and below is left out, and nothing else.
+func TestPrintedPathsCanBeIgnored(t *testing.T) {
+	names, _ := filepath.Glob("testdata/truth/*.txtar")
+	for _, name := range names {
+		data, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range data.Files {
+			lines, _ := parseTruth(string(c.Data))
+			a, b := play(t, 'a', lines), play(t, 'b', lines)
+			var printed []string
+			x, y := recorded("a", a), recorded("b", b)
+			e := newEngine(x, y, &Options{Slower: DefaultSlower, Ratio: DefaultRatio})
+			e.found = func(f *finding) { printed = append(printed, f.difference().Path) }
+			if _, err := e.run(); err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range printed {
+				if path == "" {
+					continue
+				}
+				rule, err := ParseRule(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				below := regexp.MustCompile("^" + regexp.QuoteMeta(path) + `($|[.\[])`)
+				want, rest := uint64(0), uint64(0)
+				for _, p := range printed {
+					if below.MatchString(p) {
+						want++
+					}
+				}
+				r := compare(t, a, b, Options{Ignore: []Rule{rule}})
+				for i := range r.Differences {
+					if d := &r.Differences[i]; below.MatchString(d.Path) {
+						t.Errorf("%s: %s is not left out by %s", c.Name, d.Path, path)
+					}
+					rest += r.Differences[i].Times
+				}
+				if r.Ignored != want || rest != uint64(len(printed))-want {
+					t.Errorf("%s: %s leaves out %d, want %d; %d of %d are left", c.Name, path, r.Ignored, want, rest, len(printed))
+				}
+			}
+		}
+	}
+}
 
 func parseTruth(text string) (lines, want []string) {
 	for _, l := range strings.Split(text, "\n") {
@@ -81,7 +130,7 @@ func parseTruth(text string) (lines, want []string) {
 func verdicts(r *Report) (all []string) {
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		if d.Path == "revision" { // see TestOpening
+		if d.Path == "$.revision" { // see TestOpening
 			continue
 		}
 		s := fmt.Sprintf("%s %s %s %s", d.Class, d.Kind, d.In, d.Path)

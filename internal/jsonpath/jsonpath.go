@@ -3,7 +3,7 @@
 //
 //	$             the message
 //	.name         a member, or a key of a list whose elements have keys
-//	["a name"]    the same, for names with other characters
+//	["a name"]    the same, for names with other characters; ["a na…"] begins so
 //	[3]           an element, from 0
 //	[*] .*        any member or element
 //	..name ..[3]  the same after any number of steps
@@ -27,6 +27,7 @@ type Pattern []step
 // A step matches one step of a path.
 type step struct {
 	name    string
+	quoted  bool
 	index   int
 	isIndex bool
 	any     bool
@@ -50,7 +51,7 @@ func Parse(text string) (Pattern, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rest = after; s.name != "(json)" {
+		if rest = after; s != (step{name: inside}) {
 			p = append(p, s)
 		}
 	}
@@ -59,6 +60,9 @@ func Parse(text string) (Pattern, error) {
 	}
 	return p, nil
 }
+
+// inside is the step from a string to the JSON in it.
+const inside = "(json)"
 
 // Must is Parse for patterns in the source. It panics if the pattern is not valid.
 func Must(text string) Pattern {
@@ -120,7 +124,7 @@ func parseStep(text string) (s step, rest string, err error) {
 
 // bracket reads the rest of a step in brackets.
 func bracket(s step, text string) (_ step, rest string, err error) {
-	if strings.HasPrefix(text, `["`) {
+	if s.quoted = strings.HasPrefix(text, `["`); s.quoted {
 		dec := json.NewDecoder(strings.NewReader(text[1:]))
 		if err := dec.Decode(&s.name); err != nil {
 			return s, "", fmt.Errorf("the quoted name in %q does not end", text)
@@ -131,16 +135,16 @@ func bracket(s step, text string) (_ step, rest string, err error) {
 		}
 		return s, rest[1:], nil
 	}
-	inside, rest, ok := strings.Cut(text[1:], "]")
+	index, rest, ok := strings.Cut(text[1:], "]")
 	if !ok {
 		return s, "", fmt.Errorf("missing ] in %q", text)
 	}
-	if s.any = inside == "*"; s.any {
+	if s.any = index == "*"; s.any {
 		return s, rest, nil
 	}
 	s.isIndex = true
-	if s.index, err = strconv.Atoi(inside); err != nil || s.index < 0 {
-		return s, "", fmt.Errorf("[%s] has no number, no * and no name in quotes", inside)
+	if s.index, err = strconv.Atoi(index); err != nil || s.index < 0 {
+		return s, "", fmt.Errorf("[%s] has no number, no * and no name in quotes", index)
 	}
 	return s, rest, nil
 }
@@ -187,10 +191,13 @@ func (s step) matches(at jsontree.Step) bool {
 	switch {
 	case s.any:
 		return true
-	case at.Kind == jsontree.Element:
-		return s.isIndex && s.index == at.Index
+	case s.isIndex != (at.Kind == jsontree.Element):
+		return false
+	case s.isIndex:
+		return s.index == at.Index
 	}
-	return !s.isIndex && s.name == at.Name
+	begin, cut := strings.CutSuffix(s.name, "…")
+	return s.name == at.Name || cut && s.quoted && strings.HasPrefix(at.Name, begin)
 }
 
 // Steps returns the steps of a pattern as text, * for any and the index of an element; ok

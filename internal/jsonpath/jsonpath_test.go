@@ -51,6 +51,29 @@ func TestMatches(t *testing.T) {
 	}
 }
 
+// TestPathsAreTheirOwnPatterns: a path that is written is a pattern that matches it.
+func TestPathsAreTheirOwnPatterns(t *testing.T) {
+	to := jsontree.To
+	deep := jsontree.Path{}
+	for i := range 100 {
+		deep = append(deep, jsontree.Step{Kind: jsontree.Element, Index: i}, to("m"), to("a.b"))
+	}
+	for _, path := range []jsontree.Path{
+		{to("result"), {Kind: jsontree.Element, Index: 3}, {Kind: jsontree.Inside}, {Kind: jsontree.Keyed, Name: "x"}},
+		{to("(json)"), to("*"), to("**"), to("a"), to(""), to("0"), to("$/-_")},
+		{to("\x1b\u202e\"]\\"), to("é"), {Kind: jsontree.Keyed, Name: "[*]"}, {Kind: jsontree.Keyed, Name: "0"}},
+		{to(strings.Repeat("x", 1000)), to(strings.Repeat("€", 1000)), to("x")},
+		deep[:64], deep[:65], deep[:66], deep[:67], deep[:200],
+	} {
+		for _, p := range []jsontree.Path{path, path[1:], path[:len(path)-1]} {
+			pattern, err := Parse(p.String())
+			if err != nil || !pattern.Exactly(p) {
+				t.Errorf("%s does not match itself: %v", p, err)
+			}
+		}
+	}
+}
+
 func TestWhatIsNotAPath(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "a path begins with $, such as",

@@ -11,55 +11,55 @@ import (
 func TestCompare(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{`1`, `1`, ``},
-		{`1`, `2`, `changed `},
-		{`{"a":1}`, `{}`, `removed a`},
-		{`{}`, `{"a":null}`, `added a`},
-		{`{"a":null}`, `{"a":""}`, `changed a`},
-		{`{"a":[]}`, `{"a":{}}`, `changed a`},
-		{`{"a":{"b":{"c":1,"d":2}}}`, `{"a":{"b":{"d":3,"c":1}}}`, `changed a.b.d`},
-		{`{"a":1,"b":2,"c":3}`, `{"c":4,"x":0,"a":1}`, `removed b; changed c; added x`},
-		{`{"a":1}`, `{"a":1.0}`, `respelled a`},
-		{`[1,[2.0,3]]`, `[1,[2,3e0]]`, `respelled [1][0]; respelled [1][1]`},
-		{`{"odd name":1,"":2,"0":3}`, `{"odd name":2,"":3,"0":4}`, `changed ["odd name"]; changed [""]; changed ["0"]`},
+		{`1`, `2`, `changed $`},
+		{`{"a":1}`, `{}`, `removed $.a`},
+		{`{}`, `{"a":null}`, `added $.a`},
+		{`{"a":null}`, `{"a":""}`, `changed $.a`},
+		{`{"a":[]}`, `{"a":{}}`, `changed $.a`},
+		{`{"a":{"b":{"c":1,"d":2}}}`, `{"a":{"b":{"d":3,"c":1}}}`, `changed $.a.b.d`},
+		{`{"a":1,"b":2,"c":3}`, `{"c":4,"x":0,"a":1}`, `removed $.b; changed $.c; added $.x`},
+		{`{"a":1}`, `{"a":1.0}`, `respelled $.a`},
+		{`[1,[2.0,3]]`, `[1,[2,3e0]]`, `respelled $[1][0]; respelled $[1][1]`},
+		{`{"odd name":1,"":2,"0":3}`, `{"odd name":2,"":3,"0":4}`, `changed $["odd name"]; changed $[""]; changed $["0"]`},
 		// arrays
-		{`[1,2,3]`, `[1,3]`, `removed [1]`},
-		{`[1,3]`, `[1,2,3]`, `added [1]`},
-		{`[1,2,3]`, `[1,9,3]`, `changed [1]`},
-		{`[1,2,3]`, `[3,1,2]`, `moved [2] to 0`},
-		{`[{"a":1,"b":1},{"a":2,"b":2}]`, `[{"a":1,"b":1},{"a":2,"b":3}]`, `changed [1].b`},
-		{`[{"name":"x","v":1},{"name":"y","v":2}]`, `[{"name":"y","v":3}]`, `removed [0]; changed [1].v`},
-		{`[{"name":"x","v":1}]`, `[{"name":"y","v":1}]`, `removed [0]; added [0]`},
-		{`[{"type":"text","text":"a"}]`, `[{"type":"text","text":"b"}]`, `changed [0].text`},
-		{`[1,"a"]`, `["b",2]`, `removed [0]; removed [1]; added [0]; added [1]`},
-		{`[1,"a"]`, `[2,"b"]`, `changed [0]; changed [1]`},
-		{`[1,1,2]`, `[1,2,1]`, `moved [1] to 2`},
-		{`[[1,2],[3,4]]`, `[[1,2],[3,5]]`, `changed [1][1]`},
-		{`[0,1,2,3,4,5,6,7,8,9]`, `[1,2,3,4,5,6,7,8,9,10]`, `removed [0]; added [9]`},
+		{`[1,2,3]`, `[1,3]`, `removed $[1]`},
+		{`[1,3]`, `[1,2,3]`, `added $[1]`},
+		{`[1,2,3]`, `[1,9,3]`, `changed $[1]`},
+		{`[1,2,3]`, `[3,1,2]`, `moved $[2] to 0`},
+		{`[{"a":1,"b":1},{"a":2,"b":2}]`, `[{"a":1,"b":1},{"a":2,"b":3}]`, `changed $[1].b`},
+		{`[{"name":"x","v":1},{"name":"y","v":2}]`, `[{"name":"y","v":3}]`, `removed $[0]; changed $[1].v`},
+		{`[{"name":"x","v":1}]`, `[{"name":"y","v":1}]`, `removed $[0]; added $[0]`},
+		{`[{"type":"text","text":"a"}]`, `[{"type":"text","text":"b"}]`, `changed $[0].text`},
+		{`[1,"a"]`, `["b",2]`, `removed $[0]; removed $[1]; added $[0]; added $[1]`},
+		{`[1,"a"]`, `[2,"b"]`, `changed $[0]; changed $[1]`},
+		{`[1,1,2]`, `[1,2,1]`, `moved $[1] to 2`},
+		{`[[1,2],[3,4]]`, `[[1,2],[3,5]]`, `changed $[1][1]`},
+		{`[0,1,2,3,4,5,6,7,8,9]`, `[1,2,3,4,5,6,7,8,9,10]`, `removed $[0]; added $[9]`},
 		// elements with keys
-		{`[{"id":1,"v":1},{"id":2,"v":2}]`, `[{"id":2,"v":2},{"id":1,"v":9}]`, `moved [0] to 1; changed [0].v`},
-		{`[{"id":1,"v":1},{"id":2,"v":2}]`, `[{"id":2,"v":3},{"id":1,"v":9}]`, `moved [0] to 1; changed [0].v; changed [1].v`},
-		{`[{"uri":"a","v":1}]`, `[{"uri":"b","v":3},{"uri":"a","v":9}]`, `changed [0].v; added [0]`},
-		{`[{"id":1,"name":"a"}]`, `[{"id":2,"name":"x"},{"id":1,"name":"b"}]`, `changed [0].name; added [0]`},
-		{`[{"id":1,"v":1},{"id":1,"v":2}]`, `[{"id":1,"v":3},{"id":1,"v":4}]`, `changed [0].v; changed [1].v`},
-		{`[{"id":1,"v":1},{"id":1,"v":2}]`, `[{"id":1,"v":2},{"id":1,"v":9}]`, `moved [0] to 1; changed [0].v`},
+		{`[{"id":1,"v":1},{"id":2,"v":2}]`, `[{"id":2,"v":2},{"id":1,"v":9}]`, `moved $[0] to 1; changed $[0].v`},
+		{`[{"id":1,"v":1},{"id":2,"v":2}]`, `[{"id":2,"v":3},{"id":1,"v":9}]`, `moved $[0] to 1; changed $[0].v; changed $[1].v`},
+		{`[{"uri":"a","v":1}]`, `[{"uri":"b","v":3},{"uri":"a","v":9}]`, `changed $[0].v; added $[0]`},
+		{`[{"id":1,"name":"a"}]`, `[{"id":2,"name":"x"},{"id":1,"name":"b"}]`, `changed $[0].name; added $[0]`},
+		{`[{"id":1,"v":1},{"id":1,"v":2}]`, `[{"id":1,"v":3},{"id":1,"v":4}]`, `changed $[0].v; changed $[1].v`},
+		{`[{"id":1,"v":1},{"id":1,"v":2}]`, `[{"id":1,"v":2},{"id":1,"v":9}]`, `moved $[0] to 1; changed $[0].v`},
 		{`[{"id":1,"in":[{"id":"x","v":1},{"id":"y"}]},{"id":2}]`, `[{"id":2},{"id":1,"in":[{"id":"y"},{"id":"x","v":2}]}]`,
-			`moved [0] to 1; moved [0].in[0] to 1; changed [0].in[0].v`},
+			`moved $[0] to 1; moved $[0].in[0] to 1; changed $[0].in[0].v`},
 		{`[{"name":"x","v":1},{"name":"y","v":1},{"name":"z","v":1}]`, `[{"name":"z","v":2},{"name":"y","v":2},{"name":"x","v":2}]`,
-			`moved [0] to 2; changed [0].v; changed [1].v; changed [2].v`},
+			`moved $[0] to 2; changed $[0].v; changed $[1].v; changed $[2].v`},
 		// and with keys inside
-		{`[[{"id":1,"v":1}],[{"id":2,"v":2}]]`, `[[{"id":9}],[{"id":1,"v":3}],[{"id":2,"v":2}]]`, `changed [0][0].v; added [0]`},
-		{`[{"r":[{"id":1,"v":1}]},{"r":[{"id":2,"v":2}]}]`, `[{"r":[{"id":2,"v":3}]},{"r":[{"id":1,"v":1}]}]`, `moved [1] to 0; changed [1].r[0].v`},
-		{`[{"in":{"uri":"a"},"t":"x"},{"in":{"uri":"b"},"t":"y"}]`, `[{"in":{"uri":"b"},"t":"yy"}]`, `removed [0]; changed [1].t`},
-		{`[{"in":{"uri":"a"}}]`, `[{"in":{"uri":"b"}}]`, `changed [0].in.uri`},
+		{`[[{"id":1,"v":1}],[{"id":2,"v":2}]]`, `[[{"id":9}],[{"id":1,"v":3}],[{"id":2,"v":2}]]`, `changed $[0][0].v; added $[0]`},
+		{`[{"r":[{"id":1,"v":1}]},{"r":[{"id":2,"v":2}]}]`, `[{"r":[{"id":2,"v":3}]},{"r":[{"id":1,"v":1}]}]`, `moved $[1] to 0; changed $[1].r[0].v`},
+		{`[{"in":{"uri":"a"},"t":"x"},{"in":{"uri":"b"},"t":"y"}]`, `[{"in":{"uri":"b"},"t":"yy"}]`, `removed $[0]; changed $[1].t`},
+		{`[{"in":{"uri":"a"}}]`, `[{"in":{"uri":"b"}}]`, `changed $[0].in.uri`},
 		// JSON inside of text
-		{`{"t":"{\"a\":1,\"b\":[1,2]}"}`, `{"t":"{\"a\":1,\"b\":[1,3]}"}`, `changed t.(json).b[1]`},
-		{`{"t":"{\"a\":1,\"b\":2}"}`, `{"t":"{ \"b\": 2,\n \"a\": 1 }"}`, `respelled t`},
-		{`{"t":"\n [1] \t"}`, `{"t":"[2]\n"}`, `changed t.(json)[0]`},
-		{`{"t":"{\"a\":\"[1,2]\"}"}`, `{"t":"{\"a\":\"[1,3]\"}"}`, `changed t.(json).a.(json)[1]`},
-		{`{"t":"{broken}"}`, `{"t":"{broken!}"}`, `changed t`},
-		{`{"t":"[1]"}`, `{"t":"{}"}`, `changed t.(json)`},
-		{`{"t":"[1]"}`, `{"t":"x"}`, `changed t`},
-		{`"{\"a\":1}"`, `"{\"a\":1.0}"`, `respelled .(json).a`},
+		{`{"t":"{\"a\":1,\"b\":[1,2]}"}`, `{"t":"{\"a\":1,\"b\":[1,3]}"}`, `changed $.t.(json).b[1]`},
+		{`{"t":"{\"a\":1,\"b\":2}"}`, `{"t":"{ \"b\": 2,\n \"a\": 1 }"}`, `respelled $.t`},
+		{`{"t":"\n [1] \t"}`, `{"t":"[2]\n"}`, `changed $.t.(json)[0]`},
+		{`{"t":"{\"a\":\"[1,2]\"}"}`, `{"t":"{\"a\":\"[1,3]\"}"}`, `changed $.t.(json).a.(json)[1]`},
+		{`{"t":"{broken}"}`, `{"t":"{broken!}"}`, `changed $.t`},
+		{`{"t":"[1]"}`, `{"t":"{}"}`, `changed $.t.(json)`},
+		{`{"t":"[1]"}`, `{"t":"x"}`, `changed $.t`},
+		{`"{\"a\":1}"`, `"{\"a\":1.0}"`, `respelled $.(json).a`},
 	} {
 		if got := changes(root(t, c.a), root(t, c.b)); got != c.want {
 			t.Errorf("%s and %s:\n got %s\nwant %s", c.a, c.b, got, c.want)
@@ -166,7 +166,7 @@ func TestPathOfAnyLength(t *testing.T) {
 	deep := strings.Repeat(`{"member":`, 5000)
 	end := strings.Repeat("}", 5000)
 	Compare(root(t, deep+"1"+end), root(t, deep+"2"+end), nil, func(c *Change) bool {
-		if s := c.Path.String(); len(s) > 1000 || !strings.Contains(s, "member.….member") {
+		if s := c.Path.String(); len(s) > 1000 || !strings.Contains(s, "member..member") {
 			t.Errorf("path of %d bytes: %s", len(s), s)
 		}
 		return true
@@ -203,8 +203,8 @@ func ExampleCompare() {
 		return true
 	})
 	// Output:
-	// result.content[0].text.(json).temp changed: 21, 22
-	// result.big changed: 9007199254740992, 9007199254740993
+	// $.result.content[0].text.(json).temp changed: 21, 22
+	// $.result.big changed: 9007199254740992, 9007199254740993
 }
 
 // TestSingleChildren goes down thousands of levels that have a single child, which

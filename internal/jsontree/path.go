@@ -49,39 +49,45 @@ const (
 	maxSteps = 64
 )
 
-// String writes a path such as result.content[0].text.(json)["odd name"]. A key
-// stands in quotes in brackets too. Characters that must not reach a terminal are
-// escaped, long names and long paths are cut.
+// String writes the path as package jsonpath reads it, such as
+// $.result.content[0].text.(json)["odd name"]. A key stands in quotes in brackets too.
+// Characters that must not reach a terminal are escaped. Long names are cut, and the
+// middle of a long path is left out, as .. stands for any number of steps.
 func (p Path) String() string {
-	if len(p) > maxSteps {
-		return p[:maxSteps/2].String() + ".…" + p[len(p)-maxSteps/2:].from(true)
+	b := []byte{'$'}
+	if len(p) <= maxSteps {
+		return string(p.appendTo(b))
 	}
-	return p.from(false)
+	b = append(p[:maxSteps/2].appendTo(b), '.')
+	if p = p[len(p)-maxSteps/2:]; p[0].bracketed() {
+		b = append(b, '.')
+	}
+	return string(p.appendTo(b))
 }
 
-// from writes a path, behind another or not.
-func (p Path) from(behind bool) string {
-	var b strings.Builder
+func (p Path) appendTo(b []byte) []byte {
 	for _, s := range p {
 		switch {
 		case s.Kind == Inside:
-			b.WriteString(".(json)")
+			b = append(b, ".(json)"...)
 		case s.Kind == Element:
-			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
-		case s.Kind == Member && isPlain(s.Name):
-			if behind || b.Len() > 0 {
-				b.WriteByte('.')
+			b = append(strconv.AppendInt(append(b, '['), int64(s.Index), 10), ']')
+		case s.bracketed():
+			name := strings.ToValidUTF8(s.Name[:min(len(s.Name), maxName)], "")
+			if len(s.Name) > maxName {
+				name += "…"
 			}
-			b.WriteString(s.Name)
+			b = append(escape.AppendString(append(b, '['), name), ']')
 		default:
-			name := s.Name
-			if len(name) > maxName {
-				name = name[:maxName] + "…"
-			}
-			b.WriteString("[" + string(escape.AppendString(nil, strings.ToValidUTF8(name, "�"))) + "]")
+			b = append(append(b, '.'), s.Name...)
 		}
 	}
-	return b.String()
+	return b
+}
+
+// bracketed reports whether a step stands in brackets.
+func (s Step) bracketed() bool {
+	return s.Kind == Element || s.Kind == Keyed || s.Kind == Member && !isPlain(s.Name)
 }
 
 // isPlain reports whether a name needs no quotes in a path.

@@ -17,11 +17,11 @@ func TestChanged(t *testing.T) {
 	first := play(t, planned(conversation, nil), patient(), onPipes(t, newServer("")))
 	for change, want := range map[string]string{
 		"":                     "",
-		"renamed tool":         "breaking removed tools/list result.tools[\"greet\"]; behaviour added tools/list result.tools[\"welcome\"]; breaking changed tools/call ",
-		"required argument":    "breaking added tools/list result.tools[\"greet\"].inputSchema.required; breaking changed tools/call result",
-		"changed text":         "behaviour changed tools/call result.content[0].text",
-		"reordered content":    "behaviour moved tools/call result.content[0]",
-		"dropped notification": "behaviour removed tools/call params",
+		"renamed tool":         "breaking removed tools/list $.result.tools[\"greet\"]; behaviour added tools/list $.result.tools[\"welcome\"]; breaking changed tools/call ",
+		"required argument":    "breaking added tools/list $.result.tools[\"greet\"].inputSchema.required; breaking changed tools/call $.result",
+		"changed text":         "behaviour changed tools/call $.result.content[0].text",
+		"reordered content":    "behaviour moved tools/call $.result.content[0]",
+		"dropped notification": "behaviour removed tools/call $.params",
 	} {
 		t.Run(change, func(t *testing.T) {
 			t.Parallel()
