@@ -19,6 +19,8 @@ type pair struct {
 	restA, restB []*note
 	// elsewhere reports that it was asked within a call on the other side.
 	elsewhere bool
+	// opens reports that the calls open their sessions: see document.
+	opens bool
 	// worst is the highest class of a difference in it, told reports that there is
 	// one.
 	worst Class

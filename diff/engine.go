@@ -28,8 +28,11 @@ type engine struct {
 	loose          *pair
 	// crossed are the calls whose answers took one another's place.
 	crossed map[*pair]*pair
-	ran     int
-	err     error
+	// wanted are notifications that the client of 2026-07-28 asks for, if the other
+	// session is of the other era.
+	wanted map[string]bool
+	ran    int
+	err    error
 }
 
 // A finding is a difference before it is counted, folded and written.
@@ -66,6 +69,9 @@ type where struct {
 	// because is what makes a difference likely.
 	because string
 	of      topic
+	// anyForm reports that the form of an elicitation is the default: {} stands for
+	// {"form":{}} (2025-11-25 client/elicitation).
+	anyForm bool
 }
 
 // A topic is what is being compared, as far as classify has rules for it.

@@ -19,7 +19,7 @@ func (e *engine) compareNotes(p *pair) {
 	for _, n := range a {
 		// As many as there are on both sides changed, the others are missing.
 		like := byMethod[n.like()]
-		if n.kind == jsonrpc.Invalid || len(like) == 0 {
+		if n.kind == jsonrpc.Invalid || len(like) == 0 || e.cross && comesUnasked(*n.method) {
 			e.oneNote(p, n, Removed)
 			continue
 		}
@@ -98,13 +98,16 @@ func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 		w.refA, w.refB = session.Ref{}, n.ref()
 		other = e.revA
 	}
-	if why, page, ok := absentIn(*n.method, other); ok && n.kind == jsonrpc.Notification {
-		f.class, f.reason, f.page, f.same = Expected, why, page, true
-	}
 	v, err := n.load()
 	if err != nil && n.kind != jsonrpc.Invalid {
 		e.err = err
 		return
+	}
+	if why, page, ok := absentIn(*n.method, other); ok && n.kind == jsonrpc.Notification {
+		f.class, f.reason, f.page, f.same = Expected, why, page, true
+	} else if e.cross && jsonrpc.EraOf(other) == jsonrpc.Modern && e.unwanted(n, v) {
+		f.class, f.same, f.reason = Expected, true, "in 2026-07-28 it only comes when it is asked for"
+		f.page = "2026-07-28/basic/patterns/subscriptions"
 	}
 	if kind == Removed {
 		f.a = v

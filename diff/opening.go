@@ -1,6 +1,10 @@
 package diff
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -17,19 +21,28 @@ type opening struct {
 	// serverInfo what the first result says of the server (2026-07-28
 	// basic/index).
 	meta, serverInfo payload
+	levels           map[string]*unit // the first request with each logLevel in _meta
 }
 
-// asked takes a request of the client.
+// maxLevels bounds the levels of log messages that are remembered.
+const maxLevels = 64
+
+// asked takes a request.
 func (o *opening) asked(s *Session, u *unit, v jsontree.Value) {
-	if u.lane == tap.ToServer && (u.method == "initialize" || u.method == "server/discover" && o.tried == nil) {
-		o.tried = u
-	}
 	meta := v.Get("_meta")
-	if u.lane != tap.ToServer || o.meta.there || !meta.Get(metaPrefix+"protocolVersion").Exists() {
+	if level := bounded(meta.Get(metaPrefix + "logLevel").Text()); level != "" && o.levels[level] == nil && len(o.levels) < maxLevels {
+		o.levels[level] = u
+	}
+	if u.lane != tap.ToServer {
 		return
 	}
-	o.meta = s.at(u.ref, params)
-	o.meta.there, o.meta.odd = true, &oddity{within: jsontree.Path{jsontree.To("_meta")}}
+	if u.method == "initialize" || u.method == "server/discover" && o.tried == nil {
+		o.tried = u
+	}
+	if !o.meta.there && meta.Get(metaPrefix+"protocolVersion").Exists() {
+		o.meta = s.at(u.ref, params)
+		o.meta.there, o.meta.odd = true, &oddity{within: jsontree.Path{jsontree.To("_meta")}}
+	}
 }
 
 // answered takes an answer.
@@ -59,44 +72,109 @@ func (o *opening) settle() {
 	}
 }
 
-// A greeting is what a side of a session says of itself when it opens, in
-// whichever revision. What is not known is absent.
-type greeting struct {
-	info, capabilities       jsontree.Value
-	instructions, versions   jsontree.Value
-	infoRef, capabilitiesRef session.Ref
-	// told reports that the capabilities were asked for.
-	told bool
+// handshakes are the calls that open the session; either may be nil.
+func (o *opening) handshakes() [2]*unit { return [...]*unit{o.initialize, o.discover} }
+
+// ref is a message in which the revision stands.
+func (o *opening) ref() session.Ref {
+	for _, u := range o.handshakes() {
+		if u != nil {
+			return u.ref
+		}
+	}
+	return o.meta.ref()
 }
 
-// compareOpening compares who talks to whom, in which revision, and what they
-// say they can. A handshake says the same as server/discover and the _meta of
-// requests and results (2026-07-28 basic/versioning).
+// A document is what client and server say of themselves when a session opens. A
+// handshake says the same as server/discover and the _meta of requests and results
+// (2026-07-28 basic/versioning), so it is one whatever the era.
+type document [len(documentPaths)]documentMember
+
+// documentPaths lead to the members of a document.
+var documentPaths = [...][2]string{
+	{"client", "info"}, {"client", "capabilities"},
+	{"server", "info"}, {"server", "capabilities"}, {"server", "instructions"}, {"server", "supportedVersions"},
+}
+
+type documentMember struct {
+	value jsontree.Value
+	ref   session.Ref // the message that it stands in
+	said  bool        // it would be there if there were any
+}
+
+// greetingMembers are the members of a handshake and of server/discover of which a
+// document is made.
+var greetingMembers = map[string]bool{
+	"protocolVersion": true, "mcpVersion": true, "capabilities": true, "clientCapabilities": true, "serverCapabilities": true,
+	"clientInfo": true, "client": true, "serverInfo": true, "server": true, "instructions": true, "supportedVersions": true,
+}
+
+func (e *engine) document(s *Session) document {
+	o := &s.opening
+	if u := o.initialize; u != nil && jsonrpc.EraOf(s.revision()) != jsonrpc.Modern {
+		in, out, answer, worked := e.value(&u.request), e.value(&u.answer), u.answer.ref(), u.worked()
+		info := either(out, "serverInfo", "server")
+		return document{
+			{either(in, "clientInfo", "client"), u.ref, either(in, "clientInfo", "client").Exists()},
+			{either(in, "capabilities", "clientCapabilities"), u.ref, true},
+			{info, answer, info.Exists()},
+			{either(out, "capabilities", "serverCapabilities"), answer, worked},
+			{out.Get("instructions"), answer, worked},
+			{jsontree.Value{}, answer, worked},
+		}
+	}
+	meta, info := e.value(&o.meta), e.value(&o.serverInfo)
+	client := meta.Get(metaPrefix + "clientInfo")
+	d := document{
+		{client, o.meta.ref(), client.Exists()},
+		{meta.Get(metaPrefix + "clientCapabilities"), o.meta.ref(), o.meta.there},
+		{info, o.serverInfo.ref(), info.Exists()},
+	}
+	if u := o.discover; u != nil {
+		out := e.value(&u.answer)
+		for i, path := range documentPaths[3:] {
+			d[3+i] = documentMember{out.Get(path[1]), u.answer.ref(), u.worked()}
+		}
+	}
+	return d
+}
+
+func either(v jsontree.Value, names ...string) jsontree.Value {
+	for _, name := range names {
+		if m := v.Get(name); m.Exists() {
+			return m
+		}
+	}
+	return jsontree.Value{}
+}
+
+// compareOpening compares who talks to whom, in which revision, what they say they can,
+// and what else stands in a handshake and belongs to it.
 func (e *engine) compareOpening() {
-	if e.opt.Marked && !e.openingMarked() {
+	marked := func(u *unit) bool { return u != nil && u.marked }
+	opensA, opensB := e.a.opening.handshakes(), e.b.opening.handshakes()
+	if e.opt.Marked && !slices.ContainsFunc(opensA[:], marked) && !slices.ContainsFunc(opensB[:], marked) {
 		return
 	}
 	e.compareRevisions()
-	clientA, serverA := e.greetings(e.a)
-	clientB, serverB := e.greetings(e.b)
-	if e.err != nil {
-		return
-	}
-	e.compareGreetings("client", tap.ToServer, clientA, clientB)
-	e.compareGreetings("server", tap.ToClient, serverA, serverB)
-	e.compareHandshakes(e.a.opening.initialize, e.b.opening.initialize)
-	e.compareHandshakes(e.a.opening.discover, e.b.opening.discover)
-}
-
-func (e *engine) openingMarked() bool {
-	for _, o := range []*opening{&e.a.opening, &e.b.opening} {
-		for _, u := range []*unit{o.initialize, o.discover} {
-			if u != nil && u.marked {
-				return true
+	a, b := e.document(e.a), e.document(e.b)
+	for i, path := range documentPaths {
+		if x, y := a[i], b[i]; e.err == nil && x.said && y.said {
+			w := &where{in: InSession, part: result, by: tap.ToClient, refA: x.ref, refB: y.ref, of: ofGreeting}
+			if path[0] == "client" {
+				w.part, w.by = params, tap.ToServer
+				w.anyForm = x.value.Get("elicitation").Len() == 0 || y.value.Get("elicitation").Len() == 0
 			}
+			e.tree(w, jsontree.Path{jsontree.To(path[0]), jsontree.To(path[1])}, x.value, y.value)
 		}
 	}
-	return false
+	for i := range opensA {
+		p := &pair{a: opensA[i], b: opensB[i], opens: true}
+		if both := p.a != nil && p.b != nil; e.err == nil && (both || !e.cross && (p.a != nil || p.b != nil)) {
+			p.matchInside()
+			e.comparePair(p)
+		}
+	}
 }
 
 // compareRevisions compares what was agreed on.
@@ -119,157 +197,143 @@ func (e *engine) compareRevisions() {
 	e.report(w, f)
 }
 
-// ref is a message in which the revision stands.
-func (o *opening) ref() session.Ref {
-	switch {
-	case o.initialize != nil:
-		return o.initialize.ref
-	case o.discover != nil:
-		return o.discover.ref
-	}
-	return o.meta.ref()
+// Interests are what a client asks to be notified of, by calls of its era.
+type interests struct {
+	levels, resources map[string]*unit
+	listens           []*unit
+	calls             []*unit // the other calls
 }
 
-// greetings reads what both sides of a session say.
-func (e *engine) greetings(s *Session) (client, server greeting) {
-	o := &s.opening
-	if o.initialize != nil && jsonrpc.EraOf(s.revision()) != jsonrpc.Modern {
-		in, out := e.value(&o.initialize.request), e.value(&o.initialize.answer)
-		client = greeting{info: either(in, "clientInfo", "client"), capabilities: either(in, "capabilities", "clientCapabilities"), told: true}
-		server = greeting{info: either(out, "serverInfo", "server"), capabilities: either(out, "capabilities", "serverCapabilities"),
-			instructions: out.Get("instructions"), told: o.initialize.worked()}
-		client.infoRef, server.infoRef = o.initialize.ref, o.initialize.answer.ref()
-		client.capabilitiesRef, server.capabilitiesRef = client.infoRef, server.infoRef
-		return client, server
+// equate compares what the clients of two eras ask to be notified of, and returns the other
+// calls. Notifications of changes that come on a subscription are compared with those
+// that come unasked.
+func (e *engine) equate(as, bs []*unit) (restA, restB []*unit) {
+	e.wanted = map[string]bool{}
+	a, b := e.interests(e.a, &e.looseA, as, bs), e.interests(e.b, &e.looseB, bs, as)
+	if e.opt.Marked || e.err != nil {
+		return a.calls, b.calls
 	}
-	meta := e.value(&o.meta)
-	client = greeting{info: meta.Get(metaPrefix + "clientInfo"), capabilities: meta.Get(metaPrefix + "clientCapabilities"),
-		infoRef: o.meta.ref(), capabilitiesRef: o.meta.ref(), told: o.meta.there}
-	server = greeting{info: e.value(&o.serverInfo), infoRef: o.serverInfo.ref()}
-	if o.discover != nil {
-		out := e.value(&o.discover.answer)
-		server.capabilities, server.instructions, server.versions = out.Get("capabilities"), out.Get("instructions"), out.Get("supportedVersions")
-		server.capabilitiesRef, server.told = o.discover.answer.ref(), o.discover.worked()
-	}
-	return client, server
-}
-
-func either(v jsontree.Value, names ...string) jsontree.Value {
-	for _, name := range names {
-		if m := v.Get(name); m.Exists() {
-			return m
-		}
-	}
-	return jsontree.Value{}
-}
-
-// compareGreetings compares what one side says in both sessions.
-func (e *engine) compareGreetings(who string, by tap.Lane, a, b greeting) {
-	part := params
-	if by == tap.ToClient {
-		part = result
-	}
-	w := &where{in: InSession, part: part, by: by, refA: a.infoRef, refB: b.infoRef, of: ofGreeting}
-	if a.info.Exists() && b.info.Exists() {
-		e.tree(w, jsontree.Path{jsontree.To(who), jsontree.To("info")}, a.info, b.info)
-	}
-	if !a.told || !b.told {
-		return
-	}
-	told := *w
-	told.refA, told.refB = a.capabilitiesRef, b.capabilitiesRef
-	at := jsontree.Path{jsontree.To(who), jsontree.To("capabilities")}
-	if a.capabilities.Kind() == jsontree.Object && b.capabilities.Kind() == jsontree.Object && !a.capabilities.Opaque() && !b.capabilities.Opaque() {
-		union(a.capabilities, b.capabilities, func(name string, x, y jsontree.Value) {
-			if name == "elicitation" && who == "client" {
-				e.compareElicitation(&told, at.With(jsontree.To(name)), x, y)
-				return
+	e.compareInterests(a.levels, b.levels, finding{what: "the level of log messages is asked for in each request",
+		reason: "there is no logging/setLevel in 2026-07-28", page: "2026-07-28/server/utilities/logging"},
+		func(level string, in jsonrpc.Revision) string {
+			if jsonrpc.EraOf(in) == jsonrpc.Modern {
+				return "" // it is reported where it is asked for
 			}
-			e.tree(&told, at.With(jsontree.To(name)), x, y)
+			return "only the session in " + string(in) + " asks for log messages from level " + quoted(level) + " on"
 		})
-	} else {
-		e.tree(&told, at, a.capabilities, b.capabilities)
-	}
-	if by == tap.ToClient {
-		e.tree(&told, jsontree.Path{jsontree.To(who), jsontree.To("instructions")}, a.instructions, b.instructions)
-		e.tree(&told, jsontree.Path{jsontree.To(who), jsontree.To("supportedVersions")}, a.versions, b.versions)
-	}
-}
-
-// compareElicitation compares a capability of which {} means {"form":{}}
-// (2025-11-25 client/elicitation).
-func (e *engine) compareElicitation(w *where, path jsontree.Path, a, b jsontree.Value) {
-	if a.Kind() != jsontree.Object || b.Kind() != jsontree.Object {
-		e.tree(w, path, a, b)
-		return
-	}
-	union(a, b, func(name string, x, y jsontree.Value) {
-		if other := a.Len() * b.Len(); name != "form" || other != 0 {
-			e.tree(w, path.With(jsontree.To(name)), x, y)
-		}
-	})
-}
-
-// compareHandshakes compares what else stands in the messages that open a
-// session, and the notifications that belong to them.
-func (e *engine) compareHandshakes(a, b *unit) {
-	p := &pair{a: a, b: b}
+	const page = "2026-07-28/basic/patterns/subscriptions"
+	e.compareInterests(a.resources, b.resources, finding{what: "resources are subscribed to with subscriptions/listen",
+		reason: "there is no resources/subscribe in 2026-07-28", page: page},
+		func(uri string, in jsonrpc.Revision) string {
+			return "only the session in " + string(in) + " subscribes to " + quoted(uri)
+		})
+	p, f := &pair{}, &finding{class: Expected, kind: Added, same: true, what: "what is to be told of is asked for",
+		reason: "up to 2025-11-25 the server tells unasked", page: page}
 	switch {
-	case e.err != nil || a == nil && b == nil:
-		return
-	case a == nil || b == nil:
-		if !e.cross { // else the other one says the same
-			e.oneSided(p, map[bool]Kind{true: Added, false: Removed}[a == nil])
-		}
-		return
+	case len(b.listens) > 0 && len(b.resources) == 0:
+		p.b = b.listens[0]
+	case len(a.listens) > 0 && len(a.resources) == 0:
+		p.a, f.kind = a.listens[0], Removed
+	default:
+		return a.calls, b.calls
 	}
-	e.compareHandshake(p)
-	p.restA, p.restB = cancelNotes(a.notes, b.notes)
-	e.compareNotes(p)
-	e.compareOrder(p)
-	e.timed.add(p)
+	refA, refB := p.refs()
+	e.report(p.of(InCall, tap.ToServer, refA, refB), f)
+	return a.calls, b.calls
 }
 
-// compareHandshake compares the messages of two handshakes, but for what
-// compareGreetings does.
-func (e *engine) compareHandshake(p *pair) {
-	type half struct {
-		in   Place
-		by   tap.Lane
-		a, b payload
+// interests takes out of the calls of a session those by which the client of its era asks to
+// be notified of something, unless the other session uses the method too. What comes on
+// its subscriptions is added to the messages that belong to no call.
+func (e *engine) interests(s *Session, loose *[]note, units, others []*unit) *interests {
+	x := &interests{levels: map[string]*unit{}, resources: map[string]*unit{}}
+	modern := jsonrpc.EraOf(s.revision()) == jsonrpc.Modern
+	if modern {
+		x.levels = s.opening.levels
 	}
-	halves := []half{{InRequest, tap.ToServer, p.a.request, p.b.request}}
-	if p.a.worked() && p.b.worked() {
-		halves = append(halves, half{InAnswer, tap.ToClient, p.a.answer, p.b.answer})
-	} else {
-		e.compareAnswer(p)
+	used := map[string]bool{}
+	for _, u := range others {
+		used[u.method] = used[u.method] || u.interest()
 	}
-	for _, x := range halves {
-		v, w, ok := e.load(&x.a, &x.b)
-		if !ok {
-			return
+	add := func(to map[string]*unit, key string, u *unit) {
+		if to[key] == nil {
+			to[key] = u
 		}
-		at := p.of(x.in, x.by, x.a.ref(), x.b.ref())
-		at.part = x.a.part
-		if v.Opaque() || w.Opaque() {
-			e.tree(at, jsontree.Path{jsontree.To(at.part.String())}, v, w)
+	}
+	for _, u := range units {
+		if !u.interest() || used[u.method] || modern != (u.method == "subscriptions/listen") {
+			x.calls = append(x.calls, u)
 			continue
 		}
-		union(v, w, func(name string, v, w jsontree.Value) {
-			path := jsontree.Path{jsontree.To(at.part.String()), jsontree.To(name)}
-			switch {
-			case greetingMembers[name]:
-			case name == "_meta":
-				e.compareMeta(at, path, v, w)
-			default:
-				e.tree(at, path, v, w)
+		v := e.value(&u.request)
+		switch u.method {
+		case "logging/setLevel":
+			add(x.levels, bounded(v.Get("level").Text()), u)
+		case "resources/subscribe":
+			add(x.resources, u.name, u)
+		case "subscriptions/listen":
+			x.listens = append(x.listens, u)
+			for name, m := range v.Get("notifications").All() {
+				if kind, ok := strings.CutSuffix(name, "ListChanged"); ok && m.True() {
+					e.wanted["notifications/"+kind+"/list_changed"] = true
+				}
+				for _, uri := range elements(m) {
+					add(x.resources, bounded(uri.Text()), u)
+					e.wanted["notifications/resources/updated "+uri.Text()] = true
+				}
 			}
-		})
+			for _, n := range u.notes {
+				if n.late = false; *n.method != "notifications/subscriptions/acknowledged" {
+					*loose = append(slices.Clip(*loose), n)
+				}
+			}
+		}
+	}
+	return x
+}
+
+// interest reports whether a call asks to be notified of something.
+func (u *unit) interest() bool {
+	switch u.method {
+	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		return u.worked()
+	case "subscriptions/listen":
+		return u.worked() || !u.answered()
+	}
+	return false
+}
+
+// compareInterests compares what both clients ask for, each in the way of its era. One
+// describes what only the client of a revision asks for; "" is not reported.
+func (e *engine) compareInterests(a, b map[string]*unit, both finding, one func(key string, in jsonrpc.Revision) string) {
+	both.class, both.kind, both.same = Expected, Changed, true
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	for _, key := range sortedKeys(keys) {
+		p, f := &pair{a: a[key], b: b[key]}, both
+		switch {
+		case p.a == nil:
+			f = finding{class: Behaviour, kind: Added, what: one(key, e.revB)}
+		case p.b == nil:
+			f = finding{class: Behaviour, kind: Removed, what: one(key, e.revA)}
+		}
+		if refA, refB := p.refs(); f.what != "" {
+			e.report(p.of(InCall, tap.ToServer, refA, refB), &f)
+		}
 	}
 }
 
-// greetingMembers are those that compareGreetings compares.
-var greetingMembers = map[string]bool{
-	"protocolVersion": true, "mcpVersion": true, "capabilities": true, "clientCapabilities": true, "serverCapabilities": true,
-	"clientInfo": true, "client": true, "serverInfo": true, "server": true, "instructions": true, "supportedVersions": true,
+// comesUnasked reports whether a notification is one that comes unasked up to 2025-11-25,
+// and on a subscription later.
+func comesUnasked(method string) bool {
+	return strings.HasSuffix(method, "/list_changed") && method != "notifications/roots/list_changed" || method == "notifications/resources/updated"
+}
+
+// unwanted reports whether it is one that the client of 2026-07-28 did not ask for.
+func (e *engine) unwanted(n *note, v jsontree.Value) bool {
+	key := *n.method
+	if key == "notifications/resources/updated" {
+		key += " " + v.Get("uri").Text()
+	}
+	return comesUnasked(*n.method) && !e.wanted[key]
 }

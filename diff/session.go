@@ -39,7 +39,6 @@ type Session struct {
 	// their ids: the tracker cannot pair them with their responses.
 	early   map[string]*unit
 	opening opening
-	levels  map[string]*unit   // the first request that asks for logs of a level
 	words   map[string]*string // methods, names and what is said of calls, each once
 	asked   uint64             // the frame of the client's latest request
 	open    int                // calls of the client that are not over
@@ -60,7 +59,7 @@ func NewSession(name string, load Loader) *Session {
 	return &Session{
 		name: name, load: load, byRef: map[session.Ref]*unit{}, exchanges: map[uint64]*exchange{}, traffic: map[string]*traffic{},
 		first: map[string]uint64{}, words: map[string]*string{}, headers: headers{},
-		levels: map[string]*unit{}, early: map[string]*unit{},
+		opening: opening{levels: map[string]*unit{}}, early: map[string]*unit{},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // asked for. It also takes the opening out of the list.
 func (s *Session) join() {
 	s.opening.settle()
-	for _, u := range []*unit{s.opening.initialize, s.opening.discover} {
+	for _, u := range s.opening.handshakes() {
 		if u != nil {
 			u.joined = true
 		}

@@ -51,9 +51,6 @@ func (s *Session) begin(a *arrived) {
 	if strings.HasSuffix(u.method, "/list") {
 		u.cursor = v.Get("cursor").Hash()
 	}
-	if level := bounded(v.Get("_meta", metaPrefix+"logLevel").Text()); level != "" && s.levels[level] == nil && len(s.levels) < maxLevels {
-		s.levels[level] = u
-	}
 	s.byRef[u.ref] = u
 	if a.early && u.lane == tap.ToClient && len(s.early) < maxEarly {
 		s.early[string(a.m.ID)] = u
@@ -113,9 +110,6 @@ func (s *Session) answersEarly(a *arrived) bool {
 	u.own += u.end - u.at
 	return true
 }
-
-// maxLevels bounds the levels of log messages that are remembered.
-const maxLevels = 64
 
 // again takes a further request of a call: the answers in it are to what the
 // server asked, and the server goes on.
