@@ -15,8 +15,8 @@ type pair struct {
 	up *pair
 	// asked are the calls within it.
 	asked []*pair
-	// restA and restB are notes that the other side does not have.
-	restA, restB []*note
+	// rest are notes of each side that the other does not have.
+	rest [2][]*note
 	// elsewhere reports that it was asked within a call on the other side.
 	elsewhere bool
 	// opens reports that the calls open their sessions: see document.

@@ -155,15 +155,13 @@ func (e *engine) leaves(p *pair, n *note, s *Session) bool {
 // more may be said (2026-07-28 basic/transports/streamable-http).
 func (e *engine) compareRepeats(p *pair) {
 	rest := *p
-	rest.restA, rest.restB = cancelNotes(p.a.repeats, p.b.repeats)
+	rest.rest = surplus(p.a.repeats, p.b.repeats)
 	late := func(n *note, other *unit, s *Session) bool {
 		return n.role == session.RoleLate && (other.hungUp || e.leaves(p, n, s))
 	}
-	rest.restA = slices.DeleteFunc(rest.restA, func(n *note) bool { return late(n, p.b, e.a) })
-	rest.restB = slices.DeleteFunc(rest.restB, func(n *note) bool { return late(n, p.a, e.b) })
-	if len(rest.restA)+len(rest.restB) > 0 {
-		e.compareNotes(&rest)
-	}
+	rest.rest[0] = slices.DeleteFunc(rest.rest[0], func(n *note) bool { return late(n, p.b, e.a) })
+	rest.rest[1] = slices.DeleteFunc(rest.rest[1], func(n *note) bool { return late(n, p.a, e.b) })
+	e.compareNotes(&rest)
 }
 
 // compareTasks compares whether two calls became tasks, and what was said of

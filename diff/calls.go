@@ -2,7 +2,6 @@ package diff
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
@@ -119,40 +118,7 @@ func (e *engine) compareAsked(p *pair) {
 	for _, q := range p.asked {
 		e.comparePair(q)
 	}
-	if otherOrder(p.asked) {
-		e.report(p.of(InQuestion, tap.ToClient, p.a.ref, p.b.ref), &finding{class: Behaviour, kind: Reordered,
-			what: "the questions within the call come in another order"})
-	}
 }
-
-// otherOrder reports whether one of two questions comes before the other on one
-// side and behind it on the other. Those of one result come at once.
-func otherOrder(asked []*pair) bool {
-	var sure []*pair
-	for _, q := range asked {
-		if q.a != nil && q.b != nil && q.a.certain() && q.b.certain() && q.a.key == q.b.key {
-			sure = append(sure, q)
-		}
-	}
-	slices.SortStableFunc(sure, func(p, q *pair) int { return compareRefs(p.a.ref, q.a.ref) })
-	var before, last session.Ref // the latest question of the second side, up to the one before and with it
-	for i, q := range sure {
-		if i > 0 && sure[i-1].a.ref != q.a.ref {
-			before = last
-		}
-		if compareRefs(q.b.ref, before) < 0 {
-			return true
-		}
-		if compareRefs(q.b.ref, last) > 0 {
-			last = q.b.ref
-		}
-	}
-	return false
-}
-
-// certain reports whether it is certain enough, for its place among others, which
-// call a question belongs to.
-func (u *unit) certain() bool { return !u.guess || u.alone }
 
 // compareRefs orders messages as they crossed.
 func compareRefs(a, b session.Ref) int {

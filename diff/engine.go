@@ -130,7 +130,12 @@ func (e *engine) run() ([]*pair, error) {
 	if e.opt.Marked {
 		pairs = marked(pairs)
 	}
-	e.matchInside(pairs)
+	e.loose = &pair{}
+	if e.opt.Marked {
+		matchInside(pairs, nil, nil, nil)
+	} else {
+		matchInside(pairs, e.loose, e.looseA, e.looseB)
+	}
 	e.crossed = crossedAnswers(pairs)
 	for _, p := range pairs {
 		if e.over() {

@@ -1,246 +1,182 @@
 package diff
 
 import (
+	"slices"
+
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// matchInside pairs what is inside of calls: what the server asked within them,
-// and their notifications. What belongs to a call by guess, or to none, may be
-// that of another one on the other side: what is left over in one call is looked
-// for in the others.
-func (e *engine) matchInside(pairs []*pair) {
-	var asked pool[*unit]
-	var notes pool[*note]
-	for _, p := range pairs {
-		p.matchAsked(&asked)
-		p.matchNotes(&notes)
-		p.poolAlone(&asked)
-	}
-	e.loose = &pair{}
-	if !e.opt.Marked {
-		e.loose.restA, e.loose.restB = cancelNotes(e.looseA, e.looseB)
-	}
-	e.loose.pool(&notes, true)
-	for _, m := range asked.matches() {
-		p := m.a.at
-		switch {
-		case m.a.item.parent == nil:
-			m.a.at.elsewhere, p = true, m.b.at
-		case m.b.item.parent == nil:
-			m.b.at.elsewhere = true
-		}
-		p.asked = append(p.asked, &pair{a: m.a.item, b: m.b.item, up: p})
-	}
-	gone := map[*note]bool{}
-	for _, m := range notes.matches() {
-		gone[m.a.item], gone[m.b.item] = true, true
-	}
-	for _, p := range append(pairs, e.loose) {
-		p.restA, p.restB = notGone(p.restA, gone), notGone(p.restB, gone)
-	}
-	for _, p := range pairs {
-		p.pairAsked(asked.taken)
-	}
-}
-
-func notGone(notes []*note, gone map[*note]bool) []*note {
-	if len(gone) == 0 {
-		return notes
-	}
-	kept := notes[:0]
-	for _, n := range notes {
-		if !gone[n] {
-			kept = append(kept, n)
-		}
-	}
-	return kept
-}
-
-// A pool holds what is left over, with where it is from.
-type pool[T comparable] struct {
-	a, b  []pooled[T]
-	taken map[T]bool
-}
-
-type pooled[T comparable] struct {
-	id    uint64
-	guess bool // where it is from is not certain
-	item  T
+// A leftover is a notification, or a call that the server asked, that the other side
+// does not have within the same call.
+type leftover struct {
+	value uint64
 	at    *pair
+	note  *note
+	asked *unit // nil for a note
+	guess bool  // where it belongs is not certain
+	taken bool
 }
 
-type pooledPair[T comparable] struct{ a, b pooled[T] }
+// A pool holds the leftovers of both sides.
+type pool [2][]leftover
 
-// matches pairs what says the same, where it is not certain of one of the two
-// where it belongs.
-func (x *pool[T]) matches() (all []pooledPair[T]) {
-	x.taken = map[T]bool{}
-	if len(x.a) == 0 || len(x.b) == 0 {
-		return nil
+// matchInside pairs what is inside of calls: what the server asked within them, and
+// their notifications. What is left over in one call, or belongs to none, may be that
+// of another one on the other side, if it is a guess where it belongs. Loose takes the
+// messages as and bs, which belong to no call.
+func matchInside(pairs []*pair, loose *pair, as, bs []note) {
+	var x pool
+	for _, p := range pairs {
+		x.add(p)
 	}
-	sure, guessed := map[uint64][]pooled[T]{}, map[uint64][]pooled[T]{}
-	for _, p := range x.b {
-		if p.guess {
-			guessed[p.id] = append(guessed[p.id], p)
-		} else {
-			sure[p.id] = append(sure[p.id], p)
+	if loose != nil {
+		x.addNotes(loose, as, bs)
+	}
+	x.match()
+	left := map[*pair]*[2][]*unit{}
+	for side := range x {
+		for _, l := range x[side] {
+			switch {
+			case l.taken:
+			case l.note != nil:
+				l.at.rest[side] = append(l.at.rest[side], l.note)
+			case l.asked.parent != nil:
+				if left[l.at] == nil {
+					left[l.at] = &[2][]*unit{}
+				}
+				left[l.at][side] = append(left[l.at][side], l.asked)
+			}
 		}
 	}
-	take := func(a pooled[T], from map[uint64][]pooled[T]) bool {
-		list := from[a.id]
-		if len(list) == 0 {
-			return false
+	var inner []*pair
+	for _, p := range pairs {
+		if rest := left[p]; rest != nil {
+			for _, q := range alignUnits(rest[0], rest[1]) {
+				q.up = p
+				p.asked = append(p.asked, q)
+			}
 		}
-		from[a.id] = list[1:]
-		x.taken[a.item], x.taken[list[0].item] = true, true
-		all = append(all, pooledPair[T]{a, list[0]})
-		return true
+		inner = append(inner, p.asked...)
 	}
-	for _, a := range x.a {
-		if !take(a, guessed) && a.guess {
+	if len(inner) > 0 {
+		matchInside(inner, nil, nil, nil)
+	}
+}
+
+// add pairs what is the same within a pair of calls, in order, and adds the rest. Of a
+// call on one side only, all is missing, but the server may have asked it within a
+// call on the other side.
+func (x *pool) add(p *pair) {
+	if p.a == nil || p.b == nil {
+		if u := p.one(); u.parent == nil && u.lane == tap.ToClient {
+			side := 0
+			if p.a == nil {
+				side = 1
+			}
+			x[side] = append(x[side], leftover{value: u.key, guess: true, asked: u, at: p})
+		}
+		return
+	}
+	x.addNotes(p, p.a.notes, p.b.notes)
+	as, bs := withoutPings(p.a.asked, p.b.asked)
+	same := map[uint64][]*unit{}
+	for _, u := range bs {
+		same[u.key] = append(same[u.key], u)
+	}
+	for _, u := range as {
+		if both := same[u.key]; len(both) > 0 {
+			same[u.key] = both[1:]
+			p.asked = append(p.asked, &pair{a: u, b: both[0], up: p})
+			continue
+		}
+		x[0] = append(x[0], leftover{value: u.key, guess: u.guess, asked: u, at: p})
+	}
+	for _, u := range bs {
+		if rest := same[u.key]; len(rest) > 0 && rest[0] == u {
+			same[u.key] = rest[1:]
+			x[1] = append(x[1], leftover{value: u.key, guess: u.guess, asked: u, at: p})
+		}
+	}
+}
+
+// addNotes adds the notes that each list has more of than the other.
+func (x *pool) addNotes(p *pair, as, bs []note) {
+	for side, notes := range surplus(as, bs) {
+		for _, n := range notes {
+			loose := p.one() == nil && (n.role == session.RoleLog || n.role == session.RoleUnsolicited)
+			x[side] = append(x[side], leftover{value: n.same(), guess: n.guess || loose, note: n, at: p})
+		}
+	}
+}
+
+// match pairs leftovers of one value, if it is a guess where one of the two belongs.
+func (x *pool) match() {
+	if len(x[0]) == 0 || len(x[1]) == 0 {
+		return
+	}
+	sure, guessed := map[uint64][]*leftover{}, map[uint64][]*leftover{}
+	for i := range x[1] {
+		to, l := sure, &x[1][i]
+		if l.guess {
+			to = guessed
+		}
+		to[l.value] = append(to[l.value], l)
+	}
+	take := func(a *leftover, from map[uint64][]*leftover) bool {
+		same := from[a.value]
+		if len(same) > 0 {
+			from[a.value] = same[1:]
+			a.join(same[0])
+		}
+		return len(same) > 0
+	}
+	for i := range x[0] {
+		if a := &x[0][i]; !take(a, guessed) && a.guess {
 			take(a, sure)
 		}
 	}
-	return all
 }
 
-// matchAsked pairs what is the same within a pair of calls, in order, and leaves
-// the rest in the pool.
-func (p *pair) matchAsked(rest *pool[*unit]) {
-	as, bs := p.within()
-	left := map[uint64][]*unit{}
-	for _, u := range bs {
-		left[u.key] = append(left[u.key], u)
-	}
-	for _, u := range as {
-		if same := left[u.key]; len(same) > 0 {
-			left[u.key] = same[1:]
-			p.asked = append(p.asked, &pair{a: u, b: same[0], up: p})
-			continue
-		}
-		rest.a = append(rest.a, pooled[*unit]{u.key, u.guess, u, p})
-	}
-	for _, u := range bs {
-		if same := left[u.key]; len(same) > 0 && same[0] == u {
-			left[u.key] = same[1:]
-			rest.b = append(rest.b, pooled[*unit]{u.key, u.guess, u, p})
-		}
-	}
-}
-
-// within lists what was asked within both calls, but for pings.
-func (p *pair) within() (as, bs []*unit) {
-	if p.a != nil && p.b != nil {
-		return withoutPings(p.a.asked, p.b.asked)
-	}
-	return nil, nil // of a call on one side only, all is missing
-}
-
-// poolAlone adds what the server asked outside of any call, on one side only: it
-// may have been asked within one on the other side.
-func (p *pair) poolAlone(rest *pool[*unit]) {
-	switch u := p.one(); {
-	case u.lane != tap.ToClient || p.a != nil && p.b != nil:
-	case p.a != nil:
-		rest.a = append(rest.a, pooled[*unit]{u.key, true, u, p})
-	default:
-		rest.b = append(rest.b, pooled[*unit]{u.key, true, u, p})
-	}
-}
-
-// pairAsked pairs what is left within a pair of calls as far as it is alike.
-func (p *pair) pairAsked(taken map[*unit]bool) {
-	as, bs := p.within()
-	paired := map[*unit]bool{}
-	for _, q := range p.asked {
-		paired[q.a], paired[q.b] = true, true
-	}
-	rest := func(units []*unit) (left []*unit) {
-		for _, u := range units {
-			if !paired[u] && !taken[u] {
-				left = append(left, u)
-			}
-		}
-		return left
-	}
-	for _, q := range alignUnits(rest(as), rest(bs)) {
-		q.up = p
-		p.asked = append(p.asked, q)
-	}
-	for _, q := range p.asked {
-		q.matchInside()
-	}
-}
-
-// matchInside pairs what is inside of a call within another.
-func (p *pair) matchInside() {
-	p.matchAsked(&pool[*unit]{})
-	p.matchNotes(&pool[*note]{})
-	p.pairAsked(nil)
-}
-
-// matchNotes cancels the notes that both calls have, and leaves the rest.
-func (p *pair) matchNotes(rest *pool[*note]) {
-	if p.a == nil || p.b == nil {
+// join pairs two leftovers. Questions are compared within the call of the first side, if
+// they were asked within one there.
+func (l *leftover) join(with *leftover) {
+	l.taken, with.taken = true, true
+	if l.asked == nil {
 		return
 	}
-	p.restA, p.restB = cancelNotes(p.a.notes, p.b.notes)
-	p.pool(rest, false)
+	p := l.at
+	if l.asked.parent == nil {
+		l.at.elsewhere, p = true, with.at
+	} else if with.asked.parent == nil {
+		with.at.elsewhere = true
+	}
+	p.asked = append(p.asked, &pair{a: l.asked, b: with.asked, up: p})
 }
 
-// pool adds the notes that a pair has left. Loose reports that they belong to no
-// call.
-func (p *pair) pool(rest *pool[*note], loose bool) {
-	unsure := func(n *note) bool {
-		return n.guess || loose && (n.role == session.RoleLog || n.role == session.RoleUnsolicited)
-	}
-	for _, n := range p.restA {
-		rest.a = append(rest.a, pooled[*note]{n.same(), unsure(n), n, p})
-	}
-	for _, n := range p.restB {
-		rest.b = append(rest.b, pooled[*note]{n.same(), unsure(n), n, p})
-	}
-}
-
-// cancelNotes returns the notes of each list that the other does not have.
-func cancelNotes(as, bs []note) (restA, restB []*note) {
+// surplus returns the notes of each list that the other does not have as often: the last
+// ones.
+func surplus(as, bs []note) (rest [2][]*note) {
 	if sameNotes(as, bs) {
-		return nil, nil
+		return rest
 	}
-	left := map[uint64]int{}
-	for i := range bs {
-		left[bs[i].same()]++
-	}
-	for i := range as {
-		if id := as[i].same(); left[id] > 0 {
-			left[id]--
-		} else {
-			restA = append(restA, &as[i])
+	lists := [2][]note{as, bs}
+	for side := range lists {
+		left, other := map[uint64]int{}, lists[1-side]
+		for i := range other {
+			left[other[i].same()]++
+		}
+		for i := range lists[side] {
+			n := &lists[side][i]
+			if left[n.same()]--; left[n.same()] < 0 {
+				rest[side] = append(rest[side], n)
+			}
 		}
 	}
-	// What is left of the second list are the last ones.
-	for i := len(bs) - 1; i >= 0; i-- {
-		if id := bs[i].same(); left[id] > 0 {
-			left[id]--
-			restB = append(restB, &bs[i])
-		}
-	}
-	for i, j := 0, len(restB)-1; i < j; i, j = i+1, j-1 {
-		restB[i], restB[j] = restB[j], restB[i]
-	}
-	return restA, restB
+	return rest
 }
 
 // sameNotes is the usual case.
 func sameNotes(as, bs []note) bool {
-	if len(as) != len(bs) {
-		return false
-	}
-	for i := range as {
-		if as[i].same() != bs[i].same() {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(as, bs, func(a, b note) bool { return a.same() == b.same() })
 }

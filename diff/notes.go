@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"slices"
+
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -10,7 +12,7 @@ import (
 // compareNotes compares the notes that a pair has left: those of one method in the
 // order in which they came.
 func (e *engine) compareNotes(p *pair) {
-	a, b := p.restA, p.restB
+	a, b := p.rest[0], p.rest[1]
 	byMethod := map[uint64][]*note{}
 	for _, n := range b {
 		byMethod[n.like()] = append(byMethod[n.like()], n)
@@ -35,46 +37,89 @@ func (e *engine) compareNotes(p *pair) {
 	}
 }
 
-// compareOrder compares the order of the notifications that both calls have, those
-// of each direction, whatever their methods.
+// ordered is a message that both calls have for certain.
+type ordered struct {
+	a, b session.Ref
+	note *note // nil for a question
+}
+
+// compareOrder compares the order of what both calls have in each direction. A question
+// within a result comes last, so it is compared with notifications only if it is one on
+// both sides.
 func (e *engine) compareOrder(p *pair) {
-	if sameNotes(p.a.notes, p.b.notes) {
+	if len(p.asked) == 0 && sameNotes(p.a.notes, p.b.notes) {
 		return
 	}
 	for _, lane := range []tap.Lane{tap.ToServer, tap.ToClient} {
-		as, bs := shared(p.a.notes, p.b.notes, lane)
-		for i, n := range as {
-			if n.id() != bs[i].id() {
-				e.report(e.noteWhere(p, n, p.a.ref, p.b.ref), &finding{class: Behaviour, kind: Reordered, what: "its notifications come in another order"})
-				return
+		notes, mixed := sharedNotes(p.a.notes, p.b.notes, lane), true
+		var questions []ordered
+		for _, q := range p.asked {
+			if q.a != nil && q.b != nil && q.a.lane == lane && q.a.certain() && q.b.certain() && q.a.key == q.b.key {
+				questions = append(questions, ordered{q.a.ref, q.b.ref, nil})
+				mixed = mixed && q.a.embedded == q.b.embedded
+			}
+		}
+		lists := [][]ordered{notes, questions}
+		if mixed {
+			lists = [][]ordered{append(notes, questions...)}
+		}
+		for _, all := range lists {
+			x, other := otherOrder(all)
+			switch {
+			case !other:
+			case x.note != nil:
+				e.report(e.noteWhere(p, x.note, p.a.ref, p.b.ref), &finding{class: Behaviour, kind: Reordered, what: "its notifications come in another order"})
+			default:
+				e.report(p.of(InQuestion, lane, p.a.ref, p.b.ref), &finding{class: Behaviour, kind: Reordered, what: "the questions within the call come in another order"})
 			}
 		}
 	}
 }
 
-// shared returns the notes of a direction that both lists have equally often, as far
-// as they are about their call for certain.
-func shared(as, bs []note, lane tap.Lane) (inA, inB []*note) {
-	more := map[uint64]int{}
-	count := func(notes []note, by int) {
+// otherOrder returns a message that comes behind another on the first side, and before it
+// on the second. Questions of one result come at once.
+func otherOrder(all []ordered) (x ordered, other bool) {
+	slices.SortFunc(all, func(x, y ordered) int { return compareRefs(x.a, y.a) })
+	var before, last session.Ref // the latest of the second side, up to the one before and with it
+	for i, x := range all {
+		if i > 0 && all[i-1].a != x.a {
+			before = last
+		}
+		if compareRefs(x.b, before) < 0 {
+			return x, true
+		}
+		if compareRefs(x.b, last) > 0 {
+			last = x.b
+		}
+	}
+	return x, false
+}
+
+// sharedNotes returns the notes of a direction that both lists have equally often, the
+// first with the first, as far as they are about their call for certain.
+func sharedNotes(as, bs []note, lane tap.Lane) (all []ordered) {
+	same := map[uint64]*[2][]*note{}
+	for side, notes := range [2][]note{as, bs} {
 		for i := range notes {
 			if n := &notes[i]; n.lane == lane && !n.guess {
-				more[n.id()] += by
+				if same[n.id()] == nil {
+					same[n.id()] = &[2][]*note{}
+				}
+				same[n.id()][side] = append(same[n.id()][side], n)
 			}
 		}
 	}
-	pick := func(notes []note) (kept []*note) {
-		for i := range notes {
-			if n := &notes[i]; n.lane == lane && !n.guess && more[n.id()] == 0 {
-				kept = append(kept, n)
-			}
+	for _, both := range same {
+		for i := 0; i < len(both[0]) && len(both[0]) == len(both[1]); i++ {
+			all = append(all, ordered{both[0][i].ref(), both[1][i].ref(), both[0][i]})
 		}
-		return kept
 	}
-	count(as, 1)
-	count(bs, -1)
-	return pick(as), pick(bs)
+	return all
 }
+
+// certain reports whether it is certain enough, for its place among others, which
+// call a question belongs to.
+func (u *unit) certain() bool { return !u.guess || u.alone }
 
 // noteWhere is the place of a note.
 func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {

@@ -171,7 +171,7 @@ func (e *engine) compareOpening() {
 	for i := range opensA {
 		p := &pair{a: opensA[i], b: opensB[i], opens: true}
 		if both := p.a != nil && p.b != nil; e.err == nil && (both || !e.cross && (p.a != nil || p.b != nil)) {
-			p.matchInside()
+			matchInside([]*pair{p}, nil, nil, nil)
 			e.comparePair(p)
 		}
 	}

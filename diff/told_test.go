@@ -42,16 +42,16 @@ func TestNotesThatAreMoreOnOneSide(t *testing.T) {
 		{"", "x", nil, []int{0}},
 	} {
 		as, bs := say(strings.Fields(c.a)...), say(strings.Fields(c.b)...)
-		restA, restB := cancelNotes(as, bs)
-		same := len(restA) == len(c.restA) && len(restB) == len(c.restB)
-		for i := 0; same && i < len(restA); i++ {
-			same = restA[i] == &as[c.restA[i]]
-		}
-		for i := 0; same && i < len(restB); i++ {
-			same = restB[i] == &bs[c.restB[i]]
+		same := true
+		for side, notes := range surplus(as, bs) {
+			list, want := [][]note{as, bs}[side], [][]int{c.restA, c.restB}[side]
+			same = same && len(notes) == len(want)
+			for i := 0; same && i < len(notes); i++ {
+				same = notes[i] == &list[want[i]]
+			}
 		}
 		if !same {
-			t.Errorf("%s | %s: %d and %d are left", c.a, c.b, len(restA), len(restB))
+			t.Errorf("%s | %s: %v are left", c.a, c.b, surplus(as, bs))
 		}
 	}
 }
