@@ -1,7 +1,10 @@
 package diff
 
 import (
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
@@ -20,6 +23,11 @@ const (
 	texts          // only what it says to models changed
 )
 
+var effectReasons = map[effect]string{
+	both: "it allows other values", unclear: "whether it allows less cannot be told",
+	tighter: "it allows less", looser: "it allows more", texts: "models read it",
+}
+
 // A direction says who has to keep to a schema.
 type direction bool
 
@@ -29,6 +37,17 @@ const (
 	// outOfServer is that of results: what it allows more fails clients.
 	outOfServer direction = true
 )
+
+// class is what an effect means for those who relied on the schema.
+func (x effect) class(dir direction) Class {
+	switch {
+	case x == both, x == gone, x == tighter && dir == intoServer, x == looser && dir == outOfServer:
+		return Breaking
+	case x == words:
+		return Cosmetic
+	}
+	return Behaviour
+}
 
 // schemas compares two JSON Schemas by what they allow (2026-07-28
 // server/tools#tool, JSON Schema 2020-12 and draft-07).
@@ -46,24 +65,12 @@ func (e *engine) schemas(w *where, path jsontree.Path, a, b jsontree.Value, dir 
 	}
 	x := schemer{a: a, b: b, active: map[[2]uint64]bool{}, left: maxSchemas}
 	x.refs = hasRefs(a) || hasRefs(b)
-	x.tell = func(c schemaChange) {
-		f := &finding{kind: c.kind, path: c.path, a: c.a, b: c.b, what: c.what, class: c.effect.class(dir)}
-		switch c.effect {
-		case both:
-			f.reason = "it allows other values"
-		case unclear:
-			f.reason = "whether it allows less cannot be told"
-		case tighter:
-			f.reason = "it allows less"
-		case looser:
-			f.reason = "it allows more"
-		case texts:
-			f.reason = "models read it"
-		}
-		if c.kind == Respelled {
+	x.tell = func(kind Kind, does effect, path jsontree.Path, a, b jsontree.Value, what string) {
+		f := &finding{kind: kind, path: path, a: a, b: b, what: what, class: does.class(dir), reason: effectReasons[does]}
+		if kind == Respelled {
 			f.class = Cosmetic
 		}
-		if c.kind == Added || c.kind == Removed {
+		if kind == Added || kind == Removed {
 			e.expect(w, f)
 		}
 		e.report(w, f)
@@ -74,30 +81,11 @@ func (e *engine) schemas(w *where, path jsontree.Path, a, b jsontree.Value, dir 
 	}
 }
 
-// class is what an effect means for those who relied on the schema.
-func (x effect) class(dir direction) Class {
-	switch {
-	case x == both, x == gone, x == tighter && dir == intoServer, x == looser && dir == outOfServer:
-		return Breaking
-	case x == words:
-		return Cosmetic
-	}
-	return Behaviour
-}
-
-type schemaChange struct {
-	kind   Kind
-	effect effect
-	path   jsontree.Path
-	a, b   jsontree.Value
-	what   string
-}
-
 // A schemer compares two schemas.
 type schemer struct {
 	a, b jsontree.Value // the whole of both, which references are resolved in
 	refs bool           // there are references
-	tell func(schemaChange)
+	tell func(kind Kind, does effect, path jsontree.Path, a, b jsontree.Value, what string)
 	// active are the pairs of schemas that are being compared: references may
 	// lead round and round. Left is how many more may be.
 	active map[[2]uint64]bool
@@ -109,13 +97,31 @@ type schemer struct {
 	inA, inB jsontree.Value
 }
 
+// What a schema made by an enemy may cost.
 const (
 	// maxRefs is how many references may lead from one to the next.
 	maxRefs = 32
 	// maxSchemas is how many pairs of schemas are compared within one: references
 	// can make a small one as large as they like.
-	maxSchemas = 20_000
+	maxSchemas     = 20_000
+	maxSchemaDepth = 500
+	// maxMerged is how many bytes of schemas are written anew within one comparison.
+	maxMerged = 8 << 20
+	// maxChoices bounds the alternatives that are tried one by one.
+	maxChoices = 16
 )
+
+// differ tells of a change whose kind shows in what is there.
+func (x *schemer) differ(does effect, path jsontree.Path, a, b jsontree.Value, what string) {
+	kind := Changed
+	switch {
+	case !a.Exists():
+		kind = Added
+	case !b.Exists():
+		kind = Removed
+	}
+	x.tell(kind, does, path, a, b, what)
+}
 
 // compare compares two schemas, of which one may be absent: that is one that
 // allows anything.
@@ -137,100 +143,237 @@ func (x *schemer) compare(path jsontree.Path, a, b jsontree.Value) {
 	}
 	x.active[pair] = true
 	defer delete(x.active, pair)
-	if allows, only := extreme(a), extreme(b); allows != only {
-		switch {
-		case only == nothing:
-			x.tell(schemaChange{Changed, tighter, path, a, b, "nothing is allowed here any more"})
-			return
-		case allows == nothing:
-			x.tell(schemaChange{Changed, looser, path, a, b, "something is allowed here now"})
-			return
-		}
+	isSchema := func(v jsontree.Value) bool {
+		return !v.Exists() || v.Kind() == jsontree.Object || v.Kind() == jsontree.Bool
 	}
-	if a.Exists() && a.Kind() != jsontree.Object && a.Kind() != jsontree.Bool || b.Exists() && b.Kind() != jsontree.Object && b.Kind() != jsontree.Bool {
-		x.tell(schemaChange{Changed, neither, path, a, b, "it is no schema"})
-		return
-	}
-	if a.Opaque() || b.Opaque() {
-		x.tell(schemaChange{Changed, unclear, path, a, b, "it is too large to be compared"})
-		return
-	}
-	if x.choices(path, a, b) {
-		return
-	}
-	x.types(path, a, b)
-	x.values(path, a, b)
-	x.keywords(path, a, b)
-}
-
-// maxSchemaDepth bounds what a schema made by an enemy costs.
-const maxSchemaDepth = 500
-
-// What a schema without any keywords allows.
-const (
-	depends = iota
-	anything
-	nothing
-)
-
-func extreme(v jsontree.Value) int {
+	nothing := func(v jsontree.Value) bool { return v.Kind() == jsontree.Bool && !v.True() }
 	switch {
-	case !v.Exists(), v.Kind() == jsontree.Object && v.Len() == 0, v.True():
-		return anything
-	case v.Kind() == jsontree.Bool:
-		return nothing
+	case nothing(b) && !nothing(a):
+		x.tell(Changed, tighter, path, a, b, "nothing is allowed here any more")
+	case nothing(a) && !nothing(b):
+		x.tell(Changed, looser, path, a, b, "something is allowed here now")
+	case !isSchema(a) || !isSchema(b):
+		x.tell(Changed, neither, path, a, b, "it is no schema")
+	case a.Opaque() || b.Opaque():
+		x.tell(Changed, unclear, path, a, b, "it is too large to be compared")
+	case x.choice(path, a, b):
+	default:
+		x.types(path, a, b)
+		x.values(path, a, b)
+		x.keywords(path, a, b)
 	}
-	return depends
-}
-
-// keywords compares all keywords but type, enum and const.
-func (x *schemer) keywords(path jsontree.Path, a, b jsontree.Value) {
-	outerA, outerB := x.inA, x.inB
-	x.inA, x.inB = a, b
-	defer func() { x.inA, x.inB = outerA, outerB }()
-	simple := onlyTypes(a) && onlyTypes(b)
-	// A reference may lead elsewhere though it is written the same.
-	each(a, b, x.refs, func(name string, v, w jsontree.Value) {
-		at := path.With(jsontree.To(name))
-		switch rule := keywords[name]; {
-		case v.Opaque() || w.Opaque():
-			if !v.Equal(w) {
-				x.tell(schemaChange{Changed, unclear, at, v, w, "it is too large to be compared"})
-			}
-		case name == "anyOf" || name == "oneOf":
-			if !simple {
-				x.alternatives(at, v, w, looser)
-			}
-		case rule.compare != nil:
-			rule.compare(x, at, v, w)
-		case !v.Equal(w):
-			x.tell(schemaChange{kindOfTwo(v, w), unclear, at, v, w, ""})
-		case v.Spelled() != w.Spelled():
-			x.respelled(at, v, w)
-		}
-	})
 }
 
 // respelled reports the numbers in two values that are the same.
 func (x *schemer) respelled(path jsontree.Path, a, b jsontree.Value) {
 	jsontree.Compare(a, b, path, func(c *jsontree.Change) bool {
-		if c.Kind == jsontree.Repeated { // see schemas
-			return true
+		if c.Kind != jsontree.Repeated { // see schemas
+			x.tell(Respelled, neither, c.Path, c.A, c.B, "")
 		}
-		x.tell(schemaChange{kind: Respelled, path: c.Path, a: c.A, b: c.B})
 		return true
 	})
 }
 
-func kindOfTwo(a, b jsontree.Value) Kind {
-	switch {
-	case !a.Exists():
-		return Added
-	case !b.Exists():
-		return Removed
+// alternatives are the schemas by which one leaves a choice, with the keyword. One
+// without the keyword is a choice of one.
+func alternatives(v jsontree.Value) (keyword string, all []jsontree.Value) {
+	for _, name := range []string{"anyOf", "oneOf"} {
+		if all := elements(v.Get(name)); len(all) > 0 {
+			return name, all
+		}
 	}
-	return Changed
+	return "", []jsontree.Value{v}
 }
 
-// quoted names something of a schema in a text.
-func quoted(name string) string { return strconv.Quote(bounded(name)) }
+// choice compares a schema that leaves a choice with one that leaves none, and reports
+// whether it did: each alternative alone, with what stands beside the choice, is compared
+// with the other schema. Where both leave a choice, or one of types alone, the keywords
+// are compared.
+func (x *schemer) choice(path jsontree.Path, a, b jsontree.Value) bool {
+	nameA, as := alternatives(a)
+	nameB, bs := alternatives(b)
+	if (nameA == "") == (nameB == "") || x.left < 0 || altTypes(a)|altTypes(b) != 0 || len(as)+len(bs) > maxChoices+1 {
+		return false
+	}
+	alone := func(root, v jsontree.Value, name string, all []jsontree.Value) []jsontree.Value {
+		if name == "" {
+			return all
+		}
+		rest := x.merge(jsontree.Value{}, v, name)
+		for i, one := range all {
+			all[i] = x.merge(rest, x.whole(root, one))
+		}
+		return all
+	}
+	does, what, most, least := unclear, "there is a choice now", looser, tighter
+	if nameA != "" {
+		what, most, least = "there is no choice any more", tighter, looser
+	}
+	// With one alternative that allows as much as before, nothing that was allowed is lost.
+	all := true
+	for _, v := range alone(x.a, a, nameA, as) {
+		for _, w := range alone(x.b, b, nameB, bs) {
+			one := x.silently(v, w)
+			if one == neither || one == most {
+				does = most
+			}
+			all = all && one == least
+		}
+	}
+	if all {
+		does = least
+	}
+	name := nameA + nameB
+	x.differ(does, path.With(jsontree.To(name)), a.Get(name), b.Get(name), what)
+	return true
+}
+
+// silently compares two schemas and returns what the change does as a whole.
+func (x *schemer) silently(a, b jsontree.Value) effect {
+	var less, more, other bool
+	tell, left := x.tell, x.left
+	x.tell = func(_ Kind, does effect, _ jsontree.Path, _, _ jsontree.Value, _ string) {
+		less = less || does == tighter || does == both || does == gone
+		more = more || does == looser || does == both
+		other = other || does == unclear
+	}
+	x.compare(nil, a, b)
+	x.tell = tell
+	switch {
+	case x.left < left/2: // it took too much of what there is
+		return unclear
+	case less && more:
+		return both
+	case less:
+		return tighter
+	case other:
+		return unclear
+	case more:
+		return looser
+	}
+	return neither
+}
+
+// inAnyOrder compares lists of schemas, of which the order does not count. More does what
+// one more of them does. Those that are on one side only are compared with one another
+// in order, as one that was changed.
+func (x *schemer) inAnyOrder(path jsontree.Path, a, b jsontree.Value, more effect) {
+	fewer := tighter + looser - more
+	la, lb := elements(a), elements(b)
+	at := func(i int) jsontree.Path { return path.With(jsontree.Step{Kind: jsontree.Element, Index: i}) }
+	same := map[uint64][]int{}
+	for j, w := range lb {
+		h := x.whole(x.b, w).Hash()
+		same[h] = append(same[h], j)
+	}
+	var restA, restB []int
+	taken := make([]bool, len(lb))
+	for i, v := range la {
+		h := x.whole(x.a, v).Hash()
+		if len(same[h]) == 0 {
+			restA = append(restA, i)
+			continue
+		}
+		j := same[h][0]
+		same[h], taken[j] = same[h][1:], true
+		x.compare(at(i), v, lb[j])
+	}
+	for j := range lb {
+		if !taken[j] {
+			restB = append(restB, j)
+		}
+	}
+	for k := range max(len(restA), len(restB)) {
+		switch {
+		case k >= len(restB):
+			x.differ(fewer, at(restA[k]), la[restA[k]], jsontree.Value{}, "")
+		case k >= len(restA):
+			x.differ(more, at(restB[k]), jsontree.Value{}, lb[restB[k]], "")
+		default:
+			x.compare(at(restA[k]), la[restA[k]], lb[restB[k]])
+		}
+	}
+}
+
+// noneBeside are the keywords that add nothing to the reference they stand beside.
+var noneBeside = []string{"$ref", "$defs", "definitions", "$schema", "$id", "$comment"}
+
+// whole follows a reference within a schema to where it leads, and adds what stands
+// beside it, which counts as well since 2019-09: a description, a default, a limit.
+func (x *schemer) whole(root, v jsontree.Value) jsontree.Value {
+	for range maxRefs {
+		ref := v.Get("$ref")
+		if ref.Kind() != jsontree.String {
+			return v
+		}
+		to, beside := pointer(root, ref.Text()), false
+		for name := range v.All() {
+			beside = beside || !slices.Contains(noneBeside, name)
+		}
+		switch {
+		case !to.Exists():
+			return v
+		case beside && to.Kind() == jsontree.Object:
+			v = x.merge(to, v, noneBeside...)
+		default:
+			v = to
+		}
+	}
+	return v
+}
+
+// merge makes one schema of two, of which the first may be absent. Of a keyword that both
+// have the second's counts; what is dropped of the second does not. Where too much would
+// have to be written it gives up, which is told in the end.
+func (x *schemer) merge(first, second jsontree.Value, drop ...string) jsontree.Value {
+	if x.merged += len(first.Raw()) + len(second.Raw()); x.merged > maxMerged || first.Opaque() || second.Opaque() {
+		x.left = -1
+		return first
+	}
+	text, replaced := []byte{'{'}, map[string]bool{}
+	add := func(of jsontree.Value, chosen bool) {
+		for name, m := range of.All() {
+			if replaced[name] == chosen {
+				text = append(append(append(append(text, m.RawName()...), ':'), m.Raw()...), ',')
+			}
+		}
+	}
+	for name := range second.All() {
+		replaced[name] = !slices.Contains(drop, name)
+	}
+	add(first, false)
+	add(second, true)
+	doc, err := jsontree.Parse(append(text[:max(len(text)-1, 1)], '}'))
+	if err != nil {
+		return first
+	}
+	return doc
+}
+
+// pointer finds what a JSON pointer in a fragment leads to.
+func pointer(root jsontree.Value, ref string) jsontree.Value {
+	text, ok := strings.CutPrefix(ref, "#")
+	if !ok || text != "" && text[0] != '/' {
+		return jsontree.Value{}
+	}
+	if decoded, err := url.PathUnescape(text); err == nil {
+		text = decoded
+	}
+	v := root
+	for _, step := range strings.Split(text, "/")[1:] {
+		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		if v.Kind() != jsontree.Array {
+			v = v.Get(step)
+			continue
+		}
+		i, err := strconv.Atoi(step)
+		if err != nil {
+			return jsontree.Value{}
+		}
+		v = follow(v, jsontree.Step{Kind: jsontree.Element, Index: i})
+	}
+	return v
+}
+
+// hasRefs reports whether a schema has references.
+func hasRefs(v jsontree.Value) bool { return strings.Contains(string(v.Raw()), `"$ref"`) }

@@ -2,57 +2,86 @@ package diff
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// A keyword is how one keyword of JSON Schema is compared. Those without a rule
-// are compared as they are, with nobody knowing what they do.
-type keyword struct {
-	compare func(x *schemer, path jsontree.Path, a, b jsontree.Value)
+// keywords compares all keywords but type, enum and const.
+func (x *schemer) keywords(path jsontree.Path, a, b jsontree.Value) {
+	outerA, outerB := x.inA, x.inB
+	x.inA, x.inB = a, b
+	defer func() { x.inA, x.inB = outerA, outerB }()
+	// A reference may lead elsewhere though it is written the same.
+	each(a, b, x.refs, func(name string, v, w jsontree.Value) {
+		at := path.With(jsontree.To(name))
+		if !v.Opaque() && !w.Opaque() {
+			x.keyword(name, at, v, w)
+		} else if !v.Equal(w) {
+			x.tell(Changed, unclear, at, v, w, "it is too large to be compared")
+		}
+	})
 }
 
-// keywords are those of which it is known what they allow.
-var keywords map[string]keyword
-
-// init breaks what would be a cycle: most keywords hold schemas.
-func init() {
-	keywords = map[string]keyword{
-		"type": {skip}, "enum": {skip}, "const": {skip}, // see types and values
-		"$defs": {skip}, "definitions": {skip}, // compared where they are used
-		"$ref":    {annotation(unclear)}, // it leads nowhere, or it would have been followed
-		"$schema": {annotation(words)}, "$id": {annotation(words)}, "$comment": {annotation(words)}, "title": {annotation(words)},
-		"examples": {annotation(words)}, "deprecated": {annotation(words)}, "description": {annotation(texts)},
-		"default":  {annotation(neither)},
-		"required": {(*schemer).required}, "properties": {(*schemer).properties}, "patternProperties": {(*schemer).byName},
-		"additionalProperties": {(*schemer).compare}, "unevaluatedProperties": {(*schemer).compare}, "propertyNames": {(*schemer).compare},
-		"items": {(*schemer).items}, "prefixItems": {(*schemer).items}, "additionalItems": {(*schemer).compare},
-		"unevaluatedItems": {(*schemer).compare}, "contains": {(*schemer).compare},
-		"allOf":   {func(x *schemer, path jsontree.Path, a, b jsontree.Value) { x.alternatives(path, a, b, tighter) }},
-		"minimum": {limit(1)}, "exclusiveMinimum": {limit(1)}, "minLength": {count0}, "minItems": {count0}, "minProperties": {count0},
-		"maximum": {limit(-1)}, "exclusiveMaximum": {limit(-1)}, "maxLength": {limit(-1)}, "maxItems": {limit(-1)}, "maxProperties": {limit(-1)},
-		"not": {restriction}, "dependentRequired": {restriction}, "dependentSchemas": {restriction}, "dependencies": {restriction},
-		"multipleOf": {multiples}, "pattern": {restriction}, "format": {restriction}, "uniqueItems": {unique},
-	}
-}
-
-func skip(*schemer, jsontree.Path, jsontree.Value, jsontree.Value) {}
-
-// annotation compares what allows nothing and forbids nothing.
-func annotation(does effect) func(*schemer, jsontree.Path, jsontree.Value, jsontree.Value) {
-	return func(x *schemer, path jsontree.Path, a, b jsontree.Value) {
+// keyword compares one keyword. Of those that are not known nobody can tell what they do.
+func (x *schemer) keyword(name string, path jsontree.Path, a, b jsontree.Value) {
+	annotation := func(does effect) {
 		if !a.Equal(b) {
-			x.tell(schemaChange{kindOfTwo(a, b), does, path, a, b, ""})
+			x.differ(does, path, a, b, "")
 		}
 	}
-}
-
-// count0 compares how many there must be at least, where 0 is no limit.
-func count0(x *schemer, path jsontree.Path, a, b jsontree.Value) {
-	if isZero(a) && isZero(b) {
-		return
+	switch name {
+	case "type", "enum", "const": // see types and values
+	case "$defs", "definitions": // compared where they are used
+	case "$ref": // it leads nowhere, or it would have been followed
+		annotation(unclear)
+	case "$schema", "$id", "$comment", "title", "examples", "deprecated":
+		annotation(words)
+	case "description":
+		annotation(texts)
+	case "default":
+		annotation(neither)
+	case "required":
+		x.required(path, a, b)
+	case "properties":
+		x.properties(path, a, b)
+	case "patternProperties":
+		each(a, b, x.refs, func(name string, v, w jsontree.Value) { x.compare(path.With(jsontree.To(name)), v, w) })
+	case "additionalProperties", "unevaluatedProperties", "propertyNames", "additionalItems", "unevaluatedItems", "contains":
+		x.compare(path, a, b)
+	case "items", "prefixItems":
+		x.items(path, a, b)
+	case "anyOf", "oneOf":
+		if !onlyTypes(x.inA) || !onlyTypes(x.inB) {
+			x.inAnyOrder(path, a, b, looser)
+		}
+	case "allOf":
+		x.inAnyOrder(path, a, b, tighter)
+	case "minimum", "exclusiveMinimum":
+		x.limit(path, a, b, 1)
+	case "minLength", "minItems", "minProperties":
+		if !isZero(a) || !isZero(b) { // 0 is no limit
+			x.limit(path, a, b, 1)
+		}
+	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
+		x.limit(path, a, b, -1)
+	case "multipleOf":
+		x.restriction(path, a, b, multiples(a, b))
+	case "not", "dependentRequired", "dependentSchemas", "dependencies", "pattern", "format":
+		x.restriction(path, a, b, unclear)
+	case "uniqueItems":
+		if b.True() && !a.True() {
+			x.differ(tighter, path, a, b, "")
+		} else if a.True() && !b.True() {
+			x.differ(looser, path, a, b, "")
+		}
+	default:
+		if !a.Equal(b) {
+			x.differ(unclear, path, a, b, "")
+		} else if a.Spelled() != b.Spelled() {
+			x.respelled(path, a, b)
+		}
 	}
-	limit(1)(x, path, a, b)
 }
 
 // isZero reports whether a number is 0, or is not there.
@@ -61,84 +90,66 @@ func isZero(v jsontree.Value) bool {
 	return !v.Exists() || v.Kind() == jsontree.Number && ok && order == 0
 }
 
-// multiples compares of what numbers must be multiples.
-func multiples(x *schemer, path jsontree.Path, a, b jsontree.Value) {
-	old, errOld := strconv.ParseInt(string(a.Raw()), 10, 64)
-	new, errNew := strconv.ParseInt(string(b.Raw()), 10, 64)
-	switch {
-	case a.Equal(b) || errOld != nil || errNew != nil || old <= 0 || new <= 0:
-		restriction(x, path, a, b)
-	case new%old == 0:
-		x.tell(schemaChange{Changed, tighter, path, a, b, ""})
-	case old%new == 0:
-		x.tell(schemaChange{Changed, looser, path, a, b, ""})
-	default:
-		restriction(x, path, a, b)
-	}
-}
-
 // limit compares limits: with 1, a higher one allows less.
-func limit(up int) func(*schemer, jsontree.Path, jsontree.Value, jsontree.Value) {
-	return func(x *schemer, path jsontree.Path, a, b jsontree.Value) {
-		c := schemaChange{kind: kindOfTwo(a, b), path: path, a: a, b: b}
-		order, ok := 0, a.Kind() == jsontree.Number && b.Kind() == jsontree.Number
-		if ok {
-			order, ok = jsontree.CompareNumbers(a.Raw(), b.Raw())
-		}
-		switch {
-		case ok && order == 0:
-			if a.Spelled() == b.Spelled() {
-				return
-			}
-			c.kind = Respelled
-		case !a.Exists(), ok && order*up < 0:
-			c.effect = tighter
-		case !b.Exists(), ok:
-			c.effect = looser
-		}
-		x.tell(c)
+func (x *schemer) limit(path jsontree.Path, a, b jsontree.Value, up int) {
+	does, order, ok := neither, 0, a.Kind() == jsontree.Number && b.Kind() == jsontree.Number
+	if ok {
+		order, ok = jsontree.CompareNumbers(a.Raw(), b.Raw())
 	}
+	switch {
+	case ok && order == 0:
+		if a.Spelled() != b.Spelled() {
+			x.tell(Respelled, neither, path, a, b, "")
+		}
+		return
+	case !a.Exists(), ok && order*up < 0:
+		does = tighter
+	case !b.Exists(), ok:
+		does = looser
+	}
+	x.differ(does, path, a, b, "")
 }
 
-// restriction compares what allows less when it is there, and of which two
-// cannot be compared.
-func restriction(x *schemer, path jsontree.Path, a, b jsontree.Value) {
-	c := schemaChange{kindOfTwo(a, b), unclear, path, a, b, ""}
+// restriction compares what allows less when it is there. Changed is what another one does.
+func (x *schemer) restriction(path jsontree.Path, a, b jsontree.Value, changed effect) {
 	switch {
 	case a.Equal(b):
 		return
 	case !a.Exists():
-		c.effect = tighter
+		changed = tighter
 	case !b.Exists():
-		c.effect = looser
+		changed = looser
 	}
-	x.tell(c)
+	x.differ(changed, path, a, b, "")
 }
 
-func unique(x *schemer, path jsontree.Path, a, b jsontree.Value) {
+// multiples is what it does that numbers must be multiples of another one.
+func multiples(a, b jsontree.Value) effect {
+	old, errOld := strconv.ParseInt(string(a.Raw()), 10, 64)
+	new, errNew := strconv.ParseInt(string(b.Raw()), 10, 64)
 	switch {
-	case a.True() == b.True():
-	case b.True():
-		x.tell(schemaChange{kindOfTwo(a, b), tighter, path, a, b, ""})
-	default:
-		x.tell(schemaChange{kindOfTwo(a, b), looser, path, a, b, ""})
+	case errOld != nil || errNew != nil || old <= 0 || new <= 0:
+	case new%old == 0:
+		return tighter
+	case old%new == 0:
+		return looser
 	}
+	return unclear
 }
 
 // required compares the lists of what must be there. What became of a property
 // that is gone is told by properties.
 func (x *schemer) required(path jsontree.Path, a, b jsontree.Value) {
-	inA, inB := byHash(a), byHash(b)
+	inA, inB := hashes(elements(a)), hashes(elements(b))
 	before, after := memberNames(x.inA.Get("properties")), memberNames(x.inB.Get("properties"))
 	for _, v := range elements(b) {
-		if _, there := inA[v.Hash()]; !there {
-			x.tell(schemaChange{Added, tighter, path, jsontree.Value{}, v, quoted(v.Text()) + " is required now"})
+		if !inA[v.Hash()] {
+			x.differ(tighter, path, jsontree.Value{}, v, quoted(v.Text())+" is required now")
 		}
 	}
 	for _, v := range elements(a) {
-		_, there := inB[v.Hash()]
-		if name := v.Text(); !there && !(before[name] && !after[name]) {
-			x.tell(schemaChange{Removed, looser, path, v, jsontree.Value{}, quoted(name) + " is not required any more"})
+		if name := v.Text(); !inB[v.Hash()] && !(before[name] && !after[name]) {
+			x.differ(looser, path, v, jsontree.Value{}, quoted(name)+" is not required any more")
 		}
 	}
 }
@@ -151,19 +162,21 @@ func memberNames(v jsontree.Value) map[string]bool {
 	return names
 }
 
-func byHash(v jsontree.Value) map[uint64]jsontree.Value {
-	all := map[uint64]jsontree.Value{}
-	if v.Kind() == jsontree.Array {
-		for _, c := range v.All() {
-			all[c.Hash()] = c
-		}
+func hashes(all []jsontree.Value) map[uint64]bool {
+	set := make(map[uint64]bool, len(all))
+	for _, v := range all {
+		set[v.Hash()] = true
 	}
-	return all
+	return set
 }
 
 // properties compares what an object may hold. That a new one is required is
-// told by required.
+// told by required. A new one allows more where no others were allowed.
 func (x *schemer) properties(path jsontree.Path, a, b jsontree.Value) {
+	addition := neither
+	if other := x.inA.Get("additionalProperties"); other.Kind() == jsontree.Bool && !other.True() {
+		addition = looser
+	}
 	required := map[string]bool{}
 	for _, v := range elements(x.inB.Get("required")) {
 		required[v.Text()] = true
@@ -171,29 +184,15 @@ func (x *schemer) properties(path jsontree.Path, a, b jsontree.Value) {
 	each(a, b, x.refs, func(name string, v, w jsontree.Value) {
 		at := path.With(jsontree.To(name))
 		switch {
+		case !v.Exists() && required[name]:
 		case !v.Exists():
-			if !required[name] {
-				x.tell(schemaChange{Added, x.addition(), at, v, w, quoted(name) + " is new, and optional"})
-			}
+			x.differ(addition, at, v, w, quoted(name)+" is new, and optional")
 		case !w.Exists():
-			x.tell(schemaChange{Removed, gone, at, v, w, quoted(name) + " is gone"})
+			x.differ(gone, at, v, w, quoted(name)+" is gone")
 		default:
 			x.compare(at, v, w)
 		}
 	})
-}
-
-// addition is what a new property does: where no others were allowed, it allows more.
-func (x *schemer) addition() effect {
-	if other := x.inA.Get("additionalProperties"); other.Kind() == jsontree.Bool && !other.True() {
-		return looser
-	}
-	return neither
-}
-
-// byName compares schemas by what they are for.
-func (x *schemer) byName(path jsontree.Path, a, b jsontree.Value) {
-	each(a, b, x.refs, func(name string, v, w jsontree.Value) { x.compare(path.With(jsontree.To(name)), v, w) })
 }
 
 // items compares the schema of all elements, or those of each.
@@ -203,61 +202,162 @@ func (x *schemer) items(path jsontree.Path, a, b jsontree.Value) {
 		return
 	}
 	la, lb := elements(a), elements(b)
-	for i := range max(len(la), len(lb)) {
-		var v, w jsontree.Value
-		if i < len(la) {
-			v = la[i]
-		}
-		if i < len(lb) {
-			w = lb[i]
-		}
-		x.compare(path.With(jsontree.Step{Kind: jsontree.Element, Index: i}), v, w)
+	n := max(len(la), len(lb))
+	la, lb = append(la, make([]jsontree.Value, n-len(la))...), append(lb, make([]jsontree.Value, n-len(lb))...)
+	for i := range n {
+		x.compare(path.With(jsontree.Step{Kind: jsontree.Element, Index: i}), la[i], lb[i])
 	}
 }
 
-// alternatives compares lists of schemas, of which the order does not count.
-// More does what one more of them does. Those that are on one side only are
-// compared with one another in order, as one that was changed.
-func (x *schemer) alternatives(path jsontree.Path, a, b jsontree.Value, more effect) {
-	fewer := tighter
-	if more == tighter {
-		fewer = looser
+// A typeSet is a set of the types that JSON Schema knows.
+type typeSet uint8
+
+const (
+	typeNull typeSet = 1 << iota
+	typeBoolean
+	typeInteger
+	typeFraction // a number that is no integer
+	typeString
+	typeArray
+	typeObject
+	typeNumber = typeInteger | typeFraction
+	typeAny    = typeObject<<1 - 1
+)
+
+var typeNames = []struct {
+	name string
+	set  typeSet
+}{
+	{"null", typeNull}, {"boolean", typeBoolean}, {"number", typeNumber}, {"integer", typeInteger},
+	{"string", typeString}, {"array", typeArray}, {"object", typeObject}, {"number with a fraction", typeFraction},
+}
+
+// String lists the types, such as "string or null".
+func (s typeSet) String() string {
+	if s == typeAny {
+		return "of any type"
 	}
-	la, lb := elements(a), elements(b)
-	left := map[uint64][]int{}
-	for j, w := range lb {
-		h := x.whole(x.b, w).Hash()
-		left[h] = append(left[h], j)
-	}
-	var restA, restB []int
-	taken := make([]bool, len(lb))
-	for i, v := range la {
-		h := x.whole(x.a, v).Hash()
-		same := left[h]
-		if len(same) == 0 {
-			restA = append(restA, i)
-			continue
+	var names []string
+	for _, t := range typeNames {
+		if s&t.set == t.set {
+			names = append(names, t.name)
+			s &^= t.set
 		}
-		left[h] = same[1:]
-		taken[same[0]] = true
-		x.compare(path.With(jsontree.Step{Kind: jsontree.Element, Index: i}), v, lb[same[0]])
 	}
-	for j := range lb {
-		if !taken[j] {
-			restB = append(restB, j)
+	return strings.Join(names, " or ")
+}
+
+// typesOf is what a schema's type allows, or, where it has none, that of
+// alternatives that say nothing but their type.
+func typesOf(v jsontree.Value) typeSet {
+	for _, set := range []typeSet{declared(v.Get("type")), altTypes(v)} {
+		if set != 0 {
+			return set
 		}
 	}
-	for k := range max(len(restA), len(restB)) {
-		switch {
-		case k >= len(restB):
-			i := restA[k]
-			x.tell(schemaChange{Removed, fewer, path.With(jsontree.Step{Kind: jsontree.Element, Index: i}), la[i], jsontree.Value{}, ""})
-		case k >= len(restA):
-			j := restB[k]
-			x.tell(schemaChange{Added, more, path.With(jsontree.Step{Kind: jsontree.Element, Index: j}), jsontree.Value{}, lb[j], ""})
-		default:
-			i, j := restA[k], restB[k]
-			x.compare(path.With(jsontree.Step{Kind: jsontree.Element, Index: i}), la[i], lb[j])
+	return typeAny
+}
+
+func declared(t jsontree.Value) (set typeSet) {
+	all := elements(t)
+	if t.Kind() == jsontree.String {
+		all = []jsontree.Value{t}
+	}
+	for _, one := range all {
+		for _, t := range typeNames[:len(typeNames)-1] {
+			if t.name == one.Text() {
+				set |= t.set
+			}
+		}
+	}
+	return set
+}
+
+// altTypes are the types of an anyOf or oneOf whose schemas say nothing else, 0
+// if it is none.
+func altTypes(v jsontree.Value) (set typeSet) {
+	for _, name := range []string{"anyOf", "oneOf"} {
+		for _, one := range elements(v.Get(name)) {
+			t := declared(one.Get("type"))
+			if t == 0 || one.Len() != 1 {
+				return 0
+			}
+			set |= t
+		}
+	}
+	return set
+}
+
+// onlyTypes reports whether the alternatives of a schema, if it has any, say
+// nothing but their types.
+func onlyTypes(v jsontree.Value) bool {
+	return !v.Get("anyOf").Exists() && !v.Get("oneOf").Exists() || altTypes(v) != 0
+}
+
+// types compares what types are allowed.
+func (x *schemer) types(path jsontree.Path, a, b jsontree.Value) {
+	before, after := typesOf(a), typesOf(b)
+	does, what := both, "it is "+after.String()+" now instead of "+before.String()
+	switch {
+	case before == after:
+		return
+	case after&^before == 0:
+		does, what = tighter, "it may not be "+(before&^after).String()+" any more"
+	case before&^after == 0:
+		does, what = looser, "it may be "+(after&^before).String()+" too"
+	}
+	x.tell(Changed, does, path.With(jsontree.To("type")), a.Get("type"), b.Get("type"), what)
+}
+
+// values compares enum and const, which is an enum of one.
+func (x *schemer) values(path jsontree.Path, a, b jsontree.Value) {
+	name := "enum"
+	if a.Get("const").Exists() && (b.Get("const").Exists() || !b.Get("enum").Exists()) {
+		name = "const"
+	}
+	at := path.With(jsontree.To(name))
+	wholeA, la := allowed(a)
+	wholeB, lb := allowed(b)
+	switch {
+	case !wholeA.Exists() && !wholeB.Exists():
+		return
+	case !wholeA.Exists():
+		x.differ(tighter, at, wholeA, wholeB, "only some values are allowed now")
+		return
+	case !wholeB.Exists():
+		x.differ(looser, at, wholeA, wholeB, "any value is allowed now")
+		return
+	}
+	inA, inB := hashes(la), hashes(lb)
+	for _, v := range la {
+		if !inB[v.Hash()] {
+			x.differ(tighter, at, v, jsontree.Value{}, inWords(v)+" is not allowed any more")
+		}
+	}
+	for _, v := range lb {
+		if !inA[v.Hash()] {
+			x.differ(looser, at, jsontree.Value{}, v, inWords(v)+" is allowed too")
 		}
 	}
 }
+
+// allowed lists the values that a schema names, with const or enum itself, which is
+// absent if it names none.
+func allowed(v jsontree.Value) (whole jsontree.Value, all []jsontree.Value) {
+	if c := v.Get("const"); c.Exists() {
+		return c, []jsontree.Value{c}
+	}
+	if e := v.Get("enum"); e.Kind() == jsontree.Array {
+		return e, elements(e)
+	}
+	return whole, nil
+}
+
+// inWords is a value in a sentence.
+func inWords(v jsontree.Value) string {
+	text, _ := excerpt(v)
+	return oneLine(text, 60)
+}
+
+// quoted names something of a schema in a text.
+func quoted(name string) string { return strconv.Quote(bounded(name)) }
