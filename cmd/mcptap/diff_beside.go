@@ -13,23 +13,11 @@ import (
 // beside prints what is there before and after side by side.
 func (t *diffText) beside(d *diff.Difference) {
 	width := (t.width - 4 - 7) / 2
-	rows := d.Rows
-	if len(rows) == 0 {
-		whole := func(text string, size int) []jsontree.Piece {
-			return []jsontree.Piece{{Text: diffreport.Value(text, size), Differs: true}}
-		}
-		t.row(whole(d.Old, d.OldSize), whole(d.New, d.NewSize), width, true, true)
-		return
-	}
-	for _, r := range rows {
+	for _, r := range diffreport.Rows(d) {
 		if r.Skipped > 0 {
 			t.l.printf("    %s\n", t.p.paint(fmt.Sprintf("… %s the same", plural(r.Skipped, "line is", "lines are")), dim))
 		}
-		old, now := diffreport.Pieces(r.Old), diffreport.Pieces(r.New)
-		if r.Same {
-			now = old
-		}
-		t.row(old, now, width, r.A > 0 && !r.Same, r.B > 0 && !r.Same)
+		t.row(r.Old, r.New, width, r.Old != nil && !r.Same, r.New != nil && !r.Same)
 	}
 	if d.MoreRows > 0 {
 		t.l.printf("    %s\n", t.p.paint("… "+plural(d.MoreRows, "more line", "more lines"), dim))

@@ -162,7 +162,7 @@ func (t *diffText) painted(pieces []jsontree.Piece, as style, all bool) string {
 	var b strings.Builder
 	for _, p := range pieces {
 		switch {
-		case p.LeftOut:
+		case p.LeftOut > 0:
 			b.WriteString(t.p.paint(p.Text, dim))
 		case p.Differs || all && !some:
 			b.WriteString(t.p.paint(p.Text, as))

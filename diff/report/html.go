@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
@@ -17,7 +18,7 @@ var pageText string
 func page() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"escape": escape.Escape, "url": pageURL, "party": party, "revision": func(s diff.Side) string { return Revision(&s) }, "location": Location, "means": Means, "by": By,
-		"times": Times, "sections": sections, "lines": lines, "wide": wide, "shown": shown,
+		"times": Times, "sections": sections, "rows": Rows, "has": func(side []jsontree.Piece) bool { return side != nil }, "wide": wide, "shown": shown,
 		"failed": func(s *Set, r *diff.Report) bool { return s.Fails && r.AtLeast(s.FailOn) > 0 },
 	}).Parse(pageText))
 }
@@ -48,25 +49,19 @@ func sections(r *diff.Report) (all []section) {
 	return all
 }
 
-// HasOld reports whether the first side has the line, be it empty.
-func (l *SidesLine) HasOld() bool { return l.Old != nil }
-
-// HasNew reports whether the second side has the line, be it empty.
-func (l *SidesLine) HasNew() bool { return l.New != nil }
-
-// wide reports whether lines are one value that is on one side only.
-func wide(lines []SidesLine) bool {
-	return len(lines) == 1 && lines[0].HasOld() != lines[0].HasNew()
+// wide reports whether rows are one value that is on one side only.
+func wide(rows []jsontree.Row) bool {
+	return len(rows) == 1 && (rows[0].Old == nil) != (rows[0].New == nil)
 }
 
 // A shownLine is the pieces of one side's line. Marked reports that what differs in it
 // stands out, which it need not where all does.
 type shownLine struct {
 	Old, Marked bool
-	Pieces      []SidesPiece
+	Pieces      []jsontree.Piece
 }
 
-func shown(old bool, pieces []SidesPiece) shownLine {
-	alike := func(p SidesPiece) bool { return !p.Differs }
+func shown(old bool, pieces []jsontree.Piece) shownLine {
+	alike := func(p jsontree.Piece) bool { return !p.Differs }
 	return shownLine{old, slices.ContainsFunc(pieces, alike), pieces}
 }

@@ -139,7 +139,7 @@ func (c *junitCase) fill(of []*diff.Difference, counts *[diff.Classes]uint64, s 
 
 // tell writes a difference as text.
 func tell(b *strings.Builder, d *diff.Difference) {
-	where := strings.Fields(Call(d) + " " + Numbers(d) + " " + Location(d))
+	where := strings.Fields(CallOf(d) + " " + Numbers(d) + " " + Location(d))
 	fmt.Fprintf(b, "%s: %s: %s", d.Class, strings.Join(where, " "), Means(d))
 	if d.Reason != "" {
 		fmt.Fprintf(b, " (%s)", escape.Escape(d.Reason))

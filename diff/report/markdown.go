@@ -85,7 +85,7 @@ var titles = [diff.Classes]string{
 // difference writes one. Numbers of frames stand in code as well: a # and a number
 // is a link to something else on most sites.
 func (m *markdown) difference(d *diff.Difference) {
-	head := []string{code(Call(d))}
+	head := []string{code(CallOf(d))}
 	if n := Numbers(d); n != "" {
 		head = append(head, code(n))
 	}

@@ -9,24 +9,25 @@ import (
 // A Row is a line of each of two texts, side by side.
 type Row struct {
 	// A and B are the numbers of the lines, from 1; 0 where that text has none.
-	A, B int
+	A int `json:"a,omitempty"`
+	B int `json:"b,omitempty"`
 	// Old and New are the pieces of the lines. Those of a line that is the same on both
 	// sides are in Old.
-	Old, New []Piece
+	Old []Piece `json:"old,omitzero"`
+	New []Piece `json:"new,omitzero"`
 	// Same reports that the lines are the same.
-	Same bool
+	Same bool `json:"same,omitempty"`
 	// Skipped is how many rows of the same are left out before this one.
-	Skipped int
+	Skipped int `json:"skipped,omitempty"`
 }
 
 // A Piece is a part of a line.
 type Piece struct {
-	Text string
+	Text string `json:"text,omitempty"`
 	// Differs reports that the other side has something else here, or nothing.
-	Differs bool
-	// LeftOut reports that Text is left out; Bytes is its length.
-	LeftOut bool
-	Bytes   int
+	Differs bool `json:"differs,omitempty"`
+	// LeftOut is how many bytes are left out here.
+	LeftOut int `json:"left_out,omitempty"`
 }
 
 // Lines returns where two texts differ: the rows that do, each with context rows around
@@ -262,7 +263,7 @@ func shorten(p Piece, alone bool) []Piece {
 	to := cutBefore(p.Text, len(p.Text)-tail)
 	return []Piece{
 		{Text: p.Text[:from], Differs: p.Differs},
-		{LeftOut: true, Bytes: to - from, Differs: p.Differs},
+		{LeftOut: to - from, Differs: p.Differs},
 		{Text: p.Text[to:], Differs: p.Differs},
 	}
 }

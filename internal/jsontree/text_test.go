@@ -27,8 +27,8 @@ func drawnPieces(pieces []Piece) string {
 	var s strings.Builder
 	for _, p := range pieces {
 		text := p.Text
-		if p.LeftOut {
-			text = fmt.Sprintf("…%d…", p.Bytes)
+		if p.LeftOut > 0 {
+			text = fmt.Sprintf("…%d…", p.LeftOut)
 		}
 		if p.Differs {
 			text = "[" + text + "]"
@@ -147,7 +147,7 @@ func TestLongLines(t *testing.T) {
 		}{"old": {rows[0].Old, c.old, c.a}, "new": {rows[0].New, c.new, c.b}} {
 			differs, bytes := "", 0
 			for _, p := range x.pieces {
-				if bytes += len(p.Text) + p.Bytes; p.Differs {
+				if bytes += len(p.Text) + p.LeftOut; p.Differs {
 					differs += fmt.Sprintf("[%s]", p.Text)
 				}
 			}

@@ -230,7 +230,7 @@ export class Compare {
 }
 
 // The two sides of a recording, or those of the one session of it that is meant.
-const parties = (rec, one) => [one ? one.client || 'client' : party(rec.client, 'client'), ' ⇄ ', one ? one.server || 'server' : party(rec.server, 'server')];
+const parties = (rec, one) => [party((one ?? rec).client, 'client'), ' ⇄ ', party((one ?? rec).server, 'server')];
 
 /** The place where two recordings are compared. */
 export const comparePath = (sides) => '/compare?' + new URLSearchParams(Object.entries(sides).filter(([, v]) => v));
@@ -242,8 +242,8 @@ function difference(d) {
   return h('div', { class: 'difference' },
     h('p', null, badge(d.class), ' ', d.where && [h('code', null, d.where), ' '], d.means, d.times > 1 && h('span', { class: 'chip' }, '× ' + count(d.times))),
     (d.reason || d.page) && h('p', { class: 'note' }, d.reason, d.page && [d.reason && ' ', d.url ? h('a', { href: d.url, target: '_blank', rel: 'noopener noreferrer' }, d.page) : d.page]),
-    (d.lines ?? []).length > 0 && h('div', { class: 'both' }, d.lines.flatMap(lineOf),
-      d.more_lines > 0 && h('span', { class: 'skipped' }, `… ${plural(d.more_lines, 'more line')}`)));
+    (d.rows ?? []).length > 0 && h('div', { class: 'both' }, d.rows.flatMap(lineOf),
+      d.more_rows > 0 && h('span', { class: 'skipped' }, `… ${plural(d.more_rows, 'more line')}`)));
 }
 
 function lineOf(l) {

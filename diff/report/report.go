@@ -10,10 +10,13 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -66,9 +69,9 @@ func By(d *diff.Difference) string {
 	return "server"
 }
 
-// Call names the call of a difference, with what is about it, escaped: "session"
+// CallOf names the call of a difference, with what is about it, escaped: "session"
 // where it is in none.
-func Call(d *diff.Difference) string {
+func CallOf(d *diff.Difference) string {
 	if d.Method == "" {
 		return "session"
 	}
@@ -120,7 +123,7 @@ func ByCall(r *diff.Report, c diff.Class) (all []CallPart) {
 		if d.Class != c {
 			continue
 		}
-		if call, n := Call(d), Numbers(d); len(all) == 0 || all[len(all)-1].Call != call || all[len(all)-1].Numbers != n {
+		if call, n := CallOf(d), Numbers(d); len(all) == 0 || all[len(all)-1].Call != call || all[len(all)-1].Numbers != n {
 			all = append(all, CallPart{Call: call, Numbers: n})
 		}
 		last := &all[len(all)-1]
@@ -189,4 +192,139 @@ func short(s string, most int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// Revision names what a side speaks: a revision of the protocol or the dialect,
+// "" if that is not known. It is as it came.
+func Revision(s *diff.Side) string {
+	if s.Revision == jsonrpc.Dialect {
+		return "dialect " + jsonrpc.Dialect002
+	}
+	return string(s.Revision)
+}
+
+// A Line is one line of what is there before and after.
+type Line struct {
+	// Op is '-' for before, '+' for after, ' ' for what is the same.
+	Op   byte
+	Text []jsontree.Piece // escaped
+}
+
+// Rows are what is there before and after, side by side and escaped: of long texts the
+// lines that differ, else one row with the values in short. Old and New are nil on a side
+// that has none, and equal where the row is the same.
+func Rows(d *diff.Difference) (all []jsontree.Row) {
+	whole := func(text string, size int) []jsontree.Piece {
+		if text == "" {
+			return nil
+		}
+		return []jsontree.Piece{{Text: Value(text, size), Differs: d.Kind != diff.Moved}}
+	}
+	if len(d.Rows) == 0 && (d.Old != "" || d.New != "") {
+		all = []jsontree.Row{{Old: whole(d.Old, d.OldSize), New: whole(d.New, d.NewSize), Same: d.Kind == diff.Moved}}
+	}
+	for _, r := range d.Rows {
+		row := jsontree.Row{A: r.A, B: r.B, Same: r.Same, Skipped: r.Skipped}
+		if r.A > 0 {
+			row.Old = Pieces(r.Old)
+		}
+		if r.B > 0 {
+			row.New = Pieces(r.New)
+		}
+		all = append(all, row)
+	}
+	for i := range all {
+		if all[i].Same {
+			all[i].New = all[i].Old
+		}
+	}
+	return all
+}
+
+// Lines lists the rows of a difference one below the other.
+func Lines(d *diff.Difference) (lines []Line) {
+	leftOut := func(format string, n int) Line {
+		return Line{' ', []jsontree.Piece{{Text: fmt.Sprintf(format, n), LeftOut: n}}}
+	}
+	var old, now []Line
+	flush := func() {
+		lines = append(append(lines, old...), now...)
+		old, now = nil, nil
+	}
+	for _, r := range Rows(d) {
+		if r.Skipped > 0 || r.Same {
+			flush()
+		}
+		if r.Skipped > 0 {
+			lines = append(lines, leftOut("… %d lines are the same", r.Skipped))
+		}
+		if r.Same {
+			lines = append(lines, Line{' ', r.Old})
+			continue
+		}
+		if r.Old != nil {
+			old = append(old, Line{'-', r.Old})
+		}
+		if r.New != nil {
+			now = append(now, Line{'+', r.New})
+		}
+	}
+	flush()
+	if d.MoreRows > 0 {
+		lines = append(lines, leftOut("… %d more lines", d.MoreRows))
+	}
+	return lines
+}
+
+// Value is an excerpt of a value, escaped, with how long the whole is if it was
+// cut.
+func Value(excerpt string, size int) string {
+	s := escape.Escape(excerpt)
+	if strings.HasSuffix(excerpt, "…") && size > len(excerpt) {
+		s += fmt.Sprintf(" (%d bytes)", size)
+	}
+	return s
+}
+
+// Pieces are the pieces of a line, escaped, without the end of the line unless
+// that is what differs. What is left out says how much.
+func Pieces(pieces []jsontree.Piece) []jsontree.Piece {
+	out := make([]jsontree.Piece, 0, len(pieces))
+	for i, p := range pieces {
+		text := p.Text
+		switch {
+		case p.LeftOut > 0:
+			text = fmt.Sprintf("…%d bytes…", p.LeftOut)
+		case i == len(pieces)-1 && (!p.Differs || text != "\n"):
+			text = strings.TrimSuffix(text, "\n")
+		}
+		if p.LeftOut == 0 {
+			text = escape.Escape(strings.ReplaceAll(text, "\t", "    "))
+		}
+		if text != "" {
+			out = append(out, jsontree.Piece{Text: text, Differs: p.Differs, LeftOut: p.LeftOut})
+		}
+	}
+	return out
+}
+
+// String is the line as text, without what marks the pieces.
+func (l Line) String() string {
+	var b strings.Builder
+	b.WriteByte(l.Op)
+	b.WriteByte(' ')
+	for _, p := range l.Text {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+// roundTo is what a time is rounded to, so that it has three digits or so.
+func roundTo(d time.Duration) time.Duration {
+	for unit := time.Microsecond; unit < time.Second; unit *= 10 {
+		if d.Abs() < 1000*unit {
+			return unit
+		}
+	}
+	return time.Second
 }
