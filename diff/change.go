@@ -6,35 +6,14 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// compareMembers compares two payloads, of which each member has a rule of its
-// own.
-func (e *engine) compareMembers(w *where, path jsontree.Path, a, b jsontree.Value) {
-	if a.Kind() != jsontree.Object || b.Kind() != jsontree.Object || a.Opaque() || b.Opaque() {
-		e.tree(w, path, a, b)
-		return
+// usual lists the members of _meta of two messages that are what both sessions say at
+// first.
+func (e *engine) usual(a, b jsontree.Value) map[string]bool {
+	all := map[string]bool{}
+	for name := range usualMeta {
+		all[name] = e.a.says(name, a.Get("_meta", name)) && e.b.says(name, b.Get("_meta", name))
 	}
-	union(a, b, func(name string, x, y jsontree.Value) {
-		switch {
-		case e.err != nil || neverMember(w.part, w.method, name) || w.p != nil && w.p.opens && greetingMembers[name]:
-		case name == "_meta" && w.part != fault && (x.Kind() == jsontree.Object || y.Kind() == jsontree.Object) && !x.Opaque() && !y.Opaque():
-			e.compareMeta(w, path.With(jsontree.To(name)), x, y)
-		case name == "nextCursor" && x.Kind() == jsontree.String && y.Kind() == jsontree.String:
-		default:
-			e.tree(w, path.With(jsontree.To(name)), x, y)
-		}
-	})
-}
-
-// compareMeta compares two _meta, of which one may be absent.
-func (e *engine) compareMeta(w *where, path jsontree.Path, a, b jsontree.Value) {
-	union(a, b, func(name string, x, y jsontree.Value) {
-		switch {
-		case neverMeta[name]:
-		case usualMeta[name] && e.a.says(name, x) && e.b.says(name, y):
-		default:
-			e.tree(w, path.With(jsontree.To(name)), x, y)
-		}
-	})
+	return all
 }
 
 // says reports whether a member of _meta is what the session says at first, or
@@ -43,14 +22,9 @@ func (s *Session) says(name string, v jsontree.Value) bool {
 	return !v.Exists() || s.first[name] == v.Hash()
 }
 
-// union walks the members of two objects that are not the same: those of the
-// first, in their order, then those that only the second has. One may be absent.
-func union(a, b jsontree.Value, visit func(name string, x, y jsontree.Value)) {
-	each(a, b, false, visit)
-}
-
-// each walks the members of two objects likewise, with same also those that are the
-// same.
+// each walks the members of two objects: those of the first, in their order, then those
+// that only the second has. One may be absent. Those that are the same are left out,
+// except with same.
 func each(a, b jsontree.Value, same bool, visit func(name string, x, y jsontree.Value)) {
 	inB := make(map[string]jsontree.Value, b.Len())
 	for name, m := range b.All() {
@@ -82,7 +56,7 @@ func (e *engine) tree(w *where, path jsontree.Path, a, b jsontree.Value) {
 // never counts and what the specification says is the same, and finds the class
 // of the rest.
 func (e *engine) change(w *where, c *jsontree.Change) {
-	if neverPath(w.part, c.Path) || e.outsideMeta(w, c) {
+	if never(w, c) || e.open(w, c) {
 		return
 	}
 	f := &finding{kind: kindOf(c.Kind), class: Behaviour, path: c.Path, a: c.A, b: c.B, to: c.To}
@@ -122,28 +96,36 @@ func kindOf(k jsontree.ChangeKind) Kind {
 	return [...]Kind{jsontree.Changed: Changed, jsontree.Removed: Removed, jsontree.Added: Added, jsontree.Moved: Moved, jsontree.Respelled: Respelled, jsontree.Repeated: Changed}[k]
 }
 
-// outsideMeta opens the params or the result of a message of which the other
-// side has none: what is in its _meta has rules of its own.
-func (e *engine) outsideMeta(w *where, c *jsontree.Change) bool {
-	if len(c.Path) != 1 || c.A.Exists() && c.B.Exists() || w.part == fault {
+// never reports whether a change is of a member that does not count.
+func never(w *where, c *jsontree.Change) bool {
+	if len(c.Path) < 2 {
 		return false
 	}
-	v := c.A
+	name, last := c.Path[1].Name, c.Path[len(c.Path)-1].Name
+	switch {
+	case neverMember(w.part, w.method, name), w.p != nil && w.p.opens && greetingMembers[name]:
+		return true
+	case name == "nextCursor":
+		return c.A.Kind() == jsontree.String && c.B.Kind() == jsontree.String
+	case name == "task" || name == "tasks": // what tells one task from another
+		return w.part == result && len(c.Path) > 2 && (last == "taskId" || last == "createdAt" || last == "lastUpdatedAt")
+	case name == "_meta" && len(c.Path) > 2 && w.part != fault:
+		return neverMeta[c.Path[2].Name] || w.usual[c.Path[2].Name]
+	}
+	return false
+}
+
+// open takes apart the params, the result or the _meta of a message of which the other
+// side has none: its members have rules of their own.
+func (e *engine) open(w *where, c *jsontree.Change) bool {
+	v, n := c.A, len(c.Path)
 	if !v.Exists() {
 		v = c.B
 	}
-	if v.Kind() != jsontree.Object || v.Len() == 0 || v.Opaque() {
+	if c.Kind != jsontree.Added && c.Kind != jsontree.Removed || w.part == fault || v.Kind() != jsontree.Object || v.Opaque() ||
+		n > 2 || n == 2 && c.Path[1].Name != "_meta" || n == 1 && v.Len() == 0 {
 		return false
 	}
-	path := c.Path.With()
-	union(c.A, c.B, func(name string, x, y jsontree.Value) {
-		switch {
-		case neverMember(w.part, w.method, name):
-		case name == "_meta":
-			e.compareMeta(w, path.With(jsontree.To(name)), x, y)
-		default:
-			e.tree(w, path.With(jsontree.To(name)), x, y)
-		}
-	})
+	each(c.A, c.B, false, func(name string, x, y jsontree.Value) { e.tree(w, c.Path.With(jsontree.To(name)), x, y) })
 	return true
 }

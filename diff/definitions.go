@@ -17,17 +17,6 @@ var listings = map[string]listing{
 	"roots/list":               {"roots", "uri", "root"},
 }
 
-// compareResult compares a result that has rules of its own, and reports whether
-// it is one.
-func (e *engine) compareResult(w *where, path jsontree.Path, a, b jsontree.Value) bool {
-	l, ok := listings[w.method]
-	if !ok {
-		return false
-	}
-	e.compareLists(w, l, path, []jsontree.Value{a}, []jsontree.Value{b})
-	return true
-}
-
 // comparePages compares lists that came in pages.
 func (e *engine) comparePages(w *where, p *pair) {
 	as, bs := e.pages(p.a), e.pages(p.b)
@@ -55,12 +44,9 @@ func (e *engine) pages(u *unit) (all []jsontree.Value) {
 // what they list by the key, the rest by the first page.
 func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []jsontree.Value) {
 	if as[0].Kind() == jsontree.Object && bs[0].Kind() == jsontree.Object {
-		union(as[0], bs[0], func(name string, x, y jsontree.Value) {
-			switch {
-			case name == l.member, name == "nextCursor":
-			case name == "_meta" && !x.Opaque() && !y.Opaque():
-				e.compareMeta(w, path.With(jsontree.To(name)), x, y)
-			default:
+		w.usual = e.usual(as[0], bs[0])
+		each(as[0], bs[0], false, func(name string, x, y jsontree.Value) {
+			if name != l.member && name != "nextCursor" {
 				e.tree(w, path.With(jsontree.To(name)), x, y)
 			}
 		})
@@ -203,7 +189,7 @@ func (e *engine) definition(w *where, l listing, path jsontree.Path, a, b jsontr
 	}
 	of := *w
 	of.of = ofDefinition
-	union(a, b, func(name string, x, y jsontree.Value) {
+	each(a, b, false, func(name string, x, y jsontree.Value) {
 		at := path.With(jsontree.To(name))
 		switch {
 		case l.thing == "tool" && name == "inputSchema" && x.Exists() && y.Exists():
@@ -213,7 +199,7 @@ func (e *engine) definition(w *where, l listing, path jsontree.Path, a, b jsontr
 		case x.Opaque() || y.Opaque():
 			e.tree(&of, at, x, y)
 		case l.thing == "tool" && (name == "annotations" || name == "execution"): // their members have defaults
-			union(x, y, func(name string, v, w jsontree.Value) { e.tree(&of, at.With(jsontree.To(name)), v, w) })
+			each(x, y, false, func(name string, v, w jsontree.Value) { e.tree(&of, at.With(jsontree.To(name)), v, w) })
 		case l.thing == "prompt" && name == "arguments":
 			e.compareKeyed(&of, listing{"arguments", "name", "argument"}, at, elements(x), elements(y),
 				func(at jsontree.Path, x, y jsontree.Value) { e.tree(&of, at, x, y) })

@@ -69,6 +69,7 @@ type where struct {
 	// because is what makes a difference likely.
 	because string
 	of      topic
+	usual   map[string]bool // members of _meta that do not count
 	// anyForm reports that the form of an elicitation is the default: {} stands for
 	// {"form":{}} (2025-11-25 client/elicitation).
 	anyForm bool
@@ -260,10 +261,12 @@ func (e *engine) compareTwice(w *where, a, b string) {
 // compareValues compares two values that a message holds.
 func (e *engine) compareValues(w *where, a, b jsontree.Value) {
 	path := jsontree.Path{jsontree.To(w.part.String())}
-	if w.part == result && e.compareResult(w, path, a, b) {
+	if l, ok := listings[w.method]; ok && w.part == result {
+		e.compareLists(w, l, path, []jsontree.Value{a}, []jsontree.Value{b})
 		return
 	}
-	e.compareMembers(w, path, a, b)
+	w.usual = e.usual(a, b)
+	e.tree(w, path, a, b)
 }
 
 // compareLarge compares messages of which one is too large to be read.

@@ -49,15 +49,6 @@ func neverMember(p part, method, name string) bool {
 	return false
 }
 
-// neverPath reports whether a path leads to what tells one task from another.
-func neverPath(p part, path jsontree.Path) bool {
-	if p != result || len(path) < 3 || path[1].Name != "task" && path[1].Name != "tasks" {
-		return false
-	}
-	last := path[len(path)-1].Name
-	return last == "taskId" || last == "createdAt" || last == "lastUpdatedAt"
-}
-
 // A rule is about a member that is there on one side only. If it has a value, the value
 // must be the same.
 type rule struct {

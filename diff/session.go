@@ -164,42 +164,40 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 // bare hashes a payload without what never counts by itself, so that most
 // payloads that differ only in that need not be loaded again.
 func (s *Session) bare(p part, method string, v jsontree.Value) (value, spelled uint64) {
-	if v.Kind() != jsontree.Object || v.Opaque() {
-		return v.Hash(), v.Spelled()
+	meta, cursor := v.Get("_meta"), v.Get("nextCursor").Kind() == jsontree.String
+	opens := meta.Kind() == jsontree.Object && !meta.Opaque()
+	value, spelled = hashWithout(v, func(at jsontree.Path) bool {
+		name := at[0].Name
+		return len(at) == 1 && (opens && name == "_meta" || cursor && name == "nextCursor" || neverMember(p, method, name))
+	})
+	if cursor { // that there is more counts
+		value, spelled = value+1, spelled+1
 	}
-	add := func(name string, m jsontree.Value, value1, spelled1 uint64) {
-		_, repeats := m.Repeats()
-		value += jsontree.Mix(jsontree.HashString(name), value1)
-		spelled += jsontree.Mix(jsontree.HashString(name), spelled1+repeats)
-	}
-	for name, m := range v.All() {
-		switch {
-		case neverMember(p, method, name):
-		case name == "nextCursor" && m.Kind() == jsontree.String:
-			add(name, m, 1, 1) // that there is more counts
-		case name == "_meta" && m.Kind() == jsontree.Object && !m.Opaque():
-			s.bareMeta(p, m, add)
-		default:
-			add(name, m, m.Hash(), m.Spelled())
+	if opens {
+		x, y := hashWithout(meta, func(at jsontree.Path) bool {
+			name := at[0].Name
+			return len(at) == 1 && (neverMeta[name] || usualMeta[name] && p != fault && s.usual(name, meta.Get(name)))
+		})
+		if x != 0 {
+			value, spelled = jsontree.Mix(value, x), jsontree.Mix(spelled, y)
 		}
 	}
 	return value, spelled
 }
 
-func (s *Session) bareMeta(p part, meta jsontree.Value, add func(name string, m jsontree.Value, value, spelled uint64)) {
-	for name, m := range meta.All() {
-		if !neverMeta[name] && !s.usual(p, name, m) {
-			add(name, m, m.Hash(), m.Spelled())
-		}
+// hashWithout is [jsontree.HashWithout], and 0 for an object without members.
+func hashWithout(v jsontree.Value, leave func(jsontree.Path) bool) (value, spelled uint64) {
+	if value, spelled = jsontree.HashWithout(v, leave); value == emptyObject.Hash() {
+		return 0, 0
 	}
+	return value, spelled
 }
+
+var emptyObject, _ = jsontree.Parse([]byte("{}"))
 
 // usual reports whether a member of _meta is what the session said at first,
 // or says it first.
-func (s *Session) usual(p part, name string, v jsontree.Value) bool {
-	if !usualMeta[name] || p == fault {
-		return false
-	}
+func (s *Session) usual(name string, v jsontree.Value) bool {
 	first, said := s.first[name]
 	if !said {
 		s.first[name] = v.Hash()

@@ -47,19 +47,23 @@ func (s sums) end(n uint32) sums {
 	return sums{mix(s.value, uint64(n)+seeds.yes), mix(s.spelled, uint64(n)+seeds.yes)}
 }
 
-// HashWithout returns the hash of a value without the members and elements that leave
-// returns true for, and is [Value.Hash] if there are none. The path is valid during
-// the call. What stands below an opaque value counts.
-func HashWithout(v Value, leave func(Path) bool) uint64 { return hashWithout(v, nil, leave) }
+// HashWithout returns [Value.Hash] and [Value.Spelled] of what a value would be without the
+// members and elements that leave returns true for. The path is valid during the call.
+// What stands below an opaque value counts.
+func HashWithout(v Value, leave func(Path) bool) (value, spelled uint64) {
+	s := hashWithout(v, nil, leave)
+	return s.value, s.spelled
+}
 
-func hashWithout(v Value, at Path, leave func(Path) bool) uint64 {
+func hashWithout(v Value, at Path, leave func(Path) bool) sums {
 	if v.Kind() < Array || v.Opaque() {
-		return v.Hash()
+		return sums{v.Hash(), v.Spelled()}
 	}
-	s, n, i := sums{value: seeds.array}, uint32(0), -1
+	seed, n, i := seeds.array, uint32(0), -1
 	if v.Kind() == Object {
-		s.value = seeds.object
+		seed = seeds.object
 	}
+	s := sums{seed, seed}
 	for name, c := range v.All() {
 		step := To(name)
 		if i++; v.Kind() == Array {
@@ -71,10 +75,18 @@ func hashWithout(v Value, at Path, leave func(Path) bool) uint64 {
 		}
 		n++
 		if h := hashWithout(c, below, leave); v.Kind() == Array {
-			s.value = chain(s.value, h)
+			s = sums{chain(s.value, h.value), chain(s.spelled, h.spelled)}
 		} else {
-			s.value += pair(c.node().name, h)
+			s = s.member(c.node().name, h, c.repeats())
 		}
 	}
-	return s.end(n).value
+	return s.end(n)
+}
+
+// member adds a member to the hash of an object, with those that it hides.
+func (s sums) member(name uint64, v sums, r repeats) sums {
+	if r.n > 0 {
+		v.spelled = chain(v.spelled, r.hash)
+	}
+	return sums{s.value + pair(name, v.value), s.spelled + pair(name, v.spelled)}
 }

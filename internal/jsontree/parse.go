@@ -94,7 +94,7 @@ func (b *builder) parse(raw []byte, keep, limit int) (Value, error) {
 		return Value{}, ErrSyntax
 	}
 	if b.doc == nil || cap(b.nodes)+cap(b.members)+cap(b.buf) > maxReused {
-		*b = builder{doc: &doc{nodes: make([]node, 0, min(len(raw)/16, 16)+2)}, members: make([]member, 0, 8)}
+		*b = builder{doc: &doc{nodes: make([]node, 0, min(len(raw)/16, 16)+2)}}
 	}
 	*b.doc = doc{raw: raw, nodes: b.nodes[:0]}
 	b.i, b.keep, b.limit = 0, keep, limit
@@ -283,13 +283,11 @@ func (b *builder) object(n *node, depth int, kept bool) {
 	last, hidden := b.last(b.members[first:])
 	for _, m := range last {
 		n.n++
-		n.value += pair(m.name, m.value)
-		spelled := m.spelled
-		if r, ok := hidden[m.name]; ok {
-			spelled = chain(spelled, r.hash)
+		r, ok := hidden[m.name]
+		if ok {
 			b.hide(m.at, r)
 		}
-		n.spelled += pair(m.name, spelled)
+		n.sums = n.member(m.name, m.sums, r)
 	}
 	n.sums = n.end(n.n)
 	b.members = b.members[:first]
