@@ -2,9 +2,12 @@ package diff
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/jsonpath"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // A Rule is about differences that are not reported. Make one with [ParseRule].
@@ -103,3 +106,97 @@ func (r *Rule) about(f *finding) bool {
 }
 
 func fits(want, is string) bool { return want == "" || want == "*" || want == is }
+
+// A preset knows what a kind of volatile value looks like.
+type preset struct {
+	order  int // its place among presets
+	name   string
+	stands string              // in the place of one; nothing a person writes
+	looks  string              // of one within a text: a regular expression
+	text   *regexp.Regexp      // the same, once somebody asks for it
+	number func(s string) bool // nil where no number is one
+}
+
+const presetCount = 3
+
+var presets = [presetCount]preset{
+	{
+		order: 0, name: "timestamps", stands: "\x00t",
+		looks: `\d{4}-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?)?` +
+			`|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (?:\d{1,2} )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*(?: \d{1,2})?(?: \d{4})?` +
+			`(?: [0-2]?\d:[0-5]\d:[0-5]\d)?(?: (?:GMT|UTC|[A-Z]{3,4}|[+-]\d{4}))?(?: \d{4})?` +
+			`|\b[0-2]?\d:[0-5]\d:[0-5]\d(?:[.,]\d+)?(?: ?[AaPp][Mm])?` +
+			`|\b1[0-9]{9}(?:[0-9]{3}){0,3}(?:\.\d+)?\b`,
+		number: isEpoch,
+	},
+	{
+		order: 1, name: "uuids", stands: "\x00u",
+		looks: `(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`,
+	},
+	{
+		order: 2, name: "durations", stands: "\x00d",
+		looks: `\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds?|milliseconds?|minutes?|min|m|h|hours?)\b(?: ?\d+(?:\.\d+)? ?(?:ms|s|m|sec)\b)*`,
+	},
+}
+
+// Presets lists what may stand after --ignore in place of a path: names of
+// volatile values that are known by their looks.
+func Presets() []string {
+	var names []string
+	for _, p := range presets {
+		names = append(names, "@"+p.name)
+	}
+	return names
+}
+
+// presetNamed returns a preset ready for use, nil if there is none of that name.
+func presetNamed(name string) *preset {
+	for _, p := range presets {
+		if p.name == name {
+			p.text = regexp.MustCompile(p.looks)
+			return &p
+		}
+	}
+	return nil
+}
+
+// sameBut reports whether two texts, or numbers, are the same but for what some
+// presets are about.
+func sameBut(but *[presetCount]*preset, a, b jsontree.Value) bool {
+	if a.Kind() != b.Kind() || a.Kind() != jsontree.Number && a.Kind() != jsontree.String {
+		return false
+	}
+	x, y := a.Text(), b.Text()
+	for _, p := range but {
+		switch {
+		case p == nil:
+		case a.Kind() == jsontree.String:
+			x, y = p.text.ReplaceAllLiteralString(x, p.stands), p.text.ReplaceAllLiteralString(y, p.stands)
+		case p.number != nil && p.number(string(a.Raw())) && p.number(string(b.Raw())):
+			return true
+		}
+	}
+	return a.Kind() == jsontree.String && x == y
+}
+
+// isEpoch reports whether a number may be a time since 1970, from 2001 to 2033,
+// in seconds or in thousandths, millionths or billionths of one.
+func isEpoch(s string) bool {
+	whole := s
+	for i := range len(s) {
+		if s[i] == '.' {
+			whole = s[:i]
+			break
+		}
+	}
+	n, err := strconv.ParseUint(whole, 10, 64)
+	if err != nil {
+		return false
+	}
+	for _, unit := range []uint64{1, 1e3, 1e6, 1e9} {
+		if n >= 1e9*unit && n < 2e9*unit {
+			return true
+		}
+	}
+	return false
+}
