@@ -2,6 +2,7 @@ package diff
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
@@ -243,24 +244,16 @@ func failedPings(units []*unit) (n [tap.Lanes]int) {
 
 // lessPings leaves out pings but for the first few.
 func lessPings(units []*unit, keep [tap.Lanes]int) []*unit {
-	var left []*unit
-	for i, u := range units {
-		out := u.method == "ping" && u.worked()
-		if out && keep[u.lane] > 0 {
-			keep[u.lane]--
-			out = false
-		}
-		switch {
-		case out && left == nil:
-			left = append(make([]*unit, 0, len(units)), units[:i]...)
-		case !out && left != nil:
-			left = append(left, u)
-		}
-	}
-	if left == nil {
+	ping := func(u *unit) bool { return u.method == "ping" && u.worked() }
+	if !slices.ContainsFunc(units, ping) {
 		return units
 	}
-	return left
+	return slices.DeleteFunc(slices.Clone(units), func(u *unit) bool {
+		if ping(u) {
+			keep[u.lane]--
+		}
+		return ping(u) && keep[u.lane] < 0
+	})
 }
 
 func marked(pairs []*pair) (kept []*pair) {

@@ -182,22 +182,24 @@ func (s *Session) embedded(a *arrived, u *unit, requests jsontree.Value, p part,
 		if len(u.asked) >= session.MaxCallRefs*4 || u.asks(key) {
 			continue
 		}
-		full, err := jsontree.Parse(r.Raw())
-		if err != nil {
-			continue
+		v, err := jsontree.Parse(r.Raw())
+		if err == nil {
+			s.ask(a, u, s.word(bounded(v.Get("method").Text())), p, v.Get("params"), at, jsontree.To(key), jsontree.To("params"))
 		}
-		v := full
-		q := &unit{
-			ref: a.p.Message, lane: tap.ToClient, method: s.word(bounded(v.Get("method").Text())), at: a.p.At, parent: u,
-			embedded: true, marked: a.marked, status: session.CallPending,
-		}
-		q.request = s.inside(a, p, v.Get("params"), at, jsontree.To(key), jsontree.To("params"))
-		q.request.there = v.Get("params").Exists()
-		q.request.value, q.request.spelled = s.bare(params, q.method, v.Get("params"))
-		q.subject = s.word(jsonrpc.Subject(jsonrpc.Message{Kind: jsonrpc.Request, Method: q.method, Params: v.Get("params").Raw()}))
-		s.setKeys(q, v.Get("params"))
-		u.asked = append(u.asked, q)
 	}
+}
+
+// ask takes one request of the server that stands in a message, with its params.
+func (s *Session) ask(a *arrived, u *unit, method string, p part, v jsontree.Value, within ...jsontree.Step) {
+	q := &unit{
+		ref: a.p.Message, lane: tap.ToClient, method: method, at: a.p.At, parent: u, embedded: true, marked: a.marked,
+		status: session.CallPending, request: s.inside(a, p, v, within...),
+	}
+	q.request.there = v.Exists()
+	q.request.value, q.request.spelled = s.bare(params, method, v)
+	q.subject = s.word(jsonrpc.Subject(jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: v.Raw()}))
+	s.setKeys(q, v)
+	u.asked = append(u.asked, q)
 }
 
 // asks reports whether a key of inputRequests is open.
@@ -238,22 +240,21 @@ func (s *Session) response(a *arrived, u *unit) {
 // taskEnded takes the end of a task of the extension: its result or error
 // stands inside the answer to a poll, or in the news of it.
 func (s *Session) taskEnded(a *arrived, u *unit, p part, v jsontree.Value) {
-	if inner := v.Get("result"); inner.Exists() {
-		full, err := jsontree.Parse(inner.Raw())
-		if err != nil {
-			return
-		}
-		u.answer = s.inside(a, p, full, jsontree.To("result"))
-		u.answer.value, u.answer.spelled = s.bare(result, u.method, full)
-		u.answerKind, u.failed = jsonrpc.Response, full.Get("isError").True()
-	} else if inner := v.Get("error"); inner.Exists() {
-		full, err := jsontree.Parse(inner.Raw())
-		if err != nil {
-			return
-		}
-		u.answer = s.inside(a, p, full, jsontree.To("error"))
-		u.answerKind, u.code = jsonrpc.ErrorResponse, bounded(string(full.Get("code").Raw()))
+	name := "result"
+	if !v.Get(name).Exists() {
+		name = "error"
 	}
+	full, err := jsontree.Parse(v.Get(name).Raw())
+	if err != nil { // or neither is there
+		return
+	}
+	u.answer, u.answerKind = s.inside(a, p, full, jsontree.To(name)), jsonrpc.Response
+	if name == "error" {
+		u.answerKind, u.code = jsonrpc.ErrorResponse, bounded(string(full.Get("code").Raw()))
+		return
+	}
+	u.answer.value, u.answer.spelled = s.bare(result, u.method, full)
+	u.failed = full.Get("isError").True()
 }
 
 // elicitations takes what an error asks the user to do first (2025-11-25
@@ -268,14 +269,7 @@ func (s *Session) elicitations(a *arrived, u *unit, v jsontree.Value) {
 		if i == session.MaxCallRefs {
 			return
 		}
-		q := &unit{
-			ref: a.p.Message, lane: tap.ToClient, method: "elicitation/create", at: a.p.At, parent: u, embedded: true,
-			marked: a.marked, status: session.CallPending, subject: bounded(e.Get("message").Text()),
-		}
-		q.request = s.inside(a, fault, e, jsontree.To("data"), jsontree.To("elicitations"), jsontree.Step{Kind: jsontree.Element, Index: i})
-		q.request.value, q.request.spelled = s.bare(params, q.method, e)
-		s.setKeys(q, e)
-		u.asked = append(u.asked, q)
+		s.ask(a, u, "elicitation/create", fault, e, jsontree.To("data"), jsontree.To("elicitations"), jsontree.Step{Kind: jsontree.Element, Index: i})
 		i++
 	}
 }
