@@ -123,14 +123,14 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	if err != nil {
 		return err
 	}
-	if err := o.http.check(); err != nil {
+	if err := errors.Join(o.http.check(), o.record.check(cmd)); err != nil {
 		return err
 	}
 	plan := o.record.plan(a, arg)
 	if o.http.cut > 0 && plan != recordNone {
 		return errors.New("--cut is for what is recorded; leave it out while something is recorded")
 	}
-	if plan == recordAll && o.record.to == "" && o.http.listen == "" {
+	if plan == recordAll && o.record.at.to == "" && o.http.listen == "" {
 		return a.recordWhole(cmd.Context(), arg, command)
 	}
 	// The client hangs up, or ends us, whenever it likes: what there is to report

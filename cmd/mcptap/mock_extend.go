@@ -18,8 +18,8 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 	var live *liveServer
 	e := &mock.Extender{Note: func(n replay.Note) { report.note(n) }}
 	e.Start = func() (io.ReadWriteCloser, error) {
-		if o.record.to != "" {
-			return dialLive(o.record.to, e.Refuse)
+		if o.record.at.to != "" {
+			return o.record.dialLive(e.Refuse)
 		}
 		var err error
 		if live, err = startLive(a, command); err != nil {

@@ -5,18 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/replay/client"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/stdio"
+	"github.com/mcptap/mcptap/tap/streamable"
 )
 
 // The record modes, as VCR has them.
@@ -35,6 +35,10 @@ not yet:
   new    what is not in REC comes from the server, and is added to REC
   all    the whole session, in the place of what is in REC
 
+--header 'Authorization: Bearer …' adds a field to each request to the URL, and its
+value is not recorded; --ca-file trusts more certificates, and --transport says what the
+server speaks where the URL does not show it.
+
 REC is then a file, or a recording that exists. The new one is made beside it and
 takes its place when it is whole. With --listen the client is one of Streamable HTTP:
 one session a run, which becomes a session on stdio, and is written when the client has
@@ -50,11 +54,16 @@ const (
 )
 
 // mockRecordOptions are the flags of the record modes.
-type mockRecordOptions struct{ mode, to string }
+type mockRecordOptions struct {
+	mode string
+	at   serverURLOptions
+	// tap is for the server at --to.
+	tap streamable.Config
+}
 
 func (o *mockRecordOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.mode, "record", recordNone, "with -- CMD or --to, `what` to record of it: none, once, new or all")
-	cmd.Flags().StringVar(&o.to, "to", "", "a server's `URL` instead of -- CMD: Streamable HTTP, HTTP+SSE if it ends in /sse, or a WebSocket (ws://)")
+	o.at.addFlags(cmd, "a server's `URL` instead of -- CMD: Streamable HTTP, HTTP+SSE if it ends in /sse, or a WebSocket (ws://)")
 	_ = cmd.RegisterFlagCompletionFunc("record", cobra.FixedCompletions([]string{recordNone, recordOnce, recordNew, recordAll}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -69,9 +78,6 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 	}
 	mode, err := cmd.Flags().GetString("record")
 	to, also := cmd.Flags().GetString("to")
-	if err == nil && also == nil && to != "" && len(args) == len(rec) {
-		_, err = serverURL(to)
-	}
 	switch command := args[len(rec):]; {
 	case err != nil || also != nil:
 		return errors.Join(err, also)
@@ -85,6 +91,23 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 		return withHint(errors.New("mcptap mock asks no other server without --record"), "--record new asks it for what is not recorded")
 	}
 	return nil
+}
+
+// check reads the flags for a server at a URL.
+func (o *mockRecordOptions) check(cmd *cobra.Command) (err error) {
+	for _, flag := range []string{"header", "ca-file", "transport"} {
+		if o.at.to == "" && cmd.Flags().Changed(flag) {
+			return withHint(fmt.Errorf("--%s is for a server at a URL", flag), "--to names the URL")
+		}
+	}
+	if o.at.to == "" {
+		return nil
+	}
+	if err := o.at.checkTransport(); err != nil {
+		return err
+	}
+	o.tap, err = o.at.config()
+	return err
 }
 
 // plan says what a run does: the mode none, new or all.
@@ -150,35 +173,26 @@ func (a *app) recordTarget(arg string) (string, error) {
 	return "", withHint(fmt.Errorf("%s is no recording, nor the name of a file for one", quote(arg)), "a file's name ends in .mcptap, .ndjson or .txtar")
 }
 
-// serverURL reads the URL of a live server, of --to. A password in it is not repeated.
-func serverURL(raw string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	var wrong *url.Error
-	if errors.As(err, &wrong) {
-		return nil, fmt.Errorf("--to: the server's URL cannot be read: %w", wrong.Err)
-	}
-	if u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
-		return nil, withHint(fmt.Errorf("--to: %s is no URL of a server", quote(u.Redacted())), "it begins with http://, https://, ws:// or wss://")
-	}
-	return u, nil
+// A liveURL is a server at a URL as lines, through a tap of its own.
+type liveURL struct {
+	*client.Lines
+	closeTap func() error
 }
 
-// dialLive reaches a server at a URL.
-func dialLive(to string, refused func(id []byte, why string)) (io.ReadWriteCloser, error) {
-	u, err := serverURL(to)
+// dialLive reaches the server at the URL.
+func (o *mockRecordOptions) dialLive(refused func(id []byte, why string)) (io.ReadWriteCloser, error) {
+	conn, closeTap, err := o.at.dial(o.tap, tap.Discard{}, false)
 	if err != nil {
 		return nil, err
 	}
-	watcher := new(client.Watcher) // there is no tap to be watched
-	conn := client.HTTP(to, watcher)
-	switch {
-	case strings.HasPrefix(u.Scheme, "ws"):
-		conn = client.WebSocket(to)
-	case strings.HasSuffix(u.Path, "/sse"):
-		conn = client.SSE(to, watcher)
+	l, err := client.NewLines(conn, refused)
+	if err != nil {
+		return nil, errors.Join(err, closeTap())
 	}
-	return client.NewLines(conn, refused)
+	return liveURL{l, closeTap}, nil
 }
+
+func (l liveURL) Close() error { return errors.Join(l.Lines.Close(), l.closeTap()) }
 
 // A liveServer is a process that an [mock.Extender] asks.
 type liveServer struct {

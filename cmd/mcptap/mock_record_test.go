@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -151,6 +152,60 @@ func TestRecordFromURL(t *testing.T) {
 				t.Errorf("%s: %q is not in %s", step.mode, want, out)
 			}
 		}
+	}
+}
+
+// A server that requires a token, has a certificate of its own, or speaks HTTP+SSE at
+// a path of any name can be recorded too. The token is not recorded, not even where the
+// server repeats it.
+func TestRecordFromURLWithHeader(t *testing.T) {
+	const token = "tok-1f6c0e7b9d2a4835"
+	var live http.Handler
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		live.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	ca := filepath.Join(dir, "ca.pem")
+	block := pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := mock.Load(func(yield func(tap.Frame, error) bool) {
+		for i, line := range []string{planHello, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"` + token + `"}}}`} {
+			f := tap.Frame{Seq: uint64(i + 1), Lane: []tap.Lane{tap.ToServer, tap.ToClient}[i], Raw: []byte(line + "\n"), Size: int64(len(line) + 1)}
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rec.Close() })
+	played := mock.NewServer(rec, mock.ServerOptions{})
+	live = played
+	for transport, at := range map[string]string{"auto": played.Path(), "streamable": played.Path(), "sse": played.EventPath(), "websocket": played.SocketPath()} {
+		t.Run(transport, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "session.ndjson")
+			a, out := testApp(nil)
+			a.stdin = strings.NewReader(planHello + "\n")
+			flags := []string{"--to", server.URL + at + "?key=" + token, "--header", "Authorization: Bearer " + token, "--ca-file", ca, "--transport", transport}
+			if code := a.run(append([]string{"mock", path, "--record", "once"}, flags...)); code != 0 || !strings.Contains(out.String(), `"version":"`+token) {
+				t.Fatalf("exit %d: %s", code, out)
+			}
+			got, err := os.ReadFile(path)
+			if err != nil || strings.Contains(string(got), token) || !strings.Contains(string(got), "masked:") {
+				t.Errorf("%v, recorded: %s", err, got)
+			}
+			if !strings.Contains(string(got), `"upstream":"`+server.URL+`"`) {
+				t.Errorf("%s has no %s", got, server.URL)
+			}
+		})
 	}
 }
 

@@ -73,6 +73,7 @@ func publish(ctx context.Context, made, target string) error {
 // keep adds frames to a recording, or makes one of them alone, of the server at a URL
 // or else of a command.
 func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string, added []tap.Frame, command []string, anew bool) error {
+	o.mask(added)
 	if !anew {
 		src, err := a.recordedFrames(arg)
 		if err != nil {
@@ -86,12 +87,34 @@ func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string
 		return nil
 	}
 	header := new(stdioOptions).header(command)
-	if o.to != "" {
-		header.Upstream, header.Label, header.Dir = o.to, tidyName(o.to), ""
+	if u := o.tap.Upstream; u != nil { // what stands behind its origin may be a secret
+		header.Upstream, header.Label, header.Dir = u.Scheme+"://"+u.Host, labelForHost(u), ""
 	}
 	header.ID, header.Start = store.NewID(), a.now().UTC()
 	src := &recordedFrames{head: text.Head{Header: header}, frames: func(func(tap.Frame, error) bool) {}}
 	return src.addTo(ctx, target, added)
+}
+
+// mask masks what --header adds wherever the server repeats it, as `mcptap http` does.
+func (o *mockRecordOptions) mask(added []tap.Frame) {
+	var out maskedPiece
+	masker := maskSecrets(o.tap, &out)
+	for i := range added {
+		out.raw = nil
+		masker.Piece(0, added[i].Lane, tap.FormBody, added[i].Raw, true)
+		added[i].Raw, added[i].Size = out.raw, int64(len(out.raw))
+	}
+}
+
+// A maskedPiece takes what a masker makes of a frame.
+type maskedPiece struct {
+	tap.Discard
+	raw []byte
+}
+
+// Piece implements [tap.Recorder].
+func (m *maskedPiece) Piece(_ uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) {
+	m.raw = append(m.raw, p...)
 }
 
 // addTo makes a recording with frames added, and puts it in the place of the old one.

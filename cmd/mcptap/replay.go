@@ -47,16 +47,14 @@ const replayExample = `  mcptap replay @last -- npx -y @modelcontextprotocol/ser
   mcptap replay @last --revision 2026-07-28 -- ./server`
 
 type replayOptions struct {
-	diff      diffOptions
-	to        string
-	transport string
-	revision  string
-	pace      string
-	timeout   time.Duration
-	label     string
-	http      httpOptions
-	update    bool
-	yes       bool
+	diff     diffOptions
+	at       serverURLOptions
+	revision string
+	pace     string
+	timeout  time.Duration
+	label    string
+	update   bool
+	yes      bool
 }
 
 func newReplay(a *app) *cobra.Command {
@@ -75,7 +73,7 @@ func newReplay(a *app) *cobra.Command {
 			return names, cobra.ShellCompDirectiveDefault // a text is a file
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			rec, command, err := replayWords(cmd, args, o.to)
+			rec, command, err := replayWords(cmd, args, o.at.to)
 			if err != nil {
 				return err
 			}
@@ -107,19 +105,13 @@ func replayWords(cmd *cobra.Command, args []string, to string) (rec string, comm
 	return args[0], args[dash:], nil
 }
 
-// replayTransports are the values of --transport.
-var replayTransports = []string{"auto", "streamable", "sse", "websocket"}
-
 func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "the `URL` of the server: http://, https://, ws:// or wss://")
-	f.StringVar(&o.transport, "transport", "auto", "what the server at the URL speaks, a `name`: auto, streamable, sse or websocket")
+	o.at.addFlags(cmd, "the `URL` of the server: http://, https://, ws:// or wss://")
 	f.StringVar(&o.revision, "revision", "", "speak another `revision` of the protocol, such as 2026-07-28")
 	f.StringVar(&o.pace, "pace", "brisk", "how much time passes between requests, a `pace`: brisk, instant, recorded, or a speed such as 10x")
 	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "how much longer than in the recording an answer may take, a `time`")
 	f.StringVar(&o.label, "label", "", "`name` of the new recording; that of the old one otherwise")
-	f.StringArrayVar(&o.http.headers, "header", nil, "a `'Name: value'` to add to each request; the value is not recorded")
-	f.StringVar(&o.http.caFile, "ca-file", "", "`file` of certificates, in PEM, that may vouch for the server too")
 	f.BoolVar(&o.update, "update", false, "put the new recording in the place of the old one, after asking")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	o.diff.addFlags(cmd, a)
@@ -127,7 +119,6 @@ func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 	fixed := func(flag string, values ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	fixed("transport", replayTransports...)
 	fixed("pace", "brisk", "instant", "recorded", "10x")
 	fixed("revision", replayRevisions()...)
 }
@@ -152,15 +143,13 @@ func (o *replayOptions) check() (play client.Options, err error) {
 		return play, errors.New("--timeout: it must be above 0")
 	case o.revision != "" && !slices.Contains(replayRevisions(), o.revision):
 		return play, withHint(fmt.Errorf("--revision: there is no revision %s", quote(o.revision)), strings.Join(replayRevisions(), ", "))
-	case !slices.Contains(replayTransports, o.transport):
-		return play, withHint(fmt.Errorf("--transport: there is no transport %s", quote(o.transport)), strings.Join(replayTransports, ", "))
 	case o.yes && !o.update:
 		return play, errors.New("--yes is for --update")
 	case o.update && o.diff.only != "":
 		return play, errors.New("--update is for the whole session, not for what --only leaves of it")
 	}
 	play.Timeout, play.Revision = o.timeout, jsonrpc.Revision(o.revision)
-	return play, nil
+	return play, o.at.checkTransport()
 }
 
 func (o *replayOptions) run(ctx context.Context, a *app, name string, command []string) error {

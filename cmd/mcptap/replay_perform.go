@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"runtime"
@@ -70,27 +69,22 @@ func (r *replayer) perform(command []string) error {
 	if err != nil {
 		return err
 	}
-	var upstream *url.URL
+	var cfg streamable.Config
 	h := r.header(command)
-	if r.o.to != "" {
-		u, err := serverURL(r.o.to)
-		if err != nil {
+	if r.o.at.to != "" {
+		if cfg, err = r.o.at.config(); err != nil {
 			return err
 		}
-		r.o.to = u.Scheme + r.o.to[len(u.Scheme):] // in lower case
-		if upstream, err = parseUpstream(r.httpURL()); err != nil {
-			return fmt.Errorf("--to: %w", err)
-		}
-		h.Transport, h.Upstream = "http", upstream.Scheme+"://"+upstream.Host
+		h.Transport, h.Upstream = "http", cfg.Upstream.Scheme+"://"+cfg.Upstream.Host
 	}
 	var broken error
 	rec := store.Create(dir, h, store.Options{Warn: func(err error) { broken = err }})
 	r.id, r.made = rec.Header().ID, rec.Path()
 	r.play.Note = func(n client.Note) { r.notes = append(r.notes, n) }
-	if upstream == nil {
+	if cfg.Upstream == nil {
 		err = client.Play(r.ctx, r.plan, client.Stdio(command, rec), r.play)
 	} else {
-		err = r.overHTTP(upstream, rec)
+		err = r.overHTTP(cfg, rec)
 	}
 	rec.Close()
 	var none *client.ReachError
@@ -103,7 +97,7 @@ func (r *replayer) perform(command []string) error {
 
 // unreached says which server did not open a session, and what may help.
 func (r *replayer) unreached(e *client.ReachError) error {
-	to := r.o.to
+	to := r.o.at.to
 	if u, err := url.Parse(to); err == nil {
 		to = u.Redacted()
 	}
@@ -130,16 +124,6 @@ func (r *replayer) unreached(e *client.ReachError) error {
 	return withHint(fmt.Errorf("--to: %s", said), hint)
 }
 
-// httpURL is the URL of --to for a tap: WebSockets begin as HTTP.
-func (r *replayer) httpURL() string {
-	for _, ws := range []string{"ws://", "wss://"} {
-		if rest, ok := strings.CutPrefix(r.o.to, ws); ok {
-			return "http" + ws[2:] + rest
-		}
-	}
-	return r.o.to
-}
-
 // header is what the new recording says of itself.
 func (r *replayer) header(command []string) tap.Header {
 	label := r.o.label
@@ -154,43 +138,10 @@ func (r *replayer) header(command []string) tap.Header {
 }
 
 // overHTTP plays to a URL through a tap of its own.
-func (r *replayer) overHTTP(upstream *url.URL, rec *store.Recorder) error {
-	cfg, err := r.o.http.config(upstream.String())
+func (r *replayer) overHTTP(cfg streamable.Config, rec *store.Recorder) error {
+	conn, closeTap, err := r.o.at.dial(cfg, rec, r.plan.SSE())
 	if err != nil {
 		return err
 	}
-	if cfg.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return err
-	}
-	watcher := &client.Watcher{Recorder: rec}
-	cfg.Recorder = maskSecrets(cfg, watcher)
-	t, err := streamable.New(cfg)
-	if err != nil {
-		return errors.Join(err, cfg.Listener.Close())
-	}
-	served := make(chan error, 1)
-	go func() { served <- t.Serve() }()
-	err = client.Play(r.ctx, r.plan, r.conn(t.URL(), watcher), r.play)
-	return errors.Join(err, t.Close(), <-served)
-}
-
-// conn chooses what is spoken over HTTP.
-func (r *replayer) conn(tapURL string, watcher *client.Watcher) client.Conn {
-	kind := r.o.transport
-	if kind == "auto" {
-		u, _ := url.Parse(tapURL)
-		switch {
-		case strings.HasPrefix(r.o.to, "ws"):
-			kind = "websocket"
-		case strings.HasSuffix(u.Path, "/sse") || r.plan.SSE():
-			kind = "sse"
-		}
-	}
-	switch kind {
-	case "websocket":
-		return client.WebSocket("ws" + strings.TrimPrefix(tapURL, "http"))
-	case "sse":
-		return client.SSE(tapURL, watcher)
-	}
-	return client.HTTP(tapURL, watcher)
+	return errors.Join(client.Play(r.ctx, r.plan, conn, r.play), closeTap())
 }
