@@ -173,7 +173,7 @@ func (p *player) answer(id []byte, q *asked) error {
 		p.reply(id, "result", lookup(m.Params, "inputResponses", q.name))
 		return nil
 	}
-	out := &outgoing{raw: m.raw, line: m.line, kind: m.Kind, was: m.Message}
+	out := &Outgoing{raw: m.raw, line: m.line, kind: m.Kind, was: m.Message}
 	if q.step >= 0 {
 		out.head = p.plan.steps[q.step].head
 	}
@@ -192,7 +192,7 @@ func (p *player) reply(id []byte, member string, value []byte) {
 		kind = jsonrpc.ErrorResponse
 	}
 	// Nothing waits for it to arrive: the server's next message will tell.
-	p.post(&outgoing{raw: raw, kind: kind})
+	p.post(&Outgoing{raw: raw, kind: kind})
 }
 
 // maxRounds is how often one request is repeated that was not recorded so.

@@ -9,57 +9,75 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Conn carries messages to a server and back. [Stdio], [HTTP] and [WebSocket] make
-// one, for one [Play].
+// A Conn carries messages to one server and back. [Stdio], [HTTP], [SSE] and [WebSocket]
+// make one. What its transport needs beside the messages, such as the session id, the
+// header fields and the stream for what belongs to no request, is its own affair.
 type Conn interface {
-	// open reaches the server. What comes from it is put into the channel until
-	// close.
-	open(ctx context.Context, to chan<- event) error
-	// post hands a message over. The channel tells once when the server has it, or
-	// why it will never have it.
-	post(m *outgoing) <-chan error
-	// opened says that the session is open, in a revision; standing asks for a stream
-	// beside those of requests. It returns when there is one or will be none.
-	opened(ctx context.Context, revision jsonrpc.Revision, standing bool)
-	// hangUp breaks off the exchange of a message. It is false where messages have
+	// Open reaches the server. What comes from it is put into the channel until
+	// Close.
+	Open(ctx context.Context, to chan<- Event) error
+	// Send hands a message over. The channel receives once: nil when the server has the
+	// message, or why it will never have it.
+	Send(m *Outgoing) <-chan error
+	// HangUp breaks off the exchange of a message. It is false where messages have
 	// no exchanges.
-	hangUp(m *outgoing) bool
-	// closeSend ends the client's lane, where it can end by itself.
-	closeSend()
-	// close ends the connection and returns when all is recorded. Killed names the
+	HangUp(m *Outgoing) bool
+	// CloseSend ends the client's lane, where it can end by itself.
+	CloseSend()
+	// Close ends the connection and returns when all is recorded. Killed names the
 	// signal that it took to end the server, "" for none.
-	close() (killed string)
+	Close() (killed string)
 }
 
-// An event is what a Conn has to tell.
-type event struct {
-	// raw is a message of the server's.
-	raw []byte
-	// on is the message on whose exchange it came, nil for none, or the one whose
-	// requests will have no answer: then err says why.
-	on  *outgoing
-	err error
-	// gone says that nothing more can come at all, which a request may have shown.
-	gone bool
+// An Event is what a Conn has received.
+type Event struct {
+	// Raw is a message of the server's.
+	Raw []byte
+	// On is the message on whose exchange it came, nil for none, or the one whose
+	// requests will have no answer: then Err says why.
+	On  *Outgoing
+	Err error
+	// Gone says that nothing more can come at all, which a request may have shown.
+	Gone bool
 }
 
-// An outgoing is a message for the server.
-type outgoing struct {
+// An Outgoing is a message for the server.
+type Outgoing struct {
 	// raw is the message, line how it stood on stdio, nil if it did not.
 	raw, line []byte
 	kind      jsonrpc.Kind
 	// ids are those of the requests in it: one, none, or those of a batch.
 	ids    []string
 	method string
+	// standing says that the stream for what belongs to no request is to be opened when
+	// the server has it.
+	standing bool
 	// head is the frame with the head of the recorded request of HTTP, 0 for none, and
 	// was the recorded message, nil for one that was not recorded so.
 	head uint64
 	was  *jsonrpc.Message
-	// header has the fields of HTTP that depend on the message.
-	header [][2]string
+	// revision is the one spoken, "" for what the connection knows of it. header makes of
+	// the usual fields of HTTP those to be sent; nil leaves them.
+	revision jsonrpc.Revision
+	header   func(usual [][2]string) [][2]string
 	// refused says that it was refused in the recording too.
 	refused bool
 }
+
+// NewOutgoing makes a message of its bytes.
+func NewOutgoing(raw []byte) *Outgoing {
+	m := jsonrpc.Peek(raw)
+	out := &Outgoing{raw: raw, kind: m.Kind, method: m.Method}
+	for part := range m.All {
+		if part.Kind == jsonrpc.Request {
+			out.ids = append(out.ids, string(part.ID))
+		}
+		out.standing = out.standing || part.Method == methodInitialized
+	}
+	return out
+}
+
+const methodInitialized = "notifications/initialized"
 
 // A Watcher is a recorder that tells when the tap in front of the server has a
 // message of the client's. Over HTTP two messages may go on two connections, of which

@@ -15,7 +15,7 @@ import (
 // ends, and the requests that are not sent for that.
 
 // refused takes the news that the requests of a message will not be answered.
-func (p *player) refused(on *outgoing, err error) {
+func (p *player) refused(on *Outgoing, err error) {
 	for _, id := range on.ids {
 		for _, f := range slices.Clone(p.flights[idKey(id)]) {
 			if f.out == on {

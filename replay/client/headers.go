@@ -55,14 +55,9 @@ const (
 	fieldParam   = "Mcp-Param-"
 )
 
-// header returns the fields of HTTP that depend on a message: as clients fill them
-// (basic/transports of each revision), but where the recorded client did otherwise as
-// that did.
-func (p *player) header(m *outgoing) [][2]string {
-	now := usual(m.kind, m.method, lookup(m.raw, "params"), p.target.agreed, p.fields)
-	if m.head == 0 {
-		return now
-	}
+// header returns the fields of HTTP that depend on a recorded message: as clients fill
+// them now, but where the recorded client did otherwise as that did.
+func (p *player) header(m *Outgoing, now [][2]string) [][2]string {
 	f, err := p.plan.load(m.head)
 	if err != nil {
 		return now
@@ -79,7 +74,8 @@ func (p *player) header(m *outgoing) [][2]string {
 	return p.merged(now, then, head)
 }
 
-// usual returns the fields of a message as clients fill them.
+// usual returns the fields of a message as clients fill them (basic/transports of each
+// revision).
 func usual(kind jsonrpc.Kind, method string, params []byte, agreed jsonrpc.Revision, fields map[string][]headerField) [][2]string {
 	all := [][2]string{{fieldAccept, "application/json, text/event-stream"}}
 	version, modern := textOf(lookup(params, "_meta", metaVersion))

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -32,19 +33,22 @@ type httpConn struct {
 	url    string
 	tap    *Watcher
 	client *http.Client
-	to     chan<- event
+	to     chan<- Event
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	mu       sync.Mutex
-	session  string // its id, "" for none
+	mu      sync.Mutex
+	session string // its id, "" for none
+	// revision is that of the session, "" in 2026-07-28, where there is none; fields are
+	// those of tools, by their names.
 	revision jsonrpc.Revision
-	streams  map[*outgoing]context.CancelFunc // the open exchanges
+	fields   map[string][]headerField
+	streams  map[*Outgoing]context.CancelFunc // the open exchanges
 }
 
 func newHTTP(url string, tap *Watcher) *httpConn {
-	return &httpConn{url: url, tap: tap, streams: map[*outgoing]context.CancelFunc{}, client: &http.Client{
+	return &httpConn{url: url, tap: tap, fields: map[string][]headerField{}, streams: map[*Outgoing]context.CancelFunc{}, client: &http.Client{
 		Transport: &http.Transport{
 			// The tap in front of the server finds the way to it.
 			Proxy: nil, DisableCompression: true, MaxIdleConnsPerHost: 16,
@@ -53,24 +57,25 @@ func newHTTP(url string, tap *Watcher) *httpConn {
 	}}
 }
 
-func (c *httpConn) open(ctx context.Context, to chan<- event) error {
+func (c *httpConn) Open(ctx context.Context, to chan<- Event) error {
 	c.to = to
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return nil
 }
 
 // tell hands an event over, unless nobody listens any more.
-func (c *httpConn) tell(e event) {
+func (c *httpConn) tell(e Event) {
 	select {
 	case c.to <- e:
 	case <-c.ctx.Done():
 	}
 }
 
-func (c *httpConn) post(m *outgoing) <-chan error {
+func (c *httpConn) Send(m *Outgoing) <-chan error {
 	sent := make(chan error, 2)
 	ctx, cancel := context.WithCancel(c.ctx)
 	arrived := c.tap.next()
+	header := c.header(m)
 	c.mu.Lock()
 	c.streams[m] = cancel
 	c.mu.Unlock()
@@ -84,12 +89,15 @@ func (c *httpConn) post(m *outgoing) <-chan error {
 		})
 	}
 	c.work.Go(func() {
-		err := c.exchange(ctx, m)
+		err := c.exchange(ctx, m, header)
 		c.tap.drop(arrived)
 		if err != nil && len(m.ids) > 0 && ctx.Err() == nil {
 			c.tell(failure(m, err))
 		}
-		c.hangUp(m)
+		c.HangUp(m)
+		if m.standing {
+			c.stand()
+		}
 		sent <- err
 	})
 	return sent
@@ -97,19 +105,19 @@ func (c *httpConn) post(m *outgoing) <-chan error {
 
 // failure is the news that the requests of a message will have no answer: where the
 // server cannot be reached, no other will.
-func failure(m *outgoing, err error) event {
+func failure(m *Outgoing, err error) Event {
 	var none *unreachable
-	return event{on: m, err: err, gone: errors.As(err, &none)}
+	return Event{On: m, Err: err, Gone: errors.As(err, &none)}
 }
 
 // exchange sends a message and reads all that comes on its exchange.
-func (c *httpConn) exchange(ctx context.Context, m *outgoing) error {
+func (c *httpConn) exchange(ctx context.Context, m *Outgoing, header [][2]string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(m.raw))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	c.dress(req, m.header)
+	c.dress(req, header)
 	res, err := c.client.Do(req)
 	if err != nil {
 		return unwrapped(err)
@@ -123,11 +131,41 @@ func (c *httpConn) exchange(ctx context.Context, m *outgoing) error {
 }
 
 // learn takes the session's id from the answer to an initialize.
-func (c *httpConn) learn(m *outgoing, res *http.Response) {
+func (c *httpConn) learn(m *Outgoing, res *http.Response) {
 	if id := res.Header.Get("Mcp-Session-Id"); id != "" && m.method == "initialize" {
 		c.mu.Lock()
 		c.session = id
 		c.mu.Unlock()
+	}
+}
+
+// header returns the fields of HTTP that depend on a message.
+func (c *httpConn) header(m *Outgoing) [][2]string {
+	c.mu.Lock()
+	if m.standing {
+		c.revision = cmp.Or(m.revision, c.revision)
+	}
+	fields := usual(m.kind, m.method, lookup(m.raw, "params"), cmp.Or(m.revision, c.revision), c.fields)
+	c.mu.Unlock()
+	if m.header != nil {
+		return m.header(fields)
+	}
+	return fields
+}
+
+// told takes from a message on the exchange of another what later ones repeat.
+func (c *httpConn) told(m *Outgoing, raw []byte) {
+	if m.method != "initialize" && m.method != "tools/list" && m.kind != jsonrpc.Batch {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	got := jsonrpc.Peek(raw)
+	for part := range got.All {
+		learnFields(c.fields, part.Result)
+		if v, ok := textOf(lookup(part.Result, "protocolVersion")); ok && m.method == "initialize" {
+			c.revision = jsonrpc.Revision(v)
+		}
 	}
 }
 
@@ -157,7 +195,7 @@ func (c *httpConn) own(accept string) (header [][2]string) {
 }
 
 // answer reads the response to a message.
-func (c *httpConn) answer(ctx context.Context, m *outgoing, res *http.Response) error {
+func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if kind == "text/event-stream" {
 		return c.events(ctx, m, res.Body)
@@ -169,7 +207,8 @@ func (c *httpConn) answer(ctx context.Context, m *outgoing, res *http.Response) 
 	f := tap.Frame{Lane: tap.ToClient, Form: tap.FormBody, Raw: body, Size: int64(len(body))}
 	switch p := jsonrpc.PeekFrame(&f); {
 	case p.Kind != jsonrpc.Other && p.Kind != jsonrpc.Invalid && (len(m.ids) > 0 || res.StatusCode < 400):
-		c.tell(event{raw: body, on: m})
+		c.told(m, body)
+		c.tell(Event{Raw: body, On: m})
 		return nil
 	case res.StatusCode >= 300:
 		return refusal(res, "", body)
@@ -182,7 +221,7 @@ func (c *httpConn) answer(ctx context.Context, m *outgoing, res *http.Response) 
 // events reads the stream of a request, and goes on with it where the server breaks
 // it off to be asked again (2025-11-25 basic/transports#resumability). It returns
 // without an error when the stream is over, with or without an answer.
-func (c *httpConn) events(ctx context.Context, sent *outgoing, body io.Reader) error {
+func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) error {
 	open := map[string]bool{} // the requests without an answer
 	for _, id := range sent.ids {
 		open[idKey(id)] = true
@@ -208,7 +247,8 @@ func (c *httpConn) events(ctx context.Context, sent *outgoing, body io.Reader) e
 				delete(open, idKey(string(m.ID)))
 			}
 		}
-		c.tell(event{raw: e.Data, on: sent})
+		c.told(sent, e.Data)
+		c.tell(Event{Raw: e.Data, On: sent})
 	}
 	err := readEvents(body, take)
 	for tries := 0; len(open) > 0 && last != "" && tries < maxResumes && ctx.Err() == nil; tries++ {
@@ -264,13 +304,9 @@ func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error)
 	return c.client.Do(req)
 }
 
-func (c *httpConn) opened(ctx context.Context, revision jsonrpc.Revision, standing bool) {
-	c.mu.Lock()
-	c.revision = revision
-	c.mu.Unlock()
-	if !standing {
-		return
-	}
+// stand opens the stream for what belongs to no request, and returns when there is one
+// or will be none.
+func (c *httpConn) stand() {
 	began := make(chan struct{})
 	c.work.Go(func() {
 		res, err := c.get(c.ctx, "")
@@ -282,7 +318,7 @@ func (c *httpConn) opened(ctx context.Context, revision jsonrpc.Revision, standi
 		if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK && kind == "text/event-stream" {
 			_ = readEvents(res.Body, func(e tap.ServerSentEvent) { // its end is the session's, or nobody's loss
 				if e.Data != nil {
-					c.tell(event{raw: e.Data})
+					c.tell(Event{Raw: e.Data})
 				}
 			})
 		}
@@ -290,11 +326,11 @@ func (c *httpConn) opened(ctx context.Context, revision jsonrpc.Revision, standi
 	select {
 	case <-began:
 	case <-time.After(standingPatience):
-	case <-ctx.Done():
+	case <-c.ctx.Done():
 	}
 }
 
-func (c *httpConn) hangUp(m *outgoing) bool {
+func (c *httpConn) HangUp(m *Outgoing) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if cancel := c.streams[m]; cancel != nil {
@@ -304,9 +340,9 @@ func (c *httpConn) hangUp(m *outgoing) bool {
 	return true
 }
 
-func (c *httpConn) closeSend() {}
+func (c *httpConn) CloseSend() {}
 
-func (c *httpConn) close() string {
+func (c *httpConn) Close() string {
 	if c.cancel == nil {
 		return ""
 	}

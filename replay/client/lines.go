@@ -19,18 +19,14 @@ type Lines struct {
 	refused func(id []byte, why string)
 	ctx     context.Context
 	cancel  context.CancelFunc
-	events  chan event
+	events  chan Event
 	out     *io.PipeReader
 	in      *io.PipeWriter
 	reading sync.WaitGroup
 
-	mu sync.Mutex
-	// player knows which header fields a message needs.
-	player     player
+	mu         sync.Mutex
 	initialize string        // the id of the initialize
 	greeted    chan struct{} // closed when there is an answer to it, nil before it
-	lists      map[string]bool
-	revision   jsonrpc.Revision
 	closed     bool
 }
 
@@ -38,12 +34,11 @@ type Lines struct {
 // answer, since the transport refused it or broke off. It must not block.
 func NewLines(conn Conn, refused func(id []byte, why string)) (*Lines, error) {
 	l := &Lines{
-		conn: conn, refused: refused, events: make(chan event, 64), lists: map[string]bool{},
-		player: player{fields: map[string][]headerField{}},
+		conn: conn, refused: refused, events: make(chan Event, 64),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.out, l.in = io.Pipe()
-	if err := conn.open(l.ctx, l.events); err != nil {
+	if err := conn.Open(l.ctx, l.events); err != nil {
 		l.cancel()
 		return nil, err
 	}
@@ -62,36 +57,20 @@ func (l *Lines) Write(line []byte) (int, error) {
 	if !l.awaitGreeting() {
 		return 0, io.ErrClosedPipe
 	}
-	m := jsonrpc.Peek(raw)
-	out := &outgoing{raw: raw, kind: m.Kind, method: m.Method}
-	l.mu.Lock()
-	if m.Kind == jsonrpc.Request {
-		id := string(m.ID)
-		out.ids = []string{id}
-		switch m.Method {
-		case "initialize":
-			l.initialize, l.greeted = id, make(chan struct{})
-		case "tools/list":
-			l.lists[id] = true
-		}
+	out := NewOutgoing(bytes.Clone(raw))
+	if out.method == "initialize" {
+		l.mu.Lock()
+		l.initialize, l.greeted = out.ids[0], make(chan struct{})
+		l.mu.Unlock()
 	}
-	out.header = l.player.header(out)
-	revision := l.revision
-	l.mu.Unlock()
-	sent := l.conn.post(out)
-	if m.Kind == jsonrpc.Request {
+	sent := l.conn.Send(out)
+	if len(out.ids) > 0 {
 		return len(line), nil // what became of it is an event
 	}
 	select {
 	case <-sent: // a refusal of a notification is nobody's business
 	case <-l.ctx.Done():
 		return 0, io.ErrClosedPipe
-	}
-	if m.Method == "notifications/initialized" {
-		l.mu.Lock()
-		l.player.target.agreed = revision
-		l.mu.Unlock()
-		l.conn.opened(l.ctx, revision, true)
 	}
 	return len(line), nil
 }
@@ -127,20 +106,20 @@ func (l *Lines) pass() {
 		select {
 		case e := <-l.events:
 			switch {
-			case e.gone && e.on == nil:
-				l.in.CloseWithError(e.err) // without one it is the end
+			case e.Gone && e.On == nil:
+				l.in.CloseWithError(e.Err) // without one it is the end
 				l.cancel()
 				return
-			case e.err != nil:
+			case e.Err != nil:
 				l.mu.Lock()
-				l.greet(e.on.ids[0])
+				l.greet(e.On.ids[0])
 				l.mu.Unlock()
-				l.refused([]byte(e.on.ids[0]), e.err.Error())
+				l.refused([]byte(e.On.ids[0]), e.Err.Error())
 			default:
-				l.learn(e.raw)
-				raw := bytes.TrimSpace(e.raw)
-				if e.on != nil && len(e.on.ids) > 0 && string(replay.Value(raw, "id")) == "null" {
-					raw = replay.Rewrite(raw, []byte(e.on.ids[0]), "id") // the exchange alone says what it answers
+				l.learn(e.Raw)
+				raw := bytes.TrimSpace(e.Raw)
+				if e.On != nil && len(e.On.ids) > 0 && string(replay.Value(raw, "id")) == "null" {
+					raw = replay.Rewrite(raw, []byte(e.On.ids[0]), "id") // the exchange alone says what it answers
 				}
 				if _, err := l.in.Write(asLine(raw)); err != nil {
 					return
@@ -152,7 +131,7 @@ func (l *Lines) pass() {
 	}
 }
 
-// learn reads from an answer what later requests have to repeat.
+// learn looks for the answer to the initialize.
 func (l *Lines) learn(raw []byte) {
 	m := jsonrpc.Peek(raw)
 	if m.Kind != jsonrpc.Response && m.Kind != jsonrpc.ErrorResponse {
@@ -160,16 +139,7 @@ func (l *Lines) learn(raw []byte) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.greet(string(m.ID))
-	switch id := string(m.ID); {
-	case id == l.initialize && l.revision == "":
-		if v, ok := textOf(lookup(m.Result, "protocolVersion")); ok {
-			l.revision = jsonrpc.Revision(v)
-		}
-	case l.lists[id]:
-		delete(l.lists, id)
-		learnFields(l.player.fields, m.Result)
-	}
+	l.greet(string(m.ID))
 }
 
 // Close ends the session.
@@ -181,9 +151,9 @@ func (l *Lines) Close() error {
 	}
 	l.closed = true
 	l.mu.Unlock()
-	l.conn.closeSend()
+	l.conn.CloseSend()
 	l.out.Close()
-	l.conn.close()
+	l.conn.Close()
 	l.cancel()
 	l.reading.Wait()
 	return l.in.Close()

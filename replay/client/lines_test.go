@@ -98,7 +98,7 @@ func TestLines(t *testing.T) {
 		t.Error("it closes twice")
 	}
 	got := server.heads()
-	for _, want := range []string{"POST    |POST    ", "|POST s1  ", "|GET s1 2025-11-25 ", "2026-07-28 tools/call =?base64?", "POST s1 2025-11-25 ", "DELETE s1 2025-11-25"} {
+	for _, want := range []string{"POST    |POST    ", "|POST s1 2025-11-25  |GET s1 2025-11-25 ", "2026-07-28 tools/call =?base64?", "POST s1 2025-11-25 ", "DELETE s1 2025-11-25"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q has no %q", got, want)
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
@@ -82,7 +81,7 @@ func loader(frames []tap.Frame) Loader {
 type wire struct {
 	serve func(in io.Reader, out io.Writer)
 
-	to     chan<- event
+	to     chan<- Event
 	in     io.WriteCloser
 	ended  chan struct{}
 	queue  chan posted
@@ -101,7 +100,7 @@ func (w *wire) record(lane tap.Lane, raw []byte) {
 	})
 }
 
-func (w *wire) open(_ context.Context, to chan<- event) error {
+func (w *wire) Open(_ context.Context, to chan<- Event) error {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	w.to, w.in, w.ended, w.queue = to, toServer, make(chan struct{}), make(chan posted, 100000)
@@ -125,10 +124,10 @@ func (w *wire) open(_ context.Context, to chan<- event) error {
 			line, err := r.ReadBytes('\n')
 			if len(line) > 0 {
 				w.record(tap.ToClient, line)
-				to <- event{raw: line}
+				to <- Event{Raw: line}
 			}
 			if err != nil {
-				to <- event{gone: true, err: io.ErrUnexpectedEOF}
+				to <- Event{Gone: true, Err: io.ErrUnexpectedEOF}
 				return
 			}
 		}
@@ -136,7 +135,7 @@ func (w *wire) open(_ context.Context, to chan<- event) error {
 	return nil
 }
 
-func (w *wire) post(m *outgoing) <-chan error {
+func (w *wire) Send(m *Outgoing) <-chan error {
 	sent := make(chan error, 1)
 	line := m.line
 	if line == nil {
@@ -146,11 +145,10 @@ func (w *wire) post(m *outgoing) <-chan error {
 	return sent
 }
 
-func (w *wire) opened(context.Context, jsonrpc.Revision, bool) {}
-func (w *wire) hangUp(*outgoing) bool                          { return false }
-func (w *wire) closeSend()                                     { w.closed.Do(func() { close(w.queue) }) }
-func (w *wire) close() string {
-	w.closeSend()
+func (w *wire) HangUp(*Outgoing) bool { return false }
+func (w *wire) CloseSend()            { w.closed.Do(func() { close(w.queue) }) }
+func (w *wire) Close() string {
+	w.CloseSend()
 	<-w.ended
 	return ""
 }

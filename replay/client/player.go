@@ -51,7 +51,7 @@ type player struct {
 	opt    Options
 	conn   Conn
 	ctx    context.Context
-	events chan event
+	events chan Event
 
 	at      int // the step
 	last    time.Duration
@@ -71,8 +71,7 @@ type player struct {
 	pool    *pool
 	chains  map[session.Ref]*chain
 	target  target
-	fields  map[string][]headerField // of tools, by their names
-	ended   map[string]bool          // tasks that have ended
+	ended   map[string]bool // tasks that have ended
 }
 
 // A progress is how far a recorded request is.
@@ -90,7 +89,7 @@ const (
 type flight struct {
 	id     string
 	method string
-	out    *outgoing // the message that it was sent in
+	out    *Outgoing // the message that it was sent in
 	ask    int       // -1 for one that was not recorded
 	rounds int       // input_required results so far
 	over   bool
@@ -116,9 +115,9 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 		opt.Note = func(Note) {}
 	}
 	p := &player{
-		plan: plan, opt: opt, conn: conn, events: make(chan event, 64), fresh: plan.fresh,
+		plan: plan, opt: opt, conn: conn, events: make(chan Event, 64), fresh: plan.fresh,
 		asks: make([]progress, len(plan.asks)), flights: map[string][]*flight{}, values: liveValues{}, waits: map[session.Ref]int{}, due: map[news]int{}, tokens: map[string]session.Ref{},
-		patient: opt.Patience, chains: map[session.Ref]*chain{}, fields: map[string][]headerField{}, ended: map[string]bool{},
+		patient: opt.Patience, chains: map[session.Ref]*chain{}, ended: map[string]bool{},
 	}
 	p.pool = newPool(plan)
 	if err := p.target.begin(plan, opt.Revision); err != nil {
@@ -127,7 +126,7 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.ctx = ctx
-	if err := conn.open(ctx, p.events); err != nil {
+	if err := conn.Open(ctx, p.events); err != nil {
 		return asReachError(err)
 	}
 	err := p.play()
@@ -195,7 +194,7 @@ func (p *player) step(s *step) error {
 	case stepEnd:
 		p.catchUp()
 		p.until(func() bool { return false }, min(linger, max(0, s.at-p.last)))
-		p.conn.closeSend()
+		p.conn.CloseSend()
 	}
 	return nil
 }
@@ -284,7 +283,7 @@ func (p *player) finish() {
 			}
 		}
 	}()
-	killed := p.conn.close()
+	killed := p.conn.Close()
 	close(stop)
 	if killed != "" && p.ctx.Err() == nil {
 		p.opt.Note(Note{Kind: NoteKilled, Text: "the server did not end when its input did, and was sent " + killed})

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/stdio"
 )
 
@@ -41,7 +40,7 @@ type process struct {
 	command []string
 	rec     tap.Recorder
 	server  *stdio.Process
-	to      chan<- event
+	to      chan<- Event
 	ctx     context.Context
 
 	mu    sync.Mutex
@@ -57,7 +56,7 @@ type posted struct {
 	sent chan error
 }
 
-func (c *process) open(ctx context.Context, to chan<- event) error {
+func (c *process) Open(ctx context.Context, to chan<- Event) error {
 	c.ctx = ctx
 	dir, _ := os.Getwd()
 	server, err := stdio.Start(c.command)
@@ -74,10 +73,9 @@ func (c *process) open(ctx context.Context, to chan<- event) error {
 	return nil
 }
 
-func (c *process) opened(context.Context, jsonrpc.Revision, bool) {}
-func (c *process) hangUp(*outgoing) bool                          { return false }
+func (c *process) HangUp(*Outgoing) bool { return false }
 
-func (c *process) post(m *outgoing) <-chan error {
+func (c *process) Send(m *Outgoing) <-chan error {
 	line := m.line
 	if line == nil {
 		line = asLine(m.raw)
@@ -96,7 +94,7 @@ func (c *process) post(m *outgoing) <-chan error {
 	return sent
 }
 
-func (c *process) closeSend() {
+func (c *process) CloseSend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
@@ -185,14 +183,14 @@ func (c *process) read(lane tap.Lane, from *os.File) {
 		if over == nil {
 			over = c.why()
 		}
-		c.to <- event{gone: true, err: over}
+		c.to <- Event{Gone: true, Err: over}
 	}
 }
 
 // message hands over a line that is one.
 func (c *process) message(line []byte) {
 	if len(bytes.TrimSpace(line)) > 0 {
-		c.to <- event{raw: line}
+		c.to <- Event{Raw: line}
 	}
 }
 
@@ -211,11 +209,11 @@ func (c *process) why() error {
 }
 
 // close ends the server as clients do: the end of its stdin, SIGTERM, SIGKILL.
-func (c *process) close() (killed string) {
+func (c *process) Close() (killed string) {
 	if c.server == nil {
 		return ""
 	}
-	c.closeSend()
+	c.CloseSend()
 	for _, end := range []struct {
 		grace time.Duration
 		by    func() (string, error)

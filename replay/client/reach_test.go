@@ -171,10 +171,10 @@ func TestGoneOverHTTP(t *testing.T) {
 // A grave is a connection whose server is gone from the start, or behind an answer.
 type grave struct {
 	answers int
-	to      chan<- event
+	to      chan<- Event
 }
 
-func (g *grave) open(_ context.Context, to chan<- event) error {
+func (g *grave) Open(_ context.Context, to chan<- Event) error {
 	g.to = to
 	g.die()
 	return nil
@@ -182,24 +182,23 @@ func (g *grave) open(_ context.Context, to chan<- event) error {
 
 func (g *grave) die() {
 	if g.answers--; g.answers < 0 {
-		g.to <- event{err: io.ErrUnexpectedEOF, gone: true}
+		g.to <- Event{Err: io.ErrUnexpectedEOF, Gone: true}
 	}
 }
 
-func (g *grave) post(m *outgoing) <-chan error {
+func (g *grave) Send(m *Outgoing) <-chan error {
 	sent := make(chan error, 1)
 	sent <- nil
 	if len(m.ids) > 0 && g.answers >= 0 {
-		g.to <- event{raw: []byte(result(m.ids[0]))}
+		g.to <- Event{Raw: []byte(result(m.ids[0]))}
 		g.die()
 	}
 	return sent
 }
 
-func (g *grave) opened(context.Context, jsonrpc.Revision, bool) {}
-func (g *grave) hangUp(*outgoing) bool                          { return false }
-func (g *grave) closeSend()                                     {}
-func (g *grave) close() string                                  { return "" }
+func (g *grave) HangUp(*Outgoing) bool { return false }
+func (g *grave) CloseSend()            {}
+func (g *grave) Close() string         { return "" }
 
 // TestGoneBeforehand: a request whose time had not come when the server went was never
 // played, be it the next one, the first one or the last one.

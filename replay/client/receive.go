@@ -12,22 +12,22 @@ import (
 )
 
 // handle takes what the connection tells.
-func (p *player) handle(e event) {
+func (p *player) handle(e Event) {
 	switch {
-	case e.gone:
-		p.lost(e.err)
-	case e.err != nil && e.on != nil:
-		p.refused(e.on, e.err)
-	case e.err != nil:
-		p.opt.Note(Note{Kind: NoteRefused, Text: e.err.Error()})
+	case e.Gone:
+		p.lost(e.Err)
+	case e.Err != nil && e.On != nil:
+		p.refused(e.On, e.Err)
+	case e.Err != nil:
+		p.opt.Note(Note{Kind: NoteRefused, Text: e.Err.Error()})
 	default:
-		m := jsonrpc.Peek(e.raw)
+		m := jsonrpc.Peek(e.Raw)
 		p.take(e, &m)
 	}
 }
 
 // take takes a message.
-func (p *player) take(e event, m *jsonrpc.Message) {
+func (p *player) take(e Event, m *jsonrpc.Message) {
 	if m.Kind != jsonrpc.Other && m.Kind != jsonrpc.Invalid {
 		p.spoken, p.silence = true, 0
 	}
@@ -37,11 +37,11 @@ func (p *player) take(e event, m *jsonrpc.Message) {
 			p.take(e, &m.Batch[i])
 		}
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
-		if id := string(m.ID); (id == "" || id == "null") && e.on != nil && len(e.on.ids) > 1 {
-			p.refused(e.on, fmt.Errorf("the batch was refused: %s %s", m.ErrorCode, m.ErrorMessage))
+		if id := string(m.ID); (id == "" || id == "null") && e.On != nil && len(e.On.ids) > 1 {
+			p.refused(e.On, fmt.Errorf("the batch was refused: %s %s", m.ErrorCode, m.ErrorMessage))
 			return
 		}
-		if f := p.flown(e.on, m); f != nil {
+		if f := p.flown(e.On, m); f != nil {
 			p.landed(f, m)
 		}
 	case jsonrpc.Notification:
@@ -56,7 +56,7 @@ func (p *player) take(e event, m *jsonrpc.Message) {
 // flown finds the request that an answer is for: of several with that id the one
 // whose exchange it is on, else the oldest. An error without an id is for the request
 // of its exchange.
-func (p *player) flown(on *outgoing, m *jsonrpc.Message) *flight {
+func (p *player) flown(on *Outgoing, m *jsonrpc.Message) *flight {
 	id := string(m.ID)
 	if (id == "" || id == "null") && on != nil && len(on.ids) == 1 {
 		id = on.ids[0]
@@ -107,9 +107,6 @@ func (p *player) landed(f *flight, m *jsonrpc.Message) {
 		return
 	}
 	a := &p.plan.asks[f.ask]
-	if f.method == "tools/list" {
-		learnFields(p.fields, m.Result)
-	}
 	if f.method == "initialize" {
 		if v, ok := textOf(lookup(m.Result, "protocolVersion")); ok {
 			p.agree(jsonrpc.Revision(v))
@@ -198,8 +195,8 @@ type said struct {
 }
 
 // out is the message as it was sent in a step.
-func (m said) out(s *step) *outgoing {
-	return &outgoing{raw: m.raw, line: m.line, kind: m.Kind, method: m.Method, head: s.head, was: m.Message, refused: s.refused}
+func (m said) out(s *step) *Outgoing {
+	return &Outgoing{raw: m.raw, line: m.line, kind: m.Kind, method: m.Method, head: s.head, was: m.Message, refused: s.refused}
 }
 
 // load loads a recorded message: of a batch the element.

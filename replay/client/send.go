@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -44,7 +43,7 @@ func (p *player) sendBatch(s *step) error {
 	}
 	out := whole.out(s)
 	var now [][]byte
-	same, opens := true, false
+	same := true
 	for i := p.at; i < len(p.plan.steps) && p.plan.steps[i].ref.Seq == s.ref.Seq; i++ {
 		x := &p.plan.steps[i]
 		if x.ref.Index >= len(parts) {
@@ -54,7 +53,7 @@ func (p *player) sendBatch(s *step) error {
 		if raw := p.element(x, m, out); raw != nil {
 			now = append(now, raw)
 			same = same && bytes.Equal(raw, m.raw)
-			opens = opens || m.Method == "notifications/initialized"
+			out.standing = out.standing || p.stands(m.Method)
 		}
 		out.refused = out.refused || x.refused
 	}
@@ -65,14 +64,11 @@ func (p *player) sendBatch(s *step) error {
 		out.raw, out.line = fmt.Appendf(nil, "[%s]", bytes.Join(now, []byte(","))), nil
 	}
 	p.put(out)
-	if opens {
-		p.open()
-	}
 	return nil
 }
 
 // element is a message as an element of a batch, nil if it is not to be sent.
-func (p *player) element(s *step, m said, batch *outgoing) []byte {
+func (p *player) element(s *step, m said, batch *Outgoing) []byte {
 	switch {
 	case s.kind == stepAnswer:
 		p.awaitQuestion(s)
@@ -106,7 +102,7 @@ func (p *player) request(s *step, m said) error {
 }
 
 // prepared is a recorded request as it is to be sent, nil if it is not.
-func (p *player) prepared(s *step, m said) *outgoing {
+func (p *player) prepared(s *step, m said) *Outgoing {
 	n := s.ask
 	if !p.target.asks(m.Method) {
 		p.untold(n)
@@ -158,14 +154,14 @@ func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 }
 
 // launch sends a recorded request.
-func (p *player) launch(n int, out *outgoing) *flight {
+func (p *player) launch(n int, out *Outgoing) *flight {
 	f := p.depart(n, out, out)
 	p.put(out)
 	return f
 }
 
 // depart notes that a recorded request is under way, by itself or in a batch.
-func (p *player) depart(n int, m, in *outgoing) *flight {
+func (p *player) depart(n int, m, in *Outgoing) *flight {
 	p.set(n, waiting)
 	if token := lookup(m.raw, "params", "_meta", "progressToken"); token != nil {
 		p.tokens[idKey(string(token))] = p.plan.asks[n].call
@@ -180,7 +176,7 @@ func (p *player) ask(f *flight, params []byte) {
 		raw = append(append(raw, `,"params":`...), params...)
 	}
 	raw = append(raw, '}')
-	f.out = &outgoing{raw: raw, kind: jsonrpc.Request, ids: []string{f.id}, method: f.method}
+	f.out = &Outgoing{raw: raw, kind: jsonrpc.Request, ids: []string{f.id}, method: f.method}
 	p.put(p.fly(f).out)
 }
 
@@ -205,15 +201,15 @@ func (p *player) notify(s *step, m said) {
 	if !p.target.says(m.Method) {
 		return
 	}
-	p.put(m.out(s))
-	if m.Method == "notifications/initialized" {
-		p.open()
-	}
+	out := m.out(s)
+	out.standing = p.stands(m.Method)
+	p.put(out)
 }
 
-// open does what the transport does once the session is open.
-func (p *player) open() {
-	p.conn.opened(p.ctx, cmp.Or(p.target.agreed, p.target.speaks), p.plan.standing || !p.plan.http)
+// stands reports whether the stream for what belongs to no request is opened behind a
+// notification.
+func (p *player) stands(method string) bool {
+	return method == methodInitialized && (p.plan.standing || !p.plan.http)
 }
 
 // cancel sends the cancellation of a request. Where requests have exchanges of their
@@ -248,7 +244,7 @@ func (p *player) abandon(n int) {
 
 // hangUp breaks off the exchange of a request. It is false if it has none.
 func (p *player) hangUp(f *flight) bool {
-	if f == nil || !p.conn.hangUp(f.out) {
+	if f == nil || !p.conn.HangUp(f.out) {
 		return false
 	}
 	p.land(f)
@@ -261,7 +257,7 @@ func (p *player) hangUp(f *flight) bool {
 // sayCancelled sends a cancellation that was not recorded so.
 func (p *player) sayCancelled(f *flight) {
 	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)
-	p.put(&outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"})
+	p.put(&Outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"})
 }
 
 // params are those of a recorded request with the live values.
@@ -278,15 +274,19 @@ func (p *player) params(a *ask) ([]byte, error) {
 }
 
 // post hands a message to the connection, which tells once when the server has it.
-func (p *player) post(out *outgoing) <-chan error {
-	out.header = p.header(out)
-	out.was = nil // it may be large
-	return p.conn.post(out)
+func (p *player) post(out *Outgoing) <-chan error {
+	out.revision = p.target.agreed
+	if out.head != 0 {
+		out.header = func(usual [][2]string) [][2]string { return p.header(out, usual) }
+	}
+	sent := p.conn.Send(out)
+	out.header, out.was = nil, nil // which may be large
+	return sent
 }
 
 // put hands a message to the connection and handles what comes until the server has
 // it.
-func (p *player) put(out *outgoing) {
+func (p *player) put(out *Outgoing) {
 	if p.gone != nil {
 		return
 	}

@@ -29,8 +29,8 @@ type sseConn struct {
 	endpoint string
 }
 
-func (c *sseConn) open(ctx context.Context, to chan<- event) error {
-	if err := c.httpConn.open(ctx, to); err != nil {
+func (c *sseConn) Open(ctx context.Context, to chan<- Event) error {
+	if err := c.httpConn.Open(ctx, to); err != nil {
 		return err
 	}
 	named := make(chan error, 1)
@@ -69,7 +69,7 @@ func (c *sseConn) listen(named chan<- error) {
 			known = true
 			named <- c.name(strings.TrimSpace(string(e.Data)))
 		case e.Name != "endpoint" && e.Data != nil:
-			c.tell(event{raw: e.Data})
+			c.tell(Event{Raw: e.Data})
 		}
 	})
 	if !known {
@@ -78,7 +78,7 @@ func (c *sseConn) listen(named chan<- error) {
 	if err == nil {
 		err = errors.New("the server ended its stream")
 	}
-	c.tell(event{gone: true, err: unwrapped(err)})
+	c.tell(Event{Gone: true, Err: unwrapped(err)})
 }
 
 // name takes the endpoint, whose URL may be relative to that of the stream.
@@ -95,7 +95,7 @@ func (c *sseConn) name(endpoint string) error {
 	return nil
 }
 
-func (c *sseConn) post(m *outgoing) <-chan error {
+func (c *sseConn) Send(m *Outgoing) <-chan error {
 	sent := make(chan error, 1)
 	c.work.Go(func() {
 		err := c.send(m)
@@ -108,7 +108,7 @@ func (c *sseConn) post(m *outgoing) <-chan error {
 }
 
 // send posts a message. What it is answered with comes on the stream.
-func (c *sseConn) send(m *outgoing) error {
+func (c *sseConn) send(m *Outgoing) error {
 	req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.endpoint, bytes.NewReader(m.raw))
 	if err != nil {
 		return err
@@ -129,8 +129,7 @@ func (c *sseConn) send(m *outgoing) error {
 	return err
 }
 
-func (c *sseConn) opened(context.Context, jsonrpc.Revision, bool) {}
-func (c *sseConn) hangUp(*outgoing) bool                          { return false }
+func (c *sseConn) HangUp(*Outgoing) bool { return false }
 
 // readEvents reads a stream to its end and gives each event to fn. What follows the
 // last blank line is none. An event that is longer than any body may be ends it with

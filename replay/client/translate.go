@@ -47,7 +47,7 @@ func (p *player) say(n int, method string, params []byte) *flight {
 	if params != nil {
 		raw = append(append(raw, `,"params":`...), params...)
 	}
-	return p.launch(n, &outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, ids: []string{a.id}, method: method, head: p.plan.steps[p.at].head})
+	return p.launch(n, &Outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, ids: []string{a.id}, method: method, head: p.plan.steps[p.at].head})
 }
 
 // toModern says a request of the legacy era in 2026-07-28.
@@ -245,8 +245,7 @@ func (p *player) greet(n int) {
 	if p.gone != nil {
 		return
 	}
-	p.put(&outgoing{raw: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), kind: jsonrpc.Notification, method: "notifications/initialized"})
-	p.conn.opened(p.ctx, p.target.agreed, true)
+	p.put(NewOutgoing([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)))
 }
 
 // subscribe subscribes to the resources that a subscription asks for. Changes of

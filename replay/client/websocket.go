@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // WebSocket makes a connection to a server on a WebSocket, one message a text frame,
@@ -18,14 +17,14 @@ func WebSocket(url string) Conn { return &webSocket{url: url} }
 // A webSocket is a connection on a WebSocket.
 type webSocket struct {
 	url  string
-	to   chan<- event
+	to   chan<- Event
 	ctx  context.Context
 	sock *websocket.Conn
 	work sync.WaitGroup
 	mu   sync.Mutex // one writes at a time
 }
 
-func (c *webSocket) open(ctx context.Context, to chan<- event) error {
+func (c *webSocket) Open(ctx context.Context, to chan<- Event) error {
 	d := websocket.Dialer{Subprotocols: []string{"mcp"}, HandshakeTimeout: endpointPatience}
 	sock, res, err := d.DialContext(ctx, c.url, nil)
 	if err != nil {
@@ -46,9 +45,9 @@ func (c *webSocket) open(ctx context.Context, to chan<- event) error {
 func (c *webSocket) read() {
 	for {
 		_, raw, err := c.sock.ReadMessage()
-		e := event{raw: raw}
+		e := Event{Raw: raw}
 		if err != nil {
-			e = event{gone: true, err: errors.New("the server closed the WebSocket")}
+			e = Event{Gone: true, Err: errors.New("the server closed the WebSocket")}
 		}
 		select {
 		case c.to <- e:
@@ -61,7 +60,7 @@ func (c *webSocket) read() {
 	}
 }
 
-func (c *webSocket) post(m *outgoing) <-chan error {
+func (c *webSocket) Send(m *Outgoing) <-chan error {
 	sent := make(chan error, 1)
 	c.work.Go(func() {
 		c.mu.Lock()
@@ -71,11 +70,10 @@ func (c *webSocket) post(m *outgoing) <-chan error {
 	return sent
 }
 
-func (c *webSocket) opened(context.Context, jsonrpc.Revision, bool) {}
-func (c *webSocket) hangUp(*outgoing) bool                          { return false }
-func (c *webSocket) closeSend()                                     {}
+func (c *webSocket) HangUp(*Outgoing) bool { return false }
+func (c *webSocket) CloseSend()            {}
 
-func (c *webSocket) close() string {
+func (c *webSocket) Close() string {
 	if c.sock == nil {
 		return ""
 	}

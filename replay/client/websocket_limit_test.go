@@ -23,16 +23,16 @@ func TestWebSocketMessageTooLong(t *testing.T) {
 		}
 		_, _, _ = sock.ReadMessage() // until the client has hung up
 	}))
-	to := make(chan event, 1)
+	to := make(chan Event, 1)
 	c := WebSocket("ws" + url[len("http"):])
-	if err := c.open(t.Context(), to); err != nil {
+	if err := c.Open(t.Context(), to); err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
+	defer c.Close()
 	select {
 	case e := <-to:
-		if !e.gone || e.raw != nil {
-			t.Errorf("%d bytes, gone %v", len(e.raw), e.gone)
+		if !e.Gone || e.Raw != nil {
+			t.Errorf("%d bytes, gone %v", len(e.Raw), e.Gone)
 		}
 	case <-time.After(30 * time.Second):
 		t.Fatal("the client waits for the rest of it")
