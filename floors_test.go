@@ -129,7 +129,7 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"mock": {
-		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "replay"},
+		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "replay", "replay/client"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os/exec": "it is the server: whoever wants one starts it",

@@ -2,7 +2,6 @@ package mock
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"sync"
@@ -10,33 +9,47 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A conversation is a session with a client over HTTP. What has something for it, a
-// request or the timer, does all there is to do; each stream is written by the request
-// that it is the response to.
+// A conversation is a session with a client. What has something for it, a request or the
+// timer, does all there is to do. Over HTTP each stream is written by the request that it
+// is the response to; on stdio a message is written at once.
 type conversation struct {
-	srv *Server
+	srv *Server // nil on stdio, and so is rec
 	rec *played
+	// note gets what there is to say; done is called when it is over.
+	note func(replay.Note)
+	done func()
+	// live is asked for what is not recorded, nil for nothing. lines writes what is
+	// played on stdio.
+	live  *Live
+	lines *lineWriter
 	// id is what the client repeats, "" where nothing on the wire names the session;
 	// number is that of the live session then. target is where the client began it.
 	id     string
 	number liveSession
 	target string
-	// pages says that it plays what belongs to no session.
-	pages bool
-	used  atomic.Int64 // when, in nanoseconds since the beginning of the server
+	used   atomic.Int64 // when, in nanoseconds since the beginning of the server
 
-	mu    sync.Mutex
-	play  *replay.Session
-	began time.Time
-	timer *time.Timer
-	armed bool
-	over  bool
+	// turn is held beside mu by what may write on stdio, also while it writes, when mu is
+	// not: until a client reads, nothing more is taken from it.
+	turn sync.Mutex
+	mu   sync.Mutex
+	// changed says that there is room for a reader's messages again, that there is
+	// something for the live server, or that the session is over.
+	changed *sync.Cond
+	play    *replay.Session
+	began   time.Time
+	timer   *time.Timer
+	armed   bool
+	// ended says that the client has ended the session, over that nothing more comes.
+	ended, over bool
 	// failed is why it is over, if that is an error.
 	failed error
-	// probe says that the client has asked for the server's versions only.
-	probe bool
+	// probe says that the client has asked for the server's versions only, declined that
+	// the live server has refused to open the session.
+	probe, declined bool
 
 	streams map[replay.Stream]*stream
 	last    replay.Stream
@@ -65,17 +78,34 @@ const (
 	maxResumableBytes = 16 << 20
 )
 
-// begin begins a session. The caller holds the lock of the server.
-func (s *Server) begin(rec *played, named bool) *conversation {
+// converse begins a session.
+func converse(script *replay.Script, live *Live, note func(replay.Note)) *conversation {
 	c := &conversation{
-		srv: s, rec: rec, play: rec.NewSession(), began: time.Now(), streams: map[replay.Stream]*stream{}, times: map[string]int{},
+		play: script.NewSession(), live: live, note: note, began: time.Now(), streams: map[replay.Stream]*stream{}, times: map[string]int{},
+	}
+	c.changed = sync.NewCond(&c.mu)
+	c.timer, c.armed = time.AfterFunc(time.Hour, c.tick), true
+	if live != nil {
+		live.c.Store(c)
+	}
+	return c
+}
+
+// begin begins a session over HTTP. The caller holds the lock of the server.
+func (s *Server) begin(rec *played, named bool) *conversation {
+	c := converse(rec.Script, s.opt.Live, s.opt.Note)
+	c.srv, c.rec = s, rec
+	c.done = func() {
+		s.opt.Over(c.play)
+		go s.drop(c)
 	}
 	s.touch(c)
-	c.timer = time.AfterFunc(time.Hour, c.tick)
-	c.armed = true
 	if named {
 		c.id = rand.Text()
 		s.byID[c.id] = c
+	}
+	if c.live != nil {
+		s.only = c
 	}
 	s.played[rec]++
 	s.open[c] = struct{}{}
@@ -87,7 +117,7 @@ func (s *Server) begin(rec *played, named bool) *conversation {
 			}
 		}
 		s.forget(old)
-		go old.end()
+		go old.close()
 	}
 	return c
 }
@@ -98,10 +128,28 @@ func (s *Server) touch(c *conversation) { c.used.Store(int64(time.Since(s.began)
 func (c *conversation) now() time.Duration { return time.Since(c.began) }
 
 // tick is called when something is due.
-func (c *conversation) tick() {
+func (c *conversation) tick() { c.act(func() {}) }
+
+// act does something when it is its turn, unless the session is over, and all that follows
+// from it. It reports whether the session is over then.
+func (c *conversation) act(do func()) (over bool) {
+	c.turn.Lock()
+	defer c.turn.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.over {
+		do()
+	}
 	c.pump()
+	return c.over
+}
+
+// hear takes a message of the client's. The caller holds the lock.
+func (c *conversation) hear(in replay.Input) (r replay.Reception) {
+	if c.live == nil || !c.live.took(c, in) {
+		r = c.play.Receive(c.now(), in)
+	}
+	return r
 }
 
 // pump hands all that is to be written now to the streams, and sets the timer to when
@@ -110,16 +158,16 @@ func (c *conversation) pump() {
 	for !c.over && c.waiting < maxWaiting {
 		out, ok, err := c.play.Next(c.now())
 		for _, n := range c.play.Notes() {
-			c.srv.opt.Note(n)
+			c.note(n)
 		}
 		switch {
 		case err != nil:
 			c.fail(err)
-		case ok && out.Leave:
+		case ok && out.Leave && !c.owes():
 			c.finish(true)
 		case ok:
 			c.put(out)
-		case c.play.Done():
+		case (c.play.Done() || c.ended) && !c.owes():
 			c.finish(false)
 		default:
 			c.wait()
@@ -127,6 +175,9 @@ func (c *conversation) pump() {
 		}
 	}
 }
+
+// owes reports whether answers of the live server are waited for.
+func (c *conversation) owes() bool { return c.live != nil && c.live.owes() }
 
 // wait sets the timer to when something is due.
 func (c *conversation) wait() {
@@ -143,12 +194,24 @@ func (c *conversation) wait() {
 // put hands what is to be written to its stream. The caller holds the lock.
 func (c *conversation) put(out replay.Output) {
 	x := c.streams[out.Stream]
-	if x == nil {
+	switch {
+	case c.lines != nil:
+		c.write(out)
+		return
+	case x == nil:
 		return // no client can come back for it
 	}
+	if x.live { // only the two servers together know which answer is the last
+		m := jsonrpc.Peek(out.Raw)
+		for part := range m.All {
+			if part.Kind == jsonrpc.Response || part.Kind == jsonrpc.ErrorResponse {
+				x.owed--
+			}
+		}
+		out.Last = x.owed <= 0
+	}
 	n := x.put(out)
-	if x.reading {
-		x.waiting += n
+	if x.waiting += n; x.reading {
 		c.waiting += n
 	}
 	if x.resumable {
@@ -163,6 +226,50 @@ func (c *conversation) put(out replay.Output) {
 		x.over, x.broken = true, out.Abort
 	}
 	x.signal()
+}
+
+// tell hands a message of the live server to a stream, nil for none. What is no message
+// stays out of HTTP. The caller holds the lock.
+func (c *conversation) tell(x *stream, raw []byte, kind jsonrpc.Kind) {
+	switch {
+	case x == nil, kind == jsonrpc.Invalid && c.lines == nil:
+	case !x.reading && x.waiting >= maxWaiting: // nothing reads it, for long
+	default:
+		c.put(replay.Output{Stream: x.id, Raw: raw})
+	}
+}
+
+// oldest is the stream of the oldest request that is not answered, but for those left out;
+// nil if there is none. The caller holds the lock.
+func (c *conversation) oldest(leaveOut map[replay.Stream]bool) (first *stream) {
+	for id, x := range c.streams {
+		if x.reading && !x.over && !x.played && x.owed > 0 && !leaveOut[id] && (first == nil || id < first.id) {
+			first = x
+		}
+	}
+	return first
+}
+
+// aside is the stream for what belongs to no request, nil where there is none. The caller
+// holds the lock.
+func (c *conversation) aside() *stream {
+	if c.standing == nil && c.id != "" {
+		c.standing = c.stream(formEvents)
+		c.standing.reading = false
+		if c.naming() {
+			c.name(c.standing, standingName)
+		}
+	}
+	return c.standing
+}
+
+// awaitRoom waits as long as too much waits to be read.
+func (c *conversation) awaitRoom() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.waiting >= maxWaiting && !c.over {
+		c.changed.Wait()
+	}
 }
 
 // stream makes a stream. The caller holds the lock.
@@ -184,8 +291,9 @@ func (c *conversation) name(x *stream, name string) {
 }
 
 // naming reports whether events get ids that have none: where it is not known whether
-// they had, and where streams are cut.
-func (c *conversation) naming() bool { return !c.rec.heads || c.srv.opt.Cut > 0 }
+// they had, and where streams are cut. What a live server adds is not kept, as it may be
+// without end.
+func (c *conversation) naming() bool { return c.live == nil && (!c.rec.heads || c.srv.opt.Cut > 0) }
 
 // keep keeps a stream for clients that resume it, and drops the oldest that are over where
 // there are too many. The caller holds the lock.
@@ -217,27 +325,47 @@ func (c *conversation) finish(abruptly bool) {
 		return
 	}
 	c.timer.Stop()
+	if c.live != nil {
+		c.live.over(c)
+	}
 	c.over = true
+	c.changed.Broadcast()
 	for _, x := range c.streams {
 		x.broken = x.broken || abruptly && !x.over
 		x.over = true
 		x.signal()
 	}
-	if !c.pages {
-		c.srv.opt.Over(c.play)
-	}
-	go c.srv.drop(c)
+	c.done()
 }
 
-// end ends the session for the client.
+// end ends the session for the client. What a live server owes is still waited for.
 func (c *conversation) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
 		return
 	}
-	c.play.End(c.now())
+	c.leave()
+	c.ended = true
 	c.pump()
+	if !c.owes() {
+		c.finish(false)
+	}
+}
+
+// leave takes that the client sends nothing more. The caller holds the lock.
+func (c *conversation) leave() {
+	c.play.End(c.now())
+	if c.live != nil {
+		c.live.leave(c)
+	}
+}
+
+// close ends the session.
+func (c *conversation) close() {
+	c.end()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.finish(false)
 }
 
@@ -258,6 +386,9 @@ func (c *conversation) detach(x *stream, turn int) {
 		return
 	}
 	c.play.Detach(c.now(), x.id)
+	if c.live != nil {
+		c.live.hungUp(x)
+	}
 	c.pump()
 	if x == c.duplex {
 		c.finish(false)
@@ -269,6 +400,7 @@ func (c *conversation) detach(x *stream, turn int) {
 func (c *conversation) drained(x *stream) {
 	if c.waiting >= maxWaiting {
 		go c.tick() // there is room again
+		c.changed.Broadcast()
 	}
 	c.waiting -= x.waiting
 	x.waiting = 0
@@ -309,21 +441,18 @@ const unreadable = "the recording cannot be read any more: "
 // failure is the answer to a request whose answer cannot be read; id is the request's as
 // it stands, nil for none.
 func failure(id []byte, err error) []byte {
-	text, e := json.Marshal("mcptap mock: " + unreadable + err.Error())
-	if e != nil { // a string: cannot happen
-		panic(e)
-	}
-	if len(id) == 0 {
-		id = []byte("null")
-	}
-	return []byte(`{"jsonrpc":"2.0","error":{"code":-32603,"message":` + string(text) + `},"id":` + string(id) + `}`)
+	return errorMessage(string(id), -32603, unreadable+err.Error())
 }
 
 // fail ends the session since the recording cannot be read. Each request without a
 // response gets an error. The caller holds the lock.
 func (c *conversation) fail(err error) {
 	c.failed = err
-	c.srv.opt.Note(replay.Note{Kind: replay.NoteMiss, Text: unreadable + err.Error()})
+	if c.lines != nil {
+		c.finish(true)
+		return
+	}
+	c.note(replay.Note{Kind: replay.NoteMiss, Text: unreadable + err.Error()})
 	for _, owed := range c.play.Owed() {
 		out := replay.Output{Stream: owed.Stream, Raw: failure(owed.ID, err)}
 		if x := c.streams[owed.Stream]; x != nil && x != c.duplex {

@@ -15,8 +15,9 @@
 //	server := mock.NewServer(rec, mock.ServerOptions{})
 //	http.ListenAndServe("127.0.0.1:8080", server) // the URL ends in server.Path()
 //
-// An [Extender] asks a live server for what is not in a recording, which [Extended]
-// adds to it. Its client is on a pair of pipes too, or behind a [Front] on HTTP. Package mock/recorded opens files, and mock/mocktest is for tests in Go.
+// A [Live] server is asked, on any transport, for what is not in a recording, and
+// [Extended] adds what it said. Package mock/recorded opens files, and mock/mocktest is
+// for tests in Go.
 //
 // # Sessions over HTTP
 //

@@ -14,7 +14,7 @@ import (
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	c, x := s.beginDuplex(r, formEvents)
 	if c == nil {
-		http.Error(w, "mcptap mock: the server is ending", http.StatusServiceUnavailable)
+		s.full(w)
 		return
 	}
 	c.attach(x) // before the client knows where to send what
@@ -37,12 +37,25 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 func (s *Server) beginDuplex(r *http.Request, form streamForm) (*conversation, *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed || s.opt.Live != nil && s.only != nil {
 		return nil, nil
 	}
 	c := s.begin(s.choose(r, &posted{}), true)
 	c.duplex = c.stream(form)
 	return c, c.duplex
+}
+
+// full answers a request that begins no session, since the server is ending or records
+// another one.
+func (s *Server) full(w http.ResponseWriter) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		http.Error(w, "mcptap mock: the server is ending", http.StatusServiceUnavailable)
+		return
+	}
+	http.Error(w, "mcptap mock: one session is recorded in a run, and there has been one; start mcptap again for another", http.StatusConflict)
 }
 
 // attach lets the session begin to speak.
@@ -63,7 +76,7 @@ func (c *conversation) receive(raw []byte) bool {
 	if c.over {
 		return false
 	}
-	c.play.Receive(c.now(), replay.Input{Stream: c.duplex.id, Raw: raw})
+	c.hear(replay.Input{Stream: c.duplex.id, Raw: raw})
 	c.pump()
 	return true
 }
@@ -77,7 +90,7 @@ func (c *conversation) receiveOn(raw []byte) (x *stream, ok bool) {
 		return nil, false
 	}
 	x = c.stream(formUnknown)
-	x.played = c.play.Receive(c.now(), replay.Input{Stream: x.id, Raw: raw}).Played
+	x.played = c.hear(replay.Input{Stream: x.id, Raw: raw}).Played
 	c.pump()
 	if !x.played {
 		delete(c.streams, x.id)

@@ -92,7 +92,11 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 		return
 	}
 	c, e, why := s.find(r, head, &p)
-	if c == nil {
+	switch {
+	case c == nil && why == 0:
+		s.full(w)
+		return
+	case c == nil:
 		s.refuse(w, r, why, &p)
 		return
 	}
@@ -144,8 +148,11 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation
 	}
 	x := c.stream(formUnknown)
 	x.old = c.rec.modernEvents() && !primes
-	in := c.play.Receive(c.now(), p.input(x.id))
-	x.played = in.Played
+	if c.live != nil && !p.modern && p.claim.Kind == jsonrpc.Request {
+		c.handDown(x)
+	}
+	in := c.hear(p.input(x.id))
+	x.played, x.owed = in.Played, in.Requests
 	if c.naming() && !p.modern && p.claim.Kind == jsonrpc.Request {
 		name := "own"
 		if seq := c.play.Matched(); seq != 0 {
@@ -177,6 +184,44 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation
 	return nil
 }
 
+// handDown gives a request what waits for a GET that is not there. The caller holds the
+// lock.
+func (c *conversation) handDown(x *stream) {
+	if from := c.standing; from != nil && !from.reading && len(from.pieces) > 0 {
+		x.form, x.pieces, x.waiting = formEvents, from.pieces, from.waiting
+		c.waiting += x.waiting
+		from.drop()
+		from.waiting = 0
+	}
+}
+
+// one is find for a server that records: there is one session in a run.
+func (s *Server) one(head *replay.Head, p *posted) (*conversation, replay.Condition) {
+	c := s.only
+	begins := p.claim.Method == "initialize" && !p.modern
+	switch {
+	case begins && c != nil && c.id != "" && !c.reopens():
+		return nil, 0
+	case !p.modern && !begins && head.Session != "" && (c == nil || s.byID[head.Session] != c || c.duplex != nil):
+		return nil, replay.OverSession
+	case !p.modern && !begins && head.Session == "" && c != nil && c.id != "":
+		return nil, replay.NoSession
+	case c == nil:
+		c = s.begin(s.rec.sessions[0], begins)
+	case begins && c.id == "":
+		s.name(c)
+	}
+	return c, 0
+}
+
+// reopens reports whether the session has not been opened yet, since the live server
+// refused to.
+func (c *conversation) reopens() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.declined && !c.over
+}
+
 // find finds the session that a message belongs to, or begins it; else why is the
 // reason not to.
 func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *conversation, e entry, why replay.Condition) {
@@ -184,6 +229,10 @@ func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *convers
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, e, replay.OverSession
+	}
+	if s.opt.Live != nil {
+		c, why = s.one(head, p)
+		return c, e, why
 	}
 	if head.Session != "" && !p.modern {
 		if c = s.byID[head.Session]; c == nil || c.duplex != nil {
@@ -374,6 +423,9 @@ func (c *conversation) reads(last string) (x *stream, from, turn int) {
 		x, from = c.standing, c.standing.read
 	}
 	x.turn++
+	if !x.reading {
+		x.waiting = 0
+	}
 	x.reading = true
 	switch {
 	case c.over:

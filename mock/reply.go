@@ -209,7 +209,9 @@ func deadline(w http.ResponseWriter) {
 
 // alone writes a message that is a response in itself.
 func (p *reply) alone(message []byte) {
-	p.session()
+	if p.c == nil || p.c.live == nil || jsonrpc.Peek(message).Kind != jsonrpc.ErrorResponse { // or no session has begun
+		p.session()
+	}
 	h := p.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(message)))

@@ -31,6 +31,9 @@ type ServerOptions struct {
 	Note func(replay.Note)
 	// Over gets each session when it is over, for which the same holds.
 	Over func(*replay.Session)
+	// Live, if set, is asked for what is not in the recording, whose one session is
+	// played once then: further ones are refused.
+	Live *Live
 	// Cut ends each event stream after so many events, so that the client has to
 	// resume it; 0 never does. In 2026-07-28, where nothing can be resumed, the
 	// request is lost.
@@ -66,7 +69,9 @@ type Server struct {
 	played  map[*played]int
 	refused map[refusalKey]int
 	pages   *conversation
-	closed  bool
+	// only is the session that is recorded, nil if there was none.
+	only   *conversation
+	closed bool
 }
 
 // A liveSession is what a client without a session id does, by its number in Server.live.
@@ -202,9 +207,9 @@ func (s *Server) pageConversation() *conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pages == nil && !s.closed {
-		s.pages = s.begin(&played{Script: s.rec.pages, heads: true}, false)
-		s.pages.pages = true
-		delete(s.open, s.pages)
+		c := converse(s.rec.pages, nil, s.opt.Note)
+		c.srv, c.rec, c.done = s, &played{Script: s.rec.pages, heads: true}, func() {}
+		s.pages = c
 	}
 	return s.pages
 }
@@ -299,16 +304,12 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	for _, c := range all {
-		c.end()
+		c.close()
 	}
 }
 
-// Serve serves a [Server] or a [Front] on a listener until the context ends, and closes
-// both.
-func Serve(ctx context.Context, l net.Listener, s interface {
-	http.Handler
-	Close()
-}) error {
+// Serve serves a [Server] on a listener until the context ends, and closes both.
+func Serve(ctx context.Context, l net.Listener, s *Server) error {
 	h := &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() {
 		s.Close()

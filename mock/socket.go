@@ -20,7 +20,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	c, x := s.beginDuplex(r, formText)
 	if c == nil {
-		http.Error(w, "mcptap mock: the server is ending", http.StatusServiceUnavailable)
+		s.full(w)
 		return
 	}
 	conn, err := up.Upgrade(w, r, nil)

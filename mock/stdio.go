@@ -7,15 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"syscall"
-	"time"
 
 	"github.com/mcptap/mcptap/replay"
 )
-
-// duplex is the one stream of stdio.
-const duplex replay.Stream = 1
 
 // Stdio plays a script to one client: it reads the client's messages from in, a
 // line each, and writes the server's to out. It returns when the client has ended
@@ -25,71 +20,56 @@ const duplex replay.Stream = 1
 // if that was for the context, writing for a client that does not read.
 //
 // Note gets what there is to say, in order, and must not block; it is never called
-// by two goroutines at once. Nil is nobody.
+// by two goroutines at once. It may be nil.
 //
 // It returns the session, which is over.
 func Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writer, note func(replay.Note)) (*replay.Session, error) {
+	return (*Live)(nil).Stdio(ctx, script, in, out, note)
+}
+
+// Stdio plays a script as the function Stdio does, and asks the live server for what is
+// not in it. When the client has ended and the live server owes answers, it is given
+// Patience for them.
+func (l *Live) Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writer, note func(replay.Note)) (*replay.Session, error) {
 	if note == nil {
 		note = func(replay.Note) {}
 	}
-	s := &stdio{session: script.NewSession(), out: out, note: note, began: time.Now(), over: make(chan struct{})}
-	s.timer, s.armed = time.AfterFunc(time.Hour, s.tick), true
-	defer s.timer.Stop()
-	go s.serve(in)
+	over := make(chan struct{})
+	c := converse(script, l, note)
+	c.duplex, c.lines, c.done = c.stream(formText), &lineWriter{out: out}, func() { close(over) }
+	go c.serve(in)
 	select {
-	case <-s.over:
+	case <-over:
 	case <-ctx.Done():
-		s.mu.Lock()
-		s.finish(ctx.Err())
-		s.mu.Unlock()
+		c.mu.Lock()
+		if !c.over {
+			c.failed = ctx.Err()
+			c.finish(true)
+		}
+		c.mu.Unlock()
 	}
-	return s.session, s.err
+	return c.play, c.failed
 }
-
-// stdio is a session on a pair of pipes. Whoever has something for it, the reader
-// or the timer, takes the turn and does all there is to do: handing a message to
-// another goroutine would cost more than playing it.
-type stdio struct {
-	// turn is held by who plays, also while he writes: until a client reads, nothing
-	// more is taken from it. What only he needs, buf and open, goes with it.
-	turn sync.Mutex
-	// mu is held beside it, but not while a message is written, which lasts as long as
-	// the client likes: whoever ends the serving has only this one.
-	mu      sync.Mutex
-	session *replay.Session // nobody's here once it is done
-	out     io.Writer
-	note    func(replay.Note)
-	began   time.Time
-	timer   *time.Timer
-	armed   bool // the timer is set
-	buf     []byte
-	// open says that the last line has no end, as it had none in the recording.
-	open bool
-	done bool
-	err  error
-	over chan struct{}
-}
-
-func (s *stdio) now() time.Duration { return time.Since(s.began) }
 
 // serve says what the server said first, and takes the client's lines.
-func (s *stdio) serve(in io.Reader) {
-	s.act(func() { s.session.Attach(s.now(), duplex, replay.Duplex) })
+func (c *conversation) serve(in io.Reader) {
+	c.act(func() { c.play.Attach(c.now(), c.duplex.id, replay.Duplex) })
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := readLine(r)
-		done := s.act(func() {
+		over := c.act(func() {
 			if len(line) > 0 {
-				s.session.Receive(s.now(), replay.Input{Stream: duplex, Raw: line})
+				c.hear(replay.Input{Stream: c.duplex.id, Raw: line})
 			}
-			if err != nil {
-				s.session.End(s.now())
-			}
-			if err != nil && err != io.EOF {
-				s.finish(fmt.Errorf("read from the client: %w", err))
+			switch {
+			case err == io.EOF:
+				c.leave()
+			case err != nil:
+				c.failed = fmt.Errorf("read from the client: %w", err)
+				c.finish(true)
 			}
 		})
-		if err != nil || done {
+		if err != nil || over {
 			return
 		}
 	}
@@ -111,84 +91,38 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 	return append(line, part...), err
 }
 
-// tick is called when something is due.
-func (s *stdio) tick() { s.act(func() {}) }
-
-// act does something when it is its turn, unless the serving is over, and all that
-// follows from it. It reports whether the serving is over then.
-func (s *stdio) act(do func()) (over bool) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.done {
-		do()
-	}
-	s.pump()
-	return s.done
+// A lineWriter writes messages as lines. What has the turn of its conversation uses it.
+type lineWriter struct {
+	out io.Writer
+	buf []byte
+	// open says that the last line has no end, as it had none in the recording.
+	open bool
 }
 
-// pump writes all that is to be written now, and sets the timer to when there will
-// be more.
-func (s *stdio) pump() {
-	for !s.done {
-		out, ok, err := s.session.Next(s.now())
-		for _, n := range s.session.Notes() {
-			s.note(n)
-		}
-		switch {
-		case err != nil:
-			s.finish(err)
-		case ok && out.Leave:
-			s.finish(nil)
-		case ok:
-			s.write(out)
-		case s.session.Done():
-			s.finish(nil)
-		default:
-			s.wait()
-			return
-		}
-	}
-}
-
-// wait sets the timer to when something is due. Most of the time nothing is.
-func (s *stdio) wait() {
-	due, any := s.session.Due()
-	switch {
-	case any:
-		s.timer.Reset(max(0, due-s.now()))
-	case s.armed:
-		s.timer.Stop()
-	}
-	s.armed = any
-}
-
-// write writes one message as a line.
-func (s *stdio) write(out replay.Output) {
-	line := out.Raw
+// write writes one message on stdio. The caller holds both locks.
+func (c *conversation) write(out replay.Output) {
+	w, line := c.lines, out.Raw
 	if !out.Line {
-		s.buf = appendLine(s.buf[:0], line)
-		line = s.buf
+		w.buf = appendLine(w.buf[:0], line)
+		line = w.buf
 	}
 	if len(line) == 0 {
 		return
 	}
-	if s.open {
+	if w.open {
 		line = append([]byte{'\n'}, line...)
 	}
-	s.open = line[len(line)-1] != '\n'
-	s.mu.Unlock()
-	_, err := s.out.Write(line)
-	s.mu.Lock()
-	if err != nil {
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
-			err = nil // the client is gone
-		} else {
-			err = fmt.Errorf("write to the client: %w", err)
-		}
-		s.finish(err)
+	w.open = line[len(line)-1] != '\n'
+	c.mu.Unlock()
+	_, err := w.out.Write(line)
+	c.mu.Lock()
+	if err == nil || c.over {
+		return
 	}
+	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, io.ErrClosedPipe) { // else the client is gone
+		c.failed = fmt.Errorf("write to the client: %w", err)
+	}
+	c.finish(true)
 }
 
 // appendLine makes a line of a message from another transport, where line ends may
@@ -206,13 +140,4 @@ func appendLine(dst, message []byte) []byte {
 		}
 	}
 	return append(dst, '\n')
-}
-
-// finish ends the serving.
-func (s *stdio) finish(err error) {
-	if s.done {
-		return
-	}
-	s.done, s.err = true, err
-	close(s.over)
 }

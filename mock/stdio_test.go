@@ -69,9 +69,9 @@ func lines(text string) (frames []tap.Frame) {
 	return frames
 }
 
-// client plays the client half of a recording on a mock: each message when all has
+// clientHalf plays the client half of a recording on a mock: each message when all has
 // come that had come before. It returns all that it got.
-func client(frames []tap.Frame, to io.WriteCloser, from io.Reader) (got []byte, err error) {
+func clientHalf(frames []tap.Frame, to io.WriteCloser, from io.Reader) (got []byte, err error) {
 	r := bufio.NewReader(from)
 	due := 0
 	for i := range frames {
@@ -117,7 +117,7 @@ func play(frames []tap.Frame, rec *Recording, note func(replay.Note)) ([]byte, e
 		toClient.w.Close()
 		done <- err
 	}()
-	got, err := client(frames, toServer.w, toClient.r)
+	got, err := clientHalf(frames, toServer.w, toClient.r)
 	return got, errors.Join(err, <-done)
 }
 

@@ -27,7 +27,12 @@ type stream struct {
 	// over says that nothing more comes, broken that this is as if the connection
 	// broke; reading that a request writes it.
 	over, broken, reading bool
-	waiting               int
+	// waiting is how many bytes were put there since it was read.
+	waiting int
+	// live says that an answer of the live server comes on it, owed is how many answers
+	// are due.
+	live bool
+	owed int
 	// turn numbers the readers, read counts the pieces that any of them has had.
 	turn, read int
 	wake       chan struct{}

@@ -176,7 +176,7 @@ func (o *mockOptions) serveHTTP(cmd *cobra.Command, ctx context.Context, a *app,
 	if err != nil {
 		return err
 	}
-	if err := o.http.serve(ctx, a, rec, report); err != nil {
+	if err := o.http.serve(ctx, a, rec, mock.ServerOptions{Note: report.note, Over: report.over}); err != nil {
 		return errors.Join(err, report.end())
 	}
 	return errors.Join(report.end(), cmd.Context().Err())

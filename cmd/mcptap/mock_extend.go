@@ -5,29 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/tap"
 )
+
+// answerTime is how long a live server may take for what it still owes when the
+// client has ended its input. A client that does not wait so long sends SIGTERM.
+const answerTime = 30 * time.Second
 
 // extend plays a recording to the client, and asks a server for what is not in it,
 // which is added then. Anew says that there is nothing to play.
 func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []string, opt replay.Options, anew bool) error {
-	var report *mockReport
-	var live *liveServer
-	e := &mock.Extender{Note: func(n replay.Note) { report.note(n) }}
-	e.Start = func() (io.ReadWriteCloser, error) {
-		if o.record.at.to != "" {
-			return o.record.dialLive(e.Refuse)
-		}
-		var err error
-		if live, err = startLive(a, command); err != nil {
-			return nil, err
-		}
-		return live, nil
-	}
-	opt.Elsewhere = e.Elsewhere
+	live := &mock.Live{Patience: answerTime, Dial: func() (client.Conn, error) { return o.record.dial(a, command) }}
+	opt.Elsewhere = live.Elsewhere
 	target, err := a.recordTarget(arg)
 	if err != nil {
 		return err
@@ -37,38 +31,52 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 		return err
 	}
 	defer rec.Close()
-	if report, err = newMockReport(a, o.report, arg, rec.Script); err != nil {
+	report, err := newMockReport(a, o.report, arg, rec.Script)
+	if err != nil {
 		return err
 	}
 	report.watch(&opt)
-	in, out := a.stdin, a.stdout
-	var web *recordedWeb
-	if o.http.listen != "" {
-		if web, err = o.http.front(ctx, a, rec); err != nil {
-			return errors.Join(err, report.end())
+	finish := func() error {
+		defer live.Close()
+		added := live.Added()
+		if len(added) == 0 {
+			return nil
 		}
-		defer web.cancel()
-		ctx, in, out = web.ctx, web.front, web.front
+		return o.record.keep(context.WithoutCancel(ctx), a, arg, target, added, command, anew)
 	}
-	session, err := e.Serve(ctx, rec.Script, in, out, answerTime)
+	if o.http.listen != "" {
+		return errors.Join(o.extendHTTP(ctx, a, rec, report, live, finish), report.end())
+	}
+	session, err := live.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
 	report.over(session)
-	if web != nil {
-		web.front.Close()
-	}
 	if ctx.Err() != nil {
 		err = nil // a host ends servers so
 	}
-	if added := e.Added(); len(added) > 0 {
-		err = errors.Join(err, o.record.keep(context.WithoutCancel(ctx), a, arg, target, added, command, anew))
+	return errors.Join(err, finish(), report.end())
+}
+
+// extendHTTP serves the client over HTTP until the run is interrupted. When the session is
+// over the server serves on, since what started it expects it to be there: that the session
+// is over is what clients get.
+func (o *mockOptions) extendHTTP(ctx context.Context, a *app, rec *mock.Recording, report *mockReport, live *mock.Live, finish func() error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	over, served := make(chan struct{}), make(chan error, 1)
+	opt := mock.ServerOptions{Note: report.note, Live: live, Over: func(s *replay.Session) {
+		report.over(s)
+		close(over)
+	}}
+	go func() { served <- o.http.serve(ctx, a, rec, opt) }()
+	select {
+	case <-over:
+	case err := <-served:
+		return errors.Join(err, finish())
 	}
-	err = errors.Join(err, e.Close())
-	if live != nil {
-		live.end()
+	err := finish()
+	if err != nil {
+		cancel()
 	}
-	if web != nil {
-		err = web.wait(err)
-	}
-	return errors.Join(err, report.end())
+	return errors.Join(err, <-served)
 }
 
 // toExtend opens what is to be extended, which is one session.
@@ -87,45 +95,38 @@ func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt repl
 	return rec, nil
 }
 
-// recordedWeb serves the client over HTTP while something is recorded.
-type recordedWeb struct {
-	front  *mock.Front
-	ctx    context.Context // ends when nothing is served any more
-	cancel context.CancelFunc
-	served chan error
+// dial makes a connection to the live server: of a command, or at a URL through a tap of
+// its own.
+func (o *mockRecordOptions) dial(a *app, command []string) (client.Conn, error) {
+	if o.at.to == "" {
+		return client.Stdio(command, stderrTo{w: a.stderr}), nil
+	}
+	conn, closeTap, err := o.at.dial(o.tap, tap.Discard{}, false)
+	return tappedConn{conn, closeTap}, err
 }
 
-// front begins to serve.
-func (o *mockHTTPOptions) front(ctx context.Context, a *app, rec *mock.Recording) (*recordedWeb, error) {
-	listener, opt, err := o.bind(a, "what was recorded, and what the server says")
-	if err != nil {
-		return nil, err
-	}
-	web := &recordedWeb{front: mock.NewFront(rec, opt), served: make(chan error, 1)}
-	web.ctx, web.cancel = context.WithCancel(ctx)
-	err = o.announce(a, jsonMockListening{
-		URL: "http://" + reachable(listener.Addr()) + web.front.Path(), Listen: listener.Addr().String(), Sessions: 1,
-	})
-	if err != nil {
-		web.cancel()
-		return nil, errors.Join(err, listener.Close())
-	}
-	go func() {
-		defer web.cancel()
-		err := mock.Serve(web.ctx, listener, web.front)
-		if err != nil {
-			err = fmt.Errorf("listening on %s: %w", listener.Addr(), err)
-		}
-		web.served <- err
-	}()
-	return web, nil
+// stderrTo is a recorder that passes on what a server writes to stderr.
+type stderrTo struct {
+	tap.Discard
+	w io.Writer
 }
 
-// wait serves on until the run is interrupted, since whoever started it expects it to
-// be there: that the session is over is what clients get. With an error it ends now.
-func (w *recordedWeb) wait(err error) error {
-	if err != nil {
-		w.cancel()
+// Chunk implements [tap.Recorder].
+func (s stderrTo) Chunk(lane tap.Lane, p []byte) {
+	if lane == tap.Stderr {
+		_, _ = s.w.Write(p)
 	}
-	return errors.Join(err, <-w.served)
+}
+
+// A tappedConn closes the tap that it goes through.
+type tappedConn struct {
+	client.Conn
+	closeTap func() error
+}
+
+// Close implements [client.Conn].
+func (c tappedConn) Close() (killed string) {
+	killed = c.Conn.Close()
+	_ = c.closeTap() // nothing is recorded there
+	return killed
 }

@@ -97,7 +97,7 @@ func TestRecordOverHTTPFromURL(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "session.ndjson")
 	r := startMock(t, path, "--json", "--record", "once", "--to", url)
 	listening, _, _ := strings.Cut(strings.SplitAfter(r.line, `"url":"`)[1], `"`)
-	if strings.Contains(r.line, "events_url") {
+	if !strings.Contains(r.line, "events_url") {
 		t.Error(r.line)
 	}
 	res, body := postMock(t, listening, "", planHello)

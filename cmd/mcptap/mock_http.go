@@ -58,40 +58,42 @@ type jsonMockListening struct {
 	Type   string `json:"type"` // "listening"
 	URL    string `json:"url"`
 	Listen string `json:"listen"`
-	// EventsURL is for clients of HTTP+SSE, SocketURL for those of WebSocket; while
-	// something is recorded there is neither.
+	// EventsURL is for clients of HTTP+SSE, SocketURL for those of WebSocket.
 	EventsURL string `json:"events_url,omitempty"`
 	SocketURL string `json:"socket_url,omitempty"`
 	Sessions  int    `json:"sessions"`
 }
 
-// bind listens, and says by which names clients may call the mock. Gets is what
-// whoever reaches it gets.
-func (o *mockHTTPOptions) bind(a *app, gets string) (net.Listener, mock.ServerOptions, error) {
+// bind listens, and adds to the options by which names clients may call the mock.
+func (o *mockHTTPOptions) bind(a *app, opt *mock.ServerOptions) (net.Listener, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		err = fmt.Errorf("--listen %s: %w", quote(o.listen), err)
-		return nil, mock.ServerOptions{}, withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
+		return nil, withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
 	}
-	names := o.names
+	opt.Names = o.names
 	if host, _, err := net.SplitHostPort(o.listen); err == nil && host != "" && net.ParseIP(host) == nil {
-		names = append(names, host)
+		opt.Names = append(opt.Names, host)
 	}
 	tcp, ok := listener.Addr().(*net.TCPAddr)
-	open := !ok || !tcp.IP.IsLoopback()
-	if open {
+	opt.AnyAddress = !ok || !tcp.IP.IsLoopback()
+	if opt.AnyAddress {
+		gets := "what was recorded"
+		if opt.Live != nil {
+			gets += ", and what the server says"
+		}
 		a.say(fmt.Sprintf("listening on %s, where other machines may reach it: whoever does gets %s", listener.Addr(), gets))
 	}
-	return listener, mock.ServerOptions{Names: names, AnyAddress: open}, nil
+	return listener, nil
 }
 
 // serve serves a recording over HTTP until the context ends.
-func (o *mockHTTPOptions) serve(ctx context.Context, a *app, rec *mock.Recording, report *mockReport) error {
-	listener, opt, err := o.bind(a, "what was recorded")
+func (o *mockHTTPOptions) serve(ctx context.Context, a *app, rec *mock.Recording, opt mock.ServerOptions) error {
+	listener, err := o.bind(a, &opt)
 	if err != nil {
 		return err
 	}
-	opt.Note, opt.Over, opt.Cut = report.note, report.over, o.cut
+	opt.Cut = o.cut
 	server := mock.NewServer(rec, opt)
 	host := reachable(listener.Addr())
 	line := jsonMockListening{

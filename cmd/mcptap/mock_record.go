@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/replay/client"
-	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/stdio"
 	"github.com/mcptap/mcptap/tap/streamable"
 )
@@ -40,18 +36,9 @@ value is not recorded; --ca-file trusts more certificates, and --transport says 
 server speaks where the URL does not show it.
 
 REC is then a file, or a recording that exists. The new one is made beside it and
-takes its place when it is whole. With --listen the client is one of Streamable HTTP:
-one session a run, which becomes a session on stdio, and is written when the client has
-ended it by a DELETE, or when mcptap is interrupted.`
-
-const (
-	// answerTime is how long a live server may take for what it still owes when the
-	// client has ended its input. A client that does not wait so long sends SIGTERM.
-	answerTime = 30 * time.Second
-	// leaveTime is how long it may take then to end before it is told to. The
-	// recording has been written.
-	leaveTime = time.Second
-)
+takes its place when it is whole. With --listen there is one session a run, which
+becomes a session on stdio, and is written when the client has ended it (by a DELETE, or
+by closing its event stream or WebSocket), or when mcptap is interrupted.`
 
 // mockRecordOptions are the flags of the record modes.
 type mockRecordOptions struct {
@@ -171,63 +158,4 @@ func (a *app) recordTarget(arg string) (string, error) {
 		return arg, nil
 	}
 	return "", withHint(fmt.Errorf("%s is no recording, nor the name of a file for one", quote(arg)), "a file's name ends in .mcptap, .ndjson or .txtar")
-}
-
-// A liveURL is a server at a URL as lines, through a tap of its own.
-type liveURL struct {
-	*client.Lines
-	closeTap func() error
-}
-
-// dialLive reaches the server at the URL.
-func (o *mockRecordOptions) dialLive(refused func(id []byte, why string)) (io.ReadWriteCloser, error) {
-	conn, closeTap, err := o.at.dial(o.tap, tap.Discard{}, false)
-	if err != nil {
-		return nil, err
-	}
-	l, err := client.NewLines(conn, refused)
-	if err != nil {
-		return nil, errors.Join(err, closeTap())
-	}
-	return liveURL{l, closeTap}, nil
-}
-
-func (l liveURL) Close() error { return errors.Join(l.Lines.Close(), l.closeTap()) }
-
-// A liveServer is a process that an [mock.Extender] asks.
-type liveServer struct {
-	process *stdio.Process
-	stderr  chan struct{} // closed when all of it has been passed on
-}
-
-func startLive(a *app, command []string) (*liveServer, error) {
-	p, err := stdio.Start(command)
-	if err != nil {
-		return nil, err
-	}
-	l := &liveServer{p, make(chan struct{})}
-	go func() {
-		defer close(l.stderr)
-		_, _ = io.Copy(a.stderr, p.Stderr)
-	}()
-	return l, nil
-}
-
-func (l *liveServer) Read(p []byte) (int, error)  { return l.process.Stdout.Read(p) }
-func (l *liveServer) Write(p []byte) (int, error) { return l.process.Stdin.Write(p) }
-func (l *liveServer) Close() error                { return l.process.Stdin.Close() }
-
-// end ends the process, whose input is over.
-func (l *liveServer) end() {
-	for _, tell := range []func() (string, error){l.process.Terminate, l.process.Kill} {
-		select {
-		case <-l.process.Ended():
-		case <-time.After(leaveTime):
-			_, _ = tell()
-		}
-	}
-	<-l.process.Ended()
-	l.process.Stdout.Close()
-	l.process.Stderr.Close()
-	<-l.stderr
 }

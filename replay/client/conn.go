@@ -77,6 +77,9 @@ func NewOutgoing(raw []byte) *Outgoing {
 	return out
 }
 
+// Bytes returns the message.
+func (m *Outgoing) Bytes() []byte { return m.raw }
+
 const methodInitialized = "notifications/initialized"
 
 // A Watcher is a recorder that tells when the tap in front of the server has a

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
@@ -209,23 +208,13 @@ func play(t *testing.T, plan *Plan, opt Options, serve func(io.Reader, io.Writer
 	return w.frames
 }
 
-// mocked serves a recorded session.
+// Mocked serves a recorded session. An external test sets it, since package mock
+// imports this one.
+var Mocked func(t *testing.T, frames []tap.Frame) func(io.Reader, io.Writer)
+
 func mocked(t *testing.T, frames []tap.Frame) func(io.Reader, io.Writer) {
 	t.Helper()
-	rec, err := mock.Load(func(yield func(tap.Frame, error) bool) {
-		for i := range frames {
-			if !yield(frames[i], nil) {
-				return
-			}
-		}
-	}, replay.Options{Pace: replay.Instant})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { rec.Close() })
-	return func(in io.Reader, out io.Writer) {
-		_, _ = mock.Stdio(context.Background(), rec.Script, in, out, nil)
-	}
+	return Mocked(t, frames)
 }
 
 // TestCorpus plays each healthy session against the mock that has recorded it.

@@ -28,7 +28,7 @@ func TestExtended(t *testing.T) {
 		t.Fatal(added)
 	}
 	var all []tap.Frame
-	for f, err := range Extended(each(recorded), k.e.Added()) {
+	for f, err := range Extended(each(recorded), k.l.Added()) {
 		if err != nil {
 			t.Fatal(err)
 		}

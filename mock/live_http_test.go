@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,57 +13,49 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/replay/client"
 )
 
-// A fronted is an Extender behind a Front.
-type fronted struct {
-	t     *testing.T
-	e     *Extender
-	front *Front
-	url   string
-	notes notes
-	wait  func() error // until the session is over
+// A recordingServer is a Server with a live server beside it.
+type recordingServer struct {
+	t      *testing.T
+	l      *Live
+	server *Server
+	url    string
+	notes  notes
+	over   chan struct{} // closed when the session is over
 }
 
-// newFronted serves a recording, and what a live server says beside it.
-func newFronted(t *testing.T, recorded string, start func() (io.ReadWriteCloser, error)) *fronted {
+// newRecordingServer serves a recording, and what a live server says beside it.
+func newRecordingServer(t *testing.T, recorded string, start func() (io.ReadWriteCloser, error)) *recordingServer {
 	t.Helper()
-	k := &fronted{t: t}
-	k.e = &Extender{Start: start, Note: k.notes.note}
-	rec := loaded(t, lines(recorded), replay.Options{Elsewhere: k.e.Elsewhere})
-	k.front = NewFront(rec, ServerOptions{})
-	server := httptest.NewServer(k.front)
+	k := &recordingServer{t: t, l: &Live{Dial: dialing(start), Patience: time.Hour}, over: make(chan struct{})}
+	rec := loaded(t, lines(recorded), replay.Options{Elsewhere: k.l.Elsewhere})
+	k.server = NewServer(rec, ServerOptions{Note: k.notes.note, Live: k.l, Over: func(*replay.Session) { close(k.over) }})
+	server := httptest.NewServer(k.server)
 	k.url = server.URL
-	over := make(chan error, 1)
-	k.wait = sync.OnceValue(func() error {
-		err := <-over
-		k.front.Close()
-		return err
-	})
-	go func() {
-		_, err := k.e.Serve(context.Background(), rec.Script, k.front, k.front, time.Hour)
-		over <- err
-	}()
 	t.Cleanup(func() {
-		k.front.Close()
-		_ = k.wait()
+		k.server.Close()
 		server.CloseClientConnections()
 		server.Close()
-		_ = k.e.Close()
+		k.l.Close()
 	})
 	return k
 }
 
 // end ends the session for the client, and returns what is to be added.
-func (k *fronted) end(id string) (added []string) {
+func (k *recordingServer) end(id string) (added []string) {
 	k.t.Helper()
 	if res, body := ask(k.t, k.url, said{"DELETE", "/mcp", []string{idHeader + ": " + id}, ""}); res.StatusCode != 200 {
 		k.t.Errorf("%s: %s", res.Status, body)
 	}
-	if err := k.wait(); err != nil {
-		k.t.Error(err)
-	}
-	for _, f := range k.e.Added() {
+	return k.added()
+}
+
+// added returns what is to be added when the session is over.
+func (k *recordingServer) added() (added []string) {
+	<-k.over
+	for _, f := range k.l.Added() {
 		added = append(added, f.Lane.String()+" "+strings.TrimSpace(string(f.Raw)))
 	}
 	return added
@@ -74,13 +65,13 @@ func noServer() (io.ReadWriteCloser, error) { return nil, errors.New("no such se
 
 // Over HTTP, too, what is recorded comes from the recording and the rest from the live
 // server, each message on the stream of the request that it belongs to.
-func TestFrontTwoWorlds(t *testing.T) {
+func TestRecordingTwoWorlds(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`},
 		`"new"`:        {`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":6,"progress":1}}`, `{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"live":true}}`},
 		`"live model"`: {`{"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`},
 	})
-	k := newFronted(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+	k := newRecordingServer(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
 	c := newWebClient(t, k.url+"/mcp")
 	has := func(name string, n int) func() bool { return func() bool { return len(c.got[name]) >= n } }
 	if status := c.post("hello", []byte(liveHello)); status != 200 || c.session == "" {
@@ -118,9 +109,57 @@ func TestFrontTwoWorlds(t *testing.T) {
 	wantLines(t, "errors", c.errs)
 }
 
+// Clients of HTTP+SSE and of WebSocket can be recorded too.
+func TestRecordingOtherTransports(t *testing.T) {
+	for name, dial := range map[string]func(url string) client.Conn{
+		"sse":       func(url string) client.Conn { return client.SSE(url+"/sse", new(client.Watcher)) },
+		"websocket": func(url string) client.Conn { return client.WebSocket("ws" + strings.TrimPrefix(url, "http") + "/ws") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := newFakeLive(map[string][]string{
+				`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{}}`},
+				`"new"`:        {`{"jsonrpc":"2.0","id":"q","method":"roots/list"}`},
+				`"roots"`:      {`{"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`},
+			})
+			k := newRecordingServer(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+			conn, events := dial(k.url), make(chan client.Event)
+			if err := conn.Open(t.Context(), events); err != nil {
+				t.Fatal(err)
+			}
+			for _, step := range [][2]string{
+				{liveHello, `"serverInfo"`},
+				{liveReady, ""},
+				{liveNew, `"id":"live-1"`},
+				{`{"jsonrpc":"2.0","id":"live-1","result":{"roots":[]}}`, `"live"`},
+			} {
+				sent := conn.Send(client.NewOutgoing([]byte(step[0])))
+				if step[1] != "" {
+					if e := <-events; !strings.Contains(string(e.Raw), step[1]) {
+						t.Errorf("%s: %s %v, want %s", step[0], e.Raw, e.Err, step[1])
+					}
+				}
+				if err := <-sent; err != nil {
+					t.Errorf("%s: %v", step[0], err)
+				}
+			}
+			go func() {
+				for range events { // which Close may still put there
+				}
+			}()
+			conn.Close()
+			wantLines(t, "added", k.added(),
+				"to_server "+liveNew,
+				`to_client {"jsonrpc":"2.0","id":"q","method":"roots/list"}`,
+				`to_server {"jsonrpc":"2.0","id":"q","result":{"roots":[]}}`,
+				`to_client {"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`)
+			close(events)
+		})
+	}
+}
+
 // There is one session, and who is not of it is told so, as the specification says.
-func TestFrontRefuses(t *testing.T) {
-	k := newFronted(t, recordedPart, noServer)
+func TestRecordingRefuses(t *testing.T) {
+	k := newRecordingServer(t, recordedPart, noServer)
 	is := func(x said, status int, text string) (id string) {
 		t.Helper()
 		res, body := ask(t, k.url, x)
@@ -130,8 +169,8 @@ func TestFrontRefuses(t *testing.T) {
 		return res.Header.Get(idHeader)
 	}
 	list := `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`
-	is(said{"GET", "/mcp", nil, ""}, 405, "")
-	is(said{"DELETE", "/mcp", nil, ""}, 405, "")
+	is(said{"GET", "/mcp", nil, ""}, 400, "Mcp-Session-Id header is required")
+	is(said{"DELETE", "/mcp", nil, ""}, 400, "Mcp-Session-Id header is required")
 	is(said{"POST", "/mcp", []string{idHeader + ": unknown"}, list}, 404, "Session not found")
 	id := idHeader + ": " + is(said{"POST", "/mcp", nil, liveHello}, 200, "serverInfo")
 	for _, c := range []struct {
@@ -156,16 +195,16 @@ func TestFrontRefuses(t *testing.T) {
 		{"DELETE", "/mcp", "Origin: https://evil.example", "", 403, "another origin"},
 		{"POST", "/mcp", "Origin: https://evil.example", liveHello, 403, "another origin"},
 		{"POST", "/mcp", "Mcp-Protocol-Version: 1999-01-01", list, 400, "unsupported"},
-		{"POST", "/mcp", "Accept: application/json", list, 406, "event stream"},
-		{"POST", "/mcp", id, "{", 400, "no JSON-RPC message"},
+		{"GET", "/sse", "", "", 409, "one session is recorded in a run"},
+		{"GET", "/ws", "Upgrade: websocket", "", 409, "one session is recorded in a run"},
+		{"POST", "/mcp", id, "{", 400, "-32700"},
 		{"POST", "/mcp", id, "[]", 400, ""},
 		{"POST", "/mcp", id, `{"jsonrpc":"2.0","id":{},"method":"x"}`, 400, ""},
-		{"POST", "/mcp", id, "[" + list + "," + list + "]", 400, ""},
-		{"POST", "/mcp", id, "[" + strings.Repeat(list+",", 10_000) + list + "]", 400, ""},
 		{"POST", "/mcp", id, strings.Repeat("[", 100_000), 400, ""},
 		{"POST", "/mcp", id, "\x00\xff", 400, ""},
 		{"POST", "/mcp", id, liveReady, 202, ""},
-		{"POST", "/mcp", id, list, 200, "no such server"}, // and it is the same session still
+		{"POST", "/mcp", id, "[" + list + "," + list + "]", 200, "no such server"}, // and it is the same session still
+		{"POST", "/mcp", id, "[" + strings.Repeat(list+",", 10_000) + list + "]", 200, "no recorded answer"},
 	} {
 		var header []string
 		if c.header != "" {
@@ -182,12 +221,12 @@ func TestFrontRefuses(t *testing.T) {
 }
 
 // An initialize that fails begins no session, and another one may.
-func TestFrontInitializeFails(t *testing.T) {
+func TestRecordingInitializeFails(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"id":0`: {`{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"no"}}`},
 		`"id":1`: {`{"jsonrpc":"2.0","id":1,"result":{}}`},
 	})
-	k := newFronted(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
+	k := newRecordingServer(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
 	if res, body := ask(t, k.url, said{"POST", "/mcp", nil, liveHello}); res.Header.Get(idHeader) != "" || !strings.Contains(body, "-32602") {
 		t.Error(res.Header, body)
 	}
@@ -203,21 +242,25 @@ func TestFrontInitializeFails(t *testing.T) {
 
 // What belongs to no request comes on the GET, and before there is one it waits, for
 // that or for the next POST. A second GET takes the place of the first.
-func TestFrontStanding(t *testing.T) {
+func TestRecordingStanding(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"initialize"`:   {`{"jsonrpc":"2.0","id":0,"result":{}}`},
 		`"initialized"`:  nil,
 		"roots/list_cha": {`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"aside"}}`},
 		`"echo"`:         {`{"jsonrpc":"2.0","id":3,"result":{}}`},
 	})
-	k := newFronted(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
+	k := newRecordingServer(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
 	c := newWebClient(t, k.url+"/mcp")
 	c.post("hello", []byte(liveHello))
 	changed := []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
-	waiting := func() (n int) {
-		k.front.mu.Lock()
-		defer k.front.mu.Unlock()
-		return len(k.front.standing.x.pieces)
+	waiting := func() int {
+		conv := k.l.c.Load()
+		conv.mu.Lock()
+		defer conv.mu.Unlock()
+		if conv.standing == nil {
+			return 0
+		}
+		return len(conv.standing.pieces)
 	}
 	c.post("", changed)
 	for waiting() == 0 {
@@ -241,18 +284,18 @@ func TestFrontStanding(t *testing.T) {
 }
 
 // Nobody waits for what does not come any more: the live server ends, or the session.
-func TestFrontEnds(t *testing.T) {
+func TestRecordingEnds(t *testing.T) {
 	t.Run("server", func(t *testing.T) {
 		live := newFakeLive(map[string][]string{`"initialize"`: {`{"id":0,"result":{}}`}, `"new"`: {"exit"}})
-		k := newFronted(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
-		id := frontBegun(t, k)
+		k := newRecordingServer(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+		id := recordingBegun(t, k)
 		if res, body := ask(t, k.url, said{"POST", "/mcp", []string{id}, liveNew}); res.StatusCode != 200 || !strings.Contains(body, "the live server has ended") {
 			t.Error(res.Status, body)
 		}
 	})
 	t.Run("session", func(t *testing.T) {
 		live := newFakeLive(map[string][]string{`"initialize"`: {`{"id":0,"result":{}}`}})
-		k := newFronted(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
+		k := newRecordingServer(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
 		c := newWebClient(t, k.url+"/mcp")
 		c.post("hello", []byte(liveHello))
 		c.open.Go(func() { c.post("new", []byte(liveNew)) })
@@ -260,7 +303,7 @@ func TestFrontEnds(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		c.get("standing", "")
-		k.front.Close()
+		k.server.Close()
 		c.open.Wait()
 		if got := strings.Join(c.got["new"], ""); !strings.Contains(got, "the session is over") || len(c.errs) > 0 {
 			t.Error(got, c.errs)
@@ -268,8 +311,8 @@ func TestFrontEnds(t *testing.T) {
 	})
 }
 
-// frontBegun opens the session, and returns its header field.
-func frontBegun(t *testing.T, k *fronted) string {
+// recordingBegun opens the session, and returns its header field.
+func recordingBegun(t *testing.T, k *recordingServer) string {
 	t.Helper()
 	res, body := ask(t, k.url, said{"POST", "/mcp", nil, liveHello})
 	if res.StatusCode != 200 {
@@ -280,10 +323,10 @@ func frontBegun(t *testing.T, k *fronted) string {
 
 // A client that does not read is waited for, and what it has not read is not all in
 // memory; that it hangs up ends nothing.
-func TestFrontBounded(t *testing.T) {
+func TestRecordingBounded(t *testing.T) {
 	const size = 1 << 20
 	live := newFakeLive(nil)
-	k := newFronted(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
+	k := newRecordingServer(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
 	conn, err := net.Dial("tcp", strings.TrimPrefix(k.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -307,10 +350,11 @@ func TestFrontBounded(t *testing.T) {
 			mu.Unlock()
 		}
 	}()
+	conv := k.l.c.Load()
 	waits := func() bool {
-		k.front.mu.Lock()
-		defer k.front.mu.Unlock()
-		return len(k.front.open) == 1 && k.front.open[0].x.waiting >= maxWaiting
+		conv.mu.Lock()
+		defer conv.mu.Unlock()
+		return conv.waiting >= maxWaiting
 	}
 	for !waits() {
 		time.Sleep(time.Millisecond)
@@ -322,11 +366,13 @@ func TestFrontBounded(t *testing.T) {
 	mu.Unlock()
 	conn.Close()
 	<-written // nobody gets it, and nobody hangs
-	k.front.mu.Lock()
-	if n := k.front.standing.x.waiting; n > maxWaiting+2*size {
-		t.Errorf("%d bytes wait", n)
+	conv.mu.Lock()
+	for _, x := range conv.streams {
+		if n := x.waiting; n > maxWaiting+2*size {
+			t.Errorf("%d bytes wait", n)
+		}
 	}
-	k.front.mu.Unlock()
+	conv.mu.Unlock()
 	_, _ = io.WriteString(live.toClient, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
 	go func() {
 		for len(live.lines()) < 2 {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/replay/client"
 )
 
 // A fakeLive is a live server: it reads lines and says what they are answered with.
@@ -31,6 +32,59 @@ func (l *fakeLive) lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.got)
+}
+
+// A lineConn is a connection to a live server that reads and writes lines.
+type lineConn struct {
+	io.ReadWriteCloser
+	stop chan struct{}
+}
+
+// dialing makes connections to servers that start starts.
+func dialing(start func() (io.ReadWriteCloser, error)) func() (client.Conn, error) {
+	return func() (client.Conn, error) {
+		rw, err := start()
+		return &lineConn{rw, make(chan struct{})}, err
+	}
+}
+
+func (c *lineConn) Open(_ context.Context, to chan<- client.Event) error {
+	tell := func(e client.Event) {
+		select {
+		case to <- e:
+		case <-c.stop:
+		}
+	}
+	go func() {
+		for r := bufio.NewReader(c); ; {
+			line, err := r.ReadBytes('\n')
+			if len(line) > 0 {
+				tell(client.Event{Raw: line})
+			}
+			if err != nil {
+				tell(client.Event{Gone: true, Err: err})
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+func (c *lineConn) Send(m *client.Outgoing) <-chan error {
+	sent := make(chan error, 1)
+	_, err := c.Write(append(m.Bytes(), '\n'))
+	sent <- err
+	return sent
+}
+
+func (c *lineConn) HangUp(*client.Outgoing) bool { return false }
+func (c *lineConn) CloseSend()                   {}
+func (c *lineConn) Close() string {
+	close(c.stop)
+	if c.ReadWriteCloser != nil {
+		c.ReadWriteCloser.Close()
+	}
+	return ""
 }
 
 // newFakeLive starts a server: after a line that has a key of answers in it, it says
@@ -82,12 +136,12 @@ const (
 	liveNew   = `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"new","_meta":{"progressToken":6}}}`
 )
 
-// A dialogue is a client by hand with an Extender.
+// A dialogue is a client by hand on stdio, with a live server beside the recording.
 type dialogue struct {
 	t     *testing.T
 	in    *io.PipeWriter
 	out   chan string // the lines that came, read at once as clients do
-	e     *Extender
+	l     *Live
 	over  chan error
 	mu    sync.Mutex
 	notes []replay.Note
@@ -96,12 +150,8 @@ type dialogue struct {
 func newDialogue(t *testing.T, recorded string, start func() (io.ReadWriteCloser, error)) *dialogue {
 	t.Helper()
 	k := &dialogue{t: t, over: make(chan error, 1)}
-	k.e = &Extender{Start: start, Note: func(n replay.Note) {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.notes = append(k.notes, n)
-	}}
-	rec := loaded(t, lines(recorded), replay.Options{Elsewhere: k.e.Elsewhere})
+	k.l = &Live{Dial: dialing(start), Patience: time.Hour}
+	rec := loaded(t, lines(recorded), replay.Options{Elsewhere: k.l.Elsewhere})
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	k.in, k.out = inW, make(chan string, 100)
@@ -116,7 +166,11 @@ func newDialogue(t *testing.T, recorded string, start func() (io.ReadWriteCloser
 		}
 	}()
 	go func() {
-		_, err := k.e.Serve(context.Background(), rec.Script, inR, outW, time.Hour)
+		_, err := k.l.Stdio(context.Background(), rec.Script, inR, outW, func(n replay.Note) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.notes = append(k.notes, n)
+		})
 		outW.Close()
 		k.over <- err
 	}()
@@ -157,12 +211,10 @@ func (k *dialogue) end() (added []string) {
 	if err := <-k.over; err != nil {
 		k.t.Error(err)
 	}
-	for _, f := range k.e.Added() {
+	for _, f := range k.l.Added() {
 		added = append(added, f.Lane.String()+" "+strings.TrimSpace(string(f.Raw)))
 	}
-	if err := k.e.Close(); err != nil {
-		k.t.Error(err)
-	}
+	k.l.Close()
 	return added
 }
 
@@ -186,7 +238,7 @@ func wantLines(t *testing.T, what string, got []string, want ...string) {
 // What is recorded comes from the recording, the rest from the live server, which
 // has been greeted as the client did it; its questions and those of the recorded one
 // are kept apart.
-func TestExtenderTwoWorlds(t *testing.T) {
+func TestLiveTwoWorlds(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"initialize"`: {`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"early"}}`, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`},
 		`"new"`:        {`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":6,"progress":1}}`, `{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"live":true}}`},
@@ -216,7 +268,7 @@ func TestExtenderTwoWorlds(t *testing.T) {
 }
 
 // A server that is asked nothing new is not even started.
-func TestExtenderNothingNew(t *testing.T) {
+func TestLiveNothingNew(t *testing.T) {
 	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) {
 		t.Error("started")
 		return nil, errors.New("no")
@@ -230,7 +282,7 @@ func TestExtenderNothingNew(t *testing.T) {
 
 // What the live server does not answer is answered all the same, said, and not
 // added: it cannot be started, or ends.
-func TestExtenderWithoutAnswer(t *testing.T) {
+func TestLiveWithoutAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		start func() (io.ReadWriteCloser, error)
 		want  string
@@ -257,7 +309,7 @@ func TestExtenderWithoutAnswer(t *testing.T) {
 }
 
 // A cancellation reaches whom it concerns, in both directions.
-func TestExtenderCancels(t *testing.T) {
+func TestLiveCancels(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{}}`},
 		`"new"`:        {`{"jsonrpc":"2.0","id":"q","method":"roots/list"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`},
@@ -280,7 +332,7 @@ func TestExtenderCancels(t *testing.T) {
 
 // In 2026-07-28 there is nothing to greet with, and a recording of nothing but
 // notifications leaves the greeting to the client.
-func TestExtenderGreeting(t *testing.T) {
+func TestLiveGreeting(t *testing.T) {
 	t.Run("stateless", func(t *testing.T) {
 		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 		live := newFakeLive(map[string][]string{`"new"`: {`{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}`}})
@@ -311,7 +363,7 @@ func TestExtenderGreeting(t *testing.T) {
 }
 
 // Whatever the live server says, lines reach the client as lines, and nothing breaks.
-func TestExtenderHostile(t *testing.T) {
+func TestLiveHostile(t *testing.T) {
 	deep := strings.Repeat("[", 100_000)
 	live := newFakeLive(map[string][]string{
 		`"initialize"`: {"", "not JSON", `{"id":0,"result":{}}`},
@@ -333,34 +385,32 @@ func TestExtenderHostile(t *testing.T) {
 
 // The session is not over before all that the live server owes has been noted and
 // written, also where the client has said its last long ago.
-func TestExtenderEndsBehindItsAnswers(t *testing.T) {
+func TestLiveEndsBehindItsAnswers(t *testing.T) {
 	said := make(chan struct{})
 	noted := false
-	e := &Extender{
-		Start: func() (io.ReadWriteCloser, error) {
-			<-said
-			return nil, errors.New("no such file")
-		},
-		Note: func(n replay.Note) {
-			if n.Kind == replay.NoteMiss {
-				time.Sleep(10 * time.Millisecond) // whoever does not wait is ahead now
-				noted = true
-			}
-		},
+	l := &Live{Patience: time.Hour, Dial: func() (client.Conn, error) {
+		<-said
+		return nil, errors.New("no such file")
+	}}
+	note := func(n replay.Note) {
+		if n.Kind == replay.NoteMiss {
+			time.Sleep(10 * time.Millisecond) // whoever does not wait is ahead now
+			noted = true
+		}
 	}
-	rec := loaded(t, lines(recordedPart), replay.Options{Elsewhere: e.Elsewhere})
+	rec := loaded(t, lines(recordedPart), replay.Options{Elsewhere: l.Elsewhere})
 	in := io.MultiReader(strings.NewReader(liveHello+"\n"+liveReady+"\n"+liveNew+"\n"), readerFunc(func([]byte) (int, error) {
 		close(said)
 		return 0, io.EOF
 	}))
 	var out bytes.Buffer
-	if _, err := e.Serve(context.Background(), rec.Script, in, &out, time.Hour); err != nil {
+	if _, err := l.Stdio(context.Background(), rec.Script, in, &out, note); err != nil {
 		t.Fatal(err)
 	}
 	if !noted || !strings.Contains(out.String(), "cannot be started") {
 		t.Errorf("noted: %v, written: %s", noted, &out)
 	}
-	e.Close()
+	l.Close()
 }
 
 type readerFunc func([]byte) (int, error)

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bufio"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -58,45 +57,43 @@ func (s *headServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A server over HTTP as lines: the session's id, the revision and the header fields of
-// 2026-07-28 are looked after, streams and bodies become lines, and what is refused is
-// told.
-func TestLines(t *testing.T) {
+// A connection over HTTP looks after the session's id, the revision, the header fields of
+// 2026-07-28 and the stream for what belongs to no request by itself, and reports what is
+// refused.
+func TestConnHTTP(t *testing.T) {
 	server := newHeadServer(t)
-	refused := make(chan string, 10)
-	l, err := NewLines(HTTP(server.URL, new(Watcher)), func(id []byte, why string) { refused <- string(id) + " " + why })
-	if err != nil {
+	conn := HTTP(server.URL, new(Watcher))
+	events := make(chan Event)
+	if err := conn.Open(t.Context(), events); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewReader(l)
-	for _, step := range []struct{ say, hear string }{
-		{`{"id":"d","method":"server/discover"}`, `{"error":{"code":-32000,"message":"no"},"id":"d"}`},
-		{`{"id":1,"method":"initialize"}`, `{"id":1,  "result":{"protocolVersion":"2025-11-25"}}`},
-		{`{"method":"notifications/initialized"}`, `{"method":"notifications/message", "params":{}}`},
-		{`{"id":"t","method":"tools/call","params":{"name":"größe","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `{"method":"notifications/progress"}`},
-		{``, "{\"id\":\"t\",\"result\":\"\xff\"}"},
+	for _, step := range []struct {
+		say  string
+		hear []string
+	}{
+		{`{"id":"d","method":"server/discover"}`, []string{`{"error":{"code":-32000,"message":"no"},"id":null}`}},
+		{`{"id":1,"method":"initialize"}`, []string{"{\"id\":1,\r\n\"result\":{\"protocolVersion\":\"2025-11-25\"}}\n"}},
+		{`{"method":"notifications/initialized"}`, []string{"{\"method\":\"notifications/message\",\n\"params\":{}}"}},
+		{`{"id":"t","method":"tools/call","params":{"name":"größe","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, []string{`{"method":"notifications/progress"}`, "{\"id\":\"t\",\"result\":\"\xff\"}"}},
 	} {
-		if step.say != "" {
-			if _, err := io.WriteString(l, step.say+"\n"); err != nil {
-				t.Fatal(err)
+		m := NewOutgoing([]byte(step.say))
+		sent := conn.Send(m)
+		for _, want := range step.hear {
+			e := <-events
+			if string(e.Raw) != want || e.Err != nil || e.On != nil && e.On != m {
+				t.Fatalf("%s: %+v, want %q", step.say, e, want)
 			}
 		}
-		if got, err := lines.ReadString('\n'); err != nil || strings.TrimSuffix(got, "\n") != step.hear {
-			t.Fatalf("%s: %q, %v", step.say, got, err)
+		if err := <-sent; err != nil {
+			t.Errorf("%s: %v", step.say, err)
 		}
 	}
-	if _, err := io.WriteString(l, `{"id":9,"method":"refused"}`+"\n"); err != nil {
-		t.Fatal(err)
+	m := NewOutgoing([]byte(`{"id":9,"method":"refused"}`))
+	conn.Send(m)
+	if e := <-events; e.On != m || e.Err == nil || !strings.HasPrefix(e.Err.Error(), "HTTP 401") {
+		t.Errorf("%+v", e)
 	}
-	if got := <-refused; !strings.HasPrefix(got, "9 HTTP 401") {
-		t.Error(got)
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := l.Close(); err == nil {
-		t.Error("it closes twice")
-	}
+	conn.Close()
 	got := server.heads()
 	for _, want := range []string{"POST    |POST    ", "|POST s1 2025-11-25  |GET s1 2025-11-25 ", "2026-07-28 tools/call =?base64?", "POST s1 2025-11-25 ", "DELETE s1 2025-11-25"} {
 		if !strings.Contains(got, want) {
@@ -105,21 +102,21 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What cannot be reached is said at once, or with the first message.
-func TestLinesNowhere(t *testing.T) {
-	if _, err := NewLines(SSE("http://127.0.0.1:1/sse", new(Watcher)), nil); err == nil {
+// What cannot be reached is reported at once, or with the first message.
+func TestConnNowhere(t *testing.T) {
+	events := make(chan Event, 1)
+	sse := SSE("http://127.0.0.1:1/sse", new(Watcher))
+	if err := sse.Open(t.Context(), events); err == nil {
 		t.Error("no error")
 	}
-	refused := make(chan string, 1)
-	l, err := NewLines(HTTP("http://127.0.0.1:1/mcp", new(Watcher)), func(id []byte, why string) { refused <- why })
-	if err != nil {
+	sse.Close()
+	conn := HTTP("http://127.0.0.1:1/mcp", new(Watcher))
+	if err := conn.Open(t.Context(), events); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(l, `{"id":9,"method":"a"}`+"\n"); err != nil {
-		t.Error(err)
+	conn.Send(NewOutgoing([]byte(`{"id":9,"method":"a"}`)))
+	if e := <-events; e.Err == nil || !strings.Contains(e.Err.Error(), "refused") {
+		t.Errorf("%+v", e)
 	}
-	if why := <-refused; !strings.Contains(why, "refused") {
-		t.Error(why)
-	}
-	l.Close()
+	conn.Close()
 }
