@@ -55,12 +55,6 @@ func newPool(plan *Plan) *pool {
 
 func (x *pool) at(n int) *asked { return &x.all[n] }
 
-// letGo lets all that is held be answered: the server waits for something else first
-// than in the recording.
-func (x *pool) letGo() { x.free = true }
-
-func (x *pool) holds() bool { return len(x.held) > 0 }
-
 // find returns the recorded question that a live one is, -1 for none. Exact says
 // that it is the same by value.
 func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
@@ -186,13 +180,8 @@ func (p *player) answer(id []byte, q *asked) error {
 
 // reply sends an answer that was not recorded so.
 func (p *player) reply(id []byte, member string, value []byte) {
-	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"%s":%s}`, id, member, value)
-	kind := jsonrpc.Response
-	if member == "error" {
-		kind = jsonrpc.ErrorResponse
-	}
 	// Nothing waits for it to arrive: the server's next message will tell.
-	p.post(&Outgoing{raw: raw, kind: kind})
+	p.post(NewOutgoing(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"%s":%s}`, id, member, value)))
 }
 
 // maxRounds is how often one request is repeated that was not recorded so.

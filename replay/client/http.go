@@ -112,20 +112,11 @@ func failure(m *Outgoing, err error) Event {
 
 // exchange sends a message and reads all that comes on its exchange.
 func (c *httpConn) exchange(ctx context.Context, m *Outgoing, header [][2]string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(m.raw))
+	res, err := c.do(ctx, http.MethodPost, c.url, m.raw, header)
 	if err != nil {
 		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	c.dress(req, header)
-	res, err := c.client.Do(req)
-	if err != nil {
-		return unwrapped(err)
 	}
 	defer res.Body.Close()
-	if err := ownAnswer(res); err != nil {
-		return err
-	}
 	c.learn(m, res)
 	return c.answer(ctx, m, res)
 }
@@ -169,25 +160,45 @@ func (c *httpConn) told(m *Outgoing, raw []byte) {
 	}
 }
 
-// dress puts on the fields of a message, and the session that it is in.
-func (c *httpConn) dress(req *http.Request, header [][2]string) {
+// do sends a request, with the session that it is in. The error is that of the tap, too,
+// where it could not reach the server.
+func (c *httpConn) do(ctx context.Context, method, url string, body []byte, header [][2]string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	for _, f := range header {
 		req.Header[f[0]] = append(req.Header[f[0]], f[1])
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.session != "" {
 		req.Header.Set("Mcp-Session-Id", c.session)
 	}
+	c.mu.Unlock()
+	res, err := c.client.Do(req)
+	if err != nil {
+		return nil, unwrapped(err)
+	}
+	if err := ownAnswer(res); err != nil {
+		res.Body.Close()
+		return nil, err
+	}
+	return res, nil
+}
+
+// isStream reports whether a response is an event stream.
+func isStream(res *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return kind == "text/event-stream"
 }
 
 // own are the fields of a request that carries no message.
-func (c *httpConn) own(accept string) (header [][2]string) {
+func (c *httpConn) own() (header [][2]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if accept != "" {
-		header = append(header, [2]string{fieldAccept, accept})
-	}
 	if c.revision >= jsonrpc.Rev20250618 {
 		header = append(header, [2]string{fieldVersion, string(c.revision)})
 	}
@@ -196,8 +207,7 @@ func (c *httpConn) own(accept string) (header [][2]string) {
 
 // answer reads the response to a message.
 func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) error {
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if kind == "text/event-stream" {
+	if isStream(res) {
 		return c.events(ctx, m, res.Body)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
@@ -285,7 +295,7 @@ func (c *httpConn) resume(ctx context.Context, last string, take func(tap.Server
 		return err
 	}
 	defer res.Body.Close()
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode != http.StatusOK || kind != "text/event-stream" {
+	if res.StatusCode != http.StatusOK || !isStream(res) {
 		return refusal(res, "", nil)
 	}
 	return readEvents(res.Body, take)
@@ -293,15 +303,11 @@ func (c *httpConn) resume(ctx context.Context, last string, take func(tap.Server
 
 // get asks for a stream, behind an event if last is not "".
 func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, nil)
-	if err != nil {
-		return nil, err
-	}
+	header := append(c.own(), [2]string{fieldAccept, "text/event-stream"})
 	if last != "" {
-		req.Header.Set("Last-Event-Id", last)
+		header = append(header, [2]string{"Last-Event-Id", last})
 	}
-	c.dress(req, c.own("text/event-stream"))
-	return c.client.Do(req)
+	return c.do(ctx, http.MethodGet, c.url, nil, header)
 }
 
 // stand opens the stream for what belongs to no request, and returns when there is one
@@ -315,7 +321,7 @@ func (c *httpConn) stand() {
 			return
 		}
 		defer res.Body.Close()
-		if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK && kind == "text/event-stream" {
+		if res.StatusCode == http.StatusOK && isStream(res) {
 			_ = readEvents(res.Body, func(e tap.ServerSentEvent) { // its end is the session's, or nobody's loss
 				if e.Data != nil {
 					c.tell(Event{Raw: e.Data})
@@ -363,12 +369,7 @@ func (c *httpConn) Close() string {
 func (c *httpConn) remove() {
 	ctx, cancel := context.WithTimeout(c.ctx, graceEOF)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, c.url, nil)
-	if err != nil {
-		return
-	}
-	c.dress(req, c.own(""))
-	if res, err := c.client.Do(req); err == nil {
+	if res, err := c.do(ctx, http.MethodDelete, c.url, nil, c.own()); err == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxBody))
 		res.Body.Close()
 	}

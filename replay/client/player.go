@@ -253,7 +253,7 @@ func (p *player) until(done func() bool, limit time.Duration) bool {
 	defer timer.Stop()
 	for !done() && p.gone == nil {
 		var hold <-chan time.Time
-		if p.pool.holds() {
+		if len(p.pool.held) > 0 {
 			hold = time.After(holdBack)
 		}
 		select {
@@ -262,7 +262,7 @@ func (p *player) until(done func() bool, limit time.Duration) bool {
 		case <-timer.C:
 			return done()
 		case <-hold:
-			p.pool.letGo()
+			p.pool.free = true // the server waits for something else first than in the recording
 			_ = p.release()
 		case <-p.ctx.Done():
 			return false

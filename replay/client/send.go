@@ -169,14 +169,18 @@ func (p *player) depart(n int, m, in *Outgoing) *flight {
 	return p.fly(&flight{id: m.ids[0], method: m.method, ask: n, out: in})
 }
 
-// ask sends a request that was not recorded so.
-func (p *player) ask(f *flight, params []byte) {
-	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s`, f.id, quoted(f.method))
+// newRequest makes a request; params may be nil.
+func newRequest(id, method string, params []byte) *Outgoing {
+	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s`, id, quoted(method))
 	if params != nil {
 		raw = append(append(raw, `,"params":`...), params...)
 	}
-	raw = append(raw, '}')
-	f.out = &Outgoing{raw: raw, kind: jsonrpc.Request, ids: []string{f.id}, method: f.method}
+	return &Outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, ids: []string{id}, method: method}
+}
+
+// ask sends a request that was not recorded so.
+func (p *player) ask(f *flight, params []byte) {
+	f.out = newRequest(f.id, f.method, params)
 	p.put(p.fly(f).out)
 }
 
@@ -256,8 +260,7 @@ func (p *player) hangUp(f *flight) bool {
 
 // sayCancelled sends a cancellation that was not recorded so.
 func (p *player) sayCancelled(f *flight) {
-	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)
-	p.put(&Outgoing{raw: raw, kind: jsonrpc.Notification, method: "notifications/cancelled"})
+	p.put(NewOutgoing(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)))
 }
 
 // params are those of a recorded request with the live values.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -50,15 +49,11 @@ func (c *sseConn) Open(ctx context.Context, to chan<- Event) error {
 func (c *sseConn) listen(named chan<- error) {
 	res, err := c.get(c.ctx, "")
 	if err != nil {
-		named <- unwrapped(err)
-		return
-	}
-	defer res.Body.Close()
-	if err := ownAnswer(res); err != nil {
 		named <- err
 		return
 	}
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode != http.StatusOK || kind != "text/event-stream" {
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK || !isStream(res) {
 		named <- refusal(res, "to the GET of a stream", nil)
 		return
 	}
@@ -109,19 +104,11 @@ func (c *sseConn) Send(m *Outgoing) <-chan error {
 
 // send posts a message. What it is answered with comes on the stream.
 func (c *sseConn) send(m *Outgoing) error {
-	req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.endpoint, bytes.NewReader(m.raw))
+	res, err := c.do(c.ctx, http.MethodPost, c.endpoint, m.raw, nil)
 	if err != nil {
 		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := c.client.Do(req)
-	if err != nil {
-		return unwrapped(err)
 	}
 	defer res.Body.Close()
-	if err := ownAnswer(res); err != nil {
-		return err
-	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
 	if err == nil && res.StatusCode >= 300 {
 		err = refusal(res, "", body)

@@ -42,12 +42,9 @@ func (p *player) untold(n int) {
 
 // say sends a recorded request with other words.
 func (p *player) say(n int, method string, params []byte) *flight {
-	a := &p.plan.asks[n]
-	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s`, a.id, quoted(method))
-	if params != nil {
-		raw = append(append(raw, `,"params":`...), params...)
-	}
-	return p.launch(n, &Outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, ids: []string{a.id}, method: method, head: p.plan.steps[p.at].head})
+	out := newRequest(p.plan.asks[n].id, method, params)
+	out.head = p.plan.steps[p.at].head
+	return p.launch(n, out)
 }
 
 // toModern says a request of the legacy era in 2026-07-28.
