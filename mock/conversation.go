@@ -193,18 +193,18 @@ func (c *conversation) wait() {
 
 // put hands what is to be written to its stream. The caller holds the lock.
 func (c *conversation) put(out replay.Output) {
-	x := c.streams[out.Stream]
-	switch {
-	case c.lines != nil:
+	if c.lines != nil {
 		c.write(out)
 		return
-	case x == nil:
+	}
+	x := c.streams[out.Stream]
+	if x == nil {
 		return // no client can come back for it
 	}
 	if x.live { // only the two servers together know which answer is the last
 		m := jsonrpc.Peek(out.Raw)
 		for part := range m.All {
-			if part.Kind == jsonrpc.Response || part.Kind == jsonrpc.ErrorResponse {
+			if isResponse(part) {
 				x.owed--
 			}
 		}

@@ -416,7 +416,7 @@ func (l *Live) answered(m *liveMessage) {
 func (l *Live) message(e *client.Event, on *liveMessage) {
 	raw := e.Raw
 	m := jsonrpc.Peek(raw)
-	answer := m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse
+	answer := isResponse(&m)
 	if id := string(m.ID); answer && on != nil && (id == "" || id == "null") {
 		raw = replay.Rewrite(raw, []byte(on.id), "id") // the exchange alone says what it answers
 		m.ID = []byte(on.id)
@@ -439,10 +439,8 @@ func (l *Live) message(e *client.Event, on *liveMessage) {
 	l.record(tap.ToClient, raw)
 	to := l.route(&m, on)
 	for part := range m.All {
-		if part.Kind == jsonrpc.Response || part.Kind == jsonrpc.ErrorResponse {
-			if r := l.request(string(part.ID)); r != nil {
-				l.close(r)
-			}
+		if r := l.request(string(part.ID)); r != nil && isResponse(part) {
+			l.close(r)
 		}
 	}
 	switch {
@@ -498,7 +496,7 @@ func (l *Live) route(m *jsonrpc.Message, on *liveMessage) *stream {
 		return at(l.request(string(m.ID)))
 	case jsonrpc.Batch:
 		for part := range m.All {
-			if r := l.request(string(part.ID)); r != nil && part.Method == "" {
+			if r := l.request(string(part.ID)); r != nil && isResponse(part) {
 				return at(r)
 			}
 		}
@@ -559,6 +557,10 @@ func (l *Live) forget(r *liveMessage) {
 			return
 		}
 	}
+}
+
+func isResponse(m *jsonrpc.Message) bool {
+	return m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse
 }
 
 // errorMessage is the answer of a mock's own to a request.

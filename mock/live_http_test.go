@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -154,6 +155,59 @@ func TestRecordingOtherTransports(t *testing.T) {
 				`to_client {"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`)
 			close(events)
 		})
+	}
+}
+
+// An exchangeConn is a connection to a live server that answers each request on an exchange
+// of its own, and names a request nowhere else.
+type exchangeConn struct{ to chan<- client.Event }
+
+func (c *exchangeConn) Open(_ context.Context, to chan<- client.Event) error {
+	c.to = to
+	return nil
+}
+
+func (c *exchangeConn) Send(m *client.Outgoing) <-chan error {
+	sent := make(chan error, 1)
+	sent <- nil
+	go func() {
+		switch raw := string(m.Bytes()); {
+		case strings.Contains(raw, `"initialize"`):
+			c.to <- client.Event{Raw: []byte(`{"jsonrpc":"2.0","id":0,"result":{}}`), On: m}
+		case strings.Contains(raw, `"new"`):
+			c.to <- client.Event{Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`), On: m}
+			c.to <- client.Event{Raw: []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no"}}`), On: m}
+		case strings.Contains(raw, `"refused"`):
+			c.to <- client.Event{Err: errors.New("HTTP 401"), On: m}
+		}
+	}()
+	return sent
+}
+
+func (c *exchangeConn) HangUp(*client.Outgoing) bool { return false }
+func (c *exchangeConn) CloseSend()                   {}
+func (c *exchangeConn) Close() string                { return "" }
+
+// What a live server says on the exchange of a request comes on the stream of that
+// request, though an older one is open; an error there without an id is the answer to it.
+func TestRecordingKeepsExchanges(t *testing.T) {
+	k := newRecordingServer(t, recordedPart, noServer)
+	k.l.Dial = func() (client.Conn, error) { return new(exchangeConn), nil }
+	c := newWebClient(t, k.url+"/mcp")
+	c.post("hello", []byte(liveHello))
+	c.open.Go(func() { c.post("old", []byte(liveOld)) })
+	c.until(func() bool { return len(c.got["old"]) == 1 })
+	c.post("new", []byte(liveNew))
+	c.until(func() bool { return len(c.got["new"]) == 2 })
+	c.post("refused", []byte(`{"jsonrpc":"2.0","id":7,"method":"refused"}`))
+	c.post("", []byte(`{"jsonrpc":"2.0","id":0,"result":{"model":"m"}}`))
+	added := k.end(c.session)
+	c.open.Wait()
+	answer := `{"jsonrpc":"2.0","id":6,"error":{"code":1,"message":"no"}}`
+	wantLines(t, "on the new one's stream", c.got["new"], `{"jsonrpc":"2.0","method":"notifications/message","params":{}}`, answer)
+	wantLines(t, "added", added, "to_server "+liveNew, `to_client {"jsonrpc":"2.0","method":"notifications/message","params":{}}`, "to_client "+answer)
+	if got := strings.Join(c.got["refused"], ""); !strings.Contains(got, "the live server does not answer it: HTTP 401") {
+		t.Error(got)
 	}
 }
 

@@ -31,45 +31,17 @@ type reply struct {
 	// sent counts the pieces of the stream that the client has, cut those that this
 	// reply has written.
 	sent, cut int
+	// body is that of a response whose length is said before.
+	body []byte
 }
 
 // run writes what comes until the stream is over, the client gone, or another request
 // writes the stream. Turn is the stream's when this began.
 func (p *reply) run(turn int) {
 	defer p.c.detach(p.x, turn)
-	var body []byte // of a response whose length is said before
 	for {
 		t := p.c.take(p.x, p.sent, turn)
-		if t.gone {
-			return
-		}
-		deadline(p.w)
-		if t.head != nil && !p.begun && t.head.Length >= 0 && !t.head.Events {
-			for _, e := range t.pieces {
-				body = append(body, p.page(e)...)
-				p.sent++
-			}
-			if t.over {
-				p.whole(t.head, body, t.broken)
-				return
-			}
-		} else {
-			if t.head != nil && !p.begun {
-				p.played(t.head)
-			}
-			for _, e := range t.pieces {
-				if !p.piece(e) {
-					return
-				}
-			}
-		}
-		switch {
-		case t.over && t.broken:
-			panic(http.ErrAbortHandler)
-		case t.over:
-			if !p.begun {
-				p.begin() // there is no answer
-			}
+		if t.gone || p.write(&t) {
 			return
 		}
 		select {
@@ -78,6 +50,36 @@ func (p *reply) run(turn int) {
 			return
 		}
 	}
+}
+
+// write writes what has come, and reports whether nothing more may follow.
+func (p *reply) write(t *taken) (over bool) {
+	deadline(p.w)
+	if t.head != nil && !p.begun && t.head.Length >= 0 && !t.head.Events {
+		for _, e := range t.pieces {
+			p.body = append(p.body, p.page(e)...)
+			p.sent++
+		}
+		if t.over {
+			p.whole(t.head, p.body, t.broken)
+		}
+		return t.over
+	}
+	if t.head != nil && !p.begun {
+		p.played(t.head)
+	}
+	for _, e := range t.pieces {
+		if !p.piece(e) {
+			return true
+		}
+	}
+	switch {
+	case t.over && t.broken:
+		panic(http.ErrAbortHandler)
+	case t.over && !p.begun:
+		p.begin() // there is no answer
+	}
+	return t.over
 }
 
 // head sets the recorded fields of a response.
@@ -248,31 +250,15 @@ func (p *reply) status(message []byte) int {
 // outputs writes what was recorded of a response, at once.
 func (s *Server) outputs(w http.ResponseWriter, r *http.Request, all []replay.Output) {
 	x := &stream{played: true}
-	broken := false
+	t := taken{over: true}
 	for _, out := range all {
 		x.put(out)
-		broken = broken || out.Abort
+		t.broken = t.broken || out.Abort
 	}
-	p := &reply{w: w, r: r, srv: s, x: x}
-	if x.head == nil {
+	if t.head, t.pieces = x.head, x.pieces; t.head == nil {
 		panic(http.ErrAbortHandler)
 	}
-	if x.head.Length >= 0 && !x.head.Events {
-		var body []byte
-		for _, e := range x.pieces {
-			body = append(body, p.page(e)...)
-		}
-		p.whole(x.head, body, broken)
-		return
-	}
-	p.played(x.head)
-	for _, e := range x.pieces {
-		_, _ = w.Write(p.page(e))
-	}
-	if broken {
-		p.flush()
-		panic(http.ErrAbortHandler)
-	}
+	(&reply{w: w, r: r, srv: s, x: x}).write(&t)
 }
 
 // response writes a recorded head alone.
