@@ -28,7 +28,7 @@ type conversation struct {
 	// id is what the client repeats, "" where nothing on the wire names the session;
 	// number is that of the live session then. target is where the client began it.
 	id     string
-	number liveSession
+	number sessionKey
 	target string
 	used   atomic.Int64 // when, in nanoseconds since the beginning of the server
 

@@ -84,7 +84,7 @@ func TestServerForgetsSession(t *testing.T) {
 	s := NewServer(rec, ServerOptions{})
 	s.mu.Lock()
 	older, newer := s.begin(rec.sessions[0], false), s.begin(rec.sessions[0], false)
-	one := liveSession{number: 1}
+	one := sessionKey{number: 1}
 	older.number, newer.number = one, one
 	s.byNumber[one] = newer
 	s.mu.Unlock()

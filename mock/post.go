@@ -119,7 +119,7 @@ func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.H
 	c := s.byID[head.Session]
 	if head.Session == "" {
 		e, _ := s.enter(r)
-		c = s.byNumber[liveSession{number: s.live.Follow(e.exchange)}]
+		c = s.byNumber[sessionKey{number: s.sorter.Follow(e.exchange)}]
 		e.end()
 	}
 	s.mu.Unlock()
@@ -244,7 +244,7 @@ func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *convers
 	e, _ = s.enter(r)
 	number := e.message(p)
 	begins := p.claim.Method == "initialize" && !p.modern
-	key := liveSession{number: number}
+	key := sessionKey{number: number}
 	if c = s.byNumber[key]; c != nil && p.modern {
 		// Nothing on the wire says which requests are one session's: it may be another's.
 		fit := c.rec.Fits(p.first(), p.variant)
@@ -332,7 +332,7 @@ func (s *Server) bare(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	var e entry
 	if c == nil && (head.Session == "" || head.Modern()) {
 		e, _ = s.enter(r)
-		c = s.byNumber[liveSession{number: s.live.Follow(e.exchange)}]
+		c = s.byNumber[sessionKey{number: s.sorter.Follow(e.exchange)}]
 		if c != nil && !c.rec.nameless() {
 			c = nil
 		}

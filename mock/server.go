@@ -55,15 +55,15 @@ type Server struct {
 	began      time.Time
 
 	mu sync.Mutex
-	// live tells the clients' sessions apart, as those of the recording were; exchanges
+	// sorter tells the clients' sessions apart, as those of the recording were; exchanges
 	// counts what it was given.
-	live              session.Sessions
+	sorter            session.Sessions
 	exchanges, frames uint64
 	// open are the sessions that go on, leaving those that are being ended. byID finds
 	// them by the ids that they were given, byNumber those that were given none.
 	open, leaving map[*conversation]struct{}
 	byID          map[string]*conversation
-	byNumber      map[liveSession]*conversation
+	byNumber      map[sessionKey]*conversation
 	// played counts how often each recorded session was begun, refused how often what
 	// was refused.
 	played  map[*played]int
@@ -74,9 +74,9 @@ type Server struct {
 	closed bool
 }
 
-// A liveSession is what a client without a session id does, by its number in Server.live.
+// A sessionKey is what a client without a session id does, by its number in Server.sorter.
 // Other is set where it plays a recorded session beside its own.
-type liveSession struct {
+type sessionKey struct {
 	number int
 	other  *played
 }
@@ -92,7 +92,7 @@ func NewServer(rec *Recording, opt ServerOptions) *Server {
 	s := &Server{
 		rec: rec, addresses: rec.addresses, opt: opt, anyAddress: opt.AnyAddress, began: time.Now(),
 		open: map[*conversation]struct{}{}, leaving: map[*conversation]struct{}{}, byID: map[string]*conversation{},
-		byNumber: map[liveSession]*conversation{}, played: map[*played]int{}, refused: map[refusalKey]int{},
+		byNumber: map[sessionKey]*conversation{}, played: map[*played]int{}, refused: map[refusalKey]int{},
 	}
 	a := &s.addresses
 	a.hosts = nil // the recorded server's names are not ours
@@ -511,14 +511,14 @@ func (s *Server) enter(r *http.Request) (e entry, number int) {
 
 func (e entry) event(event *tap.Event) int {
 	e.s.frames++
-	return e.s.live.Add(&tap.Frame{Seq: e.s.frames, Exchange: e.exchange, Lane: tap.Lifecycle}, event, nil)
+	return e.s.sorter.Add(&tap.Frame{Seq: e.s.frames, Exchange: e.exchange, Lane: tap.Lifecycle}, event, nil)
 }
 
 // message takes the message of the request. The caller holds the lock.
 func (e entry) message(p *posted) int {
 	e.s.frames++
 	f := tap.Frame{Seq: e.s.frames, Exchange: e.exchange, Lane: tap.ToServer, Form: tap.FormBody, Size: int64(len(p.raw))}
-	return e.s.live.Add(&f, nil, &p.message)
+	return e.s.sorter.Add(&f, nil, &p.message)
 }
 
 // answered takes the status that the request is answered with.

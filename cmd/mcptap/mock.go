@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/mock/recorded"
 	"github.com/mcptap/mcptap/replay"
 )
 
@@ -233,4 +237,80 @@ func (o *mockOptions) options() (opt replay.Options, err error) {
 	opt.Seed, opt.GateTimeout = o.seed, o.timeout
 	opt.Faults, err = readFaults(o.faults)
 	return opt, err
+}
+
+// loadMock reads a recording, or a text of one, as people commit it beside their
+// tests. With #2 at the end of its name only the second session is played.
+func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mock.Recording, error) {
+	path, session := arg, 0
+	if !isTextFile(arg) {
+		name, after, _ := strings.Cut(arg, "#")
+		number, err := strconv.Atoi(after)
+		if err == nil && number > 0 && isTextFile(name) {
+			path, session = name, number
+		} else if path, session, err = a.findSession(arg); err != nil {
+			return nil, err
+		}
+	}
+	rec, err := recorded.Load(ctx, path, opt)
+	if err != nil {
+		return nil, err
+	}
+	if session > 0 && !rec.Only(session) {
+		return nil, errors.Join(fmt.Errorf("%s has no session #%d in which something was said", quote(path), session), rec.Close())
+	}
+	return rec, nil
+}
+
+// isTextFile reports whether an argument names a text of a recording.
+func isTextFile(name string) bool { return recorded.IsText(name) }
+
+// readFaults reads faults, and files of faults, which are named by @FILE.
+func readFaults(args []string) (all []replay.Fault, err error) {
+	for _, arg := range args {
+		name, file := strings.CutPrefix(arg, "@")
+		if !file {
+			f, err := replay.ParseFault(arg)
+			if err != nil {
+				return nil, fmt.Errorf("--fault: %w", err)
+			}
+			all = append(all, f)
+			continue
+		}
+		faults, err := readFaultFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("--fault: %w", err)
+		}
+		all = append(all, faults...)
+	}
+	return all, nil
+}
+
+// longestFault is how long a line of a file of faults may be, in bytes. A longer one
+// is that of another file.
+const longestFault = 1000
+
+// readFaultFile reads a file of faults: one a line, # begins a comment.
+func readFaultFile(name string) (all []replay.Fault, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) { // as Windows begins a text
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if len(line) > longestFault {
+			return nil, fmt.Errorf("%s, line %d: %d bytes are no fault", name, n, len(line))
+		}
+		f, err := replay.ParseFault(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", name, n, err)
+		}
+		all = append(all, f)
+	}
+	return all, nil
 }
