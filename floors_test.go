@@ -98,7 +98,7 @@ var floors = map[string]floor{
 		},
 	},
 	"replay": {
-		ours:  []string{"internal/jsonpath", "tap", "tap/jsonrpc", "tap/session"},
+		ours:  []string{"internal/jsonpath", "internal/jsontree", "tap", "tap/jsonrpc", "tap/session"},
 		never: pure,
 	},
 	"replay/client": {

@@ -72,7 +72,7 @@ func (a *asks) send(i uint32, recorded []byte, until time.Duration) *ask {
 // another is an id of the same type that the session has not used: no recorded one
 // has its number, or ends in it.
 func (a *asks) another(recorded []byte) (id []byte) {
-	if classAt(recorded, 0) == '"' {
+	if recorded[0] == '"' {
 		id = append(bytes.Clone(recorded[:len(recorded)-1]), '-')
 		id = append(strconv.AppendInt(id, a.next, 10), '"')
 	} else {
@@ -204,7 +204,7 @@ func (s *Session) timedOut(x *ask, p *play) {
 func (s *Session) answer(m *jsonrpc.Message) {
 	x := s.asks.answered(m.ID)
 	if x == nil {
-		if c, fate := s.take(&s.script.index.notes, byNote, s.keyer.orphan(m)); fate == fateFresh {
+		if c, fate := s.take(&s.script.index.notes, byNote, orphan(m)); fate == fateFresh {
 			s.arrive(c)
 			return
 		}
@@ -214,7 +214,7 @@ func (s *Session) answer(m *jsonrpc.Message) {
 	x.done, x.answered = true, s.now
 	recorded, ok := s.script.asked[x.item]
 	if ok {
-		if s.keyer.answer(m) != recorded.sum {
+		if s.keyer.answer(m) != recorded.said {
 			s.answeredOtherwise(x, m, &recorded)
 		}
 		s.arrive(recorded.cue)
@@ -246,21 +246,12 @@ func (s *Session) answeredOtherwise(x *ask, m *jsonrpc.Message, recorded *answer
 		s.note(n)
 		return
 	}
-	d := differ{hasher: s.keyer.hasher, root: "result", ignore: inEachRun, most: maxCounted}
 	if before.Kind == m.Kind {
+		member, a, b := "result", before.Result, m.Result
 		if m.Kind == jsonrpc.ErrorResponse {
-			d.root = "error"
+			member, a, b = "error", before.Error, m.Error
 		}
-		d.diff(firstOf(before.Result, before.Error), firstOf(m.Result, m.Error), nil)
+		n.differ(answered(a), answered(b), member)
 	}
-	n.Differences, n.More = d.found, d.count-len(d.found)
 	s.note(n)
-}
-
-// firstOf is the first that is there.
-func firstOf(a, b []byte) []byte {
-	if len(a) > 0 {
-		return a
-	}
-	return b
 }

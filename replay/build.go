@@ -61,13 +61,13 @@ func NewBuilder(opt Options, spool Spool) *Builder {
 	if spool == nil {
 		spool = &Memory{}
 	}
-	return newBuilder(opt, spool, newSeeds(), new(uint64))
+	return newBuilder(opt, spool, new(uint64))
 }
 
-func newBuilder(opt Options, spool Spool, seeds seeds, off *uint64) *Builder {
-	s := &Script{opt: opt, spool: spool, seeds: seeds, cues: make([]cue, 1), items: make([]item, 1), responses: make([]Response, 1)}
+func newBuilder(opt Options, spool Spool, off *uint64) *Builder {
+	s := &Script{opt: opt, spool: spool, cues: make([]cue, 1), items: make([]item, 1), responses: make([]Response, 1)}
 	return &Builder{
-		s: s, keyer: newKeyer(seeds, &opt), off: off,
+		s: s, keyer: newKeyer(&opt), off: off,
 		lasts: make([]uint32, 1), hangs: make([]uint32, 1), responses: map[string]uint32{},
 	}
 }
@@ -81,7 +81,7 @@ const (
 
 // Another begins the script of another session of the same recording: with the same
 // options, and in the same spool.
-func (b *Builder) Another() *Builder { return newBuilder(b.s.opt, b.s.spool, b.s.seeds, b.off) }
+func (b *Builder) Another() *Builder { return newBuilder(b.s.opt, b.s.spool, b.off) }
 
 // An Exchange is one of Streamable HTTP on its way into a script. The caller sets the
 // exported fields.
@@ -198,15 +198,8 @@ func (b *Builder) batch(a *arriving, m *jsonrpc.Message, parts []session.Part) {
 	if a.f.Form != tap.FormEvent {
 		all.whole = place{}
 	}
-	w := into(frame, begin(frame))
-	for i := range parts {
-		at, ok := w.element()
-		if !ok {
-			break
-		}
-		w.i = skip(frame, at)
-		part := span{at, w.i}
-		a.m, a.part, a.raw, a.place, a.whole, a.line = &m.Batch[i], &parts[i], part.of(frame), all.place.part(part), place{}, false
+	for i, at := range elements(frame, len(parts)) {
+		a.m, a.part, a.raw, a.place, a.whole, a.line = &m.Batch[i], &parts[i], at.of(frame), all.place.part(at), place{}, false
 		b.message(a)
 	}
 	if a.f.Lane != tap.ToClient {
@@ -285,7 +278,7 @@ func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 	if x.Method != methodDelete {
 		b.behind = behind // nothing waits for a stream to be opened
 	}
-	keys := b.keyer.bare(x.Method, x.Target, x.Head.LastEventID, x.body)
+	keys := bareKeys(x.Method, x.Target, x.Head.LastEventID, x.body)
 	if x.Page {
 		keys = keys[:2]
 	}
@@ -294,20 +287,20 @@ func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 			b.s.index.bare.add(key, x.carrier)
 		}
 	}
-	if key, ok := b.keyer.invalid(x.body); ok && !x.Page && len(x.body) < maxPageKey {
+	if key, ok := invalidKey(x.body); ok && !x.Page && len(x.body) < maxPageKey {
 		b.s.index.exact.add(key, x.carrier) // where one stream carries everything
 	}
 }
 
 // bare are the keys of a request without a message, the strictest first: those of a page,
 // and then those of what belongs to a session, wherever that is.
-func (k *keyer) bare(method, target, lastEvent string, body []byte) []sum {
+func bareKeys(method, target, lastEvent string, body []byte) []key {
 	path, _, _ := strings.Cut(target, "?")
 	text := string(bytes.TrimSpace(body))
-	key := func(target, body string) sum {
-		return k.of('b', []byte(strings.Join([]string{method, target, lastEvent, body}, "\x00")))
+	of := func(target, body string) key {
+		return newKey('b', strings.Join([]string{method, target, lastEvent, body}, "\x00"))
 	}
-	return []sum{key(target, text), key(target, ""), key(path, text), key(path, ""), key("", text), key("", "")}
+	return []key{of(target, text), of(target, ""), of(path, text), of(path, ""), of("", text), of("", "")}
 }
 
 // respond keeps the head of an exchange's response, once for all that are the same. How

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -28,7 +29,7 @@ func (b *Builder) client(x *arriving) {
 		b.answer(x, c)
 	default:
 		c.kind = cueInvalid
-		if key, ok := b.keyer.invalid(x.raw); ok && !x.f.Truncated {
+		if key, ok := invalidKey(x.raw); ok && !x.f.Truncated {
 			b.s.index.exact.add(key, b.cue(c))
 		} else if x.http != nil {
 			b.cue(c)
@@ -36,15 +37,14 @@ func (b *Builder) client(x *arriving) {
 	}
 }
 
-// invalid is the key of what is no message. A blank line has none: peers ignore it.
-func (k *keyer) invalid(raw []byte) (sum, bool) {
+// invalidKey is the key of what is no message. A blank line has none: peers ignore it.
+func invalidKey(raw []byte) (key, bool) {
 	raw = bytes.TrimSpace(raw)
-	return k.of('x', raw), len(raw) > 0
+	return newKey('x', string(raw)), len(raw) > 0
 }
 
 func (b *Builder) request(x *arriving, c cue) {
 	k := b.keyer.key(x.m)
-	b.keyer.met(x.m.Params)
 	c.kind = cueRequest
 	c.token = tokenMark(k.token)
 	if k.modern {
@@ -71,7 +71,11 @@ func (b *Builder) request(x *arriving, c cue) {
 		b.s.cues[n].flags |= cueListens
 	}
 	b.s.eras.asked(n, x.m.Method, &k)
-	b.s.index.addRequest(b.s.opt.Match, x.m.Method, &k, b.keyer.variant(&k, x.http), n)
+	variant := ""
+	if x.http != nil {
+		variant = x.http.Head.Variant(&x.http.Claim)
+	}
+	b.s.index.addRequest(b.s.opt.Match, x.m.Method, &k, k.variant(variant), n)
 }
 
 // again ties a further request of a call to its first.
@@ -117,15 +121,11 @@ func (b *Builder) poll(n, before uint32) {
 
 // tokenMark tells a token from others, 0 for none.
 func tokenMark(token []byte) uint32 {
-	key := word(token)
-	if key == "" {
+	w := word(token)
+	if w == "" {
 		return 0
 	}
-	h := uint32(2166136261) // FNV-1a
-	for i := 0; i < len(key); i++ {
-		h = (h ^ uint32(key[i])) * 16777619
-	}
-	return h | 1
+	return uint32(jsontree.HashString(w)) | 1
 }
 
 func (b *Builder) notification(x *arriving, c cue) {
@@ -155,7 +155,7 @@ func (b *Builder) answer(x *arriving, c cue) {
 	switch {
 	case asked != 0:
 	case x.http != nil:
-		b.s.index.notes.add(b.keyer.orphan(x.m), b.cue(c)) // which the server may have refused
+		b.s.index.notes.add(orphan(x.m), b.cue(c)) // which the server may have refused
 		return
 	default:
 		return
@@ -184,31 +184,11 @@ func (b *Builder) answer(x *arriving, c cue) {
 	}
 }
 
-// answer sums what an answer says: its result by value, but for what is another one
-// in each run, or the code of its error.
-func (h *hasher) answer(m *jsonrpc.Message) (s sum) {
-	if m.Kind == jsonrpc.ErrorResponse {
-		return h.of('e', []byte(m.ErrorCode))
-	}
-	s, _ = h.value(m.Result, 0, inEachRun)
-	return s
-}
-
-// inEachRun are the members of a client's answer that are others in each run: its
-// tasks have names and times (2025-11-25 basic/utilities/tasks).
-var inEachRun = []Path{
-	{"_meta"}, {"taskId"}, {"createdAt"}, {"lastUpdatedAt"},
-	{"task", "taskId"}, {"task", "createdAt"}, {"task", "lastUpdatedAt"},
-}
-
 // clientTask is the id of the task that an answer of the client's makes
 // (2025-11-25 basic/utilities/tasks).
 func clientTask(result []byte) ([]byte, bool) {
-	at, ok := find(result, 0, "task", "taskId")
-	if !ok || classAt(result, at.from) != '"' {
-		return nil, false
-	}
-	return at.of(result), true
+	id := jsonrpc.Value(result).Get("task", "taskId")
+	return id, id.Class() == '"'
 }
 
 // server takes a message of the server's. It is an item of the exchange that it came on;
@@ -318,13 +298,13 @@ func (b *Builder) patch(kind patchKind, at span, ref, owner uint32) {
 // patchAnswer finds the id, and in the result of a subscription its id again.
 func (b *Builder) patchAnswer(x *arriving, call, owner uint32) {
 	first := len(b.s.patches)
-	if at, ok := idIn(x.raw, x.m); ok && classAt(x.raw, at.from) != 'n' {
+	if at, ok := idIn(x.raw, x.m); ok && x.raw[at.from] != 'n' {
 		b.patch(patchID, at, call, owner)
 	}
 	if len(b.listens) == 0 {
 		return
 	}
-	at, ok := find(x.raw, begin(x.raw), "result", "_meta", metaPrefix+"subscriptionId")
+	at, ok := find(x.raw, "result", "_meta", jsonrpc.MetaPrefix+"subscriptionId")
 	if ok && b.listens[word(at.of(x.raw))] == call {
 		b.patch(patchID, at, call, owner)
 	}
@@ -342,14 +322,13 @@ func (b *Builder) inOrder(first int) {
 // that it asks about.
 func (b *Builder) patchRequest(x *arriving) {
 	first := len(b.s.patches)
-	start := begin(x.raw)
-	if id, ok := find(x.raw, start, "id"); ok {
+	if id, ok := find(x.raw, "id"); ok {
 		b.patch(patchOwn, id, 0, 0)
 		b.countID(id.of(x.raw))
 	}
 	switch x.m.Method {
 	case "tasks/get", "tasks/result", "tasks/cancel":
-		at, ok := find(x.raw, start, "params", "taskId")
+		at, ok := find(x.raw, "params", "taskId")
 		if !ok {
 			return
 		}
@@ -362,11 +341,8 @@ func (b *Builder) patchRequest(x *arriving) {
 
 // countID keeps the numbers that a session makes ids of above the recorded ones.
 func (b *Builder) countID(id []byte) {
-	digits := id
-	if classAt(id, 0) == '"' {
-		digits = decode(id)
-		digits = digits[bytes.LastIndexByte(digits, '-')+1:]
-	}
+	digits := bytes.Trim(id, `"`)
+	digits = digits[bytes.LastIndexByte(digits, '-')+1:]
 	if n, err := strconv.ParseInt(string(digits), 10, 62); err == nil && n >= b.s.ownIDs {
 		b.s.ownIDs = n + 1
 	}
@@ -375,20 +351,19 @@ func (b *Builder) countID(id []byte) {
 // patchNotification finds the token of a progress notification, the id of a
 // cancelled request, and the id of a subscription.
 func (b *Builder) patchNotification(x *arriving, owner uint32) {
-	start := begin(x.raw)
 	switch x.m.Method {
 	case "notifications/progress":
-		at, ok := find(x.raw, start, "params", "progressToken")
+		at, ok := find(x.raw, "params", "progressToken")
 		if c := b.s.find(x.part.Call); ok && c != 0 {
 			b.patch(patchToken, at, b.tokenOf(c, at.of(x.raw)), owner)
 		}
 	case "progress": // of the 002 dialect, by the id
-		at, ok := find(x.raw, start, "params", "id")
+		at, ok := find(x.raw, "params", "id")
 		if c := b.s.find(x.part.Call); ok && c != 0 {
 			b.patch(patchID, at, c, owner)
 		}
 	case "notifications/cancelled":
-		at, ok := find(x.raw, start, "params", "requestId")
+		at, ok := find(x.raw, "params", "requestId")
 		if !ok || x.part.Call == (session.Ref{}) {
 			return
 		}
@@ -401,7 +376,7 @@ func (b *Builder) patchNotification(x *arriving, owner uint32) {
 		if len(b.listens) == 0 || !bytes.Contains(x.m.Params, []byte("subscriptionId")) {
 			return
 		}
-		at, ok := find(x.raw, start, "params", "_meta", metaPrefix+"subscriptionId")
+		at, ok := find(x.raw, "params", "_meta", jsonrpc.MetaPrefix+"subscriptionId")
 		if c := b.listens[word(at.of(x.raw))]; ok && c != 0 {
 			b.patch(patchID, at, c, owner)
 		}
@@ -426,5 +401,5 @@ func idIn(raw []byte, m *jsonrpc.Message) (span, bool) {
 	if at := cap(raw) - cap(m.ID); len(m.ID) > 0 && len(m.DuplicateKeys) == 0 && at >= 0 && at+len(m.ID) <= len(raw) && &raw[at] == &m.ID[0] {
 		return span{at, at + len(m.ID)}, true
 	}
-	return find(raw, begin(raw), "id")
+	return find(raw, "id")
 }

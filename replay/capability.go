@@ -1,5 +1,7 @@
 package replay
 
+import "github.com/mcptap/mcptap/tap/jsonrpc"
+
 // A capabilities is a set of what a client says it can be asked.
 type capabilities uint8
 
@@ -39,7 +41,7 @@ func readCapabilities(raw []byte) (c capabilities) {
 	for name, can := range map[string]capabilities{
 		"sampling": canSampling, "elicitation": canElicitation, "roots": canRoots,
 	} {
-		if at, ok := findMember(raw, 0, name); ok && classAt(raw, at.from) == '{' {
+		if jsonrpc.Value(raw).Get(name).IsObject() {
 			c |= can
 		}
 	}

@@ -1,6 +1,9 @@
 package replay
 
-import "github.com/mcptap/mcptap/tap/jsonrpc"
+import (
+	"github.com/mcptap/mcptap/internal/jsontree"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
 
 // A Claim is what a message of the client's says that the fields of its HTTP request
 // say too (2026-07-28 basic/transports#standard-request-headers), and who sends it.
@@ -28,44 +31,53 @@ type Claim struct {
 // ReadClaim reads what a message claims.
 func ReadClaim(m *jsonrpc.Message) Claim {
 	c := Claim{Kind: m.Kind, Method: m.Method, ID: m.ID}
-	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification || classAt(m.Params, 0) != '{' {
+	params := readTree(new(jsontree.Reader), m.Params, 2)
+	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
 		return c
 	}
-	if at, ok := find(m.Params, 0, "_meta", metaPrefix+"protocolVersion"); ok {
-		c.Modern, c.Version = true, string(decode(at.of(m.Params)))
-		_, ok = find(m.Params, 0, "_meta", metaPrefix+"clientCapabilities")
-		c.Incomplete = !ok
+	meta := params.Get("_meta")
+	if version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion"); version.Exists() {
+		c.Modern, c.Version = true, version.Text()
+		c.Incomplete = !meta.Get(jsonrpc.MetaPrefix + "clientCapabilities").Exists()
 	}
-	if at, ok := find(m.Params, 0, "_meta", metaPrefix+"clientInfo"); ok {
-		c.Client = at.of(m.Params)
-	}
+	c.Client = meta.Get(jsonrpc.MetaPrefix + "clientInfo").Raw()
 	if m.Method == "initialize" && !c.Modern {
-		c.Client = firstMember(m.Params, "clientInfo", "client")
-		c.Version = string(decode(firstMember(m.Params, "protocolVersion", "mcpVersion")))
+		c.Client = first(params, "clientInfo", "client").Raw()
+		c.Version = first(params, "protocolVersion", "mcpVersion").Text()
 	}
-	var name []byte
-	switch m.Method {
-	case "tools/call", "prompts/get":
-		name = firstMember(m.Params, "name")
-	case "resources/read":
-		name = firstMember(m.Params, "uri")
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		name = firstMember(m.Params, "taskId")
-	}
-	if classAt(name, 0) == '"' {
-		c.Name, c.HasName = string(decode(name)), true
+	if member := nameOf[m.Method]; member != "" {
+		name := params.Get(member)
+		c.Name, c.HasName = name.Text(), name.Kind() == jsontree.String
 	}
 	return c
+}
+
+// nameOf are the params that the field Mcp-Name repeats.
+var nameOf = map[string]string{
+	"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+	"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
+}
+
+// first is the first of the members that is there.
+func first(object jsontree.Value, names ...string) (v jsontree.Value) {
+	for _, name := range names {
+		if v = object.Get(name); v.Exists() {
+			break
+		}
+	}
+	return v
 }
 
 // Key is what a request or a notification of a recording is matched by, with what its
 // head says beside it.
 func (b *Builder) Key(m *jsonrpc.Message, variant string) Key {
-	return Key{b.keyer.varied(b.keyer.key(m).exact, variant)}
+	x := b.keyer.key(m)
+	return Key{x.variant(variant)}
 }
 
 // Key is [Builder.Key] for a live message.
 func (s *Script) Key(m *jsonrpc.Message, variant string) Key {
-	k := newKeyer(s.seeds, &s.opt)
-	return Key{k.varied(k.key(m).exact, variant)}
+	k := newKeyer(&s.opt)
+	x := k.key(m)
+	return Key{x.variant(variant)}
 }

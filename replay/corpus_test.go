@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
 )
@@ -264,7 +265,7 @@ func (x *mapper) params(m, params map[string]any, client bool) {
 	x.put(params, "progressToken", x.tokens)
 	if meta, ok := params["_meta"].(map[string]any); ok {
 		x.put(meta, "progressToken", x.tokens)
-		x.put(meta, metaPrefix+"subscriptionId", x.listens)
+		x.put(meta, jsonrpc.MetaPrefix+"subscriptionId", x.listens)
 	}
 }
 
@@ -286,7 +287,7 @@ func (x *mapper) server(tb testing.TB, raw []byte) []byte {
 		}
 		x.put(m, "id", x.ids)
 		if meta, ok := at(m, "result", "_meta").(map[string]any); ok {
-			x.put(meta, metaPrefix+"subscriptionId", x.listens)
+			x.put(meta, jsonrpc.MetaPrefix+"subscriptionId", x.listens)
 		}
 	})
 	return encodeJSON(tb, v)

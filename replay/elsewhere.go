@@ -21,22 +21,3 @@ func (s *Session) elsewhere(m *jsonrpc.Message, raw []byte) bool {
 		Text: about(m.Method, jsonrpc.Subject(*m)) + " was not recorded; it is answered elsewhere"})
 	return true
 }
-
-// Rewrite returns a message in which the value that the names lead to is another
-// one, and all else is as it was; the message itself if it has no such value.
-func Rewrite(message, value []byte, names ...string) []byte {
-	at, ok := find(message, begin(message), names...)
-	if !ok {
-		return message
-	}
-	return bytes.Join([][]byte{message[:at.from], value, message[at.to:]}, nil)
-}
-
-// Value returns the value that the names lead to, as it stands, nil for none.
-func Value(message []byte, names ...string) []byte {
-	at, ok := find(message, begin(message), names...)
-	if !ok {
-		return nil
-	}
-	return at.of(message)
-}

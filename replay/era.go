@@ -31,7 +31,7 @@ func (e *eras) asked(c uint32, method string, k *keyed) {
 		return
 	}
 	e.modern = e.modern || method != "server/discover"
-	version := string(decode(k.version))
+	version := k.version
 	if !slices.Contains(e.asks, version) && len(e.asks) < maxVersions {
 		e.asks = append(e.asks, version)
 	}

@@ -6,25 +6,25 @@ type queue struct{ first, last uint32 }
 // A table finds the queue of a key. The cues of a queue are chained by their
 // numbers.
 type table struct {
-	queues map[sum]queue
+	queues map[key]queue
 	next   []uint32
 }
 
-func (t *table) add(key sum, c uint32) (first bool) {
+func (t *table) add(k key, c uint32) (first bool) {
 	if t.queues == nil {
-		t.queues = map[sum]queue{}
+		t.queues = map[key]queue{}
 	}
 	for uint32(len(t.next)) <= c {
 		t.next = append(t.next, 0)
 	}
-	q, ok := t.queues[key]
+	q, ok := t.queues[k]
 	if ok {
 		t.next[q.last] = c
 	} else {
 		q.first = c
 	}
 	q.last = c
-	t.queues[key] = q
+	t.queues[k] = q
 	return !ok
 }
 
@@ -51,7 +51,7 @@ type lookup struct {
 	kinds map[string][]uint32
 }
 
-func (l *lookup) addRequest(match Match, method string, k *keyed, variant sum, c uint32) {
+func (l *lookup) addRequest(match Match, method string, k *keyed, variant key, c uint32) {
 	l.exact.add(variant, c)
 	if variant != k.exact {
 		l.other.add(k.exact, c)

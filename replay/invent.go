@@ -55,7 +55,7 @@ func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
 		"ttlMs": 0, "cacheScope": "private",
 	}
 	if server := s.script.facts.Server; server.Name != "" {
-		result["_meta"] = map[string]any{metaPrefix + "serverInfo": map[string]string{"name": server.Name, "version": server.Version}}
+		result["_meta"] = map[string]any{jsonrpc.MetaPrefix + "serverInfo": map[string]string{"name": server.Name, "version": server.Version}}
 	}
 	value, err := json.Marshal(result)
 	if err != nil { // strings only: cannot happen
@@ -114,13 +114,13 @@ func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) boo
 	case !e.modern:
 		return false
 	case k.modern:
-		if requested = string(decode(k.version)); slices.Contains(e.asks, requested) {
+		if requested = k.version; slices.Contains(e.asks, requested) {
 			return false
 		}
 	case m.Method != "initialize" || e.legacy:
 		return false
 	default:
-		requested = string(decode(firstMember(m.Params, "protocolVersion", "mcpVersion")))
+		requested = firstMember(m.Params, "protocolVersion", "mcpVersion").Decoded()
 	}
 	s.note(Note{Kind: NoteVersion, Method: m.Method,
 		Text: fmt.Sprintf("%s asks for version %q, and the recording has %q; it was refused", m.Method, requested, e.served)})

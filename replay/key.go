@@ -1,218 +1,208 @@
 package replay
 
 import (
-	"bytes"
+	"strings"
 
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-const metaPrefix = "io.modelcontextprotocol/"
+// A key stands for what a message asks for: equal messages have equal keys. It is made of
+// the hashes of package jsontree, which are keyed for the process, so that no input can be
+// made to collide.
+type key = uint64
+
+// newKey makes a key of a kind from a text and other keys.
+func newKey(kind byte, text string, more ...key) key {
+	k := jsontree.Mix(jsontree.HashString(text), uint64(kind))
+	for _, x := range more {
+		k = jsontree.Mix(k, x)
+	}
+	return k
+}
 
 // A keyed is what a request or a notification is matched by, and what else is
 // read from its params on the way. Slices point into the params.
 type keyed struct {
 	// exact is its key. loose leaves _meta out, chain the answers to what the
 	// server asked for (inputResponses), which is known only if chained.
-	exact, loose, chain sum
+	exact, loose, chain key
 	chained             bool
 	// near is the method and the tool, prompt, resource or task; method the
 	// method alone.
-	near, method sum
+	near, method key
 	// subject is the name, uri or taskId, as it stands, nil when absent.
 	subject []byte
 	// token is _meta.progressToken as it stands, nil when absent.
 	token []byte
-	// modern says that it names its own version, which is in version, as it
-	// stands.
+	// modern says that it names its own version, which is version.
 	modern  bool
-	version []byte
+	version string
 }
 
 // A keyer makes keys.
 type keyer struct {
-	hasher
 	ignore []Path
+	match  Match
 	// led says which of the paths have led to something.
-	led []bool
+	led    []bool
+	reader jsontree.Reader
 }
 
-func newKeyer(seeds seeds, opt *Options) keyer {
-	return keyer{hasher{seeds: seeds}, opt.Ignore, make([]bool, len(opt.Ignore))}
+func newKeyer(opt *Options) keyer {
+	return keyer{ignore: opt.Ignore, match: opt.Match, led: make([]bool, len(opt.Ignore))}
 }
 
 // key makes the keys of a request or a notification.
 func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
-	base := len(k.members)
-	params := m.Params
-	if classAt(params, 0) == '{' {
-		w := into(params, 0)
-		for token, at, ok := w.member(); ok; token, at, ok = w.member() {
-			name := decode(token)
-			if m.Method == "cancel" && string(name) == "id" {
-				w.i = skip(params, at) // of the 002 dialect: the client's own id
-				continue
-			}
-			w.i = k.param(params, name, at, &x)
-			if word := subjectWord(name, params, at); word != nil {
-				x.subject = word
-			}
-		}
-	} else if len(params) > 0 {
-		s, _ := k.value(params, 0, k.ignore)
-		k.members = append(k.members, hashed{nil, s})
+	depth := 2 // of what counts by its name
+	if k.ignore != nil {
+		depth = jsontree.MaxDepth + 1
 	}
-	k.finish(m, base, &x)
-	k.members = k.members[:base]
+	params := readTree(&k.reader, m.Params, depth)
+	meta := params.Get("_meta")
+	version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion")
+	x.token, x.modern, x.version = meta.Get("progressToken").Raw(), version.Exists(), version.Text()
+	x.chained = params.Get("inputResponses").Exists() || params.Get("requestState").Exists()
+	x.method = newKey('m', m.Method)
+	x.near = x.method
+	for _, name := range subjects {
+		if v := params.Get(name); v.Kind() == jsontree.String && m.Method != "initialize" {
+			x.subject, x.near = v.Raw(), newKey('a', m.Method, v.Hash())
+			break
+		}
+	}
+
+	k.remove(params, m)
+	kind, era := byte('k'), key(0)
+	if m.Kind == jsonrpc.Notification {
+		kind = 'n'
+	}
+	if x.modern {
+		era = 1
+	}
+	if m.Method == "initialize" {
+		x.exact = newKey(kind, m.Method, era)
+		x.loose = x.exact
+		return x
+	}
+	x.exact = newKey(kind, m.Method, era, params.Hash())
+	if x.chained {
+		x.chain = newKey('c', m.Method, era, hashWithout(params, "inputResponses"))
+	}
+	if k.match >= MatchParams {
+		x.loose = newKey('l', m.Method, era, hashWithout(params, "_meta"))
+	}
 	return x
 }
 
-// subjectWord is the member that says what a request is about.
-func subjectWord(name, params []byte, at int) []byte {
-	switch string(name) {
-	case "name", "uri", "taskId":
-		if classAt(params, at) == '"' {
-			return params[at:skipString(params, at)]
-		}
+// subjects are the members that say what a request is about.
+var subjects = [...]string{"name", "uri", "taskId"}
+
+// readTree reads params, or another part of a message, down to a depth. What is absent is like
+// an object without members.
+func readTree(r *jsontree.Reader, raw []byte, depth int) jsontree.Value {
+	if len(raw) == 0 {
+		raw = []byte("{}")
 	}
-	return nil
+	v, _ := r.ParseTop(raw, depth) // absent if it is not JSON
+	return v
 }
 
-// param sums one member of params and returns the offset behind it.
-func (k *keyer) param(params, name []byte, at int, x *keyed) (end int) {
-	rest, here := k.ignore, false
+// remove takes out of the params of a message what is no part of its key: what the person
+// ignores, and what differs from run to run without meaning anything. A _meta that has
+// nothing else in it might as well not be there.
+func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
+	names := []string{"_meta", "task", "id"}
 	if k.ignore != nil {
-		rest, here = below(k.ignore, string(name))
+		names = nil
 	}
-	var s sum
-	switch {
-	case string(name) == "_meta" && classAt(params, at) == '{':
-		return k.meta(params, at, rest, here, x)
-	case here:
-		return skip(params, at)
-	case string(name) == "task" && classAt(params, at) == '{':
-		s, end = k.object(params, at, rest, func(name []byte) bool { return string(name) == "ttl" })
-	default:
-		s, end = k.value(params, at, rest)
-	}
-	switch string(name) {
-	case "inputResponses", "requestState":
-		x.chained = true
-	}
-	k.members = append(k.members, hashed{name, s})
-	return end
+	params.Remove(func(at jsontree.Path, left jsontree.Value) bool {
+		ignored := false
+		for i, p := range k.ignore {
+			if p.leadsTo(at) {
+				k.led[i], ignored = true, true
+			}
+		}
+		switch {
+		case ignored:
+			return true
+		case len(at) == 1 && at[0].Name == "id":
+			return m.Method == "cancel" // of the 002 dialect: the client's own id
+		case len(at) == 1:
+			return at[0].Name == "_meta" && isEmpty(left)
+		case len(at) == 2 && at[0].Name == "_meta":
+			return unkeyed(at[1].Name)
+		}
+		return len(at) == 2 && at[0].Name == "task" && at[1].Name == "ttl"
+	}, names...)
 }
 
-// meta reads _meta. What a client says of itself there, the token and trace
-// context are no part of a key; when nothing else is in it, it might as well not
-// be there.
-func (k *keyer) meta(params []byte, at int, ignore []Path, here bool, x *keyed) (end int) {
-	kept := false
-	w := into(params, at)
-	for token, v, ok := w.member(); ok; token, v, ok = w.member() {
-		w.i = skip(params, v)
-		name := decode(token)
-		switch own, ours := bytes.CutPrefix(name, []byte(metaPrefix)); {
-		case string(name) == "progressToken":
-			x.token = params[v:w.i]
-		case !ours:
-			kept = kept || !traceContext(name)
-		case string(own) == "protocolVersion":
-			x.modern, x.version = true, params[v:w.i]
+// unkeyed names the members of _meta that are no part of a key: what a client says of
+// itself, the token, and W3C trace context (2026-07-28 basic/index).
+func unkeyed(name string) bool {
+	switch name {
+	case "progressToken", "traceparent", "tracestate", "baggage":
+		return true
+	}
+	return strings.HasPrefix(name, jsonrpc.MetaPrefix)
+}
+
+// hashWithout is the hash of an object without the member of a name.
+func hashWithout(params jsontree.Value, without string) key {
+	if params.Kind() != jsontree.Object {
+		return params.Hash()
+	}
+	h := key(0)
+	for name, v := range params.All() {
+		if name != without {
+			h += jsontree.Mix(jsontree.HashString(name), v.Hash()) // in any order
 		}
 	}
-	if !kept || here {
-		return w.i
+	return h
+}
+
+// isEmpty reports whether a value is an object without members.
+func isEmpty(v jsontree.Value) bool { return v.Kind() == jsontree.Object && v.Len() == 0 }
+
+// variant is the exact key of a request whose head says more than its message.
+func (x *keyed) variant(of string) key {
+	if of == "" {
+		return x.exact
 	}
-	s, end := k.object(params, at, ignore, unkeyed)
-	k.members = append(k.members, hashed{[]byte("_meta"), s})
-	return end
+	return newKey('v', of, x.exact)
 }
 
-// unkeyed names the members of _meta that are no part of a key.
-func unkeyed(name []byte) bool {
-	return string(name) == "progressToken" || traceContext(name) || bytes.HasPrefix(name, []byte(metaPrefix))
+// orphan is the key of a response of the client's to nothing.
+func orphan(m *jsonrpc.Message) key { return newKey('o', word(m.ID)) }
+
+// word is what two ids, tokens or names have in common when they are the same: strings
+// decoded, numbers by value. It is "" for null, and for what is absent.
+func word(raw []byte) string { return string(jsonrpc.AppendKey(nil, raw)) }
+
+// answer is the key of what an answer says: its result by value, but for what is another
+// one in each run, or the code of its error.
+func (k *keyer) answer(m *jsonrpc.Message) key {
+	if m.Kind == jsonrpc.ErrorResponse {
+		return newKey('e', m.ErrorCode)
+	}
+	result := readTree(&k.reader, m.Result, 2)
+	result.Remove(inEachRun)
+	return newKey('r', "", result.Hash())
 }
 
-// traceContext names the members of W3C trace context (2026-07-28 basic/index).
-func traceContext(name []byte) bool {
-	switch string(name) {
-	case "traceparent", "tracestate", "baggage":
+// inEachRun leads to the members of a client's answer that are others in each run: its
+// tasks have names and times (2025-11-25 basic/utilities/tasks).
+func inEachRun(at jsontree.Path, _ jsontree.Value) bool {
+	if len(at) == 2 && at[0].Name == "task" {
+		at = at[1:]
+	}
+	if len(at) != 1 {
+		return false
+	}
+	switch at[0].Name {
+	case "_meta", "taskId", "createdAt", "lastUpdatedAt":
 		return true
 	}
 	return false
 }
-
-// finish makes the keys of the members.
-func (k *keyer) finish(m *jsonrpc.Message, base int, x *keyed) {
-	k.sort(base)
-	members := k.members[base:]
-	if m.Method == "initialize" {
-		members = nil
-	}
-	all := k.sorted(members, nil)
-	kind := byte('k')
-	if m.Kind == jsonrpc.Notification {
-		kind = 'n'
-	}
-	x.exact = k.joined(kind, m.Method, x.modern, all)
-	x.loose = x.exact
-	if hasMember(members, "_meta") {
-		loose := k.sorted(members, func(name []byte) bool { return string(name) == "_meta" })
-		x.loose = k.joined('k', m.Method, x.modern, loose)
-	}
-	if x.chained {
-		chain := k.sorted(members, func(name []byte) bool { return string(name) == "inputResponses" })
-		x.chain = k.joined('c', m.Method, x.modern, chain)
-	}
-	x.method = k.of('m', []byte(m.Method))
-	x.near = x.method
-	if x.subject != nil && m.Method != "initialize" {
-		x.near = k.joined('a', m.Method, false, k.scalar(x.subject))
-	}
-}
-
-// hasMember looks a name up.
-func hasMember(members []hashed, name string) bool {
-	for i := range members {
-		if string(members[i].name) == name {
-			return true
-		}
-	}
-	return false
-}
-
-// joined is the sum of a method, an era and what the params come to.
-func (k *keyer) joined(kind byte, method string, modern bool, params sum) sum {
-	base := len(k.buf)
-	k.buf = append(k.buf, method...)
-	k.buf = append(k.buf, 0, era(modern))
-	k.buf = appendSum(k.buf, params)
-	s := k.of(kind, k.buf[base:])
-	k.buf = k.buf[:base]
-	return s
-}
-
-func era(modern bool) byte {
-	if modern {
-		return 1
-	}
-	return 0
-}
-
-// variant is the exact key of a request whose head says more than its message.
-func (k *keyer) variant(x *keyed, http *Exchange) sum {
-	if http == nil {
-		return x.exact
-	}
-	return k.varied(x.exact, http.Head.Variant(&http.Claim))
-}
-
-func (k *keyer) varied(exact sum, variant string) sum {
-	if variant == "" {
-		return exact
-	}
-	return k.of('v', append(appendSum(nil, exact), variant...))
-}
-
-// orphan is the key of a response of the client's to nothing.
-func (k *keyer) orphan(m *jsonrpc.Message) sum { return k.of('o', []byte(word(m.ID))) }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -38,13 +39,10 @@ func TestKeys(t *testing.T) {
 		{"the handshake", `{"method":"initialize","id":1,"params":{"protocolVersion":"1","clientInfo":{"name":"x"}}}`, `{"method":"initialize","id":1,"params":{}}`, true},
 		{"what the 002 dialect cancels", `{"method":"cancel","params":{"id":1}}`, `{"method":"cancel","params":{"id":2}}`, true},
 	} {
-		k := keyer{hasher: hasher{seeds: newSeeds()}}
+		var k keyer
 		a, b := jsonrpc.Peek([]byte(c.a)), jsonrpc.Peek([]byte(c.b))
 		if same := k.key(&a).exact == k.key(&b).exact; same != c.same {
 			t.Errorf("%s: same is %v", c.about, same)
-		}
-		if len(k.buf) > 0 || len(k.members) > 0 {
-			t.Errorf("%s: something is left", c.about)
 		}
 	}
 }
@@ -53,10 +51,78 @@ func TestKeys(t *testing.T) {
 func TestKeyed(t *testing.T) {
 	m := jsonrpc.Peek([]byte(`{"method":"resources/read","id":1,"params":{"uri":"file:///x","requestState":"s",
 		"_meta":{"progressToken":"a","progressToken":"b","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}}`))
-	k := keyer{hasher: hasher{seeds: newSeeds()}}
+	var k keyer
 	x := k.key(&m)
-	if string(x.subject) != `"file:///x"` || string(x.token) != `"b"` || !x.modern || string(x.version) != `"2026-07-28"` ||
+	if string(x.subject) != `"file:///x"` || string(x.token) != `"b"` || !x.modern || x.version != "2026-07-28" ||
 		!x.chained || x.near == x.method {
 		t.Errorf("%+v", x)
+	}
+}
+
+// What is ignored makes no difference to a key, and is no difference that is named.
+func TestIgnored(t *testing.T) {
+	for _, c := range []struct {
+		path, a, b string
+		same       bool
+	}{
+		{`$.params.x`, `{"x":1,"y":1}`, `{"x":2,"y":1}`, true},
+		{`$.params.x`, `{"x":1,"y":1}`, `{"y":1}`, true},
+		{`$.params.x`, `{"x":1,"y":1}`, `{"x":1,"y":2}`, false},
+		{`$.params.x`, `{"z":{"x":1}}`, `{"z":{"x":2}}`, false},
+		{`$.params..x`, `{"z":{"x":1}}`, `{"z":{"x":2}}`, true},
+		{`$.params.*.x`, `{"z":{"x":1}}`, `{"z":{"x":2}}`, true},
+		{`$.params.z.x`, `{"z":{"x":1},"q":{"x":1}}`, `{"z":{"x":2},"q":{"x":1}}`, true},
+		{`$.params.z.x`, `{"q":{"x":1}}`, `{"q":{"x":2}}`, false},
+		{`$.params.l[*].id`, `{"l":[{"id":1},{"id":2}]}`, `{"l":[{"id":3},{}]}`, true},
+		{`$.params.l[0]`, `{"l":[1,2]}`, `{"l":[9,2]}`, true},
+		{`$.params.l[0]`, `{"l":[1,2]}`, `{"l":[1,9]}`, false},
+		{`$.params.l[0]`, `{"l":[1,2]}`, `{"l":[2]}`, false},
+		{`$.params.l[*]`, `{"l":[1,2]}`, `{"l":[3,4]}`, true},
+		{`$.params.l[*]`, `{"l":[1,2]}`, `{"l":[3]}`, false},
+		{`$.params["a.b"]["c/d"]`, `{"a.b":{"c/d":1}}`, `{"a.b":{"c/d":2}}`, true},
+		{`$.params[""]`, `{"":1}`, `{"":2}`, true},
+		{`$.params._meta.run`, `{"_meta":{"run":1}}`, `{}`, true},
+		{`$.params._meta`, `{"_meta":{"run":1}}`, `{"_meta":2}`, true},
+	} {
+		p, err := ParsePath(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := newKeyer(&Options{Ignore: []Path{p}})
+		a := &jsonrpc.Message{Kind: jsonrpc.Request, Method: "x", Params: []byte(c.a)}
+		b := &jsonrpc.Message{Kind: jsonrpc.Request, Method: "x", Params: []byte(c.b)}
+		if same := k.key(a).exact == k.key(b).exact; same != c.same {
+			t.Errorf("%v: %s and %s: same is %v", p, c.a, c.b, same)
+		}
+		if _, n := differences(k.params(a), k.params(b), "params", 10); (n == 0) != c.same {
+			t.Errorf("%v: %s and %s: %d differences", p, c.a, c.b, n)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	for text, want := range map[string]string{
+		"$.params.arguments.now": "", `$.params.arguments["a.b"]`: "", "$.params[*].id": "", `$["params"].x`: "$.params.x", "$.params.*.id": "$.params[*].id",
+		"$.params.messages[0]": "", "$.params..id": "",
+	} {
+		if want == "" {
+			want = text
+		}
+		p, err := ParsePath(text)
+		if err != nil || p.String() != want {
+			t.Errorf("%s: %v, %v, want %s", text, p, err, want)
+		}
+		if again, err := ParsePath(p.String()); err != nil || again.String() != want {
+			t.Errorf("%s: read back as %v, %v", want, again, err)
+		}
+	}
+	for wrong, why := range map[string]string{
+		"": "begins with $", "a..b": "begins with $", "arguments.now": "write $.params.arguments.now", "params.x": "write $.params.x",
+		"/arguments/a.b": "such as $.params", "messages.*.id": "write $.params.messages[*].id",
+		"$": "no step", "$.params": "below $.params", "$.result.x": "below $.params", "$.paramsx.y": "below $.params", "$..x": "below $.params",
+	} {
+		if p, err := ParsePath(wrong); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, %v, want %q", wrong, p, err, why)
+		}
 	}
 }

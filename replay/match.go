@@ -1,6 +1,9 @@
 package replay
 
-import "github.com/mcptap/mcptap/tap/jsonrpc"
+import (
+	"github.com/mcptap/mcptap/internal/jsontree"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
 
 // Which table a cursor is in.
 const (
@@ -67,8 +70,8 @@ const (
 )
 
 // take finds the next cue of a key.
-func (s *Session) take(t *table, id uint8, key sum) (uint32, fate) {
-	q, ok := t.queues[key]
+func (s *Session) take(t *table, id uint8, k key) (uint32, fate) {
+	q, ok := t.queues[k]
 	if !ok {
 		return 0, fateNone
 	}
@@ -89,15 +92,15 @@ func (s *Session) take(t *table, id uint8, key sum) (uint32, fate) {
 		}
 		return cur.last, fateOf(cur.last)
 	case RepeatLoop:
-		c = s.loop(t, id, key)
+		c = s.loop(t, id, k)
 		return c, fateOf(c)
 	}
 	return 0, fateUsed
 }
 
 // loop returns the next cue of a key when all begin again with the first, 0 for none.
-func (s *Session) loop(t *table, id uint8, key sum) uint32 {
-	q := t.queues[key]
+func (s *Session) loop(t *table, id uint8, k key) uint32 {
+	q := t.queues[k]
 	cur := s.cursor(id, q)
 	for range 2 {
 		if cur.loop == 0 {
@@ -169,7 +172,7 @@ type match struct {
 // match finds the recorded request that a live one gets the answer of.
 func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 	x := &s.script.index
-	c, exact := s.take(&x.exact, byExact, s.keyer.varied(k.exact, s.variant))
+	c, exact := s.take(&x.exact, byExact, k.variant(s.variant))
 	if exact != fateNone && exact != fateUsed {
 		return match{cue: c, fate: exact}
 	}
@@ -217,8 +220,7 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 	if !ok {
 		return 0, fateNone
 	}
-	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore}
-	live := d.whole(m.Params, inParams)
+	live := s.keyer.params(m)
 	fits := func(c uint32) bool {
 		if x := &s.script.cues[c]; x.has(cueModern) != k.modern || !s.playable(c) {
 			return false
@@ -227,9 +229,9 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 		if err != nil {
 			return false
 		}
-		d.nodes = 0
-		recorded := d.whole(r.Params, inParamsLoosely)
-		return contains(&recorded, &live)
+		recorded := s.keyer.params(&r)
+		recorded.Remove(func(at jsontree.Path, _ jsontree.Value) bool { return len(at) == 1 }, "_meta")
+		return contains(live, recorded)
 	}
 	cur := s.cursor(byNear, q)
 	for c, n := s.skipUsed(t, cur), 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
@@ -249,14 +251,6 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 		}
 	}
 	return best, fateAgain
-}
-
-// inParamsLoosely leaves _meta out.
-func inParamsLoosely(name string) (bool, filter) {
-	if name == "_meta" {
-		return true, nil
-	}
-	return inParams(name)
 }
 
 // message loads a recorded message.

@@ -107,25 +107,20 @@ func (s *Session) methods() string {
 // tool, prompt, resource or task, and where there are none, of the same method. Of
 // several the first that has not been used. It is noted in n; 0 is none.
 func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
-	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore, most: maxCounted}
 	least := maxCounted + 1
-	d.nodes = 0
-	live := d.whole(m.Params, inParams)
+	live := s.keyer.params(m)
 	for _, c := range s.candidates(m.Method, k) {
 		x := &s.script.cues[c]
 		recorded, _, err := s.script.message(x.place)
 		if err != nil {
 			continue
 		}
-		d.nodes, d.count, d.found = 0, 0, nil
-		d.most = min(maxCounted, least+1)
-		before := d.whole(recorded.Params, inParams)
-		d.compare(&before, &live, nil)
+		found, count := differences(s.keyer.params(&recorded), live, "params", min(maxCounted, least+1))
 		used := s.usedBy(c)
-		if d.count < least || d.count == least && n.UsedBy != 0 && used == 0 {
-			best, least = c, d.count
+		if count < least || count == least && n.UsedBy != 0 && used == 0 {
+			best, least = c, count
 			n.Frame = s.script.cues[c].message()
-			n.UsedBy, n.Differences, n.More = used, d.found, d.count-len(d.found)
+			n.UsedBy, n.Differences, n.More = used, found, count-len(found)
 		}
 	}
 	return best
@@ -201,7 +196,7 @@ func (s *Session) say(stream Stream, id []byte, member string, value []byte) {
 // One that was recorded is a cue; any other is told so, as a server would that
 // does not just ignore it.
 func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
-	key, ok := s.keyer.invalid(raw)
+	key, ok := invalidKey(raw)
 	if !ok {
 		return
 	}

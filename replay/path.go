@@ -3,150 +3,40 @@ package replay
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/jsonpath"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// A Path leads to a member of a request's params: the names of members and the
-// numbers of elements on the way, from params on. The name * stands for any.
-type Path []string
+// A Path leads to members of a request's params, from the message on.
+type Path jsonpath.Pattern
 
 // ParsePath reads a path to a member of params in the dialect of package jsonpath, such as
 // $.params.arguments.when or $.params.messages[*].id.
 func ParsePath(text string) (Path, error) {
 	if !strings.HasPrefix(text, "$") {
 		write := "such as $.params.arguments.when"
-		if p := respell(text); p != "" {
-			write = "write " + p
+		if now, err := jsonpath.Parse("$.params." + strings.TrimPrefix(text, "params.")); err == nil && !strings.HasPrefix(text, "/") {
+			write = "write " + now.String()
 		}
 		return nil, fmt.Errorf("path %q: a path begins with $.params (%s)", text, write)
 	}
-	pattern, err := jsonpath.Parse(text)
+	p, err := jsonpath.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("path %q: %w", text, err)
 	}
-	steps, ok := pattern.Steps()
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("path %q: .. is not supported here: name each step, or write * for it", text)
-	case len(steps) < 2 || steps[0] != "params":
+	if below, ok := strings.CutPrefix(p.String(), "$.params"); !ok || below == "" || below[0] != '.' && below[0] != '[' {
 		return nil, fmt.Errorf("path %q: want one below $.params, such as $.params.arguments.when", text)
 	}
-	return steps[1:], nil
-}
-
-// respell returns a path in the spelling of older versions in that of today, "" if it
-// is in neither: names with dots between, or a JSON pointer (RFC 6901), from params on.
-func respell(text string) string {
-	var names []string
-	if pointer, ok := strings.CutPrefix(text, "/"); ok {
-		for _, name := range strings.Split(pointer, "/") {
-			names = append(names, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
-		}
-	} else if !strings.HasPrefix(text, "$") {
-		names = strings.Split(text, ".")
-	}
-	if len(names) > 1 && names[0] == "params" {
-		names = names[1:]
-	}
-	if len(names) == 0 || slices.Contains(names, "") {
-		return ""
-	}
-	return Path(names).String()
+	return Path(p), nil
 }
 
 // String is the inverse of [ParsePath].
-func (p Path) String() string {
-	text := "$.params"
-	for _, name := range p {
-		_, err := strconv.Atoi(name)
-		switch {
-		case err == nil || name == "*":
-			text += "[" + name + "]"
-		case name == "" || strings.ContainsAny(name, "./[]\"$ "):
-			text += "[" + strconv.Quote(name) + "]"
-		default:
-			text += "." + name
-		}
-	}
-	return text
-}
+func (p Path) String() string { return jsonpath.Pattern(p).String() }
 
-// from returns the path from the message on, whose member root it begins in, as a
-// difference names it.
-func (p Path) from(root string) string {
-	for _, name := range p {
-		if name == "" || strings.ContainsAny(name, "./") {
-			r := strings.NewReplacer("~", "~0", "/", "~1")
-			var b strings.Builder
-			b.WriteString("/" + root)
-			for _, name := range p {
-				b.WriteByte('/')
-				b.WriteString(r.Replace(name))
-			}
-			return b.String()
-		}
-	}
-	return strings.Join(append([]string{root}, p...), ".")
-}
-
-// to is the path to a member of what p leads to.
-func (p Path) to(name string) Path { return append(p[:len(p):len(p)], name) }
-
-// below returns what is left of the paths for the member of a name, and whether
-// one of them ends there. Nil in, nil out: nearly always nothing is ignored.
-func below(paths []Path, name string) (rest []Path, here bool) {
-	for _, p := range paths {
-		if p[0] != "*" && p[0] != name {
-			continue
-		}
-		if len(p) == 1 {
-			return nil, true
-		}
-		rest = append(rest, p[1:])
-	}
-	return rest, false
-}
-
-// leads reports whether a path leads to something in a value.
-func (p Path) leads(raw []byte, at int) bool {
-	if len(p) == 0 {
-		return true
-	}
-	w := into(raw, at)
-	switch classAt(raw, at) {
-	case '{':
-		for token, v, ok := w.member(); ok; token, v, ok = w.member() {
-			if (p[0] == "*" || p[0] == string(decode(token))) && p[1:].leads(raw, v) {
-				return true
-			}
-			w.i = skip(raw, v)
-		}
-	case '[':
-		for n := 0; ; n++ {
-			v, ok := w.element()
-			if !ok {
-				break
-			}
-			if (p[0] == "*" || p[0] == strconv.Itoa(n)) && p[1:].leads(raw, v) {
-				return true
-			}
-			w.i = skip(raw, v)
-		}
-	}
-	return false
-}
-
-// met notes which of the paths lead to something in the params of a request.
-func (k *keyer) met(params []byte) {
-	for i, p := range k.ignore {
-		if !k.led[i] && p.leads(params, 0) {
-			k.led[i] = true
-		}
-	}
-}
+// leadsTo reports whether it leads to a place, which is named from params on.
+func (p Path) leadsTo(at jsontree.Path) bool { return jsonpath.Pattern(p[1:]).Exactly(at) }
 
 // Ignored reports which of the paths of [Options].Ignore have led to something, in what was
 // recorded or in what the client asked, by their places there.

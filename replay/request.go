@@ -12,7 +12,6 @@ import (
 // request takes a request of the client's.
 func (s *Session) request(stream Stream, m *jsonrpc.Message, raw []byte) {
 	k := s.keyer.key(m)
-	s.keyer.met(m.Params)
 	if m.Method == "initialize" {
 		s.can = readCapabilities(firstMember(m.Params, "capabilities", "clientCapabilities"))
 	}
@@ -32,13 +31,13 @@ func (s *Session) request(stream Stream, m *jsonrpc.Message, raw []byte) {
 }
 
 // firstMember is the first of the members that is there.
-func firstMember(object []byte, names ...string) []byte {
+func firstMember(object jsonrpc.Value, names ...string) (v jsonrpc.Value) {
 	for _, name := range names {
-		if at, ok := findMember(object, 0, name); ok {
-			return at.of(object)
+		if v = object.Get(name); v != nil {
+			break
 		}
 	}
-	return nil
+	return v
 }
 
 // play plays a request's own steps, and what hangs on it.
@@ -49,7 +48,7 @@ func (s *Session) play(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
 	}
 	if s.chances.faults != nil {
-		p.method, p.name = m.Method, string(decode(k.subject))
+		p.method, p.name = m.Method, jsonrpc.Value(k.subject).Decoded()
 	}
 	if s.matched == 0 {
 		s.matched = c.seq
@@ -116,18 +115,11 @@ func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
 	}
 }
 
-// maxCounted is up to how many differences are counted.
-const maxCounted = 1000
-
 // compare notes where a request differs from a recorded one.
 func (s *Session) compare(n *Note, m *jsonrpc.Message, c *cue) {
-	d := differ{hasher: s.keyer.hasher, root: "params", ignore: s.keyer.ignore, most: maxCounted}
-	recorded, _, err := s.script.message(c.place)
-	if err != nil {
-		return
+	if recorded, _, err := s.script.message(c.place); err == nil {
+		n.differ(s.keyer.params(&recorded), s.keyer.params(m), "params")
 	}
-	d.diff(recorded.Params, m.Params, inParams)
-	n.Differences, n.More = d.found, d.count-len(d.found)
 }
 
 // compareClient notes what a client says of itself other than the recorded one. It

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -124,4 +125,64 @@ func ownAnswer(id []byte, member string, value []byte) []byte {
 	b.Write(value)
 	b.WriteString("}\n")
 	return b.Bytes()
+}
+
+// Rewrite returns a message in which the value that the names lead to is another
+// one, and all else is as it was; the message itself if it has no such value.
+func Rewrite(message, value []byte, names ...string) []byte {
+	at, ok := find(message, names...)
+	if !ok {
+		return message
+	}
+	return bytes.Join([][]byte{message[:at.from], value, message[at.to:]}, nil)
+}
+
+// Value returns the value that the names lead to, as it stands, nil for none.
+func Value(message []byte, names ...string) []byte {
+	return jsonrpc.Value(message[begin(message):]).Get(names...)
+}
+
+// A span is a part of a frame.
+type span struct{ from, to int }
+
+func (s span) of(raw []byte) []byte { return raw[s.from:s.to:s.to] }
+
+// find returns where the value stands in a message that the names lead to. Of two members
+// of one name the last counts.
+func find(message []byte, names ...string) (span, bool) {
+	from := begin(message)
+	var r jsontree.Reader
+	v, err := r.ParseTop(message[from:], len(names))
+	if err != nil {
+		return span{}, false
+	}
+	v = v.Get(names...)
+	from += v.Offset()
+	return span{from, from + len(v.Raw())}, v.Exists()
+}
+
+// elements returns where the first n elements of a batch stand.
+func elements(batch []byte, n int) (all []span) {
+	from := begin(batch)
+	var r jsontree.Reader
+	v, err := r.ParseTop(batch[from:], 1)
+	if err != nil {
+		return nil
+	}
+	for _, e := range v.All() {
+		if len(all) == n {
+			break
+		}
+		all = append(all, span{from + e.Offset(), from + e.Offset() + len(e.Raw())})
+	}
+	return all
+}
+
+// begin returns the offset of the message in a frame: behind white space and a byte order
+// mark.
+func begin(frame []byte) int {
+	const space = " \t\r\n"
+	rest := bytes.TrimLeft(frame, space)
+	rest = bytes.TrimLeft(bytes.TrimPrefix(rest, []byte("\ufeff")), space)
+	return len(frame) - len(rest)
 }

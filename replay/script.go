@@ -13,7 +13,6 @@ import (
 type Script struct {
 	opt   Options
 	spool Spool
-	seeds seeds
 	cues  []cue
 	// items are the steps and gates in the order in which they were recorded.
 	// Number 0 is no item.
@@ -239,9 +238,9 @@ type Response struct {
 
 // An answer is what the client said to a request of the server's.
 type answer struct {
-	// cue is the answer, and sum stands for what it said.
-	cue uint32
-	sum sum
+	// cue is the answer, and said stands for what it said.
+	cue  uint32
+	said key
 }
 
 // find returns the cue of a client's message, 0 for none.

@@ -79,7 +79,7 @@ type Session struct {
 // NewSession begins a session.
 func (s *Script) NewSession() *Session {
 	return &Session{
-		script: s, keyer: newKeyer(s.seeds, &s.opt), can: canAnything,
+		script: s, keyer: newKeyer(&s.opt), can: canAnything,
 		cursors: map[cursorKey]*cursor{}, arrived: map[uint32]arrival{},
 		patience: patience{span: firstPatience}, chances: newChances(&s.opt),
 	}
@@ -117,14 +117,8 @@ func (s *Session) Receive(now time.Duration, in Input) (x Reception) {
 	if m := jsonrpc.Peek(in.Raw); m.Kind != jsonrpc.Batch {
 		x.Requests = s.message(in.Stream, &m, in.Raw)
 	} else {
-		w := into(in.Raw, begin(in.Raw))
-		for i := range m.Batch {
-			at, ok := w.element()
-			if !ok {
-				break
-			}
-			w.i = skip(in.Raw, at)
-			x.Requests += s.message(in.Stream, &m.Batch[i], in.Raw[at:w.i])
+		for i, at := range elements(in.Raw, len(m.Batch)) {
+			x.Requests += s.message(in.Stream, &m.Batch[i], at.of(in.Raw))
 		}
 		if m.Reason != "" {
 			s.note(Note{Kind: NoteMiss, Text: "the client sent a " + m.Reason})
@@ -144,7 +138,7 @@ func (s *Session) Open(now time.Duration, stream Stream, method, target, last st
 		return false
 	}
 	s.stream, s.carries = stream, s.carries[:0]
-	for _, key := range s.keyer.bare(method, target, last, body) {
+	for _, key := range bareKeys(method, target, last, body) {
 		c, fate := s.take(&s.script.index.bare, byBare, key)
 		switch {
 		case fate == fateFresh:
@@ -439,7 +433,7 @@ func (s *Session) BeginsAgain(in Input) bool {
 	}
 	k := s.keyer.key(&m)
 	t := &s.script.index.exact
-	q, ok := t.queues[s.keyer.varied(k.exact, in.Variant)]
+	q, ok := t.queues[k.variant(in.Variant)]
 	if !ok {
 		q, ok = t.queues[k.exact]
 	}

@@ -9,13 +9,13 @@ import (
 // A Key stands for what a request asks for: its method and its params by value,
 // but for what differs from run to run without meaning anything (see Matching in
 // the package comment). Two keys of one [Keyer] are equal if the requests are.
-type Key struct{ exact sum }
+type Key struct{ exact key }
 
 // A Keyer makes keys. It is not for use by several goroutines at once.
 type Keyer struct{ k keyer }
 
-// NewKeyer makes a Keyer, whose keys mean nothing to another one.
-func NewKeyer() *Keyer { return &Keyer{keyer{hasher: hasher{seeds: newSeeds()}}} }
+// NewKeyer makes a Keyer.
+func NewKeyer() *Keyer { return &Keyer{} }
 
 // Key makes the key of a request, whose params must be valid JSON.
 func (k *Keyer) Key(m *jsonrpc.Message) Key { return Key{k.k.key(m).exact} }

@@ -96,16 +96,14 @@ func (s *Script) Fits(m *jsonrpc.Message, variant string) Fit {
 
 // HasBroken reports whether the script has a frame like raw, which is no message.
 func (s *Script) HasBroken(raw []byte) bool {
-	k := keyer{hasher: hasher{seeds: s.seeds}}
-	key, _ := k.invalid(raw)
+	key, _ := invalidKey(raw)
 	_, ok := s.index.exact.queues[key]
 	return ok
 }
 
 // HasPage reports whether the script has a request for a target that carries no message.
 func (s *Script) HasPage(method, target string) bool {
-	k := keyer{hasher: hasher{seeds: s.seeds}}
-	for _, key := range k.bare(method, target, "", nil) {
+	for _, key := range bareKeys(method, target, "", nil) {
 		if _, ok := s.index.bare.queues[key]; ok {
 			return true
 		}

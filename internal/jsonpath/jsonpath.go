@@ -118,7 +118,9 @@ func parseStep(text string) (s step, rest string, err error) {
 	case "**":
 		return s, "", errors.New("any number of steps is .., such as in $..id")
 	}
-	s.any = s.name == "*"
+	if s.any = s.name == "*"; s.any {
+		s.name = ""
+	}
 	return s, rest, nil
 }
 
@@ -200,20 +202,27 @@ func (s step) matches(at jsontree.Step) bool {
 	return s.name == at.Name || cut && s.quoted && strings.HasPrefix(at.Name, begin)
 }
 
-// Steps returns the steps of a pattern as text, * for any and the index of an element; ok
-// is false if a step may be after any number of others.
-func (p Pattern) Steps() (steps []string, ok bool) {
+// String returns a spelling of the pattern, the same for all spellings of it.
+func (p Pattern) String() string {
+	text := "$"
 	for _, s := range p {
+		step := ""
 		switch {
-		case s.deep:
-			return nil, false
 		case s.any:
-			steps = append(steps, "*")
+			step = "[*]"
 		case s.isIndex:
-			steps = append(steps, strconv.Itoa(s.index))
+			step = "[" + strconv.Itoa(s.index) + "]"
+		case s.name == "" || strings.ContainsAny(s.name, ".[]*\"$ "):
+			name, _ := json.Marshal(s.name) // which cannot fail
+			step = "[" + string(name) + "]"
 		default:
-			steps = append(steps, s.name)
+			step = "." + s.name
+		}
+		if s.deep {
+			text += ".." + strings.TrimPrefix(step, ".")
+		} else {
+			text += step
 		}
 	}
-	return steps, true
+	return text
 }

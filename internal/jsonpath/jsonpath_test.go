@@ -1,6 +1,7 @@
 package jsonpath
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,11 +37,16 @@ func TestMatches(t *testing.T) {
 		{"$.result..x.*", true, true},
 		{"$.result..result", false, false},
 		{"$..text..text", false, false},
+		{`$..["a.b"].*.id`, true, true},
+		{`$["\u003c\""][""]`, false, false},
 	} {
 		p, err := Parse(c.pattern)
 		if err != nil {
 			t.Errorf("%s: %v", c.pattern, err)
 			continue
+		}
+		if again, err := Parse(p.String()); err != nil || !slices.Equal(again, p) {
+			t.Errorf("%s is written as %s, which is %v, %v", c.pattern, p, again, err)
 		}
 		if got := p.Matches(path); got != c.matches {
 			t.Errorf("%s matches %v: %v", c.pattern, path, got)

@@ -231,8 +231,9 @@ func (b *builder) inside(n *node, at, depth int, kept bool) bool {
 func (b *builder) next() bool {
 	b.space()
 	c := b.raw[b.i]
-	b.i++
-	b.space()
+	if b.i++; c == ',' {
+		b.space()
+	}
 	return c == ','
 }
 

@@ -254,3 +254,45 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestRaw pins that a value is its text alone, and where that begins.
+func TestRaw(t *testing.T) {
+	const text = ` [ {"a" : [ 1 ] } , [ ] , "b" , 2.0 ] `
+	var all []string
+	for _, e := range root(t, text).All() {
+		if raw := string(e.Raw()); !strings.HasPrefix(text[e.Offset():], raw) {
+			t.Errorf("%s is not at %d", raw, e.Offset())
+		}
+		all = append(all, string(e.Raw()))
+	}
+	if got := strings.Join(all, "|"); got != `{"a" : [ 1 ] }|[ ]|"b"|2.0` {
+		t.Error(got)
+	}
+}
+
+// TestRemove takes out members and elements by their paths.
+func TestRemove(t *testing.T) {
+	const text = `{"a":{"id":7,"b":[1,{"id":2,"c":3},[]]},"id":"x","d":{}}`
+	for _, c := range []struct{ gone, left string }{
+		{"", text},
+		{"id a.id a.b[1].id", `{"a":{"b":[1,{"c":3},[]]},"d":{}}`},
+		{"a.b", `{"a":{"id":7},"id":"x","d":{}}`},
+		{"a.b[0] d", `{"a":{"id":7,"b":[null,{"id":2,"c":3},[]]},"id":"x"}`},
+		{"a.b[1]", `{"a":{"id":7,"b":[1,null,[]]},"id":"x","d":{}}`},
+	} {
+		v := root(t, text)
+		v.Remove(func(p Path, _ Value) bool { return slices.Contains(strings.Fields(c.gone), p.String()) })
+		left := root(t, c.left)
+		if !v.Same(left) || v.Len() != left.Len() {
+			t.Errorf("without %q it is not %s", c.gone, c.left)
+		}
+		if got := changes(v, left); got != "" {
+			t.Errorf("without %q: %s", c.gone, got)
+		}
+		for _, other := range []string{`{}`, strings.Replace(c.left, `"a"`, `"e"`, 1), strings.Replace(c.left, "[]", "[1]", 1)} {
+			if other != c.left && v.Equal(root(t, other)) {
+				t.Errorf("without %q it is %s", c.gone, other)
+			}
+		}
+	}
+}

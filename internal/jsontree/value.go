@@ -19,6 +19,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"math/bits"
+	"slices"
 )
 
 // A Kind is the JSON type of a value.
@@ -116,6 +117,14 @@ func (v Value) Raw() []byte {
 	}
 	n := v.node()
 	return v.doc.raw[n.from:n.to]
+}
+
+// Offset returns where the value begins in the text that was read.
+func (v Value) Offset() int {
+	if v.doc == nil {
+		return 0
+	}
+	return int(v.node().from)
 }
 
 // Len returns the number of elements or members.
@@ -322,4 +331,60 @@ func (s sums) member(name uint64, v sums, r repeats) sums {
 		v.spelled = chain(v.spelled, r.hash)
 	}
 	return sums{s.value + pair(name, v.value), s.spelled + pair(name, v.spelled)}
+}
+
+// Remove takes members and elements out of a value: those for which gone returns true,
+// which is called with the path from the value on, valid during the call, and with what
+// is left of the member or element. An element leaves a null in its place, so that the
+// others keep theirs. What stands below an opaque value stays. With names, only members of
+// the value with these names are looked at.
+func (v Value) Remove(gone func(Path, Value) bool, names ...string) {
+	if v.Kind() >= Array && !v.Opaque() {
+		v.remove(make(Path, 0, 2), gone, names)
+	}
+}
+
+// remove reports whether it removed anything.
+func (v Value) remove(at Path, gone func(Path, Value) bool, names []string) (removed bool) {
+	n, i := v.node(), -1
+	for c := range v.children() {
+		i++
+		if names != nil && !slices.ContainsFunc(names, c.is) {
+			continue
+		}
+		step := Step{Name: c.name()}
+		if n.kind == Array {
+			step = Step{Kind: Element, Index: i}
+		}
+		below, x := append(at, step), c.node()
+		if x.kind >= Array && !x.opaque && c.remove(below, gone, nil) {
+			removed = true
+		}
+		if gone(below, c) {
+			x.kind, x.sums, x.hidden = Null, sums{seeds.null, seeds.null}, n.kind == Object
+			removed = true
+		}
+	}
+	if removed {
+		v.sum()
+	}
+	return removed
+}
+
+// sum makes the hashes of an array or an object of those of its children.
+func (v Value) sum() {
+	n := v.node()
+	n.sums, n.n = sums{seeds.array, seeds.array}, 0
+	if n.kind == Object {
+		n.sums = sums{seeds.object, seeds.object}
+	}
+	for c := range v.children() {
+		n.n++
+		if x := c.node(); n.kind == Array {
+			n.sums = sums{chain(n.value, x.value), chain(n.spelled, x.spelled)}
+		} else {
+			n.sums = n.member(x.name, x.sums, c.repeats())
+		}
+	}
+	n.sums = n.end(n.n)
 }
