@@ -204,7 +204,7 @@ func (s *Session) timedOut(x *ask, p *play) {
 func (s *Session) answer(m *jsonrpc.Message) {
 	x := s.asks.answered(m.ID)
 	if x == nil {
-		if c, fate := s.take(&s.script.index.notes, byNote, orphan(m)); fate == fateFresh {
+		if c, fate := s.take(orphan(m)); fate == fateFresh {
 			s.arrive(c)
 			return
 		}

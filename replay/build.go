@@ -65,7 +65,7 @@ func NewBuilder(opt Options, spool Spool) *Builder {
 }
 
 func newBuilder(opt Options, spool Spool, off *uint64) *Builder {
-	s := &Script{opt: opt, spool: spool, cues: make([]cue, 1), items: make([]item, 1), responses: make([]Response, 1)}
+	s := &Script{opt: opt, spool: spool, cues: make([]cue, 1), items: make([]item, 1), responses: make([]Response, 1), index: index{map[key][]uint32{}, map[string][]uint32{}}}
 	return &Builder{
 		s: s, keyer: newKeyer(&opt), off: off,
 		lasts: make([]uint32, 1), hangs: make([]uint32, 1), responses: map[string]uint32{},
@@ -284,11 +284,11 @@ func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 	}
 	for i, key := range keys {
 		if !slices.Contains(keys[:i], key) {
-			b.s.index.bare.add(key, x.carrier)
+			b.s.index.add(key, x.carrier)
 		}
 	}
 	if key, ok := invalidKey(x.body); ok && !x.Page && len(x.body) < maxPageKey {
-		b.s.index.exact.add(key, x.carrier) // where one stream carries everything
+		b.s.index.add(key, x.carrier) // where one stream carries everything
 	}
 }
 

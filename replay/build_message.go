@@ -30,7 +30,7 @@ func (b *Builder) client(x *arriving) {
 	default:
 		c.kind = cueInvalid
 		if key, ok := invalidKey(x.raw); ok && !x.f.Truncated {
-			b.s.index.exact.add(key, b.cue(c))
+			b.s.index.add(key, b.cue(c))
 		} else if x.http != nil {
 			b.cue(c)
 		}
@@ -75,7 +75,7 @@ func (b *Builder) request(x *arriving, c cue) {
 	if x.http != nil {
 		variant = x.http.Head.Variant(&x.http.Claim)
 	}
-	b.s.index.addRequest(b.s.opt.Match, x.m.Method, &k, k.variant(variant), n)
+	b.s.index.addRequest(b.s.opt.Match, x.m.Method, &k, variant, n)
 }
 
 // again ties a further request of a call to its first.
@@ -143,7 +143,9 @@ func (b *Builder) notification(x *arriving, c cue) {
 	}
 	c.kind = cueNotification
 	k := b.keyer.key(x.m)
-	b.s.index.addNotification(&k, b.cue(c))
+	n := b.cue(c)
+	b.s.index.add(k.exact, n)
+	b.s.index.add(k.method, n)
 }
 
 func (b *Builder) answer(x *arriving, c cue) {
@@ -155,7 +157,7 @@ func (b *Builder) answer(x *arriving, c cue) {
 	switch {
 	case asked != 0:
 	case x.http != nil:
-		b.s.index.notes.add(orphan(x.m), b.cue(c)) // which the server may have refused
+		b.s.index.add(orphan(x.m), b.cue(c)) // which the server may have refused
 		return
 	default:
 		return

@@ -64,8 +64,14 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion")
 	x.token, x.modern, x.version = meta.Get("progressToken").Raw(), version.Exists(), version.Text()
 	x.chained = params.Get("inputResponses").Exists() || params.Get("requestState").Exists()
-	x.method = newKey('m', m.Method)
-	x.near = x.method
+	kind, era := byte('k'), key(0)
+	x.method, x.near = newKey('m', m.Method), newKey('a', m.Method)
+	if m.Kind == jsonrpc.Notification {
+		kind, x.method = 'n', newKey('t', m.Method)
+	}
+	if x.modern {
+		era = 1
+	}
 	for _, name := range subjects {
 		if v := params.Get(name); v.Kind() == jsontree.String && m.Method != "initialize" {
 			x.subject, x.near = v.Raw(), newKey('a', m.Method, v.Hash())
@@ -74,13 +80,6 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	}
 
 	k.remove(params, m)
-	kind, era := byte('k'), key(0)
-	if m.Kind == jsonrpc.Notification {
-		kind = 'n'
-	}
-	if x.modern {
-		era = 1
-	}
 	if m.Method == "initialize" {
 		x.exact = newKey(kind, m.Method, era)
 		x.loose = x.exact
@@ -172,6 +171,9 @@ func (x *keyed) variant(of string) key {
 	}
 	return newKey('v', of, x.exact)
 }
+
+// other is a key of a request whose head says more than its message, by its message alone.
+func (x *keyed) other() key { return newKey('w', "", x.exact) }
 
 // orphan is the key of a response of the client's to nothing.
 func orphan(m *jsonrpc.Message) key { return newKey('o', word(m.ID)) }

@@ -5,57 +5,67 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// Which table a cursor is in.
-const (
-	byExact uint8 = iota
-	byChain
-	byLoose
-	byNear
-	byMethod
-	byNote
-	byOther
-	byBare
-)
+// MaxNear is with how many recorded requests one that fits none is compared at
+// most, to find the nearest, and how many the relaxation subset looks at.
+const MaxNear = 64
 
-// A cursorKey names a queue of a table by its first cue.
-type cursorKey struct {
-	first uint32
-	table uint8
+// An index finds cues by what the client sent.
+type index struct {
+	// queues are the cues of each key, in recorded order.
+	queues map[key][]uint32
+	// kinds are, for each method, the first cues of the keys near, at most MaxNear of them.
+	kinds map[string][]uint32
+}
+
+func (x *index) add(k key, c uint32) { x.queues[k] = append(x.queues[k], c) }
+
+func (x *index) has(k key) bool { return len(x.queues[k]) > 0 }
+
+func (x *index) addRequest(match Match, method string, k *keyed, variant string, c uint32) {
+	x.add(k.variant(variant), c)
+	if variant != "" {
+		x.add(k.other(), c)
+	}
+	if k.chained {
+		x.add(k.chain, c)
+	}
+	if match >= MatchParams {
+		x.add(k.loose, c)
+	}
+	if match >= MatchMethod {
+		x.add(k.method, c)
+	}
+	if kinds := x.kinds[method]; len(x.queues[k.near]) == 0 && len(kinds) < MaxNear {
+		x.kinds[method] = append(kinds, c)
+	}
+	x.add(k.near, c)
 }
 
 // A cursor says how far a session has used a queue up.
 type cursor struct {
-	// first is the first cue of the queue, had the last one of those at its head that
-	// have been used, 0 for none.
-	first, had uint32
-	// loop is the next one to be played again, with RepeatLoop.
-	loop uint32
-	// last is the one that was played last, held how often in a row it was played
+	// had is how many cues at the head of the queue have been used.
+	had int
+	// loop is how many have been played again, with RepeatLoop.
+	loop int
+	// last is the cue that was played last, held how often in a row it was played
 	// in the place of the next.
 	last uint32
 	held uint8
-}
-
-// next is the first cue that may not have been used, 0 when all have.
-func (c *cursor) next(t *table) uint32 {
-	if c.had == 0 {
-		return c.first
-	}
-	return t.next[c.had]
 }
 
 // maxHeld is how often a poll gets the answer of the one before. Then the client
 // goes another way than the recorded one, and must not wait for ever.
 const maxHeld = 8
 
-func (s *Session) cursor(table uint8, q queue) *cursor {
-	key := cursorKey{q.first, table}
-	c := s.cursors[key]
-	if c == nil {
-		c = &cursor{first: q.first}
-		s.cursors[key] = c
+// queue returns the cues of a key, and how far they are used up.
+func (s *Session) queue(k key) ([]uint32, *cursor) {
+	q := s.script.index.queues[k]
+	cur := s.cursors[k]
+	if cur == nil && len(q) > 0 {
+		cur = &cursor{}
+		s.cursors[k] = cur
 	}
-	return c
+	return q, cur
 }
 
 // A fate says what a queue had for a request.
@@ -70,69 +80,53 @@ const (
 )
 
 // take finds the next cue of a key.
-func (s *Session) take(t *table, id uint8, k key) (uint32, fate) {
-	q, ok := t.queues[k]
-	if !ok {
+func (s *Session) take(k key) (uint32, fate) {
+	q, cur := s.queue(k)
+	if len(q) == 0 {
 		return 0, fateNone
 	}
-	cur := s.cursor(id, q)
-	c := s.skipUsed(t, cur)
-	if c != 0 {
+	if c := s.skipUsed(q, cur); c != 0 {
 		if s.early(c) && cur.last != 0 && cur.held < maxHeld {
 			cur.held++
 			return cur.last, fateHeld
 		}
-		cur.had, cur.last, cur.held = c, c, 0
+		cur.had, cur.last, cur.held = cur.had+1, c, 0
 		return c, fateFresh
 	}
-	switch s.script.opt.Repeat {
-	case RepeatLast:
-		if s.playable(q.last) {
-			return q.last, fateAgain
-		}
-		return cur.last, fateOf(cur.last)
-	case RepeatLoop:
-		c = s.loop(t, id, k)
-		return c, fateOf(c)
+	c := cur.last
+	switch last := q[len(q)-1]; {
+	case s.script.opt.Repeat == RepeatError:
+		return 0, fateUsed
+	case s.script.opt.Repeat == RepeatLoop:
+		c = s.loop(k)
+	case s.playable(last):
+		c = last
 	}
-	return 0, fateUsed
+	if c == 0 {
+		return 0, fateNone
+	}
+	return c, fateAgain
 }
 
 // loop returns the next cue of a key when all begin again with the first, 0 for none.
-func (s *Session) loop(t *table, id uint8, k key) uint32 {
-	q := t.queues[k]
-	cur := s.cursor(id, q)
-	for range 2 {
-		if cur.loop == 0 {
-			cur.loop = q.first
-		}
-		for cur.loop != 0 && !s.playable(cur.loop) {
-			cur.loop = t.next[cur.loop]
+func (s *Session) loop(k key) uint32 {
+	q, cur := s.queue(k)
+	for range q {
+		c := q[cur.loop%len(q)]
+		if cur.loop++; s.playable(c) {
+			return c
 		}
 	}
-	c := cur.loop
-	if c != 0 {
-		cur.loop = t.next[c]
-	}
-	return c
-}
-
-// fateOf is that of a cue which is played again, if there is one.
-func fateOf(c uint32) fate {
-	if c == 0 {
-		return fateNone
-	}
-	return fateAgain
+	return 0
 }
 
 // skipUsed moves a cursor to the first cue that can still be played, which it returns,
 // 0 for none.
-func (s *Session) skipUsed(t *table, cur *cursor) uint32 {
-	for c := cur.next(t); c != 0; c = t.next[c] {
-		if !s.came(c) && s.playable(c) {
+func (s *Session) skipUsed(q []uint32, cur *cursor) uint32 {
+	for ; cur.had < len(q); cur.had++ {
+		if c := q[cur.had]; !s.came(c) && s.playable(c) {
 			return c
 		}
-		cur.had = c
 	}
 	return 0
 }
@@ -171,27 +165,26 @@ type match struct {
 
 // match finds the recorded request that a live one gets the answer of.
 func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
-	x := &s.script.index
-	c, exact := s.take(&x.exact, byExact, k.variant(s.variant))
+	c, exact := s.take(k.variant(s.variant))
 	if exact != fateNone && exact != fateUsed {
 		return match{cue: c, fate: exact}
 	}
 	if s.variant != "" {
-		if c, fate := s.take(&x.exact, byExact, k.exact); c != 0 {
+		if c, fate := s.take(k.exact); c != 0 {
 			return match{cue: c, fate: fate}
 		}
 	}
-	if c, fate := s.take(&x.other, byOther, k.exact); c != 0 && !s.refused(c) {
+	if c, fate := s.take(k.other()); c != 0 && !s.refused(c) {
 		return match{cue: c, fate: fate}
 	}
 	if k.chained {
-		if c, fate := s.take(&x.chain, byChain, k.chain); c != 0 {
+		if c, fate := s.take(k.chain); c != 0 {
 			return match{cue: c, fate: fate, chain: true}
 		}
 	}
 	level := s.script.opt.Match
 	if level >= MatchParams {
-		if c, fate := s.take(&x.loose, byLoose, k.loose); c != 0 {
+		if c, fate := s.take(k.loose); c != 0 {
 			return match{cue: c, fate: fate, level: MatchParams}
 		}
 	}
@@ -201,11 +194,10 @@ func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 		}
 	}
 	if level >= MatchMethod {
-		if c, fate := s.take(&x.near, byNear, k.near); c != 0 {
-			return match{cue: c, fate: fate, level: MatchMethod}
-		}
-		if c, fate := s.take(&x.method, byMethod, k.method); c != 0 {
-			return match{cue: c, fate: fate, level: MatchMethod}
+		for _, k := range []key{k.near, k.method} {
+			if c, fate := s.take(k); c != 0 {
+				return match{cue: c, fate: fate, level: MatchMethod}
+			}
 		}
 	}
 	return match{fate: exact}
@@ -215,9 +207,8 @@ func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 // params the live one has, among the next MaxNear that have not been used, and
 // failing that among the first.
 func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
-	t := &s.script.index.near
-	q, ok := t.queues[k.near]
-	if !ok {
+	q, cur := s.queue(k.near)
+	if len(q) == 0 {
 		return 0, fateNone
 	}
 	live := s.keyer.params(m)
@@ -233,8 +224,8 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 		recorded.Remove(func(at jsontree.Path, _ jsontree.Value) bool { return len(at) == 1 }, "_meta")
 		return contains(live, recorded)
 	}
-	cur := s.cursor(byNear, q)
-	for c, n := s.skipUsed(t, cur), 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
+	s.skipUsed(q, cur)
+	for _, c := range q[cur.had:min(len(q), cur.had+MaxNear)] {
 		if !s.came(c) && fits(c) {
 			return c, fateFresh
 		}
@@ -243,7 +234,7 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 		return 0, fateUsed
 	}
 	best := uint32(0)
-	for c, n := q.first, 0; c != 0 && n < MaxNear; c, n = t.next[c], n+1 {
+	for _, c := range q[:min(len(q), MaxNear)] {
 		if fits(c) {
 			if best = c; s.script.opt.Repeat == RepeatLoop {
 				break

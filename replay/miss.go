@@ -20,7 +20,8 @@ func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	code := codeParams
 	name := about(n.Method, n.Subject)
 	if f == fateUsed {
-		c := s.script.index.exact.queues[k.exact].last
+		q := s.script.index.queues[k.variant(s.variant)]
+		c := q[len(q)-1]
 		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.cues[c].message(), s.usedBy(c)
 		n.Text = fmt.Sprintf("no recorded answer for %s is left: the last was that of frame %d, which %s", name, n.Frame.Seq, usedBy(n.UsedBy))
 		s.note(n)
@@ -129,20 +130,13 @@ func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 // candidates are what a request that fits nothing is compared with: the next that
 // have not been used, and as many of the first.
 func (s *Session) candidates(method string, k *keyed) (found []uint32) {
-	t := &s.script.index.near
-	q, ok := t.queues[k.near]
-	if !ok {
+	q, cur := s.queue(k.near)
+	if len(q) == 0 {
 		return s.script.index.kinds[method]
 	}
-	cur := s.cursor(byNear, q)
-	unused := s.skipUsed(t, cur)
-	for c := unused; c != 0 && len(found) < MaxNear/2; c = t.next[c] {
-		found = append(found, c)
-	}
-	for c := q.first; c != 0 && c != unused && len(found) < MaxNear; c = t.next[c] {
-		found = append(found, c)
-	}
-	return found
+	s.skipUsed(q, cur)
+	found = append(found, q[cur.had:min(len(q), cur.had+MaxNear/2)]...)
+	return append(found, q[:min(cur.had, MaxNear-len(found))]...)
 }
 
 // refuse answers with an error that says all that a note does.
@@ -200,7 +194,7 @@ func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 	if !ok {
 		return
 	}
-	if c, fate := s.take(&s.script.index.exact, byExact, key); fate != fateNone {
+	if c, fate := s.take(key); fate != fateNone {
 		if fate == fateFresh {
 			s.arrive(c)
 		} else if c != 0 && s.script.cues[c].carrier == c {

@@ -152,10 +152,9 @@ func (s *Session) notification(m *jsonrpc.Message) {
 		return
 	}
 	k := s.keyer.key(m)
-	x := &s.script.index
-	c, fate := s.take(&x.exact, byExact, k.exact)
+	c, fate := s.take(k.exact)
 	if fate != fateFresh {
-		c, fate = s.take(&x.notes, byNote, k.method)
+		c, fate = s.take(k.method)
 	}
 	if fate == fateFresh {
 		s.arrive(c)

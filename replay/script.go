@@ -29,7 +29,7 @@ type Script struct {
 	// needed are the cues without which a poll's answer would come too early, by
 	// the poll.
 	needed map[uint32]uint32
-	index  lookup
+	index  index
 	// requests counts the cues that are requests. opening is the first of them, 0 for
 	// none.
 	requests int

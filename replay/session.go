@@ -38,7 +38,7 @@ type Session struct {
 	// returns are the cues at which the recorded client came back for answers that this
 	// one waits for, which has one stream for everything.
 	returns []uint32
-	cursors map[cursorKey]*cursor
+	cursors map[key]*cursor
 
 	// plays are those that are not over, in the order of their next items. bound finds the last play of a
 	// cue that other steps refer to.
@@ -80,7 +80,7 @@ type Session struct {
 func (s *Script) NewSession() *Session {
 	return &Session{
 		script: s, keyer: newKeyer(&s.opt), can: canAnything,
-		cursors: map[cursorKey]*cursor{}, arrived: map[uint32]arrival{},
+		cursors: map[key]*cursor{}, arrived: map[uint32]arrival{},
 		patience: patience{span: firstPatience}, chances: newChances(&s.opt),
 	}
 }
@@ -139,13 +139,13 @@ func (s *Session) Open(now time.Duration, stream Stream, method, target, last st
 	}
 	s.stream, s.carries = stream, s.carries[:0]
 	for _, key := range bareKeys(method, target, last, body) {
-		c, fate := s.take(&s.script.index.bare, byBare, key)
+		c, fate := s.take(key)
 		switch {
 		case fate == fateFresh:
 			s.arrive(c)
 			return s.streams.played[stream]
 		case c != 0 && last != "":
-			s.carry(s.loop(&s.script.index.bare, byBare, key)) // what it goes on with was played again
+			s.carry(s.loop(key)) // what it goes on with was played again
 			return true
 		case c != 0 && s.again(c):
 			return true
@@ -432,12 +432,11 @@ func (s *Session) BeginsAgain(in Input) bool {
 		return false
 	}
 	k := s.keyer.key(&m)
-	t := &s.script.index.exact
-	q, ok := t.queues[k.variant(in.Variant)]
-	if !ok {
-		q, ok = t.queues[k.exact]
+	q, cur := s.queue(k.variant(in.Variant))
+	if len(q) == 0 {
+		q, cur = s.queue(k.exact)
 	}
-	return ok && q.first == first && s.skipUsed(t, s.cursor(byExact, q)) == 0
+	return len(q) > 0 && q[0] == first && s.skipUsed(q, cur) == 0
 }
 
 // Matched is the number of the frame with the recorded request that the last message got

@@ -81,14 +81,12 @@ const (
 
 // Fits reports whether the script has a request that is matched by a live one.
 func (s *Script) Fits(m *jsonrpc.Message, variant string) Fit {
-	if _, ok := s.index.exact.queues[s.Key(m, variant).exact]; ok {
+	k := newKeyer(&s.opt)
+	x := k.key(m)
+	switch {
+	case s.index.has(x.variant(variant)):
 		return FitExact
-	}
-	plain := s.Key(m, "").exact
-	if _, ok := s.index.exact.queues[plain]; ok {
-		return FitOther
-	}
-	if _, ok := s.index.other.queues[plain]; ok {
+	case s.index.has(x.exact), s.index.has(x.other()):
 		return FitOther
 	}
 	return FitNone
@@ -96,15 +94,14 @@ func (s *Script) Fits(m *jsonrpc.Message, variant string) Fit {
 
 // HasBroken reports whether the script has a frame like raw, which is no message.
 func (s *Script) HasBroken(raw []byte) bool {
-	key, _ := invalidKey(raw)
-	_, ok := s.index.exact.queues[key]
-	return ok
+	key, ok := invalidKey(raw)
+	return ok && s.index.has(key)
 }
 
 // HasPage reports whether the script has a request for a target that carries no message.
 func (s *Script) HasPage(method, target string) bool {
 	for _, key := range bareKeys(method, target, "", nil) {
-		if _, ok := s.index.bare.queues[key]; ok {
+		if s.index.has(key) {
 			return true
 		}
 	}
