@@ -214,7 +214,7 @@ func (s *Session) answer(m *jsonrpc.Message) {
 	x.done, x.answered = true, s.now
 	recorded, ok := s.script.asked[x.item]
 	if ok {
-		if s.keyer.answer(m) != recorded.said {
+		if answerKey(m) != recorded.said {
 			s.answeredOtherwise(x, m, &recorded)
 		}
 		s.arrive(recorded.cue)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
@@ -319,26 +318,6 @@ func (b *Builder) respond(x *Exchange) {
 	b.s.cues[x.carrier].response = n
 }
 
-// ReadResponse reads the head of a response.
-func ReadResponse(e *tap.Event) Response {
-	r := Response{Status: e.Status, Length: -1, Header: lasting(e.Header)}
-	for _, h := range e.Header {
-		switch strings.ToLower(h[0]) {
-		case "content-type":
-			r.Events = r.Events || strings.HasPrefix(strings.ToLower(strings.TrimSpace(h[1])), "text/event-stream")
-		case "content-length":
-			if n, err := strconv.ParseInt(strings.TrimSpace(h[1]), 10, 64); err == nil {
-				r.Length = n
-			}
-		case "date":
-			r.Date = true
-		case "mcp-session-id":
-			r.Session = true
-		}
-	}
-	return r
-}
-
 // data adds bytes of a response that are no message: those of a page, an event without
 // data, or what came of a message before the stream broke.
 func (b *Builder) data(a *arriving) {
@@ -386,9 +365,6 @@ func (b *Builder) cue(c cue) uint32 {
 	return n
 }
 
-// last is the last cue so far.
-func (b *Builder) last() uint32 { return b.behind }
-
 // own adds an item to those of a cue.
 func (b *Builder) own(c uint32, it item) uint32 {
 	n := b.item(c, it)
@@ -409,14 +385,14 @@ func (b *Builder) link(n uint32, first, last *uint32) {
 // hang adds an item that hangs on the last cue.
 func (b *Builder) hang(it item) uint32 {
 	it.flags |= itemHangs
-	c := b.last()
+	c := b.behind
 	n := b.item(c, it)
 	b.link(n, &b.s.cues[c].hang, &b.hangs[c])
 	return n
 }
 
 func (b *Builder) item(c uint32, it item) uint32 {
-	it.cue, it.after = c, max(b.last(), c)
+	it.cue, it.after = c, max(b.behind, c)
 	if last := &b.s.items[len(b.s.items)-1]; it.seq < last.seq {
 		it.seq, it.index = last.seq, lateIndex
 	}

@@ -167,7 +167,7 @@ func (b *Builder) answer(x *arriving, c cue) {
 	if b.s.asked == nil {
 		b.s.asked = map[uint32]answer{}
 	}
-	b.s.asked[asked] = answer{n, b.keyer.answer(x.m)}
+	b.s.asked[asked] = answer{n, answerKey(x.m)}
 	if call := b.s.items[asked].call; call != 0 {
 		owner := b.current(call)
 		b.own(b.carrier(owner), item{at: c.at, seq: c.seq, index: c.index, kind: itemAnswer, ref: asked, call: owner})

@@ -4,8 +4,11 @@ import (
 	"encoding/base64"
 	"mime"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/mcptap/mcptap/internal/jsontree"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -201,6 +204,26 @@ func (x *Exchange) Blame(status int, all Condition, over, nameless bool) Conditi
 	return 0
 }
 
+// ReadResponse reads the head of a response.
+func ReadResponse(e *tap.Event) Response {
+	r := Response{Status: e.Status, Length: -1, Header: lasting(e.Header)}
+	for _, h := range e.Header {
+		switch strings.ToLower(h[0]) {
+		case "content-type":
+			r.Events = r.Events || strings.HasPrefix(strings.ToLower(strings.TrimSpace(h[1])), "text/event-stream")
+		case "content-length":
+			if n, err := strconv.ParseInt(strings.TrimSpace(h[1]), 10, 64); err == nil {
+				r.Length = n
+			}
+		case "date":
+			r.Date = true
+		case "mcp-session-id":
+			r.Session = true
+		}
+	}
+	return r
+}
+
 // passing are the fields of a response that are about one body, one session or a protocol
 // that is switched to, and those that the transport adds by itself.
 var passing = map[string]bool{
@@ -217,4 +240,57 @@ func lasting(header [][2]string) (rest [][2]string) {
 		}
 	}
 	return rest
+}
+
+// A Claim is what a message of the client's says that the fields of its HTTP request
+// say too (2026-07-28 basic/transports#standard-request-headers), and who sends it.
+type Claim struct {
+	// Kind and Method are the message's.
+	Kind   jsonrpc.Kind
+	Method string
+	// ID is the request's id as it stands, nil for none.
+	ID []byte
+	// Modern says that it names its own version, which is Version. That of an
+	// initialize is the one that the client asks for.
+	Modern  bool
+	Version string
+	// Incomplete says that it names its own version, but not the client's capabilities,
+	// which it must.
+	Incomplete bool
+	// Client is what the client calls itself, as it stands, nil for nothing.
+	Client []byte
+	// Name is the tool, prompt, resource or task that it is about; HasName says
+	// that its method has one.
+	Name    string
+	HasName bool
+}
+
+// ReadClaim reads what a message claims.
+func ReadClaim(m *jsonrpc.Message) Claim {
+	c := Claim{Kind: m.Kind, Method: m.Method, ID: m.ID}
+	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
+		return c
+	}
+	params := readTree(new(jsontree.Reader), m.Params, 2)
+	meta := params.Get("_meta")
+	if version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion"); version.Exists() {
+		c.Modern, c.Version = true, version.Text()
+		c.Incomplete = !meta.Get(jsonrpc.MetaPrefix + "clientCapabilities").Exists()
+	}
+	c.Client = meta.Get(jsonrpc.MetaPrefix + "clientInfo").Raw()
+	if m.Method == "initialize" && !c.Modern {
+		c.Client = firstMember(m.Params, "clientInfo", "client")
+		c.Version = firstMember(m.Params, "protocolVersion", "mcpVersion").Decoded()
+	}
+	if member := nameOf[m.Method]; member != "" {
+		name := params.Get(member)
+		c.Name, c.HasName = name.Text(), name.Kind() == jsontree.String
+	}
+	return c
+}
+
+// nameOf are the params that the field Mcp-Name repeats.
+var nameOf = map[string]string{
+	"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+	"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
 }

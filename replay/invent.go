@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -126,5 +127,21 @@ func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) boo
 		Text: fmt.Sprintf("%s asks for version %q, and the recording has %q; it was refused", m.Method, requested, e.served)})
 	s.fail(stream, m.ID, codeVersion, "Unsupported protocol version",
 		map[string]any{"supported": e.served, "requested": requested})
+	return true
+}
+
+// elsewhere offers a request that nothing recorded fits to who answers such ones,
+// and reports whether it was taken. What every recording answers is not offered:
+// a ping, and the question for another era that the recorded server is not of.
+func (s *Session) elsewhere(m *jsonrpc.Message, raw []byte) bool {
+	other := m.Method == "server/discover" && !s.script.eras.modern && s.script.requests > 0
+	if s.script.opt.Elsewhere == nil || m.Method == "ping" || other {
+		return false
+	}
+	if !s.script.opt.Elsewhere(bytes.Clone(raw)) {
+		return false
+	}
+	s.note(Note{Kind: NoteElsewhere, Method: m.Method, Subject: jsonrpc.Subject(*m),
+		Text: about(m.Method, jsonrpc.Subject(*m)) + " was not recorded; it is answered elsewhere"})
 	return true
 }

@@ -182,15 +182,20 @@ func orphan(m *jsonrpc.Message) key { return newKey('o', word(m.ID)) }
 // decoded, numbers by value. It is "" for null, and for what is absent.
 func word(raw []byte) string { return string(jsonrpc.AppendKey(nil, raw)) }
 
-// answer is the key of what an answer says: its result by value, but for what is another
+// answerKey is the key of what an answer says: its result by value, but for what is another
 // one in each run, or the code of its error.
-func (k *keyer) answer(m *jsonrpc.Message) key {
+func answerKey(m *jsonrpc.Message) key {
 	if m.Kind == jsonrpc.ErrorResponse {
 		return newKey('e', m.ErrorCode)
 	}
-	result := readTree(&k.reader, m.Result, 2)
-	result.Remove(inEachRun)
-	return newKey('r', "", result.Hash())
+	return newKey('r', "", answered(m.Result).Hash())
+}
+
+// answered reads what an answer says, without what is another one in each run.
+func answered(raw []byte) jsontree.Value {
+	v := readTree(new(jsontree.Reader), raw, jsontree.MaxDepth+1)
+	v.Remove(inEachRun)
+	return v
 }
 
 // inEachRun leads to the members of a client's answer that are others in each run: its
@@ -207,4 +212,32 @@ func inEachRun(at jsontree.Path, _ jsontree.Value) bool {
 		return true
 	}
 	return false
+}
+
+// A Key stands for what a request asks for: its method and its params by value,
+// but for what differs from run to run without meaning anything (see Matching in
+// the package comment). Two keys of one [Keyer] are equal if the requests are.
+type Key struct{ exact key }
+
+// A Keyer makes keys. It is not for use by several goroutines at once.
+type Keyer struct{ k keyer }
+
+// NewKeyer makes a Keyer.
+func NewKeyer() *Keyer { return &Keyer{} }
+
+// Key makes the key of a request, whose params must be valid JSON.
+func (k *Keyer) Key(m *jsonrpc.Message) Key { return Key{k.k.key(m).exact} }
+
+// Key is what a request or a notification of a recording is matched by, with what its
+// head says beside it.
+func (b *Builder) Key(m *jsonrpc.Message, variant string) Key {
+	x := b.keyer.key(m)
+	return Key{x.variant(variant)}
+}
+
+// Key is [Builder.Key] for a live message.
+func (s *Script) Key(m *jsonrpc.Message, variant string) Key {
+	k := newKeyer(&s.opt)
+	x := k.key(m)
+	return Key{x.variant(variant)}
 }

@@ -2,9 +2,13 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcptap/mcptap/internal/jsonpath"
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // Options say how a script is matched and played. The zero value matches exactly,
@@ -58,20 +62,13 @@ var matchNames = [matches]string{"exact", "params", "subset", "method"}
 
 // String returns the level's stable name: exact, params, subset or method.
 func (m Match) String() string {
-	if m < matches {
-		return matchNames[m]
-	}
-	return fmt.Sprintf("match(%d)", uint8(m))
+	return nameOfKind(matchNames[:], "match", uint8(m))
 }
 
 // ParseMatch is the inverse of [Match.String].
 func ParseMatch(s string) (Match, error) {
-	for m, name := range matchNames {
-		if name == s {
-			return Match(m), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown match %q (want exact, params, subset or method)", s)
+	m, err := kindOfName(matchNames[:], "match", s)
+	return Match(m), err
 }
 
 // A Repeat says what a request gets when all recorded ones of its key have been
@@ -92,20 +89,30 @@ var repeatNames = [repeats]string{"last", "loop", "error"}
 
 // String returns the stable name: last, loop or error.
 func (r Repeat) String() string {
-	if r < repeats {
-		return repeatNames[r]
-	}
-	return fmt.Sprintf("repeat(%d)", uint8(r))
+	return nameOfKind(repeatNames[:], "repeat", uint8(r))
 }
 
 // ParseRepeat is the inverse of [Repeat.String].
 func ParseRepeat(s string) (Repeat, error) {
-	for r, name := range repeatNames {
-		if name == s {
-			return Repeat(r), nil
-		}
+	r, err := kindOfName(repeatNames[:], "repeat", s)
+	return Repeat(r), err
+}
+
+// nameOfKind is the name of one of some kinds of something.
+func nameOfKind(names []string, of string, kind uint8) string {
+	if int(kind) < len(names) {
+		return names[kind]
 	}
-	return 0, fmt.Errorf("unknown repeat %q (want last, loop or error)", s)
+	return fmt.Sprintf("%s(%d)", of, kind)
+}
+
+// kindOfName is the inverse of nameOfKind.
+func kindOfName(names []string, of, name string) (int, error) {
+	kind := slices.Index(names, name)
+	if last := len(names) - 1; kind < 0 {
+		return 0, fmt.Errorf("unknown %s %q (want %s or %s)", of, name, strings.Join(names[:last], ", "), names[last])
+	}
+	return kind, nil
 }
 
 // A Pace says how much of the recorded time passes between two steps. The zero
@@ -191,6 +198,10 @@ func (p Pace) delay(gap time.Duration, first bool) time.Duration {
 	return min(gap, briskMost)
 }
 
+// Gap is how much of the time between two things that one side did passes at this
+// pace.
+func (p Pace) Gap(recorded time.Duration) time.Duration { return p.delay(recorded, false) }
+
 // longest is a time that nobody waits for. It leaves room for sums.
 const longest = 1000 * time.Hour
 
@@ -209,4 +220,43 @@ func (p Pace) window() time.Duration {
 		return 2 * briskMost
 	}
 	return time.Millisecond
+}
+
+// A Path leads to members of a request's params, from the message on.
+type Path jsonpath.Pattern
+
+// ParsePath reads a path to a member of params in the dialect of package jsonpath, such as
+// $.params.arguments.when or $.params.messages[*].id.
+func ParsePath(text string) (Path, error) {
+	if !strings.HasPrefix(text, "$") {
+		write := "such as $.params.arguments.when"
+		if now, err := jsonpath.Parse("$.params." + strings.TrimPrefix(text, "params.")); err == nil && !strings.HasPrefix(text, "/") {
+			write = "write " + now.String()
+		}
+		return nil, fmt.Errorf("path %q: a path begins with $.params (%s)", text, write)
+	}
+	p, err := jsonpath.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("path %q: %w", text, err)
+	}
+	if below, ok := strings.CutPrefix(p.String(), "$.params"); !ok || below == "" || below[0] != '.' && below[0] != '[' {
+		return nil, fmt.Errorf("path %q: want one below $.params, such as $.params.arguments.when", text)
+	}
+	return Path(p), nil
+}
+
+// String is the inverse of [ParsePath].
+func (p Path) String() string { return jsonpath.Pattern(p).String() }
+
+// leadsTo reports whether it leads to a place, which is named from params on.
+func (p Path) leadsTo(at jsontree.Path) bool { return jsonpath.Pattern(p[1:]).Exactly(at) }
+
+// Ignored reports which of the paths of [Options].Ignore have led to something, in what was
+// recorded or in what the client asked, by their places there.
+func (s *Session) Ignored() []bool {
+	all := slices.Clone(s.keyer.led)
+	for i := range all {
+		all[i] = all[i] || s.script.led[i]
+	}
+	return all
 }

@@ -1,9 +1,12 @@
 package replay
 
 import (
+	"io"
+	"sort"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -65,6 +68,59 @@ func (s *Script) Steps() (n int) {
 		}
 	}
 	return n
+}
+
+// Opens reports whether the script has a request of the kind that a client begins
+// with: an initialize, or for modern one that names its own version.
+func (s *Script) Opens(modern bool) bool { return s.eras.opens(modern) }
+
+// A Fit says how well a script fits a live request.
+type Fit uint8
+
+const (
+	FitNone  Fit = iota
+	FitOther     // it has one with the same message, whose head says something else
+	FitExact     // it has one like it
+)
+
+// Fits reports whether the script has a request that is matched by a live one.
+func (s *Script) Fits(m *jsonrpc.Message, variant string) Fit {
+	k := newKeyer(&s.opt)
+	x := k.key(m)
+	switch {
+	case s.index.has(x.variant(variant)):
+		return FitExact
+	case s.index.has(x.exact), s.index.has(x.other()):
+		return FitOther
+	}
+	return FitNone
+}
+
+// HasBroken reports whether the script has a frame like raw, which is no message.
+func (s *Script) HasBroken(raw []byte) bool {
+	key, ok := invalidKey(raw)
+	return ok && s.index.has(key)
+}
+
+// HasPage reports whether the script has a request for a target that carries no message.
+func (s *Script) HasPage(method, target string) bool {
+	for _, key := range bareKeys(method, target, "", nil) {
+		if s.index.has(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// Ends returns the status with which the recorded server answered the DELETE that ends a
+// session; ok is false if there was none.
+func (s *Script) Ends() (status int, ok bool) {
+	for i := range s.cues {
+		if c := &s.cues[i]; c.deletes && c.response != 0 {
+			status, ok = s.responses[c.response].Status, true
+		}
+	}
+	return status, ok
 }
 
 // A cueKind says what the client did.
@@ -245,37 +301,76 @@ type answer struct {
 
 // find returns the cue of a client's message, 0 for none.
 func (s *Script) find(ref session.Ref) uint32 {
-	lo, hi := 1, len(s.cues)
-	if n := hi - 1; n > 0 && s.cues[n].seq == ref.Seq && int(s.cues[n].index) == ref.Index {
-		return uint32(n)
-	}
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if c := &s.cues[mid]; c.seq < ref.Seq || c.seq == ref.Seq && int(c.index) < ref.Index {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo < len(s.cues) && s.cues[lo].seq == ref.Seq && int(s.cues[lo].index) == ref.Index {
-		return uint32(lo)
-	}
-	return 0
+	return search(len(s.cues), ref, func(i int) session.Ref { return s.cues[i].message() })
 }
 
 // findItem returns the item of a server's message, 0 for none.
 func (s *Script) findItem(ref session.Ref) uint32 {
-	lo, hi := 1, len(s.items)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if it := &s.items[mid]; it.seq < ref.Seq || it.seq == ref.Seq && int(it.index) < ref.Index {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
+	i := search(len(s.items), ref, func(i int) session.Ref { return s.items[i].message() })
+	if s.items[i].kind != itemWrite {
+		return 0
 	}
-	if lo < len(s.items) && s.items[lo].seq == ref.Seq && int(s.items[lo].index) == ref.Index && s.items[lo].kind == itemWrite {
-		return uint32(lo)
+	return i
+}
+
+// search finds a message among n that are in recorded order from number 1 on, 0 for none.
+func search(n int, ref session.Ref, at func(int) session.Ref) uint32 {
+	i := 1 + sort.Search(n-1, func(i int) bool {
+		x := at(i + 1)
+		return x.Seq > ref.Seq || x.Seq == ref.Seq && x.Index >= ref.Index
+	})
+	if i < n && at(i) == ref {
+		return uint32(i)
 	}
 	return 0
+}
+
+// A Spool keeps the bytes of messages for a [Script]: what was written, byte for
+// byte, at the offset at which it was written. Once the script is made nothing
+// more is written, and ReadAt may be called from several goroutines at once.
+type Spool interface {
+	io.Writer
+	io.ReaderAt
+}
+
+// Memory is a [Spool] in memory. The zero value is ready.
+type Memory struct{ b []byte }
+
+// Write implements [io.Writer]. It never fails.
+func (m *Memory) Write(p []byte) (int, error) {
+	m.b = append(m.b, p...)
+	return len(p), nil
+}
+
+// ReadAt implements [io.ReaderAt].
+func (m *Memory) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || off > int64(len(m.b)) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := copy(p, m.b[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// A place is where a message is in the spool.
+type place struct {
+	off  uint64
+	size uint32
+}
+
+// part is the place of a part of the message.
+func (p place) part(s span) place {
+	return place{off: p.off + uint64(s.from), size: uint32(s.to - s.from)}
+}
+
+// load reads a message.
+func (p place) load(from io.ReaderAt) ([]byte, error) {
+	buf := make([]byte, p.size)
+	n, err := from.ReadAt(buf, int64(p.off))
+	if n == len(buf) {
+		err = nil
+	}
+	return buf, err
 }

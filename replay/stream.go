@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -234,4 +235,64 @@ func (s *Session) Owed() (all []Owed) {
 		}
 	}
 	return all
+}
+
+// A Refusal is a recorded exchange that the server answered for something that is not in
+// the message.
+type Refusal struct {
+	Exchange *Exchange
+	Script   *Script
+}
+
+// Outputs returns what was recorded of the response, with the id of the live request in
+// the place of the recorded one; nil leaves it. The error is that of the spool.
+func (r Refusal) Outputs(id []byte) (all []Output, err error) {
+	s := r.Script
+	var head *Response
+	for i := s.cues[r.Exchange.carrier].first; i != 0; i = s.items[i].next {
+		it := &s.items[i]
+		out := Output{Response: head, Form: it.form, Frame: it.message()}
+		head = nil
+		switch it.kind {
+		case itemHead:
+			head = &s.responses[s.cues[it.cue].response]
+			continue
+		case itemData:
+			out.Whole, err = it.place.load(s.spool)
+		case itemWrite:
+			out.Raw, err = it.place.load(s.spool)
+			if err == nil && it.has(itemFinal) && len(id) > 0 {
+				out.Raw = Rewrite(out.Raw, id, "id")
+			}
+			if err == nil {
+				out.Whole, err = it.whole.load(s.spool)
+			}
+		case itemEnd:
+			out.Last, out.Abort = true, it.has(itemAbort)
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("frame %d: %w", it.seq, err)
+		}
+		all = append(all, out)
+	}
+	if head != nil {
+		all = append(all, Output{Response: head, Last: true})
+	}
+	return all, nil
+}
+
+// Continue goes on, on a stream that the recorded server closed before it had answered,
+// with what it sent when the client came back for it: this client cannot. It reports
+// whether there is anything.
+func (s *Session) Continue(stream Stream) bool {
+	for _, p := range s.bound {
+		if c := s.returnOf(p); c != 0 && p.stream == stream {
+			s.stream = stream
+			s.arrive(c)
+			return true
+		}
+	}
+	return false
 }
