@@ -19,21 +19,21 @@ type Builder struct {
 	keyer keyer
 	// off is how much is in the spool, which several may share.
 	off *uint64
-	// lasts are, for each cue, the last of its own items, hangs that of the items
+	// lasts are, for each trigger, the last of its own steps, hangs that of the steps
 	// which hang on it.
 	lasts, hangs []uint32
-	// behind is the last cue that what the server sends next waits for, beforeEnd that
+	// behind is the last trigger that what the server sends next waits for, beforeEnd that
 	// before the client's end.
 	behind, beforeEnd uint32
-	// seq is the number of the last frame that made a cue.
+	// seq is the number of the last frame that made a trigger.
 	seq uint64
-	// listens are the subscriptions by their ids, tasks the items of requests of
+	// listens are the subscriptions by their ids, tasks the steps of requests of
 	// which the client made a task, by the task.
 	listens, tasks map[string]uint32
 	// waiting are, of the calls with several requests, those requests that wait for
 	// an answer and are no polls, by the first.
 	waiting map[uint32]uint32
-	// gates are the last answers of the client's among the items of such requests.
+	// gates are the last answers of the client's among the steps of such requests.
 	gates map[uint32]uint32
 	// signal says that the server was ended from outside, left that its lane is
 	// over.
@@ -64,7 +64,7 @@ func NewBuilder(opt Options, spool Spool) *Builder {
 }
 
 func newBuilder(opt Options, spool Spool, off *uint64) *Builder {
-	s := &Script{opt: opt, spool: spool, cues: make([]cue, 1), items: make([]item, 1), responses: make([]Response, 1), index: index{map[key][]uint32{}, map[string][]uint32{}}}
+	s := &Script{opt: opt, spool: spool, triggers: make([]trigger, 1), steps: make([]step, 1), responses: make([]Response, 1), index: index{map[key][]uint32{}, map[string][]uint32{}}}
 	return &Builder{
 		s: s, keyer: newKeyer(&opt), off: off,
 		lasts: make([]uint32, 1), hangs: make([]uint32, 1), responses: map[string]uint32{},
@@ -95,7 +95,7 @@ type Exchange struct {
 	// Claim is what the first message of its request claims.
 	Claim Claim
 
-	// carrier is the first cue that its request made, 0 for none so far; response the head
+	// carrier is the first trigger that its request made, 0 for none so far; response the head
 	// of its response; body what its request carries that is no message.
 	carrier  uint32
 	response Response
@@ -118,7 +118,7 @@ func (b *Builder) Add(e *session.Entry, x *Exchange) error {
 		return nil
 	case f.Lane == tap.Stderr, x == nil && (m.Kind == jsonrpc.Other && f.Form != tap.FormEvent || e.Replays > 0):
 		return nil
-	case len(f.Raw) > maxSize || len(b.s.items)+len(m.Batch)+2 > maxMessages || len(b.s.cues)+len(m.Batch)+2 > maxMessages:
+	case len(f.Raw) > maxSize || len(b.s.steps)+len(m.Batch)+2 > maxMessages || len(b.s.triggers)+len(m.Batch)+2 > maxMessages:
 		return fmt.Errorf("frame %d: %w", f.Seq, ErrTooLarge)
 	case e.Facts != nil:
 		b.s.facts = *e.Facts
@@ -192,7 +192,7 @@ func (b *Builder) put(f *tap.Frame, raw []byte) (place, error) {
 // batch takes the messages of a batch one by one.
 func (b *Builder) batch(a *arriving, m *jsonrpc.Message, parts []session.Part) {
 	frame := a.raw
-	first := len(b.s.items)
+	first := len(b.s.steps)
 	all := batch{place: a.place, whole: a.whole, line: a.line}
 	if a.f.Form != tap.FormEvent {
 		all.whole = place{}
@@ -204,13 +204,13 @@ func (b *Builder) batch(a *arriving, m *jsonrpc.Message, parts []session.Part) {
 	if a.f.Lane != tap.ToClient {
 		return
 	}
-	for i := first; i < len(b.s.items); i++ {
-		b.s.items[i].flags |= itemBatched
+	for i := first; i < len(b.s.steps); i++ {
+		b.s.steps[i].flags |= stepBatched
 	}
 	if b.s.batches == nil {
 		b.s.batches = map[uint64]batch{}
 	}
-	all.first, all.last = uint32(first), uint32(len(b.s.items)-1)
+	all.first, all.last = uint32(first), uint32(len(b.s.steps)-1)
 	b.s.batches[a.f.Seq] = all
 }
 
@@ -231,13 +231,13 @@ func (b *Builder) event(f *tap.Frame, e *tap.Event) {
 	case e.Name == tap.EventEOF && e.Lane == tap.ToServer.String():
 		if b.s.end == 0 && !b.left {
 			b.beforeEnd = b.behind
-			b.s.end = b.cue(cue{at: f.At, seq: f.Seq, kind: cueEnd})
+			b.s.end = b.trigger(trigger{at: f.At, seq: f.Seq, kind: triggerEnd})
 		}
 	case e.Name == tap.EventEOF && e.Lane == tap.ToClient.String():
 		// A server that ends while the client is still there leaves by itself,
 		// unless somebody told it to.
 		if b.s.end == 0 && !b.signal && !b.left {
-			b.hang(item{at: f.At, seq: f.Seq, kind: itemLeave})
+			b.hang(step{at: f.At, seq: f.Seq, kind: stepLeave})
 		}
 		b.left = true
 	}
@@ -248,7 +248,7 @@ func (b *Builder) http(f *tap.Frame, e *tap.Event, x *Exchange) {
 	switch {
 	case e.Name == tap.EventRequest:
 		// The request of a POST is what it carries. A head that was known late has no
-		// place among the cues any more.
+		// place among the triggers any more.
 		if x.Method != methodPost && f.Seq > b.seq {
 			b.bare(f, x)
 		}
@@ -258,22 +258,22 @@ func (b *Builder) http(f *tap.Frame, e *tap.Event, x *Exchange) {
 		}
 		x.response = ReadResponse(e)
 		b.respond(x)
-		b.own(x.carrier, item{at: f.At, seq: f.Seq, kind: itemHead})
+		b.own(x.carrier, step{at: f.At, seq: f.Seq, kind: stepHead})
 	case e.Name == tap.EventEnd && x.carrier != 0 && e.By != "client" && !e.HalfClosed:
-		it := item{at: f.At, seq: f.Seq, kind: itemEnd}
+		st := step{at: f.At, seq: f.Seq, kind: stepEnd}
 		if e.Error != "" {
-			it.flags |= itemAbort
+			st.flags |= stepAbort
 			b.respond(x)
 		}
-		b.own(x.carrier, it)
+		b.own(x.carrier, st)
 	}
 }
 
-// bare adds the cue of a request that carries no message.
+// bare adds the trigger of a request that carries no message.
 func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 	behind := b.behind
-	x.carrier = b.cue(cue{at: f.At, seq: f.Seq, kind: cueBare, exchange: x.Number, opens: x.Method == methodGet, deletes: x.Method == methodDelete})
-	b.s.cues[x.carrier].carrier = x.carrier
+	x.carrier = b.trigger(trigger{at: f.At, seq: f.Seq, kind: triggerBare, exchange: x.Number, opens: x.Method == methodGet, deletes: x.Method == methodDelete})
+	b.s.triggers[x.carrier].carrier = x.carrier
 	if x.Method != methodDelete {
 		b.behind = behind // nothing waits for a stream to be opened
 	}
@@ -306,7 +306,7 @@ func bareKeys(method, target, lastEvent string, body []byte) []key {
 // long the body was to be matters only where it was broken off.
 func (b *Builder) respond(x *Exchange) {
 	r := x.response
-	if c := &b.s.cues[x.carrier]; c.response == 0 {
+	if t := &b.s.triggers[x.carrier]; t.response == 0 {
 		r.Length = min(r.Length, 0)
 	}
 	name := fmt.Sprintf("%d %d %t %t %q", r.Status, r.Length, r.Date, r.Session, r.Header)
@@ -315,116 +315,116 @@ func (b *Builder) respond(x *Exchange) {
 		n = uint32(len(b.s.responses))
 		b.s.responses, b.responses[name] = append(b.s.responses, r), n
 	}
-	b.s.cues[x.carrier].response = n
+	b.s.triggers[x.carrier].response = n
 }
 
 // data adds bytes of a response that are no message: those of a page, an event without
 // data, or what came of a message before the stream broke.
 func (b *Builder) data(a *arriving) {
 	if a.http == nil { // on the stream for everything of HTTP+SSE
-		b.hang(item{at: a.f.At, seq: a.f.Seq, kind: itemData, place: a.whole, form: a.f.Form})
+		b.hang(step{at: a.f.At, seq: a.f.Seq, kind: stepData, place: a.whole, form: a.f.Form})
 		return
 	}
 	if a.http.carrier == 0 {
 		return // nothing was asked for
 	}
-	b.own(a.http.carrier, item{at: a.f.At, seq: a.f.Seq, kind: itemData, place: a.whole, form: a.f.Form})
+	b.own(a.http.carrier, step{at: a.f.At, seq: a.f.Seq, kind: stepData, place: a.whole, form: a.f.Form})
 }
 
 // Refuse takes the request of an exchange back: the server refused it for something that
 // is not in the message. What it answered is in [Script.Static].
 func (b *Builder) Refuse(x *Exchange) {
-	for c := x.carrier; c != 0 && int(c) < len(b.s.cues) && b.s.cues[c].exchange == x.Number; c++ {
-		c := &b.s.cues[c]
-		if c.kind == cueRequest {
+	for t := x.carrier; t != 0 && int(t) < len(b.s.triggers) && b.s.triggers[t].exchange == x.Number; t++ {
+		t := &b.s.triggers[t]
+		if t.kind == triggerRequest {
 			b.s.requests--
 		}
-		c.kind = cueRefused
+		t.kind = triggerRefused
 	}
-	if b.s.opening != 0 && b.s.cues[b.s.opening].kind == cueRefused {
+	if b.s.opening != 0 && b.s.triggers[b.s.opening].kind == triggerRefused {
 		b.s.opening = 0
 	}
-	for b.behind > 0 && b.s.cues[b.behind].kind == cueRefused {
+	for b.behind > 0 && b.s.triggers[b.behind].kind == triggerRefused {
 		b.behind--
 	}
 }
 
 // lateIndex is the index of what carries no message and was known late: it comes behind
-// what was known before, as cues and items are found by their order.
+// what was known before, as triggers and steps are found by their order.
 const lateIndex = math.MaxUint16
 
-// cue adds a cue.
-func (b *Builder) cue(c cue) uint32 {
-	n := uint32(len(b.s.cues))
-	if c.seq < b.seq {
-		c.seq, c.index = b.seq, lateIndex
+// trigger adds a trigger.
+func (b *Builder) trigger(t trigger) uint32 {
+	n := uint32(len(b.s.triggers))
+	if t.seq < b.seq {
+		t.seq, t.index = b.seq, lateIndex
 	}
-	b.s.cues = append(b.s.cues, c)
+	b.s.triggers = append(b.s.triggers, t)
 	b.lasts, b.hangs = append(b.lasts, 0), append(b.hangs, 0)
-	b.behind, b.seq = n, c.seq
+	b.behind, b.seq = n, t.seq
 	return n
 }
 
-// own adds an item to those of a cue.
-func (b *Builder) own(c uint32, it item) uint32 {
-	n := b.item(c, it)
-	b.link(n, &b.s.cues[c].first, &b.lasts[c])
+// own adds a step to those of a trigger.
+func (b *Builder) own(t uint32, st step) uint32 {
+	n := b.step(t, st)
+	b.link(n, &b.s.triggers[t].first, &b.lasts[t])
 	return n
 }
 
-// link puts an item at the end of a list.
+// link puts a step at the end of a list.
 func (b *Builder) link(n uint32, first, last *uint32) {
 	if *last != 0 {
-		b.s.items[*last].next = n
+		b.s.steps[*last].next = n
 	} else {
 		*first = n
 	}
 	*last = n
 }
 
-// hang adds an item that hangs on the last cue.
-func (b *Builder) hang(it item) uint32 {
-	it.flags |= itemHangs
-	c := b.behind
-	n := b.item(c, it)
-	b.link(n, &b.s.cues[c].hang, &b.hangs[c])
+// hang adds a step that hangs on the last trigger.
+func (b *Builder) hang(st step) uint32 {
+	st.flags |= stepHangs
+	t := b.behind
+	n := b.step(t, st)
+	b.link(n, &b.s.triggers[t].hang, &b.hangs[t])
 	return n
 }
 
-func (b *Builder) item(c uint32, it item) uint32 {
-	it.cue, it.after = c, max(b.behind, c)
-	if last := &b.s.items[len(b.s.items)-1]; it.seq < last.seq {
-		it.seq, it.index = last.seq, lateIndex
+func (b *Builder) step(t uint32, st step) uint32 {
+	st.trigger, st.after = t, max(b.behind, t)
+	if last := &b.s.steps[len(b.s.steps)-1]; st.seq < last.seq {
+		st.seq, st.index = last.seq, lateIndex
 	}
-	b.s.items = append(b.s.items, it)
-	return uint32(len(b.s.items) - 1)
+	b.s.steps = append(b.s.steps, st)
+	return uint32(len(b.s.steps) - 1)
 }
 
 // current is the request that something belongs to which belongs to the call of a
 // request: the one that waits for an answer, or the last one so far.
-func (b *Builder) current(c uint32) uint32 {
-	root := b.s.cues[c].call
+func (b *Builder) current(t uint32) uint32 {
+	root := b.s.triggers[t].call
 	if waiting := b.waiting[root]; waiting != 0 {
 		return waiting
 	}
-	if again := b.s.cues[root].again; again != 0 {
+	if again := b.s.triggers[root].again; again != 0 {
 		return again
 	}
 	return root
 }
 
-// carrier is the cue among whose items the answer to a request is.
-func (b *Builder) carrier(c uint32) uint32 {
-	if carrier := b.s.cues[c].carrier; carrier != 0 {
+// carrier is the trigger among whose steps the answer to a request is.
+func (b *Builder) carrier(t uint32) uint32 {
+	if carrier := b.s.triggers[t].carrier; carrier != 0 {
 		return carrier
 	}
-	return c
+	return t
 }
 
-// answered notes that a request of a call has its answer, which is an item.
-func (b *Builder) answered(c, item uint32) {
-	b.s.cues[c].answer = item
-	if root := b.s.cues[c].call; b.waiting[root] == c {
+// answered notes that a request of a call has its answer, which is a step.
+func (b *Builder) answered(t, step uint32) {
+	b.s.triggers[t].answer = step
+	if root := b.s.triggers[t].call; b.waiting[root] == t {
 		delete(b.waiting, root)
 	}
 }

@@ -12,27 +12,27 @@ import (
 
 // client takes a message of the client's.
 func (b *Builder) client(x *arriving) {
-	c := cue{at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), exchange: x.f.Exchange, place: x.place}
+	t := trigger{at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), exchange: x.f.Exchange, place: x.place}
 	if x.http != nil {
 		if x.http.carrier == 0 {
-			x.http.carrier = uint32(len(b.s.cues))
+			x.http.carrier = uint32(len(b.s.triggers))
 		}
-		c.carrier = x.http.carrier
+		t.carrier = x.http.carrier
 		b.s.inbound = b.s.inbound || x.http.Inbound
 	}
 	switch x.m.Kind {
 	case jsonrpc.Request:
-		b.request(x, c)
+		b.request(x, t)
 	case jsonrpc.Notification:
-		b.notification(x, c)
+		b.notification(x, t)
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
-		b.answer(x, c)
+		b.answer(x, t)
 	default:
-		c.kind = cueInvalid
+		t.kind = triggerInvalid
 		if key, ok := invalidKey(x.raw); ok && !x.f.Truncated {
-			b.s.index.add(key, b.cue(c))
+			b.s.index.add(key, b.trigger(t))
 		} else if x.http != nil {
-			b.cue(c)
+			b.trigger(t)
 		}
 	}
 }
@@ -43,23 +43,23 @@ func invalidKey(raw []byte) (key, bool) {
 	return newKey('x', string(raw)), len(raw) > 0
 }
 
-func (b *Builder) request(x *arriving, c cue) {
+func (b *Builder) request(x *arriving, t trigger) {
 	k := b.keyer.key(x.m)
-	c.kind = cueRequest
-	c.token = tokenMark(k.token)
+	t.kind = triggerRequest
+	t.token = tokenMark(k.token)
 	if k.modern {
-		c.flags |= cueModern
+		t.flags |= triggerModern
 	}
 	root := uint32(0)
 	if x.part.Role != session.RoleRequest {
 		root = b.s.find(x.part.Call)
 	}
-	n := b.cue(c)
+	n := b.trigger(t)
 	b.s.requests++
 	if b.s.opening == 0 {
 		b.s.opening = n
 	}
-	b.s.cues[n].call = n
+	b.s.triggers[n].call = n
 	if root != 0 {
 		b.again(n, root, x.m.Method)
 	}
@@ -68,7 +68,7 @@ func (b *Builder) request(x *arriving, c cue) {
 			b.listens = map[string]uint32{}
 		}
 		b.listens[word(x.m.ID)] = n
-		b.s.cues[n].flags |= cueListens
+		b.s.triggers[n].flags |= triggerListens
 	}
 	b.s.eras.asked(n, x.m.Method, &k)
 	variant := ""
@@ -80,14 +80,14 @@ func (b *Builder) request(x *arriving, c cue) {
 
 // again ties a further request of a call to its first.
 func (b *Builder) again(n, root uint32, method string) {
-	first := &b.s.cues[root]
+	first := &b.s.triggers[root]
 	before := first.again
 	if before == 0 {
 		before = root
 	}
-	b.s.cues[n].call = root
+	b.s.triggers[n].call = root
 	if method == "tasks/get" {
-		b.s.cues[n].flags |= cuePoll
+		b.s.triggers[n].flags |= triggerPoll
 		b.poll(n, before)
 	} else {
 		if b.waiting == nil {
@@ -103,11 +103,11 @@ func (b *Builder) again(n, root uint32, method string) {
 // recorded one would see a task end before it was done.
 func (b *Builder) poll(n, before uint32) {
 	need := before
-	if b.s.cues[before].has(cuePoll) {
+	if b.s.triggers[before].has(triggerPoll) {
 		need = b.s.needed[before]
 	}
 	need = max(need, b.gates[before])
-	if w := b.waiting[b.s.cues[n].call]; w != 0 {
+	if w := b.waiting[b.s.triggers[n].call]; w != 0 {
 		need = max(need, w, b.gates[w])
 	}
 	if need == 0 {
@@ -128,50 +128,50 @@ func tokenMark(token []byte) uint32 {
 	return uint32(jsontree.HashString(w)) | 1
 }
 
-func (b *Builder) notification(x *arriving, c cue) {
+func (b *Builder) notification(x *arriving, t trigger) {
 	target := uint32(0)
 	if x.part.Role == session.RoleCancel {
 		target = b.s.find(x.part.Call)
 	}
 	if target != 0 {
-		c.kind = cueCancel
-		n := b.cue(c)
+		t.kind = triggerCancel
+		n := b.trigger(t)
 		owner := b.current(target)
-		b.own(b.carrier(owner), item{at: c.at, seq: c.seq, index: c.index, kind: itemCancel, ref: n, call: owner})
-		b.s.cues[owner].flags |= cueCancelled
+		b.own(b.carrier(owner), step{at: t.at, seq: t.seq, index: t.index, kind: stepCancel, ref: n, call: owner})
+		b.s.triggers[owner].flags |= triggerCancelled
 		return
 	}
-	c.kind = cueNotification
+	t.kind = triggerNotification
 	k := b.keyer.key(x.m)
-	n := b.cue(c)
+	n := b.trigger(t)
 	b.s.index.add(k.exact, n)
 	b.s.index.add(k.method, n)
 }
 
-func (b *Builder) answer(x *arriving, c cue) {
-	asked := b.s.findItem(x.part.Request)
+func (b *Builder) answer(x *arriving, t trigger) {
+	asked := b.s.findStep(x.part.Request)
 	if x.part.Role == session.RoleRepeat || x.part.Role == session.RoleOrphan {
 		asked = 0 // no live client can be made to say that
 	}
-	c.kind = cueAnswer
+	t.kind = triggerAnswer
 	switch {
 	case asked != 0:
 	case x.http != nil:
-		b.s.index.add(orphan(x.m), b.cue(c)) // which the server may have refused
+		b.s.index.add(orphan(x.m), b.trigger(t)) // which the server may have refused
 		return
 	default:
 		return
 	}
-	c.answer = asked
-	n := b.cue(c)
+	t.answer = asked
+	n := b.trigger(t)
 	if b.s.asked == nil {
 		b.s.asked = map[uint32]answer{}
 	}
 	b.s.asked[asked] = answer{n, answerKey(x.m)}
-	if call := b.s.items[asked].call; call != 0 {
+	if call := b.s.steps[asked].call; call != 0 {
 		owner := b.current(call)
-		b.own(b.carrier(owner), item{at: c.at, seq: c.seq, index: c.index, kind: itemAnswer, ref: asked, call: owner})
-		if b.s.cues[owner].call != owner || b.s.cues[owner].again != 0 {
+		b.own(b.carrier(owner), step{at: t.at, seq: t.seq, index: t.index, kind: stepAnswer, ref: asked, call: owner})
+		if b.s.triggers[owner].call != owner || b.s.triggers[owner].again != 0 {
 			if b.gates == nil {
 				b.gates = map[uint32]uint32{}
 			}
@@ -193,42 +193,42 @@ func clientTask(result []byte) ([]byte, bool) {
 	return id, id.Class() == '"'
 }
 
-// server takes a message of the server's. It is an item of the exchange that it came on;
+// server takes a message of the server's. It is a step of the exchange that it came on;
 // without one, of the call that it belongs to, or of none.
 func (b *Builder) server(x *arriving) {
 	if x.f.Truncated {
 		return // bytes of it are missing
 	}
-	if end := b.s.end; end != 0 && x.f.At-x.f.Took <= b.s.cues[end].at {
+	if end := b.s.end; end != 0 && x.f.At-x.f.Took <= b.s.triggers[end].at {
 		// A line without an end is numbered when its lane has ended, but came before.
 		defer func(behind uint32) { b.behind = behind }(b.behind)
 		b.behind = b.beforeEnd
 	}
-	it := item{
+	st := step{
 		at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), place: x.place, patch: uint32(len(b.s.patches)), form: x.f.Form,
 	}
 	if x.f.Form == tap.FormEvent || x.http != nil {
-		it.whole = x.whole
+		st.whole = x.whole
 	}
 	if x.line {
-		it.flags |= itemLine
+		st.flags |= stepLine
 	}
 	if x.repeats {
-		it.flags |= itemRepeat
+		st.flags |= stepRepeat
 	}
 	call, ok := b.owner(x)
 	owner := call
 	if x.http != nil {
 		owner = x.http.carrier
 	}
-	it.call = call
+	st.call = call
 	switch x.m.Kind {
 	case jsonrpc.Request:
-		it.flags |= itemRequest
-		it.needs = capabilityFor(x.m.Method)
+		st.flags |= stepRequest
+		st.needs = capabilityFor(x.m.Method)
 		b.patchRequest(x)
 	case jsonrpc.Notification:
-		it.flags |= itemNote
+		st.flags |= stepNote
 		if shown := capabilityOf[x.m.Method]; shown != "" {
 			if b.s.shows == nil {
 				b.s.shows = map[string]bool{}
@@ -241,22 +241,22 @@ func (b *Builder) server(x *arriving) {
 			break
 		}
 		if !x.repeats {
-			it.flags |= itemFinal
-			b.answered(call, uint32(len(b.s.items)))
+			st.flags |= stepFinal
+			b.answered(call, uint32(len(b.s.steps)))
 			b.s.eras.answered(call, x.m)
 		}
 		b.patchAnswer(x, call, owner)
 	}
-	it.patches = uint8(len(b.s.patches) - int(it.patch))
+	st.patches = uint8(len(b.s.patches) - int(st.patch))
 	switch {
 	case owner == 0:
-		it.flags |= itemGeneral
-		b.hang(it)
+		st.flags |= stepGeneral
+		b.hang(st)
 		return
-	case x.http == nil && b.s.cues[owner].exchange != x.f.Exchange && !it.has(itemFinal):
-		it.flags |= itemGeneral
+	case x.http == nil && b.s.triggers[owner].exchange != x.f.Exchange && !st.has(stepFinal):
+		st.flags |= stepGeneral
 	}
-	b.own(owner, it)
+	b.own(owner, st)
 }
 
 // owner finds the request whose own step a message is.
@@ -264,8 +264,8 @@ func (b *Builder) owner(x *arriving) (uint32, bool) {
 	p := x.part
 	switch {
 	case p.Kind == jsonrpc.Response || p.Kind == jsonrpc.ErrorResponse:
-		c := b.s.find(p.Request)
-		return c, c != 0 && p.Request != session.Ref{}
+		t := b.s.find(p.Request)
+		return t, t != 0 && p.Request != session.Ref{}
 	case p.Kind == jsonrpc.Request && p.Role == session.RoleRequest:
 		return b.ownerOf(p.Parent)
 	}
@@ -278,22 +278,22 @@ func (b *Builder) ownerOf(call session.Ref) (uint32, bool) {
 	if call == (session.Ref{}) {
 		return 0, false
 	}
-	if c := b.s.find(call); c != 0 && b.s.cues[c].kind == cueRequest {
-		return b.current(c), true
+	if t := b.s.find(call); t != 0 && b.s.triggers[t].kind == triggerRequest {
+		return b.current(t), true
 	}
-	if i := b.s.findItem(call); i != 0 && b.s.items[i].call != 0 {
-		return b.current(b.s.items[i].call), true
+	if i := b.s.findStep(call); i != 0 && b.s.steps[i].call != 0 {
+		return b.current(b.s.steps[i].call), true
 	}
 	return 0, false
 }
 
 // patch notes a place of the message whose bytes are not the recorded ones when
-// it is played. What a cue is asked for that is not the step's own has to be
+// it is played. What a trigger is asked for that is not the step's own has to be
 // remembered by a session.
 func (b *Builder) patch(kind patchKind, at span, ref, owner uint32) {
 	b.s.patches = append(b.s.patches, patch{uint32(at.from), uint32(at.to), ref, kind})
 	if (kind == patchID || kind == patchToken) && ref != owner {
-		b.s.cues[ref].flags |= cueReferred
+		b.s.triggers[ref].flags |= triggerReferred
 	}
 }
 
@@ -356,43 +356,43 @@ func (b *Builder) patchNotification(x *arriving, owner uint32) {
 	switch x.m.Method {
 	case "notifications/progress":
 		at, ok := find(x.raw, "params", "progressToken")
-		if c := b.s.find(x.part.Call); ok && c != 0 {
-			b.patch(patchToken, at, b.tokenOf(c, at.of(x.raw)), owner)
+		if t := b.s.find(x.part.Call); ok && t != 0 {
+			b.patch(patchToken, at, b.tokenOf(t, at.of(x.raw)), owner)
 		}
 	case "progress": // of the 002 dialect, by the id
 		at, ok := find(x.raw, "params", "id")
-		if c := b.s.find(x.part.Call); ok && c != 0 {
-			b.patch(patchID, at, c, owner)
+		if t := b.s.find(x.part.Call); ok && t != 0 {
+			b.patch(patchID, at, t, owner)
 		}
 	case "notifications/cancelled":
 		at, ok := find(x.raw, "params", "requestId")
 		if !ok || x.part.Call == (session.Ref{}) {
 			return
 		}
-		if asked := b.s.findItem(x.part.Call); asked != 0 {
+		if asked := b.s.findStep(x.part.Call); asked != 0 {
 			b.patch(patchAsked, at, asked, 0)
-		} else if c := b.listens[word(at.of(x.raw))]; c != 0 {
-			b.patch(patchID, at, c, owner)
+		} else if t := b.listens[word(at.of(x.raw))]; t != 0 {
+			b.patch(patchID, at, t, owner)
 		}
 	default:
 		if len(b.listens) == 0 || !bytes.Contains(x.m.Params, []byte("subscriptionId")) {
 			return
 		}
 		at, ok := find(x.raw, "params", "_meta", jsonrpc.MetaPrefix+"subscriptionId")
-		if c := b.listens[word(at.of(x.raw))]; ok && c != 0 {
-			b.patch(patchID, at, c, owner)
+		if t := b.listens[word(at.of(x.raw))]; ok && t != 0 {
+			b.patch(patchID, at, t, owner)
 		}
 	}
 }
 
 // tokenOf finds whose token it is among the requests of a call: the one that
 // waits, the first, or else any.
-func (b *Builder) tokenOf(c uint32, token []byte) uint32 {
+func (b *Builder) tokenOf(t uint32, token []byte) uint32 {
 	mark := tokenMark(token)
-	root := b.s.cues[c].call
-	for _, c := range []uint32{b.current(c), root, b.s.cues[root].again} {
-		if c != 0 && b.s.cues[c].token == mark {
-			return c
+	root := b.s.triggers[t].call
+	for _, t := range []uint32{b.current(t), root, b.s.triggers[root].again} {
+		if t != 0 && b.s.triggers[t].token == mark {
+			return t
 		}
 	}
 	return root

@@ -15,9 +15,9 @@ type eras struct {
 	// legacy says that a handshake was asked for, modern that there are requests
 	// which name their own version, beside server/discover.
 	legacy, modern bool
-	// asks are the versions that such requests named, and served those of which
+	// questions are the versions that such requests named, and served those of which
 	// one was answered otherwise than with a refusal of the version.
-	asks, served []string
+	questions, served []string
 	// can is what the recorded client could be asked.
 	can capabilities
 	// by is the version of each modern request until it is answered.
@@ -25,15 +25,15 @@ type eras struct {
 }
 
 // asked notes a request.
-func (e *eras) asked(c uint32, method string, k *keyed) {
+func (e *eras) asked(t uint32, method string, k *keyed) {
 	e.legacy = e.legacy || method == "initialize"
 	if !k.modern {
 		return
 	}
 	e.modern = e.modern || method != "server/discover"
 	version := k.version
-	if !slices.Contains(e.asks, version) && len(e.asks) < maxVersions {
-		e.asks = append(e.asks, version)
+	if !slices.Contains(e.questions, version) && len(e.questions) < maxVersions {
+		e.questions = append(e.questions, version)
 	}
 	if slices.Contains(e.served, version) || len(e.served) == maxVersions {
 		return
@@ -41,16 +41,16 @@ func (e *eras) asked(c uint32, method string, k *keyed) {
 	if e.by == nil {
 		e.by = map[uint32]string{}
 	}
-	e.by[c] = version
+	e.by[t] = version
 }
 
 // answered notes the answer to a request.
-func (e *eras) answered(c uint32, m *jsonrpc.Message) {
-	version, ok := e.by[c]
+func (e *eras) answered(t uint32, m *jsonrpc.Message) {
+	version, ok := e.by[t]
 	if !ok {
 		return
 	}
-	delete(e.by, c)
+	delete(e.by, t)
 	// A method that is not known is how a legacy server refuses to be asked
 	// server/discover.
 	if m.ErrorCode == codeVersion || m.ErrorCode == codeNoMethod || slices.Contains(e.served, version) {
@@ -75,7 +75,7 @@ func (e *eras) finish(facts *session.Facts) {
 	e.can = readCapabilities(facts.ClientCapabilities)
 	e.modern = e.modern || len(e.served) > 0
 	if len(e.served) == 0 && e.modern {
-		e.served = e.asks
+		e.served = e.questions
 	}
 	slices.Sort(e.served)
 }

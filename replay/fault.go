@@ -254,52 +254,52 @@ const holdMost = 100 * time.Millisecond
 
 // fault lets something go wrong with a step that is about to be written. It
 // reports whether it is to be written at all now.
-func (s *Session) fault(p *play, it *item, out *Output, target *play) bool {
-	if !p.delayed {
-		method, name := p.method, p.name
-		if !it.has(itemFinal) {
+func (s *Session) fault(r *reply, st *step, out *Output, target *reply) bool {
+	if !r.delayed {
+		method, name := r.method, r.name
+		if !st.has(stepFinal) {
 			m := jsonrpc.Peek(out.Raw)
 			method, name = m.Method, ""
 		}
-		p.fault = s.chances.next(method, name, it.has(itemFinal))
+		r.fault = s.chances.next(method, name, st.has(stepFinal))
 	}
-	f := p.fault
-	if f == nil || p.delayed {
+	f := r.fault
+	if f == nil || r.delayed {
 		return true
 	}
-	s.note(Note{Kind: NoteFault, Live: p.live, Method: p.method, Frame: out.Frame,
+	s.note(Note{Kind: NoteFault, Live: r.live, Method: r.method, Frame: out.Frame,
 		Text: fmt.Sprintf("frame %d: %v", out.Frame.Seq, f)})
 	switch f.Kind {
 	case FaultDelay:
-		p.delayed = true
-		p.due = s.now + f.Delay
+		r.delayed = true
+		r.due = s.now + f.Delay
 		return false
 	case FaultDrop:
 		if target != nil {
 			s.forgo(target)
 		}
-		s.pass(p)
+		s.pass(r)
 		return false
 	case FaultDisconnect:
 		s.outbox = append(s.outbox, Output{Stream: out.Stream, Leave: true})
-		s.over(p)
+		s.over(r)
 		return false
 	case FaultReorder:
-		return s.hold(p, it, out, target)
+		return s.hold(r, st, out, target)
 	case FaultTruncate:
 		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))/2)
 	case FaultMalformed:
 		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))-1)
 	case FaultError:
-		failOnPurpose(p, out, f.Code)
+		failOnPurpose(r, out, f.Code)
 	case FaultStatus:
-		failOnPurpose(p, out, defaultFaultCode)
+		failOnPurpose(r, out, defaultFaultCode)
 		switch {
 		case s.streams.hasDuplex:
-		case p.head != nil:
-			head := *p.head
+		case r.head != nil:
+			head := *r.head
 			head.Status = f.Code
-			p.head = &head
+			r.head = &head
 		default:
 			out.Status = f.Code
 		}
@@ -308,9 +308,9 @@ func (s *Session) fault(p *play, it *item, out *Output, target *play) bool {
 }
 
 // failOnPurpose makes an error of an answer.
-func failOnPurpose(p *play, out *Output, code int) {
+func failOnPurpose(r *reply, out *Output, code int) {
 	message := `{"code":` + strconv.Itoa(code) + `,"message":"mcptap mock: an error on purpose"}`
-	out.Raw, out.Line, out.Whole = ownAnswer(p.id, "error", []byte(message)), true, nil
+	out.Raw, out.Line, out.Whole = ownAnswer(r.id, "error", []byte(message)), true, nil
 }
 
 // twice sends what is being written once more, behind it.
@@ -321,14 +321,14 @@ func (s *Session) twice(out *Output) {
 }
 
 // hold keeps a step back until another has been written.
-func (s *Session) hold(p *play, it *item, out *Output, target *play) bool {
+func (s *Session) hold(r *reply, st *step, out *Output, target *reply) bool {
 	if s.held != nil {
 		return true // one at a time
 	}
 	kept := out.keep()
 	kept.Last = target != nil && s.streams.answered(target.stream)
 	s.held, s.heldTo = &kept, s.now+holdMost
-	s.written(p, it, target)
+	s.written(r, st, target)
 	return false
 }
 

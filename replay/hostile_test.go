@@ -64,7 +64,7 @@ func FuzzSession(f *testing.F) {
 		p.drain()
 		p.until(p.now + 10*longest)
 		if !p.s.Done() {
-			t.Fatalf("it is not over: %d plays", len(p.s.plays))
+			t.Fatalf("it is not over: %d replies", len(p.s.replies))
 		}
 		p.s.Unasked(10)
 	})
@@ -112,7 +112,7 @@ func TestHostileParams(t *testing.T) {
 // Many of everything: nothing takes more than one look at each.
 func TestManyAlike(t *testing.T) {
 	t.Run("open calls of one id", manyOpen)
-	t.Run("plays that wait for the client", manyWaiting)
+	t.Run("replies that wait for the client", manyWaiting)
 	t.Run("misses", manyMisses)
 	t.Run("polls of one task", manyPolls)
 }
@@ -128,8 +128,8 @@ func manyOpen(t *testing.T) {
 	for range many {
 		p.s.Receive(0, Input{Stream: 1, Raw: []byte(`{"method":"notifications/cancelled","params":{"requestId":7}}`)})
 	}
-	if len(p.s.plays) != 0 {
-		t.Errorf("%d plays", len(p.s.plays))
+	if len(p.s.replies) != 0 {
+		t.Errorf("%d replies", len(p.s.replies))
 	}
 }
 
@@ -202,8 +202,8 @@ func TestSessionForgets(t *testing.T) {
 		p.out, p.notes = p.out[:0], p.notes[:0]
 	}
 	s := p.s
-	if len(s.plays)+len(s.missing)+len(s.asks.ids)+len(s.asks.by)+len(s.asks.timed)/10+len(s.outbox)+len(s.arrived)+len(s.cursors) > 20 {
-		t.Errorf("%d plays, %d asked, %d arrived, %d cursors", len(s.plays), len(s.asks.ids), len(s.arrived), len(s.cursors))
+	if len(s.replies)+len(s.missing)+len(s.questions.ids)+len(s.questions.by)+len(s.questions.timed)/10+len(s.outbox)+len(s.arrived)+len(s.cursors) > 20 {
+		t.Errorf("%d replies, %d asked, %d arrived, %d cursors", len(s.replies), len(s.questions.ids), len(s.arrived), len(s.cursors))
 	}
 }
 

@@ -78,7 +78,7 @@ func (s *Script) offers() map[string]map[string]bool {
 		}
 	}
 	for method, first := range s.index.kinds {
-		if !slices.ContainsFunc(first, func(c uint32) bool { return s.answers(c) }) {
+		if !slices.ContainsFunc(first, func(t uint32) bool { return s.answers(t) }) {
 			continue
 		}
 		switch kind, _, _ := strings.Cut(method, "/"); kind {
@@ -96,12 +96,12 @@ func (s *Script) offers() map[string]map[string]bool {
 }
 
 // answers reports whether a request got a result.
-func (s *Script) answers(c uint32) bool {
-	i := s.cues[c].answer
+func (s *Script) answers(t uint32) bool {
+	i := s.triggers[t].answer
 	if i == 0 {
 		return false
 	}
-	m, _, err := s.message(s.items[i].place)
+	m, _, err := s.message(s.steps[i].place)
 	return err == nil && m.Kind == jsonrpc.Response
 }
 
@@ -115,7 +115,7 @@ func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) boo
 	case !e.modern:
 		return false
 	case k.modern:
-		if requested = k.version; slices.Contains(e.asks, requested) {
+		if requested = k.version; slices.Contains(e.questions, requested) {
 			return false
 		}
 	case m.Method != "initialize" || e.legacy:

@@ -24,8 +24,8 @@ func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	name := about(n.Method, n.Subject)
 	if f == fateUsed {
 		q := s.script.index.queues[k.variant(s.variant)]
-		c := q[len(q)-1]
-		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.cues[c].message(), s.usedBy(c)
+		t := q[len(q)-1]
+		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.triggers[t].message(), s.usedBy(t)
 		n.Text = fmt.Sprintf("no recorded answer for %s is left: the last was that of frame %d, which %s", name, n.Frame.Seq, usedBy(n.UsedBy))
 		s.note(n)
 		s.refuse(stream, m, code, &n)
@@ -42,7 +42,7 @@ func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	default:
 		n.Text = fmt.Sprintf("no recorded answer for %s: the nearest is frame %d, which %s", name, n.Frame.Seq, s.difference(&n, k, near))
 	}
-	if s.script.cues[near].has(cueModern) != k.modern && near != 0 {
+	if s.script.triggers[near].has(triggerModern) != k.modern && near != 0 {
 		code = codeNoMethod
 	}
 	s.note(n)
@@ -67,7 +67,7 @@ func usedBy(live uint64) string {
 // difference says in words how the nearest request differs.
 func (s *Session) difference(n *Note, k *keyed, near uint32) string {
 	var words []string
-	if modern := s.script.cues[near].has(cueModern); modern != k.modern {
+	if modern := s.script.triggers[near].has(triggerModern); modern != k.modern {
 		words = append(words, map[bool]string{
 			true:  "is of the era without a handshake, unlike this one",
 			false: "is of the era with a handshake, unlike this one",
@@ -113,17 +113,17 @@ func (s *Session) methods() string {
 func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 	least := maxCounted + 1
 	live := s.keyer.params(m)
-	for _, c := range s.candidates(m.Method, k) {
-		x := &s.script.cues[c]
+	for _, t := range s.candidates(m.Method, k) {
+		x := &s.script.triggers[t]
 		recorded, _, err := s.script.message(x.place)
 		if err != nil {
 			continue
 		}
 		found, count := differences(s.keyer.params(&recorded), live, "params", min(maxCounted, least+1))
-		used := s.usedBy(c)
+		used := s.usedBy(t)
 		if count < least || count == least && n.UsedBy != 0 && used == 0 {
-			best, least = c, count
-			n.Frame = s.script.cues[c].message()
+			best, least = t, count
+			n.Frame = s.script.triggers[t].message()
 			n.UsedBy, n.Differences, n.More = used, found, count-len(found)
 		}
 	}
@@ -190,18 +190,18 @@ func (s *Session) say(stream Stream, id []byte, member string, value []byte) {
 }
 
 // invalid takes a frame that is no message, or an element of a batch that is none.
-// One that was recorded is a cue; any other is told so, as a server would that
+// One that was recorded is a trigger; any other is told so, as a server would that
 // does not just ignore it.
 func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 	key, ok := invalidKey(raw)
 	if !ok {
 		return
 	}
-	if c, fate := s.take(key); fate != fateNone {
+	if t, fate := s.take(key); fate != fateNone {
 		if fate == fateFresh {
-			s.arrive(c)
-		} else if c != 0 && s.script.cues[c].carrier == c {
-			s.carry(c)
+			s.arrive(t)
+		} else if t != 0 && s.script.triggers[t].carrier == t {
+			s.carry(t)
 		}
 		return
 	}

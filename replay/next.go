@@ -9,40 +9,40 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A prospect is what the plays of a session come to at a moment.
+// A prospect is what the replies of a session come to at a moment.
 type prospect struct {
-	// next is the play whose step is to be written next, when it is due, and nil for
+	// next is the reply whose step is to be written next, when it is due, and nil for
 	// none.
-	next *play
+	next *reply
 	due  time.Duration
 	// later is when another step may be next, if any.
 	later time.Duration
 	any   bool
-	// owed is the first cue that is missing, or that an answer waits for; 0 for none.
+	// owed is the first trigger that is missing, or that an answer waits for; 0 for none.
 	owed uint32
 }
 
-// survey looks at the plays, in the order of their steps. The first whose step is due, or
+// survey looks at the replies, in the order of their steps. The first whose step is due, or
 // nearly so, is next: the others wait for it.
 func (s *Session) survey() (x prospect) {
 	window := s.script.opt.Pace.window()
-	for _, p := range s.plays {
-		if p.state != playSends {
+	for _, r := range s.replies {
+		if r.state != replySends {
 			continue
 		}
-		it := &s.script.items[p.item]
-		if c := s.awaits(p, it); c != 0 {
-			if (s.owes(p) || c <= s.reached) && (x.owed == 0 || c < x.owed) {
-				x.owed = c
+		st := &s.script.steps[r.step]
+		if t := s.awaits(r, st); t != 0 {
+			if (s.owes(r) || t <= s.reached) && (x.owed == 0 || t < x.owed) {
+				x.owed = t
 			}
-			if x.owed != 0 && it.after > max(s.reached, s.patience.waived) {
+			if x.owed != 0 && st.after > max(s.reached, s.patience.waived) {
 				break // and so do all that follow
 			}
 			continue
 		}
-		due := s.when(p, it)
+		due := s.when(r, st)
 		if due <= s.now+window {
-			x.next, x.due = p, due
+			x.next, x.due = r, due
 			break
 		}
 		if at := due - window; !x.any || at < x.later {
@@ -80,7 +80,7 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 	if s.patience.waits != 0 {
 		sooner(s.patience.until)
 	}
-	if until, any := s.asks.expires(); any {
+	if until, any := s.questions.expires(); any {
 		sooner(until)
 	}
 	if s.held != nil {
@@ -96,7 +96,7 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
 	if s.left {
 		return Output{}, false, nil
 	}
-	s.asks.expire(s)
+	s.questions.expire(s)
 	for {
 		if len(s.outbox) > 0 {
 			out = s.outbox[0]
@@ -121,7 +121,7 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
 		}
 	}
 	switch {
-	case s.held != nil && (s.now >= s.heldTo || s.ended && len(s.plays) == 0):
+	case s.held != nil && (s.now >= s.heldTo || s.ended && len(s.replies) == 0):
 		out, s.held = *s.held, nil
 		return out, true, nil
 	case s.mayLeave():
@@ -137,147 +137,147 @@ func (s *Session) mayLeave() bool {
 	if !s.leaving || s.left || s.requests < s.script.requests || s.held != nil {
 		return false
 	}
-	for _, p := range s.plays {
-		if p.state != playCancel && p.state != playParked {
+	for _, r := range s.replies {
+		if r.state != replyCancel && r.state != replyParked {
 			return false
 		}
 	}
 	return true
 }
 
-// release writes the step of a play, and moves the play on.
-func (s *Session) release(p *play) (out Output, ok bool, err error) {
-	it := &s.script.items[p.item]
-	if it.kind != itemWrite {
-		return s.transport(p, it)
+// release writes the step of a reply, and moves the reply on.
+func (s *Session) release(r *reply) (out Output, ok bool, err error) {
+	st := &s.script.steps[r.step]
+	if st.kind != stepMessage {
+		return s.transport(r, st)
 	}
-	if s.unfit(p, p.item) {
-		s.pass(p)
+	if s.unfit(r, r.step) {
+		s.pass(r)
 		return out, false, nil
 	}
-	if it.has(itemBatched) {
-		if out, ok, err = s.batch(p, it); ok || err != nil {
-			return s.headed(p, out), ok, err
+	if st.has(stepBatched) {
+		if out, ok, err = s.batch(r, st); ok || err != nil {
+			return s.headed(r, out), ok, err
 		}
 	}
-	stream, ok := s.route(p, it)
-	if !ok && !p.modern && !s.ended {
-		p.state = playParked
+	stream, ok := s.route(r, st)
+	if !ok && !r.modern && !s.ended {
+		r.state = replyParked
 		return out, false, nil
 	}
-	if !ok || s.streams.hasDuplex && it.has(itemRepeat) {
-		s.pass(p)
+	if !ok || s.streams.hasDuplex && st.has(stepRepeat) {
+		s.pass(r)
 		return out, false, nil
 	}
-	out = Output{Stream: stream, Line: it.has(itemLine), Form: it.form, Frame: it.message()}
-	if out.Raw, err = s.bytes(p, p.item); err != nil {
-		return out, false, fmt.Errorf("frame %d: %w", it.seq, err)
+	out = Output{Stream: stream, Line: st.has(stepLine), Form: st.form, Frame: st.message()}
+	if out.Raw, err = s.bytes(r, r.step); err != nil {
+		return out, false, fmt.Errorf("frame %d: %w", st.seq, err)
 	}
-	if out.Whole, err = it.whole.load(s.script.spool); err != nil {
-		return out, false, fmt.Errorf("frame %d: %w", it.seq, err)
+	if out.Whole, err = st.whole.load(s.script.spool); err != nil {
+		return out, false, fmt.Errorf("frame %d: %w", st.seq, err)
 	}
-	target := s.answers(p, it)
-	if s.chances.faults != nil && !s.fault(p, it, &out, target) {
+	target := s.answers(r, st)
+	if s.chances.faults != nil && !s.fault(r, st, &out, target) {
 		return Output{}, false, nil
 	}
 	out.Last = target != nil && s.streams.answered(target.stream)
-	if p.fault != nil && p.fault.Kind == FaultDuplicate {
+	if r.fault != nil && r.fault.Kind == FaultDuplicate {
 		s.twice(&out)
 	}
-	s.written(p, it, target)
-	return s.headed(p, out), true, nil
+	s.written(r, st, target)
+	return s.headed(r, out), true, nil
 }
 
-// answers returns the play of the request that a step answers, nil where it answers
+// answers returns the reply of the request that a step answers, nil where it answers
 // none, or one that has its answer.
-func (s *Session) answers(p *play, it *item) *play {
-	if !it.has(itemFinal) || p.hangs {
+func (s *Session) answers(r *reply, st *step) *reply {
+	if !st.has(stepFinal) || r.hangs {
 		return nil
 	}
-	if it.call != p.cue {
-		p = s.bound[it.call]
+	if st.call != r.trigger {
+		r = s.bound[st.call]
 	}
-	if p == nil || p.answered {
+	if r == nil || r.answered {
 		return nil
 	}
-	return p
+	return r
 }
 
 // transport writes what an exchange has beside its messages.
-func (s *Session) transport(p *play, it *item) (out Output, ok bool, err error) {
-	out = Output{Stream: p.stream, Form: it.form, Frame: it.message()}
-	if p.hangs {
+func (s *Session) transport(r *reply, st *step) (out Output, ok bool, err error) {
+	out = Output{Stream: r.stream, Form: st.form, Frame: st.message()}
+	if r.hangs {
 		out.Stream = s.streams.duplex
 	}
-	switch it.kind {
-	case itemHead:
+	switch st.kind {
+	case stepHead:
 		// headed adds it.
-	case itemData:
-		if out.Whole, err = it.place.load(s.script.spool); err != nil {
-			return out, false, fmt.Errorf("frame %d: %w", it.seq, err)
+	case stepData:
+		if out.Whole, err = st.place.load(s.script.spool); err != nil {
+			return out, false, fmt.Errorf("frame %d: %w", st.seq, err)
 		}
-	case itemEnd:
-		p.closed = true
-		out.Last, out.Abort = true, it.has(itemAbort)
-		delete(s.streams.played, p.stream)
+	case stepEnd:
+		r.closed = true
+		out.Last, out.Abort = true, st.has(stepAbort)
+		delete(s.streams.played, r.stream)
 	}
 	if s.script.opt.Pace.kind == paceRecorded {
-		s.written(p, it, nil)
+		s.written(r, st, nil)
 	} else {
-		s.pass(p)
+		s.pass(r)
 	}
-	return s.headed(p, out), true, nil
+	return s.headed(r, out), true, nil
 }
 
 // headed adds the head that a step comes with. What follows then comes next.
-func (s *Session) headed(p *play, out Output) Output {
-	out.Response, p.head = p.head, nil
+func (s *Session) headed(r *reply, out Output) Output {
+	out.Response, r.head = r.head, nil
 	return out
 }
 
-// written moves a play on behind a step that has been written. The next one is due
+// written moves a reply on behind a step that has been written. The next one is due
 // from when this one was, unless that is long ago: timers are late a little each
 // time, which must not add up.
-func (s *Session) written(p *play, it *item, target *play) {
+func (s *Session) written(r *reply, st *step, target *reply) {
 	const slack = 20 * time.Millisecond
 	s.answerEarly()
-	if p.base = p.due; s.now-p.due > slack || s.script.opt.Pace.kind == paceBrisk {
-		p.base = s.now // a distance in brisk keeps things apart, however late the first is
+	if r.base = r.due; s.now-r.due > slack || s.script.opt.Pace.kind == paceBrisk {
+		r.base = s.now // a distance in brisk keeps things apart, however late the first is
 	}
-	p.baseAt, p.acted, p.delayed, p.fault = it.at, false, false, nil
-	s.wroteOn, s.wroteAt = p.stream, s.now
-	if p.item > s.said {
-		s.said, s.saidAt = p.item, p.base
+	r.baseAt, r.acted, r.delayed, r.fault = st.at, false, false, nil
+	s.wroteOn, s.wroteAt = r.stream, s.now
+	if r.step > s.said {
+		s.said, s.saidAt = r.step, r.base
 	}
 	if target != nil {
 		target.answered = true
 	}
-	if it.has(itemNote) {
+	if st.has(stepNote) {
 		s.rest = s.now + s.script.opt.Pace.rest()
 	}
-	s.leave(p)
-	s.advance(p)
+	s.leave(r)
+	s.advance(r)
 }
 
-// pass moves a play on behind a step that is not written, or that counts for nothing.
-func (s *Session) pass(p *play) {
-	p.delayed, p.fault = false, nil
-	s.leave(p)
-	s.advance(p)
+// pass moves a reply on behind a step that is not written, or that counts for nothing.
+func (s *Session) pass(r *reply) {
+	r.delayed, r.fault = false, nil
+	s.leave(r)
+	s.advance(r)
 }
 
 // batch writes a whole batch, if all its messages are to be written now.
-func (s *Session) batch(p *play, it *item) (out Output, ok bool, err error) {
-	b := s.script.batches[it.seq]
-	group := s.group(&b, p)
+func (s *Session) batch(r *reply, st *step) (out Output, ok bool, err error) {
+	b := s.script.batches[st.seq]
+	group := s.group(&b, r)
 	if group == nil || s.chances.faults != nil {
 		return out, false, nil // one by one
 	}
-	stream, ok := s.route(p, it)
+	stream, ok := s.route(r, st)
 	if !ok {
 		return out, false, nil
 	}
-	out = Output{Stream: stream, Line: b.line, Form: it.form, Frame: session.Ref{Seq: it.seq}}
+	out = Output{Stream: stream, Line: b.line, Form: st.form, Frame: session.Ref{Seq: st.seq}}
 	if out.Whole, err = b.whole.load(s.script.spool); err != nil {
 		return out, false, err
 	}
@@ -287,7 +287,7 @@ func (s *Session) batch(p *play, it *item) (out Output, ok bool, err error) {
 	}
 	from := 0
 	for i, q := range group {
-		at := &s.script.items[b.first+uint32(i)]
+		at := &s.script.steps[b.first+uint32(i)]
 		part, err := s.bytes(q, b.first+uint32(i))
 		if err != nil {
 			return out, false, err
@@ -298,7 +298,7 @@ func (s *Session) batch(p *play, it *item) (out Output, ok bool, err error) {
 	}
 	out.Raw = append(out.Raw, frame[from:]...)
 	for i, q := range group {
-		at := &s.script.items[b.first+uint32(i)]
+		at := &s.script.steps[b.first+uint32(i)]
 		target := s.answers(q, at)
 		if target != nil && s.streams.answered(target.stream) {
 			out.Last = true
@@ -308,34 +308,34 @@ func (s *Session) batch(p *play, it *item) (out Output, ok bool, err error) {
 	return out, true, nil
 }
 
-// group finds the plays that the messages of a batch are the next steps of, nil
+// group finds the replies that the messages of a batch are the next steps of, nil
 // unless all of them are to be written now, and on one stream.
-func (s *Session) group(b *batch, p *play) []*play {
-	at := map[uint32]*play{} // by their next step
-	for _, q := range s.plays {
-		if q.state != playSends || q.item < b.first || q.item > b.last {
+func (s *Session) group(b *batch, r *reply) []*reply {
+	at := map[uint32]*reply{} // by their next step
+	for _, q := range s.replies {
+		if q.state != replySends || q.step < b.first || q.step > b.last {
 			continue
 		}
-		if it := &s.script.items[q.item]; s.awaits(q, it) == 0 && s.when(q, it) <= s.now+s.script.opt.Pace.window() {
-			at[q.item] = q
+		if st := &s.script.steps[q.step]; s.awaits(q, st) == 0 && s.when(q, st) <= s.now+s.script.opt.Pace.window() {
+			at[q.step] = q
 		}
 	}
-	at[p.item] = p // of several whose next step it is
-	group := make([]*play, b.last-b.first+1)
-	stream, routed := s.route(p, &s.script.items[p.item])
+	at[r.step] = r // of several whose next step it is
+	group := make([]*reply, b.last-b.first+1)
+	stream, routed := s.route(r, &s.script.steps[r.step])
 	for i := range group {
 		n := b.first + uint32(i)
-		it := &s.script.items[n]
+		st := &s.script.steps[n]
 		q := at[n]
 		if q == nil || s.unfit(q, n) {
 			return nil
 		}
-		if to, ok := s.route(q, it); ok != routed || to != stream {
+		if to, ok := s.route(q, st); ok != routed || to != stream {
 			return nil
 		}
 		group[i] = q
-		if at[it.next] == nil { // one play may have several
-			at[it.next] = q
+		if at[st.next] == nil { // one reply may have several
+			at[st.next] = q
 		}
 	}
 	return group
@@ -367,10 +367,10 @@ const firstPatience = 500 * time.Millisecond
 // starts anew.
 type patience struct {
 	span time.Duration
-	// waits is the cue that is waited for, until a time; 0 for none.
+	// waits is the trigger that is waited for, until a time; 0 for none.
 	waits uint32
 	until time.Duration
-	// waived is the last cue that some answer was not held back for.
+	// waived is the last trigger that some answer was not held back for.
 	waived uint32
 }
 
@@ -383,13 +383,13 @@ func (w *patience) watch(s *Session, owed uint32) bool {
 	if owed == 0 || s.now < w.until {
 		return false
 	}
-	s.note(Note{Kind: NoteOrder, Frame: s.script.cues[owed].message(),
-		Text: fmt.Sprintf("went on without frame %d, which the client had sent by then in the recording", s.script.cues[owed].seq)})
+	s.note(Note{Kind: NoteOrder, Frame: s.script.triggers[owed].message(),
+		Text: fmt.Sprintf("went on without frame %d, which the client had sent by then in the recording", s.script.triggers[owed].seq)})
 	w.span /= 2
 	w.waits, w.waived = 0, max(w.waived, owed)
-	for _, p := range s.plays {
-		if p.state == playSends && s.awaits(p, &s.script.items[p.item]) == owed {
-			p.waived = owed
+	for _, r := range s.replies {
+		if r.state == replySends && s.awaits(r, &s.script.steps[r.step]) == owed {
+			r.waived = owed
 		}
 	}
 	s.missing = slices.DeleteFunc(s.missing, func(m uint32) bool { return m == owed })

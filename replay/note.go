@@ -145,9 +145,9 @@ func (s *Script) NewCoverage() *Coverage { return NewCoverage(s) }
 // Add counts what a session of one of the scripts has been asked for.
 func (v *Coverage) Add(s *Session) {
 	asked := v.asked[s.script]
-	for c := range s.arrived {
-		if s.script.cues[c].kind == cueRequest {
-			asked[c] = true
+	for t := range s.arrived {
+		if s.script.triggers[t].kind == triggerRequest {
+			asked[t] = true
 		}
 	}
 }
@@ -172,15 +172,15 @@ func (v *Coverage) Asked() (n int) {
 // order, at most so many.
 func (v *Coverage) Unasked(most int) (notes []Note) {
 	for _, s := range v.scripts {
-		notes = append(notes, s.unasked(func(c uint32) bool { return v.asked[s][c] }, most-len(notes))...)
+		notes = append(notes, s.unasked(func(t uint32) bool { return v.asked[s][t] }, most-len(notes))...)
 	}
 	return notes
 }
 
 func (s *Script) unasked(asked func(uint32) bool, most int) (notes []Note) {
-	for c := range s.cues {
-		x := &s.cues[c]
-		if x.kind != cueRequest || asked(uint32(c)) {
+	for c := range s.triggers {
+		x := &s.triggers[c]
+		if x.kind != triggerRequest || asked(uint32(c)) {
 			continue
 		}
 		if len(notes) == most {

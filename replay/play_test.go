@@ -39,7 +39,7 @@ func TestPlay(t *testing.T) {
 			if !ok || !also {
 				t.Fatal("it has no recording, or nothing live")
 			}
-			got := playCase(t, head, live, script(t, readFrames(t, recorded), readOptions(t, head)))
+			got := replyCase(t, head, live, script(t, readFrames(t, recorded), readOptions(t, head)))
 			if *update {
 				err = os.WriteFile(name, []byte(head+recordedMark+recorded+liveMark+got), 0o644)
 				if err != nil {
@@ -148,7 +148,7 @@ type stage struct {
 	stamps bool
 }
 
-func playCase(t *testing.T, head, live string, s *Script) string {
+func replyCase(t *testing.T, head, live string, s *Script) string {
 	t.Helper()
 	x := &stage{t: t, http: strings.Contains(head, "option-http"), s: s.NewSession()}
 	if !x.http {

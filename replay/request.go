@@ -20,9 +20,9 @@ func (s *Session) request(stream Stream, m *jsonrpc.Message, raw []byte) {
 	}
 	x := s.match(m, &k)
 	switch {
-	case x.cue != 0:
+	case x.trigger != 0:
 		s.remark(m, &k, x)
-		s.play(stream, m, &k, x)
+		s.reply(stream, m, &k, x)
 	case s.elsewhere(m, raw):
 	case s.invent(stream, m, &k):
 	default:
@@ -40,61 +40,61 @@ func firstMember(object jsonrpc.Value, names ...string) (v jsonrpc.Value) {
 	return v
 }
 
-// play plays a request's own steps, and what hangs on it.
-func (s *Session) play(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
-	c := &s.script.cues[x.cue]
-	p := &play{
-		cue: x.cue, live: s.live, stream: stream, modern: k.modern,
+// reply plays a request's own steps, and what hangs on it.
+func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
+	t := &s.script.triggers[x.trigger]
+	r := &reply{
+		trigger: x.trigger, live: s.live, stream: stream, modern: k.modern,
 		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
 	}
 	if s.chances.faults != nil {
-		p.method, p.name = m.Method, jsonrpc.Value(k.subject).Decoded()
+		r.method, r.name = m.Method, jsonrpc.Value(k.subject).Decoded()
 	}
 	if s.matched == 0 {
-		s.matched = c.seq
+		s.matched = t.seq
 	}
-	if c.has(cueReferred) || c.carrier != 0 {
+	if t.has(triggerReferred) || t.carrier != 0 {
 		if s.bound == nil {
-			s.bound = map[uint32]*play{}
+			s.bound = map[uint32]*reply{}
 		}
-		s.bound[x.cue] = p
+		s.bound[x.trigger] = r
 	}
 	if x.fate == fateFresh {
-		s.arrive(x.cue)
+		s.arrive(x.trigger)
 	}
-	p.item = c.first
-	switch carrier := c.carrier; {
+	r.step = t.first
+	switch carrier := t.carrier; {
 	case carrier == 0, s.script.inbound:
 	case slices.Contains(s.carries, carrier): // its answer comes with the others'
-		p.item, p.answered = 0, true
-	case carrier != x.cue:
-		p.item, p.alone = s.script.cues[carrier].first, true
+		r.step, r.answered = 0, true
+	case carrier != x.trigger:
+		r.step, r.alone = s.script.triggers[carrier].first, true
 	case s.streams.hasDuplex:
 		s.carries = append(s.carries, carrier)
 	case s.carried(carrier):
-		p.carries = true
+		r.carries = true
 	default:
-		p.alone = true
+		r.alone = true
 	}
-	s.enlist(p, c.at)
-	s.advance(p)
-	s.shell(x.cue)
+	s.enlist(r, t.at)
+	s.advance(r)
+	s.shell(x.trigger)
 }
 
 // remark notes in what a match is not exact.
 func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
-	c := &s.script.cues[x.cue]
-	n := Note{Method: m.Method, Frame: c.message(), UsedBy: s.usedBy(x.cue)}
-	got := " gets the answer of frame " + strconv.FormatUint(c.seq, 10)
+	t := &s.script.triggers[x.trigger]
+	n := Note{Method: m.Method, Frame: t.message(), UsedBy: s.usedBy(x.trigger)}
+	got := " gets the answer of frame " + strconv.FormatUint(t.seq, 10)
 	switch {
 	case x.chain:
 		n.Kind = NoteAnswer
 		n.Text = m.Method + " brings other input than recorded; it" + got
-		s.compare(&n, m, c)
+		s.compare(&n, m, t)
 	case x.level > MatchExact:
 		n.Kind = NoteRelaxed
 		n.Text = m.Method + got + ", which it matches only at the level " + x.level.String()
-		s.compare(&n, m, c)
+		s.compare(&n, m, t)
 	case x.fate == fateHeld:
 		n.Kind = NoteHeld
 		n.Text = m.Method + " gets the same answer again: the client has not done yet what it did before the next in the recording"
@@ -106,18 +106,18 @@ func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
 		n.Subject = jsonrpc.Subject(*m)
 		s.note(n)
 	}
-	if c.answer == 0 && !c.has(cueCancelled|cueListens) {
+	if t.answer == 0 && !t.has(triggerCancelled|triggerListens) {
 		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: n.Frame,
-			Text: fmt.Sprintf("%s (frame %d) has no answer in the recording, and gets none", m.Method, c.seq)})
+			Text: fmt.Sprintf("%s (frame %d) has no answer in the recording, and gets none", m.Method, t.seq)})
 	}
 	if m.Method == "initialize" && x.fate == fateFresh {
-		s.compareClient(m, c)
+		s.compareClient(m, t)
 	}
 }
 
 // compare notes where a request differs from a recorded one.
-func (s *Session) compare(n *Note, m *jsonrpc.Message, c *cue) {
-	if recorded, _, err := s.script.message(c.place); err == nil {
+func (s *Session) compare(n *Note, m *jsonrpc.Message, t *trigger) {
+	if recorded, _, err := s.script.message(t.place); err == nil {
 		n.differ(s.keyer.params(&recorded), s.keyer.params(m), "params")
 	}
 }
@@ -125,10 +125,10 @@ func (s *Session) compare(n *Note, m *jsonrpc.Message, c *cue) {
 // compareClient notes what a client says of itself other than the recorded one. It
 // gets the recorded answer all the same, which names the recorded version: that is
 // a server's right (basic/lifecycle#version-negotiation).
-func (s *Session) compareClient(m *jsonrpc.Message, c *cue) {
-	n := Note{Kind: NoteClient, Method: m.Method, Frame: c.message(),
+func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
+	n := Note{Kind: NoteClient, Method: m.Method, Frame: t.message(),
 		Text: "the client says something else of itself than the recorded one"}
-	s.compare(&n, m, c)
+	s.compare(&n, m, t)
 	if len(n.Differences) == 0 {
 		return
 	}
@@ -146,18 +146,18 @@ func (s *Session) notification(m *jsonrpc.Message) {
 	switch m.Method {
 	case "notifications/cancelled", "cancel":
 		id := firstMember(m.Params, "requestId", "id")
-		if p := s.waiting(id); p != nil {
-			s.cancel(p)
+		if r := s.waiting(id); r != nil {
+			s.cancel(r)
 		}
 		return
 	}
 	k := s.keyer.key(m)
-	c, fate := s.take(k.exact)
+	t, fate := s.take(k.exact)
 	if fate != fateFresh {
-		c, fate = s.take(k.method)
+		t, fate = s.take(k.method)
 	}
 	if fate == fateFresh {
-		s.arrive(c)
+		s.arrive(t)
 	}
 	if m.Method != "exit" {
 		return
@@ -167,13 +167,13 @@ func (s *Session) notification(m *jsonrpc.Message) {
 	}
 }
 
-// waiting returns the play that a client means by the id of a request, nil for none: of
+// waiting returns the reply that a client means by the id of a request, nil for none: of
 // several with one id the oldest, as that one is answered first.
-func (s *Session) waiting(id []byte) (oldest *play) {
+func (s *Session) waiting(id []byte) (oldest *reply) {
 	key := word(id)
-	for _, p := range s.plays {
-		if !p.hangs && p.key == key && (oldest == nil || p.number < oldest.number) {
-			oldest = p
+	for _, r := range s.replies {
+		if !r.hangs && r.key == key && (oldest == nil || r.number < oldest.number) {
+			oldest = r
 		}
 	}
 	return oldest

@@ -10,27 +10,27 @@ import (
 
 // unfit reports whether a step cannot be written for this client: the client gave
 // no token or subscription that it could be about, or must not be asked this.
-func (s *Session) unfit(p *play, n uint32) bool {
-	it := &s.script.items[n]
-	if lacks := it.needs &^ s.can; lacks != 0 {
+func (s *Session) unfit(r *reply, n uint32) bool {
+	st := &s.script.steps[n]
+	if lacks := st.needs &^ s.can; lacks != 0 {
 		if lacks&s.script.eras.can != 0 {
-			s.skipped(p, n, "lacks the capability for it")
+			s.skipped(r, n, "lacks the capability for it")
 			return true
 		}
 	}
-	for _, x := range s.script.patchesOf(it) {
+	for _, x := range s.script.patchesOf(st) {
 		switch x.kind {
 		case patchID, patchToken:
-			if s.value(x, p) == nil {
+			if s.value(x, r) == nil {
 				return true
 			}
 		case patchAsked:
-			if s.asks.by[x.ref] == nil {
+			if s.questions.by[x.ref] == nil {
 				return true
 			}
 		case patchTask:
 			if s.tasks[x.ref] == nil {
-				s.skipped(p, n, "has not made the task that it is about")
+				s.skipped(r, n, "has not made the task that it is about")
 				return true
 			}
 		}
@@ -40,48 +40,48 @@ func (s *Session) unfit(p *play, n uint32) bool {
 
 // skipped notes that the client is not asked something. The gate behind it must
 // not wait for the answer to an earlier one.
-func (s *Session) skipped(p *play, n uint32, why string) {
-	s.asks.forget(n)
-	p.waived = max(p.waived, s.script.asked[n].cue) // which will not come
-	x := Note{Kind: NoteSkipped, Live: p.live, Frame: s.script.items[n].message()}
-	if m, _, err := s.script.message(s.script.items[n].place); err == nil {
+func (s *Session) skipped(r *reply, n uint32, why string) {
+	s.questions.forget(n)
+	r.waived = max(r.waived, s.script.asked[n].trigger) // which will not come
+	x := Note{Kind: NoteSkipped, Live: r.live, Frame: s.script.steps[n].message()}
+	if m, _, err := s.script.message(s.script.steps[n].place); err == nil {
 		x.Method, x.Subject = m.Method, jsonrpc.Subject(m)
 	}
 	x.Text = x.Method + " (frame " + strconv.FormatUint(x.Frame.Seq, 10) + ") was not sent, since the client " + why
 	s.note(x)
 }
 
-func (s *Script) patchesOf(it *item) []patch {
-	return s.patches[it.patch : it.patch+uint32(it.patches)]
+func (s *Script) patchesOf(st *step) []patch {
+	return s.patches[st.patch : st.patch+uint32(st.patches)]
 }
 
-// value is what stands in the place of an id or a token of a cue, nil for nothing.
-func (s *Session) value(x patch, p *play) []byte {
-	if p.hangs || p.cue != x.ref {
-		if p = s.bound[x.ref]; p == nil {
+// value is what stands in the place of an id or a token of a trigger, nil for nothing.
+func (s *Session) value(x patch, r *reply) []byte {
+	if r.hangs || r.trigger != x.ref {
+		if r = s.bound[x.ref]; r == nil {
 			return nil
 		}
 	}
 	if x.kind == patchToken {
-		return p.token
+		return r.token
 	}
-	return p.id
+	return r.id
 }
 
 // bytes are those of a step with what is the live client's in the places of what
 // was the recorded one's. A request of the server's gets its id here.
-func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
-	it := &s.script.items[n]
-	raw, err := it.place.load(s.script.spool)
+func (s *Session) bytes(r *reply, n uint32) ([]byte, error) {
+	st := &s.script.steps[n]
+	raw, err := st.place.load(s.script.spool)
 	if err != nil {
 		return nil, err
 	}
-	patches := s.script.patchesOf(it)
+	patches := s.script.patchesOf(st)
 	if len(patches) == 0 {
-		if it.has(itemFinal) && s.streams.hasDuplex {
+		if st.has(stepFinal) && s.streams.hasDuplex {
 			// An answer without the id over HTTP, where the exchange says what it
 			// answers. On one stream for all, nothing else does.
-			return Rewrite(raw, p.id, "id"), nil
+			return Rewrite(raw, r.id, "id"), nil
 		}
 		return raw, nil
 	}
@@ -91,14 +91,14 @@ func (s *Session) bytes(p *play, n uint32) ([]byte, error) {
 		var value []byte
 		switch x.kind {
 		case patchID, patchToken:
-			value = s.value(x, p)
+			value = s.value(x, r)
 		case patchOwn:
-			if s.asks.by[n] != nil { // its call is played again, and others may wait for the first
-				s.asks.next = max(s.asks.next, s.script.ownIDs)
+			if s.questions.by[n] != nil { // its call is played again, and others may wait for the first
+				s.questions.next = max(s.questions.next, s.script.ownIDs)
 			}
-			value = s.asks.send(n, raw[x.from:x.to], s.now+s.script.opt.GateTimeout).id
+			value = s.questions.send(n, raw[x.from:x.to], s.now+s.script.opt.GateTimeout).id
 		case patchAsked:
-			value = s.asks.by[x.ref].id
+			value = s.questions.by[x.ref].id
 		case patchTask:
 			value = s.tasks[x.ref]
 		}

@@ -14,12 +14,12 @@ import (
 // once it is made, and several goroutines may play it at once, each a [Session]
 // of its own.
 type Script struct {
-	opt   Options
-	spool Spool
-	cues  []cue
-	// items are the steps and gates in the order in which they were recorded.
-	// Number 0 is no item.
-	items   []item
+	opt      Options
+	spool    Spool
+	triggers []trigger
+	// steps are what the server did, and the gates between, in recorded order. Number 0
+	// is none.
+	steps   []step
 	patches []patch
 	// led says which of the paths that are ignored lead to something.
 	led []bool
@@ -27,20 +27,20 @@ type Script struct {
 	responses []Response
 	// batches are the frames with several messages, by their number.
 	batches map[uint64]batch
-	// asked is what became of the server's requests, by their items.
+	// asked is what became of the server's requests, by their steps.
 	asked map[uint32]answer
-	// needed are the cues without which a poll's answer would come too early, by
+	// needed are the triggers without which a poll's answer would come too early, by
 	// the poll.
 	needed map[uint32]uint32
 	index  index
-	// requests counts the cues that are requests. opening is the first of them, 0 for
+	// requests counts the triggers that are requests. opening is the first of them, 0 for
 	// none.
 	requests int
 	opening  uint32
 	// ownIDs is above each number that the server used for an id, or at the end of
 	// one.
 	ownIDs int64
-	// end is the cue of the client's end, 0 when the recording has none.
+	// end is the trigger of the client's end, 0 when the recording has none.
 	end uint32
 	// inbound says that exchanges carry only what the client sends: that of HTTP+SSE.
 	inbound bool
@@ -62,8 +62,8 @@ func (s *Script) Empty() bool { return s.requests == 0 && s.Steps() == 0 }
 
 // Steps returns how many messages of the server's it holds.
 func (s *Script) Steps() (n int) {
-	for i := 1; i < len(s.items); i++ {
-		if s.items[i].kind == itemWrite {
+	for i := 1; i < len(s.steps); i++ {
+		if s.steps[i].kind == stepMessage {
 			n++
 		}
 	}
@@ -115,150 +115,150 @@ func (s *Script) HasPage(method, target string) bool {
 // Ends returns the status with which the recorded server answered the DELETE that ends a
 // session; ok is false if there was none.
 func (s *Script) Ends() (status int, ok bool) {
-	for i := range s.cues {
-		if c := &s.cues[i]; c.deletes && c.response != 0 {
-			status, ok = s.responses[c.response].Status, true
+	for i := range s.triggers {
+		if t := &s.triggers[i]; t.deletes && t.response != 0 {
+			status, ok = s.responses[t.response].Status, true
 		}
 	}
 	return status, ok
 }
 
-// A cueKind says what the client did.
-type cueKind uint8
+// A triggerKind says what the client did.
+type triggerKind uint8
 
 const (
-	cueStart        cueKind = iota // the session began
-	cueRequest                     // a request
-	cueNotification                // a notification that is no cancellation
-	cueAnswer                      // an answer to a request of the server's
-	cueCancel                      // the cancellation of a request
-	cueInvalid                     // a frame that is no message
-	cueEnd                         // the client's lane ended
-	cueBare                        // a request of HTTP without a message: a stream is opened or ended
-	cueRefused                     // something that was refused for what is not in the message
+	triggerStart        triggerKind = iota // the session began
+	triggerRequest                         // a request
+	triggerNotification                    // a notification that is no cancellation
+	triggerAnswer                          // an answer to a request of the server's
+	triggerCancel                          // the cancellation of a request
+	triggerInvalid                         // a frame that is no message
+	triggerEnd                             // the client's lane ended
+	triggerBare                            // a request of HTTP without a message: a stream is opened or ended
+	triggerRefused                         // something that was refused for what is not in the message
 )
 
-// A cueFlags is a set of what is known of a cue.
-type cueFlags uint8
+// A triggerFlags is a set of what is known of a trigger.
+type triggerFlags uint8
 
 const (
-	// cueReferred: another cue's steps repeat an id or a token of it.
-	cueReferred cueFlags = 1 << iota
-	// cueModern: the request names its own version.
-	cueModern
-	// cuePoll: the request asks how a task of its call stands.
-	cuePoll
-	// cueCancelled: the client cancelled the request.
-	cueCancelled
-	// cueListens: the request is a subscription, so nobody waits for its answer.
-	cueListens
+	// triggerReferred: another trigger's steps repeat an id or a token of it.
+	triggerReferred triggerFlags = 1 << iota
+	// triggerModern: the request names its own version.
+	triggerModern
+	// triggerPoll: the request asks how a task of its call stands.
+	triggerPoll
+	// triggerCancelled: the client cancelled the request.
+	triggerCancelled
+	// triggerListens: the request is a subscription, so nobody waits for its answer.
+	triggerListens
 )
 
-// A cue is something that the client did.
-type cue struct {
+// A trigger is something that the client did.
+type trigger struct {
 	at            time.Duration
 	seq, exchange uint64
 	place         place
-	// first begins the list of its own items, hang that of the items which only
+	// first begins the list of its own steps, hang that of the steps which only
 	// came after it.
 	first, hang uint32
-	// call is the first cue of the same call, and again, kept there, the last.
+	// call is the first trigger of the same call, and again, kept there, the last.
 	call, again uint32
-	// answer is the item that answers a request, or that an answer answers; 0 for none.
+	// answer is the step that answers a request, or that an answer answers; 0 for none.
 	answer uint32
-	// carrier is, over HTTP, the first cue of the same exchange, which has all items of
+	// carrier is, over HTTP, the first trigger of the same exchange, which has all steps of
 	// it; 0 on other transports. response is what the exchange was answered with, kept
 	// at the carrier; 0 for nothing.
 	carrier, response uint32
 	// token tells a progress token from others, 0 for none.
 	token uint32
 	index uint16
-	kind  cueKind
-	flags cueFlags
+	kind  triggerKind
+	flags triggerFlags
 	// opens says that it opens a stream, a GET, deletes that it ends the session, a DELETE.
 	opens, deletes bool
 }
 
-func (c *cue) has(f cueFlags) bool { return c.flags&f != 0 }
+func (t *trigger) has(f triggerFlags) bool { return t.flags&f != 0 }
 
 // message names the recorded message.
-func (c *cue) message() session.Ref { return session.Ref{Seq: c.seq, Index: int(c.index)} }
+func (t *trigger) message() session.Ref { return session.Ref{Seq: t.seq, Index: int(t.index)} }
 
-// An itemKind says what an item is.
-type itemKind uint8
-
-const (
-	itemWrite  itemKind = iota // the server sent a message
-	itemAnswer                 // a gate: the client answered what ref asks
-	itemCancel                 // a gate: the client cancelled, which was cue ref
-	itemLeave                  // the server left by itself
-	itemHead                   // the head of a response
-	itemData                   // bytes of a response that are no message
-	itemEnd                    // the end of a response
-)
-
-// An itemFlags is a set of what is known of a step.
-type itemFlags uint16
+// A stepKind says what a step is.
+type stepKind uint8
 
 const (
-	// itemFinal: it answers the request whose step it is.
-	itemFinal itemFlags = 1 << iota
-	// itemRequest: it is a request, so the client is to answer it.
-	itemRequest
-	// itemNote: it is a notification.
-	itemNote
-	// itemHangs: it is in a list of what only came after the cue.
-	itemHangs
-	// itemGeneral: it came on another stream than that of its request.
-	itemGeneral
-	// itemBatched: it is a part of a batch.
-	itemBatched
-	// itemLine: its bytes are a line of stdio, terminator included.
-	itemLine
-	// itemRepeat: it is sent once more, on a stream that was resumed.
-	itemRepeat
-	// itemAbort: the response was broken off.
-	itemAbort
+	stepMessage stepKind = iota // the server sent a message
+	stepAnswer                  // a gate: the client answered what ref asks
+	stepCancel                  // a gate: the client cancelled, which was trigger ref
+	stepLeave                   // the server left by itself
+	stepHead                    // the head of a response
+	stepData                    // bytes of a response that are no message
+	stepEnd                     // the end of a response
 )
 
-// An item is a step or a gate.
-type item struct {
+// A stepFlags is a set of what is known of a step.
+type stepFlags uint16
+
+const (
+	// stepFinal: it answers the request whose step it is.
+	stepFinal stepFlags = 1 << iota
+	// stepRequest: it is a request, so the client is to answer it.
+	stepRequest
+	// stepNote: it is a notification.
+	stepNote
+	// stepHangs: it is in a list of what only came after the trigger.
+	stepHangs
+	// stepGeneral: it came on another stream than that of its request.
+	stepGeneral
+	// stepBatched: it is a part of a batch.
+	stepBatched
+	// stepLine: its bytes are a line of stdio, terminator included.
+	stepLine
+	// stepRepeat: it is sent once more, on a stream that was resumed.
+	stepRepeat
+	// stepAbort: the response was broken off.
+	stepAbort
+)
+
+// A step is something that the server did, or a gate.
+type step struct {
 	at    time.Duration
 	seq   uint64
 	place place
 	// whole is where the event or the body is that a message came in over HTTP, empty
 	// for others.
-	whole place
-	cue   uint32 // in whose list it is
-	call  uint32 // the request to whose call it belongs, 0 for none
-	next  uint32 // in that list, 0 at its end
-	after uint32 // the last cue before it
-	ref   uint32
-	patch uint32 // its first patch
-	index uint16
-	kind  itemKind
-	form  tap.Form
-	flags itemFlags
+	whole   place
+	trigger uint32 // in whose list it is
+	call    uint32 // the request to whose call it belongs, 0 for none
+	next    uint32 // in that list, 0 at its end
+	after   uint32 // the last trigger before it
+	ref     uint32
+	patch   uint32 // its first patch
+	index   uint16
+	kind    stepKind
+	form    tap.Form
+	flags   stepFlags
 	// patches is how many patches it has.
 	patches uint8
 	// needs is the capability without which a client must not be asked this.
 	needs capabilities
 }
 
-func (it *item) has(f itemFlags) bool { return it.flags&f != 0 }
+func (st *step) has(f stepFlags) bool { return st.flags&f != 0 }
 
 // message names the recorded message.
-func (it *item) message() session.Ref { return session.Ref{Seq: it.seq, Index: int(it.index)} }
+func (st *step) message() session.Ref { return session.Ref{Seq: st.seq, Index: int(st.index)} }
 
 // A patchKind says what stands in the place of recorded bytes.
 type patchKind uint8
 
 const (
-	patchID    patchKind = iota // the id of the live request for cue ref
+	patchID    patchKind = iota // the id of the live request for trigger ref
 	patchToken                  // its progress token
 	patchOwn                    // the id of this request, which is the server's
-	patchAsked                  // the id of the server's request at item ref
-	patchTask                   // the task that the client made of item ref
+	patchAsked                  // the id of the server's request at step ref
+	patchTask                   // the task that the client made of step ref
 )
 
 // A patch is a place in a message whose bytes are replaced, from the message's
@@ -270,7 +270,7 @@ type patch struct {
 }
 
 // A batch is a frame of several messages: its bytes, the event that they were in, and
-// the items made of it.
+// the steps made of it.
 type batch struct {
 	place       place
 	whole       place
@@ -294,20 +294,20 @@ type Response struct {
 
 // An answer is what the client said to a request of the server's.
 type answer struct {
-	// cue is the answer, and said stands for what it said.
-	cue  uint32
-	said key
+	// trigger is the answer, and said stands for what it said.
+	trigger uint32
+	said    key
 }
 
-// find returns the cue of a client's message, 0 for none.
+// find returns the trigger of a client's message, 0 for none.
 func (s *Script) find(ref session.Ref) uint32 {
-	return search(len(s.cues), ref, func(i int) session.Ref { return s.cues[i].message() })
+	return search(len(s.triggers), ref, func(i int) session.Ref { return s.triggers[i].message() })
 }
 
-// findItem returns the item of a server's message, 0 for none.
-func (s *Script) findItem(ref session.Ref) uint32 {
-	i := search(len(s.items), ref, func(i int) session.Ref { return s.items[i].message() })
-	if s.items[i].kind != itemWrite {
+// findStep returns the step of a server's message, 0 for none.
+func (s *Script) findStep(ref session.Ref) uint32 {
+	i := search(len(s.steps), ref, func(i int) session.Ref { return s.steps[i].message() })
+	if s.steps[i].kind != stepMessage {
 		return 0
 	}
 	return i

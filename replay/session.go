@@ -18,7 +18,7 @@ type Session struct {
 	keyer  keyer
 	now    time.Duration
 	// live counts the client's messages. Of the last one, stream is where it came from,
-	// variant what its head said beside it, carries the carriers whose items it has
+	// variant what its head said beside it, carries the carriers whose steps it has
 	// brought, and matched the frame of the first recorded request that fits it.
 	live    uint64
 	stream  Stream
@@ -28,22 +28,22 @@ type Session struct {
 	// can is what the client can be asked.
 	can capabilities
 
-	// arrived are the cues that have come, and how. reached is the last cue of the
+	// arrived are the triggers that have come, and how. reached is the last trigger of the
 	// recording that the client has come to, missing are the requests before it that
 	// have not come, although they were under way together with one that has.
 	arrived  map[uint32]arrival
 	reached  uint32
 	missing  []uint32
 	requests int
-	// returns are the cues at which the recorded client came back for answers that this
+	// returns are the triggers at which the recorded client came back for answers that this
 	// one waits for, which has one stream for everything.
 	returns []uint32
 	cursors map[key]*cursor
 
-	// plays are those that are not over, in the order of their next items. bound finds the last play of a
-	// cue that other steps refer to.
-	plays []*play
-	bound map[uint32]*play
+	// replies are those that are not over, in the order of their next steps. bound finds
+	// the last reply to a trigger that other steps refer to.
+	replies []*reply
+	bound   map[uint32]*reply
 
 	patience patience
 	// said is the last step that was written, and when.
@@ -55,10 +55,10 @@ type Session struct {
 	// rest is until when nothing may follow a notification.
 	rest time.Duration
 
-	asks    asks
-	tasks   map[uint32][]byte
-	streams streams
-	chances chances
+	questions questions
+	tasks     map[uint32][]byte
+	streams   streams
+	chances   chances
 
 	// outbox is what is to be written before all else, held what a fault holds
 	// back until something else has been written, or until a time.
@@ -66,7 +66,7 @@ type Session struct {
 	held   *Output
 	heldTo time.Duration
 
-	// begun counts the plays.
+	// begun counts the replies.
 	begun uint64
 
 	// ended says that the client's lane is over, and endedAt how far it had come;
@@ -139,15 +139,15 @@ func (s *Session) Open(now time.Duration, stream Stream, method, target, last st
 	}
 	s.stream, s.carries = stream, s.carries[:0]
 	for _, key := range bareKeys(method, target, last, body) {
-		c, fate := s.take(key)
+		t, fate := s.take(key)
 		switch {
 		case fate == fateFresh:
-			s.arrive(c)
+			s.arrive(t)
 			return s.streams.played[stream]
-		case c != 0 && last != "":
+		case t != 0 && last != "":
 			s.carry(s.loop(key)) // what it goes on with was played again
 			return true
-		case c != 0 && s.again(c):
+		case t != 0 && s.again(t):
 			return true
 		}
 	}
@@ -156,17 +156,17 @@ func (s *Session) Open(now time.Duration, stream Stream, method, target, last st
 
 // again plays a request without a message again: one that was refused is refused again; a
 // stream goes on that another request has begun.
-func (s *Session) again(c uint32) bool {
-	x := &s.script.cues[c]
+func (s *Session) again(t uint32) bool {
+	x := &s.script.triggers[t]
 	if x.response == 0 {
 		return false
 	}
 	r := &s.script.responses[x.response]
 	if !r.Events || r.Status >= 300 {
-		s.carry(c)
+		s.carry(t)
 		return true
 	}
-	s.streams.play(s.stream)
+	s.streams.markPlayed(s.stream)
 	s.outbox = append(s.outbox, Output{Stream: s.stream, Response: r})
 	s.adopt()
 	return true
@@ -174,9 +174,9 @@ func (s *Session) again(c uint32) bool {
 
 // adopt gives a stream what was to come on those that the client has closed.
 func (s *Session) adopt() {
-	for _, p := range s.plays {
-		if p.state == playParked && p.carries && s.script.cues[p.cue].kind == cueBare {
-			p.stream, p.state = s.stream, playSends
+	for _, r := range s.replies {
+		if r.state == replyParked && r.carries && s.script.triggers[r.trigger].kind == triggerBare {
+			r.stream, r.state = s.stream, replySends
 		}
 	}
 }
@@ -205,160 +205,160 @@ func (s *Session) tick(now time.Duration) { s.now = max(s.now, now) }
 func (s *Session) begin() {
 	if !s.came(0) {
 		s.arrived[0] = arrival{at: s.now}
-		s.hang(0, s.script.cues[0].at)
+		s.hang(0, s.script.triggers[0].at)
 		s.passOver(0)
 	}
 }
 
 // arrive notes that the client has done what it did in the recording, and plays
 // what came after it then. It reports whether that is the first time.
-func (s *Session) arrive(c uint32) bool {
-	if s.came(c) {
+func (s *Session) arrive(t uint32) bool {
+	if s.came(t) {
 		return false
 	}
-	s.arrived[c] = arrival{s.live, s.now}
-	if s.script.cues[c].kind == cueRequest {
+	s.arrived[t] = arrival{s.live, s.now}
+	if s.script.triggers[t].kind == triggerRequest {
 		s.requests++
-	} else if s.script.cues[c].carrier == c {
-		s.carry(c)
+	} else if s.script.triggers[t].carrier == t {
+		s.carry(t)
 	}
-	s.reach(c)
-	if s.script.cues[c].kind != cueRequest {
-		s.shell(c)
+	s.reach(t)
+	if s.script.triggers[t].kind != triggerRequest {
+		s.shell(t)
 	}
-	s.hang(c, s.script.cues[c].at)
-	s.passOver(c)
+	s.hang(t, s.script.triggers[t].at)
+	s.passOver(t)
 	return true
 }
 
 // carry plays the response to an exchange that is not about a request.
-func (s *Session) carry(c uint32) {
-	x := &s.script.cues[c]
+func (s *Session) carry(t uint32) {
+	x := &s.script.triggers[t]
 	if s.script.inbound {
 		return // see shell
 	}
-	if !s.streams.hasDuplex && !s.carried(c) {
+	if !s.streams.hasDuplex && !s.carried(t) {
 		return
 	}
-	p := &play{cue: c, item: x.first, live: s.live, stream: s.stream, answered: true, carries: true}
-	s.enlist(p, x.at)
-	s.advance(p)
+	r := &reply{trigger: t, step: x.first, live: s.live, stream: s.stream, answered: true, carries: true}
+	s.enlist(r, x.at)
+	s.advance(r)
 }
 
 // shell plays the response to an exchange that only brought what the client sent: what the
 // server sends comes on the stream for everything.
-func (s *Session) shell(c uint32) {
-	carrier := s.script.cues[c].carrier
+func (s *Session) shell(t uint32) {
+	carrier := s.script.triggers[t].carrier
 	if !s.script.inbound || !s.streams.hasDuplex || s.stream == s.streams.duplex || !s.carried(carrier) {
 		return
 	}
-	x := &s.script.cues[carrier]
-	p := &play{cue: carrier, item: x.first, live: s.live, stream: s.stream, answered: true, carries: true, shell: true}
-	s.enlist(p, x.at)
-	s.advance(p)
+	x := &s.script.triggers[carrier]
+	r := &reply{trigger: carrier, step: x.first, live: s.live, stream: s.stream, answered: true, carries: true, shell: true}
+	s.enlist(r, x.at)
+	s.advance(r)
 }
 
-// carried notes that the items of a carrier come on the stream of the last message. It
+// carried notes that the steps of a carrier come on the stream of the last message. It
 // reports false where others do already.
-func (s *Session) carried(c uint32) bool {
+func (s *Session) carried(t uint32) bool {
 	if s.streams.played[s.stream] {
 		return false
 	}
-	s.streams.play(s.stream)
-	s.carries = append(s.carries, c)
+	s.streams.markPlayed(s.stream)
+	s.carries = append(s.carries, t)
 	return true
 }
 
 // passOver does on one stream for everything what a client of HTTP does between a message
-// and its next, and returns the last cue that comes to.
-func (s *Session) passOver(c uint32) uint32 {
-	for ; s.streams.hasDuplex && int(c)+1 < len(s.script.cues); c++ {
-		switch next := c + 1; {
+// and its next, and returns the last trigger that comes to.
+func (s *Session) passOver(t uint32) uint32 {
+	for ; s.streams.hasDuplex && int(t)+1 < len(s.script.triggers); t++ {
+		switch next := t + 1; {
 		case !s.playable(next):
 			s.reached = max(s.reached, next)
-		case s.script.cues[next].kind != cueBare:
-			return c
-		case s.script.cues[next].opens && !s.came(next) && !s.script.inbound:
+		case s.script.triggers[next].kind != triggerBare:
+			return t
+		case s.script.triggers[next].opens && !s.came(next) && !s.script.inbound:
 			s.arrived[next] = arrival{s.live, s.now}
 			s.reached = max(s.reached, next)
 			s.carry(next)
 		}
 	}
-	return c
+	return t
 }
 
-// An arrival says how a cue came: with which of the client's messages, and when.
+// An arrival says how a trigger came: with which of the client's messages, and when.
 type arrival struct {
 	live uint64
 	at   time.Duration
 }
 
-// came reports whether the client has done what a cue is.
-func (s *Session) came(c uint32) bool {
-	_, ok := s.arrived[c]
+// came reports whether the client has done what a trigger is.
+func (s *Session) came(t uint32) bool {
+	_, ok := s.arrived[t]
 	return ok
 }
 
-// usedBy is with which of the client's messages a cue came, 0 if it has not come.
-func (s *Session) usedBy(c uint32) uint64 { return s.arrived[c].live }
+// usedBy is with which of the client's messages a trigger came, 0 if it has not come.
+func (s *Session) usedBy(t uint32) uint64 { return s.arrived[t].live }
 
-// hang plays what hangs on a cue.
-func (s *Session) hang(c uint32, at time.Duration) {
-	if first := s.script.cues[c].hang; first != 0 {
-		p := &play{cue: c, item: first, hangs: true, live: s.live}
-		s.enlist(p, at)
-		s.advance(p)
+// hang plays what hangs on a trigger.
+func (s *Session) hang(t uint32, at time.Duration) {
+	if first := s.script.triggers[t].hang; first != 0 {
+		r := &reply{trigger: t, step: first, hangs: true, live: s.live}
+		s.enlist(r, at)
+		s.advance(r)
 	}
 }
 
 // reach notes how far the client has come. A request that it has passed over, and that
 // waited for its answer when the recorded client came here, is on its way, and so is the
 // answer to what it was asked: what was recorded after it waits for it.
-func (s *Session) reach(c uint32) {
+func (s *Session) reach(t uint32) {
 	for i, m := range s.missing {
-		if m == c {
+		if m == t {
 			s.missing = append(s.missing[:i], s.missing[i+1:]...)
 			break
 		}
 	}
-	if c <= s.reached {
+	if t <= s.reached {
 		return
 	}
-	for u := s.reached + 1; u < c && int(u) < len(s.script.cues); u++ {
-		if !s.came(u) && s.onItsWay(&s.script.cues[u], c) {
+	for u := s.reached + 1; u < t && int(u) < len(s.script.triggers); u++ {
+		if !s.came(u) && s.onItsWay(&s.script.triggers[u], t) {
 			s.missing = append(s.missing, u)
 		}
 	}
-	s.reached = c
+	s.reached = t
 	s.patience.again(s.now)
 }
 
-// onItsWay reports whether a cue that has not come may still come when the client has done
+// onItsWay reports whether a trigger that has not come may still come when the client has done
 // what it did later.
-func (s *Session) onItsWay(x *cue, later uint32) bool {
+func (s *Session) onItsWay(x *trigger, later uint32) bool {
 	switch {
 	case x.answer == 0:
 		return false
-	case x.kind == cueAnswer:
-		asked := s.asks.by[x.answer]
+	case x.kind == triggerAnswer:
+		asked := s.questions.by[x.answer]
 		return asked != nil && !asked.done && !asked.expired
 	}
-	return x.kind == cueRequest && !x.has(cueListens) && s.script.items[x.answer].after >= later
+	return x.kind == triggerRequest && !x.has(triggerListens) && s.script.steps[x.answer].after >= later
 }
 
-// awaits returns the cue that a step waits for, 0 for none.
-func (s *Session) awaits(p *play, it *item) uint32 {
-	if it.kind != itemWrite && s.free(p, it) {
+// awaits returns the trigger that a step waits for, 0 for none.
+func (s *Session) awaits(r *reply, st *step) uint32 {
+	if st.kind != stepMessage && s.free(r, st) {
 		return 0
 	}
-	if it.after > max(s.reached, p.waived) {
-		return it.after
+	if st.after > max(s.reached, r.waived) {
+		return st.after
 	}
 	for _, m := range s.missing {
-		if m > it.after || m <= p.waived || m == p.cue {
+		if m > st.after || m <= r.waived || m == r.trigger {
 			continue
 		}
-		if s.script.cues[m].kind == cueAnswer && s.owes(p) {
+		if s.script.triggers[m].kind == triggerAnswer && s.owes(r) {
 			continue // a person may have to think about the answer, and the client about this
 		}
 		return m
@@ -368,8 +368,8 @@ func (s *Session) awaits(p *play, it *item) uint32 {
 
 // free reports whether a step that is no message waits for nothing but its turn: all but
 // the end of a stream on which something may still come.
-func (s *Session) free(p *play, it *item) bool {
-	return it.kind != itemEnd || p.answered && s.script.cues[p.cue].kind != cueBare
+func (s *Session) free(r *reply, st *step) bool {
+	return st.kind != stepEnd || r.answered && s.script.triggers[r.trigger].kind != triggerBare
 }
 
 // End says that the client sends nothing more. What belongs to calls that are
@@ -389,7 +389,7 @@ func (s *Session) End(now time.Duration) {
 
 // Done reports whether nothing will be written any more.
 func (s *Session) Done() bool {
-	return s.left || s.ended && len(s.plays) == 0 && len(s.outbox) == 0 && s.held == nil
+	return s.left || s.ended && len(s.replies) == 0 && len(s.outbox) == 0 && s.held == nil
 }
 
 // Notes returns what there is to say since it was called last.

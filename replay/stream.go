@@ -58,19 +58,19 @@ type Output struct {
 type streams struct {
 	duplex, standing       Stream
 	hasDuplex, hasStanding bool
-	// replies are how many answers are due on the other ones, but for those that are
+	// due are how many answers are due on the other ones, but for those that are
 	// played as they were recorded, to their end.
-	replies map[Stream]int
-	played  map[Stream]bool
+	due    map[Stream]int
+	played map[Stream]bool
 }
 
-// play notes that a stream is played as it was recorded.
-func (t *streams) play(stream Stream) {
+// markPlayed notes that a stream is played as it was recorded.
+func (t *streams) markPlayed(stream Stream) {
 	if t.played == nil {
 		t.played = map[Stream]bool{}
 	}
 	t.played[stream] = true
-	delete(t.replies, stream)
+	delete(t.due, stream)
 }
 
 // Attach opens a stream that is not the reply to one message. At most one of each
@@ -83,9 +83,9 @@ func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 		s.streams.standing, s.streams.hasStanding = stream, true
 	}
 	s.begin()
-	for _, p := range s.plays {
-		if p.state == playParked && !p.carries {
-			p.state = playSends
+	for _, r := range s.replies {
+		if r.state == replyParked && !r.carries {
+			r.state = replySends
 		}
 	}
 }
@@ -93,9 +93,9 @@ func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 // Resume says that the client reads a stream again that it had closed.
 func (s *Session) Resume(now time.Duration, stream Stream) {
 	s.tick(now)
-	for _, p := range s.plays {
-		if p.state == playParked && p.stream == stream {
-			p.state = playSends
+	for _, r := range s.replies {
+		if r.state == replyParked && r.stream == stream {
+			r.state = replySends
 		}
 	}
 }
@@ -115,18 +115,18 @@ func (s *Session) Detach(now time.Duration, stream Stream) {
 		return
 	}
 	delete(s.streams.played, stream)
-	for _, p := range s.plays { // what comes on a stream that was opened waits for the client to open it again
-		if p.stream == stream && p.carries && p.state == playSends && s.script.cues[p.cue].kind == cueBare {
-			p.state = playParked
+	for _, r := range s.replies { // what comes on a stream that was opened waits for the client to open it again
+		if r.stream == stream && r.carries && r.state == replySends && s.script.triggers[r.trigger].kind == triggerBare {
+			r.state = replyParked
 		}
 	}
-	asked := func(p *play) bool { return p.stream == stream && p.modern && !p.hangs }
-	if !slices.ContainsFunc(s.plays, asked) {
+	asked := func(r *reply) bool { return r.stream == stream && r.modern && !r.hangs }
+	if !slices.ContainsFunc(s.replies, asked) {
 		return
 	}
-	for _, p := range s.latest() {
-		if p.state != playOver && asked(p) {
-			s.cancel(p)
+	for _, r := range s.latest() {
+		if r.state != replyOver && asked(r) {
+			s.cancel(r)
 		}
 	}
 }
@@ -136,10 +136,10 @@ func (t *streams) expect(stream Stream) {
 	if t.hasDuplex {
 		return
 	}
-	if t.replies == nil {
-		t.replies = map[Stream]int{}
+	if t.due == nil {
+		t.due = map[Stream]int{}
 	}
-	t.replies[stream]++
+	t.due[stream]++
 }
 
 // expected takes back one that was expected while a message was being taken in. If
@@ -147,7 +147,7 @@ func (t *streams) expect(stream Stream) {
 // the stream; where requests get none at all, the stream ends without.
 func (s *Session) expected(stream Stream, requests int) {
 	if s.streams.played[stream] {
-		delete(s.streams.replies, stream)
+		delete(s.streams.due, stream)
 		return
 	}
 	if !s.streams.answered(stream) {
@@ -167,46 +167,46 @@ func (s *Session) expected(stream Stream, requests int) {
 // answered notes that an answer has gone out, or will not, and reports whether it
 // was the last one due.
 func (t *streams) answered(stream Stream) (last bool) {
-	n, ok := t.replies[stream]
+	n, ok := t.due[stream]
 	if !ok {
 		return false
 	}
 	if n > 1 {
-		t.replies[stream] = n - 1
+		t.due[stream] = n - 1
 		return false
 	}
-	delete(t.replies, stream)
+	delete(t.due, stream)
 	return true
 }
 
 // route finds the stream for a step. Without one it waits, or is lost: nothing
 // comes in the era without a handshake but on the stream of its request.
-func (s *Session) route(p *play, it *item) (stream Stream, ok bool) {
+func (s *Session) route(r *reply, st *step) (stream Stream, ok bool) {
 	t := &s.streams
 	switch {
-	case t.hasDuplex && !p.shell:
+	case t.hasDuplex && !r.shell:
 		return t.duplex, true
-	case p.carries:
-		return p.stream, true
+	case r.carries:
+		return r.stream, true
 	}
-	if stream, ok := s.subscribed(p, it); ok {
+	if stream, ok := s.subscribed(r, st); ok {
 		return stream, true
 	}
-	if _, due := t.replies[p.stream]; due && !p.hangs && !it.has(itemGeneral) {
-		return p.stream, true
+	if _, due := t.due[r.stream]; due && !r.hangs && !st.has(stepGeneral) {
+		return r.stream, true
 	}
 	return t.standing, t.hasStanding
 }
 
 // subscribed finds the stream of the subscription that a step names, whatever call it
 // belongs to (2026-07-28 basic/patterns/subscriptions).
-func (s *Session) subscribed(p *play, it *item) (Stream, bool) {
-	for _, x := range s.script.patchesOf(it) {
-		if x.kind != patchID || x.ref == p.cue && !p.hangs || !s.script.cues[x.ref].has(cueListens) {
+func (s *Session) subscribed(r *reply, st *step) (Stream, bool) {
+	for _, x := range s.script.patchesOf(st) {
+		if x.kind != patchID || x.ref == r.trigger && !r.hangs || !s.script.triggers[x.ref].has(triggerListens) {
 			continue
 		}
 		if q := s.bound[x.ref]; q != nil {
-			_, due := s.streams.replies[q.stream]
+			_, due := s.streams.due[q.stream]
 			return q.stream, due
 		}
 	}
@@ -223,9 +223,9 @@ type Owed struct {
 // Owed returns the requests that have had no answer, in the order in which they came.
 // Next having failed, nothing else will tell their client so.
 func (s *Session) Owed() (all []Owed) {
-	for _, p := range slices.Backward(s.latest()) {
-		if !p.hangs && !p.answered {
-			all = append(all, Owed{p.stream, slices.Clone(p.id)})
+	for _, r := range slices.Backward(s.latest()) {
+		if !r.hangs && !r.answered {
+			all = append(all, Owed{r.stream, slices.Clone(r.id)})
 		}
 	}
 	for _, out := range s.outbox { // answers of our own, which may suppose what cannot be read
@@ -249,31 +249,31 @@ type Refusal struct {
 func (r Refusal) Outputs(id []byte) (all []Output, err error) {
 	s := r.Script
 	var head *Response
-	for i := s.cues[r.Exchange.carrier].first; i != 0; i = s.items[i].next {
-		it := &s.items[i]
-		out := Output{Response: head, Form: it.form, Frame: it.message()}
+	for i := s.triggers[r.Exchange.carrier].first; i != 0; i = s.steps[i].next {
+		st := &s.steps[i]
+		out := Output{Response: head, Form: st.form, Frame: st.message()}
 		head = nil
-		switch it.kind {
-		case itemHead:
-			head = &s.responses[s.cues[it.cue].response]
+		switch st.kind {
+		case stepHead:
+			head = &s.responses[s.triggers[st.trigger].response]
 			continue
-		case itemData:
-			out.Whole, err = it.place.load(s.spool)
-		case itemWrite:
-			out.Raw, err = it.place.load(s.spool)
-			if err == nil && it.has(itemFinal) && len(id) > 0 {
+		case stepData:
+			out.Whole, err = st.place.load(s.spool)
+		case stepMessage:
+			out.Raw, err = st.place.load(s.spool)
+			if err == nil && st.has(stepFinal) && len(id) > 0 {
 				out.Raw = Rewrite(out.Raw, id, "id")
 			}
 			if err == nil {
-				out.Whole, err = it.whole.load(s.spool)
+				out.Whole, err = st.whole.load(s.spool)
 			}
-		case itemEnd:
-			out.Last, out.Abort = true, it.has(itemAbort)
+		case stepEnd:
+			out.Last, out.Abort = true, st.has(stepAbort)
 		default:
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("frame %d: %w", it.seq, err)
+			return nil, fmt.Errorf("frame %d: %w", st.seq, err)
 		}
 		all = append(all, out)
 	}
@@ -287,10 +287,10 @@ func (r Refusal) Outputs(id []byte) (all []Output, err error) {
 // with what it sent when the client came back for it: this client cannot. It reports
 // whether there is anything.
 func (s *Session) Continue(stream Stream) bool {
-	for _, p := range s.bound {
-		if c := s.returnOf(p); c != 0 && p.stream == stream {
+	for _, r := range s.bound {
+		if t := s.returnOf(r); t != 0 && r.stream == stream {
 			s.stream = stream
-			s.arrive(c)
+			s.arrive(t)
 			return true
 		}
 	}
