@@ -413,6 +413,8 @@ type taken struct {
 	over, broken bool
 	// gone says that another reader has taken its place.
 	gone bool
+	// wake says that there may be more.
+	wake <-chan struct{}
 }
 
 // take returns what is to be written to a reader that has had a number of pieces.
@@ -420,10 +422,9 @@ func (c *conversation) take(x *stream, from, turn int) taken {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if x.turn != turn {
-		x.signal() // which was for that one
 		return taken{gone: true}
 	}
-	t := taken{head: x.head, pieces: x.from(from), over: x.over, broken: x.broken}
+	t := taken{head: x.head, pieces: x.from(from), over: x.over, broken: x.broken, wake: x.wake}
 	x.read = max(x.read, from+len(t.pieces))
 	c.drained(x)
 	switch {

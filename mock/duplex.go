@@ -40,7 +40,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 func (s *Server) beginDuplex(r *http.Request, form streamForm) (*conversation, *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.opt.Live != nil && s.only != nil {
+	if s.closed || s.only != nil {
 		return nil, nil
 	}
 	c := s.begin(s.choose(r, &posted{}), true)
@@ -48,17 +48,19 @@ func (s *Server) beginDuplex(r *http.Request, form streamForm) (*conversation, *
 	return c, c.duplex
 }
 
-// full answers a request that begins no session, since the server is ending or records
-// another one.
-func (s *Server) full(w http.ResponseWriter) {
+// full reports whether no session can begin, since the server is ending or records
+// another one, and answers the request then.
+func (s *Server) full(w http.ResponseWriter) bool {
 	s.mu.Lock()
-	closed := s.closed
+	closed, recording := s.closed, s.only != nil
 	s.mu.Unlock()
-	if closed {
+	switch {
+	case closed:
 		http.Error(w, "mcptap mock: the server is ending", http.StatusServiceUnavailable)
-		return
+	case recording:
+		http.Error(w, "mcptap mock: one session is recorded in a run, and there has been one; start mcptap again for another", http.StatusConflict)
 	}
-	http.Error(w, "mcptap mock: one session is recorded in a run, and there has been one; start mcptap again for another", http.StatusConflict)
+	return closed || recording
 }
 
 // attach lets the session begin to speak.
@@ -139,17 +141,18 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		Subprotocols: []string{subprotocol}, WriteBufferSize: 32 << 10,
 		CheckOrigin: func(*http.Request) bool { return true }, // the guard has
 	}
-	c, x := s.beginDuplex(r, formText)
-	if c == nil {
-		s.full(w)
+	if s.full(w) {
 		return
 	}
 	conn, err := up.Upgrade(w, r, nil)
-	if err != nil { // the library has answered
-		c.end()
-		return
+	if err != nil {
+		return // the library has answered
 	}
 	defer conn.Close()
+	c, x := s.beginDuplex(r, formText)
+	if c == nil {
+		return
+	}
 	conn.SetReadLimit(maxMessage)
 	c.attach(x)
 	ended := make(chan struct{})
@@ -191,7 +194,7 @@ func (c *conversation) relay(conn *websocket.Conn, x *stream, ended <-chan struc
 			return
 		}
 		select {
-		case <-x.wake:
+		case <-t.wake:
 		case <-ended:
 			return
 		}

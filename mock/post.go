@@ -423,6 +423,8 @@ func (c *conversation) reads(last string) (x *stream, from, turn int) {
 		x, from = c.standing, c.standing.read
 	}
 	x.turn++
+	close(x.wake) // for the reader whose place this one takes
+	x.wake = make(chan struct{}, 1)
 	if !x.reading {
 		x.waiting = 0
 	}
@@ -435,7 +437,6 @@ func (c *conversation) reads(last string) (x *stream, from, turn int) {
 		c.play.Resume(c.now(), x.id)
 	}
 	c.pump()
-	x.signal()
 	return x, from, x.turn
 }
 

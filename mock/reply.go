@@ -45,7 +45,7 @@ func (p *reply) run(turn int) {
 			return
 		}
 		select {
-		case <-p.x.wake:
+		case <-t.wake:
 		case <-p.r.Context().Done():
 			return
 		}
