@@ -63,6 +63,13 @@ type conversation struct {
 	duplex   *stream
 	// waiting is how many bytes wait for a client to read them.
 	waiting int
+
+	// latest is the stream that was given something last. What another one is to get is
+	// held until that has been written, but not beyond heldTo: the client must not get it
+	// first.
+	latest *stream
+	held   *replay.Output
+	heldTo time.Duration
 }
 
 // Limits of what is kept.
@@ -156,6 +163,16 @@ func (c *conversation) hear(in replay.Input) (r replay.Reception) {
 // there will be more. The caller holds the lock.
 func (c *conversation) pump() {
 	for !c.over && c.waiting < maxWaiting {
+		if c.held != nil {
+			if c.latest.busy() && c.now() < c.heldTo {
+				c.timer.Reset(c.heldTo - c.now())
+				c.armed = true
+				return
+			}
+			c.put(*c.held)
+			c.held = nil
+			continue
+		}
 		out, ok, err := c.play.Next(c.now())
 		for _, n := range c.play.Notes() {
 			c.note(n)
@@ -165,6 +182,8 @@ func (c *conversation) pump() {
 			c.fail(err)
 		case ok && out.Leave && !c.owes():
 			c.finish(true)
+		case ok && c.latest != nil && c.latest.id != out.Stream && c.latest.busy():
+			c.held, c.heldTo = &out, c.now()+maxHeldUp
 		case ok:
 			c.put(out)
 		case (c.play.Done() || c.ended) && !c.owes():
@@ -175,6 +194,9 @@ func (c *conversation) pump() {
 		}
 	}
 }
+
+// maxHeldUp is how long a stream that its client does not read holds up the others.
+const maxHeldUp = 100 * time.Millisecond
 
 // owes reports whether answers of the live server are waited for.
 func (c *conversation) owes() bool { return c.live != nil && c.live.owes() }
@@ -210,6 +232,7 @@ func (c *conversation) put(out replay.Output) {
 		}
 		out.Last = x.owed <= 0
 	}
+	c.latest = x
 	n := x.put(out)
 	if x.waiting += n; x.reading {
 		c.waiting += n
@@ -382,7 +405,13 @@ func (c *conversation) detach(x *stream, turn int) {
 	if !x.resumable && !lasts {
 		delete(c.streams, x.id)
 	}
-	if c.over || x.over && !lasts {
+	switch {
+	case c.over:
+		return
+	case x.over && !lasts:
+		if c.held != nil {
+			c.pump()
+		}
 		return
 	}
 	c.play.Detach(c.now(), x.id)
@@ -426,12 +455,16 @@ func (c *conversation) take(x *stream, from, turn int) taken {
 	}
 	t := taken{head: x.head, pieces: x.from(from), over: x.over, broken: x.broken, wake: x.wake}
 	x.read = max(x.read, from+len(t.pieces))
+	x.writing = len(t.pieces) > 0 || x.over
 	c.drained(x)
 	switch {
 	case !x.resumable:
 		x.drop()
 	case x == c.standing:
 		c.keptBytes -= x.trim(from)
+	}
+	if c.held != nil {
+		c.pump()
 	}
 	return t
 }

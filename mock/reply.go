@@ -128,8 +128,8 @@ func (p *reply) whole(r *replay.Response, body []byte, broken bool) {
 	if bodyAllowed(r.Status) && p.r.Method != http.MethodHead {
 		_, _ = p.w.Write(body)
 	}
+	p.flush() // before what another stream is to get
 	if broken {
-		p.flush()
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -221,6 +221,7 @@ func (p *reply) alone(message []byte) {
 	p.entry.answered(status)
 	p.w.WriteHeader(status)
 	_, _ = p.w.Write(message)
+	p.flush()
 }
 
 // status is that of a message that was not recorded over HTTP: the one that belongs to

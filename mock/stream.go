@@ -33,6 +33,8 @@ type stream struct {
 	// are due.
 	live bool
 	owed int
+	// writing says that a request writes pieces which it has taken.
+	writing bool
 	// turn numbers the readers, read counts the pieces that any of them has had.
 	turn, read int
 	wake       chan struct{}
@@ -96,6 +98,9 @@ func (x *stream) put(out replay.Output) int {
 	x.pieces = append(x.pieces, p)
 	return len(p.data)
 }
+
+// busy reports whether a request is about to write what the stream was given.
+func (x *stream) busy() bool { return x.reading && (x.writing || x.read < x.base+len(x.pieces)) }
 
 func trim(message []byte) []byte { return bytes.Clone(bytes.Trim(message, " \t\r\n")) }
 
