@@ -26,6 +26,10 @@ func goServer([]string) int {
 	return 0
 }
 
+type wait struct {
+	Milliseconds int `json:"milliseconds"`
+}
+
 func newGoServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "peertest-go", Version: "1.0.0"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again."},
@@ -35,6 +39,11 @@ func newGoServer() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "fail"},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return nil, nil, fmt.Errorf("it failed: ✗")
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "wait", Description: "Answers after some milliseconds."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in wait) (*mcp.CallToolResult, any, error) {
+			time.Sleep(time.Duration(in.Milliseconds) * time.Millisecond)
+			return said("after %d ms", in.Milliseconds), nil, nil
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "steps"},
 		func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {

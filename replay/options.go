@@ -144,6 +144,9 @@ var (
 const (
 	briskLeast = 2 * time.Millisecond
 	briskMost  = 4 * time.Millisecond
+	// briskApart is how far apart the answers are that wait for their turn on connections
+	// of their own. It must not be more than the window.
+	briskApart = 2 * briskMost
 )
 
 // Speed is the recorded pace some times faster: 2 takes half the time. The factor
@@ -209,6 +212,15 @@ const longest = 1000 * time.Hour
 func (p Pace) rest() time.Duration {
 	if p.kind == paceBrisk {
 		return briskLeast
+	}
+	return 0
+}
+
+// apart is how long nothing may be written on one connection after something was on
+// another.
+func (p Pace) apart() time.Duration {
+	if p.kind == paceBrisk {
+		return briskApart
 	}
 	return 0
 }

@@ -210,7 +210,7 @@ func (s *Session) when(r *reply, st *step) time.Duration {
 	due := base + s.script.opt.Pace.delay(st.at-at, acted)
 	if r.stream != s.wroteOn && r.base < s.wroteAt && !s.streams.hasDuplex {
 		// Nothing but time keeps what waits for its turn on several connections in order.
-		due = max(due, s.wroteAt+s.script.opt.Pace.rest())
+		due = max(due, s.wroteAt+s.script.opt.Pace.apart())
 	}
 	return due
 }
@@ -270,12 +270,23 @@ func (s *Session) cancel(r *reply) {
 			return
 		}
 	}
-	if rest > 0 {
+	if rest > 0 && !s.wasCancelled(r) {
 		s.note(Note{Kind: NoteCancelled, Live: r.live, Method: s.methodOf(r), Frame: s.script.steps[r.step].message(),
 			Text: "the client cancelled " + s.methodOf(r) + ", which it had not done in the recording; the rest of it was not sent"})
 	}
 	r.answered = r.answered || s.streams.hasDuplex // nothing comes back for it
 	s.over(r)
+}
+
+// wasCancelled reports whether the client has cancelled as it did in the recording. One of
+// HTTP may say so and hang up.
+func (s *Session) wasCancelled(r *reply) bool {
+	for i := s.script.triggers[r.trigger].first; i != 0 && i < r.step; i = s.script.steps[i].next {
+		if s.script.steps[i].kind == stepCancel {
+			return true
+		}
+	}
+	return false
 }
 
 // methodOf is the method of the recorded request that a reply answers.
