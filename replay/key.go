@@ -59,6 +59,7 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	if k.ignore != nil {
 		depth = jsontree.MaxDepth + 1
 	}
+	k.reader.Checked = m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification // by jsonrpc.Peek
 	params := readTree(&k.reader, m.Params, depth)
 	meta := params.Get("_meta")
 	version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion")

@@ -59,6 +59,15 @@ func TestKeyed(t *testing.T) {
 	}
 }
 
+// What is not JSON has a key too.
+func TestKeyOfBroken(t *testing.T) {
+	var k keyer
+	m := jsonrpc.Message{Kind: jsonrpc.Invalid, Method: "a", Params: []byte(`{"name":"x`)}
+	if x := k.key(&m); x.exact == 0 || x.subject != nil {
+		t.Errorf("%+v", x)
+	}
+}
+
 // What is ignored makes no difference to a key, and is no difference that is named.
 func TestIgnored(t *testing.T) {
 	for _, c := range []struct {

@@ -72,12 +72,18 @@ func Parse(raw []byte) (Value, error) {
 
 // A Reader reads one text after the other with the same memory. The zero Reader is
 // ready.
-type Reader struct{ b builder }
+type Reader struct {
+	// Checked reports that the texts are known to be JSON not deeper than [MaxDepth]: parts
+	// of a message that was checked as a whole. They are not checked again.
+	Checked bool
+	b       builder
+}
 
 // ParseTop reads a JSON text as [Parse] does, but keeps only the values down to a
 // depth: with 0 the value itself, with 1 its members too. Those below count in the
 // hashes of what they stand in. The value is valid until the next call.
 func (r *Reader) ParseTop(raw []byte, depth int) (Value, error) {
+	r.b.checked = r.Checked
 	return r.b.parse(raw, depth, MaxNodes)
 }
 
@@ -88,13 +94,14 @@ func (b *builder) parse(raw []byte, keep, limit int) (Value, error) {
 	switch {
 	case len(raw) > math.MaxUint32:
 		return Value{}, ErrLarge
+	case b.checked:
 	case len(raw) > MaxDepth && deep(raw):
 		return Value{}, ErrDeep
 	case !gjson.ValidBytes(raw):
 		return Value{}, ErrSyntax
 	}
 	if b.doc == nil || cap(b.nodes)+cap(b.members)+cap(b.buf) > maxReused {
-		*b = builder{doc: &doc{nodes: make([]node, 0, min(len(raw)/16, 16)+2)}}
+		*b = builder{checked: b.checked, doc: &doc{nodes: make([]node, 0, min(len(raw)/16, 16)+2)}}
 	}
 	*b.doc = doc{raw: raw, nodes: b.nodes[:0]}
 	b.i, b.keep, b.limit = 0, keep, limit
@@ -148,6 +155,7 @@ type builder struct {
 	i int
 	// keep is down to which depth values are kept, limit how many of them.
 	keep, limit int
+	checked     bool
 	members     []member // of the objects that are open, outermost first
 	buf         []byte
 }

@@ -187,7 +187,10 @@ func (v Value) is(name string) bool {
 		return false
 	}
 	body := raw[1 : len(raw)-1]
-	return string(body) == name || bytes.IndexByte(body, '\\') >= 0 && v.name() == name
+	if len(body) <= len(name) { // escapes are longer than what they stand for
+		return string(body) == name
+	}
+	return bytes.IndexByte(body, '\\') >= 0 && v.name() == name
 }
 
 // All yields the members of an object with their names, in the order in which they
