@@ -145,7 +145,7 @@ func (b *Builder) notification(x *arriving, t trigger) {
 	k := b.keyer.key(x.m)
 	n := b.trigger(t)
 	b.s.index.add(k.exact, n)
-	b.s.index.add(k.method, n)
+	b.s.index.add(k.byMethod(), n)
 }
 
 func (b *Builder) answer(x *arriving, t trigger) {

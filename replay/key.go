@@ -28,11 +28,11 @@ type keyed struct {
 	// server asked for (inputResponses), which is known only if chained.
 	exact, loose, chain key
 	chained             bool
-	// near is the method and the tool, prompt, resource or task; method the
-	// method alone.
-	near, method key
-	// subject is the name, uri or taskId, as it stands, nil when absent.
+	kind                jsonrpc.Kind
+	method              string
+	// subject is the name, uri or taskId, as it stands, nil when absent, and about its hash.
 	subject []byte
+	about   key
 	// token is _meta.progressToken as it stands, nil when absent.
 	token []byte
 	// modern says that it names its own version, which is version.
@@ -66,16 +66,16 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	x.token, x.modern, x.version = meta.Get("progressToken").Raw(), version.Exists(), version.Text()
 	x.chained = params.Get("inputResponses").Exists() || params.Get("requestState").Exists()
 	kind, era := byte('k'), key(0)
-	x.method, x.near = newKey('m', m.Method), newKey('a', m.Method)
+	x.kind, x.method = m.Kind, m.Method
 	if m.Kind == jsonrpc.Notification {
-		kind, x.method = 'n', newKey('t', m.Method)
+		kind = 'n'
 	}
 	if x.modern {
 		era = 1
 	}
 	for _, name := range subjects {
 		if v := params.Get(name); v.Kind() == jsontree.String && m.Method != "initialize" {
-			x.subject, x.near = v.Raw(), newKey('a', m.Method, v.Hash())
+			x.subject, x.about = v.Raw(), v.Hash()
 			break
 		}
 	}
@@ -172,6 +172,11 @@ func (x *keyed) variant(of string) key {
 	}
 	return newKey('v', of, x.exact)
 }
+
+// byMethod is the key of the method alone, near of the method and the tool, prompt, resource
+// or task.
+func (x *keyed) byMethod() key { return newKey('m', x.method, key(x.kind)) }
+func (x *keyed) near() key     { return newKey('a', x.method, x.about) }
 
 // other is a key of a request whose head says more than its message, by its message alone.
 func (x *keyed) other() key { return newKey('w', "", x.exact) }

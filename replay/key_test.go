@@ -54,7 +54,7 @@ func TestKeyed(t *testing.T) {
 	var k keyer
 	x := k.key(&m)
 	if string(x.subject) != `"file:///x"` || string(x.token) != `"b"` || !x.modern || x.version != "2026-07-28" ||
-		!x.chained || x.near == newKey('a', m.Method) {
+		!x.chained || x.near() == newKey('a', m.Method, 0) {
 		t.Errorf("%+v", x)
 	}
 }

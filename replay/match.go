@@ -33,12 +33,12 @@ func (x *index) addRequest(match Match, method string, k *keyed, variant string,
 		x.add(k.loose, t)
 	}
 	if match >= MatchMethod {
-		x.add(k.method, t)
+		x.add(k.byMethod(), t)
 	}
-	if kinds := x.kinds[method]; len(x.queues[k.near]) == 0 && len(kinds) < MaxNear {
+	if kinds := x.kinds[method]; len(x.queues[k.near()]) == 0 && len(kinds) < MaxNear {
 		x.kinds[method] = append(kinds, t)
 	}
-	x.add(k.near, t)
+	x.add(k.near(), t)
 }
 
 // A cursor says how far a session has used a queue up.
@@ -194,7 +194,7 @@ func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 		}
 	}
 	if level >= MatchMethod {
-		for _, k := range []key{k.near, k.method} {
+		for _, k := range []key{k.near(), k.byMethod()} {
 			if t, fate := s.take(k); t != 0 {
 				return match{trigger: t, fate: fate, level: MatchMethod}
 			}
@@ -207,7 +207,7 @@ func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 // params the live one has, among the next MaxNear that have not been used, and
 // failing that among the first.
 func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
-	q, cur := s.queue(k.near)
+	q, cur := s.queue(k.near())
 	if len(q) == 0 {
 		return 0, fateNone
 	}

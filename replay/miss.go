@@ -133,7 +133,7 @@ func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 // candidates are what a request that fits nothing is compared with: the next that
 // have not been used, and as many of the first.
 func (s *Session) candidates(method string, k *keyed) (found []uint32) {
-	q, cur := s.queue(k.near)
+	q, cur := s.queue(k.near())
 	if len(q) == 0 {
 		return s.script.index.kinds[method]
 	}

@@ -154,7 +154,7 @@ func (s *Session) notification(m *jsonrpc.Message) {
 	k := s.keyer.key(m)
 	t, fate := s.take(k.exact)
 	if fate != fateFresh {
-		t, fate = s.take(k.method)
+		t, fate = s.take(k.byMethod())
 	}
 	if fate == fateFresh {
 		s.arrive(t)

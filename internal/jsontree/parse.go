@@ -37,6 +37,7 @@ type doc struct {
 	// repeats has the members whose names occurred before in their objects, nil if
 	// there are none.
 	repeats map[int]repeats
+	path    Path // memory for Remove
 }
 
 // A node is one value. Its children follow it, each with its own children behind it:
@@ -103,7 +104,7 @@ func (b *builder) parse(raw []byte, keep, limit int) (Value, error) {
 	if b.doc == nil || cap(b.nodes)+cap(b.members)+cap(b.buf) > maxReused {
 		*b = builder{checked: b.checked, doc: &doc{nodes: make([]node, 0, min(len(raw)/16, 16)+2)}}
 	}
-	*b.doc = doc{raw: raw, nodes: b.nodes[:0]}
+	*b.doc = doc{raw: raw, nodes: b.nodes[:0], path: b.path}
 	b.i, b.keep, b.limit = 0, keep, limit
 	b.space()
 	b.build(0, true)

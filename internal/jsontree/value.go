@@ -343,7 +343,10 @@ func (s sums) member(name uint64, v sums, r repeats) sums {
 // the value with these names are looked at.
 func (v Value) Remove(gone func(Path, Value) bool, names ...string) {
 	if v.Kind() >= Array && !v.Opaque() {
-		v.remove(make(Path, 0, 2), gone, names)
+		if v.doc.path == nil {
+			v.doc.path = make(Path, 0, 4)
+		}
+		v.remove(v.doc.path, gone, names)
 	}
 }
 
@@ -352,12 +355,16 @@ func (v Value) remove(at Path, gone func(Path, Value) bool, names []string) (rem
 	n, i := v.node(), -1
 	for c := range v.children() {
 		i++
-		if names != nil && !slices.ContainsFunc(names, c.is) {
+		var step Step
+		switch known := slices.IndexFunc(names, c.is); {
+		case known >= 0:
+			step.Name = names[known]
+		case names != nil:
 			continue
-		}
-		step := Step{Name: c.name()}
-		if n.kind == Array {
+		case n.kind == Array:
 			step = Step{Kind: Element, Index: i}
+		default:
+			step.Name = c.name()
 		}
 		below, x := append(at, step), c.node()
 		if x.kind >= Array && !x.opaque && c.remove(below, gone, nil) {
