@@ -64,10 +64,15 @@ func NewBuilder(opt Options, spool Spool) *Builder {
 }
 
 func newBuilder(opt Options, spool Spool, off *uint64) *Builder {
-	s := &Script{opt: opt, spool: spool, triggers: make([]trigger, 1), steps: make([]step, 1), responses: make([]Response, 1), index: index{map[key][]uint32{}, map[string][]uint32{}}}
+	s := &Script{
+		opt: opt, spool: spool, triggers: make([]trigger, 1), steps: make([]step, 1), responses: make([]Response, 1),
+		batches: map[uint64]batch{}, asked: map[uint32]answer{}, needed: map[uint32]uint32{}, shows: map[string]bool{},
+		index: index{map[key][]uint32{}, map[string][]uint32{}}, eras: eras{by: map[uint32]string{}},
+	}
 	return &Builder{
-		s: s, keyer: newKeyer(&opt), off: off,
-		lasts: make([]uint32, 1), hangs: make([]uint32, 1), responses: map[string]uint32{},
+		s: s, keyer: newKeyer(&opt), off: off, lasts: make([]uint32, 1), hangs: make([]uint32, 1),
+		listens: map[string]uint32{}, tasks: map[string]uint32{}, waiting: map[uint32]uint32{}, gates: map[uint32]uint32{},
+		responses: map[string]uint32{},
 	}
 }
 
@@ -206,9 +211,6 @@ func (b *Builder) batch(a *arriving, m *jsonrpc.Message, parts []session.Part) {
 	}
 	for i := first; i < len(b.s.steps); i++ {
 		b.s.steps[i].flags |= stepBatched
-	}
-	if b.s.batches == nil {
-		b.s.batches = map[uint64]batch{}
 	}
 	all.first, all.last = uint32(first), uint32(len(b.s.steps)-1)
 	b.s.batches[a.f.Seq] = all

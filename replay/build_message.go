@@ -64,9 +64,6 @@ func (b *Builder) request(x *arriving, t trigger) {
 		b.again(n, root, x.m.Method)
 	}
 	if x.m.Method == "subscriptions/listen" {
-		if b.listens == nil {
-			b.listens = map[string]uint32{}
-		}
 		b.listens[word(x.m.ID)] = n
 		b.s.triggers[n].flags |= triggerListens
 	}
@@ -90,9 +87,6 @@ func (b *Builder) again(n, root uint32, method string) {
 		b.s.triggers[n].flags |= triggerPoll
 		b.poll(n, before)
 	} else {
-		if b.waiting == nil {
-			b.waiting = map[uint32]uint32{}
-		}
 		b.waiting[root] = n
 	}
 	first.again = n
@@ -112,9 +106,6 @@ func (b *Builder) poll(n, before uint32) {
 	}
 	if need == 0 {
 		return
-	}
-	if b.s.needed == nil {
-		b.s.needed = map[uint32]uint32{}
 	}
 	b.s.needed[n] = need
 }
@@ -164,24 +155,15 @@ func (b *Builder) answer(x *arriving, t trigger) {
 	}
 	t.answer = asked
 	n := b.trigger(t)
-	if b.s.asked == nil {
-		b.s.asked = map[uint32]answer{}
-	}
 	b.s.asked[asked] = answer{n, answerKey(x.m)}
 	if call := b.s.steps[asked].call; call != 0 {
 		owner := b.current(call)
 		b.own(b.carrier(owner), step{at: t.at, seq: t.seq, index: t.index, kind: stepAnswer, ref: asked, call: owner})
 		if b.s.triggers[owner].call != owner || b.s.triggers[owner].again != 0 {
-			if b.gates == nil {
-				b.gates = map[uint32]uint32{}
-			}
 			b.gates[owner] = n
 		}
 	}
 	if task, ok := clientTask(x.m.Result); ok {
-		if b.tasks == nil {
-			b.tasks = map[string]uint32{}
-		}
 		b.tasks[word(task)] = asked
 	}
 }
@@ -230,9 +212,6 @@ func (b *Builder) server(x *arriving) {
 	case jsonrpc.Notification:
 		st.flags |= stepNote
 		if shown := capabilityOf[x.m.Method]; shown != "" {
-			if b.s.shows == nil {
-				b.s.shows = map[string]bool{}
-			}
 			b.s.shows[shown] = true
 		}
 		b.patchNotification(x, owner)

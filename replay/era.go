@@ -15,9 +15,9 @@ type eras struct {
 	// legacy says that a handshake was asked for, modern that there are requests
 	// which name their own version, beside server/discover.
 	legacy, modern bool
-	// questions are the versions that such requests named, and served those of which
+	// requested are the versions that such requests named, and served those of which
 	// one was answered otherwise than with a refusal of the version.
-	questions, served []string
+	requested, served []string
 	// can is what the recorded client could be asked.
 	can capabilities
 	// by is the version of each modern request until it is answered.
@@ -32,14 +32,11 @@ func (e *eras) asked(t uint32, method string, k *keyed) {
 	}
 	e.modern = e.modern || method != "server/discover"
 	version := k.version
-	if !slices.Contains(e.questions, version) && len(e.questions) < maxVersions {
-		e.questions = append(e.questions, version)
+	if !slices.Contains(e.requested, version) && len(e.requested) < maxVersions {
+		e.requested = append(e.requested, version)
 	}
 	if slices.Contains(e.served, version) || len(e.served) == maxVersions {
 		return
-	}
-	if e.by == nil {
-		e.by = map[uint32]string{}
 	}
 	e.by[t] = version
 }
@@ -75,7 +72,7 @@ func (e *eras) finish(facts *session.Facts) {
 	e.can = readCapabilities(facts.ClientCapabilities)
 	e.modern = e.modern || len(e.served) > 0
 	if len(e.served) == 0 && e.modern {
-		e.served = e.questions
+		e.served = e.requested
 	}
 	slices.Sort(e.served)
 }

@@ -101,7 +101,7 @@ func (s *Script) answers(t uint32) bool {
 	if i == 0 {
 		return false
 	}
-	m, _, err := s.message(s.steps[i].place)
+	m, err := s.message(s.steps[i].place)
 	return err == nil && m.Kind == jsonrpc.Response
 }
 
@@ -115,7 +115,7 @@ func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) boo
 	case !e.modern:
 		return false
 	case k.modern:
-		if requested = k.version; slices.Contains(e.questions, requested) {
+		if requested = k.version; slices.Contains(e.requested, requested) {
 			return false
 		}
 	case m.Method != "initialize" || e.legacy:

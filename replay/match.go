@@ -216,7 +216,7 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 		if x := &s.script.triggers[t]; x.has(triggerModern) != k.modern || !s.playable(t) {
 			return false
 		}
-		r, _, err := s.script.message(s.script.triggers[t].place)
+		r, err := s.script.message(s.script.triggers[t].place)
 		if err != nil {
 			return false
 		}
@@ -245,10 +245,20 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 }
 
 // message loads a recorded message.
-func (s *Script) message(p place) (jsonrpc.Message, []byte, error) {
+func (s *Script) message(p place) (jsonrpc.Message, error) {
 	raw, err := p.load(s.spool)
 	if err != nil {
-		return jsonrpc.Message{}, nil, err
+		return jsonrpc.Message{}, err
 	}
-	return jsonrpc.Peek(raw), raw, nil
+	return jsonrpc.Peek(raw), nil
+}
+
+// names returns the method of a recorded message and what it is about, "" if it cannot be
+// loaded.
+func (s *Script) names(p place) (method, subject string) {
+	m, err := s.message(p)
+	if err != nil {
+		return "", ""
+	}
+	return m.Method, jsonrpc.Subject(m)
 }

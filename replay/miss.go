@@ -115,7 +115,7 @@ func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 	live := s.keyer.params(m)
 	for _, t := range s.candidates(m.Method, k) {
 		x := &s.script.triggers[t]
-		recorded, _, err := s.script.message(x.place)
+		recorded, err := s.script.message(x.place)
 		if err != nil {
 			continue
 		}

@@ -3,7 +3,6 @@ package replay
 import (
 	"fmt"
 
-	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -187,9 +186,7 @@ func (s *Script) unasked(asked func(uint32) bool, most int) (notes []Note) {
 			break
 		}
 		n := Note{Kind: NoteUnasked, Frame: x.message()}
-		if m, _, err := s.message(x.place); err == nil {
-			n.Method, n.Subject = m.Method, jsonrpc.Subject(m)
-		}
+		n.Method, n.Subject = s.names(x.place)
 		n.Text = fmt.Sprintf("frame %d, %s, was not asked for", x.seq, about(n.Method, n.Subject))
 		notes = append(notes, n)
 	}

@@ -44,9 +44,6 @@ type questions struct {
 // send notes a request that goes out, and gives it an id: the recorded one, and when
 // it is sent again, as its call is played again, a new one.
 func (a *questions) send(i uint32, recorded []byte, until time.Duration) *question {
-	if a.by == nil {
-		a.by, a.ids, a.sent = map[uint32]*question{}, map[string][]*question{}, map[string]bool{}
-	}
 	x := &question{step: i, id: bytes.Clone(recorded), until: until}
 	if a.by[i] != nil {
 		x.id = a.another(recorded)
@@ -140,9 +137,6 @@ func (a *questions) keep(m *jsonrpc.Message) {
 	if key == "" || a.sent[key] || a.early[key] != nil || len(a.early) == maxEarly {
 		return
 	}
-	if a.early == nil {
-		a.early = map[string]*jsonrpc.Message{}
-	}
 	a.early[key] = &jsonrpc.Message{
 		Kind: m.Kind, ID: bytes.Clone(m.ID), Result: bytes.Clone(m.Result), Error: bytes.Clone(m.Error), ErrorCode: m.ErrorCode,
 	}
@@ -191,9 +185,7 @@ func (a *questions) expire(s *Session) {
 // timedOut ends a reply whose client has not answered in time.
 func (s *Session) timedOut(x *question, r *reply) {
 	n := Note{Kind: NoteTimeout, Live: r.live, Frame: s.script.steps[x.step].message()}
-	if m, _, err := s.script.message(s.script.steps[x.step].place); err == nil {
-		n.Method, n.Subject = m.Method, jsonrpc.Subject(m)
-	}
+	n.Method, n.Subject = s.script.names(s.script.steps[x.step].place)
 	n.Text = fmt.Sprintf("the client has not answered %s (frame %d, id %s) for %v; nothing more is sent for its %s",
 		n.Method, n.Frame.Seq, x.id, s.script.opt.GateTimeout, s.methodOf(r))
 	s.note(n)
@@ -220,9 +212,6 @@ func (s *Session) answer(m *jsonrpc.Message) {
 		s.arrive(recorded.trigger)
 	}
 	if task, ok := clientTask(m.Result); ok {
-		if s.tasks == nil {
-			s.tasks = map[uint32][]byte{}
-		}
 		s.tasks[x.step] = bytes.Clone(task)
 	}
 	for _, r := range x.waiting {
@@ -237,11 +226,9 @@ func (s *Session) answer(m *jsonrpc.Message) {
 func (s *Session) answeredOtherwise(x *question, m *jsonrpc.Message, recorded *answer) {
 	t := &s.script.triggers[recorded.trigger]
 	n := Note{Kind: NoteAnswer, Frame: t.message()}
-	if asked, _, err := s.script.message(s.script.steps[x.step].place); err == nil {
-		n.Method, n.Subject = asked.Method, jsonrpc.Subject(asked)
-	}
+	n.Method, n.Subject = s.script.names(s.script.steps[x.step].place)
 	n.Text = fmt.Sprintf("the client answered %s otherwise than in frame %d; the session went on as recorded", n.Method, t.seq)
-	before, _, err := s.script.message(t.place)
+	before, err := s.script.message(t.place)
 	if err != nil {
 		s.note(n)
 		return

@@ -291,7 +291,7 @@ func (s *Session) wasCancelled(r *reply) bool {
 
 // methodOf is the method of the recorded request that a reply answers.
 func (s *Session) methodOf(r *reply) string {
-	if m, _, err := s.script.message(s.script.triggers[r.trigger].place); err == nil {
+	if m, err := s.script.message(s.script.triggers[r.trigger].place); err == nil {
 		return m.Method
 	}
 	return "request"

@@ -54,9 +54,6 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 		s.matched = t.seq
 	}
 	if t.has(triggerReferred) || t.carrier != 0 {
-		if s.bound == nil {
-			s.bound = map[uint32]*reply{}
-		}
 		s.bound[x.trigger] = r
 	}
 	if x.fate == fateFresh {
@@ -117,7 +114,7 @@ func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
 
 // compare notes where a request differs from a recorded one.
 func (s *Session) compare(n *Note, m *jsonrpc.Message, t *trigger) {
-	if recorded, _, err := s.script.message(t.place); err == nil {
+	if recorded, err := s.script.message(t.place); err == nil {
 		n.differ(s.keyer.params(&recorded), s.keyer.params(m), "params")
 	}
 }

@@ -44,9 +44,7 @@ func (s *Session) skipped(r *reply, n uint32, why string) {
 	s.questions.forget(n)
 	r.waived = max(r.waived, s.script.asked[n].trigger) // which will not come
 	x := Note{Kind: NoteSkipped, Live: r.live, Frame: s.script.steps[n].message()}
-	if m, _, err := s.script.message(s.script.steps[n].place); err == nil {
-		x.Method, x.Subject = m.Method, jsonrpc.Subject(m)
-	}
+	x.Method, x.Subject = s.script.names(s.script.steps[n].place)
 	x.Text = x.Method + " (frame " + strconv.FormatUint(x.Frame.Seq, 10) + ") was not sent, since the client " + why
 	s.note(x)
 }

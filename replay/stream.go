@@ -66,9 +66,6 @@ type streams struct {
 
 // markPlayed notes that a stream is played as it was recorded.
 func (t *streams) markPlayed(stream Stream) {
-	if t.played == nil {
-		t.played = map[Stream]bool{}
-	}
 	t.played[stream] = true
 	delete(t.due, stream)
 }
@@ -135,9 +132,6 @@ func (s *Session) Detach(now time.Duration, stream Stream) {
 func (t *streams) expect(stream Stream) {
 	if t.hasDuplex {
 		return
-	}
-	if t.due == nil {
-		t.due = map[Stream]int{}
 	}
 	t.due[stream]++
 }
