@@ -35,13 +35,13 @@ type Builder struct {
 	waiting map[uint32]uint32
 	// gates are the last answers of the client's among the steps of such requests.
 	gates map[uint32]uint32
-	// signal says that the server was ended from outside, left that its lane is
+	// signal reports that the server was ended from outside, left that its lane is
 	// over.
 	signal, left bool
 	responses    map[string]uint32
 }
 
-// ErrTooLarge says that a recording has more messages, or a larger one, than a
+// ErrTooLarge reports that a recording has more messages, or a larger one, than a
 // script can hold.
 var ErrTooLarge = errors.New("the recording is too large to be played")
 
@@ -91,7 +91,7 @@ func (b *Builder) Another() *Builder { return newBuilder(b.s.opt, b.s.spool, b.o
 // exported fields.
 type Exchange struct {
 	Number uint64
-	// Method and Target are those of its request, Head what its fields say. Page says that
+	// Method and Target are those of its request, Head what its fields say. Page reports that
 	// it belongs to no session, Inbound that what the server sends comes elsewhere, as in
 	// HTTP+SSE.
 	Method, Target string
@@ -161,7 +161,7 @@ type arriving struct {
 	// that it came in.
 	raw          []byte
 	place, whole place
-	// line says that raw is a line of stdio, repeats that the frame was sent once before.
+	// line reports that raw is a line of stdio, repeats that the frame was sent once before.
 	line, repeats bool
 }
 
@@ -237,7 +237,7 @@ func (b *Builder) event(f *tap.Frame, e *tap.Event) {
 		}
 	case e.Name == tap.EventEOF && e.Lane == tap.ToClient.String():
 		// A server that ends while the client is still there leaves by itself,
-		// unless somebody told it to.
+		// unless a signal ended it.
 		if b.s.end == 0 && !b.signal && !b.left {
 			b.hang(step{at: f.At, seq: f.Seq, kind: stepLeave})
 		}

@@ -110,7 +110,7 @@ func (b *Builder) poll(n, before uint32) {
 	b.s.needed[n] = need
 }
 
-// tokenMark tells a token from others, 0 for none.
+// tokenMark is a hash of a token, 0 for none.
 func tokenMark(token []byte) uint32 {
 	w := word(token)
 	if w == "" {

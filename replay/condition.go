@@ -158,7 +158,7 @@ func (h *Head) Conditions(c *Claim, host, origin bool) (all Condition) {
 // legacyVersions are those that a header can name before 2026-07-28.
 var legacyVersions = []jsonrpc.Revision{jsonrpc.Rev20241105, jsonrpc.Rev20250326, jsonrpc.Rev20250618, jsonrpc.Rev20251125}
 
-// Variant is what tells a request from another that asks for the same: what its head says,
+// Variant is how a request differs from another that asks for the same: what its head says,
 // and what its message must say and does not. A server may answer the two differently.
 func (h *Head) Variant(c *Claim) string {
 	if !h.Modern() && !c.Modern {
@@ -242,19 +242,19 @@ func lasting(header [][2]string) (rest [][2]string) {
 	return rest
 }
 
-// A Claim is what a message of the client's says that the fields of its HTTP request
-// say too (2026-07-28 basic/transports#standard-request-headers), and who sends it.
+// A Claim is what a message of the client's reports that the fields of its HTTP request
+// say too (2026-07-28 basic/transports#standard-request-headers), and the client that sends it.
 type Claim struct {
 	// Kind and Method are the message's.
 	Kind   jsonrpc.Kind
 	Method string
 	// ID is the request's id as it stands, nil for none.
 	ID []byte
-	// Modern says that it names its own version, which is Version. That of an
+	// Modern reports that it names its own version, which is Version. That of an
 	// initialize is the one that the client asks for.
 	Modern  bool
 	Version string
-	// Incomplete says that it names its own version, but not the client's capabilities,
+	// Incomplete reports that it names its own version, but not the client's capabilities,
 	// which it must.
 	Incomplete bool
 	// Client is what the client calls itself, as it stands, nil for nothing.

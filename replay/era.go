@@ -12,7 +12,7 @@ const maxVersions = 32
 
 // eras are the eras and versions that a recording has.
 type eras struct {
-	// legacy says that a handshake was asked for, modern that there are requests
+	// legacy reports that a handshake was asked for, modern that there are requests
 	// which name their own version, beside server/discover.
 	legacy, modern bool
 	// requested are the versions that such requests named, and served those of which

@@ -201,7 +201,7 @@ type chances struct {
 	faults        []Fault
 	meant, struck []uint64
 	dice          *rand.Rand
-	// refuse says that one of them is a status of HTTP.
+	// refuse reports that one of them is a status of HTTP.
 	refuse bool
 }
 

@@ -40,7 +40,7 @@ func (s *Session) invent(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 }
 
 // discover answers server/discover: of a legacy recording with the error that
-// sends a client to initialize, of a modern one with what can be told from it.
+// sends a client to initialize, of a modern one with what it shows.
 func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
 	n := Note{Kind: NoteInvented, Method: m.Method}
 	if !s.script.eras.modern {
@@ -130,8 +130,8 @@ func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) boo
 	return true
 }
 
-// elsewhere offers a request that nothing recorded fits to who answers such ones,
-// and reports whether it was taken. What every recording answers is not offered:
+// elsewhere offers a request that nothing recorded fits to [Options].Elsewhere, and
+// reports whether it was taken. What every recording answers is not offered:
 // a ping, and the question for another era that the recorded server is not of.
 func (s *Session) elsewhere(m *jsonrpc.Message, raw []byte) bool {
 	other := m.Method == "server/discover" && !s.script.eras.modern && s.script.requests > 0

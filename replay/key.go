@@ -35,7 +35,7 @@ type keyed struct {
 	about   key
 	// token is _meta.progressToken as it stands, nil when absent.
 	token []byte
-	// modern says that it names its own version, which is version.
+	// modern reports that it names its own version, which is version.
 	modern  bool
 	version string
 }

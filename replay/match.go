@@ -159,7 +159,7 @@ type match struct {
 	trigger uint32
 	fate    fate
 	level   Match
-	// chain says that it is another answer to what the server had asked for.
+	// chain reports that it is another answer to what the server had asked for.
 	chain bool
 }
 

@@ -14,10 +14,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A miss is an answer, never silence: a client that waits for nothing tells nobody
-// what is wrong.
-
-// miss answers a request that nothing recorded fits.
+// miss answers a request that nothing recorded fits. It is never silent: a client that
+// waits in vain does not show what is wrong.
 func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	n := Note{Kind: NoteMiss, Method: m.Method, Subject: jsonrpc.Subject(*m)}
 	code := codeParams
@@ -189,9 +187,8 @@ func (s *Session) say(stream Stream, id []byte, member string, value []byte) {
 	s.outbox = append(s.outbox, out)
 }
 
-// invalid takes a frame that is no message, or an element of a batch that is none.
-// One that was recorded is a trigger; any other is told so, as a server would that
-// does not just ignore it.
+// invalid takes a frame that is not a message, or such an element of a batch. One that
+// was recorded is a trigger; any other is answered with an error, as most servers do.
 func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 	key, ok := invalidKey(raw)
 	if !ok {

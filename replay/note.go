@@ -52,7 +52,7 @@ const (
 	NoteFault
 	// NoteUnasked: a recorded request that the client did not ask for.
 	NoteUnasked
-	// NoteElsewhere: a request that was not recorded is answered by somebody else.
+	// NoteElsewhere: a request that was not recorded is answered by [Options].Elsewhere.
 	NoteElsewhere
 	noteKinds
 )

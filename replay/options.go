@@ -30,7 +30,7 @@ type Options struct {
 	// server's; 0 means DefaultGateTimeout.
 	GateTimeout time.Duration
 	// Elsewhere, if set, is offered each request that nothing recorded fits, as it
-	// stood, and reports whether somebody else answers it. It is called while the
+	// stood, and reports whether it will be answered there. It is called while the
 	// session takes the message in, and must not wait for anything. It is for
 	// sessions on one duplex stream.
 	Elsewhere func(raw []byte) bool
@@ -185,7 +185,7 @@ func (p Pace) String() string {
 }
 
 // delay is how long after an event a step is due that came gap after it in the
-// recording. First says that the event is something that the client did.
+// recording. First reports that the event is something that the client did.
 func (p Pace) delay(gap time.Duration, first bool) time.Duration {
 	switch {
 	case gap < 0 || p.kind == paceInstant:
@@ -205,7 +205,7 @@ func (p Pace) delay(gap time.Duration, first bool) time.Duration {
 // pace.
 func (p Pace) Gap(recorded time.Duration) time.Duration { return p.delay(recorded, false) }
 
-// longest is a time that nobody waits for. It leaves room for sums.
+// longest is a time beyond any session. It leaves room for sums.
 const longest = 1000 * time.Hour
 
 // rest is how long nothing may follow a notification.

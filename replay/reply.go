@@ -31,7 +31,7 @@ type reply struct {
 	// method and name are the request's, where there are faults.
 	method, name string
 	// base is when the last event of the reply was, or should have been, and baseAt
-	// when it was in the recording; acted says that the client did it.
+	// when it was in the recording; acted reports that the client did it.
 	base, baseAt time.Duration
 	acted        bool
 	// waived is a trigger that the reply does not wait for any more.
@@ -43,12 +43,12 @@ type reply struct {
 	// head is the head of the response that the next step comes with, nil for none.
 	head  *Response
 	state replyState
-	// hangs says that the steps are those that hang on the trigger, carries that they are
+	// hangs reports that the steps are those that hang on the trigger, carries that they are
 	// those of an exchange and come on a stream of their own, which is closed then, alone that only those
 	// count which belong to its call; modern that the request is of the era without a
 	// handshake, answered that its answer went out.
 	hangs, carries, closed, alone, modern, answered bool
-	// shell says that only what is beside the messages of an exchange counts.
+	// shell reports that only what is beside the messages of an exchange counts.
 	shell bool
 }
 

@@ -42,7 +42,7 @@ type Script struct {
 	ownIDs int64
 	// end is the trigger of the client's end, 0 when the recording has none.
 	end uint32
-	// inbound says that exchanges carry only what the client sends: that of HTTP+SSE.
+	// inbound reports that exchanges carry only what the client sends: that of HTTP+SSE.
 	inbound bool
 	// facts are what the recorded session said of itself; eras what it spoke.
 	facts session.Facts
@@ -150,7 +150,7 @@ const (
 	triggerPoll
 	// triggerCancelled: the client cancelled the request.
 	triggerCancelled
-	// triggerListens: the request is a subscription, so nobody waits for its answer.
+	// triggerListens: the request is a subscription, so no client waits for its answer.
 	triggerListens
 )
 
@@ -170,12 +170,12 @@ type trigger struct {
 	// it; 0 on other transports. response is what the exchange was answered with, kept
 	// at the carrier; 0 for nothing.
 	carrier, response uint32
-	// token tells a progress token from others, 0 for none.
+	// token is a hash of its progress token, 0 for none.
 	token uint32
 	index uint16
 	kind  triggerKind
 	flags triggerFlags
-	// opens says that it opens a stream, a GET, deletes that it ends the session, a DELETE.
+	// opens reports that it opens a stream, a GET, deletes that it ends the session, a DELETE.
 	opens, deletes bool
 }
 

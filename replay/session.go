@@ -69,7 +69,7 @@ type Session struct {
 	// begun counts the replies.
 	begun uint64
 
-	// ended says that the client's lane is over, and endedAt how far it had come;
+	// ended reports that the client's lane is over, and endedAt how far it had come;
 	// leaving that the server is to leave, left that it has.
 	ended, leaving, left bool
 	endedAt              uint32
@@ -376,7 +376,7 @@ func (s *Session) free(r *reply, st *step) bool {
 	return st.kind != stepEnd || r.answered && s.script.triggers[r.trigger].kind != triggerBare
 }
 
-// End says that the client sends nothing more. What belongs to calls that are
+// End reports that the client sends nothing more. What belongs to calls that are
 // open is still played, as far as it needs nothing of the client.
 func (s *Session) End(now time.Duration) {
 	s.tick(now)

@@ -40,13 +40,13 @@ type Output struct {
 	// bytes of a response that are no message. Form is what it was.
 	Whole []byte
 	Form  tap.Form
-	// Line says that Raw is a line of stdio, with the terminator that it had.
+	// Line reports that Raw is a line of stdio, with the terminator that it had.
 	// Otherwise it is the message alone.
 	Line bool
-	// Last says that nothing more comes on the stream, which is that of a message
+	// Last reports that nothing more comes on the stream, which is that of a message
 	// that the client sent; Abort that it is broken off.
 	Last, Abort bool
-	// Leave says that the server leaves.
+	// Leave reports that the server leaves.
 	Leave bool
 	// Status is the status of HTTP with which the message is refused, 0 for none.
 	Status int
@@ -87,7 +87,7 @@ func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 	}
 }
 
-// Resume says that the client reads a stream again that it had closed.
+// Resume reports that the client reads a stream again that it had closed.
 func (s *Session) Resume(now time.Duration, stream Stream) {
 	s.tick(now)
 	for _, r := range s.replies {
@@ -97,7 +97,7 @@ func (s *Session) Resume(now time.Duration, stream Stream) {
 	}
 }
 
-// Detach says that the client has closed a stream. In the era without a handshake
+// Detach reports that the client has closed a stream. In the era without a handshake
 // that cancels what was asked on it (2026-07-28 basic/patterns/cancellation); in
 // the other it means nothing, and what belongs there still goes there, for the
 // transport to keep until the client asks for it.
@@ -215,7 +215,7 @@ type Owed struct {
 }
 
 // Owed returns the requests that have had no answer, in the order in which they came.
-// Next having failed, nothing else will tell their client so.
+// After Next has failed, they get no answer unless the caller sends one.
 func (s *Session) Owed() (all []Owed) {
 	for _, r := range slices.Backward(s.latest()) {
 		if !r.hangs && !r.answered {
