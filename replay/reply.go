@@ -52,12 +52,14 @@ type reply struct {
 	shell bool
 }
 
-// enlist adds a reply that begins now, with something that was at in the recording.
-func (s *Session) enlist(r *reply, at time.Duration) {
+// begins adds a reply that begins now, with something that was at in the recording, and
+// takes it to its first step.
+func (s *Session) begins(r *reply, at time.Duration) {
 	r.base, r.baseAt, r.acted = s.now, at, true
 	s.begun++
 	r.number = s.begun
 	s.insert(r)
+	s.advance(r)
 }
 
 // before orders replies by their next step, and those of one step as they began.

@@ -73,8 +73,7 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	default:
 		r.alone = true
 	}
-	s.enlist(r, t.at)
-	s.advance(r)
+	s.begins(r, t.at)
 	s.shell(x.trigger)
 }
 

@@ -245,8 +245,7 @@ func (s *Session) carry(t uint32) {
 		return
 	}
 	r := &reply{trigger: t, step: x.first, live: s.live, stream: s.stream, answered: true, carries: true}
-	s.enlist(r, x.at)
-	s.advance(r)
+	s.begins(r, x.at)
 }
 
 // shell plays the response to an exchange that only brought what the client sent: what the
@@ -258,8 +257,7 @@ func (s *Session) shell(t uint32) {
 	}
 	x := &s.script.triggers[carrier]
 	r := &reply{trigger: carrier, step: x.first, live: s.live, stream: s.stream, answered: true, carries: true, shell: true}
-	s.enlist(r, x.at)
-	s.advance(r)
+	s.begins(r, x.at)
 }
 
 // carried notes that the steps of a carrier come on the stream of the last message. It
@@ -310,8 +308,7 @@ func (s *Session) usedBy(t uint32) uint64 { return s.arrived[t].live }
 func (s *Session) hang(t uint32, at time.Duration) {
 	if first := s.script.triggers[t].hang; first != 0 {
 		r := &reply{trigger: t, step: first, hangs: true, live: s.live}
-		s.enlist(r, at)
-		s.advance(r)
+		s.begins(r, at)
 	}
 }
 
