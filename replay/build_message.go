@@ -377,10 +377,16 @@ func (b *Builder) tokenOf(t uint32, token []byte) uint32 {
 	return root
 }
 
-// idIn finds the id of a message. Most of the time it need not be looked for.
+// idIn finds the id of a message, which points into raw but for an event of several lines.
 func idIn(raw []byte, m *jsonrpc.Message) (span, bool) {
-	if at := cap(raw) - cap(m.ID); len(m.ID) > 0 && len(m.DuplicateKeys) == 0 && at >= 0 && at+len(m.ID) <= len(raw) && &raw[at] == &m.ID[0] {
-		return span{at, at + len(m.ID)}, true
+	for at := 0; len(m.ID) > 0; at++ {
+		n := bytes.Index(raw[at:], m.ID)
+		if n < 0 {
+			break
+		}
+		if at += n; &raw[at] == &m.ID[0] {
+			return span{at, at + len(m.ID)}, true
+		}
 	}
 	return find(raw, "id")
 }
