@@ -255,7 +255,7 @@ func (r Refusal) Outputs(id []byte) (all []Output, err error) {
 			out.Whole, err = st.place.load(s.spool)
 		case stepMessage:
 			out.Raw, err = st.place.load(s.spool)
-			if err == nil && st.has(stepFinal) && len(id) > 0 {
+			if err == nil && st.has(stepFinal) && len(id) > 0 && string(jsonrpc.Peek(out.Raw).ID) != "null" {
 				out.Raw = Rewrite(out.Raw, id, "id")
 			}
 			if err == nil {
