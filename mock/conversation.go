@@ -181,7 +181,7 @@ func (c *conversation) pump() {
 		case err != nil:
 			c.fail(err)
 		case ok && out.Leave && !c.owes():
-			c.finish(true)
+			c.finish(out.Abort)
 		case ok && c.latest != nil && c.latest.id != out.Stream && c.latest.busy():
 			c.held, c.heldTo = &out, c.now()+maxHeldUp
 		case ok:

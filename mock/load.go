@@ -390,7 +390,7 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 	x.conditions = x.Head.Conditions(&x.Claim, host, origin)
 	b := l.building[x.session]
 	over := b == nil || b.deleted || !b.took
-	nameless := b != nil && b.took && b.kind == session.SessionClient
+	nameless := b != nil && b.took && (b.kind == session.SessionClient || b.kind == session.SessionEndpoint)
 	x.why = x.Blame(e.Status, x.conditions&^l.rec.tolerated, over, nameless)
 	if e.Status >= 400 || b == nil {
 		return
@@ -452,13 +452,16 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 				}
 			}
 			return nil
-		case f.Lane == tap.Lifecycle:
+		case f.Lane == tap.Lifecycle && (e.Event.Name != tap.EventEnd || e.Event.By != "server" || e.Event.HalfClosed):
 			return nil
 		}
 		one := *f
 		one.Exchange = 0 // there is one stream for everything
 		entry := *e
 		entry.Frame = &one
+		if f.Lane == tap.Lifecycle {
+			entry.Event = tap.Event{Name: tap.EventEOF, Lane: tap.ToClient.String(), By: "server", Error: e.Event.Error}
+		}
 		return s.b.Add(&entry, nil)
 	}
 	x.Inbound = duplex

@@ -3,6 +3,7 @@ package mock
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -214,5 +215,43 @@ func TestServerDuplexEnds(t *testing.T) {
 	}
 	if res, _ := ask(t, url, said{"POST", "/message?sessionId=nobody", nil, opening}); res.StatusCode != 404 {
 		t.Error(res.Status)
+	}
+}
+
+// Over HTTP+SSE a POST that the server refused is refused again, and the event stream that
+// the server ended ends.
+func TestEventsRefusedAndEnded(t *testing.T) {
+	frames := fixture(t, "events-refused")
+	_, url := served(t, loaded(t, frames, replay.Options{}), ServerOptions{})
+	res, err := http.Get(url + "/sse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	in := bufio.NewReader(res.Body)
+	var target string
+	for target == "" {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, _ = strings.CutPrefix(strings.TrimSpace(line), "data: ")
+		if !strings.HasPrefix(target, "/") {
+			target = ""
+		}
+	}
+	var got []string
+	for _, f := range frames {
+		if f.Lane != tap.ToServer {
+			continue
+		}
+		res, body := ask(t, url, said{method: "POST", path: target, header: []string{"Content-Type: application/json"}, body: string(f.Raw)})
+		got = append(got, fmt.Sprint(res.StatusCode, " ", body))
+	}
+	if want := []string{"202 Accepted", "202 Accepted", "202 Accepted", "400 bad nine"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if rest, err := io.ReadAll(in); err != nil || bytes.Count(rest, []byte("data: ")) != 2 {
+		t.Errorf("%v after %q", err, rest)
 	}
 }

@@ -239,7 +239,11 @@ func (b *Builder) event(f *tap.Frame, e *tap.Event) {
 		// A server that ends while the client is still there leaves by itself,
 		// unless a signal ended it.
 		if b.s.end == 0 && !b.signal && !b.left {
-			b.hang(step{at: f.At, seq: f.Seq, kind: stepLeave})
+			leave := step{at: f.At, seq: f.Seq, kind: stepLeave}
+			if e.By == "" || e.Error != "" { // it is no response that ends
+				leave.flags = stepAbort
+			}
+			b.hang(leave)
 		}
 		b.left = true
 	}

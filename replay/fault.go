@@ -281,7 +281,7 @@ func (s *Session) fault(r *reply, st *step, out *Output, target *reply) bool {
 		s.pass(r)
 		return false
 	case FaultDisconnect:
-		s.outbox = append(s.outbox, Output{Stream: out.Stream, Leave: true})
+		s.outbox = append(s.outbox, Output{Stream: out.Stream, Leave: true, Abort: true})
 		s.over(r)
 		return false
 	case FaultReorder:

@@ -132,10 +132,11 @@ func (s *Session) skipUsed(q []uint32, cur *cursor) uint32 {
 }
 
 // playable reports whether a trigger can be played: one that the server refused in HTTP
-// alone cannot on a stream for everything.
-func (s *Session) playable(t uint32) bool {
-	x := &s.script.triggers[t]
-	return x.kind != triggerRefused && (x.kind != triggerRequest || x.answer != 0 || !s.streams.hasDuplex || !s.refused(t))
+// alone cannot, unless the message has come in HTTP.
+func (s *Session) playable(n uint32) bool {
+	t := &s.script.triggers[n]
+	alone := t.kind == triggerRequest && t.answer == 0 && s.streams.hasDuplex && s.refused(n)
+	return t.kind != triggerRefused && (!alone || s.script.inbound && s.stream != s.streams.duplex)
 }
 
 // refused reports whether a request was answered with a status of failure.

@@ -126,7 +126,7 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
 		return out, true, nil
 	case s.mayLeave():
 		s.left = true
-		return Output{Stream: s.streams.duplex, Leave: true}, true, nil
+		return Output{Stream: s.streams.duplex, Leave: true, Abort: s.abrupt}, true, nil
 	}
 	return Output{}, false, nil
 }

@@ -150,7 +150,7 @@ func (s *Session) advance(r *reply) {
 			}
 			return
 		case st.kind == stepLeave:
-			s.leaving = true
+			s.leaving, s.abrupt = true, st.has(stepAbort)
 		}
 		s.leave(r)
 	}

@@ -159,7 +159,7 @@ func (s *Session) notification(m *jsonrpc.Message) {
 		return
 	}
 	if s.script.facts.Dialect == jsonrpc.Dialect002 {
-		s.leaving, s.requests = true, s.script.requests
+		s.leaving, s.abrupt, s.requests = true, true, s.script.requests
 	}
 }
 

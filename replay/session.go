@@ -70,8 +70,9 @@ type Session struct {
 	begun uint64
 
 	// ended reports that the client's lane is over, and endedAt how far it had come;
-	// leaving that the server is to leave, left that it has.
-	ended, leaving, left bool
+	// leaving that the server is to leave, abrupt that it does not end its stream before,
+	// left that it has.
+	ended, leaving, abrupt, left bool
 	endedAt              uint32
 	notes                []Note
 }
