@@ -127,7 +127,7 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.http.check(), o.record.check(cmd)); err != nil {
+	if err := errors.Join(o.http.check(), o.record.check(cmd), o.report.check(a, arg)); err != nil {
 		return err
 	}
 	plan := o.record.plan(a, arg)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,25 @@ func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
 
 // whole reports whether something is to be said of all that was recorded.
 func (o *mockReportOptions) whole() bool { return o.verify || o.file != "" }
+
+// check refuses a report that would be written over the recording.
+func (o *mockReportOptions) check(a *app, arg string) error {
+	if o.file == "" {
+		return nil
+	}
+	name, _, _ := strings.Cut(arg, "#")
+	paths := []string{arg, name}
+	if path, _, err := a.findSession(arg); err == nil {
+		paths = append(paths, path)
+	}
+	for _, path := range paths {
+		if sameFile(o.file, path) || samePath(o.file, path) {
+			err := fmt.Errorf("--report %s is the recording %s, which the report would overwrite", quote(o.file), quote(arg))
+			return withHint(err, "name another file for the report")
+		}
+	}
+	return nil
+}
 
 // unread is the verdict of a run that was ended before anything could be played.
 func (o *mockReportOptions) unread(a *app) error {
