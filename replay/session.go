@@ -73,8 +73,8 @@ type Session struct {
 	// leaving that the server is to leave, abrupt that it does not end its stream before,
 	// left that it has.
 	ended, leaving, abrupt, left bool
-	endedAt              uint32
-	notes                []Note
+	endedAt                      uint32
+	notes                        []Note
 }
 
 // NewSession begins a session.

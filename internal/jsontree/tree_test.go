@@ -281,7 +281,9 @@ func TestRemove(t *testing.T) {
 		{"a.b[1]", `{"a":{"id":7,"b":[1,null,[]]},"id":"x","d":{}}`},
 	} {
 		v := root(t, text)
-		v.Remove(func(p Path, _ Value) bool { return slices.Contains(strings.Fields(c.gone), strings.TrimPrefix(p.String(), "$.")) })
+		v.Remove(func(p Path, _ Value) bool {
+			return slices.Contains(strings.Fields(c.gone), strings.TrimPrefix(p.String(), "$."))
+		})
 		left := root(t, c.left)
 		if !v.Same(left) || v.Len() != left.Len() {
 			t.Errorf("without %q it is not %s", c.gone, c.left)
