@@ -144,8 +144,8 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	defer stop()
 	if plan != recordNone {
 		err := o.extend(ctx, a, arg, command, opt, plan == recordAll)
-		if o.http.listen != "" {
-			err = errors.Join(err, cmd.Context().Err())
+		if err == nil && o.http.listen != "" {
+			err = cmd.Context().Err()
 		}
 		return err
 	}
@@ -181,9 +181,9 @@ func (o *mockOptions) serveHTTP(cmd *cobra.Command, ctx context.Context, a *app,
 		return err
 	}
 	if err := o.http.serve(ctx, a, rec, mock.ServerOptions{Note: report.note, Over: report.over}); err != nil {
-		return errors.Join(err, report.end())
+		return report.end(err)
 	}
-	return errors.Join(report.end(), cmd.Context().Err())
+	return errors.Join(report.end(nil), cmd.Context().Err())
 }
 
 // serveStdio plays a recording on stdin and stdout.
@@ -194,10 +194,10 @@ func (o *mockOptions) serveStdio(cmd *cobra.Command, ctx context.Context, a *app
 	}
 	session, err := mock.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
 	report.over(session)
-	if err != nil && !(errors.Is(err, context.Canceled) && cmd.Context().Err() == nil) {
-		return errors.Join(err, report.end())
+	if errors.Is(err, context.Canceled) && cmd.Context().Err() == nil {
+		err = nil // a host ends servers so
 	}
-	return report.end()
+	return report.end(err)
 }
 
 // begin begins the report on a recording.

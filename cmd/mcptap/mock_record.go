@@ -198,14 +198,14 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 		return o.record.keep(context.WithoutCancel(ctx), a, arg, target, added, command, anew)
 	}
 	if o.http.listen != "" {
-		return errors.Join(o.extendHTTP(ctx, a, rec, report, live, finish), report.end())
+		return report.end(o.extendHTTP(ctx, a, rec, report, live, finish))
 	}
 	session, err := live.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
 	report.over(session)
 	if ctx.Err() != nil {
 		err = nil // a host ends servers so
 	}
-	return errors.Join(err, finish(), report.end())
+	return report.end(errors.Join(err, finish()))
 }
 
 // extendHTTP serves the client over HTTP until the run is interrupted. When the session is

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -175,8 +176,9 @@ func (r *mockReport) problems(name string, rec *mock.Recording) {
 	}
 }
 
-// end ends the report, and says whether the clients got on with the recording.
-func (r *mockReport) end() error {
+// end ends the report on a run that err ended. If that is nil it returns whether the
+// clients got on with the recording.
+func (r *mockReport) end(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	missing := r.coverage.Recorded() - r.coverage.Asked()
@@ -207,15 +209,14 @@ func (r *mockReport) end() error {
 			Recorded: r.coverage.Recorded(), Asked: r.coverage.Asked(), Notes: r.counts,
 		})
 	}
-	err := r.err
 	if r.file != nil {
-		err = errors.Join(err, r.file.Close())
+		r.err = errors.Join(r.err, r.file.Close())
 	}
-	if err != nil {
-		return fmt.Errorf("--report: %w", err)
-	}
-	if r.wrong > 0 {
+	switch {
+	case r.err != nil:
+		return errors.Join(err, fmt.Errorf("--report: %w", r.err))
+	case r.wrong > 0 && (err == nil || errors.Is(err, context.Canceled)):
 		return exitCode(exitNo)
 	}
-	return nil
+	return err
 }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -60,5 +62,15 @@ func TestMockOfClientThatDoesNotRead(t *testing.T) {
 				t.Errorf("exit code %d, want %d\n%s", code, c.code, &said)
 			}
 		})
+	}
+}
+
+// What ended a run is reported even if a request was missed before.
+func TestMockFailureAfterMiss(t *testing.T) {
+	path := record(t, []tap.Frame{{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"b"}`)}})
+	a, out := testApp(nil)
+	a.stdin = io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"a"}`+"\n"), iotest.ErrReader(errors.New("disk on fire")))
+	if code := a.run([]string{"mock", path}); code != 2 || !strings.Contains(out.String(), "no recorded answer for a") || !strings.Contains(out.String(), "disk on fire") {
+		t.Errorf("exit %d: %s", code, out)
 	}
 }
