@@ -142,7 +142,7 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 	rec.Close()
 	if err != nil {
 		a.say(err.Error())
-	} else if err = a.publishIfAsked(context.WithoutCancel(ctx), rec.Path(), target); err != nil {
+	} else if err = publishIfAnswered(context.WithoutCancel(ctx), rec.Path(), target, command); err != nil {
 		return err
 	}
 	if code != 0 {

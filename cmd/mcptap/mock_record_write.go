@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -18,28 +19,47 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// publishIfAsked puts a new recording in the place of an old one, unless the client
-// asked for nothing. TypeScript clients start a server once more, only to find out
-// of which era it is: that run is not the one to keep.
-func (a *app) publishIfAsked(ctx context.Context, made, target string) error {
+// publishIfAnswered puts a new recording of a server in the place of an old one, unless the
+// client asked for nothing: TypeScript clients start a server once more, only to find out
+// of which era it is, and that run is not the one to keep. A recording without a response
+// is not kept either: then the error names the server, and how it ended.
+func publishIfAnswered(ctx context.Context, made, target string, command []string) error {
 	rec, err := store.Open(made)
 	if err != nil {
 		return err
 	}
+	asked, answered, failed, ended := false, false, false, "is still running"
 	for f, err := range rec.Frames(0) {
 		if err != nil {
 			return err
 		}
-		if m := jsonrpc.PeekFrame(&f); sessionAsks(f.Lane, &m) {
-			return publish(ctx, made, target)
+		m := jsonrpc.PeekFrame(&f)
+		asked = asked || sessionAsks(f.Lane, &m)
+		answered = answered || serverResponds(f.Lane, &m)
+		if e, err := tap.ParseEvent(f.Raw); f.Lane == tap.Lifecycle && err == nil && e.Name == tap.EventExit && e.Code != nil {
+			failed, ended = *e.Code != 0, fmt.Sprintf("ended with status %d", *e.Code)
+			if e.Signal != "" {
+				failed, ended = true, "was ended by "+e.Signal
+			}
 		}
 	}
-	return nil
+	switch {
+	case asked && answered:
+		return publish(ctx, made, target)
+	case answered, !asked && !failed:
+		return nil
+	}
+	return coded{fmt.Errorf("nothing was recorded: the server %s %s without a response", quote(strings.Join(command, " ")), ended), exitNo}
 }
 
 // sessionAsks reports whether a message shows that a run is a session to keep.
 func sessionAsks(lane tap.Lane, m *jsonrpc.Message) bool {
 	return lane == tap.ToServer && (m.Kind == jsonrpc.Request && m.Method != "server/discover" || m.Kind == jsonrpc.Batch)
+}
+
+// serverResponds reports whether a message is, or may have in it, a response of the server.
+func serverResponds(lane tap.Lane, m *jsonrpc.Message) bool {
+	return lane == tap.ToClient && (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse || m.Kind == jsonrpc.Batch)
 }
 
 // publish puts a recording in the place of the target, in the target's form: at
@@ -83,8 +103,12 @@ func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string
 		return src.addTo(ctx, target, added)
 	}
 	asked := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return sessionAsks(f.Lane, &m) }
-	if !slices.ContainsFunc(added, asked) {
+	answered := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return serverResponds(f.Lane, &m) }
+	switch {
+	case !slices.ContainsFunc(added, asked):
 		return nil
+	case !slices.ContainsFunc(added, answered):
+		return coded{errors.New("nothing was recorded: the server sent no response"), exitNo}
 	}
 	header := new(stdioOptions).header(command)
 	if u := o.tap.Upstream; u != nil { // what stands behind its origin may be a secret
