@@ -165,7 +165,7 @@ func TestFailures(t *testing.T) {
 		{name: "nothing", talk: func(testing.TB, io.Writer, *bufio.Reader) {}},
 		{
 			name: "a miss", talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, miss) },
-			want: `mock of testdata/session.txtar: no recorded answer for tools/call forecast: the nearest is frame 4, which differs at params.arguments.city (recorded "Oslo", live "\u001b[31mRome")`,
+			want: `mock of testdata/session.txtar: no recorded answer for tools/call forecast: the nearest is frame 4, which differs at $.params.arguments.city (recorded "Oslo", live "\u001b[31mRome")`,
 		},
 		{
 			name: "not all of it", opts: []Option{Verify()}, talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, hello) },
