@@ -202,7 +202,7 @@ func (s step) matches(at jsontree.Step) bool {
 	return s.name == at.Name || cut && s.quoted && strings.HasPrefix(at.Name, begin)
 }
 
-// String returns a spelling of the pattern, the same for all spellings of it.
+// String returns the pattern as [Parse] reads it.
 func (p Pattern) String() string {
 	text := "$"
 	for _, s := range p {
@@ -212,7 +212,7 @@ func (p Pattern) String() string {
 			step = "[*]"
 		case s.isIndex:
 			step = "[" + strconv.Itoa(s.index) + "]"
-		case s.name == "" || strings.ContainsAny(s.name, ".[]*\"$ "):
+		case s.quoted || s.name == "":
 			name, _ := json.Marshal(s.name) // which cannot fail
 			step = "[" + string(name) + "]"
 		default:
