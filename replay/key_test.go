@@ -111,7 +111,7 @@ func TestIgnored(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	for text, want := range map[string]string{
-		"$.params.arguments.now": "", `$.params.arguments["a.b"]`: "", "$.params[*].id": "", `$["params"].x`: "$.params.x", "$.params.*.id": "$.params[*].id",
+		"$.params.arguments.now": "", `$.params.arguments["a.b"]`: "", "$.params[*].id": "", `$["params"].x`: "", "$.params.*.id": "$.params[*].id",
 		"$.params.messages[0]": "", "$.params..id": "",
 	} {
 		if want == "" {

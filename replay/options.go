@@ -251,7 +251,11 @@ func ParsePath(text string) (Path, error) {
 	if err != nil {
 		return nil, fmt.Errorf("path %q: %w", text, err)
 	}
-	if below, ok := strings.CutPrefix(p.String(), "$.params"); !ok || below == "" || below[0] != '.' && below[0] != '[' {
+	below, ok := strings.CutPrefix(p.String(), "$.params")
+	if !ok {
+		below, ok = strings.CutPrefix(p.String(), `$["params"]`)
+	}
+	if !ok || below == "" || below[0] != '.' && below[0] != '[' {
 		return nil, fmt.Errorf("path %q: want one below $.params, such as $.params.arguments.when", text)
 	}
 	return Path(p), nil
