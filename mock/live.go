@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +36,8 @@ type Live struct {
 	// Dial makes the connection to the server.
 	Dial func() (client.Conn, error)
 	// Patience is how long the server may take for what it still owes when the client
-	// has ended the session.
+	// has ended the session. Its input ends then, too, once it has all of the client's
+	// messages.
 	Patience time.Duration
 
 	// c is the session. Its lock guards all that follows.
@@ -65,8 +67,8 @@ type Live struct {
 	asked map[string][]byte
 	next  int64
 	added []tap.Frame
-	// late says that the patience is over.
-	late bool
+	// left says that the client has ended the session, late that the patience is over.
+	left, late bool
 }
 
 type liveState uint8
@@ -84,6 +86,8 @@ type liveMessage struct {
 	out        *client.Outgoing
 	request    bool
 	id, method string
+	// subject is what the method is about, such as the name of a tool.
+	subject string
 	// token is that of its progress, stream where the client is answered; modern says
 	// that it is of 2026-07-28.
 	token  string
@@ -154,15 +158,16 @@ func (l *Live) run(ctx context.Context, c *conversation) {
 // is sent: it may answer a message within its exchange only after it got another one.
 const requestTime = time.Second
 
-// write sends what is queued, in order.
+// write sends what is queued, in order, until the session or the server is over.
 func (l *Live) write(ctx context.Context, c *conversation) {
 	for {
 		c.mu.Lock()
-		for !l.closed && l.state != liveGone && (len(l.queue) == 0 || l.awaited != nil) {
+		for !l.closed && l.state != liveGone && (len(l.queue) == 0 && !l.left || len(l.queue) > 0 && l.awaited != nil) {
 			c.changed.Wait()
 		}
-		if l.closed && (len(l.queue) == 0 || l.awaited != nil) || l.state == liveGone {
+		if len(l.queue) == 0 || l.awaited != nil || l.state == liveGone {
 			c.mu.Unlock()
+			l.conn.CloseSend()
 			return
 		}
 		m := l.queue[0]
@@ -272,7 +277,8 @@ func (l *Live) outgoing(raw []byte) *liveMessage {
 	m := jsonrpc.Peek(raw)
 	claim := replay.ReadClaim(&m)
 	return &liveMessage{
-		out: client.NewOutgoing(oneLine(raw)), request: m.Kind == jsonrpc.Request, id: string(m.ID), method: m.Method,
+		out: client.NewOutgoing(oneLine(raw)), request: m.Kind == jsonrpc.Request, id: string(m.ID),
+		method: m.Method, subject: jsonrpc.Subject(m),
 		token: string(replay.Value(m.Params, "_meta", "progressToken")), stream: l.stream, modern: claim.Modern,
 	}
 }
@@ -282,6 +288,8 @@ func (l *Live) owes() bool { return len(l.open) > 0 && l.state != liveGone && !l
 
 // leave says that the client has ended the session.
 func (l *Live) leave(c *conversation) {
+	l.left = true
+	c.changed.Broadcast()
 	if l.owes() {
 		time.AfterFunc(l.Patience, func() { c.act(func() { l.late = true }) })
 	}
@@ -392,7 +400,11 @@ func (l *Live) said(e *client.Event) {
 	}
 	switch {
 	case e.Gone && e.On == nil:
-		l.gone("the live server has ended")
+		why := "the live server has ended"
+		if e.Err != nil {
+			why += ": " + e.Err.Error()
+		}
+		l.gone(why)
 	case e.Err != nil && l.awaited != nil && l.awaited.out == e.On && l.state == liveGreeting:
 		l.gone(fmt.Sprintf("the live server does not take initialize: %v", e.Err))
 	case e.Err != nil && on != nil:
@@ -529,19 +541,28 @@ func (l *Live) gone(why string) {
 // excuse answers a request that the live server does not answer.
 func (l *Live) excuse(r *liveMessage, why string) {
 	c := l.c.Load()
-	text := r.method + " was not recorded, and " + why
-	c.note(replay.Note{Kind: replay.NoteMiss, Method: r.method, Text: text})
+	text := l.miss(r, why)
+	c.tell(cmp.Or(c.duplex, c.streams[r.stream]), errorMessage(r.id, -32603, text), jsonrpc.ErrorResponse)
+}
+
+// miss takes that a request has no response, and returns what it notes. A subscription
+// that lasts until the end of the session needs none.
+func (l *Live) miss(r *liveMessage, why string) (text string) {
+	text = strings.TrimSpace(r.method+" "+r.subject) + " was not recorded, and " + why
+	if !l.left || r.method != "subscriptions/listen" {
+		l.c.Load().note(replay.Note{Kind: replay.NoteMiss, Method: r.method, Subject: r.subject, Text: text})
+	}
 	l.forget(r)
 	l.close(r)
-	c.tell(cmp.Or(c.duplex, c.streams[r.stream]), errorMessage(r.id, -32603, text), jsonrpc.ErrorResponse)
+	return text
 }
 
 // over ends the session: what is owed is answered with an error, where the client waits
 // for it on a stream of its own.
 func (l *Live) over(c *conversation) {
+	l.left = true
 	for _, r := range slices.Clone(l.open) {
-		l.forget(r)
-		l.close(r)
+		l.miss(r, "the live server did not answer it before the end of the session")
 		if c.duplex == nil {
 			c.tell(c.streams[r.stream], errorMessage(r.id, -32000, "the session is over"), jsonrpc.ErrorResponse)
 		}

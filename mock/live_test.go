@@ -78,7 +78,11 @@ func (c *lineConn) Send(m *client.Outgoing) <-chan error {
 }
 
 func (c *lineConn) HangUp(*client.Outgoing) bool { return false }
-func (c *lineConn) CloseSend()                   {}
+func (c *lineConn) CloseSend() {
+	if l, ok := c.ReadWriteCloser.(*fakeLive); ok {
+		l.fromMock.Close()
+	}
+}
 func (c *lineConn) Close() string {
 	close(c.stop)
 	if c.ReadWriteCloser != nil {
@@ -304,6 +308,36 @@ func TestLiveWithoutAnswer(t *testing.T) {
 			k.hear(`"id":7`, "no recorded answer for tools/list")
 			wantLines(t, "added", k.end())
 			wantLines(t, "notes", k.kinds(), "elsewhere", "miss", "miss")
+		})
+	}
+}
+
+// When the client has ended its input, that of the live server ends as well. A request
+// without an answer is noted, also if the server does not end, and not added.
+func TestLiveUnansweredAtTheEnd(t *testing.T) {
+	silent := map[string][]string{`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{}}`}}
+	for name, patience := range map[string]time.Duration{"ends": time.Hour, "stays": time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			live := newFakeLive(silent)
+			k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) {
+				if name == "stays" {
+					return struct{ io.ReadWriteCloser }{live}, nil // its input does not end
+				}
+				return live, nil
+			})
+			k.l.Patience = patience
+			k.say(liveHello, liveReady)
+			k.hear("serverInfo")
+			k.say(liveNew)
+			k.in.Close()
+			if name == "ends" {
+				k.hear(`"id":6,"error":{"code":-32603`, "the live server has ended")
+			}
+			wantLines(t, "added", k.end())
+			wantLines(t, "notes", k.kinds(), "elsewhere", "miss")
+			if last := k.notes[len(k.notes)-1]; !strings.HasPrefix(last.Text, "tools/call new was not recorded, and the live server ") || last.Subject != "new" {
+				t.Errorf("%+v", last)
+			}
 		})
 	}
 }

@@ -166,14 +166,21 @@ func (a *app) recordTarget(arg string) (string, error) {
 	return "", withHint(fmt.Errorf("%s is no recording, nor the name of a file for one", quote(arg)), "a file's name ends in .mcptap, .ndjson or .txtar")
 }
 
-// answerTime is how long a live server may take for what it still owes when the
-// client has ended its input. A client that does not wait so long sends SIGTERM.
-const answerTime = 30 * time.Second
+// How long a live server may take for what it still owes when the client has ended its
+// input: a process, whose input ends then too, and one at a URL. A client that does not
+// wait so long sends SIGTERM.
+const (
+	processTime = 5 * time.Second
+	answerTime  = 30 * time.Second
+)
 
 // extend plays a recording to the client, and asks a server for what is not in it,
 // which is added then. Anew says that there is nothing to play.
 func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []string, opt replay.Options, anew bool) error {
-	live := &mock.Live{Patience: answerTime, Dial: func() (client.Conn, error) { return o.record.dial(a, command) }}
+	live := &mock.Live{Patience: processTime, Dial: func() (client.Conn, error) { return o.record.dial(a, command) }}
+	if o.record.at.to != "" {
+		live.Patience = answerTime
+	}
 	opt.Elsewhere = live.Elsewhere
 	target, err := a.recordTarget(arg)
 	if err != nil {
