@@ -29,7 +29,7 @@ func TestLoad(t *testing.T) {
 		"diary.txtar":    {"Dear diary,\n", 0, "neither NDJSON nor a transcript"},
 		"cut.ndjson":     {frames[:len(frames)-60], 0, "line 2"},
 		"newer.ndjson":   {strings.Replace(frames, `"v":1`, `"v":9`, 1), 0, "newer than this mcptap"},
-		"odd.txtar":      {"-- to_nobody --\nx\n", 0, "to_nobody"},
+		"odd.txtar":      {"-- to_nobody --\nx\n", 0, "odd.txtar: line 1: frame \"to_nobody\""},
 		"zeros":          {"\x00\x00", 0, "zeros"},
 		"session.mcptap": {"no recording", 0, "session.mcptap"},
 	} {

@@ -145,14 +145,14 @@ type ndjsonReader struct {
 	head   Head
 }
 
-// newNDJSONReader reads the first line. The error names the line; it is [ErrNewer]
-// for a file of a later version.
-func newNDJSONReader(from io.Reader) (Reader, error) {
-	r := &ndjsonReader{r: bufio.NewReaderSize(from, 64<<10)}
+// newNDJSONReader reads the first line, which is a line of the text. The error names the
+// line; it is [ErrNewer] for a file of a later version.
+func newNDJSONReader(from io.Reader, line int) (Reader, error) {
+	r := &ndjsonReader{r: bufio.NewReaderSize(from, 64<<10), n: line - 1}
 	var j headLine
-	line, err := r.line()
+	first, err := r.line()
 	if err == nil {
-		err = r.parse(line, &j)
+		err = r.parse(first, &j)
 	}
 	switch {
 	case err != nil:

@@ -13,7 +13,7 @@ import (
 const head = `{"v":1,"type":"recording","id":"0123abcd","label":"l","transport":"stdio","command":["a","b"],"status":"ended","gaps":[{"From":2,"To":3}]}` + "\n"
 
 func read(text string) (Reader, []tap.Frame, error) {
-	r, err := newNDJSONReader(strings.NewReader(text))
+	r, err := newNDJSONReader(strings.NewReader(text), 1)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,6 +80,9 @@ func TestReaderErrors(t *testing.T) {
 		}
 	}
 	if _, _, err := read(strings.Replace(head, `"v":1`, `"v":2`, 1)); !errors.Is(err, ErrNewer) || err.Error() != "line 1: version 2 is newer than this mcptap" {
+		t.Error(err)
+	}
+	if _, err := NewReader(strings.NewReader("\n \n" + frame)); err == nil || !strings.HasPrefix(err.Error(), "line 3: ") {
 		t.Error(err)
 	}
 }

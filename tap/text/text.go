@@ -74,7 +74,7 @@ type Reader interface {
 	// are known once Next has returned [io.EOF].
 	Head() Head
 	// Next returns the next frame, or [io.EOF] after the last one. Other errors
-	// name the line or the frame.
+	// name the line.
 	Next() (tap.Frame, error)
 }
 
@@ -94,9 +94,12 @@ func (e *Error) Error() string { return e.Problem }
 // [ErrNewer] if its version is not known.
 func NewReader(from io.Reader) (Reader, error) {
 	r := bufio.NewReaderSize(from, 64<<10)
+	line := 1
 	c, err := r.ReadByte()
-	for err == nil && strings.IndexByte(" \t\r\n", c) >= 0 {
-		c, err = r.ReadByte()
+	for ; err == nil && strings.IndexByte(" \t\r\n", c) >= 0; c, err = r.ReadByte() {
+		if c == '\n' {
+			line++
+		}
 	}
 	if err == io.EOF {
 		return nil, errors.New("it is empty")
@@ -106,13 +109,13 @@ func NewReader(from io.Reader) (Reader, error) {
 	}
 	_ = r.UnreadByte()
 	if c == '{' {
-		return newNDJSONReader(r)
+		return newNDJSONReader(r, line)
 	}
 	data, err := io.ReadAll(textOnly{r})
 	if err != nil {
 		return nil, err
 	}
-	return newTxtarReader(data)
+	return newTxtarReader(data, line)
 }
 
 var errNeither = &Error{"neither NDJSON nor a transcript", "it must come from `mcptap export`"}

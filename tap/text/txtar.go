@@ -189,23 +189,25 @@ func (l *wrapWriter) Write(p []byte) (int, error) {
 type txtarReader struct {
 	head  Head
 	files []txtar.File // not yet read
+	line  int          // where the first of them begins
 	order order
 	shift uint64 // by how much numbers are lowered
 	gap   int    // the first gap that is not before the frame
 }
 
-// newTxtarReader reads the comment. The error is an [Error]. The reader owns data.
-func newTxtarReader(data []byte) (Reader, error) {
+// newTxtarReader reads the comment, which begins at a line of the text. The error is an
+// [Error]. The reader owns data.
+func newTxtarReader(data []byte, line int) (Reader, error) {
 	archive := txtar.Parse(data)
-	t := &txtarReader{files: archive.Files}
+	t := &txtarReader{files: archive.Files, line: line + bytes.Count(archive.Comment, []byte("\n"))}
 	settings := 0
-	for i, line := range strings.Split(string(archive.Comment), "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
+	for i, setting := range strings.Split(string(archive.Comment), "\n") {
+		setting = strings.TrimSpace(setting)
+		if setting == "" || setting[0] == '#' {
 			continue
 		}
-		if err := t.head.set(line); err != nil && len(t.files) > 0 {
-			return nil, &Error{Problem: fmt.Sprintf("line %d: %v", i+1, err)}
+		if err := t.head.set(setting); err != nil && len(t.files) > 0 {
+			return nil, &Error{Problem: fmt.Sprintf("line %d: %v", line+i, err)}
 		} else if err != nil {
 			return nil, errNeither
 		}
@@ -281,11 +283,12 @@ func (t *txtarReader) Next() (tap.Frame, error) {
 	if len(t.files) == 0 {
 		return tap.Frame{}, io.EOF
 	}
-	file := t.files[0]
+	file, line := t.files[0], t.line
 	t.files = t.files[1:]
+	t.line += 1 + bytes.Count(file.Data, []byte("\n"))
 	f, words, err := t.name(file.Name)
 	if err == nil {
-		f.Raw, err = payload(file.Data, f.Lane, words)
+		f.Raw, err = payload(file.Data, line+1, f.Lane, words)
 	}
 	if err == nil {
 		f.Size = int64(len(f.Raw))
@@ -294,7 +297,7 @@ func (t *txtarReader) Next() (tap.Frame, error) {
 	if err == nil {
 		return f, nil
 	}
-	wrong := &Error{Problem: fmt.Sprintf("frame %s: %v", quote(file.Name), err)}
+	wrong := &Error{Problem: fmt.Sprintf("line %d: frame %s: %v", line, quote(file.Name), err)}
 	if errors.Is(err, errLines) {
 		wrong.Hint = "anything else stands as a JSON string, with the word quoted after the time"
 	} else if errors.Is(err, errTime) {
@@ -370,8 +373,22 @@ func (t *txtarReader) name(name string) (f tap.Frame, words []string, err error)
 
 var errLines = errors.New("a frame is one line, or JSON")
 
-// payload returns the bytes that a file stands for.
-func payload(data []byte, lane tap.Lane, words []string) ([]byte, error) {
+// invalidJSON returns what is wrong with JSON that begins at a line, or [errLines] if it
+// does not look like a message.
+func invalidJSON(data []byte, at int) error {
+	var syntax *json.SyntaxError
+	c := bytes.TrimLeft(data, " \t\r\n")
+	err := json.Unmarshal(data, new(json.RawMessage)) // json.Compact reports no offsets
+	if len(c) == 0 || c[0] != '{' && c[0] != '[' || !errors.As(err, &syntax) {
+		return errLines
+	}
+	before := data[:max(syntax.Offset-1, 0)]
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return fmt.Errorf("invalid JSON at line %d, column %d: %w", at+bytes.Count(before, []byte("\n")), column, syntax)
+}
+
+// payload returns the bytes that a file stands for, whose data begins at a line.
+func payload(data []byte, at int, lane tap.Lane, words []string) ([]byte, error) {
 	has := func(word string) bool { return slices.Contains(words, word) }
 	if has("base64") {
 		return base64.StdEncoding.AppendDecode(nil, bytes.Join(bytes.Fields(data), nil))
@@ -385,7 +402,7 @@ func payload(data []byte, lane tap.Lane, words []string) ([]byte, error) {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, line); err != nil {
-			return nil, errLines
+			return nil, invalidJSON(line, at)
 		}
 		line = compact.Bytes()
 	}
