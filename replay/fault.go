@@ -118,6 +118,8 @@ func (f *Fault) kind(w string) (err error) {
 func (f *Fault) word(w string) (err error) {
 	key, value, given := strings.Cut(w, "=")
 	switch {
+	case key == "n" && f.Nth > 0, key == "every" && f.Every > 0, key == "p" && f.Chance > 0:
+		return fmt.Errorf("%q comes after another %s (write one)", w, key)
 	case given && key == "n":
 		f.Nth, err = strconv.ParseUint(value, 10, 63)
 	case given && key == "every":

@@ -131,6 +131,7 @@ func TestParseFault(t *testing.T) {
 		"drop every=-1":  "makes no sense",
 		"drop a b":       `"b" is one word too many`,
 		"drop a n=1 b=2": "one word too many",
+		"drop n=1 n=2":   `"n=2" comes after another n`,
 	} {
 		if f, err := ParseFault(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v, want %s", text, f, err, want)
