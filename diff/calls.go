@@ -268,9 +268,9 @@ func (e *engine) leaves(p *pair, n *note, s *Session) bool {
 	return p.one().method == "subscriptions/listen" && (p.a.exchange != 0 || p.b.exchange != 0) && n.ref().Seq > s.asked
 }
 
-// compareRepeats compares the answers that came too late or twice. One that was cancelled
-// all the same is no difference from a client that closed the stream, on which nothing
-// more may be said (2026-07-28 basic/transports/streamable-http).
+// compareRepeats compares the responses that came too late or twice. A response after a
+// cancellation equals none after the client closed the stream, on which the server must
+// not send anything more (2026-07-28 basic/transports/streamable-http).
 func (e *engine) compareRepeats(p *pair) {
 	rest := *p
 	rest.rest = surplus(p.a.repeats, p.b.repeats)

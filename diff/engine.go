@@ -450,8 +450,8 @@ func never(w *where, c *jsontree.Change) bool {
 	return false
 }
 
-// open takes apart the params, the result or the _meta of a message of which the other
-// side has none: its members have rules of their own.
+// open reports the members of params, a result or _meta one by one if the other side has
+// none, as each member has a rule of its own.
 func (e *engine) open(w *where, c *jsontree.Change) bool {
 	v, n := c.A, len(c.Path)
 	if !v.Exists() {

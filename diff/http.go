@@ -26,7 +26,8 @@ type traffic struct {
 	first map[int]session.Ref // the first of each status
 }
 
-// maxTraffic bounds the kinds of exchanges that are told apart, and their statuses.
+// maxTraffic is the maximum number of kinds of exchanges, and of statuses, that are
+// distinguished.
 const maxTraffic = 64
 
 // An exchange is one that is open.

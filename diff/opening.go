@@ -102,8 +102,8 @@ type documentMember struct {
 	said  bool        // it would be there if there were any
 }
 
-// greetingMembers are the members of a handshake and of server/discover of which a
-// document is made.
+// greetingMembers are the members of a handshake and of server/discover that an opening
+// document holds.
 var greetingMembers = map[string]bool{
 	"protocolVersion": true, "mcpVersion": true, "capabilities": true, "clientCapabilities": true, "serverCapabilities": true,
 	"clientInfo": true, "client": true, "serverInfo": true, "server": true, "instructions": true, "supportedVersions": true,

@@ -240,7 +240,7 @@ func (x *schemer) silently(a, b jsontree.Value) effect {
 	x.compare(nil, a, b)
 	x.tell = tell
 	switch {
-	case x.left < left/2: // it took too much of what there is
+	case x.left < left/2: // it used too much of the budget
 		return unclear
 	case less && more:
 		return both

@@ -19,10 +19,10 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// publishIfAnswered puts a new recording of a server in the place of an old one, unless the
-// client asked for nothing: TypeScript clients start a server once more, only to find out
-// of which era it is, and that run is not the one to keep. A recording without a response
-// is not kept either: then the error names the server, and how it ended.
+// publishIfAnswered replaces an old recording by a new one, unless the client asked for
+// nothing. TypeScript clients start a server an extra time to find out which era it speaks;
+// that run is not kept. Nor is a recording without a response: then the error names the
+// server and how it ended.
 func publishIfAnswered(ctx context.Context, made, target string, command []string) error {
 	rec, err := store.Open(made)
 	if err != nil {

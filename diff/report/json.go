@@ -115,8 +115,8 @@ type Side struct {
 	Lacks string `json:"lacks,omitempty"`
 }
 
-// A CallRow is a call of both sides, or of one. If Folded is not 0, it stands
-// for so many calls without a difference, and nothing else is set.
+// A CallRow is a call of both sides, or of one. If Folded is not 0, the row represents that
+// many calls without a difference, and nothing else is set.
 type CallRow struct {
 	A      *Call  `json:"a,omitempty"`
 	B      *Call  `json:"b,omitempty"`
