@@ -365,6 +365,11 @@ func (c *conversation) finish(abruptly bool) {
 func (c *conversation) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.endLocked()
+}
+
+// endLocked is end. The caller holds the lock.
+func (c *conversation) endLocked() {
 	if c.over {
 		return
 	}
@@ -384,11 +389,12 @@ func (c *conversation) leave() {
 	}
 }
 
-// close ends the session.
+// close ends the session, and waits for nobody: the live server, which learns that the
+// client has left, has no time to end first.
 func (c *conversation) close() {
-	c.end()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.endLocked()
 	c.finish(false)
 }
 
