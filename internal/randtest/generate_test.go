@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // A feature is something that a session may have. When one may come next, it comes
@@ -620,6 +621,38 @@ func assignConns(p *Plan) {
 			x.Conn = conns
 		case s.Kind == end && x.Framing != "close":
 			free = append(free, x.Conn)
+		}
+	}
+}
+
+// TestNew makes the plans of many seeds: each twice, and the parts of one.
+func TestNew(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(300) {
+		p := New(seed)
+		if text := p.String(); text != New(seed).String() {
+			t.Fatalf("seed %d has two plans", seed)
+		}
+		seen[p.Transport], seen[p.Revision] = true, true
+		for _, f := range p.Features {
+			seen[f] = true
+		}
+		without := map[int]bool{}
+		for _, act := range p.acts() {
+			without[act] = true
+			if text := p.without(without).String(); strings.Contains(text, fmt.Sprintf(" a%d ", act)) {
+				t.Fatalf("seed %d without act %d:\n%s", seed, act, text)
+			}
+		}
+	}
+	for _, f := range features {
+		if !seen[f.name] {
+			t.Errorf("no plan has the feature %s", f.name)
+		}
+	}
+	for _, name := range []string{stdio, streamable, sse, ws, "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
+		if !seen[name] {
+			t.Errorf("no plan is of %s", name)
 		}
 	}
 }

@@ -407,38 +407,29 @@ func TestSessions(t *testing.T) {
 	}
 	for _, check := range allChecks {
 		t.Logf("check %s: %d of %d plans", check, compared[check], to-from)
-		if features := failing(check); features != nil {
-			t.Logf("KNOWN: check %s is left out for plans with %s", check, strings.Join(features, ", "))
-		}
 		if compared[check] == 0 && check != exact {
 			t.Errorf("check %s compared no plan", check)
 		}
 	}
 }
 
-// specOf is what the plan of a seed is made of. In every second one there is nothing for
-// which a check is known to fail.
+// specOf is what the plan of a seed is made of.
 func specOf(seed uint64) spec {
 	s := spec{Seed: seed}
 	list, but := strings.CutPrefix(*featuresFlag, "-")
 	named := strings.Split(list, ",")
 	for _, f := range features {
-		switch {
-		case *featuresFlag != "" && slices.Contains(named, f.name) == but,
-			*featuresFlag == "" && seed%2 == 0 && slices.ContainsFunc(known, func(k failure) bool { return k.feature == f.name }):
+		if *featuresFlag != "" && slices.Contains(named, f.name) == but {
 			s.Without = append(s.Without, f.name)
 		}
 	}
 	return s
 }
 
-// session runs the checks of one plan, but for those that are known to fail.
+// session runs the checks of one plan.
 func (one *trial) session(t *testing.T) {
 	if *planFlag {
 		t.Log(one.p)
-	}
-	if *checksFlag == "" {
-		one.checks = slices.DeleteFunc(slices.Clone(one.checks), one.p.excused)
 	}
 	one.run()
 	for _, check := range one.checks {

@@ -139,7 +139,7 @@ type Planner struct {
 	byStream map[uint64][]int     // the open requests, by their exchange
 	paused   map[uint64][]int     // the open requests of streams that ended, by the head of the first exchange
 	told     map[uint64]int       // the step that sent what is no request, by its exchange
-	heads    map[uint64]uint64    // the frames with the heads of open exchanges
+	heads    map[uint64]uint64    // the frames with the heads of open POSTs, 0 on HTTP+SSE
 	marked   map[session.Ref]bool // calls
 	words    map[string]string    // methods
 }
@@ -180,6 +180,9 @@ func (p *Planner) Add(e *session.Entry, marked bool) {
 	if e.Facts != nil && (e.Facts.Era != "" || e.Facts.Dialect != "") {
 		p.plan.facts = *e.Facts
 	}
+	if _, post := p.heads[f.Exchange]; post && f.Lane == tap.ToServer && len(e.Parts) == 0 && !f.Truncated {
+		p.garbage(f)
+	}
 	for i := range e.Parts {
 		part := &e.Parts[i]
 		if marked && part.Call != (session.Ref{}) {
@@ -203,6 +206,9 @@ func (p *Planner) event(entry *session.Entry) {
 	switch {
 	case e.Name == tap.EventRequest:
 		p.plan.http = true
+		if e.Method == "POST" {
+			p.heads[f.Exchange] = 0
+		}
 		if e.Method == "POST" && !p.plan.sse { // on other transports clients leave out what is needed here
 			p.heads[f.Exchange] = f.Seq
 		}
@@ -266,6 +272,14 @@ func (p *Planner) client(f *tap.Frame, part *session.Part, m *jsonrpc.Message, s
 		p.told[f.Exchange] = len(p.plan.steps)
 	}
 	p.plan.steps = append(p.plan.steps, s)
+}
+
+// garbage takes a body of a POST that is not a message.
+func (p *Planner) garbage(f *tap.Frame) {
+	p.told[f.Exchange] = len(p.plan.steps)
+	p.plan.steps = append(p.plan.steps, step{
+		ref: session.Ref{Seq: f.Seq}, head: p.heads[f.Exchange], at: f.At, ask: -1, question: -1,
+	})
 }
 
 // request takes a request of the client's and returns its number.
