@@ -12,7 +12,7 @@ import (
 
 // WebSocket makes a connection to a server on a WebSocket, one message a text frame,
 // as some SDKs speak it. No revision has that transport.
-func WebSocket(url string) Conn { return &webSocket{url: url} }
+func WebSocket(url string) Conn { return &webSocket{url: url, writeTime: time.Minute} }
 
 // A webSocket is a connection on a WebSocket.
 type webSocket struct {
@@ -22,6 +22,8 @@ type webSocket struct {
 	sock *websocket.Conn
 	work sync.WaitGroup
 	mu   sync.Mutex // one writes at a time
+	// writeTime is how long the server may take to accept a message.
+	writeTime time.Duration
 }
 
 func (c *webSocket) Open(ctx context.Context, to chan<- Event) error {
@@ -65,6 +67,7 @@ func (c *webSocket) Send(m *Outgoing) <-chan error {
 	c.work.Go(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		_ = c.sock.SetWriteDeadline(time.Now().Add(c.writeTime))
 		sent <- c.sock.WriteMessage(websocket.TextMessage, m.raw)
 	})
 	return sent

@@ -38,3 +38,31 @@ func TestWebSocketMessageTooLong(t *testing.T) {
 		t.Fatal("the client waits for the rest of it")
 	}
 }
+
+// TestWebSocketServerThatDoesNotRead: a message that the server does not accept fails,
+// and the connection can be closed.
+func TestWebSocketServerThatDoesNotRead(t *testing.T) {
+	up := websocket.Upgrader{}
+	done := make(chan struct{})
+	url := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if sock, err := up.Upgrade(w, r, nil); err == nil {
+			<-done
+			sock.Close()
+		}
+	}))
+	c := &webSocket{url: "ws" + url[len("http"):], writeTime: 100 * time.Millisecond}
+	if err := c.Open(t.Context(), make(chan Event, 1)); err != nil {
+		t.Fatal(err)
+	}
+	sent := c.Send(&Outgoing{raw: make([]byte, 64<<20)})
+	select {
+	case err := <-sent:
+		if err == nil {
+			t.Error("the message was sent")
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the client waits for the server")
+	}
+	close(done)
+	c.Close()
+}
