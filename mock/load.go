@@ -317,6 +317,9 @@ func (l *loader) inspect(e *session.Entry) {
 		if of.Kind != jsonrpc.Response && of.Kind != jsonrpc.ErrorResponse {
 			continue
 		}
+		if of.Kind == jsonrpc.ErrorResponse && of.Result != nil && string(of.Result) != "null" {
+			problem("the response with the id %s has both a result and an error", jsonrpc.Bound(string(of.ID)))
+		}
 		switch p.Role {
 		case session.RoleOrphan:
 			if id := string(of.ID); id != "" && id != "null" {
