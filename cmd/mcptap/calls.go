@@ -120,12 +120,11 @@ func (t *callRows) room(indent string) int {
 
 // callCells are the texts of one line, with their styles.
 type callCells struct {
-	number, offset, arrow     string
-	mark                      callMark
-	took, parts, about, fault string
-	aboutStyle                style
-	faultStyle                style
-	lane                      tap.Lane
+	number, offset, arrow string
+	mark                  callMark
+	took, parts           string
+	title                 title
+	lane                  tap.Lane
 }
 
 // node implements [callPrinter].
@@ -149,8 +148,8 @@ func (t *callRows) node(n *view.Node, stderr []view.Row) error {
 }
 
 func (t *callRows) header() error {
-	c := callCells{number: "NO", offset: "TIME", arrow: " ", mark: callMark{word: "STATUS"}, took: "TOOK", parts: "PARTS", about: "CALL"}
-	c.mark.style, c.aboutStyle = dim, dim
+	c := callCells{number: "NO", offset: "TIME", arrow: " ", mark: callMark{word: "STATUS"}, took: "TOOK", parts: "PARTS", title: plainTitle("CALL", dim)}
+	c.mark.style = dim
 	return t.write(c)
 }
 
@@ -159,9 +158,9 @@ func (t *callRows) call(n *view.Node, depth int, stderr []view.Row) error {
 	c := n.Call
 	cells := callCells{
 		number: strconv.FormatUint(c.Ref.Seq, 10), offset: t.when(c.At), arrow: arrows[c.Lane], lane: c.Lane,
-		mark: markOf(c, t.live), took: callTook(c, t.ended()),
-		about: indented(depth) + callAbout(n), fault: callFault(n, depth > 0), aboutStyle: bold,
+		mark: markOf(c, t.live), took: callTook(c, t.ended()), title: callTitle(n, depth > 0),
 	}
+	cells.title.indent = indented(depth)
 	if k := n.Further(); k > 0 {
 		cells.parts = strconv.FormatUint(k, 10)
 	}
@@ -182,9 +181,9 @@ func (t *callRows) below(n *view.Node, depth int, stderr []view.Row) error {
 		case e.Kid != nil:
 			err = t.call(e.Kid, depth+1, nil)
 		case e.Asked != nil:
-			err = t.write(callCells{about: indented(depth+2) + askedWords(e.Asked), arrow: " "})
+			err = t.write(callCells{title: plainTitle(indented(depth+2)+askedWords(e.Asked), plain), arrow: " "})
 		case e.Row == nil:
-			err = t.write(callCells{about: indented(depth+1) + skippedWords(&e), arrow: " ", aboutStyle: dim})
+			err = t.write(callCells{title: plainTitle(indented(depth+1)+skippedWords(&e), dim), arrow: " "})
 		case e.Row.Part.Role != session.RoleResponse: // which is in the call's own line
 			err = t.part(e.Row, depth+1)
 		}
@@ -217,7 +216,7 @@ func withStderr(entries []view.Entry, stderr []view.Row) (all []view.Entry) {
 func (t *callRows) part(l *view.Row, depth int) error {
 	c := partCells(l)
 	c.offset = t.when(l.Part.At)
-	c.about = indented(depth) + c.about
+	c.title.indent = indented(depth)
 	return t.write(c)
 }
 
@@ -226,10 +225,10 @@ func partCells(l *view.Row) callCells {
 	p := &l.Part
 	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
 	if p.Lane == tap.Stderr {
-		c.about, c.aboutStyle = escape(l.About), dim
+		c.title = plainTitle(escape(l.About), dim)
 		return c
 	}
-	c.about, c.fault = partWords(l)
+	c.title = partTitle(l)
 	if p.Kind == jsonrpc.Response || p.Kind == jsonrpc.ErrorResponse {
 		c.took = formatDuration(p.Latency)
 	}
@@ -243,7 +242,7 @@ func indented(depth int) string {
 // delta prints what changed from one answer to the next.
 func (t *callRows) delta(d *view.Delta, indent string) error {
 	for _, text := range deltaWords(d, t.room(indent)) {
-		if err := t.write(callCells{about: indent + text, arrow: " "}); err != nil {
+		if err := t.write(callCells{title: plainTitle(indent+text, plain), arrow: " "}); err != nil {
 			return err
 		}
 	}
@@ -253,7 +252,7 @@ func (t *callRows) delta(d *view.Delta, indent string) error {
 // write lays out one line: it cuts and pads, then paints, then writes.
 func (t *callRows) write(c callCells) error {
 	if t.width > 0 {
-		c.about, c.fault = share(c.about, c.fault, max(t.width-t.fixed(), 1))
+		c.title = c.title.fit(max(t.width-t.fixed(), 1))
 	}
 	p := t.paint
 	var b strings.Builder
@@ -279,14 +278,7 @@ func (t *callRows) write(c callCells) error {
 	} else {
 		b.WriteString("  ")
 	}
-	b.WriteString(p.paint(c.about, c.aboutStyle))
-	if c.about != "" && c.fault != "" {
-		b.WriteString("  ")
-	}
-	if c.faultStyle == plain {
-		c.faultStyle = red
-	}
-	b.WriteString(p.paint(c.fault, c.faultStyle))
+	b.WriteString(c.title.paint(p))
 	_, err := t.w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 	return err
 }

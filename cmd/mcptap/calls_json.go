@@ -21,10 +21,14 @@ type jsonCall struct {
 	Session int   `json:"session,omitempty"`
 	At      int64 `json:"at_ns"`
 	jsonID
-	Method   string `json:"method"`
-	Subject  string `json:"subject,omitempty"`
-	Revision string `json:"revision,omitempty"`
-	Status   string `json:"status"` // see session.CallStatus
+	Method  string `json:"method"`
+	Subject string `json:"subject,omitempty"`
+	// Arguments are those of the request, and Result is what the response holds, both
+	// shortened.
+	Arguments string `json:"arguments_preview,omitempty"`
+	Result    string `json:"result_preview,omitempty"`
+	Revision  string `json:"revision,omitempty"`
+	Status    string `json:"status"` // see session.CallStatus
 	// Answer settled the call, Latency is how long that took. One that is not
 	// settled has waited for Waited at the end of the recording, or when it was
 	// lost (the note stream_ended).
@@ -97,10 +101,10 @@ func refOrNil(r session.Ref) *session.Ref {
 }
 
 func newJSONCall(n *view.Node, end time.Duration) jsonCall {
-	c := n.Call
+	c, title := n.Call, n.Title()
 	j := jsonCall{
 		V: jsonVersion, Type: "call", Seq: c.Ref.Seq, Index: c.Ref.Index, Lane: c.Lane.String(), Exchange: c.Exchange, At: int64(c.At),
-		jsonID: newJSONID(c.ID), Method: c.Method, Subject: c.Subject, Revision: string(c.Revision), Status: c.Status.String(),
+		jsonID: newJSONID(c.ID), Method: c.Method, Subject: c.Subject, Arguments: title.Args, Result: title.Result, Revision: string(c.Revision), Status: c.Status.String(),
 		Answer: refOrNil(c.Answer), ErrorCode: c.ErrorCode, ErrorText: c.ErrorText, Parent: refOrNil(c.Parent), Guess: c.Guess,
 		TaskID: c.TaskID, TaskState: c.TaskStatus, Notes: c.Notes.Names(), Requests: c.Requests, Nested: c.Nested,
 		Skipped: c.Skipped, Counts: map[string]uint64{}, BytesToServer: c.BytesToServer, BytesToClient: c.BytesToClient,

@@ -51,7 +51,7 @@ func (t *callRows) flush() error {
 		return nil
 	}
 	return t.write(callCells{
-		arrow: arrows[again.lane], lane: again.lane, about: escape(fmt.Sprintf("… %d more %s", again.n-maxAlike, again.method)), aboutStyle: dim,
+		arrow: arrows[again.lane], lane: again.lane, title: plainTitle(escape(fmt.Sprintf("… %d more %s", again.n-maxAlike, again.method)), dim),
 	})
 }
 
@@ -59,16 +59,15 @@ func (t *callRows) flush() error {
 func looseCells(l *view.Row) callCells {
 	p := &l.Part
 	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
-	c.about, c.fault = about(l), joinWords(", ", fault(l), odd(l))
+	c.title = newTitle(l.Title())
+	c.title.fault = joinWords(", ", fault(l), odd(l))
 	switch {
-	case p.Lane == tap.Stderr:
-	case p.Kind == jsonrpc.Notification:
-		c.about = strings.TrimPrefix(c.about, "notifications/")
+	case p.Lane == tap.Stderr || p.Kind == jsonrpc.Notification:
 	default:
-		c.about = strings.TrimSpace(rowKind(l) + " " + c.about)
+		c.title.name = strings.TrimSpace(rowKind(l) + " " + c.title.name)
 	}
 	if p.Lane == tap.Lifecycle || p.Lane == tap.Stderr {
-		c.aboutStyle = dim
+		c.title.style = dim
 	}
 	if l.Failed {
 		c.mark = callMark{"✗", "", boldRed}

@@ -22,12 +22,11 @@ func (t *callRows) branch(n *view.Node, stderr []view.Row) error {
 // trunk is the line of a call.
 func (t *callRows) trunk(n *view.Node, nested bool) callCells {
 	c, mark := n.Call, markOf(n.Call, t.live)
-	return callCells{
-		number: strconv.FormatUint(c.Ref.Seq, 10), arrow: arrows[c.Lane], lane: c.Lane,
-		about: callAbout(n), aboutStyle: bold,
-		fault:      joinWords("  ", mark.sign+" "+mark.word+" "+callTook(c, t.ended()), callFault(n, nested)),
-		faultStyle: mark.style,
-	}
+	cells := callCells{number: strconv.FormatUint(c.Ref.Seq, 10), arrow: arrows[c.Lane], lane: c.Lane, title: callTitle(n, nested)}
+	cells.title.result = "" // it stands below
+	cells.title.fault = joinWords("  ", mark.sign+" "+mark.word+" "+callTook(c, t.ended()), cells.title.fault)
+	cells.title.faultStyle = mark.style
+	return cells
 }
 
 // twigs prints what stands below a call, with guides.
@@ -52,17 +51,17 @@ func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth i
 			c = partCells(e.Row)
 			c.offset = "+" + formatOffset(e.Row.Part.At-from)
 			if c.took != "" {
-				c.fault = joinWords("  ", "after "+c.took, c.fault)
+				c.title.fault = joinWords("  ", "after "+c.took, c.title.fault)
 				if !e.Row.Failed {
-					c.faultStyle = dim
+					c.title.faultStyle = dim
 				}
 			}
 		case e.Asked != nil:
-			c = callCells{arrow: " ", about: askedWords(e.Asked)}
+			c = callCells{arrow: " ", title: plainTitle(askedWords(e.Asked), plain)}
 		default:
-			c = callCells{arrow: " ", about: skippedWords(e), aboutStyle: dim}
+			c = callCells{arrow: " ", title: plainTitle(skippedWords(e), dim)}
 		}
-		c.about = knee + c.about
+		c.title.indent = knee
 		if err := t.write(c); err != nil {
 			return err
 		}
@@ -77,7 +76,7 @@ func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth i
 		if i > 0 {
 			knee = guide + strings.Repeat(" ", 3)
 		}
-		if err := t.write(callCells{arrow: " ", about: knee + text}); err != nil {
+		if err := t.write(callCells{arrow: " ", title: plainTitle(knee+text, plain)}); err != nil {
 			return err
 		}
 	}

@@ -65,9 +65,12 @@ func callTook(c *session.Call, end time.Duration) string {
 	return ">" + formatDuration(max(end-c.At, 0))
 }
 
-// callAbout is what a call is about, escaped.
-func callAbout(n *view.Node) string {
-	return escape(strings.TrimSpace(n.Call.Method + " " + n.Call.Subject))
+// callTitle is the title of a call. Nested says that it stands below the call that it
+// belongs to.
+func callTitle(n *view.Node, nested bool) title {
+	t := newTitle(n.Title())
+	t.style, t.fault = bold, callFault(n, nested)
+	return t
 }
 
 // callFault says what went wrong with a call, and what is odd about it, escaped.
@@ -133,32 +136,22 @@ func cancelWords(c *session.Call) string {
 	return joinWords(": ", text, c.CancelReason)
 }
 
-// partWords says what a message below a call is about, and what is odd about
-// it, both escaped.
-func partWords(l *view.Row) (about, fault string) {
+// partTitle is the title of a message below a call, with what is odd about it.
+func partTitle(l *view.Row) title {
 	p := &l.Part
-	short, text := strings.TrimPrefix(l.Method, "notifications/"), l.About
-	if l.Failed { // then it is what the request is about
-		text = ""
-	}
+	var t title
 	switch p.Role {
 	case session.RoleProgress:
-		about = "progress " + l.About
-	case session.RoleLog:
-		about = "log " + l.About
-	case session.RoleInterim:
-		about = "interim answer " + text
-	case session.RoleResponse:
-		about = "answer " + text
-	case session.RoleLate:
-		about = "late answer " + text
-	case session.RoleRepeat:
-		about = "another answer " + text
+		t.name, t.args = "progress", l.Preview
 	case session.RoleCancel:
-		about = joinWords(" ", "cancel", l.About)
+		t.name, t.args = "cancelled", l.Preview
+	case session.RoleInterim, session.RoleResponse, session.RoleLate, session.RoleRepeat:
+		t.name, t.result = responseNames[p.Role], l.Preview
 	default:
-		about = short + " " + l.About
+		t = newTitle(l.Title())
+		t.method = ""
 	}
+	t.args, t.result, t.faultStyle = escape(t.args), escape(t.result), red
 	var words []string
 	if l.Failed && l.Fault != "" {
 		words = append(words, l.Fault)
@@ -175,7 +168,14 @@ func partWords(l *view.Row) (about, fault string) {
 	if l.Truncated {
 		words = append(words, "truncated: bytes are missing")
 	}
-	return escape(strings.TrimSpace(about)), escape(strings.Join(words, ", "))
+	t.fault = escape(strings.Join(words, ", "))
+	return t
+}
+
+// responseNames are the names of the responses below a call.
+var responseNames = map[session.Role]string{
+	session.RoleInterim: "interim response", session.RoleResponse: "response", session.RoleLate: "late response",
+	session.RoleRepeat: "another response",
 }
 
 // askedWords says what a request is about that a result carried.

@@ -97,12 +97,12 @@ func (t *textRows) fixed() int {
 func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 	if !t.started {
 		t.started = true
-		if err := t.write(cells{"NO", "TIME", " ", "EXCH", "KIND", "TO", "TOOK", "SIZE", "ABOUT", ""}, t.header); err != nil {
+		if err := t.write(cells{"NO", "TIME", " ", "EXCH", "KIND", "TO", "TOOK", "SIZE", plainTitle("ABOUT", dim)}, t.header); err != nil {
 			return err
 		}
 	}
 	p := &r.Part
-	c := cells{number: strconv.FormatUint(p.Message.Seq, 10), offset: t.when(p.At), arrow: arrows[p.Lane], kind: rowKind(r), about: about(r)}
+	c := cells{number: strconv.FormatUint(p.Message.Seq, 10), offset: t.when(p.At), arrow: arrows[p.Lane], kind: rowKind(r), title: newTitle(r.Title())}
 	if p.Exchange > 0 {
 		c.exchange = strconv.FormatUint(p.Exchange, 10)
 	}
@@ -113,7 +113,7 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 		c.to = "#" + strconv.FormatUint(l.Request.Seq, 10)
 		c.took = formatDuration(l.Latency)
 	}
-	c.fault = joinWords(", ", fault(r), odd(r))
+	c.title.fault = joinWords(", ", fault(r), odd(r))
 	if err := t.write(c, func(c *cells) { t.style(c, r) }); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 			room = max(t.width-t.fixed()-2, 1)
 		}
 		for _, text := range deltaWords(d, room) {
-			if err := t.write(cells{arrow: " ", about: "  " + text}, func(*cells) {}); err != nil {
+			if err := t.write(cells{arrow: " ", title: plainTitle("  "+text, plain)}, func(*cells) {}); err != nil {
 				return err
 			}
 		}
@@ -167,7 +167,10 @@ const amongDigits = 5
 func (t *textRows) untitled() { t.started = true }
 
 // cells are the texts of one line.
-type cells struct{ number, offset, arrow, exchange, kind, to, took, size, about, fault string }
+type cells struct {
+	number, offset, arrow, exchange, kind, to, took, size string
+	title                                                 title
+}
 
 var arrows = [tap.Lanes]string{tap.Lifecycle: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
 
@@ -201,11 +204,6 @@ func shortKind(kind string) string {
 		return "closed"
 	}
 	return escape(kind)
-}
-
-// about is what a row's message is about, escaped.
-func about(r *view.Row) string {
-	return escape(strings.TrimSpace(r.Method + " " + r.About))
 }
 
 // fault is what went wrong, escaped. It names the failure in words, so that
@@ -259,7 +257,7 @@ func oddPart(p *session.Part) string {
 }
 
 func (t *textRows) header(c *cells) {
-	for _, s := range []*string{&c.number, &c.offset, &c.exchange, &c.kind, &c.to, &c.took, &c.size, &c.about} {
+	for _, s := range []*string{&c.number, &c.offset, &c.exchange, &c.kind, &c.to, &c.took, &c.size} {
 		*s = t.paint.paint(*s, dim)
 	}
 }
@@ -275,11 +273,10 @@ func (t *textRows) style(c *cells, r *view.Row) {
 	case r.Failed:
 		c.kind = p.paint(c.kind, boldRed)
 	case r.Part.Lane == tap.Stderr || r.Part.Lane == tap.Lifecycle:
-		c.kind, c.about = p.paint(c.kind, dim), p.paint(c.about, dim)
+		c.kind, c.title.style = p.paint(c.kind, dim), dim
 	case r.Kind == "request":
-		c.about = p.paint(c.about, bold)
+		c.title.style = bold
 	}
-	c.fault = p.paint(c.fault, red)
 }
 
 // write lays out one line: it cuts and pads, then paints, then writes.
@@ -291,9 +288,6 @@ func (t *textRows) write(c cells, dress func(*cells)) error {
 	c.to = pad(c.to, t.digits+1, true)
 	c.took = pad(c.took, latencyWidth, true)
 	c.size = pad(c.size, sizeWidth, true)
-	if t.width > 0 {
-		c.about, c.fault = share(c.about, c.fault, max(t.width-t.fixed(), 1))
-	}
 	dress(&c)
 	var b strings.Builder
 	b.WriteString(t.prefix + c.number + " ")
@@ -309,28 +303,10 @@ func (t *textRows) write(c cells, dress func(*cells)) error {
 	put(columnTo, c.to)
 	put(columnTook, c.took)
 	put(columnSize, c.size)
-	b.WriteString("  " + c.about)
-	if c.about != "" && c.fault != "" {
-		b.WriteString("  ")
+	if t.width > 0 {
+		c.title = c.title.fit(max(t.width-t.fixed(), 1))
 	}
-	b.WriteString(c.fault)
+	b.WriteString("  " + c.title.paint(t.paint))
 	_, err := t.w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 	return err
-}
-
-// share cuts two texts that stand side by side. A failure matters more than
-// what it was about, but without the method it means little.
-func share(about, fault string, room int) (string, string) {
-	if fault == "" {
-		return fit(about, room), ""
-	}
-	least := room / 2
-	if w := columns.StringWidth(about); w < least {
-		least = w
-	}
-	if least > 0 {
-		least += 2
-	}
-	fault = fit(fault, room-least)
-	return fit(about, max(room-columns.StringWidth(fault)-2, 1)), fault
 }

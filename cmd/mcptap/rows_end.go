@@ -92,7 +92,7 @@ func (s *summary) waiting(l *lines, p palette, width int) {
 			names = append(names, fmt.Sprintf("and %d more", uint64(len(s.unanswered)-i)+s.beyond))
 			break
 		}
-		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, about(&view.Row{Method: q.Method, About: q.Subject})), 60)
+		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, escape(view.NewTitle(q.Method, q.Subject).Name)), 60)
 		waited := formatDuration(max(s.info.Duration-q.At, 0))
 		switch {
 		case q.Lost:

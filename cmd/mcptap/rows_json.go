@@ -36,8 +36,13 @@ type jsonRow struct {
 	// Ended are the calls that the end of an exchange ended.
 	Ended []jsonEnded `json:"ended,omitempty"`
 	jsonID
-	Method    string     `json:"method,omitempty"` // of a response: its request's
-	About     string     `json:"about,omitempty"`
+	Method string `json:"method,omitempty"` // of a response: its request's
+	About  string `json:"about,omitempty"`
+	// Subject is what the request is about, of a response what its request is, and
+	// Preview what the message carries beside it, shortened: arguments, or what a result
+	// holds.
+	Subject   string     `json:"subject,omitempty"`
+	Preview   string     `json:"preview,omitempty"`
 	Failed    bool       `json:"failed,omitempty"`
 	Fault     string     `json:"fault,omitempty"`
 	Truncated bool       `json:"truncated,omitempty"`
@@ -139,6 +144,7 @@ func newJSONRow(r *view.Row, kind string, deltas []*view.Delta) jsonRow {
 	j := jsonRow{
 		V: jsonVersion, Type: kind, Seq: f.Message.Seq, At: int64(f.At), Took: int64(r.Took), Lane: f.Lane.String(),
 		Exchange: f.Exchange, Session: r.Session, Resumes: r.Resumes, Kind: r.Kind, Method: r.Method, About: r.About,
+		Subject: r.Subject, Preview: r.Preview,
 		Failed: r.Failed, Fault: r.Fault, Truncated: r.Truncated, Size: r.Size,
 	}
 	if f.Lane == tap.Lifecycle {

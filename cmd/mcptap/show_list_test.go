@@ -107,7 +107,7 @@ func TestSinceReadsNoMoreThanItNeeds(t *testing.T) {
 	// The answer to a request from long before makes it read that too.
 	frames = append(frames, tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":"hung","result":{}}` + "\n")})
 	last := show(t, record(t, frames), "--since", fmt.Sprintf("#%d", len(frames)))
-	if !strings.Contains(last[1], "#1 ") || !strings.Contains(last[1], "tools/call hang") {
+	if !strings.Contains(last[1], "#1 ") || !strings.Contains(last[1], "hang → {}  tools/call") {
 		t.Errorf("%s", last[1])
 	}
 }
@@ -134,7 +134,7 @@ func TestCallsAreSearched(t *testing.T) {
 		tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":"hung","result":{"x":"thread"}}` + "\n")})
 	path := record(t, frames)
 	for query, want := range map[string]string{
-		`needle thread`: "tools/call hang", `pin`: "tools/call large", `"number 299"`: "tools/call echo",
+		`needle thread`: " hang → ", `pin`: " large → ", `"number 299"`: " echo → ",
 	} {
 		lines := show(t, path, "--calls", query)
 		if !strings.Contains(lines[1], want) || !strings.Contains(strings.Join(lines, "\n"), "\n1 of 302 calls") {
@@ -190,7 +190,7 @@ func TestFollowedCallsAreNotHeldBack(t *testing.T) {
 		if _, err := l.frame(context.Background(), &f); err != nil {
 			t.Fatal(err)
 		}
-		shown = append(shown, strings.Count(out.String(), "tools/call echo"))
+		shown = append(shown, strings.Count(out.String(), "  echo "))
 	}
 	backlog := int(info.Frames)
 	if shown[backlog-2] != 0 || shown[backlog-1] != 4 || shown[len(shown)-1] != 5 || strings.Contains(out.String(), "hang") {

@@ -309,7 +309,7 @@ func TestFollowCallsInterrupted(t *testing.T) {
 		}
 		interrupt()
 		w.rec.Close()
-		if c := <-code; c != exitInterrupted || !strings.Contains(all[len(all)-1], "… waiting") || !strings.Contains(all[len(all)-1], "tools/call hang") {
+		if c := <-code; c != exitInterrupted || !strings.Contains(all[len(all)-1], "… waiting") || !strings.Contains(all[len(all)-1], "hang  tools/call") {
 			t.Errorf("exit %d\n%s", c, strings.Join(all, "\n"))
 		}
 	}

@@ -57,7 +57,11 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	}
 	kind := p.paint(name, map[bool]style{true: boldRed}[r.Failed])
 	if r.Kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // else it is what stands below
-		kind = strings.TrimSpace(kind + " " + about(r))
+		about := r.About
+		if r.Method != "" && r.Part.Kind != jsonrpc.Notification {
+			about = r.Subject
+		}
+		kind = joinWords(" ", kind, escape(r.Method), escape(about))
 	}
 	if f.Exchange > 0 {
 		exchange := fmt.Sprint(f.Exchange)

@@ -136,21 +136,28 @@ func aboutCancelled(p Value) string {
 	return joined(id.raw(), p.Get("reason").Text())
 }
 
-// aboutProgress takes progressToken, progress and total, or the dialect's id
-// and percent.
+// aboutProgress takes progressToken, or the dialect's id, and the amount.
 func aboutProgress(p Value) string {
-	about, amount := p.Get("progressToken"), p.Get("progress").raw()
-	if about != nil {
-		if total := p.Get("total"); total != nil {
-			amount += "/" + total.raw()
-		}
-	} else {
+	about := p.Get("progressToken")
+	if about == nil {
 		about = p.Get("id")
-		if amount = p.Get("percent").raw(); amount != "" {
-			amount += "%"
-		}
 	}
-	return joined(about.raw(), amount, p.Get("message").Text())
+	return joined(about.raw(), amount(p), p.Get("message").Text())
+}
+
+// amount is progress and total, or the dialect's percent.
+func amount(p Value) string {
+	if p.Get("progressToken") == nil {
+		if percent := p.Get("percent").raw(); percent != "" {
+			return percent + "%"
+		}
+		return ""
+	}
+	done := p.Get("progress").raw()
+	if total := p.Get("total"); total != nil {
+		done += "/" + total.raw()
+	}
+	return done
 }
 
 // aboutListen takes the kinds of notification that are asked for or granted.

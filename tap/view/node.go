@@ -52,6 +52,17 @@ type Node struct {
 	status  int
 	session int
 	answer  jsonrpc.Kind
+	result  string // what the latest response holds
+}
+
+// Title returns the title of the call, or of the row where there is none.
+func (n *Node) Title() Title {
+	if n.Call == nil {
+		return n.Row.Title()
+	}
+	t := NewTitle(n.Call.Method, n.Call.Subject)
+	t.Args, t.Result = n.Row.Preview, n.result
+	return t
 }
 
 // An Entry is one of the things below a call: a message, a call, a request that

@@ -143,11 +143,12 @@ func (o *Outline) part(r *session.Entry, i int) {
 		}
 		return
 	}
-	n.add(NewMessageRow(r, i).keep())
+	l := NewMessageRow(r, i).keep()
+	n.add(l)
 	n.is |= about(m, p)
 	n.status = max(n.status, r.Status())
 	if p.Role == session.RoleResponse || p.Role == session.RoleLate {
-		n.answer = p.Kind
+		n.answer, n.result = p.Kind, l.Preview
 	}
 }
 

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,10 @@ type Row struct {
 	// About is what it is about; of a response without words of its own, what
 	// its request is about.
 	About string
+	// Subject is what the request is about, of a response what its request is, and
+	// Preview what the message carries beside it: see [jsonrpc.Preview]. Both are "" where
+	// there is no message.
+	Subject, Preview string
 	// Failed reports whether it is a failure; Fault is that failure in words. Error
 	// reports whether it counts as an error, which a batch leaves to its messages.
 	Failed, Error bool
@@ -131,16 +136,22 @@ func NewMessageRow(r *session.Entry, i int) Row {
 	l.Kind, l.ID, l.Method, l.About = m.Kind.String(), m.ID, m.Method, jsonrpc.Subject(*m)
 	l.Failed = m.IsFailure() && p.Role != session.RoleReplay
 	l.Error = l.Failed
+	l.Subject = l.About
 	switch m.Kind {
 	case jsonrpc.Invalid:
-		l.Fault, l.About = m.Reason, ""
+		l.Fault, l.About, l.Subject = m.Reason, "", ""
 		if r.Message.Kind != jsonrpc.Batch {
 			l.About = beginning(jsonrpc.Payload(f))
 		}
+	case jsonrpc.Request, jsonrpc.Notification:
+		l.Preview = jsonrpc.Preview(*m)
 	case jsonrpc.ErrorResponse:
-		l.Method, l.Fault, l.About = p.Method, l.About, p.Subject
+		l.Method, l.Fault, l.About, l.Subject = p.Method, l.About, p.Subject, p.Subject
 	case jsonrpc.Response:
-		l.Method = p.Method
+		l.Method, l.Subject = p.Method, p.Subject
+		if !m.IsError {
+			l.Preview = jsonrpc.Preview(*m)
+		}
 		if m.IsError {
 			l.Fault, l.About = strings.TrimSpace("isError "+l.About), ""
 		}
@@ -149,6 +160,65 @@ func NewMessageRow(r *session.Entry, i int) Row {
 		}
 	}
 	return l
+}
+
+// A Title is how a line names a message or a call: what distinguishes it first. Its texts
+// come from the wire as they are.
+type Title struct {
+	// Name is the tool that is called, or the kind of a notification, and Method the
+	// method then. Of all else Name is the method and what it is about, and Method is "".
+	Name, Method string
+	// Args are the arguments, and Result is what a response holds; "" for none.
+	Args, Result string
+}
+
+// NewTitle is the title of a request, and of its response, without what they carry.
+func NewTitle(method, subject string) Title {
+	switch {
+	case subject == "":
+	case targetOf(method) == targetTool:
+		return Title{Name: subject, Method: method}
+	case strings.HasSuffix(method, "/list"): // the subject is a cursor
+		return Title{Name: method, Args: subject}
+	}
+	return Title{Name: JoinWords(" ", method, subject)}
+}
+
+// Title returns the title of the row.
+func (l *Row) Title() Title {
+	p := &l.Part
+	switch p.Kind {
+	case jsonrpc.Request:
+		t := NewTitle(l.Method, l.Subject)
+		t.Args = JoinWords(" ", t.Args, l.Preview)
+		return t
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
+		t := NewTitle(l.Method, l.Subject)
+		t.Args, t.Result = "", l.Preview
+		return t
+	case jsonrpc.Notification:
+		return l.notification()
+	}
+	return Title{Name: strings.TrimSpace(l.Method + " " + l.About)}
+}
+
+// notification is the title of a notification. A call is named by its frame, since its id
+// and its progress token are numbers of another kind.
+func (l *Row) notification() Title {
+	call := l.Part.Call.Seq
+	switch {
+	case jsonrpc.IsCancelled(l.Method) && call > 0:
+		return Title{Name: fmt.Sprintf("cancels #%d", call), Args: l.Preview, Method: l.Method}
+	case jsonrpc.IsCancelled(l.Method):
+		return Title{Name: JoinWords(" ", "cancels id", l.About), Method: l.Method}
+	case jsonrpc.IsProgress(l.Method) && call > 0:
+		return Title{Name: fmt.Sprintf("progress of #%d", call), Args: l.Preview, Method: l.Method}
+	case jsonrpc.IsProgress(l.Method):
+		return Title{Name: JoinWords(" ", "progress of token", l.About), Method: l.Method}
+	case l.Method == "notifications/message":
+		return Title{Name: JoinWords(" ", "log", l.About), Method: l.Method}
+	}
+	return Title{Name: JoinWords(" ", strings.TrimPrefix(l.Method, "notifications/"), l.About)}
 }
 
 // Answer returns the response among the messages that answers a request, the first of
@@ -166,6 +236,7 @@ func (l *Row) Answer() (session.Part, bool) {
 func (l Row) keep() Row {
 	l.ID, l.Messages = bytes.Clone(l.ID), slices.Clone(l.Messages)
 	l.Method, l.About, l.Fault = strings.Clone(l.Method), strings.Clone(l.About), strings.Clone(l.Fault)
+	l.Subject, l.Preview = strings.Clone(l.Subject), strings.Clone(l.Preview)
 	return l
 }
 
