@@ -16,12 +16,14 @@ const showLong = `Lists the frames of a recording, a line each:
 
   number, time since the start, where it went (→ to the server, ← to the client,
   ! the server's stderr, · about the run), what it is, how long after its request
-  a response came, its size, its method and what it is about, and which request
-  it answers (#7).
+  a response came, its size, what it is about, and which request it answers (#7).
+  A tool is named first, with its arguments or its result, and its method last.
 
-Requests that got no answer are named at the end. With a number, one frame is
-shown in full: its JSON laid out, nothing else about it changed. 17..30 and
-17,19 list these frames.
+Of HTTP only what went wrong is listed beside the messages; --http shows all of
+it: connections, heads, ends. Requests that got no response are named at the end.
+
+With a number, one frame is shown in full: its JSON laid out, nothing else about
+it changed. 17..30 and 17,19 list these frames.
 
 Any other word is a filter, as ` + "`mcptap help filter`" + ` explains:
 
@@ -54,7 +56,7 @@ const showExample = `  mcptap show @last
   mcptap show -f @live -- -method:ping`
 
 type showOptions struct {
-	raw, json, follow         bool
+	raw, json, follow, http   bool
 	calls, tree, stderr, diff bool
 	lane, since, until        string
 }
@@ -85,6 +87,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more while the recording is live")
 	f.StringVar(&o.since, "since", "", "leave out what was before `when`: 2s, -30s, 14:03:05, #120")
 	f.StringVar(&o.until, "until", "", "leave out what was after `when`")
+	f.BoolVar(&o.http, "http", false, "show how HTTP carries the messages too: connections, heads, ends, comments")
 	f.BoolVar(&o.stderr, "stderr", false, "with a filter or --calls: also the server's stderr around the matches")
 	f.BoolVar(&o.diff, "diff", false, "say what changed from the last answer to the same method and arguments")
 	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or lifecycle")

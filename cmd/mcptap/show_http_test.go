@@ -70,7 +70,7 @@ func twoSessions(t *testing.T) string {
 func TestShowHTTP(t *testing.T) {
 	path := twoSessions(t)
 	for name, args := range map[string][]string{
-		"http-frames": {path}, "http-calls": {path, "--calls"}, "http-session": {path + "#2"},
+		"http-frames": {path}, "http-all": {path, "--http"}, "http-head": {path, "26"}, "http-calls": {path, "--calls"}, "http-session": {path + "#2"},
 		"http-session-calls": {path + "#2", "--calls"}, "http-filter": {path, "session:1", "dir:to_client"},
 		"http-status": {path, "status:404"}, "http-event": {path, "6"},
 	} {

@@ -36,6 +36,7 @@ type lister struct {
 	near    nearby
 	last    time.Duration // of the frames that were read
 	shown   uint64        // frames, or calls
+	folded  uint64        // of these not printed, as they are HTTP's own
 	lines   uint64        // that were printed, parts of calls aside
 	partial bool          // not all frames were read
 
@@ -152,6 +153,10 @@ func (l *lister) row(r *session.Entry) error {
 		return nil
 	}
 	l.shown++
+	if l.folds() && view.Plumbing(r) {
+		l.folded++
+		return nil
+	}
 	row := view.NewRow(r)
 	return l.print(&row, deltas)
 }
@@ -170,6 +175,9 @@ func (l *lister) printed() error {
 	}
 	return nil
 }
+
+// folds reports whether frames that only show how HTTP carries messages are left out.
+func (l *lister) folds() bool { return !l.o.http && !l.o.json && !l.want.picks() }
 
 // finish prints what there is to say at the end.
 func (l *lister) finish(ctx context.Context) error {
@@ -223,6 +231,9 @@ func (l *lister) sum() (*summary, error) {
 	}
 	if s.byCall = l.byCall != nil; s.byCall && !l.partial {
 		s.calls = &l.byCall.begun
+	}
+	if l.folded > 0 {
+		s.notes = append(s.notes, plural(l.folded, "frame of HTTP is", "frames of HTTP are")+" not shown (--http shows them)")
 	}
 	if x := l.answers; x != nil {
 		if x.TooLarge > 0 {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/store"
@@ -146,6 +147,10 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 // body prints the frame itself: JSON laid out, anything else as text.
 func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) error) error {
 	f := one.frame
+	if head := one.headText(); head != "" {
+		_, err := io.WriteString(w, head)
+		return err
+	}
 	var to interface {
 		io.Writer
 		close() error
@@ -173,6 +178,26 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 		return err
 	}
 	return nil
+}
+
+// headText is the head of an HTTP request or response as lines, "" for other frames.
+func (one *oneFrame) headText() string {
+	e, err := tap.ParseEvent(one.frame.Raw)
+	var b strings.Builder
+	switch {
+	case one.frame.Lane != tap.Lifecycle || !one.frame.Whole() || err != nil:
+		return ""
+	case e.Name == tap.EventRequest:
+		b.WriteString(escape(joinWords(" ", e.Method, e.Target, e.Proto)) + "\n")
+	case e.Name == tap.EventResponse:
+		b.WriteString(escape(joinWords(" ", e.Proto, strconv.Itoa(e.Status), e.Reason)) + "\n")
+	default:
+		return ""
+	}
+	for _, h := range e.Header {
+		b.WriteString(escape(h[0]) + ": " + escape(h[1]) + "\n")
+	}
+	return b.String()
 }
 
 // laidOut reports whether the frame is JSON, as far as it is known.

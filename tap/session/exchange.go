@@ -71,7 +71,7 @@ func (s *Sessions) known(x *exchangeState, f *tap.Frame) *session {
 // request takes the head of a request.
 func (s *Sessions) request(f *tap.Frame, e *tap.Event) {
 	x := &exchangeState{
-		Exchange: Exchange{Number: f.Exchange, Method: jsonrpc.Bound(e.Method)}, conn: e.Conn, head: readHead(e.Header),
+		Exchange: Exchange{Number: f.Exchange, Method: jsonrpc.Bound(e.Method), Target: jsonrpc.Bound(e.Target)}, conn: e.Conn, head: readHead(e.Header),
 		first: f.Seq, began: f.At,
 	}
 	x.path, x.target = splitTarget(e.Target)
@@ -225,6 +225,7 @@ func (s *Sessions) frame(f *tap.Frame, m *jsonrpc.Message) *session {
 	if f.Lane == tap.ToServer && m != nil {
 		for m := range m.All {
 			x.Asks = x.Asks || m.Kind == jsonrpc.Request
+			x.Carries = x.Carries || m.Kind != jsonrpc.Invalid && m.Kind != jsonrpc.Other
 		}
 	}
 	s.occurs(x, f)

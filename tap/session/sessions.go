@@ -232,13 +232,14 @@ func (s *Sessions) Late() (exchange uint64, session int) { return s.late, s.late
 // An Exchange is what is known of an HTTP exchange that is not over.
 type Exchange struct {
 	Number uint64
-	// Method is that of its request, at most [jsonrpc.MaxSubject] bytes.
-	Method string
+	// Method and Target are those of its request, at most [jsonrpc.MaxSubject] bytes.
+	Method, Target string
 	// Status is that of its response, 0 as long as there is none. An interim
 	// response counts until another comes.
 	Status int
-	// Asks reports that it has brought a request of JSON-RPC to the server.
-	Asks bool
+	// Carries reports that it has brought a message to the server, Asks that one of
+	// them was a request.
+	Carries, Asks bool
 }
 
 // Exchange returns what is known of an exchange, zero for one that is over or that

@@ -53,6 +53,7 @@ type Node struct {
 	session int
 	answer  jsonrpc.Kind
 	result  string // what the latest response holds
+	http    string // how it came, see Row
 }
 
 // Title returns the title of the call, or of the row where there is none.
@@ -62,6 +63,7 @@ func (n *Node) Title() Title {
 	}
 	t := NewTitle(n.Call.Method, n.Call.Subject)
 	t.Args, t.Result = n.Row.Preview, n.result
+	t.Method = JoinWords(" · ", cmp.Or(n.http, n.Row.HTTP), t.Method)
 	return t
 }
 

@@ -148,7 +148,7 @@ func (o *Outline) part(r *session.Entry, i int) {
 	n.is |= about(m, p)
 	n.status = max(n.status, r.Status())
 	if p.Role == session.RoleResponse || p.Role == session.RoleLate {
-		n.answer, n.result = p.Kind, l.Preview
+		n.answer, n.result, n.http = p.Kind, l.Preview, l.HTTP
 	}
 }
 

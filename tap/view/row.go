@@ -53,6 +53,9 @@ type Row struct {
 	// Size is the frame's, in bytes, and Took how long it took to arrive.
 	Size int64
 	Took time.Duration
+	// HTTP is the method and the target of the exchange of a message, and of the head and
+	// the end of a response; of a message to the client with the status.
+	HTTP string
 	// Resumes is as [session.Entry] has it.
 	Resumes uint64
 	// Ended are the calls that an event of HTTP ended: see [session.Pairing.AddEvent].
@@ -101,7 +104,38 @@ func newRow(r *session.Entry) Row {
 	if f.Exchange != 0 {
 		l.Session = r.Session
 	}
+	ends := r.Event.Name == tap.EventResponse || r.Event.Name == tap.EventEnd
+	if x := &r.Exchange; (len(r.Parts) > 0 || ends) && x.Method != "" {
+		l.HTTP = x.Method + " " + x.Target
+		if f.Lane == tap.ToClient && x.Status != 0 {
+			l.HTTP += " " + strconv.Itoa(x.Status)
+		}
+	}
 	return l
+}
+
+// Plumbing reports whether a frame only shows how HTTP carries messages that have rows of
+// their own, and nothing went wrong: connections, rewritten fields, the heads and ends of
+// exchanges with a message, pings, and events without data.
+func Plumbing(r *session.Entry) bool {
+	if r.Frame.Lane != tap.Lifecycle {
+		sort, _ := OtherWords(r.Frame)
+		return len(r.Parts) == 0 && (sort == "priming" || sort == "comment" || sort == "ping" || sort == "pong")
+	}
+	if r.Failed || r.Event.Error != "" {
+		return false
+	}
+	switch r.Event.Name {
+	case tap.EventConnect, tap.EventDisconnect, tap.EventRewrite:
+		return true
+	case tap.EventRequest:
+		return r.Event.Method == "POST"
+	case tap.EventResponse:
+		return r.Event.Status < 200 || r.Exchange.Carries && r.Event.Status < 300
+	case tap.EventEnd:
+		return r.Exchange.Method == "POST"
+	}
+	return false
 }
 
 // event describes an event of the run.
@@ -167,6 +201,7 @@ func NewMessageRow(r *session.Entry, i int) Row {
 type Title struct {
 	// Name is the tool that is called, or the kind of a notification, and Method the
 	// method then. Of all else Name is the method and what it is about, and Method is "".
+	// Over HTTP the request line and the status stand before Method.
 	Name, Method string
 	// Args are the arguments, and Result is what a response holds; "" for none.
 	Args, Result string
@@ -186,6 +221,12 @@ func NewTitle(method, subject string) Title {
 
 // Title returns the title of the row.
 func (l *Row) Title() Title {
+	t := l.title()
+	t.Method = JoinWords(" · ", l.HTTP, t.Method)
+	return t
+}
+
+func (l *Row) title() Title {
 	p := &l.Part
 	switch p.Kind {
 	case jsonrpc.Request:
@@ -236,6 +277,7 @@ func (l *Row) Answer() (session.Part, bool) {
 func (l Row) keep() Row {
 	l.ID, l.Messages = bytes.Clone(l.ID), slices.Clone(l.Messages)
 	l.Method, l.About, l.Fault = strings.Clone(l.Method), strings.Clone(l.About), strings.Clone(l.Fault)
+	l.HTTP = strings.Clone(l.HTTP)
 	l.Subject, l.Preview = strings.Clone(l.Subject), strings.Clone(l.Preview)
 	return l
 }
