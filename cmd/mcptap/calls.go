@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,9 @@ type callPrinter interface {
 	// node prints a call, or what is none, with what the server wrote to its
 	// standard error meanwhile.
 	node(n *view.Node, stderr []view.Row) error
+	// begun prints a call that is open, and part a message of one.
+	begun(n *view.Node) error
+	part(l *view.Row) error
 	end(s *summary) error
 	untitled() // see rowPrinter
 }
@@ -38,6 +42,8 @@ type callRows struct {
 	has     [callColumns]bool
 	started bool
 	again   repeats
+	// told are the messages of open calls that were printed.
+	told map[session.Ref]bool
 }
 
 // The columns that may be left out, the first to go first. In place of the last
@@ -129,16 +135,13 @@ type callCells struct {
 
 // node implements [callPrinter].
 func (t *callRows) node(n *view.Node, stderr []view.Row) error {
-	if !t.started {
-		t.started = true
-		if err := t.header(); err != nil {
+	if n.Call == nil {
+		if err := t.begin(); err != nil {
 			return err
 		}
-	}
-	if n.Call == nil {
 		return t.loose(&n.Row)
 	}
-	if err := t.flush(); err != nil {
+	if err := errors.Join(t.begin(), t.flush()); err != nil {
 		return err
 	}
 	if t.tree {
@@ -147,14 +150,35 @@ func (t *callRows) node(n *view.Node, stderr []view.Row) error {
 	return t.call(n, 0, stderr)
 }
 
-func (t *callRows) header() error {
+// begin prints the titles of the columns, once.
+func (t *callRows) begin() error {
+	if t.started {
+		return nil
+	}
+	t.started = true
 	c := callCells{number: "NO", offset: "TIME", arrow: " ", mark: callMark{word: "STATUS"}, took: "TOOK", parts: "PARTS", title: plainTitle("CALL", dim)}
 	c.mark.style = dim
 	return t.write(c)
 }
 
-// call prints a call that stands so many levels deep.
-func (t *callRows) call(n *view.Node, depth int, stderr []view.Row) error {
+// begun implements [callPrinter].
+func (t *callRows) begun(n *view.Node) error {
+	return errors.Join(t.begin(), t.flush(), t.write(t.line(n, 0)))
+}
+
+// part implements [callPrinter].
+func (t *callRows) part(l *view.Row) error {
+	if t.told == nil {
+		t.told = map[session.Ref]bool{}
+	}
+	t.told[l.Part.Message] = true
+	c := looseCells(l)
+	c.offset, c.title.method = t.when(l.Part.At), ""
+	return errors.Join(t.begin(), t.flush(), t.write(c))
+}
+
+// line is that of a call which stands so many levels deep.
+func (t *callRows) line(n *view.Node, depth int) callCells {
 	c := n.Call
 	cells := callCells{
 		number: strconv.FormatUint(c.Ref.Seq, 10), offset: t.when(c.At), arrow: arrows[c.Lane], lane: c.Lane,
@@ -164,7 +188,12 @@ func (t *callRows) call(n *view.Node, depth int, stderr []view.Row) error {
 	if k := n.Further(); k > 0 {
 		cells.parts = strconv.FormatUint(k, 10)
 	}
-	if err := t.write(cells); err != nil {
+	return cells
+}
+
+// call prints a call that stands so many levels deep, and what belongs to it.
+func (t *callRows) call(n *view.Node, depth int, stderr []view.Row) error {
+	if err := t.write(t.line(n, depth)); err != nil {
 		return err
 	}
 	if err := t.delta(n.Delta, indented(depth+1)); err != nil {
@@ -184,8 +213,10 @@ func (t *callRows) below(n *view.Node, depth int, stderr []view.Row) error {
 			err = t.write(callCells{title: plainTitle(indented(depth+2)+askedWords(e.Asked), plain), arrow: " "})
 		case e.Row == nil:
 			err = t.write(callCells{title: plainTitle(indented(depth+1)+skippedWords(&e), dim), arrow: " "})
+		case t.told[e.Row.Part.Message]:
+			delete(t.told, e.Row.Part.Message)
 		case e.Row.Part.Role != session.RoleResponse: // which is in the call's own line
-			err = t.part(e.Row, depth+1)
+			err = t.message(e.Row, depth+1)
 		}
 		if err != nil {
 			return err
@@ -212,8 +243,8 @@ func withStderr(entries []view.Entry, stderr []view.Row) (all []view.Entry) {
 	return all
 }
 
-// part prints a message below a call, or a line of the server's stderr.
-func (t *callRows) part(l *view.Row, depth int) error {
+// message prints a message below a call, or a line of the server's stderr.
+func (t *callRows) message(l *view.Row, depth int) error {
 	c := partCells(l)
 	c.offset = t.when(l.Part.At)
 	c.title.indent = indented(depth)

@@ -196,5 +196,9 @@ func (p *jsonCalls) row(l *view.Row) error {
 
 func (p *jsonCalls) untitled() {}
 
+// begun and part print nothing: a call is printed once, when all is known of it.
+func (p *jsonCalls) begun(*view.Node) error { return nil }
+func (p *jsonCalls) part(*view.Row) error   { return nil }
+
 // end implements [callPrinter].
 func (p *jsonCalls) end(s *summary) error { return writeJSONSummary(p.w, s, p.recording) }

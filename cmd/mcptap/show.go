@@ -138,7 +138,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 		}
 		return rec.WriteRaw(a.stdout, f)
 	case number > 0:
-		return showOne(ctx, a, rec, number, o.json)
+		return o.showOne(ctx, a, rec, number)
 	case o.raw && want.session > 0:
 		return errors.New("--raw writes a lane of all sessions")
 	case o.raw:

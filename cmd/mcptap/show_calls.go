@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -22,6 +23,7 @@ type callLister struct {
 	// those that began before the end of the span.
 	named, open map[session.Ref]bool
 	finished    time.Duration // how long the recording ran, once that is known
+	live        bool          // what was there when it was opened has been read
 }
 
 func newCallLister(l *lister, a *app, id string) *callLister {
@@ -69,7 +71,9 @@ func (c *callLister) row(r *session.Entry) (enough bool, err error) {
 			c.named[p.Call] = true
 		}
 	}
-	if c.o.follow && f.Seq >= c.info.Frames { // what was there has been read
+	wasLive := c.live
+	if c.o.follow && f.Seq >= c.info.Frames {
+		c.live = true
 		c.outline.Live()
 	}
 	nodes := c.outline.Add(r)
@@ -79,7 +83,42 @@ func (c *callLister) row(r *session.Entry) (enough bool, err error) {
 	if err := c.nodes(nodes); err != nil {
 		return false, err
 	}
+	if c.live && c.info.Status == store.Live {
+		if err := c.changes(r, !wasLive); err != nil {
+			return false, err
+		}
+	}
 	return after && len(c.open) == 0, nil
+}
+
+// changes prints what a live frame changes: calls that begin, at first all that are open,
+// and the messages of others.
+func (c *callLister) changes(r *session.Entry, first bool) error {
+	if !first && len(r.Parts) == 0 {
+		return nil
+	}
+	for _, call := range c.v.tracker.Open() {
+		n := c.outline.Open(call)
+		if n == nil || !c.wants(n) {
+			continue
+		}
+		if first || call.Ref.Seq == r.Frame.Seq {
+			if err := errors.Join(c.out.begun(n), c.printed()); err != nil {
+				return err
+			}
+			continue
+		}
+		for i := range r.Parts {
+			if r.Parts[i].Call != call.Ref {
+				continue
+			}
+			l := view.NewMessageRow(r, i)
+			if err := errors.Join(c.out.part(&l), c.printed()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // finish prints the calls that are not over.

@@ -21,7 +21,11 @@ type oneFrame struct {
 	time time.Time
 	// answers are the responses to it, by place in a batch.
 	answers map[int]session.Part
-	info    store.Info
+	// cancel is the frame that cancelled the request, 0 for none, until the response.
+	cancel uint64
+	// delta is how the response differs from the last one to the same request.
+	delta *view.Delta
+	info  store.Info
 }
 
 // findOne reads a frame and those that it pairs with. A frame of stdio that pairs
@@ -29,7 +33,7 @@ type oneFrame struct {
 // belongs to the oldest request with its id that is open, and what an HTTP exchange
 // brings to the session of what was said before. The search ends with the last
 // answer, and with the session, which the head of a request does not tell.
-func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFrame, error) {
+func findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool) (*oneFrame, error) {
 	f, err := rec.Frame(number)
 	if err != nil {
 		return nil, err
@@ -44,7 +48,7 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64) (*oneFram
 		one.row.Messages = nil // what they belong to is not known
 		return one, nil
 	}
-	return one, one.pair(ctx, rec)
+	return one, one.pair(ctx, rec, diff)
 }
 
 // take notes what is known of the frame by then.
@@ -55,10 +59,11 @@ func (one *oneFrame) take(e *session.Entry) {
 
 // pair reads the recording up to the frame, and on to its answers and the frame that
 // tells its session.
-func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
+func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) error {
 	number, exchange, waiting := one.frame.Seq, one.frame.Exchange, 0
 	one.answers = map[int]session.Part{}
 	v := newViewer()
+	answers := view.NewAnswers()
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -67,6 +72,13 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
 			return err
 		}
 		next := v.next(&f)
+		if diff {
+			for _, d := range answers.Add(next) {
+				if d.Call.Seq == number || d.Message.Seq == number {
+					one.delta = d
+				}
+			}
+		}
 		if f.Seq < number {
 			continue
 		}
@@ -79,6 +91,9 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording) error {
 			}
 		}
 		for _, p := range next.Parts {
+			if p.Role == session.RoleCancel && p.Call.Seq == number && one.cancel == 0 {
+				one.cancel = f.Seq
+			}
 			if p.Request.Seq == number && p.Role != session.RoleRepeat {
 				one.answers[p.Request.Index] = p
 				waiting--

@@ -147,7 +147,7 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 		if i > 700 && i < len(rows)-10 && i%100 != 0 {
 			continue // these are all alike
 		}
-		got, err := findOne(context.Background(), rec, uint64(i+1))
+		got, err := findOne(context.Background(), rec, uint64(i+1), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func BenchmarkShowOne(b *testing.B) {
 	for name, number := range map[string]uint64{"response": 100_000, "notification": 100_001} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := findOne(context.Background(), rec, number); err != nil {
+				if _, err := findOne(context.Background(), rec, number, false); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -278,6 +278,51 @@ func TestFollowSeveralFails(t *testing.T) {
 	}
 }
 
+// A call that begins while it is followed is shown at once, with its arguments, and again
+// when it is over. What comes meanwhile names its frame.
+func TestFollowCallsBegin(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWriter(dir, 0)
+	w.put(tap.ToServer, `{"jsonrpc":"2.0","id":"before%d","method":"tools/call","params":{"name":"before"}}`+"\n")
+	pr, pw := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		a, _ := testApp(map[string]string{"MCPTAP_DIR": dir})
+		a.stdout = pw
+		code <- a.run([]string{"show", "-f", "@last", "--calls"})
+		pw.Close()
+	}()
+	next := bufio.NewScanner(pr)
+	want := func(words ...string) {
+		t.Helper()
+		if !next.Scan() {
+			t.Fatal("there are no more lines")
+		}
+		for _, word := range words {
+			if !strings.Contains(next.Text(), word) {
+				t.Errorf("%q, want %q", next.Text(), word)
+			}
+		}
+	}
+	want("CALL")
+	want("… waiting", "before")
+	w.put(tap.ToServer, `{"jsonrpc":"2.0","id":"slow%d","method":"tools/call","params":{"name":"slow","arguments":{"ms":5},"_meta":{"progressToken":"p"}}}`+"\n")
+	want("… waiting", `slow {"ms":5}`)
+	w.put(tap.ToClient, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":%d,"total":9}}`+"\n")
+	want("progress of #2 0/9")
+	w.put(tap.ToClient, `{"jsonrpc":"2.0","id":"slow%d","result":{"content":[{"type":"text","text":"4"}]}}`+"\n")
+	want("✓ done", `slow {"ms":5} → "4"`)
+	w.rec.Close()
+	want("before", ">")
+	for next.Scan() {
+		if strings.Contains(next.Text(), "progress") {
+			t.Errorf("twice: %s", next.Text())
+		}
+	}
+	<-code
+}
+
 // Ctrl-C ends the list of calls with those that are not over.
 func TestFollowCallsInterrupted(t *testing.T) {
 	t.Parallel()

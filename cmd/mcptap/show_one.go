@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -19,13 +20,15 @@ import (
 // maxScreen is how much of a frame is shown on a terminal.
 const maxScreen = 1 << 20
 
-func showOne(ctx context.Context, a *app, rec *store.Recording, number uint64, asJSON bool) error {
-	one, err := findOne(ctx, rec, number)
+// showOne shows a frame in full, of a request its response too.
+func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording, number uint64) error {
+	one, err := findOne(ctx, rec, number, o.diff)
 	if err != nil {
 		return err
 	}
+	asOf(&one.info, a.now())
 	w := bufio.NewWriterSize(a.stdout, 32<<10)
-	if asJSON {
+	if o.json {
 		return errors.Join(writeJSONFrame(w, one, rec.WriteRaw), w.Flush())
 	}
 	if err := one.head(w, a); err != nil {
@@ -34,7 +37,29 @@ func showOne(ctx context.Context, a *app, rec *store.Recording, number uint64, a
 	if err := one.body(w, a, rec.WriteRaw); err != nil {
 		return errors.Join(w.Flush(), err)
 	}
+	if answer, ok := one.answers[0]; ok && one.row.Kind == jsonrpc.Request.String() {
+		if err := showResponse(w, a, rec, answer); err != nil {
+			return errors.Join(w.Flush(), err)
+		}
+	}
+	for _, line := range deltaWords(one.delta, max(a.width(), 0)) {
+		fmt.Fprintln(w, line)
+	}
 	return w.Flush()
+}
+
+// showResponse shows the response to a request below it.
+func showResponse(w io.Writer, a *app, rec *store.Recording, answer session.Part) error {
+	f, err := rec.Frame(answer.Message.Seq)
+	if err != nil {
+		return err
+	}
+	response := oneFrame{frame: f, message: jsonrpc.PeekFrame(&f)}
+	kind := a.palette().paint(answer.Kind.String(), map[bool]style{true: boldRed}[response.message.IsFailure()])
+	if _, err := fmt.Fprintf(w, "\n%s #%d after %s, %s\n\n", kind, f.Seq, formatDuration(answer.Latency), formatSize(f.Size)); err != nil {
+		return err
+	}
+	return response.body(w, a, rec.WriteRaw)
 }
 
 // head prints what is known of the frame.
@@ -43,7 +68,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	l := lines{w: w}
 	field := func(name, value string) {
 		if value != "" {
-			l.printf("%s  %s\n", p.paint(pad(name, 6, false), dim), value)
+			l.printf("%s  %s\n", p.paint(pad(name, 8, false), dim), value)
 		}
 	}
 	field("frame", fmt.Sprintf("%s of %d", p.paint(fmt.Sprint(f.Seq), bold), one.info.Frames))
@@ -95,6 +120,12 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		}
 		field(name, text)
 	}
+	switch {
+	case one.cancel > 0:
+		field("cancelled", fmt.Sprintf("by #%d", one.cancel))
+	case r.Part.Role == session.RoleCancel && r.Part.Call.Seq > 0:
+		field("cancels", fmt.Sprintf("#%d", r.Part.Call.Seq))
+	}
 	if reason := one.message.Reason; reason != "" && reason != r.Fault {
 		field("odd", escape(reason))
 	}
@@ -129,11 +160,11 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 	case p.Role == session.RoleReplay:
 		return "", ""
 	case p.Kind == jsonrpc.Request && ok:
-		return "answer", fmt.Sprintf("%s#%d after %s", at, answer.Message.Seq, formatDuration(answer.Latency))
+		return "response", fmt.Sprintf("%s#%d after %s", at, answer.Message.Seq, formatDuration(answer.Latency))
 	case p.Kind == jsonrpc.Request && one.info.Status == store.Live:
-		return "answer", at + "none yet"
+		return "response", at + "none yet, after " + formatDuration(one.waited(p))
 	case p.Kind == jsonrpc.Request:
-		return "answer", at + "none"
+		return "response", at + "none, after " + formatDuration(one.waited(p))
 	case p.Role == session.RoleRepeat:
 		return "to", fmt.Sprintf("%s#%d again, after %s", at, p.Request.Seq, formatDuration(p.Latency))
 	case response && p.Request != (session.Ref{}):
@@ -142,6 +173,11 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 		return "to", at + "no request that was seen"
 	}
 	return "", ""
+}
+
+// waited is how long a request has waited at the end of the recording.
+func (one *oneFrame) waited(p *session.Part) time.Duration {
+	return max(one.info.Duration-p.At, 0)
 }
 
 // body prints the frame itself: JSON laid out, anything else as text.

@@ -52,7 +52,7 @@ func (o *showOptions) sort(a *app, args []string) (*showWords, error) {
 		return nil, err
 	case !ok:
 		w.query = strings.Join(rest, " ")
-	case len(ranges) == 1 && ranges[0].From == ranges[0].To && !o.byCall() && !strings.Contains(rest[0], ".."):
+	case len(ranges) == 1 && ranges[0].From == ranges[0].To && !o.byCall() && !strings.ContainsAny(rest[0], ".-"):
 		w.number = ranges[0].From
 	default:
 		w.ranges = ranges
@@ -81,13 +81,17 @@ func (a *app) isRecording(arg string) bool {
 	return err == nil
 }
 
-// parseRanges reads numbers of frames: 17, 17..30, 17.., ..30, with commas or
-// spaces between. It is false when some word is no such thing.
+// parseRanges reads numbers of frames: 17, #17, 17-30, 17..30, 17.., ..30, with commas or
+// spaces between. It is false when some word is not one of these.
 func parseRanges(words []string) (ranges []tap.Range, ok bool, err error) {
 	for _, word := range words {
 		for _, s := range strings.Split(word, ",") {
 			from, to, isRange := strings.Cut(s, "..")
-			if s == "" || s == ".." || strings.Trim(from+to, "0123456789") != "" {
+			if !isRange && strings.TrimPrefix(s, "-") == s {
+				from, to, isRange = strings.Cut(s, "-")
+			}
+			from, to = strings.TrimPrefix(from, "#"), strings.TrimPrefix(to, "#")
+			if from+to == "" || strings.Trim(from+to, "0123456789") != "" {
 				return nil, false, nil
 			}
 			r := tap.Range{From: 1, To: math.MaxUint64}
@@ -115,7 +119,7 @@ func parseRanges(words []string) (ranges []tap.Range, ok bool, err error) {
 func frameNumber(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || n == 0 {
-		return 0, withHint(fmt.Errorf("%s is no frame number", quote(s)), "the first column of `mcptap show REC` has them; to search for it as text: '\""+s+"\"'")
+		return 0, withHint(fmt.Errorf("invalid frame number %s", quote(s)), "the first column of `mcptap show REC` has them; to search for it as text: '\""+s+"\"'")
 	}
 	return n, nil
 }

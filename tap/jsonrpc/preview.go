@@ -160,13 +160,26 @@ func without(v Value, names ...string) string {
 	return b.String()
 }
 
-// compact is the beginning of a value without the white space between its tokens.
+// compact is the beginning of a value without the white space between its tokens, and
+// with characters in place of their escapes.
 func compact(v Value) string {
 	var b []byte
 	inString := false
 	for i := 0; i < len(v) && len(b) < textLimit; i++ {
 		c := v[i]
 		switch {
+		case inString && c == '\\' && i+1 < len(v) && v[i+1] == 'u':
+			n := 6
+			for i+n+6 <= len(v) && v[i+n] == '\\' && v[i+n+1] == 'u' && n < textLimit {
+				n += 6
+			}
+			run := clip(v[i:], n)
+			if s := unquote(append([]byte{'"'}, run...)); !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
+				run = []byte(s)
+			}
+			b = append(b, run...)
+			i += n - 1
+			continue
 		case inString && c == '\\' && i+1 < len(v):
 			b = append(b, c)
 			i++

@@ -9,6 +9,7 @@ import (
 func TestPreview(t *testing.T) {
 	for _, c := range []struct{ name, raw, want string }{
 		{"arguments", `{"id":1,"method":"tools/call","params":{"name":"a","arguments":{ "x" : "a \" b" ,"y":[1, 2]}}}`, `{"x":"a \" b","y":[1,2]}`},
+		{"escapes", `{"id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":"K\u00f6ln \ud83d\ude00 \u0022\u0007"}}}`, `{"x":"Köln 😀 \u0022\u0007"}`},
 		{"no arguments", `{"id":1,"method":"tools/call","params":{"name":"a"}}`, ""},
 		{"empty arguments", `{"id":1,"method":"prompts/get","params":{"name":"a","arguments":{}}}`, ""},
 		{"subject says it all", `{"id":1,"method":"resources/read","params":{"uri":"a:b"}}`, ""},

@@ -58,6 +58,18 @@ func NewOutline() *Outline {
 // any order.
 func (o *Outline) Live() { o.window, o.linger = 0, 0 }
 
+// Open returns the node of a call that has not been returned, as it is with what is known of
+// the call so far; nil for another.
+func (o *Outline) Open(call *session.Call) *Node {
+	n := o.nodes[call.Ref]
+	if n == nil {
+		return nil
+	}
+	open := *n
+	open.Call = call
+	return &open
+}
+
 // Add takes the next entry and returns the nodes that are ready. The slice is
 // valid until the next call; the nodes are handed over.
 func (o *Outline) Add(r *session.Entry) []*Node {
