@@ -24,7 +24,7 @@ func markOf(c *session.Call, live bool) callMark {
 	case c.Notes&session.NoteRefused != 0 && c.Status == session.CallError:
 		return callMark{"✗", "refused", boldRed}
 	case c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
-		return callMark{"✗", "no answer", boldRed}
+		return callMark{"✗", "no response", boldRed}
 	}
 	switch c.Status {
 	case session.CallDone:
@@ -47,7 +47,7 @@ func markOf(c *session.Call, live bool) callMark {
 	if live {
 		return callMark{"…", "waiting", boldCyan}
 	}
-	return callMark{"…", "no answer", boldRed}
+	return callMark{"…", "no response", boldRed}
 }
 
 // markWidth is that of the widest word, with the sign.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
@@ -33,7 +34,8 @@ type textRows struct {
 	digits  int    // of the numbers
 	offset  int    // width of the times
 	when    func(time.Duration) string
-	http    bool // there are exchanges
+	http    bool          // there are exchanges
+	ended   time.Duration // how long the recording ran
 	has     [frameColumns]bool
 	started bool
 }
@@ -66,7 +68,7 @@ func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *te
 		w: w, paint: paint, width: width,
 		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)),
 		offset: max(len("0.000s"), len(formatOffset(info.Duration))), when: formatOffset,
-		http: info.Header.Transport == "http",
+		http: info.Header.Transport == "http", ended: info.Duration,
 	}
 	t.choose()
 	return t
@@ -112,6 +114,9 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 	if l, ok := r.Answer(); ok {
 		c.to = "#" + strconv.FormatUint(l.Request.Seq, 10)
 		c.took = formatDuration(l.Latency)
+	}
+	if p.Unanswered && p.Kind == jsonrpc.Request {
+		c.took = ">" + formatDuration(max(t.ended-p.At, 0))
 	}
 	c.title.fault = joinWords(", ", fault(r), odd(r))
 	if err := t.write(c, func(c *cells) { t.style(c, r) }); err != nil {
@@ -286,7 +291,7 @@ func (t *textRows) write(c cells, dress func(*cells)) error {
 	c.exchange = pad(c.exchange, t.digits+1, true)
 	c.kind = pad(fit(c.kind, kindWidth), kindWidth, false)
 	c.to = pad(c.to, t.digits+1, true)
-	c.took = pad(c.took, latencyWidth, true)
+	c.took = pad(fit(c.took, latencyWidth), latencyWidth, true)
 	c.size = pad(c.size, sizeWidth, true)
 	dress(&c)
 	var b strings.Builder

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
@@ -24,6 +25,10 @@ type summary struct {
 	// is known.
 	byCall bool
 	calls  *uint64
+	// pending says that it was asked for what has no response: then unanswered and stderr,
+	// the last lines of the server, are shown though only a part was asked for.
+	pending bool
+	stderr  lastLines
 	// notes are what else there is to say.
 	notes []string
 	// label is the recording's, where there are several.
@@ -75,16 +80,34 @@ func (s *summary) print(l *lines, p palette, width int) {
 	for _, n := range s.notes {
 		s.paragraph(l, p, width, "", []string{n}, plain)
 	}
-	if len(s.unanswered) > 0 && !s.selected {
+	if len(s.unanswered) > 0 && (s.pending || !s.selected) {
 		s.waiting(l, p, width)
+	}
+	for i, line := range s.stderr {
+		if i == 0 {
+			l.printf("the server's last lines on stderr:\n")
+		}
+		l.printf("%s\n", p.paint(fit("  "+line, width), dim))
+	}
+}
+
+// lastLines are the last lines of the server's stderr, escaped, with their times.
+type lastLines []string
+
+// add takes a piece of stderr.
+func (l *lastLines) add(f *tap.Frame) {
+	const most = 5
+	line, _, _ := strings.Cut(strings.TrimRight(string(f.Raw[:min(len(f.Raw), 1000)]), "\r\n"), "\n")
+	if *l = append(*l, formatOffset(f.At)+"  "+escape(line)); len(*l) > most {
+		*l = (*l)[1:]
 	}
 }
 
 // waiting names the unanswered calls.
 func (s *summary) waiting(l *lines, p palette, width int) {
-	what := "no answer to: "
+	what := "no response to: "
 	if s.info.Status == store.Live {
-		what = "waiting for an answer: "
+		what = "waiting for a response: "
 	}
 	var names []string
 	for i, q := range s.unanswered {

@@ -38,6 +38,7 @@ type lister struct {
 	shown   uint64        // frames, or calls
 	folded  uint64        // of these not printed, as they are HTTP's own
 	lines   uint64        // that were printed, parts of calls aside
+	stderr  lastLines     // of the server, where a request hangs
 	partial bool          // not all frames were read
 
 	byCall *callLister // of calls, else nil
@@ -121,6 +122,9 @@ func (l *lister) all(ctx context.Context) error {
 // frame takes the next frame. It reports whether no more are needed.
 func (l *lister) frame(ctx context.Context, f *tap.Frame) (enough bool, err error) {
 	l.last = f.At
+	if f.Lane == tap.Stderr && l.want.pending() {
+		l.stderr.add(f)
+	}
 	if l.byCall == nil && l.span.after(f) {
 		return true, nil
 	}
@@ -215,8 +219,9 @@ func (l *lister) sum() (*summary, error) {
 	}
 	asOf(&info, l.now())
 	s := &summary{counts: l.v.counts, info: info, selected: !l.want.everything(), shown: l.shown, label: l.label}
-	if !l.want.picks() {
+	if s.pending = l.want.pending(); s.pending || !l.want.picks() {
 		s.unanswered, s.beyond = l.v.tracker.Unanswered()
+		s.stderr = l.stderr
 	}
 	if only := l.want.session; only > 0 {
 		s.unanswered = slices.DeleteFunc(s.unanswered, func(q session.Request) bool { return q.Session != only })

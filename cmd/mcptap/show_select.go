@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -66,6 +67,11 @@ func (s *selection) picks() bool {
 // future reports whether a first pass over the recording is needed.
 func (s *selection) future() bool {
 	return s.filter != nil && s.filter.Needs().Has(filter.NeedFuture)
+}
+
+// pending reports whether the filter asks for what has no response.
+func (s *selection) pending() bool {
+	return s.filter != nil && strings.Contains(" "+s.query+" ", " is:pending ")
 }
 
 // needsSessions reports whether it has to be known which session a frame is of.

@@ -101,7 +101,7 @@ const maxEnded = 3
 func endedWords(calls []Ended) string {
 	var words []string
 	for _, c := range calls {
-		how, ok := map[string]string{"cancelled": "is cancelled", "lost": "gets no answer", "refused": "is refused"}[c.How()]
+		how, ok := map[string]string{"cancelled": "is cancelled", "lost": "gets no response", "refused": "is refused"}[c.How()]
 		if !ok {
 			continue
 		}
