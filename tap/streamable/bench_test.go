@@ -115,9 +115,10 @@ func benchmarkPost(b *testing.B, size int) {
 // One event of 200 bytes on a stream, from the server's write to the client's
 // read.
 func BenchmarkEvent(b *testing.B) {
-	next := make(chan struct{})
+	next, left := make(chan struct{}), make(chan struct{}, 1)
 	event := append(append([]byte("data: "), text(200)...), "\n\n"...)
 	eachFront(b, func(w http.ResponseWriter, r *http.Request) {
+		defer func() { left <- struct{}{} }()
 		w.Header().Set("Content-Type", "text/event-stream")
 		flush := http.NewResponseController(w).Flush
 		_ = flush()
@@ -133,7 +134,10 @@ func BenchmarkEvent(b *testing.B) {
 	}, func(b *testing.B, at string) {
 		resp, err := http.Get(at)
 		must(b, err)
-		defer resp.Body.Close()
+		defer func() { // the stream of the next front gets what is sent then
+			resp.Body.Close()
+			<-left
+		}()
 		got := make([]byte, len(event))
 		for b.Loop() {
 			next <- struct{}{}
