@@ -117,7 +117,7 @@ func TestEndedWords(t *testing.T) {
 		{nil, ""},
 		{[]Ended{call(3, 0, true), call(3, session.NoteLetGo, false)}, ""},
 		{[]Ended{call(3, session.NoteHungUp, true)}, "#3 is cancelled"},
-		{[]Ended{call(3, session.NoteStreamEnded, false), call(4, session.NoteRefused, true)}, "#3 gets no answer, #4 is refused"},
+		{[]Ended{call(3, session.NoteStreamEnded, false), call(4, session.NoteRefused, true)}, "#3 gets no response, #4 is refused"},
 		{[]Ended{call(3, session.NoteStreamEnded, true)}, ""},
 		{slices.Repeat([]Ended{call(3, session.NoteHungUp, true)}, 3), "#3 is cancelled, #3 is cancelled, #3 is cancelled"},
 		{slices.Repeat([]Ended{call(3, session.NoteHungUp, true)}, 9), "#3 is cancelled, #3 is cancelled, #3 is cancelled, …"},
