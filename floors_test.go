@@ -117,7 +117,9 @@ var floors = map[string]floor{
 	},
 	// The one dialect of paths that a person writes.
 	"internal/jsonpath": {
-		ours:  []string{"internal/jsontree"},
+		ours: []string{"internal/jsontree"},
+		// It puts a value into a text and leaves the rest as it is.
+		third: []string{"github.com/tidwall/sjson"},
 		never: pure,
 	},
 	"diff": {
@@ -196,7 +198,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "internal/jsontree", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

@@ -108,8 +108,13 @@ func byPrefix(dir, arg string) (string, error) {
 		return path, err
 	case isFile(arg):
 		return arg, nil
+	case slices.Contains([]string{".txtar", ".ndjson", ".zip", ".har"}, filepath.Ext(arg)):
+		return "", fmt.Errorf("open %s: no such file", arg)
 	case len(all) == 0:
 		return "", fmt.Errorf("no recording %q: there are none in %s", arg, dir)
+	}
+	if path := labelled(arg, all); path != "" {
+		return path, nil
 	}
 	slices.Reverse(all)
 	slices.SortStableFunc(all, func(a, b Info) int { return cmp.Compare(min(len(a.Header.ID), 1), min(len(b.Header.ID), 1)) })
@@ -122,9 +127,18 @@ func byPrefix(dir, arg string) (string, error) {
 	case path != "" || err != nil:
 		return path, err
 	case len(all) > maxHeaders:
-		return "", fmt.Errorf("no recording %q in %s: neither an id nor a file name begins so, and %d of the %d files were opened to look for it inside; name the file", arg, dir, maxHeaders, len(all))
+		return "", fmt.Errorf("no recording %q in %s: no id or file name begins with it, no label is it, and %d of the %d files were opened to look for it inside; name the file", arg, dir, maxHeaders, len(all))
 	}
-	return "", fmt.Errorf("no recording %q in %s: neither an id nor a file name begins so; `mcptap ls` shows them", arg, dir)
+	return "", fmt.Errorf("no recording %q in %s: no id or file name begins with it, and no label is it; `mcptap ls` lists them", arg, dir)
+}
+
+// labelled returns the path of the newest recording with a label, "" if there is none.
+func labelled(label string, all []Info) string {
+	all = slices.DeleteFunc(slices.Clone(all), func(i Info) bool { return i.Header.Label != label })
+	if len(all) == 0 {
+		return ""
+	}
+	return slices.MinFunc(all, newestFirst).Path
 }
 
 // choose returns the path of the one recording that has the id arg, or else whose id or
@@ -203,9 +217,15 @@ func newest(dir string, live bool) (string, error) {
 			all[i] = Stat(all[i].Path)
 		}
 	}
+	slices.SortFunc(all, newestFirst)
+	for i := range all { // what a replay made is not what a person looks for
+		if live || Stat(all[i].Path).Header.ReplayOf == "" {
+			return all[i].Path, nil
+		}
+	}
 	switch {
 	case len(all) > 0:
-		return slices.MinFunc(all, newestFirst).Path, nil
+		return "", fmt.Errorf("all recordings in %s are of replays; name one by its id", dir)
 	case live:
 		return "", fmt.Errorf("no recording in %s is live; %s is the newest of all", dir, argLast)
 	}

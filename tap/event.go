@@ -158,4 +158,7 @@ type Header struct {
 	Program string `json:"program,omitempty"`
 	// Platform is GOOS/GOARCH.
 	Platform string `json:"platform,omitempty"`
+	// ReplayOf is the id of the recording whose client was played, "" where the client
+	// was a real one.
+	ReplayOf string `json:"replay_of,omitempty"`
 }

@@ -91,7 +91,7 @@ func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.baselines, "baseline", nil, "another `recording` of the same server as A, to learn what is noise; may be repeated")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "leave out a `path`, or "+strings.Join(diff.Presets(), ", ")+"; may be repeated")
-	f.StringVar(&o.only, "only", "", "compare only calls of which a frame matches a `filter`, see `mcptap help filter`")
+	f.StringVar(&o.only, "only", "", "compare only calls of which a frame matches a `filter`, or has a number such as #14")
 	f.StringVar(&o.failOn, "fail-on", "behaviour", "exit with 1 from this `class` on; never for never")
 	f.StringVar(&o.format, "format", "", "`text`, json, markdown, html or junit")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
@@ -162,7 +162,7 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 	}
 	d := differ{a: a, ctx: ctx, opt: opt, set: &set}
 	if o.only != "" {
-		if d.only, err = a.parseFilter(o.only); err != nil {
+		if d.only, err = a.parseOnly(o.only); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
@@ -24,7 +23,7 @@ type differ struct {
 	a    *app
 	ctx  context.Context
 	opt  diff.Options
-	only *filter.Filter // nil: no filter was given
+	only *onlyCalls // nil for all
 	set  *diffreport.Set
 }
 

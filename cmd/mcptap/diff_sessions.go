@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
@@ -16,7 +17,7 @@ import (
 // A sessionReader gives the frames of a recording to its sessions.
 type sessionReader struct {
 	*compared
-	only *filter.Filter
+	only *onlyCalls
 	// several says that there is more than one session.
 	several  bool
 	tracker  session.Tracker
@@ -33,7 +34,7 @@ type sessionReader struct {
 // firstPass finds out what only later frames tell: of HTTP traffic which session
 // the head of a request is of, and for some filters what becomes of a request.
 func (r *sessionReader) firstPass(ctx context.Context) error {
-	future := r.only != nil && r.only.Needs().Has(filter.NeedFuture)
+	future := r.only != nil && r.only.filter != nil && r.only.filter.Needs().Has(filter.NeedFuture)
 	if r.info.Header.Transport != "http" && !future {
 		return nil
 	}
@@ -51,11 +52,33 @@ func (r *sessionReader) firstPass(ctx context.Context) error {
 // read reads a frame, and reports whether it is one that the filter chose.
 func (r *sessionReader) read(f *tap.Frame) (e *session.Entry, marked bool) {
 	e = r.tracker.Add(f)
-	if r.only == nil {
+	switch {
+	case r.only == nil:
 		return e, false
+	case r.only.filter == nil:
+		return e, slices.ContainsFunc(r.only.frames, func(n tap.Range) bool { return n.From <= f.Seq && f.Seq <= n.To })
 	}
 	r.items = view.Items(r.items[:0], e)
-	return e, r.only.MatchAny(r.items)
+	return e, r.only.filter.MatchAny(r.items)
+}
+
+// onlyCalls picks calls, by a filter or by numbers of their frames.
+type onlyCalls struct {
+	filter *filter.Filter
+	frames []tap.Range
+}
+
+// parseOnly reads --only.
+func (a *app) parseOnly(text string) (*onlyCalls, error) {
+	frames, ok, err := parseRanges(strings.Fields(text))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--only: %w", err)
+	case ok && len(frames) > 0:
+		return &onlyCalls{frames: frames}, nil
+	}
+	f, err := a.parseFilter(text)
+	return &onlyCalls{filter: f}, err
 }
 
 func (r *sessionReader) add(f *tap.Frame) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -138,6 +137,7 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 		rec.Recorder = maskSecrets(cfg, rec.Recorder)
 		header = recording.Header()
 	}
+	rec.Recorder = &reachWatch{Recorder: rec.Recorder, say: a.say, upstream: cfg.Upstream.Scheme + "://" + cfg.Upstream.Host}
 	err = o.announce(a, t, header, recording)
 	if err == nil {
 		if recording != nil {
@@ -229,21 +229,48 @@ type jsonListening struct {
 	Path string `json:"path,omitempty"`
 }
 
-// announce prints the URL to use, and says what it means to listen there.
+// A reachWatch reports once that the server cannot be reached.
+type reachWatch struct {
+	tap.Recorder
+	say      func(string)
+	upstream string
+	once     sync.Once
+}
+
+// Event implements [tap.Recorder].
+func (w *reachWatch) Event(exchange uint64, e tap.Event) {
+	if e.Name == tap.EventResponse && e.By == "tap" && e.Status == 502 && e.Error != "" {
+		w.once.Do(func() { w.say("cannot reach " + w.upstream + ": " + escape(e.Error)) })
+	}
+	w.Recorder.Event(exchange, e)
+}
+
+// announce prints the URL to use, and reports what is recorded, how to stop, and what it
+// means to listen there.
 func (o *httpOptions) announce(a *app, t *streamable.Tap, h tap.Header, rec *store.Recorder) error {
 	o.explain(a, t)
-	w := bufio.NewWriter(a.stdout)
-	if !o.json {
-		fmt.Fprintln(w, t.URL())
-		return w.Flush()
+	if o.json {
+		return o.announceJSON(a, t, h, rec)
 	}
+	a.say(fmt.Sprintf("connect the client to %s in place of %s", t.URL(), h.Upstream))
+	if rec != nil {
+		a.say(fmt.Sprintf("recording %s; `mcptap show -f %s --calls` follows it, Ctrl-C stops", h.ID, h.ID))
+	} else {
+		a.say("recording nothing; Ctrl-C stops")
+	}
+	_, err := fmt.Fprintln(a.stdout, t.URL())
+	return err
+}
+
+// announceJSON prints the line of --json.
+func (o *httpOptions) announceJSON(a *app, t *streamable.Tap, h tap.Header, rec *store.Recorder) error {
 	line := jsonListening{
 		V: jsonVersion, Type: "listening", URL: t.URL(), Listen: t.Addr().String(), Upstream: h.Upstream, Label: h.Label,
 	}
 	if rec != nil {
 		line.ID, line.Path = h.ID, rec.Path()
 	}
-	return errors.Join(writeJSON(w, line), w.Flush())
+	return writeJSON(a.stdout, line)
 }
 
 // serveHTTP serves until a signal comes. The next one ends the process at once.

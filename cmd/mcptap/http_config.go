@@ -91,7 +91,10 @@ func parseUpstream(raw string) (*url.URL, error) {
 	var wrong *url.Error
 	switch {
 	case errors.As(err, &wrong):
-		return nil, fmt.Errorf("the server's URL cannot be read: %w", wrong.Err)
+		if guess, gerr := url.Parse("http://" + raw); gerr == nil && guess.Host != "" && guess.User == nil && !strings.Contains(raw, "://") {
+			return nil, withHint(fmt.Errorf("invalid URL of the server %s: it has no http:// or https://", quote(raw)), "did you mean http://"+raw+"?")
+		}
+		return nil, withHint(fmt.Errorf("invalid URL of the server: %w", wrong.Err), "a URL begins with http:// or https://, such as http://127.0.0.1:3001/mcp")
 	case err != nil:
 		return nil, err
 	}

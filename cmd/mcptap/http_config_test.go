@@ -15,7 +15,7 @@ func TestParseUpstream(t *testing.T) {
 		"http://xn--a\u0301\u00ad..ü/":    "is no name that the DNS can have",
 		"ws://x/":                         "begins with ws://",
 		"mcp.example.com":                 "begins with neither",
-		"http://a b/":                     "cannot be read",
+		"http://a b/":                     "invalid URL of the server",
 	} {
 		u, err := parseUpstream(raw)
 		switch {

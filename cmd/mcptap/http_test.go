@@ -85,6 +85,17 @@ func startHTTP(t *testing.T, env []string, args ...string) *running {
 	return r
 }
 
+// complaints are the lines on stderr beside those that tell where it listens and what it
+// records.
+func (r *running) complaints() (lines string) {
+	for line := range strings.Lines(r.stderr.String()) {
+		if !strings.HasPrefix(line, "mcptap: connect the client to ") && !strings.HasPrefix(line, "mcptap: recording ") {
+			lines += line
+		}
+	}
+	return lines
+}
+
 // stop ends it with a signal and returns its exit code.
 func (r *running) stop(s os.Signal) int {
 	r.t.Helper()
@@ -157,7 +168,7 @@ func TestHTTPRecords(t *testing.T) {
 		if h := <-seen; h.Get("X-Key") != "of the person" || h["X-Empty"] == nil || h.Get("Authorization") != "Bearer of-the-client" {
 			t.Errorf("the server saw %v", h)
 		}
-		if got := r.stop(sig); got != code || r.stderr.Len() > 0 {
+		if got := r.stop(sig); got != code || r.complaints() != "" {
 			t.Errorf("%v: exit code %d, want %d; it said %s", sig, got, code, r.stderr)
 		}
 		info, frames := r.recording()
@@ -273,7 +284,7 @@ func TestHTTPWithTLS(t *testing.T) {
 	if got := <-asked; got != "CONNECT example.com:443" {
 		t.Errorf("the proxy was asked for %s", got)
 	}
-	if code := r.stop(syscall.SIGTERM); code != 143 || r.stderr.Len() > 0 {
+	if code := r.stop(syscall.SIGTERM); code != 143 || r.complaints() != "" {
 		t.Errorf("exit code %d, it said %s", code, r.stderr)
 	}
 	if info, _ := r.recording(); info.Header.Label != "example.com" || info.Header.Upstream != "https://example.com" {
@@ -295,7 +306,7 @@ func TestHTTPForOthers(t *testing.T) {
 	} {
 		r := startHTTP(t, nil, append(c.args, "http://127.0.0.1:1/mcp")...)
 		r.stop(syscall.SIGTERM)
-		said := r.stderr.String()
+		said := r.complaints()
 		for _, text := range c.want {
 			if !strings.Contains(said, text) {
 				t.Errorf("%v: it did not say %q, but\n%s", c.args, text, said)

@@ -68,6 +68,9 @@ func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 		return err
 	}
 	r, err := text.NewReader(in)
+	if err != nil && strings.EqualFold(filepath.Ext(name), ".har") {
+		return withHint(fmt.Errorf("import %s: an HTTP Archive cannot be imported", name), "export the recording as .ndjson or .txtar to import it elsewhere")
+	}
 	if err != nil {
 		return fmt.Errorf("import %s: %w", name, err)
 	}

@@ -187,7 +187,7 @@ func TestDataDir(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	for in, want := range map[string]int64{
-		"4096": 4096, "64MiB": 64 << 20, "64 MiB": 64 << 20, "1.5k": 1536, "2kb": 2000, "1GB": 1e9, "0": 0, "10B": 10, "1g": 1 << 30,
+		"4096B": 4096, "64MiB": 64 << 20, "64 MiB": 64 << 20, "1.5k": 1536, "2kb": 2000, "1GB": 1e9, "0": 0, "10B": 10, "1g": 1 << 30,
 	} {
 		if got, err := parseSize(in); err != nil || got != want {
 			t.Errorf("parseSize(%q) = %d, %v, want %d", in, got, err, want)

@@ -98,6 +98,9 @@ func listTable(w io.Writer, p palette, width int, now time.Time, infos []store.I
 		if facts.Probe {
 			label += " (probe)"
 		}
+		if h.ReplayOf != "" {
+			label += " (replay of " + escape(h.ReplayOf) + ")"
+		}
 		if n := info.Tally.Sessions; n > 1 {
 			label += fmt.Sprintf(" (%d sessions)", n)
 		}
@@ -177,6 +180,8 @@ type jsonInfo struct {
 	Dir       string        `json:"dir,omitempty"`
 	Program   string        `json:"program,omitempty"`
 	Platform  string        `json:"platform,omitempty"`
+	Upstream  string        `json:"upstream,omitempty"`
+	ReplayOf  string        `json:"replay_of,omitempty"`
 	Status    string        `json:"status"` // ended, live, cut or damaged
 	Problem   string        `json:"problem,omitempty"`
 	Server    session.Party `json:"server,omitzero"`
@@ -203,7 +208,7 @@ func newJSONInfo(i *store.Info) jsonInfo {
 	h, t, f := &i.Header, &i.Tally, &i.Tally.Facts
 	j := jsonInfo{
 		V: jsonVersion, Type: "recording", ID: h.ID, Path: i.Path, Label: h.Label, Start: h.Start,
-		Transport: h.Transport, Command: h.Command, Dir: h.Dir, Program: h.Program, Platform: h.Platform,
+		Transport: h.Transport, Command: h.Command, Dir: h.Dir, Program: h.Program, Platform: h.Platform, Upstream: h.Upstream, ReplayOf: h.ReplayOf,
 		Status: i.Status.String(), Server: f.Server, Client: f.Client, Era: string(f.Era),
 		Revision: string(f.Revision), Requested: string(f.Requested), Dialect: f.Dialect, Probe: f.Probe,
 		Frames: t.Frames.Total(), FramesOf: t.Frames, Bytes: t.Bytes.Total(), BytesOf: t.Bytes, Errors: t.Errors,

@@ -104,7 +104,9 @@ func (a *app) finish(err error, failure int) int {
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
 		return exitPipe // `| head` has seen enough: nothing to say
 	}
-	a.say(err.Error())
+	for _, text := range messages(err) {
+		a.say(text)
+	}
 	a.hintFor(err)
 	var c coded
 	if errors.As(err, &c) {
@@ -116,6 +118,17 @@ func (a *app) finish(err error, failure int) int {
 // say writes one line to stderr. The line may hold recorded text.
 func (a *app) say(line string) {
 	fmt.Fprintf(a.stderr, "mcptap: %s\n", escape(line))
+}
+
+// messages are the texts of an error, of joined errors one each.
+func messages(err error) (all []string) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, messages(e)...)
+		}
+		return all
+	}
+	return []string{strings.ReplaceAll(err.Error(), "\n", "; ")}
 }
 
 // hintFor says what to do about an error, if anything is known to help.

@@ -300,7 +300,7 @@ func TestOTLPOfHTTP(t *testing.T) {
 	if x.Authorization != "Bearer sesame" || !strings.Contains(x.line, `{"key":"network.protocol.name","value":{"stringValue":"http"}}`) {
 		t.Errorf("%+v", x)
 	}
-	if code := r.stop(os.Interrupt); code != exitInterrupted || r.stderr.Len() > 0 {
+	if code := r.stop(os.Interrupt); code != exitInterrupted || r.complaints() != "" {
 		t.Errorf("code %d, it said %q", code, r.stderr)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/spf13/cobra"
 
 	diffreport "github.com/mcptap/mcptap/diff/report"
@@ -39,12 +40,17 @@ no counterpart there.
 The report, its formats and the exit code are those of ` + "`mcptap diff`" + `: 1 if there is a
 difference of behaviour or worse, or of what --fail-on says, or if something could not
 be played; 0 if not. --update then puts the new recording in the place of
-the old one, after asking.`
+the old one, after asking.
+
+--only '#14' plays one call and what it depends on, and --set sends it changed: then
+the response is shown beside the recorded one, and the exit code is 1 if it is an
+error or did not come.`
 
 const replayExample = `  mcptap replay @last -- npx -y @modelcontextprotocol/server-everything
   mcptap replay testdata/session.ndjson --ignore @timestamps -- ./server --stdio
   mcptap replay 3f2a --to http://localhost:3001/mcp --fail-on breaking
-  mcptap replay @last --revision 2026-07-28 -- ./server`
+  mcptap replay @last --revision 2026-07-28 -- ./server
+  mcptap replay @last --only '#14' --set 'params.arguments.city="Oslo"' -- ./server`
 
 type replayOptions struct {
 	diff     diffOptions
@@ -55,6 +61,8 @@ type replayOptions struct {
 	label    string
 	update   bool
 	yes      bool
+	set      []string
+	noSave   bool
 }
 
 func newReplay(a *app) *cobra.Command {
@@ -113,9 +121,11 @@ func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "how much longer than in the recording an answer may take, a `time`")
 	f.StringVar(&o.label, "label", "", "`name` of the new recording; that of the old one otherwise")
 	f.BoolVar(&o.update, "update", false, "put the new recording in the place of the old one, after asking")
+	f.StringArrayVar(&o.set, "set", nil, "with --only: send the calls with another `'path=value'`, such as 'params.arguments.city=\"Oslo\"', and show both responses")
+	f.BoolVar(&o.noSave, "no-save", false, "do not keep the new recording")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	o.diff.addFlags(cmd, a)
-	f.Lookup("only").Usage = "play and compare only calls of which a frame matches a `filter`, and play what they depend on"
+	f.Lookup("only").Usage = "play and compare only calls of which a frame matches a `filter`, or has a number such as #14, and play what they depend on"
 	fixed := func(flag string, values ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -145,6 +155,12 @@ func (o *replayOptions) check() (play client.Options, err error) {
 		return play, withHint(fmt.Errorf("--revision: there is no revision %s", quote(o.revision)), strings.Join(replayRevisions(), ", "))
 	case o.yes && !o.update:
 		return play, errors.New("--yes is for --update")
+	case len(o.set) > 0 && o.diff.only == "":
+		return play, withHint(errors.New("--set needs --only, which picks the calls to change"), `--only '#14' --set 'params.arguments.city="Oslo"'`)
+	case len(o.set) > 0 && (o.diff.out != "" || o.diff.format != "" && o.diff.format != "text" && o.diff.format != "json"):
+		return play, errors.New("--set shows responses, as text or with --json")
+	case o.update && o.noSave:
+		return play, errors.New("--update and --no-save exclude each other")
 	case o.update && o.diff.only != "":
 		return play, errors.New("--update is for the whole session, not for what --only leaves of it")
 	}
@@ -167,9 +183,15 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 	opt.Check = ctx.Err
 	r := replayer{o: o, a: a, ctx: ctx, d: differ{a: a, ctx: ctx, opt: opt, set: &set}, play: play}
 	if o.diff.only != "" {
-		if r.d.only, err = a.parseFilter(o.diff.only); err != nil {
+		if r.d.only, err = a.parseOnly(o.diff.only); err != nil {
 			return err
 		}
+	}
+	if r.edits, err = parseEdits(o.set); err != nil {
+		return err
+	}
+	if len(r.edits) > 0 {
+		r.chosen, r.play.Edit = map[session.Ref]*resent{}, r.edited
 	}
 	if err := r.read(name); err != nil {
 		return err
@@ -178,7 +200,12 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 		return err
 	}
 	r.plan = nil // the comparison needs the memory
-	return r.report(&set)
+	if len(r.edits) > 0 {
+		err = r.writeResent()
+	} else {
+		err = r.report(&set)
+	}
+	return errors.Join(err, r.forget())
 }
 
 // differs reports whether there is anything to look at.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
@@ -30,6 +32,12 @@ type replayer struct {
 	requests int          // in the plan
 	old      []*diff.Session
 
+	// edits are those of --set, chosen the calls that they are for, and
+	// resent those that were sent, in their order.
+	edits  []edit
+	chosen map[session.Ref]*resent
+	resent []*resent
+
 	notes []client.Note
 	id    string // of the new recording
 	made  string // its path
@@ -45,7 +53,14 @@ func (r *replayer) read(name string) (err error) {
 	}
 	ahead := frameCache{from: r.from} // one read for many: to read one frame takes as long
 	planner := client.NewPlanner(ahead.get)
-	if r.old, err = r.d.read(r.from, planner.Add); err != nil {
+	seen := planner.Add
+	if r.chosen != nil {
+		seen = func(e *session.Entry, marked bool) {
+			planner.Add(e, marked)
+			r.choose(e, marked)
+		}
+	}
+	if r.old, err = r.d.read(r.from, seen); err != nil {
 		return err
 	}
 	if len(r.old) > 1 {
@@ -134,6 +149,7 @@ func (r *replayer) header(command []string) tap.Header {
 	return tap.Header{
 		Label: label, Transport: "stdio", Command: command, Dir: dir,
 		Program: "mcptap " + programVersion(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		ReplayOf: cmp.Or(r.from.info.Header.ID, "a file"),
 	}
 }
 

@@ -187,13 +187,37 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) e
 }
 
 func unknownCommand(root *cobra.Command, name string) error {
-	err := fmt.Errorf("there is no command %s", quote(name))
+	err := fmt.Errorf("unknown command %s", quote(name))
+	if ours := otherWords[name]; ours != "" {
+		return withHint(err, ours)
+	}
 	root.SuggestionsMinimumDistance = 2
 	if s := root.SuggestionsFor(name); len(s) > 0 {
 		return withHint(err, "did you mean `mcptap "+strings.Join(s, "` or `mcptap ")+"`?")
 	}
 	return withHint(err, "`mcptap --help` lists the commands; to record a server: `mcptap stdio -- "+name+" …`")
 }
+
+// otherWords leads from the words of other tools to ours.
+var otherWords = map[string]string{
+	"record": recordHint, "proxy": recordHint, "capture": recordHint, "run": recordHint, "start": recordHint,
+	"tail":    "`mcptap show -f @live` follows what is being recorded",
+	"logs":    "`mcptap show @last` lists what crossed, with --lane stderr the server's own log",
+	"log":     "`mcptap show @last` lists what crossed, with --lane stderr the server's own log",
+	"list":    "`mcptap ls` lists the recordings",
+	"view":    "`mcptap show REC` lists a recording, `mcptap web` shows it in a browser",
+	"inspect": "`mcptap show REC` lists a recording, `mcptap web` shows it in a browser",
+	"open":    "`mcptap web FILE` shows a recording, an export or a bundle",
+	"ui":      "`mcptap web` shows recordings in a browser", "inspector": "`mcptap web` shows recordings in a browser",
+	"delete": "`mcptap rm REC` removes a recording, `mcptap prune` old ones", "remove": "`mcptap rm REC` removes a recording",
+	"clean": "`mcptap prune` removes old recordings",
+	"serve": "`mcptap mock REC` plays the recorded server, `mcptap web` serves the viewer", "server": "`mcptap mock REC` plays the recorded server",
+	"play": "`mcptap mock REC` plays the recorded server, `mcptap replay REC` the recorded client", "resend": "`mcptap replay REC --only '#14' -- CMD` sends a call again",
+	"compare": "`mcptap diff REC REC` compares two recordings", "test": "`mcptap replay REC -- CMD` plays the recorded client and compares",
+	"scrub": "`mcptap redact REC` copies a recording without its secrets",
+}
+
+const recordHint = "`mcptap stdio -- CMD` records a server that is a command, `mcptap http URL` one that has a URL"
 
 // takes checks the number of arguments and names the one that is missing.
 func takes(least, most int, what string) cobra.PositionalArgs {

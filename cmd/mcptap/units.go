@@ -19,20 +19,23 @@ func formatDuration(d time.Duration) string { return view.Took(d) }
 // joinWords joins what is not empty.
 func joinWords(sep string, words ...string) string { return view.JoinWords(sep, words...) }
 
-// parseSize reads a size such as 64MiB, 1.5 GB, 500k or 4096. K, M and G alone
+// parseSize reads a size such as 64MiB, 1.5 GB, 500k or 4096B. K, M and G alone
 // count in 1024s, as their users on a command line mean them.
 func parseSize(s string) (int64, error) {
 	text := strings.TrimSpace(s)
 	end := strings.LastIndexAny(text, "0123456789.") + 1
 	number, unit := text[:end], strings.ToLower(strings.TrimSpace(text[end:]))
 	factor := map[string]float64{
-		"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9,
+		"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9,
 		"k": 1 << 10, "m": 1 << 20, "g": 1 << 30,
 		"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30,
 	}[unit]
 	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || factor == 0 || v < 0 || math.IsInf(v, 0) || v*factor > 1<<50 || strings.ContainsAny(number, "eExXpP_") {
-		return 0, fmt.Errorf("%s is no size (want a number with a unit, such as 64MiB)", quote(s))
+	if err == nil && unit == "" && v > 0 {
+		return 0, fmt.Errorf("size %s has no unit (such as %sMiB, or %sB for bytes)", quote(s), number, number)
+	}
+	if err != nil || factor == 0 && v != 0 || v < 0 || math.IsInf(v, 0) || v*factor > 1<<50 || strings.ContainsAny(number, "eExXpP_") {
+		return 0, fmt.Errorf("invalid size %s (a number with a unit, such as 64MiB)", quote(s))
 	}
 	return int64(v * factor), nil
 }

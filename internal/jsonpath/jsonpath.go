@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tidwall/sjson"
+
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
@@ -225,4 +227,34 @@ func (p Pattern) String() string {
 		}
 	}
 	return text
+}
+
+// ErrSeveral is the error of [Set] for a pattern that may match more than one place.
+var ErrSeveral = errors.New("the path must lead to one place, without * and ..")
+
+// Set returns a JSON text in which the value at the one place of a pattern is another one,
+// which must be JSON. Members and objects that are missing are added. All else stays as
+// it is.
+func (p Pattern) Set(text, value []byte) ([]byte, error) {
+	at := make([]string, len(p))
+	for i, s := range p {
+		switch {
+		case s.any || s.deep:
+			return nil, ErrSeveral
+		case s.isIndex:
+			at[i] = strconv.Itoa(s.index)
+		default:
+			at[i] = member(s.name)
+		}
+	}
+	return sjson.SetRawBytes(text, strings.Join(at, "."), value)
+}
+
+// member is a name as sjson takes it: its characters as they are, and never an index.
+func member(name string) string {
+	escaped := strings.NewReplacer(`\`, `\\`, ".", `\.`, "*", `\*`, "?", `\?`, "|", `\|`, "#", `\#`, "@", `\@`).Replace(name)
+	if name != "" && strings.Trim(name, "0123456789") == "" || strings.HasPrefix(name, ":") {
+		return ":" + escaped
+	}
+	return escaped
 }

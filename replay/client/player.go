@@ -29,6 +29,8 @@ type Options struct {
 	Patience time.Duration
 	// Revision is the one to speak, "" for the recorded one.
 	Revision jsonrpc.Revision
+	// Edit, if it is not nil, makes of a recorded request of a call the one to be sent.
+	Edit func(call session.Ref, request []byte) []byte
 	// Note is told what could not be done as recorded. It is called by the goroutine
 	// that called Play. Nil is nobody.
 	Note func(Note)

@@ -18,6 +18,7 @@ func (p *player) send(s *step) error {
 	if err != nil {
 		return err
 	}
+	m = p.edited(s, m)
 	switch {
 	case s.role == session.RoleCancel && m.Kind == jsonrpc.Notification && s.ask >= 0:
 		p.cancel(s, m)
@@ -29,6 +30,19 @@ func (p *player) send(s *step) error {
 		p.put(m.out(s))
 	}
 	return nil
+}
+
+// edited is a recorded message as the options make it.
+func (p *player) edited(s *step, m said) said {
+	if p.opt.Edit == nil || m.Kind != jsonrpc.Request {
+		return m
+	}
+	raw := p.opt.Edit(s.call, m.raw)
+	if bytes.Equal(raw, m.raw) {
+		return m
+	}
+	now := jsonrpc.Peek(raw)
+	return said{&now, raw, nil}
 }
 
 // batched reports whether a message is sent in one array with others, as it was.
@@ -69,6 +83,7 @@ func (p *player) sendBatch(s *step) error {
 
 // element is a message as an element of a batch, nil if it is not to be sent.
 func (p *player) element(s *step, m said, batch *Outgoing) []byte {
+	m = p.edited(s, m)
 	switch {
 	case s.kind == stepAnswer:
 		p.awaitQuestion(s)
