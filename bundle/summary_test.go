@@ -209,8 +209,8 @@ func TestLongSummary(t *testing.T) {
 // A file's name is one word to a shell, and no flag.
 func TestCommandQuotes(t *testing.T) {
 	for name, want := range map[string]string{
-		"bug.mcptap.zip": "mcptap open bug.mcptap.zip ", "a bug.zip": "mcptap open './a bug.zip' ", "$(x);'.zip": `mcptap open './$(x);'\''.zip' `,
-		"-x.zip": "mcptap open './-x.zip' ", "a\n`b.zip": "mcptap open './a\\n`b.zip' ",
+		"bug.mcptap.zip": "mcptap web bug.mcptap.zip ", "a bug.zip": "mcptap web './a bug.zip' ", "$(x);'.zip": `mcptap web './$(x);'\''.zip' `,
+		"-x.zip": "mcptap web './-x.zip' ", "a\n`b.zip": "mcptap web './a\\n`b.zip' ",
 	} {
 		if got := summary(t, frames{}, About{Bundle: name}); !strings.Contains(got, want) {
 			t.Errorf("%q: %s", name, got)

@@ -280,7 +280,7 @@ func writeCommands(m *markdown, about *About) {
 	}
 	m.printf("### To look at it\n\n")
 	m.printf("%s in the bundle needs nothing but a browser. With [mcptap](https://github.com/mcptap/mcptap):\n\n", span(Page))
-	m.block("sh", "mcptap open "+quoted(about.Bundle)+"    # imports it, and shows it in a browser\n"+commands())
+	m.block("sh", "mcptap web "+quoted(about.Bundle)+" --open    # shows it in a browser\n"+commands())
 }
 
 // quoted is a file's name as a shell takes it for one word and no command.

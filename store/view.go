@@ -105,7 +105,7 @@ func contentOf(f *os.File) string {
 	case n == 0:
 		return "it is empty"
 	case string(head[:]) == "PK\x03\x04":
-		return "it is a zip archive, such as a bundle, which `mcptap open` shows"
+		return "it is a zip archive, such as a bundle, which `mcptap show` and `mcptap web` take"
 	}
 	return "its content is something else"
 }

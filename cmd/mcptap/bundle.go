@@ -30,8 +30,8 @@ All of them are made of a copy without secrets, as mcptap redact makes it. What 
 replaced is printed by rule and place, never the value. Nobody can promise that all
 is found: look at what you send. Of REC#2 it is the second session alone.
 
-A FILE that ends in .md gets the summary alone. The other side opens a bundle with
-mcptap open, or unpacks it.`
+A FILE that ends in .md gets the summary alone. The other side reads a bundle
+with mcptap show or mcptap web, or unpacks it.`
 
 // bundleExt is how the name of a bundle ends, and summaryExt that of a summary
 // alone.

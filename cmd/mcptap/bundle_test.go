@@ -151,7 +151,7 @@ func TestBundleOfOddRecordings(t *testing.T) {
 				t.Fatalf("%s %q: exit %d, %s", tt.name, args, code, said)
 			}
 			a, said = testApp(nil)
-			if code := a.run([]string{"open", out, "--only-import", "--dir", dir}); code != 0 {
+			if code := a.run([]string{"import", out, "--dir", dir}); code != 0 {
 				t.Fatalf("%s %q: exit %d, %s", tt.name, args, code, said)
 			}
 			back := only(t, dir)
@@ -214,7 +214,7 @@ func TestOpenHostileRecordings(t *testing.T) {
 		a, stdout := testApp(nil)
 		var stderr bytes.Buffer
 		a.stderr = &stderr
-		code := a.run(append([]string{"--dir", dir, "open", "--only-import", file}, args...))
+		code := a.run(append([]string{"--dir", dir, "import", file}, args...))
 		return code, strings.TrimSpace(stdout.String()), stderr.String()
 	}
 	recording, err := os.ReadFile(secretRecording(t))

@@ -186,9 +186,14 @@ func writeFile(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// find turns what a person typed for a whole recording into its file.
+// find turns what a person typed for a whole recording into its file. It must be a recording,
+// not a text or a bundle.
 func (a *app) find(arg string) (string, error) {
-	path, session, err := a.findSession(arg)
+	dir, err := a.dataDir()
+	if err != nil {
+		return "", err
+	}
+	path, session, err := store.Resolve(dir, arg)
 	if err == nil && session > 0 {
 		err = fmt.Errorf("%s: this %w", quote(arg), errWhole)
 	}

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -14,13 +17,49 @@ import (
 )
 
 // findSession turns what a person typed for a recording into its file and the
-// session that REC#2 names, 0 for all there is.
+// session that REC#2 names, 0 for all there is. Of a text or a bundle a recording is made
+// in a directory that is removed when the command ends.
 func (a *app) findSession(arg string) (path string, session int, err error) {
+	name := arg
+	if before, after, ok := strings.Cut(arg, "#"); ok && !isFile(arg) {
+		if n, err := strconv.Atoi(after); err == nil && n > 0 {
+			name, session = before, n
+		}
+	}
+	switch zip := isBundle(name); {
+	case zip || isTextFile(name):
+		dir, err := a.tempDir()
+		if err != nil {
+			return "", 0, err
+		}
+		if zip {
+			path, err = importBundle(a.ctx, a, dir, name, unpackMost)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+		} else {
+			path, err = a.readText(a.ctx, dir, name)
+		}
+		return path, session, err
+	}
 	dir, err := a.dataDir()
 	if err != nil {
 		return "", 0, err
 	}
 	return store.Resolve(dir, arg)
+}
+
+// isFile reports whether there is a file of that name.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir()
+}
+
+// tempDir makes a directory for what the command makes for itself.
+func (a *app) tempDir() (string, error) {
+	dir, err := os.MkdirTemp("", "mcptap-")
+	a.temp = append(a.temp, dir)
+	return dir, err
 }
 
 // A sessionSource is an exportSource of one session of a recording: its frames,

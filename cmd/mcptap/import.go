@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -11,21 +13,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/bundle"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-const importLong = `Makes a recording of what ` + "`mcptap export`" + ` wrote, or of a transcript that was
-edited or written by hand, and prints its id. - reads stdin; NDJSON and txtar are
-told apart by their content.
+const importLong = `Makes a recording of what ` + "`mcptap export`" + ` wrote, of the bundle of a bug report,
+or of a transcript that was edited or written by hand, and prints its id. - reads
+stdin; NDJSON and txtar are told apart by their content. Commands that read a
+recording take such a file too, without importing it.
+
+A bundle may come from anybody: nothing in it is unpacked but the recording, of which
+each frame is read and written anew, and one with other files, with paths or links,
+or with more than --max-size in it is refused. The same one is not imported twice.
 
 The recording keeps its id, so that a link to it stays good. When one of that id
 is in the data directory already, --new-id gives it another one.`
 
 type importOptions struct {
-	newID bool
-	label string
+	newID       bool
+	label, most string
 }
 
 func newImport(a *app) *cobra.Command {
@@ -49,10 +57,14 @@ func (o *importOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.newID, "new-id", false, "give the recording a new id")
 	f.StringVar(&o.label, "label", "", "give the recording another `name`")
+	f.StringVar(&o.most, "max-size", "1GiB", "of a bundle, unpack at most this `size`, and frames of at most as much together")
 }
 
 func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 	in := a.stdin
+	if isBundle(name) {
+		return o.bundle(ctx, a, name)
+	}
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -89,6 +101,75 @@ func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 	}
 	_, err = fmt.Fprintln(a.stdout, header.ID)
 	return err
+}
+
+// bundle imports the recording of a bundle.
+func (o *importOptions) bundle(ctx context.Context, a *app, name string) error {
+	most, err := parseSize(o.most)
+	switch {
+	case err == nil && most > bundle.MaxSize:
+		err = fmt.Errorf("%s is more than the 4 GiB that a bundle has at most", quote(o.most))
+		fallthrough
+	case err != nil:
+		return fmt.Errorf("--max-size: %w", err)
+	case o.newID || o.label != "":
+		return errors.New("--new-id and --label are for texts, not for a bundle")
+	}
+	dir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	path, err := importBundle(ctx, a, dir, name, most)
+	if err != nil {
+		err = fmt.Errorf("import %s: %w", name, err)
+		if errors.Is(err, bundle.ErrTooLarge) {
+			return withHint(err, "--max-size allows more, if you trust it")
+		}
+		return err
+	}
+	_, err = fmt.Fprintln(a.stdout, store.Stat(path).Header.ID)
+	return err
+}
+
+// isBundle reports whether a name is that of a zip archive, as bundles are.
+func isBundle(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 4)
+	_, err = io.ReadFull(f, head)
+	return err == nil && (string(head) == "PK\x03\x04" || string(head) == "PK\x05\x06")
+}
+
+// readText makes a recording in a directory of a text.
+func (a *app) readText(ctx context.Context, dir, name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	r, err := text.NewReader(f)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	h := r.Head().Header
+	if !isPlainID(h.ID) {
+		h.ID = ""
+	}
+	if err := (&importOptions{}).complete(a, &h, name); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	path := filepath.Join(dir, store.FileName(h))
+	if err := copyFrames(ctx, path, h, text.Frames(r), r.Head); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return path, nil
 }
 
 // complete gives a header what it lacks, and checks what becomes a file's name.

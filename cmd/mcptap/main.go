@@ -25,6 +25,10 @@ type app struct {
 	now            func() time.Time
 	zone           *time.Location
 
+	// ctx ends with Ctrl-C, and temp are directories that are removed at the end.
+	ctx  context.Context
+	temp []string
+
 	// The persistent flags.
 	dirFlag   string
 	colorFlag string
@@ -60,6 +64,9 @@ func (a *app) run(args []string) int {
 	context.AfterFunc(ctx, stop) // the second Ctrl-C ends us at once
 	defer stop()
 	err := a.execute(ctx, newRoot(a), args)
+	for _, dir := range a.temp {
+		_ = os.RemoveAll(dir)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}

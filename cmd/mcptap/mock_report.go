@@ -39,7 +39,7 @@ func (o *mockReportOptions) check(a *app, arg string) error {
 	}
 	name, _, _ := strings.Cut(arg, "#")
 	paths := []string{arg, name}
-	if path, _, err := a.findSession(arg); err == nil {
+	if path, err := a.find(arg); err == nil {
 		paths = append(paths, path)
 	}
 	for _, path := range paths {

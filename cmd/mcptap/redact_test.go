@@ -173,7 +173,7 @@ func TestRedactASession(t *testing.T) {
 	kept := filepath.Join(dir, "kept")
 	for name, to := range map[string]string{"bug.zip": filepath.Join(dir, "bug"), "kept.zip": kept} {
 		a, said := testApp(nil)
-		if code := a.run([]string{"open", filepath.Join(dir, name), "--only-import", "--dir", to}); code != 0 {
+		if code := a.run([]string{"import", filepath.Join(dir, name), "--dir", to}); code != 0 {
 			t.Fatalf("%s: exit %d: %s", name, code, said)
 		}
 	}

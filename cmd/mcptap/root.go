@@ -94,7 +94,7 @@ func newRoot(a *app) *cobra.Command {
 		{groupRecord, []*cobra.Command{newStdio(a), newHTTP(a), newWrap(a), newUnwrap(a), newDemo(a)}},
 		{groupRead, []*cobra.Command{newLs(a), newShow(a), newStats(a), newDiff(a), newWeb(a)}},
 		{groupPlay, []*cobra.Command{newReplay(a), newMock(a)}},
-		{groupKeep, []*cobra.Command{newExport(a), newRedact(a), newBundle(a), newOpen(a), newImport(a), newRm(a), newPrune(a)}},
+		{groupKeep, []*cobra.Command{newExport(a), newRedact(a), newBundle(a), newImport(a), newRm(a), newPrune(a)}},
 	} {
 		for _, c := range g.cmds {
 			c.GroupID = g.id
@@ -182,6 +182,7 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) e
 	if args == nil {
 		args = []string{} // cobra would take those of the process
 	}
+	a.ctx = ctx
 	root.SetArgs(markWords(root, args))
 	return root.ExecuteContext(ctx)
 }

@@ -114,11 +114,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	if o.follow && (words.all || len(words.recordings) > 1) {
 		return followSeveral(ctx, a, o, words, want)
 	}
-	dir, err := a.dataDir()
-	if err != nil {
-		return err
-	}
-	path, session, err := store.Resolve(dir, words.recordings[0])
+	path, session, err := a.findSession(words.recordings[0])
 	if err != nil {
 		return err
 	}

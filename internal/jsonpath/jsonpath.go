@@ -230,7 +230,7 @@ func (p Pattern) String() string {
 }
 
 // ErrSeveral is the error of [Set] for a pattern that may match more than one place.
-var ErrSeveral = errors.New("the path must lead to one place, without * and ..")
+var ErrSeveral = errors.New("a path with * or .. may lead to several places")
 
 // Set returns a JSON text in which the value at the one place of a pattern is another one,
 // which must be JSON. Members and objects that are missing are added. All else stays as

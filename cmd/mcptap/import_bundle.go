@@ -10,89 +10,19 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mcptap/mcptap/bundle"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
 
-const openLong = `Imports the recording of a bundle that mcptap bundle has made, and shows it in the
-viewer, as mcptap web does. It prints what it has opened, and a URL.
-
-The recording keeps its id. When another recording has that already, it gets a new
-one; when it is the same one, it is not imported again.
-
-A bundle may come from anybody. Nothing in it is unpacked but the recording, of which
-each frame is read and written anew; a bundle with other files than its own, with
-paths or links, or with more than --max-size in it is refused.`
-
-// openMost is how much is unpacked if nothing is said.
-const openMost = "1GiB"
-
-type openOptions struct {
-	web  webOptions
-	only bool
-	most string
-}
-
-func newOpen(a *app) *cobra.Command {
-	var o openOptions
-	cmd := &cobra.Command{
-		Use:     "open FILE [flags]",
-		Short:   "Import the bundle of a bug report, and show it in a browser",
-		Long:    openLong,
-		Example: "  mcptap open bug.mcptap.zip --open\n  mcptap open bug.mcptap.zip --only-import",
-		Args:    takes(1, 1, "a file that mcptap bundle made"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), a, args[0])
-		},
-		DisableFlagsInUseLine: true,
-	}
-	f := cmd.Flags()
-	f.BoolVar(&o.only, "only-import", false, "do not show it, and print nothing but its id")
-	f.StringVar(&o.most, "max-size", openMost, "unpack at most this `size`, and frames of at most as much together")
-	o.web.addFlags(cmd)
-	return cmd
-}
-
-func (o *openOptions) run(ctx context.Context, a *app, name string) error {
-	most, err := parseSize(o.most)
-	if err == nil && most > bundle.MaxSize {
-		err = fmt.Errorf("%s is more than the 4 GiB that a bundle has at most", quote(o.most))
-	}
-	if err != nil {
-		return fmt.Errorf("--max-size: %w", err)
-	}
-	dir, err := a.dataDir()
-	if err != nil {
-		return err
-	}
-	path, err := importBundle(ctx, a, dir, name, most)
-	if err != nil {
-		err = fmt.Errorf("open %s: %w", name, err)
-		if errors.Is(err, bundle.ErrTooLarge) {
-			return withHint(err, "--max-size allows more, if you trust it")
-		}
-		return err
-	}
-	info := store.Stat(path)
-	if o.only {
-		_, err := fmt.Fprintln(a.stdout, info.Header.ID)
-		return err
-	}
-	h := &info.Header
-	frames := plural(info.Tally.Frames.Total(), "frame", "frames") + " in " + formatDuration(info.Duration)
-	if _, err := fmt.Fprintln(a.stdout, h.ID+"  "+escape(joinWords(", ", h.Label, h.Transport, revision(&info.Tally.Facts), frames))); err != nil {
-		return err
-	}
-	return o.web.run(ctx, a, []string{path})
-}
+// unpackMost is how much of a bundle is unpacked if nothing is said.
+const unpackMost = 1 << 30
 
 // importBundle makes a recording in dir of the one in a bundle, unless the same is
-// there already, and returns its path.
+// there already, and returns its path. A bundle may come from anybody: nothing in it is
+// unpacked but the recording, of which each frame is read and written anew.
 func importBundle(ctx context.Context, a *app, dir, name string, most int64) (string, error) {
-	tmp, err := os.MkdirTemp("", "mcptap-open-")
+	tmp, err := os.MkdirTemp("", "mcptap-")
 	if err != nil {
 		return "", err
 	}
@@ -135,7 +65,7 @@ func importBundle(ctx context.Context, a *app, dir, name string, most int64) (st
 func unpack(name, to string, most int64) error {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no file")
+		err = errors.New("not a regular file")
 	}
 	if err != nil {
 		return unwrapPath(err)
@@ -146,9 +76,6 @@ func unpack(name, to string, most int64) error {
 	}
 	defer f.Close()
 	b, err := bundle.Open(f, info.Size())
-	if errors.Is(err, bundle.ErrNotBundle) {
-		return withHint(err, "`mcptap web FILE` shows a recording, `mcptap import FILE` reads NDJSON and transcripts")
-	}
 	if err != nil {
 		return err
 	}
