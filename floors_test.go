@@ -191,6 +191,8 @@ var floors = map[string]floor{
 	},
 	// It reads and writes files of the clients, and starts nothing.
 	"wrap": {
+		// Parsers that know where each value is.
+		third: []string{"github.com/tailscale/hujson", "github.com/pelletier/go-toml/v2"},
 		never: map[string]string{
 			"net/http": "it edits files",
 			"os/exec":  "it edits files",

@@ -1,31 +1,29 @@
-// Package wrap puts the tap into the configuration files of MCP clients, and takes
-// it out again.
+// Package wrap puts the tap into the configuration files of MCP clients and takes it
+// out again.
 //
-// The law of the package: of a file only the words change that have to. Comments,
-// white space, the byte order mark, line ends and every other entry stay byte for
-// byte, and what [File.Wrap] did [File.Unwrap] undoes byte for byte, with nothing
-// but the file itself at hand: whoever edits the file in between, or loses the
-// backup, can unwrap all the same.
+// It edits text: all bytes outside of the entry that changes stay as they are, also
+// comments, white space, the byte order mark and line ends. [File.Unwrap] undoes
+// [File.Wrap] byte for byte and needs only the file, so that it works without the
+// backup and after other edits.
 //
-// # What is written
+// # What it writes
 //
-// Of an entry that starts a server the command becomes the tap, and before the
-// arguments come "stdio", the tap's own flags, "--" and the word that was the
-// command, as it was spelled:
+// In an entry that starts a server, the command becomes the tap. Before the
+// arguments come "stdio", the tap's flags, "--" and the original command, as it was
+// spelled:
 //
 //	"command": "npx", "args": ["-y", "some-server"]
 //	"command": "/usr/bin/mcptap", "args": ["stdio", "--", "npx", "-y", "some-server"]
 //
-// An entry without args gets some, spelled without a space, which is how they are
-// known again for ones that were not there.
+// An entry without args gets some, spelled without spaces. Unwrap removes args that
+// are spelled so.
 //
-// Of an entry with a URL the origin becomes the tap's, and what it was is kept
-// behind #mcptap: in the fragment, which no client sends:
+// In an entry with a URL, the origin becomes the tap's. The original URL follows
+// #mcptap: in the fragment, which clients do not send:
 //
 //	"url": "https://example.com/mcp"
 //	"url": "http://127.0.0.1:8931/mcp#mcptap:https://example.com/mcp"
 //
-// Nobody starts that tap: `mcptap http` has to run when the client does. A stdio
-// entry in the place of the URL was no choice, as it would need a bridge between
-// the transports, and a bridge is what a tap must not be.
+// No client starts that tap: `mcptap http` has to run. A stdio entry instead of the
+// URL would need a bridge between the transports, which a tap must not be.
 package wrap

@@ -2,12 +2,14 @@ package wrap
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 )
 
-// An edit puts text in the place of src[start:end].
+// An edit replaces src[start:end] by text.
 type edit struct {
 	start, end int
 	text       string
@@ -54,9 +56,9 @@ func (f *File) wrapCommand(e *Entry, t Tap) {
 	}
 }
 
-// newArgs spells the args of an entry that had none, and says where they go: in
-// JSON behind the command, in TOML before it, where neither a comma nor a comment
-// is in the way.
+// newArgs returns the args of an entry that had none, and where they go: in JSON
+// after the command, in TOML before it, where neither a comma nor a comment is in
+// the way.
 func (f *File) newArgs(e *Entry, words string) (at int, text string) {
 	switch {
 	case !f.toml:
@@ -113,8 +115,91 @@ func (f *File) ownArgs(e *Entry) (start, end int, ok bool) {
 	return start, end, ok
 }
 
-// Diff says what changes, as lines to take out and to put in. It is "" when
-// nothing does.
+// urlMark comes before the original URL in the fragment of a wrapped one.
+const urlMark = "#mcptap:"
+
+// readURL reads the URL.
+func (e *Entry) readURL() {
+	e.URL = e.word.value.text
+	if tap, server, ok := strings.Cut(e.URL, urlMark); ok {
+		e.Wrapped, e.Tap, e.URL = true, tap, server
+		return
+	}
+	if _, _, err := splitURL(e.URL); err != nil {
+		e.Problem = err.Error()
+	}
+}
+
+// Origin returns the scheme and host of a URL entry. One tap serves one origin.
+func (e *Entry) Origin() string {
+	origin, _, _ := splitURL(e.URL)
+	return origin
+}
+
+// splitURL cuts a URL after its host. It refuses a host with variables in it.
+func splitURL(s string) (origin, rest string, err error) {
+	scheme := strings.Index(s, "://")
+	if scheme < 0 {
+		return "", "", fmt.Errorf("%s is not an http or https URL", quote(s))
+	}
+	end := len(s)
+	if i := strings.IndexAny(s[scheme+3:], "/?#"); i >= 0 {
+		end = scheme + 3 + i
+	}
+	origin, rest = s[:end], s[end:]
+	if strings.ContainsAny(origin, "${}") {
+		return "", "", fmt.Errorf("the host in %s is a variable", quote(s))
+	}
+	u, err := url.Parse(origin)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return "", "", fmt.Errorf("%s is not an http or https URL", quote(s))
+	case u.User != nil:
+		return "", "", errors.New("its URL has a password in it, which `mcptap http` refuses")
+	}
+	return origin, rest, nil
+}
+
+// quotes returns the length of the quotes of a spelled text.
+func quotes(spelled string) int {
+	if len(spelled) >= 6 && spelled[:3] == strings.Repeat(spelled[:1], 3) {
+		return 3
+	}
+	return 1
+}
+
+// wrapURL makes the client use the tap. The URL is kept as it is spelled.
+func (f *File) wrapURL(e *Entry, listen string) error {
+	if listen == "" {
+		return fmt.Errorf("%s has a URL, and there is no tap for it", quote(e.Name))
+	}
+	v := e.word.value
+	_, rest, err := splitURL(e.URL)
+	if err != nil {
+		return err
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	if quote(rest) != `"`+rest+`"` || strings.Contains(rest, "'") {
+		return fmt.Errorf("%s has an odd URL: %s", quote(e.Name), quote(e.URL))
+	}
+	at := v.start + quotes(f.src[v.start:v.end])
+	f.replace(at, at, "http://"+listen+rest+urlMark)
+	return nil
+}
+
+// unwrapURL restores the server's URL.
+func (f *File) unwrapURL(e *Entry) error {
+	v := e.word.value
+	spelled := f.src[v.start:v.end]
+	mark := strings.Index(spelled, urlMark)
+	if mark < 0 {
+		return fmt.Errorf("%s cannot be unwrapped: mcptap spells URLs differently", quote(e.Name))
+	}
+	f.replace(v.start+quotes(spelled), v.start+mark+len(urlMark), "")
+	return nil
+}
+
+// Diff returns the lines that change, before and after, or "".
 func (f *File) Diff() string {
 	now := string(f.Bytes()) // which sorts the edits
 	var b strings.Builder
@@ -135,7 +220,7 @@ func (f *File) Diff() string {
 	return b.String()
 }
 
-// lines widens a range to whole lines, without the last one's end.
+// lines extends a range to whole lines, without the end of the last one.
 func (f *File) lines(start, end int) (from, to int) {
 	from = strings.LastIndexByte(f.src[:start], '\n') + 1
 	if n := strings.IndexByte(f.src[end:], '\n'); n >= 0 {

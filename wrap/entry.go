@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Kind says how a client reaches the server of an entry.
+// A Kind is how a client reaches the server of an entry.
 type Kind uint8
 
 const (
@@ -14,8 +14,7 @@ const (
 	Stdio Kind = iota
 	// URL entries name a server on HTTP.
 	URL
-	// Other entries are neither, such as those that an extension of the client
-	// provides.
+	// Other entries are neither: an extension of the client provides them.
 	Other
 )
 
@@ -24,39 +23,40 @@ func (k Kind) String() string { return [...]string{"stdio", "url", "other"}[k] }
 
 // An Entry is a server in a configuration file.
 type Entry struct {
-	// Name is the server's, Section what it stands in, such as mcpServers, the
-	// words joined by a slash.
+	// Name is the server's name, Section the path of its table, such as
+	// mcpServers, joined by slashes.
 	Name, Section string
 	Kind          Kind
-	// Wrapped says that the tap is in it.
+	// Wrapped reports whether the tap is in it.
 	Wrapped bool
-	// Command is what starts the server, without the tap; URL is where it is.
+	// Command and URL are the server's own, without the tap.
 	Command []string
 	URL     string
-	// Tap is the URL that the client uses in the place of URL, or the program
-	// that stands before Command.
+	// Tap is the URL that the client uses instead of URL, or the program that
+	// runs Command.
 	Tap string
-	// Problem says why the entry can be neither wrapped nor unwrapped.
+	// Problem is why the entry can be neither wrapped nor unwrapped.
 	Problem string
 
-	// of is the table with the command or the URL, word the member that has it.
+	// of is the table with the command or the URL, word that member of it.
 	of   *node
 	word *member
-	// args has the arguments; skip is how many of them are the tap's own.
+	// args is the list of arguments; the first skip of them are the tap's own.
 	args *node
 	skip int
 }
 
 // A File is a configuration file as it was read, with the changes to make.
 type File struct {
+	place   Place // set by Load
 	src     string
 	toml    bool
 	entries []Entry
 	edits   []edit
 }
 
-// Parse reads a file, in TOML or else in JSON with comments. In which sections it
-// finds entries, sections say; a word * stands for each member.
+// Parse reads a file in TOML or in JSON with comments. It finds the entries below
+// sections, the paths of tables in which * stands for every member.
 func Parse(src []byte, toml bool, sections [][]string) (*File, error) {
 	f := &File{src: string(src), toml: toml}
 	parse := parseJSON
@@ -68,7 +68,7 @@ func Parse(src []byte, toml bool, sections [][]string) (*File, error) {
 		return nil, err
 	}
 	if root.kind != table {
-		return nil, errors.New("it is no object")
+		return nil, errors.New("not an object")
 	}
 	for _, s := range sections {
 		f.collect(root, s, nil)
@@ -76,7 +76,7 @@ func Parse(src []byte, toml bool, sections [][]string) (*File, error) {
 	return f, nil
 }
 
-// Entries returns the servers in the order in which they stand.
+// Entries returns the servers in the order of the file.
 func (f *File) Entries() []Entry { return f.entries }
 
 // collect finds the entries below a table.
@@ -127,17 +127,17 @@ func newEntry(name, section string, n *node) Entry {
 	return e
 }
 
-// readCommand finds out what is started.
+// readCommand reads the command and its arguments.
 func (e *Entry) readCommand() {
 	e.Command = []string{e.word.value.text}
 	if e.args = e.of.child("args"); e.args != nil {
 		if e.args.kind != list {
-			e.Problem = "its args are no list"
+			e.Problem = "args is not a list"
 			return
 		}
 		for _, a := range e.args.elems {
 			if a.kind != text {
-				e.Problem = "an argument of it is no text"
+				e.Problem = "an argument is not a string"
 				return
 			}
 			e.Command = append(e.Command, a.text)
@@ -170,18 +170,17 @@ func isTap(command []string) bool {
 	return false
 }
 
-// A Tap is what is put before a server's command.
+// A Tap is what Wrap puts before a server's command.
 type Tap struct {
 	// Program is the path of mcptap, Flags what follows its word stdio.
 	Program string
 	Flags   []string
-	// Listen is the address of the `mcptap http` that URL entries are led to;
-	// "" when there is none.
+	// Listen is the address of the `mcptap http` that URL entries will use, or "".
 	Listen string
 }
 
-// Wrap puts the tap into the entry of that index, and reports whether there is
-// anything to change: an entry that is wrapped stays as it is.
+// Wrap puts the tap into entry i and reports whether that changes anything: a
+// wrapped entry stays as it is.
 func (f *File) Wrap(i int, t Tap) (bool, error) {
 	e := &f.entries[i]
 	switch {
@@ -196,8 +195,7 @@ func (f *File) Wrap(i int, t Tap) (bool, error) {
 	return true, nil
 }
 
-// Unwrap takes the tap out of the entry of that index, and reports whether there
-// is anything to change.
+// Unwrap takes the tap out of entry i and reports whether that changes anything.
 func (f *File) Unwrap(i int) (bool, error) {
 	e := &f.entries[i]
 	switch {

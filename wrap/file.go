@@ -9,33 +9,32 @@ import (
 	"path/filepath"
 )
 
-// BackupExt is what the name of a backup ends in. It stands beside the file.
+// BackupExt is the suffix of a backup, which is beside the file.
 const BackupExt = ".mcptap-backup"
 
-// MaxSize is the size in bytes beyond which no file is read.
+// MaxSize is the largest size, in bytes, of a file that is read.
 const MaxSize = 64 << 20
 
-// ErrChanged says that somebody else wrote the file in the meantime.
+// ErrChanged reports that another program wrote the file in the meantime.
 var ErrChanged = errors.New("it changed in the meantime")
 
-// Read returns a file. That it is not there is an error that is [fs.ErrNotExist].
+// Read returns a file.
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > MaxSize:
 		return nil, fmt.Errorf("%s has more than %d MiB", path, MaxSize>>20)
 	}
 	return os.ReadFile(path)
 }
 
-// Replace makes now of a file that reads was, all at once: nobody ever sees half
-// of it, whatever happens. Its mode stays, and of a link the file behind it is
-// replaced. When the file does not read was any more, it stays, and the error is
-// [ErrChanged].
+// Replace atomically replaces a file that holds was. The mode stays, and so does a
+// link: the file that it leads to is replaced. If the file no longer holds was,
+// Replace returns [ErrChanged].
 func Replace(path string, was, now []byte) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -55,8 +54,7 @@ func Replace(path string, was, now []byte) error {
 	return put(real, now, info.Mode().Perm())
 }
 
-// put writes a file beside the one to replace, and gives it its name when it is on
-// the disk.
+// put writes a file under another name and renames it when it is on the disk.
 func put(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".mcptap-*")
 	if err != nil {
@@ -73,8 +71,8 @@ func put(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// WriteBackup keeps what a file was before the tap was put into it, with the
-// file's own mode, and returns the backup's path.
+// WriteBackup saves what a file was, with the file's mode, and returns the path of
+// the backup.
 func WriteBackup(path string, was []byte) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -83,8 +81,7 @@ func WriteBackup(path string, was []byte) (string, error) {
 	return path + BackupExt, put(path+BackupExt, was, info.Mode().Perm())
 }
 
-// DropBackup removes the backup of a file that reads now, if that is what the
-// backup holds.
+// DropBackup removes the backup of a file if it equals now, what the file holds.
 func DropBackup(path string, now []byte) error {
 	was, err := Read(path + BackupExt)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(was, now) {
@@ -97,20 +94,45 @@ func DropBackup(path string, now []byte) error {
 }
 
 // Load reads and parses the file of a place.
-func Load(p Place) (*File, []byte, error) {
+func Load(p Place) (*File, error) {
 	src, err := Read(p.Path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f, err := Parse(src, p.TOML(), p.Sections)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", p.Path, err)
+		return nil, fmt.Errorf("%s: %w", p.Path, err)
 	}
-	return f, src, nil
+	f.place = p
+	return f, nil
 }
 
-// Without returns a file as it would be without the tap. Entries that cannot be
-// unwrapped stay as they are.
+// Apply writes a file that [Load] returned with its changes. When they wrap, it
+// first saves the file without the tap and returns the path of that backup; when
+// they unwrap and leave what the backup holds, it removes the backup.
+func (f *File) Apply(unwrap bool) (backup string, err error) {
+	path, was, now := f.place.Path, []byte(f.src), f.Bytes()
+	if _, err := Parse(now, f.toml, f.place.Sections); err != nil {
+		return "", fmt.Errorf("%s not written: the result would not parse: %w", path, err)
+	}
+	if unwrap {
+		if err := Replace(path, was, now); err != nil {
+			return "", err
+		}
+		return "", DropBackup(path, now)
+	}
+	own, err := Without(was, f.place)
+	if err != nil {
+		return "", err
+	}
+	if backup, err = WriteBackup(path, own); err != nil {
+		return "", fmt.Errorf("a backup of %s: %w", path, err)
+	}
+	return backup, Replace(path, was, now)
+}
+
+// Without returns a file without the tap. Entries that cannot be unwrapped stay as
+// they are.
 func Without(src []byte, p Place) ([]byte, error) {
 	f, err := Parse(src, p.TOML(), p.Sections)
 	if err != nil {

@@ -108,7 +108,7 @@ func TestBackups(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "no file") {
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Error(err)
 	}
 	huge := filepath.Join(dir, "huge")
@@ -119,7 +119,7 @@ func TestReadRefuses(t *testing.T) {
 	if _, err := Read(huge); err == nil || !strings.Contains(err.Error(), "64 MiB") {
 		t.Error(err)
 	}
-	if _, _, err := Load(Place{Path: filepath.Join(dir, "none")}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(Place{Path: filepath.Join(dir, "none")}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -97,9 +98,7 @@ func (o *wrapOptions) addFlags(cmd *cobra.Command) {
 type config struct {
 	place clients.Place
 	file  *clients.File
-	src   []byte
-	// err says why it cannot be read.
-	err error
+	err   error // why it cannot be read
 }
 
 func (o *wrapOptions) run(a *app, names []string) error {
@@ -126,7 +125,7 @@ func (o *wrapOptions) check(names []string) error {
 	}
 	if o.listen != "" {
 		if _, port, err := net.SplitHostPort(o.listen); err != nil || port == "0" || port == "" {
-			return withHint(fmt.Errorf("--listen: %s is no address that a client can use", quote(o.listen)), "a host and a port, such as 127.0.0.1:8931")
+			return withHint(fmt.Errorf("--listen: %s is not an address that a client can use", quote(o.listen)), "a host and a port, such as 127.0.0.1:8931")
 		}
 	}
 	switch {
@@ -142,8 +141,7 @@ func (o *wrapOptions) check(names []string) error {
 	return nil
 }
 
-// find reads the files that are there. One that cannot be read is an error where
-// it was asked for.
+// find reads the files that exist. It fails if it cannot read the file of --config.
 func (o *wrapOptions) find(a *app) ([]config, error) {
 	host, err := a.host()
 	if err != nil {
@@ -159,7 +157,7 @@ func (o *wrapOptions) find(a *app) ([]config, error) {
 			continue
 		}
 		c := config{place: p}
-		c.file, c.src, c.err = clients.Load(p)
+		c.file, c.err = clients.Load(p)
 		if errors.Is(c.err, fs.ErrNotExist) && o.config == "" {
 			continue
 		}
@@ -171,7 +169,143 @@ func (o *wrapOptions) find(a *app) ([]config, error) {
 	return found, nil
 }
 
-// host is this machine, as the clients see it.
+// apply wraps or unwraps, file by file. A failure in one file leaves the others
+// alone.
+func (o *wrapOptions) apply(a *app, configs []config, names []string) error {
+	t, err := o.tap(a)
+	if err != nil {
+		return err
+	}
+	plan, err := o.choose(a, configs, names)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(a.stdout)
+	var failed []error
+	changed := 0
+	for i := range configs {
+		n, err := o.applyTo(a, w, &configs[i], plan[i], t)
+		changed += n
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	if changed == 0 && len(failed) == 0 && !o.dryRun {
+		a.say("nothing to change")
+	}
+	return errors.Join(append(failed, w.Flush())...)
+}
+
+// choose returns the indexes of the entries to change, for each file.
+func (o *wrapOptions) choose(a *app, configs []config, names []string) ([][]int, error) {
+	plan := make([][]int, len(configs))
+	missing := slices.Clone(names)
+	origin := ""
+	for i, c := range configs {
+		if c.err != nil {
+			a.say(c.err.Error())
+			continue
+		}
+		for j, e := range c.file.Entries() {
+			if !o.all && !slices.Contains(names, e.Name) {
+				continue
+			}
+			missing = slices.DeleteFunc(missing, func(name string) bool { return name == e.Name })
+			if o.all && o.passOver(a, &c, &e) || e.Wrapped != o.undo {
+				continue
+			}
+			if e.Kind == clients.URL && !o.undo && e.Problem == "" {
+				if o.listen == "" {
+					return nil, withHint(fmt.Errorf("%s in %s has a URL: a tap must run in front of it", quote(e.Name), c.place.Path),
+						"`mcptap wrap "+e.Name+" --listen 127.0.0.1:8931` points the client at that address and prints the command to run")
+				}
+				if origin == "" {
+					origin = e.Origin()
+				}
+				if origin != e.Origin() {
+					return nil, withHint(fmt.Errorf("%s and %s need a tap each", origin, e.Origin()), "wrap them by name, with a --listen of their own")
+				}
+			}
+			plan[i] = append(plan[i], j)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, withHint(fmt.Errorf("no client has a server %s", quote(missing[0])), "`mcptap wrap --list` shows them")
+	}
+	return plan, nil
+}
+
+// passOver reports whether --all leaves an entry out, with a message.
+func (o *wrapOptions) passOver(a *app, c *config, e *clients.Entry) bool {
+	why := e.Problem
+	if e.Kind == clients.URL && !o.undo && !e.Wrapped && o.listen == "" && why == "" {
+		why = "it has a URL, and needs --listen"
+	}
+	if why == "" || e.Wrapped != o.undo {
+		return false
+	}
+	a.say("left out: " + e.Name + " in " + c.place.Path + ": " + why)
+	return true
+}
+
+// applyTo changes one file and returns how many of its entries changed.
+func (o *wrapOptions) applyTo(a *app, w io.Writer, c *config, entries []int, t clients.Tap) (int, error) {
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	change := func(i int) (bool, error) { return c.file.Wrap(i, t) }
+	if o.undo {
+		change = c.file.Unwrap
+	}
+	var done []clients.Entry
+	for _, i := range entries {
+		changed, err := change(i)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", c.place.Path, err)
+		}
+		if changed {
+			done = append(done, c.file.Entries()[i])
+		}
+	}
+	if len(done) == 0 {
+		return 0, nil
+	}
+	if o.dryRun {
+		fmt.Fprintf(w, "%s\n", escape(c.place.Path))
+		for line := range strings.Lines(c.file.Diff()) {
+			fmt.Fprintf(w, "%s\n", escape(strings.TrimSuffix(line, "\n")))
+		}
+		return len(done), nil
+	}
+	backup, err := c.file.Apply(o.undo)
+	if err != nil {
+		return 0, err
+	}
+	o.report(a, w, c, done, backup)
+	return len(done), nil
+}
+
+func (o *wrapOptions) report(a *app, w io.Writer, c *config, done []clients.Entry, backup string) {
+	word := "wrapped"
+	if o.undo {
+		word = "unwrapped"
+	}
+	for _, e := range done {
+		fmt.Fprintf(w, "%s %s in %s (%s)\n", word, escape(e.Name), escape(c.place.Path), escape(c.place.Title))
+	}
+	if backup != "" {
+		fmt.Fprintf(w, "what it was: %s\n", escape(backup))
+	}
+	for _, e := range done {
+		if e.Kind == clients.URL && !o.undo {
+			redact := map[bool]string{true: " --redact"}[o.redact]
+			fmt.Fprintf(w, "run this while the client does: mcptap http %s --listen %s%s\n", escape(e.Origin()), escape(o.listen), redact)
+			return
+		}
+	}
+}
+
+// host returns this machine, as the clients see it.
 func (a *app) host() (clients.Host, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -181,13 +315,13 @@ func (a *app) host() (clients.Host, error) {
 	return clients.Host{OS: runtime.GOOS, Home: home, Dir: dir, Env: a.env}, err
 }
 
-// tap is what is written before a server's command.
+// tap returns what to put before a server's command.
 func (o *wrapOptions) tap(a *app) (clients.Tap, error) {
 	t := clients.Tap{Program: o.program, Listen: o.listen}
 	if t.Program == "" {
 		var err error
 		if t.Program, err = ownPath(); err != nil {
-			return t, fmt.Errorf("where mcptap is: %w", err)
+			return t, fmt.Errorf("the path of mcptap: %w", err)
 		}
 	}
 	dir := a.dirFlag // the hosts strip the environment
@@ -205,8 +339,8 @@ func (o *wrapOptions) tap(a *app) (clients.Tap, error) {
 	return t, err
 }
 
-// ownPath is where this program is: as PATH leads to it, if it does, since that
-// name outlives an update that the file behind a link does not.
+// ownPath returns the path of this program: the one that PATH leads to, if any,
+// because a link outlives an update and the file behind it does not.
 func ownPath() (string, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -227,7 +361,7 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// complete offers the names of servers to the shell.
+// complete returns the names of servers for completion.
 func (o *wrapOptions) complete(a *app) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		configs, _ := o.find(a)
@@ -245,6 +379,3 @@ func (o *wrapOptions) complete(a *app) cobra.CompletionFunc {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }
-
-// wrapWriter is where the reports go.
-func wrapWriter(a *app) *bufio.Writer { return bufio.NewWriter(a.stdout) }

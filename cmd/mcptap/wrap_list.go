@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"strings"
 
@@ -26,7 +27,7 @@ type jsonServer struct {
 
 // printList prints the servers that clients have.
 func (o *wrapOptions) printList(a *app, configs []config) error {
-	w := wrapWriter(a)
+	w := bufio.NewWriter(a.stdout)
 	cols := []column{
 		{title: "SERVER", least: 10},
 		{title: "STATE"},
