@@ -155,22 +155,15 @@ var floors = map[string]floor{
 		},
 	},
 	"export": {
-		ours: []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/view"},
-		// The words of OpenTelemetry, without its SDK: what a span is made of, and
-		// how a trace context reads.
-		third: []string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace"},
+		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/view"},
 		never: pure,
 	},
-	// The door for OpenTelemetry's SDK. Its exporters would bring protocol buffers
-	// and gRPC along, and their initialization to the start of every tap.
+	// Without OpenTelemetry's SDK, which would only queue the spans.
 	"export/otlp": {
-		ours:  []string{"export"},
-		third: []string{"go.opentelemetry.io/otel"},
+		ours: []string{"export"},
 		never: map[string]string{
 			"os":      "spans come from whoever reads a recording",
 			"os/exec": "it sends spans",
-			"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": "protocol buffers would start with every tap",
-			"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc": "gRPC would start with every tap",
 		},
 	},
 	"redact": {

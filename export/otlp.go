@@ -2,16 +2,16 @@ package export
 
 import (
 	"io"
+	"strconv"
+	"time"
 
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
-// OTLP writes traces in the file format of OpenTelemetry: a line of OTLP/JSON for
-// some spans each (OpenTelemetry Protocol File Exporter). A span is a call, of the
-// kind client, with the names of the semantic conventions for MCP. Its parent is
-// what _meta.traceparent of its request says, else the call within which it was
-// asked. Calls that nobody traced share a trace for each session, whose ids are
-// made from the recording's.
+// OTLP writes traces in the file format of OpenTelemetry: each line is OTLP/JSON with
+// some spans (OpenTelemetry Protocol File Exporter). See [Spans].
 type OTLP struct {
 	w       io.Writer
 	scope   Scope
@@ -19,7 +19,8 @@ type OTLP struct {
 	pending []Span
 }
 
-// SpansPerLine is how many spans a line gets, but for those that end with one frame.
+// SpansPerLine is the number of spans in a line. A frame that ends several calls may
+// exceed it.
 const SpansPerLine = 200
 
 // NewOTLP returns a Writer of traces.
@@ -30,11 +31,7 @@ func NewOTLP(w io.Writer, about About) *OTLP {
 
 // Add implements [Writer].
 func (o *OTLP) Add(f *tap.Frame) error {
-	spans, err := o.from.Add(f)
-	if err != nil {
-		return err
-	}
-	if o.pending = append(o.pending, spans...); len(o.pending) >= SpansPerLine {
+	if o.pending = append(o.pending, o.from.Add(f)...); len(o.pending) >= SpansPerLine {
 		return o.flush()
 	}
 	return nil
@@ -60,3 +57,107 @@ func (o *OTLP) flush() error {
 	_, err = o.w.Write(append(line, '\n'))
 	return err
 }
+
+// The members of OTLP/JSON: names in lower camel case, ids in hex, 64-bit numbers
+// as strings, enumerations as numbers (OTLP specification, JSON Protobuf encoding).
+type (
+	otlpTraces struct {
+		ResourceSpans []otlpResource `json:"resourceSpans"`
+	}
+	otlpResource struct {
+		Resource struct {
+			Attributes []Attribute `json:"attributes"`
+		} `json:"resource"`
+		ScopeSpans []otlpScope `json:"scopeSpans"`
+	}
+	otlpScope struct {
+		Scope struct {
+			Name    string `json:"name"`
+			Version string `json:"version,omitempty"`
+		} `json:"scope"`
+		Spans []Span `json:"spans"`
+	}
+	// A Span is a call, as OTLP/JSON has it.
+	Span struct {
+		TraceID    string      `json:"traceId"`
+		SpanID     string      `json:"spanId"`
+		State      string      `json:"traceState,omitempty"`
+		Parent     string      `json:"parentSpanId,omitempty"`
+		Name       string      `json:"name"`
+		Kind       int         `json:"kind"`
+		Start      string      `json:"startTimeUnixNano"`
+		End        string      `json:"endTimeUnixNano"`
+		Attributes []Attribute `json:"attributes,omitempty"`
+		Events     []SpanEvent `json:"events,omitempty"`
+		Status     SpanStatus  `json:"status"`
+	}
+	// A SpanEvent is a message of a call other than its request and its response.
+	SpanEvent struct {
+		Time       string      `json:"timeUnixNano"`
+		Name       string      `json:"name"`
+		Attributes []Attribute `json:"attributes,omitempty"`
+	}
+	// A SpanStatus is the zero value unless the call failed.
+	SpanStatus struct {
+		Message string `json:"message,omitempty"`
+		Code    int    `json:"code,omitempty"`
+	}
+	// An Attribute is a key with a value, which is not empty.
+	Attribute struct {
+		Key   string `json:"key"`
+		Value Value  `json:"value"`
+	}
+	// A Value is a string or a decimal number.
+	Value struct {
+		String string `json:"stringValue,omitempty"`
+		Int    string `json:"intValue,omitempty"`
+	}
+)
+
+const (
+	kindClient = 3
+	statusFail = 2
+)
+
+// A Scope is what made some spans, and the resource that they belong to.
+type Scope struct {
+	Program, Version string
+	Resource         []Attribute
+}
+
+// OTLPLine encodes spans of one scope as one line of OTLP/JSON, without a newline: a
+// line of a file, and the body of a request over OTLP/HTTP.
+func OTLPLine(scope Scope, spans []Span) ([]byte, error) {
+	s := otlpScope{Spans: spans}
+	s.Scope.Name, s.Scope.Version = scope.Program, scope.Version
+	r := otlpResource{ScopeSpans: []otlpScope{s}}
+	r.Resource.Attributes = scope.Resource
+	return escape.JSON(otlpTraces{ResourceSpans: []otlpResource{r}})
+}
+
+// Resource returns the resource of a recording: its client, its server and itself.
+func Resource(h *tap.Header, f *session.Facts) []Attribute {
+	service := f.Client.Name
+	if service == "" {
+		service = "mcp-client"
+	}
+	return texts("service.name", service, "service.version", f.Client.Version, "mcptap.recording.id", h.ID,
+		"mcptap.recording.label", h.Label, "mcptap.server.name", f.Server.Name, "mcptap.server.version", f.Server.Version)
+}
+
+// texts makes attributes of pairs of key and value, without the empty ones.
+func texts(pairs ...string) (list []Attribute) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			list = append(list, Attribute{Key: pairs[i], Value: Value{String: pairs[i+1]}})
+		}
+	}
+	return list
+}
+
+// frameNumber is the attribute for the number of a frame.
+func frameNumber(seq uint64) Attribute {
+	return Attribute{Key: "mcptap.frame", Value: Value{Int: strconv.FormatUint(seq, 10)}}
+}
+
+func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }

@@ -18,17 +18,15 @@ import (
 	formats "github.com/mcptap/mcptap/export"
 	"github.com/mcptap/mcptap/export/otlp"
 	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
 )
 
-// beginPause is how often it is looked for a recording that has not begun.
+// beginPause is the poll interval for a recording that does not exist yet.
 const beginPause = 50 * time.Millisecond
 
-// sendGrace is how long a collector is waited for after the tap's end. On a machine
-// that is busy with tests it is more.
+// sendGrace limits sending after the tap's end. Tests, on a busy machine, raise it.
 var sendGrace = 5 * time.Second
 
-// newSendOTLP is the process that a tap starts for --otlp; nobody else has use for it.
+// newSendOTLP is the command that a tap runs for --otlp.
 func newSendOTLP(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "send-otlp FILE", Short: "Send the calls of a recording that is being made", Hidden: true,
@@ -67,6 +65,7 @@ func sendOTLP(a *app, path string) error {
 	}
 	x := sending{rec: rec, to: otlp.NewSender(otlp.Config{
 		URL: target, Header: to.Header, Program: "mcptap", Version: programVersion(), Warn: a.say,
+		Resource: otlp.Attributes(a.env("OTEL_RESOURCE_ATTRIBUTES")),
 	})}
 	context.AfterFunc(alive, func() { x.to.Limit(sendGrace) })
 	if err := x.follow(told); err != nil {
@@ -75,7 +74,8 @@ func sendOTLP(a *app, path string) error {
 	return nil
 }
 
-// awaitRecording opens a recording that is about to be made, as long as the tap lives.
+// awaitRecording opens a recording that is about to be made. It waits for it until the
+// tap ends.
 func awaitRecording(alive context.Context, path string) (*store.Recording, error) {
 	for {
 		rec, err := store.Open(path)
@@ -98,8 +98,8 @@ type sending struct {
 	whose store.Info
 }
 
-// follow sends what there is and what comes, until the recording has ended: then the
-// calls that are open too. It ends with ctx as well.
+// follow sends the calls of the recording as they end, and the open ones when the
+// recording has ended. It returns when ctx ends.
 func (x *sending) follow(ctx context.Context) error {
 	defer x.to.Close()
 	var err error
@@ -109,27 +109,19 @@ func (x *sending) follow(ctx context.Context) error {
 	x.spans = formats.NewSpans(formats.About{Header: x.whose.Header, Raw: x.rec.WriteRaw})
 	for f, err := range x.rec.Follow(ctx, 0) {
 		if err == nil {
-			err = x.add(&f)
+			err = x.send(x.spans.Add(&f))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if ctx.Err() != nil {
-		return nil // others may still see the ends of these calls
+		return nil // the open calls may still end
 	}
 	return x.send(x.spans.Open())
 }
 
-func (x *sending) add(f *tap.Frame) error {
-	spans, err := x.spans.Add(f)
-	if err != nil {
-		return err
-	}
-	return x.send(spans)
-}
-
-// send hands spans over, with what is known by now of whose they are.
+// send queues spans with what is known by now of their resource.
 func (x *sending) send(spans []formats.Span) error {
 	if len(spans) == 0 {
 		return nil

@@ -70,7 +70,7 @@ func TestRetries(t *testing.T) {
 		waits = append(waits, d)
 		return nil
 	})
-	spans := pings(t, 1)
+	spans := pings(1)
 	s.Send(nil, spans)
 	s.Close()
 	bodies := c.all()
@@ -113,7 +113,7 @@ func TestWarnsOfWhatLasts(t *testing.T) {
 	} {
 		c, heard := newCollector(t, answer), &said{}
 		s := sender(t, c.URL, heard, func(context.Context, time.Duration) error { return nil })
-		s.Send(nil, pings(t, 1))
+		s.Send(nil, pings(1))
 		s.Close()
 		if all := heard.all(); len(all) != 1 || all[0] != c.URL+"/v1/traces "+name {
 			t.Errorf("%q, want %s", all, name)
@@ -140,7 +140,7 @@ func TestRefusals(t *testing.T) {
 		"rejects 2 of 3 spans: too old": func(w http.ResponseWriter) {
 			_, _ = w.Write([]byte(`{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}`))
 		},
-		"rejects 1 of 3 spans: " + strings.Repeat("x", maxWords) + "…": func(w http.ResponseWriter) {
+		"rejects 1 of 3 spans: " + strings.Repeat("x", maxMessage) + "…": func(w http.ResponseWriter) {
 			_, _ = w.Write([]byte(`{"partialSuccess":{"rejectedSpans":1,"errorMessage":"` + strings.Repeat("x", 3000) + `"}}`))
 		},
 		"": func(w http.ResponseWriter) {
@@ -153,7 +153,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: sent again", name)
 			return context.Canceled
 		})
-		spans := pings(t, 2)
+		spans := pings(2)
 		s.Send(nil, spans)
 		s.Send(nil, spans[:0])
 		s.Close()
@@ -175,10 +175,11 @@ func TestUnreachable(t *testing.T) {
 	s = sender(t, c.URL, heard, func(ctx context.Context, _ time.Duration) error {
 		if tries++; tries == 4 {
 			s.Limit(0)
+			<-ctx.Done()
 		}
 		return ctx.Err()
 	})
-	s.Send(nil, pings(t, 1))
+	s.Send(nil, pings(1))
 	s.Close()
 	all := heard.all()
 	if len(all) != 1 || !strings.HasPrefix(all[0], c.URL+"/v1/traces cannot be reached: dial tcp ") || tries != 4 {
@@ -200,7 +201,7 @@ func TestHangs(t *testing.T) {
 	sent, handed := make(chan struct{}), make(chan int, n+1)
 	go func() {
 		defer close(sent)
-		spans := pings(t, n)
+		spans := pings(n)
 		for i := range spans {
 			s.Send(nil, []export.Span{spans[i]})
 			handed <- i

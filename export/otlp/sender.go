@@ -1,28 +1,85 @@
 package otlp
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcptap/mcptap/export"
 )
 
 const (
-	// maxQueue is how many spans wait at most, beside a batch.
+	// maxQueue is the largest number of queued spans, beside a batch.
 	maxQueue = 1000
 	// batchPause is how long a batch waits for more spans.
 	batchPause = 250 * time.Millisecond
+
+	// responseTime limits one request.
+	responseTime = 10 * time.Second
+	// maxResponse limits the bytes of a response that are read, maxMessage those of
+	// its message that are repeated.
+	maxResponse = 64 << 10
+	maxMessage  = 200
+
+	// firstPause is about the pause before the first retry. It doubles with each one,
+	// up to lastPause.
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+	// longestPause limits Retry-After.
+	longestPause = 24 * time.Hour
+	// patience is the number of tries in a row after which a busy collector is worth
+	// a warning. One that asks for more than lastPause is at once.
+	patience = 3
 )
 
-// A Config says where spans go.
+// TracesURL returns the URL for traces of the collector at a base URL: /v1/traces below
+// it, unless it ends so (OTLP Exporter Configuration, Endpoint URLs for OTLP/HTTP). The
+// error repeats nothing of the URL, which may hold a password.
+func TracesURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return nil, errors.New("it cannot be read as a URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("it begins with neither http:// nor https://")
+	case u.Hostname() == "":
+		return nil, errors.New("it names no host")
+	}
+	u.Fragment, u.RawFragment = "", ""
+	if !strings.HasSuffix(u.Path, "/v1/traces") {
+		u = u.JoinPath("v1", "traces")
+	}
+	return u, nil
+}
+
+// Attributes reads a list such as a=1,b=2, the form of OTEL_RESOURCE_ATTRIBUTES. It
+// skips what is not a pair.
+func Attributes(list string) (all []export.Attribute) {
+	for pair := range strings.SplitSeq(list, ",") {
+		key, value, _ := strings.Cut(pair, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if plain, err := url.PathUnescape(value); err == nil {
+			value = plain
+		}
+		if key != "" && value != "" {
+			all = append(all, export.Attribute{Key: key, Value: export.Value{String: value}})
+		}
+	}
+	return all
+}
+
+// A Config describes a Sender.
 type Config struct {
 	// URL is the collector's for traces, see [TracesURL]. A user in it becomes
 	// Authorization.
@@ -31,91 +88,234 @@ type Config struct {
 	Header http.Header
 	// Program and Version are what made the spans.
 	Program, Version string
-	// Warn is told once that spans do not arrive, in one line that repeats what the
-	// collector says, but no secret of URL or Header.
+	// Resource is added to the resource of all spans. Keys that they have already are
+	// skipped.
+	Resource []export.Attribute
+	// Warn is called once, with one line, when spans do not arrive. The line may
+	// repeat a message of the collector, but no secret of URL or Header.
 	Warn func(line string)
 }
 
-// A Sender sends spans. It is not for use by several goroutines at once.
+// A Sender sends spans. Send and Close are for one goroutine.
 type Sender struct {
-	cfg       Config
-	exporter  *exporter
-	processor sdk.SpanProcessor
-	resource  *resource.Resource
-	tracer    trace.Tracer // for that resource
+	cfg    Config
+	client http.Client
+	queue  chan queued
+	done   chan struct{} // closed at the end of the sending goroutine
+	ctx    context.Context
+	cancel context.CancelFunc // gives up
+	warned sync.Once
+	pause  func(context.Context, time.Duration) error
 }
 
-// NewSender makes a Sender.
-func NewSender(cfg Config) *Sender { return newSender(cfg, newExporter(cfg)) }
-
-func newSender(cfg Config, x *exporter) *Sender {
-	return &Sender{cfg: cfg, exporter: x, processor: sdk.NewBatchSpanProcessor(x,
-		sdk.WithBlocking(), // the recording is the buffer
-		sdk.WithMaxQueueSize(maxQueue), sdk.WithMaxExportBatchSize(export.SpansPerLine),
-		sdk.WithBatchTimeout(batchPause), sdk.WithExportTimeout(0))}
+// A queued is a span and its resource.
+type queued struct {
+	resource []export.Attribute
+	span     export.Span
 }
 
-// Send hands over spans. It waits while too many are on their way.
-func (s *Sender) Send(of []attribute.KeyValue, spans []export.Span) {
-	if r := resource.NewSchemaless(of...); s.tracer == nil || !r.Equal(s.resource) {
-		// A provider has one resource, and that of a recording is not known in full
-		// before its peers have named themselves.
-		s.resource = r
-		s.tracer = sdk.NewTracerProvider(
-			sdk.WithResource(r), sdk.WithSpanProcessor(s.processor), sdk.WithSampler(sdk.AlwaysSample()),
-			sdk.WithIDGenerator(given{}), sdk.WithRawSpanLimits(noLimits),
-		).Tracer(s.cfg.Program, trace.WithInstrumentationVersion(s.cfg.Version))
+// NewSender starts a Sender.
+func NewSender(cfg Config) *Sender { return newSender(cfg, pause) }
+
+func newSender(cfg Config, pause func(context.Context, time.Duration) error) *Sender {
+	s := &Sender{cfg: cfg, queue: make(chan queued, maxQueue), done: make(chan struct{}), pause: pause}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.client.Timeout = responseTime
+	// Another URL would receive the header fields too.
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	go s.run()
+	return s
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
-	for i := range spans {
-		s.send(&spans[i])
+	return ctx.Err()
+}
+
+// Send queues spans of one resource. It waits while too many are queued.
+func (s *Sender) Send(resource []export.Attribute, spans []export.Span) {
+	resource = slices.Clone(resource)
+	for _, a := range s.cfg.Resource {
+		if !slices.ContainsFunc(resource, func(b export.Attribute) bool { return a.Key == b.Key }) {
+			resource = append(resource, a)
+		}
+	}
+	for _, span := range spans {
+		s.queue <- queued{resource, span}
 	}
 }
 
-// noLimits leaves spans as they are: what a call keeps is bounded where it is made.
-var noLimits = sdk.SpanLimits{
-	AttributeValueLengthLimit: -1, AttributeValueDepthLimit: -1, AttributeCountLimit: -1, EventCountLimit: -1,
-	LinkCountLimit: -1, AttributePerEventCountLimit: -1, AttributePerLinkCountLimit: -1,
-}
+// Limit gives up what has not arrived after d. Any goroutine may call it.
+func (s *Sender) Limit(d time.Duration) { time.AfterFunc(d, s.cancel) }
 
-func (s *Sender) send(x *export.Span) {
-	ctx := context.WithValue(context.Background(), given{}, x.Context)
-	if x.Parent.IsValid() {
-		ctx = trace.ContextWithSpanContext(ctx, x.Parent)
-	}
-	_, span := s.tracer.Start(ctx, x.Name, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(x.Start), trace.WithAttributes(x.Attributes...))
-	for i := range x.Events {
-		e := &x.Events[i]
-		span.AddEvent(e.Name, trace.WithTimestamp(e.At), trace.WithAttributes(e.Attributes...))
-	}
-	if x.Failed {
-		span.SetStatus(codes.Error, x.Message)
-	}
-	span.End(trace.WithTimestamp(x.End))
-}
-
-// given is the generator of ids that the spans have already, and the key under which
-// their context is handed to it.
-type given struct{}
-
-// NewIDs implements [sdk.IDGenerator].
-func (given) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	c, _ := ctx.Value(given{}).(trace.SpanContext)
-	return c.TraceID(), c.SpanID()
-}
-
-// NewSpanID implements [sdk.IDGenerator].
-func (given) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
-	c, _ := ctx.Value(given{}).(trace.SpanContext)
-	return c.SpanID()
-}
-
-// Limit says how long the collector is waited for from now on, all requests together.
-// Then all that is there and all that comes is given up. The first limit counts. It may
-// be called by any goroutine.
-func (s *Sender) Limit(d time.Duration) { s.exporter.limit.start(d) }
-
-// Close sends what waits, and returns when it has arrived or was given up.
+// Close sends what is queued and returns when it has arrived or was given up.
 func (s *Sender) Close() {
-	// What fails has been said, and a limit ends this too.
-	_ = s.processor.Shutdown(context.Background())
+	close(s.queue)
+	<-s.done
+	s.cancel()
+	s.client.CloseIdleConnections()
+}
+
+// run sends the queue in batches.
+func (s *Sender) run() {
+	defer close(s.done)
+	for first := range s.queue {
+		batch := []queued{first}
+		full := time.After(batchPause)
+	collect:
+		for len(batch) < export.SpansPerLine {
+			select {
+			case next, ok := <-s.queue:
+				if !ok {
+					break collect
+				}
+				batch = append(batch, next)
+			case <-full:
+				break collect
+			}
+		}
+		for len(batch) > 0 {
+			n := 1
+			for n < len(batch) && slices.Equal(batch[n].resource, batch[0].resource) {
+				n++
+			}
+			s.post(batch[:n])
+			batch = batch[n:]
+		}
+	}
+}
+
+// post sends spans of one resource until the collector takes or refuses them.
+func (s *Sender) post(batch []queued) {
+	spans := make([]export.Span, len(batch))
+	for i := range batch {
+		spans[i] = batch[i].span
+	}
+	body, err := export.OTLPLine(export.Scope{Program: s.cfg.Program, Version: s.cfg.Version, Resource: batch[0].resource}, spans)
+	if err != nil {
+		s.warn("is sent nothing: " + err.Error())
+		return
+	}
+	for tries := 0; s.ctx.Err() == nil; tries++ {
+		again, done := s.try(body, len(batch))
+		if done || s.ctx.Err() != nil {
+			return
+		}
+		if !again.busy || tries+1 == patience || again.after > lastPause {
+			s.warn(again.why + "; mcptap goes on trying")
+		}
+		wait := again.after
+		if wait == 0 {
+			wait = backoff(tries)
+		}
+		if s.pause(s.ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+// A retry is why a request is sent again.
+type retry struct {
+	why   string
+	after time.Duration // what the collector asks for, or 0
+	busy  bool          // it has responded
+}
+
+// try posts once. Done means that another try is pointless.
+func (s *Sender) try(body []byte, spans int) (again retry, done bool) {
+	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.cfg.URL.String(), bytes.NewReader(body))
+	if err != nil {
+		s.warn("cannot be asked to take traces: " + reason(err))
+		return retry{}, true
+	}
+	for name, values := range s.cfg.Header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", s.cfg.Program+"/"+s.cfg.Version)
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return retry{why: "cannot be reached: " + reason(err)}, false
+	}
+	defer resp.Body.Close()
+	response, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
+	switch status := resp.StatusCode; {
+	case status >= 200 && status <= 299:
+		s.partial(response, spans)
+	case status == http.StatusTooManyRequests || status == http.StatusBadGateway ||
+		status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout: // OTLP specification, Retryable Response Codes
+		return retry{why: "does not take traces now: " + resp.Status, after: retryAfter(resp.Header.Get("Retry-After"), time.Now()), busy: true}, false
+	case err != nil:
+		return retry{why: "does not answer to the end: " + reason(err)}, false
+	default:
+		s.warn("refuses traces: " + resp.Status)
+	}
+	return retry{}, true
+}
+
+// retryAfter reads the field: seconds or a date (RFC 9110 section 10.2.3). It returns 0
+// if the field is neither.
+func retryAfter(field string, now time.Time) time.Duration {
+	field = strings.TrimSpace(field)
+	if seconds, err := strconv.ParseUint(field, 10, 64); err == nil {
+		return time.Duration(min(seconds, uint64(longestPause/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(field); err == nil {
+		return min(max(at.Sub(now), 0), longestPause)
+	}
+	return 0
+}
+
+// backoff returns the pause after a number of tries, with a random part: many taps must
+// not come back at once.
+func backoff(tries int) time.Duration {
+	d := min(firstPause<<min(tries, 5), lastPause)
+	return d/2 + rand.N(d)
+}
+
+// partial warns if the collector took only some spans (OTLP specification, Partial
+// Success).
+func (s *Sender) partial(response []byte, spans int) {
+	var r struct {
+		Partial struct {
+			Rejected json.RawMessage `json:"rejectedSpans"` // a number, or a string with one
+			Message  string          `json:"errorMessage"`
+		} `json:"partialSuccess"`
+	}
+	if json.Unmarshal(response, &r) != nil {
+		return
+	}
+	rejected := strings.Trim(string(r.Partial.Rejected), `"`)
+	if rejected == "" || rejected == "0" || rejected == "null" {
+		return
+	}
+	s.warn(fmt.Sprintf("rejects %s of %d spans: %s", cut(rejected), spans, cut(r.Partial.Message)))
+}
+
+func cut(message string) string {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	return message
+}
+
+// reason returns why a request failed, without its URL.
+func reason(err error) string {
+	var wrong *url.Error
+	if errors.As(err, &wrong) {
+		err = wrong.Err
+	}
+	return err.Error()
+}
+
+// warn reports the first problem with the collector.
+func (s *Sender) warn(what string) {
+	s.warned.Do(func() {
+		bare := url.URL{Scheme: s.cfg.URL.Scheme, Host: s.cfg.URL.Host, Path: s.cfg.URL.Path}
+		s.cfg.Warn(bare.String() + " " + what)
+	})
 }

@@ -84,11 +84,10 @@ func sender(t *testing.T, url string, heard *said, pause func(context.Context, t
 		t.Fatal(err)
 	}
 	cfg := Config{URL: to, Program: "mcptap", Version: "1.0.0", Warn: heard.warn, Header: http.Header{"X-Key": {"s3cret"}}}
-	x := newExporter(cfg)
-	if pause != nil {
-		x.pause = pause
+	if pause == nil {
+		return NewSender(cfg)
 	}
-	return newSender(cfg, x)
+	return newSender(cfg, pause)
 }
 
 // lines makes frames of a stdio recording: > is to the server, < to the client.
@@ -113,16 +112,11 @@ func about() export.About {
 }
 
 // pings are spans of some calls, and of one more that has no end.
-func pings(t *testing.T, n int) (spans []export.Span) {
-	t.Helper()
+func pings(n int) (spans []export.Span) {
 	x := export.NewSpans(about())
 	text := strings.Repeat("> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", n)
 	for _, f := range lines(text + `> {"jsonrpc":"2.0","id":2,"method":"tools/list"}`) {
-		s, err := x.Add(&f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		spans = append(spans, s...)
+		spans = append(spans, x.Add(&f)...)
 	}
 	return append(spans, x.Open()...)
 }
@@ -180,11 +174,7 @@ func same(t *testing.T, name string, frames []tap.Frame) {
 		if err := w.Add(&frames[i]); err != nil {
 			t.Fatal(err)
 		}
-		spans, err := x.Add(&frames[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		live.Send(export.Resource(&whose.Header, &whose.Facts), spans)
+		live.Send(export.Resource(&whose.Header, &whose.Facts), x.Add(&frames[i]))
 	}
 	live.Send(export.Resource(&whose.Header, &whose.Facts), x.Open())
 	live.Close()
@@ -253,7 +243,7 @@ func TestSentAsInTheFile(t *testing.T) {
 // Peers name themselves while a recording is made: what is sent then says so.
 func TestResourceThatBecomesKnown(t *testing.T) {
 	c, heard := newCollector(t, nil), &said{}
-	s, whose, spans := sender(t, c.URL, heard, nil), about(), pings(t, 3)
+	s, whose, spans := sender(t, c.URL, heard, nil), about(), pings(3)
 	s.Send(export.Resource(&whose.Header, &session.Facts{}), spans[:1])
 	s.Send(export.Resource(&whose.Header, &whose.Facts), spans[1:])
 	s.Close()
@@ -263,5 +253,21 @@ func TestResourceThatBecomesKnown(t *testing.T) {
 	r := c.requests[0]
 	if r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("X-Key") != "s3cret" || r.Method != "POST" {
 		t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+	}
+}
+
+func TestResourceAttributes(t *testing.T) {
+	c, heard := newCollector(t, nil), &said{}
+	to, _ := TracesURL(c.URL)
+	s := NewSender(Config{URL: to, Warn: heard.warn, Resource: Attributes(" team = a%2Cb%20c ,service.name=other,odd=%zz,,=1,none")})
+	s.Send(export.Resource(&tap.Header{}, &session.Facts{}), pings(1))
+	s.Close()
+	const want = `{"key":"odd","value":{"stringValue":"%zz"}}
+{"key":"service.name","value":{"stringValue":"mcp-client"}}
+{"key":"team","value":{"stringValue":"a,b c"}}`
+	for r := range read(t, c.all()).resources {
+		if got, _, _ := strings.Cut(r, `{"name":`); got != want {
+			t.Errorf("%s", got)
+		}
 	}
 }
