@@ -233,6 +233,7 @@ func TestMermaidArrows(t *testing.T) {
 		"    S--xC: 6 resources/read -32002 not #lt;here#gt; #96;#96;#96;",
 		"    C-)S: 7 notifications/cancelled",
 		"    Note over C,S: 9 the server exits, SIGKILL\n",
+		"    S--xC: no response to 8 ping\n",
 	} {
 		if !strings.Contains(d, want) {
 			t.Errorf("%q is missing in\n%s", want, d)
@@ -243,7 +244,7 @@ func TestMermaidArrows(t *testing.T) {
 		many = append(many, fmt.Sprintf(`> {"jsonrpc":"2.0","id":%d,"method":"ping"}`, i))
 	}
 	d = exported(t, "mermaid", testAbout("stdio"), lines(strings.Join(many, "\n")))
-	if len(d) > 50_000 || !strings.Contains(d, " more messages are left out\n```\n") {
+	if len(d) > 50_000 || !strings.Contains(d, " more messages are left out\n```\n") || !strings.Contains(d, "Note over C,S: 3000 more requests got no response\n") {
 		t.Errorf("%d bytes, …%s", len(d), d[len(d)-100:])
 	}
 }

@@ -148,7 +148,7 @@ func (h *HAR) wait(x *exchange) error {
 // write writes an entry.
 func (h *HAR) write(x *exchange) error {
 	x.written = true
-	h.held -= int64(len(x.up.bytes) + len(x.down.bytes))
+	h.held -= x.held
 	line, err := escape.JSON(h.entry(x))
 	if err != nil {
 		return err

@@ -31,7 +31,8 @@ type exchange struct {
 	over                         bool
 	end                          tap.Event
 	sockets                      []harMessage
-	dropped                      int // messages of a WebSocket without room
+	dropped, cut                 int // messages of a WebSocket that are missing, or not whole
+	held                         int64
 	comment                      string
 }
 
@@ -42,8 +43,11 @@ type body struct {
 	lost  bool // bytes are missing at its end
 }
 
-// maxSockets is how many messages of a WebSocket an entry gets.
-const maxSockets = 10_000
+// An entry gets no more messages of a WebSocket, and no more bytes of them.
+const (
+	maxSockets     = 10_000
+	maxSocketBytes = 64 << 20
+)
 
 var errEnough = errors.New("enough")
 
@@ -63,10 +67,13 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take adds a frame to a body.
-func (h *HAR) take(b *body, f *tap.Frame) error {
+// take adds a frame to a body of an exchange.
+func (h *HAR) take(x *exchange, b *body, f *tap.Frame) error {
 	before := len(b.bytes)
-	defer func() { h.held += int64(len(b.bytes) - before) }()
+	defer func() {
+		h.held += int64(len(b.bytes) - before)
+		x.held += int64(len(b.bytes) - before)
+	}()
 	b.size += max(f.Size, int64(len(f.Raw)))
 	to := limited{b, h.about.MaxBody}
 	if b.lost {
@@ -102,13 +109,12 @@ func (h *HAR) addHTTP(e *session.Entry) error {
 	case f.Lane == tap.Lifecycle:
 		return h.event(x, e)
 	case f.Form >= tap.FormText && f.Form <= tap.FormClose:
-		h.socket(x, f)
-		return nil
+		return h.socket(x, f)
 	case f.Lane == tap.ToServer:
 		x.sent = f.At
-		return h.take(&x.up, f)
+		return h.take(x, &x.up, f)
 	}
-	return h.take(&x.down, f)
+	return h.take(x, &x.down, f)
 }
 
 func (h *HAR) event(x *exchange, entry *session.Entry) error {
@@ -133,21 +139,29 @@ func (h *HAR) event(x *exchange, entry *session.Entry) error {
 
 var opcodes = map[tap.Form]int{tap.FormText: 1, tap.FormBinary: 2, tap.FormClose: 8, tap.FormPing: 9, tap.FormPong: 10}
 
-// socket takes a message of a WebSocket.
-func (h *HAR) socket(x *exchange, f *tap.Frame) {
-	if len(x.sockets) >= maxSockets || x.down.size > int64(h.about.MaxBody) {
+// socket takes a message of a WebSocket, up to [About.MaxBody].
+func (h *HAR) socket(x *exchange, f *tap.Frame) error {
+	if len(x.sockets) >= maxSockets || x.down.size > maxSocketBytes {
 		x.dropped++
-		return
+		return nil
 	}
-	x.down.size += int64(len(f.Raw))
+	var message body
+	if err := h.take(x, &message, f); err != nil {
+		return err
+	}
+	x.down.size += message.size
+	if message.lost {
+		x.cut++
+	}
 	m := harMessage{Type: "send", Opcode: opcodes[f.Form], Time: float64(h.about.at(f.At).UnixMicro()) / 1e6}
 	if f.Lane == tap.ToClient {
 		m.Type = "receive"
 	}
-	if m.Data = string(f.Raw); m.Opcode != 1 || !utf8.Valid(f.Raw) {
-		m.Data = base64.StdEncoding.EncodeToString(f.Raw)
+	if m.Data = string(message.bytes); m.Opcode != 1 || !utf8.Valid(message.bytes) {
+		m.Data = base64.StdEncoding.EncodeToString(message.bytes)
 	}
 	x.sockets = append(x.sockets, m)
+	return nil
 }
 
 // inOrder returns the exchanges in the order in which they began.
@@ -180,6 +194,9 @@ func (h *HAR) entry(x *exchange) harEntry {
 		e.Type = "websocket"
 		if x.dropped > 0 {
 			e.Comment = strings.TrimSpace(fmt.Sprintf("%s %d messages are left out", e.Comment, x.dropped))
+		}
+		if x.cut > 0 {
+			e.Comment = strings.TrimSpace(fmt.Sprintf("%s %d messages are cut at %d bytes", e.Comment, x.cut, h.about.MaxBody))
 		}
 	}
 	if x.response.By == "tap" {

@@ -26,7 +26,7 @@ func (h *HAR) message(r *session.Entry, i int) error {
 	switch p.Kind {
 	case jsonrpc.Request:
 		x := h.posted(r, i)
-		if err := h.take(&x.up, f); err != nil {
+		if err := h.take(x, &x.up, f); err != nil {
 			return err
 		}
 		x.ref = p.Message
@@ -36,7 +36,7 @@ func (h *HAR) message(r *session.Entry, i int) error {
 		x := h.posted(r, i)
 		x.response = tap.Event{Status: 202, Reason: "Accepted", Proto: "HTTP/1.1"}
 		x.over, x.answered = true, f.At
-		if err := h.take(&x.up, f); err != nil {
+		if err := h.take(x, &x.up, f); err != nil {
 			return err
 		}
 		return h.write(x)
@@ -48,7 +48,7 @@ func (h *HAR) message(r *session.Entry, i int) error {
 		delete(h.asked, p.Request)
 		x.response = tap.Event{Status: 200, Reason: "OK", Proto: "HTTP/1.1", Header: [][2]string{{"Content-Type", "application/json"}}}
 		x.answered, x.ended, x.last, x.over = f.At-f.Took, f.At, f.Seq, true
-		if err := h.take(&x.down, f); err != nil {
+		if err := h.take(x, &x.down, f); err != nil {
 			return err
 		}
 		return h.write(x)

@@ -162,3 +162,29 @@ func TestHARWaitsForFewEntries(t *testing.T) {
 		t.Errorf("%d bytes are held", h.held)
 	}
 }
+
+// A large WebSocket message is not loaded with its frame.
+func TestHARWebSocketMessagesAreWhole(t *testing.T) {
+	large := `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 1<<20) + `"}`
+	r := &httpRecording{}
+	r.life(1, `{"event":"request","proto":"HTTP/1.1","method":"GET","target":"/ws","header":[["Upgrade","websocket"]]}`)
+	r.life(1, `{"event":"response","proto":"HTTP/1.1","status":101,"reason":"Switching Protocols"}`)
+	r.add(1, tap.ToClient, tap.FormText, large)
+	r.add(1, tap.ToClient, tap.FormText, large+large)
+	for i := range r.frames[2:] {
+		r.frames[2+i].Raw = r.frames[2+i].Raw[:100]
+	}
+	about := testAbout("http")
+	about.MaxBody = 3 << 19
+	about.Raw = func(w io.Writer, f tap.Frame) error {
+		_, err := io.WriteString(w, strings.Repeat(large, int(f.Size)/len(large)))
+		return err
+	}
+	e := readHAR(t, schema(t), exported(t, "har", about, r.frames)).Log.Entries[0]
+	if len(e.Sockets) != 2 || e.Sockets[0].Data != large || e.Sockets[1].Data != (large + large)[:3<<19] {
+		t.Errorf("%d messages, the first has %d bytes", len(e.Sockets), len(e.Sockets[0].Data))
+	}
+	if want := "1 messages are cut at 1572864 bytes"; e.Comment != want || e.Response.Content.Size != int64(3*len(large)) {
+		t.Errorf("%q, %d bytes", e.Comment, e.Response.Content.Size)
+	}
+}

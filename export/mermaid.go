@@ -30,6 +30,7 @@ type Mermaid struct {
 	size    int
 	begun   bool
 	left    int // messages without room
+	silent  int // requests without a response, and without room
 }
 
 // NewMermaid returns a Writer of a diagram.
@@ -67,7 +68,9 @@ func (m *Mermaid) Add(f *tap.Frame) error {
 	}
 	r := m.tracker.Add(f)
 	if f.Lane == tap.Lifecycle {
-		return m.event(r)
+		if err := m.event(r); err != nil {
+			return err
+		}
 	}
 	for i := range r.Parts {
 		l := view.NewMessageRow(r, i)
@@ -77,12 +80,33 @@ func (m *Mermaid) Add(f *tap.Frame) error {
 			return err
 		}
 	}
+	return m.unanswered(r.Ended)
+}
+
+// unanswered draws the responses that did not come.
+func (m *Mermaid) unanswered(calls []*session.Call) error {
+	for _, c := range calls {
+		if !c.Status.Unanswered() {
+			continue
+		}
+		if m.size > maxMermaid {
+			m.silent++
+			continue
+		}
+		from, to := "S", "C"
+		if c.Lane == tap.ToClient {
+			from, to = to, from
+		}
+		if err := m.line("    %s--x%s: no response to %d %s", from, to, c.Ref.Seq, words(c.Method+" "+c.Subject)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // message draws an arrow: a solid one for what is asked, a dashed one for what is
 // answered, one with an open head for a notification, one with a cross for a
-// failure.
+// failure and for a response that did not come.
 func (m *Mermaid) message(l *view.Row) error {
 	from, to := "C", "S"
 	if l.Part.Lane == tap.ToClient {
@@ -140,6 +164,14 @@ func (m *Mermaid) event(r *session.Entry) error {
 func (m *Mermaid) Close() error {
 	if err := m.begin(); err != nil {
 		return err
+	}
+	if err := m.unanswered(m.tracker.Open()); err != nil {
+		return err
+	}
+	if m.silent > 0 {
+		if err := m.line("    Note over C,S: %d more requests got no response", m.silent); err != nil {
+			return err
+		}
 	}
 	if m.left > 0 {
 		if err := m.line("    Note over C,S: %d more messages are left out", m.left); err != nil {
