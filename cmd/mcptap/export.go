@@ -65,7 +65,7 @@ func newExport(a *app) *cobra.Command {
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "", "`ndjson`, txtar, har, otlp or mermaid; by default what FILE's name says, else ndjson")
+	f.StringVar(&o.format, "format", "", "`ndjson`, txtar, har, otlp or mermaid; by default that of FILE's extension, or ndjson")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
 	f.BoolVar(&o.salvage, "salvage", false, "get what can be read out of a damaged recording")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportFormats, cobra.ShellCompDirectiveNoFileComp))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,16 +19,25 @@ import (
 // exportFormats are the formats of `mcptap export`. import reads the first two.
 var exportFormats = []string{"ndjson", "txtar", "har", "otlp", "mermaid"}
 
-// exportFormat is what was asked for, else what the name of the file says.
+// exportExts are the formats by the extension of a file. NDJSON is also what a file
+// without one gets.
+var exportExts = map[string]string{
+	"": "ndjson", ".ndjson": "ndjson", ".txtar": "txtar", ".har": "har", ".otlp": "otlp", ".mmd": "mermaid", ".md": "mermaid",
+}
+
+// exportFormat returns the format of --format, or else that of the file's extension.
 func exportFormat(format, file string) (string, error) {
 	if format == "" {
-		switch strings.ToLower(filepath.Ext(file)) {
-		case ".txtar":
-			return "txtar", nil
-		case ".har":
-			return "har", nil
+		ext := strings.ToLower(filepath.Ext(file))
+		if ext == store.Ext {
+			ext = "" // which writeFile refuses
 		}
-		return "ndjson", nil
+		format, ok := exportExts[ext]
+		if !ok {
+			known := slices.Sorted(maps.Keys(exportExts))[1:]
+			return "", withHint(fmt.Errorf("--output: no format has the extension %s", quote(ext)), "use "+strings.Join(known, ", ")+", or set --format")
+		}
+		return format, nil
 	}
 	if !slices.Contains(exportFormats, format) {
 		return "", withHint(fmt.Errorf("--format: there is no format %s", quote(format)), formatList())
