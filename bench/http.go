@@ -4,173 +4,68 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/textproto"
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
-	"text/tabwriter"
 	"time"
-
-	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
 )
 
-// httpVariants are the ways to reach the server. The reverse proxy is what the
-// tap is compared with.
-var httpVariants = []struct {
-	name    string
-	command func(b *bench, server string) []string
-}{
-	{"direct", nil},
-	{"proxy", func(b *bench, server string) []string { return []string{b.self, "http-proxy", server} }},
-	{"tap", func(b *bench, server string) []string {
-		return []string{b.tap, "http", "--dir", b.dir, server}
-	}},
-}
-
-// An httpRow is one load.
-type httpRow struct {
-	name    string
-	load    func(host string, r httpRow) (httpResult, error)
-	size    int // bytes of a body
-	clients int
-	count   int // requests of each client, or events
-	// cuts, where it is not nil, counts requests that were broken off. They are
-	// sent again, as if nothing had been.
-	cuts *atomic.Int64
-}
-
-var httpRows = []httpRow{
-	{name: "http post 500B", load: posts, size: 500, clients: 1, count: 4000},
-	{name: "http post 500B, 64 clients", load: posts, size: 500, clients: 64, count: 300},
-	{name: "http post 256KB", load: posts, size: 256 << 10, clients: 1, count: 300},
-	{name: "http post 256KB, 8 clients", load: posts, size: 256 << 10, clients: 8, count: 60},
-	{name: "http post 64MB", load: posts, size: 64 << 20, clients: 1, count: 4},
-	{name: "http first event", load: firstEvents, count: 1000},
-	{name: "http event delay", load: eventDelays, count: 1000},
-}
-
-// An httpResult is what one run of one variant gave.
-type httpResult struct {
-	p50, p99 time.Duration
-	rate     float64       // requests a second, 0 for streams
-	memory   int64         // peak resident bytes of what stands between
-	cpu      time.Duration // processor time of that, to its end
-	disk     float64       // bytes on disk by bytes of bodies, both ways
-	cuts     int64         // requests that were broken off and sent again
-}
-
-// runHTTP measures the rows whose name contains only.
-func (b *bench) runHTTP(w *tabwriter.Writer, only string) error {
-	began := false
-	for _, r := range httpRows {
-		if !strings.Contains(r.name, only) {
-			continue
-		}
-		if !began {
-			began = true
-			fmt.Fprintln(w, "load\tvariant\tp50\tp99\trequests/s\tp50/proxy\tp99/proxy\trequests/proxy\tCPU\tpeak memory\tdisk/payload\tbroken off\t")
-		}
-		if err := b.measureHTTP(w, r); err != nil {
-			return fmt.Errorf("%s: %w", r.name, err)
-		}
-		w.Flush()
-	}
-	return nil
-}
-
-// measureHTTP runs a row, the variants in turn, and prints a line for each.
-func (b *bench) measureHTTP(w *tabwriter.Writer, r httpRow) error {
-	r.count = max(1, int(float64(r.count)*b.scale))
-	results := make([][]httpResult, len(httpVariants))
-	for round := range b.rounds {
-		for i := range httpVariants {
-			v := (i + round) % len(httpVariants) // nobody always runs first
-			res, err := b.onceHTTP(v, r)
-			if err != nil {
-				return fmt.Errorf("%s: %w", httpVariants[v].name, err)
+// overHTTP makes a load's run: it starts a server, if the variant has one, and the
+// variant, and drives the load through it. A tap's recording must hold every body, or
+// the run is an error.
+func overHTTP(drive func(host string, l load, cuts *atomic.Int64) (result, error)) func(*bench, variant, load) (result, error) {
+	return func(b *bench, v variant, l load) (res result, err error) {
+		var line string
+		if strings.Contains(v.command, "URL") {
+			var server *exec.Cmd
+			if server, line, err = launch(b.self, "http-server"); err != nil {
+				return res, err
 			}
-			results[v] = append(results[v], res)
+			defer func() { err = errors.Join(err, end(server)) }()
 		}
-	}
-	base := results[1]
-	for v, rs := range results {
-		pick := func(f func(httpResult) float64) float64 { return medianOf(rs, func(i int) float64 { return f(rs[i]) }) }
-		ratio := func(f func(httpResult) float64) string {
-			q := medianOf(rs, func(i int) float64 { return f(rs[i]) / f(base[i]) })
-			if q != q { // there is none
-				return "-"
-			}
-			return strconv.FormatFloat(q, 'f', 2, 64)
-		}
-		p50 := func(r httpResult) float64 { return float64(r.p50) }
-		p99 := func(r httpResult) float64 { return float64(r.p99) }
-		rate := func(r httpResult) float64 { return r.rate }
-		fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%.0f\t%s\t%s\t%s\t%v\t%.0f MiB\t%.2f\t%.0f\t\n", r.name, httpVariants[v].name,
-			time.Duration(pick(p50)).Round(100*time.Nanosecond), time.Duration(pick(p99)).Round(100*time.Nanosecond), pick(rate),
-			ratio(p50), ratio(p99), ratio(rate),
-			time.Duration(pick(func(r httpResult) float64 { return float64(r.cpu) })).Round(time.Millisecond),
-			pick(func(r httpResult) float64 { return float64(r.memory) })/(1<<20),
-			pick(func(r httpResult) float64 { return r.disk }),
-			pick(func(r httpResult) float64 { return float64(r.cuts) }))
-	}
-	return nil
-}
-
-func medianOf(rs []httpResult, f func(i int) float64) float64 {
-	vs := make([]result, len(rs))
-	for i := range rs {
-		vs[i] = result{throughput: f(i)}
-	}
-	return median(vs, func(r result) float64 { return r.throughput })
-}
-
-// onceHTTP starts a server and a variant, and drives the load through it. A
-// tap's recording must hold every body, or the run is an error.
-func (b *bench) onceHTTP(v int, r httpRow) (res httpResult, err error) {
-	os.RemoveAll(b.dir)
-	server, line, err := launch(b.self, "http-server")
-	if err != nil {
-		return res, err
-	}
-	defer func() { err = errors.Join(err, end(server)) }()
-	var between *exec.Cmd
-	if httpVariants[v].command != nil {
-		argv := httpVariants[v].command(b, line)
-		if between, line, err = launch(argv[0], argv[1:]...); err != nil {
+		argv := b.argv(v, line)
+		p, line, err := launch(argv[0], argv[1:]...)
+		if err != nil {
 			return res, err
 		}
-	}
-	if httpVariants[v].name == "proxy" {
-		// It breaks off some of the requests that are answered soon after their
-		// end (golang.org/issue/40747).
-		r.cuts = new(atomic.Int64)
-	}
-	u, err := url.Parse(line)
-	if err == nil {
-		res, err = r.load(u.Host, r)
-	}
-	if r.cuts != nil {
-		res.cuts = r.cuts.Load()
-	}
-	if between == nil {
+		var cuts *atomic.Int64
+		if v.name == "proxy" {
+			// It breaks off some requests whose responses come soon after their end
+			// (golang.org/issue/40747). These are sent again.
+			cuts = new(atomic.Int64)
+		}
+		u, err := url.Parse(line)
+		if err == nil {
+			res, err = drive(u.Host, l, cuts)
+		}
+		if cuts != nil {
+			res.cuts = cuts.Load()
+		}
+		res.memory = peakOf(p.Process.Pid)
+		if err := errors.Join(err, end(p)); err != nil {
+			return res, err
+		}
+		res.cpu = cpuOf(p)
+		if v.name == "tap" {
+			events := 0
+			if l.size == 0 {
+				events = l.count
+			}
+			res.disk, err = checkRecording(b.dir, int64(l.size)*int64(res.sent), events)
+		}
 		return res, err
 	}
-	res.memory = peakOf(between.Process.Pid)
-	if err := errors.Join(err, end(between)); err != nil {
-		return res, err
-	}
-	res.cpu = between.ProcessState.UserTime() + between.ProcessState.SystemTime()
-	if httpVariants[v].name == "tap" {
-		res.disk, err = checkHTTPRecording(b.dir, r)
-	}
-	return res, err
 }
 
 // launch starts a program that prints its URL.
@@ -204,39 +99,253 @@ func end(cmd *exec.Cmd) error {
 	return err
 }
 
-// checkHTTPRecording returns the bytes on disk by the bytes of the bodies, after
-// checking that all of them are in the recording.
-func checkHTTPRecording(dir string, r httpRow) (float64, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*"+store.Ext))
-	if err != nil || len(files) != 1 {
-		return 0, fmt.Errorf("%d recordings instead of one (%v)", len(files), err)
+// An httpClient is one connection. It writes requests that were made before and reads
+// as little of the responses as it can, to add as little as it can to what it
+// measures.
+type httpClient struct {
+	conn    net.Conn
+	in      *bufio.Reader
+	host    string
+	session string
+}
+
+func dialHTTP(host string) (*httpClient, error) {
+	c, err := net.Dial("tcp", host)
+	if err != nil {
+		return nil, err
 	}
-	rec, err := store.Open(files[0])
+	return &httpClient{c, bufio.NewReaderSize(c, 64<<10), host, "3f1c9a52-7d51-4a37-9c55-0c0b9f6d1a11"}, nil
+}
+
+// post makes a request with a JSON-RPC message.
+func (c *httpClient) post(body []byte) []byte {
+	head := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"+
+		"Mcp-Session-Id: %s\r\nMCP-Protocol-Version: 2025-11-25\r\nUser-Agent: bench\r\nContent-Length: %d\r\n\r\n", c.host, c.session, len(body))
+	return append([]byte(head), body...)
+}
+
+// ask sends a request with a body of a size and reads a response of the same size.
+// With buf it compares them.
+func (c *httpClient) ask(request []byte, size int, buf []byte) error {
+	done := make(chan error, 1)
+	send := func() {
+		_, err := c.conn.Write(request)
+		done <- err
+	}
+	if len(request) > 64<<10 { // more than what lies between may hold
+		go send()
+	} else {
+		send()
+	}
+	length, err := c.head()
+	switch {
+	case err != nil:
+	case length != size:
+		err = fmt.Errorf("the response has %d bytes, want %d", length, size)
+	case buf == nil:
+		_, err = c.in.Discard(size)
+	}
+	for rest := request[len(request)-size:]; err == nil && buf != nil && len(rest) > 0; {
+		n := min(len(rest), len(buf))
+		if _, err = io.ReadFull(c.in, buf[:n]); err == nil && !bytes.Equal(buf[:n], rest[:n]) {
+			err = errOther
+		}
+		rest = rest[n:]
+	}
+	return errors.Join(err, <-done)
+}
+
+// insist sends a request again on another connection until it gets its response, where
+// cuts counts those that were broken off.
+func (c *httpClient) insist(request []byte, size int, buf []byte, cuts *atomic.Int64) error {
+	err := c.ask(request, size, buf)
+	for ; err != nil && cuts != nil; err = c.ask(request, size, buf) {
+		cuts.Add(1)
+		c.conn.Close()
+		other, err := dialHTTP(c.host)
+		if err != nil {
+			return err
+		}
+		c.conn, c.in = other.conn, other.in
+	}
+	return err
+}
+
+// head reads the head of a response and returns the length of its body, -1 where it
+// has none. Mcp-Session-Id becomes the client's session.
+func (c *httpClient) head() (length int, err error) {
+	line, err := c.in.ReadSlice('\n')
 	if err != nil {
 		return 0, err
 	}
-	rec.SetMaxRaw(1 << 10)
-	var bytes [tap.Lanes]int64
-	events := 0
-	for f, err := range rec.Frames(0) {
+	if !bytes.HasPrefix(line, []byte("HTTP/1.1 200")) {
+		return 0, fmt.Errorf("the response is %q", line)
+	}
+	field := func(line []byte, name string) (string, bool) {
+		if len(line) <= len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
+			return "", false
+		}
+		return textproto.TrimString(string(line[len(name):])), true
+	}
+	for length = -1; ; {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil || len(line) <= 2 {
+			return length, err
+		}
+		if v, ok := field(line, "content-length:"); ok {
+			if length, err = strconv.Atoi(v); err != nil {
+				return 0, err
+			}
+		} else if v, ok := field(line, "mcp-session-id:"); ok {
+			c.session = v
+		}
+	}
+}
+
+// posts lets clients post the same body one time after the other, all at once.
+func posts(host string, l load, cuts *atomic.Int64) (result, error) {
+	body := (&bench{}).payloads(l.size+1, 1)[0][:l.size] // without the newline
+	return together(host, l, func(c *httpClient) (func(int) error, error) {
+		request, buf := c.post(body), make([]byte, 64<<10)
+		ask := func(int) error { return c.insist(request, l.size, buf, cuts) }
+		return ask, ask(0) // not counted: the connection
+	})
+}
+
+// mockPosts lets clients call what the mock has recorded, each in a session of its
+// own.
+func mockPosts(host string, l load, _ *atomic.Int64) (result, error) {
+	l.count = min(l.count, mockCalls)
+	return together(host, l, func(c *httpClient) (func(int) error, error) {
+		if _, err := c.conn.Write(c.open()); err != nil {
+			return nil, err
+		}
+		length, err := c.head()
+		if err == nil {
+			_, err = c.in.Discard(length)
+		}
+		requests := make([][]byte, l.count)
+		for i := range requests {
+			requests[i] = c.post(mockCall(i))
+		}
+		return func(i int) error { return c.ask(requests[i], len(mockCall(0)), nil) }, err
+	})
+}
+
+// together runs clients at the same time, one request at a time each.
+func together(host string, l load, prepare func(*httpClient) (func(i int) error, error)) (result, error) {
+	var all sync.WaitGroup
+	times, errs := make([][]time.Duration, l.clients), make([]error, l.clients)
+	begin := make(chan struct{})
+	for n := range l.clients {
+		c, err := dialHTTP(host)
 		if err != nil {
-			return 0, err
+			return result{}, err
 		}
-		bytes[f.Lane] += f.Size
-		if f.Form == tap.FormEvent {
-			events++
+		defer func() { c.conn.Close() }() // which may be another one by then
+		ask, err := prepare(c)
+		if err != nil {
+			return result{}, err
+		}
+		all.Go(func() {
+			<-begin
+			own := make([]time.Duration, 0, l.count)
+			for i := 0; i < l.count && errs[n] == nil; i++ {
+				t := time.Now()
+				errs[n] = ask(i)
+				own = append(own, time.Since(t))
+			}
+			times[n] = own
+		})
+	}
+	began := time.Now()
+	close(begin)
+	all.Wait()
+	d := time.Since(began)
+	if err := errors.Join(errs...); err != nil {
+		return result{}, err
+	}
+	var sum []time.Duration
+	for _, own := range times {
+		sum = append(sum, own...)
+	}
+	res, err := timed(sum, d)
+	res.sent = l.clients * (l.count + 1)
+	return res, err
+}
+
+// firstEvents times the first event of a stream, from the request, on a connection
+// that exists.
+func firstEvents(host string, l load, _ *atomic.Int64) (result, error) {
+	return events(host, func(c *httpClient, add func(time.Duration)) error {
+		for i := range l.count {
+			t := time.Now()
+			err := c.stream(1, 0, func(time.Duration) {
+				if i > 0 { // not counted: the connection
+					add(time.Since(t))
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eventDelays times each event of a stream on its way. Server and client read the same
+// clock.
+func eventDelays(host string, l load, _ *atomic.Int64) (result, error) {
+	return events(host, func(c *httpClient, add func(time.Duration)) error { return c.stream(l.count, 2*time.Millisecond, add) })
+}
+
+func events(host string, read func(c *httpClient, add func(time.Duration)) error) (result, error) {
+	c, err := dialHTTP(host)
+	if err != nil {
+		return result{}, err
+	}
+	defer c.conn.Close()
+	var times []time.Duration
+	if err := read(c, func(d time.Duration) { times = append(times, d) }); err != nil {
+		return result{}, err
+	}
+	res, err := timed(times, time.Second)
+	res.rate = 0
+	return res, err
+}
+
+// stream asks for a stream of events, reads it to its end, and passes the age of each
+// event to add.
+func (c *httpClient) stream(n int, pause time.Duration, add func(age time.Duration)) error {
+	_, err := fmt.Fprintf(c.conn, "GET /mcp?events=%d&pause=%v HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nUser-Agent: bench\r\n\r\n", n, pause, c.host)
+	if err != nil {
+		return err
+	}
+	if _, err := c.head(); err != nil {
+		return err
+	}
+	seen, last := 0, false
+	for {
+		line, err := c.in.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		if _, data, ok := strings.Cut(line, `"data":"`); ok {
+			written, _, _ := strings.Cut(data, `"`)
+			ns, err := strconv.ParseInt(written, 10, 64)
+			if err != nil {
+				return err
+			}
+			add(time.Since(time.Unix(0, ns)))
+			seen++
+		}
+		switch {
+		case line == "0\r\n":
+			last = true // of the chunks
+		case last && seen != n:
+			return fmt.Errorf("%d of %d events came", seen, n)
+		case last:
+			return nil
 		}
 	}
-	payload := bytes[tap.ToServer] + bytes[tap.ToClient]
-	switch want := int64(r.size) * int64(r.clients) * int64(r.count+1); {
-	case r.size == 0 && events != r.count:
-		return 0, fmt.Errorf("%d of %d events are in the recording", events, r.count)
-	case r.size > 0 && payload != 2*want:
-		return 0, fmt.Errorf("%d of %d bytes are in the recording", payload, 2*want)
-	}
-	var st syscall.Stat_t
-	if err := syscall.Stat(files[0], &st); err != nil {
-		return 0, err
-	}
-	return float64(st.Size) / float64(payload), nil
 }

@@ -1,13 +1,15 @@
 //go:build unix
 
 // Command bench measures the tap against the alternatives, in one run that takes
-// them in turn. On stdio these are the server's own pipes, a bare relay made of
-// two io.Copy, and the tap with its store on; over HTTP the server itself, a
-// httputil.ReverseProxy that flushes at once and records nothing, and the tap
-// with its store on. The mock is compared with an echo of lines, and with a handler
-// that returns the same bytes. It prints a table of medians and of ratios to the relay,
-// to the reverse proxy or to these; a ratio is the median of the ratios of neighbouring runs,
-// so that it holds while the machine's speed drifts.
+// them in turn. On stdio these are the server's own pipes, a bare relay made of two
+// io.Copy, and the tap with its store on; over HTTP the server itself, a
+// httputil.ReverseProxy that flushes at once and records nothing, and the tap with
+// its store on. The mock is compared with servers that return what they receive, of
+// the same length as its own responses.
+//
+// It prints a table of medians, and of ratios to the relay, to the reverse proxy or to
+// that server, marked with a star. A ratio is the median of the ratios of neighbouring
+// runs, so that it holds while the machine's speed drifts.
 //
 //	go run ./bench                 # the whole table, some minutes
 //	go run ./bench -run 4KB        # the rows whose name contains 4KB
@@ -26,11 +28,91 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
+	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
+	"syscall"
 	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
 )
+
+// A load is one row of the table for each of its variants.
+type load struct {
+	name     string
+	variants []variant
+	run      func(*bench, variant, load) (result, error)
+	size     int // bytes of a message or a body
+	count    int // messages a run, requests of each client, or events
+	window   int // messages in flight
+	think    time.Duration
+	clients  int
+}
+
+// A variant is one way to reach a server. In its command SELF is this program, TAP is
+// mcptap, DIR the directory for recordings, FILE the mock's recording, and URL that of
+// a server over HTTP, which is started before. Ratios are to the base.
+type variant struct {
+	name, command string
+	base          bool
+}
+
+var (
+	relayed = []variant{{"direct", "SELF echo", false}, {"relay", "SELF relay SELF echo", true}, {"tap", "TAP stdio --dir DIR -- SELF echo", false}}
+	proxied = []variant{{"direct", "SELF http-server", false}, {"proxy", "SELF http-proxy URL", true}, {"tap", "TAP http --dir DIR URL", false}}
+	mocked  = []variant{{"echo", "SELF echo", true}, {"mock", "TAP mock FILE", false}}
+	served  = []variant{{"handler", "SELF http-server", true}, {"mock", "TAP mock FILE --listen 127.0.0.1:0", false}}
+)
+
+var loads = []load{
+	{name: "ping 200B", variants: relayed, run: overStdio(ping), size: 200, count: 20000},
+	{name: "ping 4KB", variants: relayed, run: overStdio(ping), size: 4 << 10, count: 20000},
+	{name: "ping 256KB", variants: relayed, run: overStdio(ping), size: 256 << 10, count: 100, think: 10 * time.Millisecond},
+	{name: "ping 4MB", variants: relayed, run: overStdio(ping), size: 4 << 20, count: 15, think: 100 * time.Millisecond},
+	{name: "pipe 200B", variants: relayed, run: overStdio(pipeline), size: 200, window: 256, count: 1000000},
+	{name: "pipe 500B", variants: relayed, run: overStdio(pipeline), size: 500, window: 256, count: 600000},
+	{name: "pipe 4KB", variants: relayed, run: overStdio(pipeline), size: 4 << 10, window: 64, count: 120000},
+	{name: "pipe 256KB", variants: relayed, run: overStdio(pipeline), size: 256 << 10, window: 16, count: 2400},
+	{name: "start", variants: relayed, run: overStdio(start), size: 200, count: 1},
+	{name: "http post 500B", variants: proxied, run: overHTTP(posts), size: 500, clients: 1, count: 4000},
+	{name: "http post 500B, 64 clients", variants: proxied, run: overHTTP(posts), size: 500, clients: 64, count: 300},
+	{name: "http post 256KB", variants: proxied, run: overHTTP(posts), size: 256 << 10, clients: 1, count: 300},
+	{name: "http post 256KB, 8 clients", variants: proxied, run: overHTTP(posts), size: 256 << 10, clients: 8, count: 60},
+	{name: "http post 64MB", variants: proxied, run: overHTTP(posts), size: 64 << 20, clients: 1, count: 4},
+	{name: "http first event", variants: proxied, run: overHTTP(firstEvents), count: 1000},
+	{name: "http event delay", variants: proxied, run: overHTTP(eventDelays), count: 1000},
+	{name: "mock stdio", variants: mocked, run: overStdio(mockPing), count: mockCalls},
+	{name: "mock http", variants: served, run: overHTTP(mockPosts), clients: 1, count: 8000},
+	{name: "mock http, 64 clients", variants: served, run: overHTTP(mockPosts), clients: 64, count: 300},
+}
+
+// A result is what one run of one variant gave. What does not apply is 0.
+type result struct {
+	p50, p99 time.Duration
+	rate     float64       // messages or requests a second, one way
+	memory   int64         // peak resident bytes of the variant's process
+	cpu      time.Duration // processor time of that, to its end
+	disk     float64       // bytes on disk by payload bytes, both ways
+	cuts     int64         // requests that were broken off and sent again
+	sent     int           // messages, for the check of the recording
+}
+
+// timed summarizes round trips that took d together.
+func timed(times []time.Duration, d time.Duration) (result, error) {
+	if len(times) == 0 {
+		return result{}, errors.New("nothing was measured")
+	}
+	slices.Sort(times)
+	return result{p50: times[len(times)/2], p99: times[len(times)*99/100], rate: float64(len(times)) / d.Seconds()}, nil
+}
+
+type bench struct {
+	self, tap, dir, file string
+	rounds               int
+	random, fresh        bool
+	scale                float64
+}
 
 func main() {
 	if len(os.Args) > 1 {
@@ -47,12 +129,6 @@ func main() {
 		case "http-proxy":
 			httpProxy(os.Args[2])
 			return
-		case "echo-lines":
-			echoLines()
-			return
-		case "http-answer":
-			httpAnswer()
-			return
 		}
 	}
 	if err := run(); err != nil {
@@ -61,52 +137,10 @@ func main() {
 	}
 }
 
-// A variant is one way to reach the echo server.
-type variant struct {
-	name    string
-	command func(b *bench) []string
-}
-
-var variants = []variant{
-	{"direct", func(b *bench) []string { return []string{b.self, "echo"} }},
-	{"relay", func(b *bench) []string { return []string{b.self, "relay", b.self, "echo"} }},
-	{"tap", func(b *bench) []string {
-		return []string{b.tap, "stdio", "--dir", b.dir, "--", b.self, "echo"}
-	}},
-}
-
-// A row is one load.
-type row struct {
-	name   string
-	size   int // bytes of a message, newline included
-	window int // messages in flight
-	think  time.Duration
-	count  int // messages a run
-}
-
-var rows = []row{
-	{name: "ping 200B", size: 200, window: 1, count: 20000},
-	{name: "ping 4KB", size: 4 << 10, window: 1, count: 20000},
-	{name: "ping 256KB", size: 256 << 10, window: 1, count: 100, think: 10 * time.Millisecond},
-	{name: "ping 4MB", size: 4 << 20, window: 1, count: 15, think: 100 * time.Millisecond},
-	{name: "pipe 200B", size: 200, window: 256, count: 1000000},
-	{name: "pipe 500B", size: 500, window: 256, count: 600000},
-	{name: "pipe 4KB", size: 4 << 10, window: 64, count: 120000},
-	{name: "pipe 256KB", size: 256 << 10, window: 16, count: 2400},
-	{name: "start", size: 200, window: 1, count: 1},
-}
-
-type bench struct {
-	self, tap, dir string
-	rounds         int
-	random, fresh  bool
-	scale          float64
-}
-
 func run() error {
 	b := &bench{}
 	only := flag.String("run", "", "only rows whose name contains this")
-	flag.IntVar(&b.rounds, "rounds", 7, "how often each row is measured")
+	flag.IntVar(&b.rounds, "rounds", 7, "runs of each row")
 	flag.BoolVar(&b.fresh, "fresh", false, "payloads that do not recur (default: every 64 messages)")
 	flag.BoolVar(&b.random, "random", false, "payloads that cannot be compressed (default: random words)")
 	flag.Float64Var(&b.scale, "scale", 1, "multiplies the number of messages")
@@ -121,7 +155,10 @@ func run() error {
 	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
-	b.dir = filepath.Join(tmp, "recordings")
+	b.dir, b.file = filepath.Join(tmp, "recordings"), filepath.Join(tmp, "mock.txtar")
+	if err := os.WriteFile(b.file, mockRecording(), 0o600); err != nil {
+		return err
+	}
 	if b.tap == "" {
 		b.tap = filepath.Join(tmp, "mcptap")
 		build := exec.Command("go", "build", "-o", b.tap, "github.com/mcptap/mcptap/cmd/mcptap")
@@ -131,98 +168,149 @@ func run() error {
 			return fmt.Errorf("build mcptap: %w", err)
 		}
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	began := false
-	for _, r := range rows {
-		if !strings.Contains(r.name, *only) {
+	fmt.Printf(line, "load", "variant", "p50", "p99", "per second", "MB/s", "p50/*", "p99/*", "rate/*", "CPU", "memory", "disk/payload", "broken off")
+	for _, l := range loads {
+		if !strings.Contains(l.name, *only) {
 			continue
 		}
-		if !began {
-			began = true
-			fmt.Fprintln(w, "load\tvariant\tp50\tp99\tthroughput\tp50/relay\tp99/relay\tthroughput/relay\tpeak memory\tdisk/payload\t")
+		if err := b.measure(l); err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
 		}
-		if err := b.measure(w, r); err != nil {
-			return fmt.Errorf("%s: %w", r.name, err)
-		}
-		w.Flush()
-	}
-	if err := b.runHTTP(w, *only); err != nil {
-		return err
-	}
-	return b.runMock(w, *only)
-}
-
-// A result is what one run of one variant gave.
-type result struct {
-	p50, p99   time.Duration
-	throughput float64 // bytes a second, one way
-	memory     int64   // peak resident bytes of the process that the client started
-	disk       float64 // bytes on disk by payload bytes
-}
-
-// measure runs a row, the variants in turn, and prints a line for each.
-func (b *bench) measure(w *tabwriter.Writer, r row) error {
-	r.count = max(1, int(float64(r.count)*b.scale))
-	results := make([][]result, len(variants))
-	for round := range b.rounds {
-		for i := range variants {
-			v := (i + round) % len(variants) // nobody always runs first
-			res, err := b.once(variants[v], r)
-			if err != nil {
-				return fmt.Errorf("%s: %w", variants[v].name, err)
-			}
-			results[v] = append(results[v], res)
-		}
-	}
-	base := results[1]
-	for v, rs := range results {
-		pick := func(f func(result) float64) float64 { return median(rs, f) }
-		ratio := func(f func(result) float64) float64 {
-			var qs []result
-			for i := range rs {
-				qs = append(qs, result{throughput: f(rs[i]) / f(base[i])})
-			}
-			return median(qs, func(q result) float64 { return q.throughput })
-		}
-		p50 := func(r result) float64 { return float64(r.p50) }
-		p99 := func(r result) float64 { return float64(r.p99) }
-		through := func(r result) float64 { return r.throughput }
-		fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%.0f MB/s\t%.2f\t%.2f\t%.2f\t%.0f MiB\t%.2f\t\n", r.name, variants[v].name,
-			time.Duration(pick(p50)).Round(100*time.Nanosecond), time.Duration(pick(p99)).Round(100*time.Nanosecond),
-			pick(through)/1e6, ratio(p50), ratio(p99), ratio(through),
-			pick(func(r result) float64 { return float64(r.memory) })/(1<<20),
-			pick(func(r result) float64 { return r.disk }))
 	}
 	return nil
 }
 
-func median(rs []result, f func(result) float64) float64 {
-	vs := make([]float64, len(rs))
-	for i, r := range rs {
-		vs[i] = f(r)
+// line is the format of a line of the table.
+const line = "%-26s  %-8s  %10v  %10v  %10s  %5s  %5s  %5s  %6s  %6v  %7s  %12s  %10s\n"
+
+// measure runs a load, its variants in turn, and prints a line for each.
+func (b *bench) measure(l load) error {
+	l.count = max(1, int(float64(l.count)*b.scale))
+	results := make([][]result, len(l.variants))
+	for round := range b.rounds {
+		for i := range l.variants {
+			v := (i + round) % len(l.variants) // none always runs first
+			os.RemoveAll(b.dir)
+			res, err := l.run(b, l.variants[v], l)
+			if err != nil {
+				return fmt.Errorf("%s: %w", l.variants[v].name, err)
+			}
+			results[v] = append(results[v], res)
+		}
 	}
-	sort.Float64s(vs)
-	return vs[len(vs)/2]
+	base := slices.IndexFunc(l.variants, func(v variant) bool { return v.base })
+	p50 := func(r result) float64 { return float64(r.p50) }
+	p99 := func(r result) float64 { return float64(r.p99) }
+	rate := func(r result) float64 { return r.rate }
+	for v, rs := range results {
+		pick := func(f func(result) float64) float64 {
+			return median(b.rounds, func(i int) float64 { return f(rs[i]) })
+		}
+		ratio := func(f func(result) float64) string {
+			return number(median(b.rounds, func(i int) float64 { return f(rs[i]) / f(results[base][i]) }), 2, "")
+		}
+		name := l.variants[v].name
+		if v == base {
+			name += "*"
+		}
+		fmt.Printf(line, l.name, name,
+			time.Duration(pick(p50)).Round(100*time.Nanosecond), time.Duration(pick(p99)).Round(100*time.Nanosecond),
+			number(pick(rate), 0, ""), number(pick(rate)*float64(l.size)/1e6, 0, ""), ratio(p50), ratio(p99), ratio(rate),
+			time.Duration(pick(func(r result) float64 { return float64(r.cpu) })).Round(time.Millisecond),
+			number(pick(func(r result) float64 { return float64(r.memory) })/(1<<20), 0, " MiB"),
+			number(pick(func(r result) float64 { return r.disk }), 2, ""),
+			number(pick(func(r result) float64 { return float64(r.cuts) }), 0, ""))
+	}
+	return nil
 }
 
-// once starts a variant, drives the load through it, and ends it. A tap's
-// recording must hold every byte, or the run is an error.
-func (b *bench) once(v variant, r row) (result, error) {
-	os.RemoveAll(b.dir)
-	c, err := dial(v.command(b))
+func median(n int, f func(i int) float64) float64 {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = f(i)
+	}
+	slices.Sort(all)
+	return all[n/2]
+}
+
+// number prints - for what does not apply.
+func number(v float64, digits int, unit string) string {
+	if v != v || v == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64) + unit
+}
+
+// argv returns the command of a variant.
+func (b *bench) argv(v variant, url string) []string {
+	all := strings.Fields(v.command)
+	for i, word := range all {
+		switch word {
+		case "SELF":
+			all[i] = b.self
+		case "TAP":
+			all[i] = b.tap
+		case "DIR":
+			all[i] = b.dir
+		case "FILE":
+			all[i] = b.file
+		case "URL":
+			all[i] = url
+		}
+	}
+	return all
+}
+
+// peakOf is the largest resident size that a process had, 0 where it is unknown.
+func peakOf(pid int) int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return result{}, err
+		return 0
 	}
-	res, err := c.drive(r, b.payloads(r))
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "kB")
+	kb, _ := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+	return kb << 10
+}
+
+func cpuOf(cmd *exec.Cmd) time.Duration {
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
+// checkRecording returns the bytes on disk by the bytes that crossed, after checking
+// that so many are in the recording each way, and so many events.
+func checkRecording(dir string, want int64, wantEvents int) (float64, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"+store.Ext))
+	if err != nil || len(files) != 1 {
+		return 0, fmt.Errorf("%d recordings instead of one (%v)", len(files), err)
+	}
+	rec, err := store.Open(files[0])
 	if err != nil {
-		return res, errors.Join(err, c.kill())
+		return 0, err
 	}
-	res.memory = c.peak()
-	if err := c.hangUp(); err != nil {
-		return res, err
+	rec.SetMaxRaw(1 << 10)
+	var bytes [tap.Lanes]int64
+	var next uint64 = 1
+	events := 0
+	for f, err := range rec.Frames(0) {
+		if err != nil {
+			return 0, err
+		}
+		if f.Seq != next {
+			return 0, fmt.Errorf("frame %d follows frame %d", f.Seq, next-1)
+		}
+		next++
+		bytes[f.Lane] += f.Size
+		if f.Form == tap.FormEvent {
+			events++
+		}
 	}
-	if v.name == "tap" {
-		res.disk, err = checkRecording(b.dir, r)
+	if events != wantEvents || wantEvents == 0 && (bytes[tap.ToServer] != want || bytes[tap.ToClient] != want) {
+		return 0, fmt.Errorf("%d and %d of %d bytes and %d of %d events are in the recording", bytes[tap.ToServer], bytes[tap.ToClient], want, events, wantEvents)
 	}
-	return res, err
+	var st syscall.Stat_t
+	if err := syscall.Stat(files[0], &st); err != nil {
+		return 0, err
+	}
+	return float64(st.Size) / float64(bytes[tap.ToServer]+bytes[tap.ToClient]), nil
 }

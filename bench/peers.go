@@ -3,13 +3,21 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
+	"time"
 )
 
-// echo is the server: it writes what it reads, as it reads it.
+// echo is the server on stdio. It writes what it reads, as it reads it.
 func echo() {
 	buf := make([]byte, 256<<10)
 	for {
@@ -61,4 +69,65 @@ func relay(command []string) {
 	}()
 	io.Copy(os.Stdout, out)
 	cmd.Wait()
+}
+
+// listenAndPrint serves on a free port and prints the URL.
+func listenAndPrint(h http.Handler) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("http://%s\n", l.Addr())
+	fmt.Fprintln(os.Stderr, http.Serve(l, h))
+	os.Exit(1)
+}
+
+// httpServer returns the body of a POST. A GET gets ?events= events, ?pause= apart, each
+// with the time at which it was written.
+func httpServer() {
+	listenAndPrint(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "GET" {
+			writeEvents(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
+		// All of it, since net/http takes no more of a request once the answer
+		// has begun.
+		body := make([]byte, r.ContentLength)
+		if _, err := io.ReadFull(r.Body, body); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = w.Write(body)
+	}))
+}
+
+func writeEvents(w http.ResponseWriter, r *http.Request) {
+	n, _ := strconv.Atoi(r.FormValue("events"))
+	pause, _ := time.ParseDuration(r.FormValue("pause"))
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	for i := range n {
+		if i > 0 {
+			time.Sleep(pause)
+		}
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"%d\"}}\n\n", time.Now().UnixNano())
+		_ = out.Flush()
+	}
+}
+
+// httpProxy is the standard library's reverse proxy. It records nothing.
+func httpProxy(target string) {
+	u, err := url.Parse(target)
+	if err != nil {
+		panic(err)
+	}
+	p := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
+		FlushInterval: -1,
+		// As many connections are kept as there are clients, as the tap has them.
+		Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true},
+		ErrorLog:  log.New(io.Discard, "", 0),
+	}
+	listenAndPrint(p)
 }

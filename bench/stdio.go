@@ -1,0 +1,223 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A client drives one process over its pipes, with blocking system calls, to add as
+// little as it can to what it measures.
+type client struct {
+	cmd         *exec.Cmd
+	in, out     *os.File
+	inFD, outFD int
+	began       time.Time
+}
+
+func dial(command []string) (*client, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stderr = os.Stderr
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout = childIn, childOut
+	c := &client{cmd: cmd, in: in, out: out, began: time.Now()}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	childIn.Close()
+	childOut.Close()
+	c.inFD, c.outFD = int(in.Fd()), int(out.Fd()) // Fd makes them blocking
+	return c, nil
+}
+
+// overStdio makes a load's run: it starts the variant, drives the load through it, and
+// ends it. A tap's recording must hold every byte, or the run is an error.
+func overStdio(drive func(*bench, *client, load) (result, error)) func(*bench, variant, load) (result, error) {
+	return func(b *bench, v variant, l load) (result, error) {
+		c, err := dial(b.argv(v, ""))
+		if err != nil {
+			return result{}, err
+		}
+		res, err := drive(b, c, l)
+		if err != nil {
+			c.in.Close()
+			c.out.Close()
+			return res, errors.Join(err, c.cmd.Process.Kill())
+		}
+		res.memory = peakOf(c.cmd.Process.Pid)
+		c.in.Close()
+		if n, err := c.out.Read(make([]byte, 1)); n != 0 || err == nil {
+			return res, fmt.Errorf("%d bytes came after the last response", n)
+		}
+		c.out.Close()
+		if err := c.cmd.Wait(); err != nil {
+			return res, err
+		}
+		res.cpu = cpuOf(c.cmd)
+		if v.name == "tap" {
+			res.disk, err = checkRecording(b.dir, int64(l.size)*int64(res.sent), 0)
+		}
+		return res, err
+	}
+}
+
+// payloads returns some messages to send in turn: up to 64, or so many that none
+// recurs within a batch of the recorder.
+func (b *bench) payloads(size, count int) [][]byte {
+	rng := rand.New(rand.NewPCG(1, 2))
+	n := min(64, max(4, (8<<20)/size))
+	if b.fresh {
+		n = min(count, max(4, (64<<20)/size))
+	}
+	out := make([][]byte, n)
+	for i := range out {
+		p := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`, 1000+i)
+		for len(p) < size-5 {
+			if b.random {
+				p = append(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[rng.IntN(64)])
+			} else {
+				p = append(p, words[rng.IntN(len(words))]...)
+			}
+		}
+		out[i] = append(p[:size-5], "\"}}}\n"...)
+	}
+	return out
+}
+
+var words = strings.SplitAfter("the file was not found in this directory please check path and try again "+
+	"result of query contains rows columns value name id type error message server client request response "+
+	"2026 1024 42 true false null list of items with many different words so that text looks like text ", " ")
+
+func (c *client) read(p []byte) (int, error) {
+	for {
+		n, err := syscall.Read(c.outFD, p)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err == nil && n == 0 {
+			err = errors.New("the server closed its output")
+		}
+		return n, err
+	}
+}
+
+// ask sends a line and returns the line that comes back, in buf.
+func (c *client) ask(p, buf []byte) ([]byte, error) {
+	done := make(chan error, 1)
+	if len(p) > 64<<10 { // more than the pipes may hold
+		go func() { done <- writeAll(c.inFD, p) }()
+	} else {
+		done <- writeAll(c.inFD, p)
+	}
+	n := 0
+	for n == 0 || buf[n-1] != '\n' {
+		got, err := c.read(buf[n:])
+		if err != nil {
+			return nil, err
+		}
+		n += got
+	}
+	return buf[:n], <-done
+}
+
+var errOther = errors.New("the response is not what was sent")
+
+// start times from before the process starts to the first response.
+func start(b *bench, c *client, l load) (result, error) {
+	p := b.payloads(l.size, 1)[0]
+	got, err := c.ask(p, make([]byte, l.size))
+	if err == nil && !bytes.Equal(got, p) {
+		err = errOther
+	}
+	d := time.Since(c.began)
+	return result{p50: d, p99: d, rate: 1 / d.Seconds(), sent: 1}, err
+}
+
+// ping sends one message after the other.
+func ping(b *bench, c *client, l load) (result, error) {
+	payloads := b.payloads(l.size, l.count)
+	return c.pings(l, payloads[0], func(i int) []byte { return payloads[i%len(payloads)] },
+		func(_ int, sent, got []byte) bool { return bytes.Equal(sent, got) })
+}
+
+// mockPing calls what the mock has recorded, one request at a time.
+func mockPing(_ *bench, c *client, l load) (result, error) {
+	l.count = min(l.count, mockCalls)
+	return c.pings(l, []byte(mockOpening+"\n"), func(i int) []byte { return append(mockCall(i), '\n') },
+		func(i int, sent, got []byte) bool {
+			return i%1000 > 0 || bytes.Equal(got, sent) || bytes.Equal(got[:len(got)-1], mockResponse(i))
+		})
+}
+
+// pings times round trips, without the first one, which waits for the start.
+func (c *client) pings(l load, first []byte, message func(i int) []byte, right func(i int, sent, got []byte) bool) (result, error) {
+	buf := make([]byte, max(l.size, 64<<10))
+	if _, err := c.ask(first, buf); err != nil {
+		return result{}, err
+	}
+	times := make([]time.Duration, 0, l.count)
+	began := time.Now()
+	for i := range l.count {
+		p := message(i)
+		time.Sleep(l.think)
+		t := time.Now()
+		got, err := c.ask(p, buf)
+		times = append(times, time.Since(t))
+		if err == nil && !right(i, p, got) {
+			err = errOther
+		}
+		if err != nil {
+			return result{}, err
+		}
+	}
+	res, err := timed(times, time.Since(began))
+	res.sent = 1 + l.count
+	return res, err
+}
+
+// pipeline keeps a number of messages in flight.
+func pipeline(b *bench, c *client, l load) (result, error) {
+	payloads := b.payloads(l.size, l.count)
+	slots := make(chan struct{}, l.window)
+	done := make(chan error, 1)
+	began := time.Now()
+	go func() {
+		for i := range l.count {
+			slots <- struct{}{}
+			if err := writeAll(c.inFD, payloads[i%len(payloads)]); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	buf := make([]byte, 256<<10)
+	for total, free := 0, 0; total < l.size*l.count; {
+		n, err := c.read(buf)
+		if err != nil {
+			return result{}, err
+		}
+		total += n
+		for ; free < total/l.size; free++ {
+			<-slots
+		}
+	}
+	d := time.Since(began)
+	each := d / time.Duration(l.count)
+	return result{p50: each, p99: each, rate: float64(l.count) / d.Seconds(), sent: l.count}, <-done
+}
