@@ -3,164 +3,355 @@ package demo
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// This file holds the tools that answer at once, or nearly so.
+// The times that tools take. A forecast of one day overtakes one of three, and both
+// overtake a calibration.
+const (
+	perDay      = 100 * time.Millisecond
+	calibration = 600 * time.Millisecond
+	surveyStep  = 50 * time.Millisecond // for one station
+	// sweepLimit ends a sweep that no client cancels.
+	sweepLimit = 20 * time.Second
+	// listsPause is for the SDK, which announces a changed list after 10 ms: two
+	// notifications and a response leave in the same order each time.
+	listsPause = 50 * time.Millisecond
+)
 
-type forecastArgs struct {
-	City string `json:"city" jsonschema:"key of a station"`
-	Days int    `json:"days,omitempty" jsonschema:"how many days, 1 to 3; 1 if not given"`
+type (
+	noArgs       struct{}
+	forecastArgs struct {
+		City string `json:"city" jsonschema:"key of a station"`
+		Days int    `json:"days,omitempty" jsonschema:"how many days, 1 to 3; 1 if not given"`
+	}
+	forecastOut struct {
+		City string `json:"city"`
+		Days []day  `json:"days"`
+	}
+	cityArgs struct {
+		City string `json:"city" jsonschema:"key of a station"`
+	}
+	readingArgs struct {
+		City    string  `json:"city" jsonschema:"key of a station"`
+		Celsius float64 `json:"celsius" jsonschema:"temperature in degrees Celsius"`
+	}
+	stationArgs struct {
+		Key  string `json:"key" jsonschema:"key of the new station"`
+		City string `json:"city" jsonschema:"name of the city"`
+	}
+	surveyOut struct {
+		Stations int     `json:"stations"`
+		Mean     float64 `json:"mean" jsonschema:"mean temperature in degrees Celsius"`
+	}
+)
+
+// A call is what all tools get, beside their arguments.
+type call struct {
+	context.Context
+	req *mcp.CallToolRequest
 }
 
-type forecastOut struct {
-	City string `json:"city"`
-	Days []day  `json:"days"`
+// add adds a tool whose result is text or has other content.
+func add[In any](s *server, t *mcp.Tool, h func(call, In) (*mcp.CallToolResult, error)) {
+	mcp.AddTool(s.sdk, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		res, err := h(call{ctx, req}, in)
+		return res, nil, err
+	})
 }
 
-type cityArgs struct {
-	City string `json:"city" jsonschema:"key of a station"`
+// readOnly are the hints of a tool that changes nothing and needs no other service.
+func readOnly() *mcp.ToolAnnotations {
+	no := false
+	return &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}
 }
 
-type readingArgs struct {
-	City    string  `json:"city" jsonschema:"key of a station"`
-	Celsius float64 `json:"celsius" jsonschema:"temperature in degrees Celsius"`
+// addStructured adds a tool that changes nothing and has a structured result.
+func addStructured[In, Out any](s *server, t *mcp.Tool, h func(call, In) (Out, error)) {
+	t.Annotations = readOnly()
+	mcp.AddTool(s.sdk, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		out, err := h(call{ctx, req}, in)
+		return nil, out, err
+	})
 }
 
-type stationArgs struct {
-	Key  string `json:"key" jsonschema:"key of the new station"`
-	City string `json:"city" jsonschema:"name of the city"`
-}
-
-// perDay is what one day of a forecast takes. A short forecast overtakes a
-// long one, and both overtake a calibration.
-const perDay = 100 * time.Millisecond
-
-func (s *server) addQuickTools() {
-	addTool(s, &mcp.Tool{
-		Name: toolForecast, Title: "Forecast", Annotations: readOnly(),
+func (s *server) addTools() {
+	addStructured(s, &mcp.Tool{
+		Name: "forecast", Title: "Forecast",
 		Description: "The weather of the next days at one station.",
 	}, s.forecast)
-	mcp.AddTool(s.sdk, &mcp.Tool{
-		Name: toolRadar, Title: "Rain radar", Annotations: readOnly(),
+	add(s, &mcp.Tool{
+		Name: "radar", Title: "Rain radar", Annotations: readOnly(),
 		Description: "A picture of the rain around a station.",
 	}, s.radar)
-	mcp.AddTool(s.sdk, &mcp.Tool{
-		Name: toolRecord, Title: "Record a reading",
+	add(s, &mcp.Tool{
+		Name: "record_reading", Title: "Record a reading",
 		Description: "Stores a reading and tells whoever subscribed to the station.",
 	}, s.record)
-	mcp.AddTool(s.sdk, &mcp.Tool{
-		Name: toolOpen, Title: "Open a station",
+	add(s, &mcp.Tool{
+		Name: "open_station", Title: "Open a station",
 		Description: "Adds a station, and a tool that closes it again.",
 	}, s.open)
+	addStructured(s, &mcp.Tool{
+		Name: "survey", Title: "Survey",
+		Description: "Reads all stations one after the other and reports its progress.",
+	}, s.survey)
+	add(s, &mcp.Tool{
+		Name: "calibrate", Title: "Calibrate",
+		Description: "Calibrates the thermometer of a station, which takes a moment.",
+	}, s.calibrate)
+	add(s, &mcp.Tool{
+		Name: "sweep", Title: "Sweep", Annotations: readOnly(),
+		Description: "Turns the radar until the call is cancelled.",
+	}, s.sweep)
+	add(s, &mcp.Tool{
+		Name: "briefing", Title: "Morning briefing",
+		Description: "Writes a briefing with the help of the user and a model.",
+	}, s.briefing)
 }
 
-func (s *server) forecast(ctx context.Context, in forecastArgs) (forecastOut, error) {
+func textResult(format string, args ...any) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
+}
+
+// progress reports the progress of a call, if its client asked for it.
+func (c call) progress(done, total float64, message string) error {
+	token := c.req.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	return c.req.Session.NotifyProgress(c, &mcp.ProgressNotificationParams{
+		ProgressToken: token, Progress: done, Total: total, Message: message,
+	})
+}
+
+// note sends a log message to the client, if its level allows it.
+func (c call) note(level mcp.LoggingLevel, data map[string]any) error {
+	return c.req.Session.Log(c, &mcp.LoggingMessageParams{Level: level, Logger: "stations", Data: data})
+}
+
+func (s *server) forecast(c call, in forecastArgs) (forecastOut, error) {
 	st, err := s.weather.find(in.City)
 	if err != nil {
 		return forecastOut{}, err
 	}
 	n := min(max(in.Days, 1), maxDays)
-	if err := s.work(ctx, time.Duration(n)*perDay); err != nil {
-		return forecastOut{}, err
-	}
-	return forecastOut{City: st.City, Days: st.forecast(n)}, nil
+	return forecastOut{st.City, st.forecast(n)}, s.pause(c, time.Duration(n)*perDay)
 }
 
 // radarPNG is a picture of 16 by 16 grey points: rings of rain.
 const radarPNG = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAAAAAA6mKC9AAAATUlEQVR42nWPwQ0AIAgDGcExGMsh" +
 	"GdC2AY0S72N6AQEzMoQVY3PyBGUUHUhJIAaAomCBByvCVZKZXTIp5n5+4mp5Pm1j+2Jt9X7cff4CwNoq0fs7jEwAAAAASUVORK5CYII="
 
-func (s *server) radar(_ context.Context, _ *mcp.CallToolRequest, in cityArgs) (*mcp.CallToolResult, any, error) {
+func (s *server) radar(_ call, in cityArgs) (*mcp.CallToolResult, error) {
 	st, err := s.weather.find(in.City)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	picture, err := base64.StdEncoding.DecodeString(radarPNG)
-	if err != nil {
-		return nil, nil, err
-	}
 	return &mcp.CallToolResult{Content: []mcp.Content{
 		&mcp.TextContent{Text: "Rain around " + st.City + ", 50 km:"},
 		&mcp.ImageContent{Data: picture, MIMEType: "image/png"},
 		&mcp.ResourceLink{URI: uriStation(st.Key), Name: st.Key, Title: st.City, MIMEType: jsonType},
-	}}, nil, nil
+	}}, err
 }
 
-func (s *server) record(ctx context.Context, _ *mcp.CallToolRequest, in readingArgs) (*mcp.CallToolResult, any, error) {
+func (s *server) record(c call, in readingArgs) (*mcp.CallToolResult, error) {
 	st, err := s.weather.find(in.City)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	st.Celsius, st.At = in.Celsius, updatedAt
 	s.weather.set(st)
-	err = s.sdk.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uriStation(st.Key)})
-	return textResult("%s: %.1f °C", st.City, st.Celsius), nil, err
+	err = s.sdk.ResourceUpdated(c, &mcp.ResourceUpdatedNotificationParams{URI: uriStation(st.Key)})
+	return textResult("%s: %.1f °C", st.City, st.Celsius), err
 }
 
-// notifyLimit ends the wait for a notification that never leaves, since nobody
-// listens for it. Otherwise the SDK sends it from a timer of 10 ms.
-const notifyLimit = time.Second
-
-// afterNotifying makes a change and waits until method has told the client, so
-// that two notifications and the answer leave in the same order each time.
-func (s *server) afterNotifying(ctx context.Context, method string, change func()) error {
-	left := make(chan struct{})
-	s.mu.Lock()
-	s.leaving[method] = left
-	s.mu.Unlock()
-	change()
-	return s.wait(ctx, notifyLimit, left)
-}
-
-// noteLeaving is a middleware for what the server sends.
-func (s *server) noteLeaving(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		res, err := next(ctx, method, req)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if left, ok := s.leaving[method]; ok {
-			close(left)
-			delete(s.leaving, method)
-		}
-		return res, err
-	}
-}
-
-// open changes two lists: that of the tools, then that of the resources.
-func (s *server) open(ctx context.Context, _ *mcp.CallToolRequest, in stationArgs) (*mcp.CallToolResult, any, error) {
+// open changes the list of the tools, then that of the resources.
+func (s *server) open(c call, in stationArgs) (*mcp.CallToolResult, error) {
 	st := station{Key: in.Key, City: in.City, Celsius: 21, Sky: "clear", At: readingAt}
 	if !s.weather.set(st) {
-		return nil, nil, fmt.Errorf("there is a station in %s already", st.City)
+		return nil, fmt.Errorf("there is a station in %s already", st.City)
 	}
-	err := s.afterNotifying(ctx, toolsChanged, func() {
-		mcp.AddTool(s.sdk, &mcp.Tool{
-			Name: toolClose, Title: "Close the new station",
-			Description: "Takes " + st.City + " off the list again, and itself.",
-		}, func(ctx context.Context, _ *mcp.CallToolRequest, _ noArgs) (*mcp.CallToolResult, any, error) {
-			return s.close(ctx, st)
-		})
+	add(s, &mcp.Tool{
+		Name: "close_station", Title: "Close the new station",
+		Description: "Takes " + st.City + " off the list again, and itself.",
+	}, func(c call, _ noArgs) (*mcp.CallToolResult, error) { // undoes open
+		s.weather.drop(st.Key)
+		s.sdk.RemoveTools("close_station")
+		err := s.pause(c, listsPause)
+		s.sdk.RemoveResources(uriStation(st.Key))
+		return textResult("The station in %s is closed.", st.City), errors.Join(err, s.pause(c, listsPause))
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := s.afterNotifying(ctx, resourcesChanged, func() { s.addStation(st) }); err != nil {
-		return nil, nil, err
-	}
-	return textResult("The station in %s is open.", st.City), nil, nil
+	err := s.pause(c, listsPause)
+	s.addStation(st)
+	return textResult("The station in %s is open.", st.City), errors.Join(err, s.pause(c, listsPause))
 }
 
-// close undoes open.
-func (s *server) close(ctx context.Context, st station) (*mcp.CallToolResult, any, error) {
-	s.weather.drop(st.Key)
-	if err := s.afterNotifying(ctx, toolsChanged, func() { s.sdk.RemoveTools(toolClose) }); err != nil {
-		return nil, nil, err
+func (s *server) survey(c call, _ noArgs) (surveyOut, error) {
+	stations := s.weather.all()
+	out := surveyOut{Stations: len(stations)}
+	// Most clients ask for info and never see the first one.
+	err := errors.Join(c.note("debug", map[string]any{"event": "survey planned"}),
+		c.note("info", map[string]any{"event": "survey started", "stations": len(stations)}))
+	for i, st := range stations {
+		err = errors.Join(err, s.pause(c, surveyStep))
+		if st.Sky == "fog" {
+			err = errors.Join(err, c.note("warning", map[string]any{"event": "sensor wet", "station": st.Key, "drift": "0.3 °C"}))
+		}
+		out.Mean += st.Celsius / float64(len(stations))
+		err = errors.Join(err, c.progress(float64(i+1), float64(len(stations)), st.City+" read"))
+		if err != nil {
+			return out, err
+		}
 	}
-	if err := s.afterNotifying(ctx, resourcesChanged, func() { s.sdk.RemoveResources(uriStation(st.Key)) }); err != nil {
-		return nil, nil, err
+	s.say("survey done")
+	// Some SDKs lose a progress notification that they read together with the response.
+	return out, s.pause(c, surveyStep)
+}
+
+func (s *server) calibrate(c call, in cityArgs) (*mcp.CallToolResult, error) {
+	st, err := s.weather.find(in.City)
+	if err != nil {
+		return nil, err
 	}
-	return textResult("The station in %s is closed.", st.City), nil, nil
+	s.say("warning: calibrating %s, readings are paused", st.City)
+	return textResult("The thermometer in %s is off by 0.2 °C.", st.City), s.pause(c, calibration)
+}
+
+// sweep reports when it has begun, so that a client knows what it cancels.
+func (s *server) sweep(c call, _ noArgs) (*mcp.CallToolResult, error) {
+	if err := c.progress(1, 0, "turning"); err != nil {
+		return nil, err
+	}
+	if err := s.pause(c, sweepLimit); err != nil {
+		s.say("sweep cancelled by the client")
+		return nil, errors.New("the sweep was cancelled")
+	}
+	return textResult("The sweep is over."), nil
+}
+
+// A draft is a briefing in the making. In 2026-07-28 it is the requestState, so that
+// the server need not remember anything.
+type draft struct {
+	Folder string `json:"folder"`
+	City   string `json:"city"`
+	Tone   string `json:"tone"`
+}
+
+// The keys of the questions in an input_required result.
+const (
+	askFolder = "folder"
+	askWishes = "wishes"
+	askText   = "text"
+)
+
+// briefing needs the client's help: the folder to write to (roots), what the user
+// wants (elicitation) and a text (sampling). Before 2026-07-28 the server asks while
+// the call is open. After, it ends each round with input_required, and the client
+// calls again with the answers.
+func (s *server) briefing(c call, _ noArgs) (*mcp.CallToolResult, error) {
+	if c.req.ProtocolVersion() >= Stateless {
+		return s.briefingInRounds(c)
+	}
+	roots, err := c.req.Session.ListRoots(c, &mcp.ListRootsParams{})
+	if err != nil {
+		return nil, err
+	}
+	wishes, err := c.req.Session.Elicit(c, wishesForm())
+	if err != nil {
+		return nil, err
+	}
+	d, question, err := s.question(c, roots, wishes)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.req.Session.CreateMessage(c, question)
+	if err != nil {
+		return nil, err
+	}
+	return s.deliver(c, d, answer.Content)
+}
+
+// briefingInRounds goes on with what is in the request, or returns what is missing.
+func (s *server) briefingInRounds(c call) (*mcp.CallToolResult, error) {
+	// The SDK would write absent content as null, which no revision allows.
+	res := &mcp.CallToolResult{Content: []mcp.Content{}}
+	given := c.req.Params.InputResponses
+	if state := c.req.Params.RequestState; state != "" {
+		var d draft
+		b, err := base64.RawURLEncoding.DecodeString(state)
+		if err == nil {
+			err = json.Unmarshal(b, &d)
+		}
+		answer, ok := given[askText].(*mcp.CreateMessageWithToolsResult)
+		if err != nil || !ok || len(answer.Content) == 0 {
+			return nil, errors.New("requestState is not ours, or the text is missing")
+		}
+		return s.deliver(c, d, answer.Content[0])
+	}
+	roots, haveRoots := given[askFolder].(*mcp.ListRootsResult)
+	wishes, haveWishes := given[askWishes].(*mcp.ElicitResult)
+	if !haveRoots || !haveWishes {
+		res.InputRequests = mcp.InputRequestMap{askFolder: &mcp.ListRootsParams{}, askWishes: wishesForm()}
+		return res, nil
+	}
+	d, question, err := s.question(c, roots, wishes)
+	if err != nil {
+		return nil, err
+	}
+	// A real server would sign it, since the client could write anything there.
+	state, err := json.Marshal(d)
+	res.RequestState = base64.RawURLEncoding.EncodeToString(state)
+	res.InputRequests = mcp.InputRequestMap{askText: question}
+	return res, err
+}
+
+// wishesForm asks the user. The schema is text to keep the order of its members.
+func wishesForm() *mcp.ElicitParams {
+	return &mcp.ElicitParams{
+		Mode:    "form",
+		Message: "What should the briefing be like?",
+		RequestedSchema: json.RawMessage(`{"type":"object","properties":{` +
+			`"city":{"type":"string","title":"City","description":"Key of a station"},` +
+			`"tone":{"type":"string","title":"Tone","enum":["plain","cheerful"],"default":"plain"}},` +
+			`"required":["city"]}`),
+	}
+}
+
+// question asks the client's model for the text.
+func (s *server) question(c call, roots *mcp.ListRootsResult, wishes *mcp.ElicitResult) (d draft, p *mcp.CreateMessageParams, err error) {
+	if len(roots.Roots) == 0 || wishes.Action != "accept" {
+		return d, nil, errors.New("there is no folder to write to, or the user declined")
+	}
+	d.Folder = roots.Roots[0].URI
+	d.City, _ = wishes.Content["city"].(string)
+	d.Tone, _ = wishes.Content["tone"].(string)
+	st, err := s.weather.find(d.City)
+	if err != nil {
+		return d, nil, err
+	}
+	return d, &mcp.CreateMessageParams{
+		SystemPrompt: "You write weather briefings of one sentence.",
+		MaxTokens:    60,
+		Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{
+			Text: fmt.Sprintf("A %s briefing for %s: %.1f °C, %s.", d.Tone, st.City, st.Celsius, st.Sky),
+		}}},
+	}, c.progress(1, 2, "writing")
+}
+
+// deliver ends both ways.
+func (s *server) deliver(c call, d draft, written mcp.Content) (*mcp.CallToolResult, error) {
+	answer, ok := written.(*mcp.TextContent)
+	if !ok {
+		return nil, errors.New("the model did not return text")
+	}
+	// As in survey, the response comes later.
+	err := errors.Join(c.progress(2, 2, "delivered"), s.pause(c, surveyStep))
+	return textResult("%s/briefing.txt: %s", d.Folder, answer.Text), err
 }

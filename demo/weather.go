@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A station is what the service knows about a city. The tags are what a
-// resource shows.
+// A station is what the service knows about a city. The tags are what a resource
+// shows.
 type station struct {
 	Key     string  `json:"key"`
 	City    string  `json:"city"`
@@ -18,15 +18,13 @@ type station struct {
 	At      string  `json:"at"`
 }
 
-// The clock of the service stands still; see the package comment.
+// The clock of the service stands still.
 const (
 	readingAt = "2026-07-28T06:00:00Z"
 	updatedAt = "2026-07-28T06:10:00Z"
 )
 
-// weather is the service's memory. It is the only state there is: what a
-// client said earlier is kept by the SDK (2025-11-25) or by the client
-// (2026-07-28).
+// weather is the state of the service, by the keys of the stations.
 type weather struct {
 	mu       sync.Mutex
 	stations []station // in the order of their keys
@@ -55,25 +53,22 @@ func (w *weather) keys() []string {
 	return keys
 }
 
-// find looks a station up. Its error is written for a model, which is who
-// reads the text of a tool that failed.
+// find returns a station. Its error is for the model that reads the text of a tool
+// that failed.
 func (w *weather) find(key string) (station, error) {
 	for _, s := range w.all() {
 		if s.Key == key {
 			return s, nil
 		}
 	}
-	return station{}, fmt.Errorf("no station in %q; there is one in %s",
-		key, strings.Join(w.keys(), ", "))
+	return station{}, fmt.Errorf("no station in %q; there is one in %s", key, strings.Join(w.keys(), ", "))
 }
 
-// set replaces or adds a station and says whether it is new.
+// set replaces or adds a station and reports whether it is new.
 func (w *weather) set(s station) (added bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, found := slices.BinarySearchFunc(w.stations, s.Key, func(s station, key string) int {
-		return strings.Compare(s.Key, key)
-	})
+	i, found := slices.BinarySearchFunc(w.stations, s.Key, func(s station, key string) int { return strings.Compare(s.Key, key) })
 	if found {
 		w.stations[i] = s
 		return false
@@ -101,15 +96,10 @@ const maxDays = 3
 
 // forecast makes up n days from the latest reading, the same ones each time.
 func (s station) forecast(n int) []day {
-	skies := [...]string{s.Sky, "clear", "cloudy"}
-	days := make([]day, 0, n)
-	for i := range n {
-		days = append(days, day{
-			Date: fmt.Sprintf("2026-07-%02d", 28+i),
-			Low:  s.Celsius - 3 + float64(i)/2,
-			High: s.Celsius + 4 - float64(i)/2,
-			Sky:  skies[i%len(skies)],
-		})
+	skies := [maxDays]string{s.Sky, "clear", "cloudy"}
+	days := make([]day, n)
+	for i := range days {
+		days[i] = day{fmt.Sprintf("2026-07-%02d", 28+i), s.Celsius - 3 + float64(i)/2, s.Celsius + 4 - float64(i)/2, skies[i]}
 	}
 	return days
 }

@@ -1,0 +1,194 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Serve runs the built-in server on in and out until the client closes in, which is
+// not an error, or ctx ends. It writes messages for its operator to log, one line a
+// write, and closes in and out.
+func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, log io.Writer) error {
+	s := &server{weather: newWeather(), stop: ctx.Done(), log: log}
+	subscribed := func(what, uri string) error { s.say("%s: %s", what, uri); return nil }
+	s.sdk = mcp.NewServer(&mcp.Implementation{
+		Name: ServerName, Title: "Weather stations", Version: version,
+	}, &mcp.ServerOptions{
+		Instructions: "Ask for a forecast by the key of a station. " +
+			"The keys are in " + uriStations + ".",
+		PageSize:          5, // the tools need a second page
+		CompletionHandler: s.complete,
+		// The SDK keeps the subscriptions, if both handlers are set.
+		SubscribeHandler: func(_ context.Context, req *mcp.SubscribeRequest) error {
+			return subscribed("subscribed", req.Params.URI)
+		},
+		UnsubscribeHandler: func(_ context.Context, req *mcp.UnsubscribeRequest) error {
+			return subscribed("unsubscribed", req.Params.URI)
+		},
+		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
+			s.say("the client has other roots now")
+		},
+		// Lists may be cached for a minute, readings not at all.
+		SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
+			if _, isRead := req.(*mcp.ReadResourceRequest); !isRead {
+				c.TTLMs = 60_000
+			}
+		},
+	})
+	s.addResources()
+	s.addPrompts()
+	s.addTools()
+	s.say("ready, %d stations", len(s.weather.all()))
+	if err := s.sdk.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out}); err != nil {
+		return fmt.Errorf("%s: %w", ServerName, err)
+	}
+	s.say("the client has left, bye")
+	return nil
+}
+
+// A server is the weather behind the SDK's server.
+type server struct {
+	sdk     *mcp.Server
+	weather *weather
+	// stop ends the pauses of handlers when Serve's context does. The SDK keeps that
+	// context from the handlers and waits for them instead.
+	stop <-chan struct{}
+
+	mu  sync.Mutex
+	log io.Writer
+}
+
+// say prints a line for the operator.
+func (s *server) say(format string, args ...any) {
+	line := fmt.Sprintf(ServerName+": "+format+"\n", args...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = io.WriteString(s.log, line) // an operator who is gone must not end the service
+}
+
+// pause waits. It returns early with an error if the client cancels the request, or
+// the server is to stop.
+func (s *server) pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.stop:
+		return context.Canceled
+	}
+}
+
+const jsonType = "application/json"
+
+func (s *server) addResources() {
+	s.sdk.AddResource(&mcp.Resource{
+		URI: uriStations, Name: "stations", Title: "All stations", MIMEType: jsonType,
+		Description: "The key and the latest reading of every station.",
+	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return contents(s.weather.all()), nil
+	})
+	for _, st := range s.weather.all() {
+		s.addStation(st)
+	}
+	s.sdk.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: uriDay, Name: "day", Title: "One day", MIMEType: jsonType,
+		Description: "The forecast of one station for one day, as YYYY-MM-DD.",
+	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		city, date, _ := strings.Cut(strings.TrimPrefix(req.Params.URI, uriStations+"/"), "/days/")
+		if st, err := s.weather.find(city); err == nil {
+			for _, d := range st.forecast(maxDays) {
+				if d.Date == date {
+					return contents(d), nil
+				}
+			}
+		}
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	})
+}
+
+// addStation offers a station as a resource.
+func (s *server) addStation(st station) {
+	s.sdk.AddResource(&mcp.Resource{
+		URI: uriStation(st.Key), Name: st.Key, Title: st.City, MIMEType: jsonType,
+		Description: "The latest reading in " + st.City + ".",
+	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		now, err := s.weather.find(st.Key)
+		if err != nil {
+			return nil, mcp.ResourceNotFoundError(req.Params.URI)
+		}
+		return contents(now), nil
+	})
+}
+
+// contents is v as the one text of a resource. The SDK adds the URI and the type.
+func contents(v any) *mcp.ReadResourceResult {
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: text(v)}}}
+}
+
+func (s *server) addPrompts() {
+	city := &mcp.PromptArgument{Name: "city", Title: "City", Description: "Key of a station.", Required: true}
+	s.sdk.AddPrompt(&mcp.Prompt{
+		Name: "packing_list", Title: "What to pack", Arguments: []*mcp.PromptArgument{
+			city, {Name: "days", Title: "Days", Description: "Length of the stay."},
+		},
+		Description: "Asks for a packing list that suits the weather.",
+	}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		st, err := s.weather.find(req.Params.Arguments["city"])
+		if err != nil {
+			return nil, err
+		}
+		days := req.Params.Arguments["days"]
+		if days == "" {
+			days = "3"
+		}
+		return promptOf("A packing list for "+st.City, &mcp.TextContent{Text: fmt.Sprintf(
+			"I stay in %s for %s days. It has %.1f °C and %s now. What do I pack?", st.City, days, st.Celsius, st.Sky)}), nil
+	})
+	s.sdk.AddPrompt(&mcp.Prompt{
+		Name: "explain_forecast", Title: "Explain the forecast", Arguments: []*mcp.PromptArgument{city},
+		Description: "Asks what a forecast means for somebody on foot.",
+	}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		st, err := s.weather.find(req.Params.Arguments["city"])
+		if err != nil {
+			return nil, err
+		}
+		return promptOf("The forecast for "+st.City+" in plain words",
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uriStation(st.Key), MIMEType: jsonType, Text: text(st)}},
+			&mcp.TextContent{Text: "What does this mean for me on foot?"}), nil
+	})
+}
+
+func promptOf(description string, content ...mcp.Content) *mcp.GetPromptResult {
+	p := &mcp.GetPromptResult{Description: description}
+	for _, c := range content {
+		p.Messages = append(p.Messages, &mcp.PromptMessage{Role: "user", Content: c})
+	}
+	return p
+}
+
+// complete completes keys of stations and dates.
+func (s *server) complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	var known []string
+	switch req.Params.Argument.Name {
+	case "city":
+		known = s.weather.keys()
+	case "date":
+		for _, d := range (station{}).forecast(maxDays) {
+			known = append(known, d.Date)
+		}
+	}
+	values := []string{} // the protocol requires an array, not null
+	for _, v := range known {
+		if strings.HasPrefix(v, strings.ToLower(req.Params.Argument.Value)) {
+			values = append(values, v)
+		}
+	}
+	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values, Total: len(values)}}, nil
+}
