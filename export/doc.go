@@ -1,14 +1,12 @@
 // Package export writes recordings in the formats of other tools: HAR for the
 // network panels of browsers, OpenTelemetry traces, and Mermaid for Markdown.
 //
-// A [Writer] is made for one recording, takes its frames in order, and writes as it
-// goes: it holds what is open, a bounded beginning of each body, and nothing else.
-// Frames may be loaded in part; what is missing then is said in the output. The
-// package is pure: whoever has frames can use it, the command line and the viewer
-// alike.
+// A [Writer] takes the frames of one recording in order and writes as it goes. It
+// holds what is open and a bounded beginning of each body. The package is pure; the
+// command line and the viewer use it.
 //
-// None of these formats can hold a recording: the exact bytes, stderr, and what is
-// no message are lost. NDJSON (package tap/text) is what loses nothing.
+// All of these formats lose the exact bytes, stderr, and what is not a message. NDJSON
+// (package tap/text) loses nothing.
 package export
 
 import (
@@ -23,29 +21,28 @@ import (
 type Writer interface {
 	// Add takes the next frame. It keeps nothing of f.
 	Add(f *tap.Frame) error
-	// Close writes what is open and the end. Of a recording that nothing is added
-	// to it makes a valid file too.
+	// Close writes what is open and the end. The file is valid even without frames.
 	Close() error
 }
 
-// About is what a Writer is told of a recording beside its frames.
+// About describes a recording, beside its frames.
 type About struct {
 	Header tap.Header
-	// Facts are those of the whole recording, as its tally has them: a diagram
-	// begins with names that are said later.
+	// Facts are those of the whole recording, from its tally: a diagram begins with
+	// names that come later in the recording.
 	Facts session.Facts
-	// Program and Version are what writes the file.
+	// Program and Version are the creator of the file.
 	Program, Version string
-	// Raw writes all bytes of a frame that is not loaded whole; nil where there is
-	// no such frame.
+	// Raw writes all bytes of a frame that is not loaded whole. May be nil if there
+	// is none.
 	Raw func(w io.Writer, f tap.Frame) error
-	// MaxBody is how many bytes of a body are kept, in HAR; 0 means
+	// MaxBody is the largest number of bytes of a body in HAR; 0 means
 	// [DefaultMaxBody].
 	MaxBody int
 }
 
-// DefaultMaxBody is how many bytes of a body a HAR file gets.
+// DefaultMaxBody is the default of [About.MaxBody].
 const DefaultMaxBody = 4 << 20
 
-// at is the wall clock at an offset of the recording.
+// at returns the wall clock at an offset of the recording.
 func (a *About) at(offset time.Duration) time.Time { return a.Header.Start.Add(offset).UTC() }

@@ -9,23 +9,22 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// HAR writes an HTTP Archive, version 1.2, for the network panels of browsers and
-// whatever else reads them.
+// HAR writes an HTTP Archive, version 1.2, for the network panels of browsers.
 //
-// An exchange of an HTTP recording is an entry, with its head as it was recorded,
-// its body, and the time in which it was sent, waited for and received. The events
-// of a stream are its body. A WebSocket's messages are where Chrome has them.
+// An exchange of an HTTP recording is an entry, with its head as it was recorded, its
+// body, and the times of sending, waiting and receiving. The events of a stream are its
+// body. The messages of a WebSocket are where Chrome has them.
 //
-// On stdio there is no HTTP. Each request is an entry all the same, a POST with the
-// message to http://stdio.invalid/<label>/<method>, answered with the answer; a
-// notification is one with an empty answer, 202. What the server asks has
-// from-server in its path. Each of these entries says so in its comment, and so
-// does the file.
+// A stdio recording has no HTTP. Each request becomes a POST of the message to
+// http://stdio.invalid/<label>/<method> whose response is the response, each
+// notification one with an empty response, 202. Messages from the server have
+// from-server in the path. A comment in the file and in each of these entries explains
+// this.
 //
-// Entries are written when they are over, those without an end at the end. Of more
-// than [MaxEntries] without an end, or more than [MaxHeld] bytes in them, the oldest is
-// written as it is. No more than [About.MaxBody] bytes of a body are kept; a comment
-// says what is missing.
+// Entries are written when they end, those without an end last. With more than
+// [MaxEntries] without an end, or more than [MaxHeld] bytes in them, the oldest is
+// written as it is. At most [About.MaxBody] bytes of a body or a WebSocket message are
+// kept; a comment reports what is missing.
 type HAR struct {
 	about About
 	w     io.Writer
@@ -34,7 +33,7 @@ type HAR struct {
 	some  bool // an entry was written
 
 	open    map[uint64]*exchange
-	queue   []*exchange // those without an end, the oldest first, and some that are over
+	queue   []*exchange // those without an end, the oldest first, and some that have ended
 	held    int64       // bytes in them
 	tracker session.Tracker
 	asked   map[session.Ref]*exchange
@@ -80,7 +79,7 @@ func (h *HAR) begin() error {
 	return err
 }
 
-// stamp is a moment as HAR has it.
+// stamp formats a time for HAR.
 func (h *HAR) stamp(at time.Duration) string {
 	return h.about.at(at).Format("2006-01-02T15:04:05.000000Z07:00")
 }
@@ -118,14 +117,14 @@ func (h *HAR) Close() error {
 }
 
 const (
-	// MaxEntries is how many entries wait for their end.
+	// MaxEntries is the largest number of entries without an end.
 	MaxEntries = 1 << 16
-	// MaxHeld is how many bytes of bodies are held in them.
+	// MaxHeld is the largest number of bytes of bodies in them.
 	MaxHeld = 256 << 20
 )
 
-// wait puts an entry among those that wait for their end, of which the oldest may have
-// to go.
+// wait adds an entry to those without an end, and writes the oldest ones if there are
+// too many.
 func (h *HAR) wait(x *exchange) error {
 	h.queue = append(h.queue, x)
 	for len(h.open)+len(h.asked) > MaxEntries || h.held > MaxHeld && len(h.queue) > 1 {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// An exchange is an entry in the making.
+// An exchange is an entry that is not written yet.
 type exchange struct {
 	number      uint64
 	ref         session.Ref // of a request on stdio
@@ -25,8 +25,8 @@ type exchange struct {
 	request     tap.Event
 	response    tap.Event
 	up, down    body
-	// began, sent, answered and ended are when the request began, when its last
-	// byte came, when the first byte of the response did, and when it was over.
+	// began and sent are the times of the first and last byte of the request, answered
+	// that of the first byte of the response, ended that of the end.
 	began, sent, answered, ended time.Duration
 	over                         bool
 	end                          tap.Event
@@ -36,7 +36,7 @@ type exchange struct {
 	comment                      string
 }
 
-// A body is the beginning of one.
+// A body is the beginning of a body.
 type body struct {
 	bytes []byte
 	size  int64
@@ -51,7 +51,7 @@ const (
 
 var errEnough = errors.New("enough")
 
-// A limited takes the first bytes of what is written.
+// A limited keeps the first bytes of what is written.
 type limited struct {
 	b    *body
 	room int
@@ -174,7 +174,7 @@ func inOrder[K comparable](open map[K]*exchange) []*exchange {
 	return all
 }
 
-// entry makes an entry of what is known.
+// entry makes the entry of an exchange.
 func (h *HAR) entry(x *exchange) harEntry {
 	if x.request.Method == "" {
 		x.request.Method, x.comment = "POST", "the head of the request was not recorded"
@@ -193,10 +193,10 @@ func (h *HAR) entry(x *exchange) harEntry {
 	if x.sockets != nil {
 		e.Type = "websocket"
 		if x.dropped > 0 {
-			e.Comment = strings.TrimSpace(fmt.Sprintf("%s %d messages are left out", e.Comment, x.dropped))
+			e.Comment = strings.TrimSpace(fmt.Sprintf("%s messages left out: %d", e.Comment, x.dropped))
 		}
 		if x.cut > 0 {
-			e.Comment = strings.TrimSpace(fmt.Sprintf("%s %d messages are cut at %d bytes", e.Comment, x.cut, h.about.MaxBody))
+			e.Comment = strings.TrimSpace(fmt.Sprintf("%s messages cut at %d bytes: %d", e.Comment, h.about.MaxBody, x.cut))
 		}
 	}
 	if x.response.By == "tap" {
@@ -205,7 +205,7 @@ func (h *HAR) entry(x *exchange) harEntry {
 	return e
 }
 
-// timings cuts the time of an exchange in three.
+// timings divides the time of an exchange into sending, waiting and receiving.
 func timings(x *exchange) harTimings {
 	answered := x.answered
 	if answered == 0 {
@@ -226,7 +226,7 @@ func (h *HAR) requestOf(x *exchange) harRequest {
 	if x.up.size > 0 {
 		text, encoding := x.up.text()
 		r.Post = &harPost{Type: field(x.request.Header, "content-type"), Text: text, Comment: x.up.comment()}
-		if encoding != "" { // there is no place for it in a request
+		if encoding != "" { // a request has no member for it
 			r.Post.Comment = strings.TrimSpace(r.Post.Comment + " the text is " + encoding)
 		}
 	}
@@ -254,7 +254,7 @@ func (h *HAR) responseOf(x *exchange) harResponse {
 	return r
 }
 
-// text is a body as JSON can hold it.
+// text returns a body in a form that JSON can hold.
 func (b *body) text() (text, encoding string) {
 	if utf8.Valid(b.bytes) {
 		return string(b.bytes), ""
@@ -269,7 +269,7 @@ func (b *body) comment() string {
 	return fmt.Sprintf("the first %d of %d bytes", len(b.bytes), b.size)
 }
 
-// url makes a whole URL of a request's target.
+// url returns the absolute URL of a request's target.
 func (h *HAR) url(target string) string {
 	if strings.Contains(target, "://") {
 		return target
@@ -323,7 +323,7 @@ func field(fields [][2]string, name string) string {
 	return ""
 }
 
-// cookies reads the cookies of a head: all of a Cookie, the first of a Set-Cookie.
+// cookies returns the cookies of a head: all of a Cookie, the first of a Set-Cookie.
 func cookies(fields [][2]string, name string) []harPair {
 	list := []harPair{}
 	for _, f := range fields {

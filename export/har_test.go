@@ -184,7 +184,7 @@ func TestHARWebSocketMessagesAreWhole(t *testing.T) {
 	if len(e.Sockets) != 2 || e.Sockets[0].Data != large || e.Sockets[1].Data != (large + large)[:3<<19] {
 		t.Errorf("%d messages, the first has %d bytes", len(e.Sockets), len(e.Sockets[0].Data))
 	}
-	if want := "1 messages are cut at 1572864 bytes"; e.Comment != want || e.Response.Content.Size != int64(3*len(large)) {
+	if want := "messages cut at 1572864 bytes: 1"; e.Comment != want || e.Response.Content.Size != int64(3*len(large)) {
 		t.Errorf("%q, %d bytes", e.Comment, e.Response.Content.Size)
 	}
 }

@@ -13,16 +13,15 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// maxMermaid is how many bytes a diagram gets: at 50,000 characters Mermaid draws
-// none.
+// maxMermaid is about the largest size of a diagram. Mermaid refuses 50,000
+// characters.
 const maxMermaid = 45_000
 
-// maxWords is how many characters an arrow's text gets.
+// maxWords is the largest number of characters in the text of an arrow.
 const maxWords = 80
 
-// Mermaid writes a sequence diagram in a Markdown code block. It has the messages
-// and the ends of the run, as many as Mermaid draws, and says how many are left
-// out.
+// Mermaid writes a sequence diagram in a Markdown code block. It has as many messages
+// as Mermaid draws, and the number of those that are left out.
 type Mermaid struct {
 	about   About
 	w       io.Writer
@@ -104,9 +103,9 @@ func (m *Mermaid) unanswered(calls []*session.Call) error {
 	return nil
 }
 
-// message draws an arrow: a solid one for what is asked, a dashed one for what is
-// answered, one with an open head for a notification, one with a cross for a
-// failure and for a response that did not come.
+// message draws an arrow: solid for a request, dashed for a response, with an open
+// head for a notification, with a cross for a failure and for a response that did not
+// come.
 func (m *Mermaid) message(l *view.Row) error {
 	from, to := "C", "S"
 	if l.Part.Lane == tap.ToClient {
@@ -130,8 +129,7 @@ func (m *Mermaid) message(l *view.Row) error {
 	return m.line("    %s%s%s: %d %s%s", from, arrow, to, l.Part.Message.Seq, words(text), after)
 }
 
-// event draws what ended the run, and nothing of the many that say that it goes
-// on.
+// event draws the events that end or break a run.
 func (m *Mermaid) event(r *session.Entry) error {
 	text := ""
 	switch e := &r.Event; e.Name {
@@ -181,7 +179,7 @@ func (m *Mermaid) Close() error {
 	return m.line("```")
 }
 
-// words makes a text that ends neither a line, nor an entity, nor the code block.
+// words makes text safe in a diagram: it ends neither the line nor the code block.
 func words(s string) string {
 	s = escape.Escape(strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")))
 	if utf8.RuneCountInString(s) > maxWords {

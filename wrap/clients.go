@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// A Host is what decides where the clients of a machine keep their files.
+// A Host determines where the clients of a machine keep their files.
 type Host struct {
 	// OS is one of GOOS.
 	OS string
-	// Home is the person's home directory, Dir the project's.
+	// Home is the user's home directory, Dir the project's.
 	Home, Dir string
 	Env       func(string) string
 }
 
-// A Place is a file in which a client looks for servers. It need not be there.
+// A Place is a file in which a client looks for servers. It may not exist.
 type Place struct {
-	// Client is the name for --client, Title what people call it.
+	// Client is the name for --client, Title the client's own name.
 	Client, Title string
 	Path          string
-	// Sections are where in the file the servers stand; see [Parse].
+	// Sections are where in the file the servers are; see [Parse].
 	Sections [][]string
 }
 
@@ -36,7 +36,7 @@ func Clients() []string {
 
 var (
 	mcpServers = [][]string{{"mcpServers"}}
-	// Of Claude Code's file each project has servers of its own.
+	// In Claude Code's file, projects have servers of their own.
 	claudeCode = [][]string{{"mcpServers"}, {"projects", "*", "mcpServers"}}
 	vscodeFile = [][]string{{"servers"}}
 	vscodeUser = [][]string{{"mcp", "servers"}}
@@ -47,8 +47,8 @@ var (
 	}
 )
 
-// Places returns where each client keeps its servers, the person's own files
-// first, then those of the project.
+// Places returns where each client keeps its servers, the user's own files first,
+// then those of the project.
 func (h Host) Places() []Place {
 	home := func(words ...string) string { return filepath.Join(append([]string{h.Home}, words...)...) }
 	config := h.configDir()
@@ -57,14 +57,11 @@ func (h Host) Places() []Place {
 		{"claude-code", "Claude Code", filepath.Join(h.dir("CLAUDE_CONFIG_DIR", h.Home), ".claude.json"), claudeCode},
 		{"cursor", "Cursor", home(".cursor", "mcp.json"), mcpServers},
 	}
-	for _, code := range []string{"Code", "Code - Insiders", "VSCodium"} {
-		title := map[string]string{"Code": "VS Code", "Code - Insiders": "VS Code Insiders"}[code]
-		if title == "" {
-			title = code
-		}
+	for _, code := range [][2]string{{"Code", "VS Code"}, {"Code - Insiders", "VS Code Insiders"}, {"VSCodium", "VSCodium"}} {
+		user := filepath.Join(config, code[0], "User")
 		places = append(places,
-			Place{"vscode", title, filepath.Join(config, code, "User", "mcp.json"), vscodeFile},
-			Place{"vscode", title, filepath.Join(config, code, "User", "settings.json"), vscodeUser})
+			Place{"vscode", code[1], filepath.Join(user, "mcp.json"), vscodeFile},
+			Place{"vscode", code[1], filepath.Join(user, "settings.json"), vscodeUser})
 	}
 	places = append(places,
 		Place{"windsurf", "Windsurf", home(".codeium", "windsurf", "mcp_config.json"), mcpServers},
@@ -78,7 +75,7 @@ func (h Host) Places() []Place {
 		Place{"codex", "Codex, project", filepath.Join(h.Dir, ".codex", "config.toml"), tomlTables},
 		Place{"gemini", "Gemini CLI, project", filepath.Join(h.Dir, ".gemini", "settings.json"), mcpServers},
 	)
-	seen := map[string]bool{} // of who works in the home directory
+	seen := map[string]bool{} // the project may be the home directory
 	return slices.DeleteFunc(places, func(p Place) bool {
 		twice := seen[p.Path]
 		seen[p.Path] = true
@@ -86,8 +83,8 @@ func (h Host) Places() []Place {
 	})
 }
 
-// Place returns what a file is: one of the known places, or else a file that may
-// have servers in any section.
+// Place returns the known place with that path, or else one that may have servers in
+// any section.
 func (h Host) Place(path string) Place {
 	for _, p := range h.Places() {
 		if filepath.Clean(p.Path) == filepath.Clean(path) {
@@ -102,7 +99,7 @@ func (h Host) Place(path string) Place {
 	return p
 }
 
-// dir is a directory that a variable may name.
+// dir returns the directory that a variable names, or else another.
 func (h Host) dir(variable, otherwise string) string {
 	if d := h.Env(variable); d != "" {
 		return d
@@ -110,7 +107,7 @@ func (h Host) dir(variable, otherwise string) string {
 	return otherwise
 }
 
-// configDir is where programs keep their settings.
+// configDir returns the directory of the settings of programs.
 func (h Host) configDir() string {
 	switch h.OS {
 	case "windows":
@@ -121,7 +118,7 @@ func (h Host) configDir() string {
 	return h.dir("XDG_CONFIG_HOME", filepath.Join(h.Home, ".config"))
 }
 
-// zedDir is where Zed keeps its settings: also on macOS it is ~/.config.
+// zedDir returns the directory of Zed's settings, which is in ~/.config on macOS too.
 func (h Host) zedDir() string {
 	switch h.OS {
 	case "windows":

@@ -22,7 +22,7 @@ const demoLong = `Records two sessions of a client and a server that are built i
 revision of the protocol with a handshake and one without, and shows what was
 caught. It takes a few seconds and needs no network.`
 
-// demoRows is how many rows of each recording the demo shows.
+// demoRows is the number of rows of each recording that the demo shows.
 const demoRows = 9
 
 func newDemo(a *app) *cobra.Command {
@@ -99,13 +99,13 @@ func runDemo(ctx context.Context, a *app) error {
 	return l.err
 }
 
-// A demoResult is what the closing words refer to.
+// A demoResult is what the last lines refer to.
 type demoResult struct {
 	id   string
 	call uint64 // the number of a frame worth a look
 }
 
-// demoShow tells what was caught: the sums and the first rows.
+// demoShow prints the totals of a recording and its first rows.
 func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoResult, err error) {
 	info, err := newestNamed(dir, label, began)
 	if err != nil {
@@ -152,7 +152,7 @@ func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoRes
 	return res, l.err
 }
 
-// newestNamed finds the recording that was just made.
+// newestNamed returns the newest recording with a label.
 func newestNamed(dir, label string, began time.Time) (store.Info, error) {
 	infos, err := store.List(dir)
 	if err != nil {
@@ -166,7 +166,7 @@ func newestNamed(dir, label string, began time.Time) (store.Info, error) {
 	return store.Info{}, errors.New("the session was not recorded")
 }
 
-// invocation is how the person can start this program again.
+// invocation returns the command that starts this program.
 func invocation(self, typed string) string {
 	if strings.Contains(filepath.ToSlash(self), "/go-build") {
 		return "go run ./cmd/mcptap" // self is gone when it ends
@@ -181,7 +181,7 @@ func invocation(self, typed string) string {
 	return shellQuote(typed)
 }
 
-// shellQuote makes one word of s for a POSIX shell.
+// shellQuote returns s as one word for a POSIX shell.
 func shellQuote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,@%") == "" {
 		return s

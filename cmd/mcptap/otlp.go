@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/export/otlp"
 )
 
-// otlpOptions say where a tap's spans go.
+// otlpOptions are where a tap's spans go.
 type otlpOptions struct {
 	url     string
 	headers []string
@@ -42,7 +42,8 @@ func (o *otlpOptions) fromEnv(env func(string) string, set func(flag string) boo
 	}
 }
 
-// check reads URL and fields. What is wrong is not repeated: it may be a secret.
+// check reads the URL and the fields. Its errors do not repeat them: they may be
+// secrets.
 func (o *otlpOptions) check() error {
 	o.to, o.header = nil, http.Header{}
 	if o.url == "" {
@@ -63,15 +64,15 @@ func (o *otlpOptions) check() error {
 	return nil
 }
 
-// An otlpTarget is what the process that sends is told, as a line of JSON on stdin:
-// arguments and environment may be read by others.
+// An otlpTarget is the line of JSON on stdin of the process that sends: others may read
+// arguments and environment.
 type otlpTarget struct {
 	URL    string      `json:"url"`
 	Header http.Header `json:"header"`
 }
 
-// sendBeside starts the process that sends the calls of a recording, which may not be
-// there yet. It returns at once. What goes wrong is said once on stderr.
+// sendBeside starts the process that sends the calls of a recording, which may not
+// exist yet. It returns at once. The first problem is reported on stderr.
 func (a *app) sendBeside(o *otlpOptions, path string) {
 	go func() {
 		if err := o.send(path, a.say); err != nil {
@@ -80,8 +81,8 @@ func (a *app) sendBeside(o *otlpOptions, path string) {
 	}()
 }
 
-// send starts the process, hands on the first line that it says, and returns when it
-// has ended.
+// send starts the process, repeats its first line of output, and returns when it has
+// ended.
 func (o *otlpOptions) send(path string, say func(string)) error {
 	settings, err := json.Marshal(otlpTarget{o.to.String(), o.header})
 	if err != nil {
@@ -96,12 +97,12 @@ func (o *otlpOptions) send(path string, say func(string)) error {
 		return err
 	}
 	line, _ := bufio.NewReader(io.LimitReader(p.said, maxSaid)).ReadString('\n')
-	if line = strings.TrimSpace(line); line != "" { // as a rule it says nothing
+	if line = strings.TrimSpace(line); line != "" {
 		say(strings.TrimPrefix(line, "mcptap: "))
 	}
 	_, _ = io.Copy(io.Discard, p.said)
 	return nil
 }
 
-// maxSaid is how many bytes of a line of the process are handed on.
+// maxSaid limits the line of the process that is repeated.
 const maxSaid = 2 << 10
