@@ -37,6 +37,7 @@ type node struct {
 	text       string // of a text, without quotes and escapes
 	elems      []*node
 	members    []member
+	last       map[string]int // the last member of a name
 }
 
 // A member is a named value of a table.
@@ -51,15 +52,19 @@ type member struct {
 	line bool
 }
 
+// add adds a member.
+func (n *node) add(m member) {
+	if n.last == nil {
+		n.last = map[string]int{}
+	}
+	n.last[m.name] = len(n.members)
+	n.members = append(n.members, m)
+}
+
 // get returns the last member of that name, as the clients do, or nil.
 func (n *node) get(name string) *member {
-	if n == nil {
-		return nil
-	}
-	for i := len(n.members) - 1; i >= 0; i-- {
-		if n.members[i].name == name {
-			return &n.members[i]
-		}
+	if i, ok := n.last[name]; ok {
+		return &n.members[i]
 	}
 	return nil
 }
@@ -157,7 +162,7 @@ func newNode(v *hujson.Value, base int) *node {
 		n.kind = table
 		for i := range x.Members {
 			m := &x.Members[i]
-			n.members = append(n.members, member{name: m.Name.Value.(hujson.Literal).String(), value: newNode(&m.Value, base)})
+			n.add(member{name: m.Name.Value.(hujson.Literal).String(), value: newNode(&m.Value, base)})
 		}
 	}
 	return n
@@ -189,7 +194,7 @@ func parseTOML(src string) (*node, error) {
 			var parent *node
 			if parent, err = p.descend(root, path[:last]); err == nil {
 				current = &node{kind: table}
-				parent.members = append(parent.members, member{name: string(path[last].Data), value: current})
+				parent.add(member{name: string(path[last].Data), value: current})
 			}
 		}
 	}
@@ -229,7 +234,7 @@ func (p *tomlParser) descend(n *node, path []*unstable.Node) (*node, error) {
 		next := n.child(name)
 		if next == nil {
 			next = &node{kind: table}
-			n.members = append(n.members, member{name: name, value: next})
+			n.add(member{name: name, value: next})
 		}
 		if next.kind != table {
 			return nil, p.fault(key.Raw, quote(name)+" is not a table")
@@ -258,7 +263,7 @@ func (p *tomlParser) pair(into *node, e *unstable.Node, depth int) error {
 	equals += len(raw[equals:]) - len(bytes.TrimLeft(raw[equals:], " \t"))
 	begin += p.base
 	v.start, v.end = begin+equals, begin+len(raw)
-	into.members = append(into.members, member{
+	into.add(member{
 		name: string(path[last].Data), value: v, key: begin, prefix: string(raw[:name]), line: depth == 0,
 	})
 	return nil
