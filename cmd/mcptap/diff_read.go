@@ -167,11 +167,7 @@ func (d *differ) open(arg string) (*compared, error) {
 		}
 		return c, err
 	}
-	dir, err := d.a.dataDir()
-	if err != nil {
-		return nil, err
-	}
-	path, session, err := store.Resolve(dir, arg)
+	path, session, err := d.a.findSession(arg)
 	if err != nil {
 		return nil, err
 	}
