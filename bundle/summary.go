@@ -19,7 +19,7 @@ const (
 	// last of them.
 	maxFailed = 6
 	// maxOdd is how many lines that are no messages are quoted, maxWaiting how
-	// many calls without an answer, and maxSlowest of the slowest, are named.
+	// many calls without a response, and maxSlowest of the slowest, are named.
 	maxOdd     = 5
 	maxWaiting = 20
 	maxSlowest = 5

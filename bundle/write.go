@@ -52,7 +52,7 @@ func (x *facts) writeHead(m *markdown, about *About) {
 		calls, failed = calls+s.Calls(), failed+s.Errors()
 		cancelled, open = cancelled+s.Cancelled(), open+s.Unanswered()
 	}
-	item("Calls", fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without an answer; %d frames in %s",
+	item("Calls", fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without a response; %d frames in %s",
 		calls, failed, cancelled, open, x.frames, view.Took(about.Duration)))
 	for i, g := range about.Gaps {
 		if i == maxOdd {
@@ -192,7 +192,7 @@ func (x *facts) writeWaiting(m *markdown, about *About) {
 	if len(waiting) == 0 {
 		return
 	}
-	m.printf("### What never got an answer\n\n")
+	m.printf("### What never got a response\n\n")
 	for i := range waiting {
 		q := &waiting[i]
 		if i == maxWaiting {
@@ -202,12 +202,25 @@ func (x *facts) writeWaiting(m *markdown, about *About) {
 		how := "waited " + view.Took(max(about.Duration-q.At, 0))
 		switch {
 		case q.Lost:
-			how = "the stream for the answer ended"
+			how = "the stream for the response ended"
 		}
 		m.printf("- %s, asked by the %s after %s, in frame %d: %s\n",
-			or(span(join(" ", q.Method, q.Subject)), "a request"), asker(q.Lane), view.Took(q.At), q.Ref.Seq, how)
+			or(span(join(" ", q.Method, q.Subject, x.arguments(q.Ref))), "a request"), asker(q.Lane), view.Took(q.At), q.Ref.Seq, how)
 	}
 	m.printf("\n")
+}
+
+// arguments shows those of a request, "" if it cannot be read.
+func (x *facts) arguments(ref session.Ref) string {
+	f, err := x.src.Frame(ref.Seq)
+	if err != nil {
+		return ""
+	}
+	m := jsonrpc.PeekFrame(&f)
+	if ref.Index > 0 && ref.Index < len(m.Batch) {
+		m = m.Batch[ref.Index]
+	}
+	return jsonrpc.Preview(m)
 }
 
 func (x *facts) writeOdd(m *markdown) error {

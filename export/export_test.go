@@ -226,12 +226,12 @@ func TestOTLPSpans(t *testing.T) {
 func TestMermaidArrows(t *testing.T) {
 	d := exported(t, "mermaid", testAbout("stdio"), lines(conversation))
 	for _, want := range []string{
-		"    C->>S: 1 tools/call echo#59; drop #35;1\n",
+		"    C->>S: 1 echo#59; drop #35;1\n",
 		"    S->>C: 2 sampling/createMessage",
-		"    C-->>S: 3 sampling/createMessage",
-		"    S--xC: 4 tools/call isError no (30 ms)\n",
-		"    S--xC: 6 resources/read -32002 not #lt;here#gt; #96;#96;#96;",
-		"    C-)S: 7 notifications/cancelled",
+		"    C-->>S: 3 sampling/createMessage → #123;",
+		"    S--xC: 4 echo#59; drop #35;1: isError no (30 ms)\n",
+		"    S--xC: 6 resources/read file:///x y: -32002 not #lt;here#gt; #96;#96;#96;",
+		"    C-)S: 7 cancels id 9",
 		"    Note over C,S: 9 the server exits, SIGKILL\n",
 		"    S--xC: no response to 8 ping\n",
 	} {

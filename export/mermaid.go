@@ -96,7 +96,7 @@ func (m *Mermaid) unanswered(calls []*session.Call) error {
 		if c.Lane == tap.ToClient {
 			from, to = to, from
 		}
-		if err := m.line("    %s--x%s: no response to %d %s", from, to, c.Ref.Seq, words(c.Method+" "+c.Subject)); err != nil {
+		if err := m.line("    %s--x%s: no response to %d %s", from, to, c.Ref.Seq, words(view.NewTitle(c.Method, c.Subject).Name)); err != nil {
 			return err
 		}
 	}
@@ -111,14 +111,15 @@ func (m *Mermaid) message(l *view.Row) error {
 	if l.Part.Lane == tap.ToClient {
 		from, to = to, from
 	}
-	arrow, text, after := "->>", strings.TrimSpace(l.Method+" "+l.About), ""
+	title := l.Title()
+	arrow, text, after := "->>", view.JoinWords(" → ", view.JoinWords(" ", title.Name, title.Args), title.Result), ""
 	switch l.Part.Kind {
 	case jsonrpc.Notification:
 		arrow = "-)"
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		arrow = "-->>"
 		if l.Failed {
-			arrow, text = "--x", strings.TrimSpace(l.Method+" "+l.Fault)
+			arrow, text = "--x", view.JoinWords(": ", title.Name, l.Fault)
 		}
 		if l.Part.Request.Seq > 0 {
 			after = " (" + took(l.Part.Latency) + ")"
