@@ -156,6 +156,23 @@ func firstAnswer(t *testing.T, cmd *exec.Cmd) string {
 // links finds the relative links and pictures of a page.
 var links = regexp.MustCompile(`\]\(([^)#:][^):]*)\)`)
 
+// TestArchitectureNamesWhatIsThere: a path in the page on the architecture exists.
+func TestArchitectureNamesWhatIsThere(t *testing.T) {
+	b, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z]+(?:/[a-z]+)+)`").FindAllStringSubmatch(string(b), -1)
+	for _, m := range named {
+		if _, err := os.Stat(m[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(named) < 15 {
+		t.Errorf("only %d paths found: the page is not read right", len(named))
+	}
+}
+
 func TestPagesLinkToWhatIsThere(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil || len(pages) == 0 {
