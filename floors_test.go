@@ -54,7 +54,7 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"tap/view": {
-		ours:  []string{"internal/bounded", "tap", "tap/filter", "tap/jsonrpc", "tap/session"},
+		ours:  []string{"internal/bounded", "internal/jsontree", "tap", "tap/filter", "tap/jsonrpc", "tap/session"},
 		never: pure,
 	},
 	"tap/stdio": {

@@ -250,7 +250,7 @@ func compareFrames(before, after []byte, most int) *changesJSON {
 	changes, more := view.Changes(before, after, most)
 	c := &changesJSON{More: more}
 	for _, change := range changes {
-		if change.Path != "id" {
+		if change.Path != "$.id" {
 			c.Changes = append(c.Changes, changeJSON{escapeText(change.Path), escapeText(change.Old), escapeText(change.New)})
 		}
 	}

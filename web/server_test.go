@@ -128,7 +128,7 @@ func TestChanges(t *testing.T) {
 	m.add(tap.ToClient, `{"id":2,"result":{"n":1,"s":"b\u202e"}}`)
 	var res struct{ Changes []changeJSON }
 	getJSON(t, newTestServer(t, "", m), "/api/recordings/x/frames/2/changes?before=1", &res)
-	if len(res.Changes) != 1 || res.Changes[0] != (changeJSON{"result.s", `"a"`, `"b\u202e"`}) {
+	if len(res.Changes) != 1 || res.Changes[0] != (changeJSON{"$.result.s", `"a"`, `"b\u202e"`}) {
 		t.Errorf("%+v", res.Changes)
 	}
 }

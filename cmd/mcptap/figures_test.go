@@ -235,7 +235,7 @@ func TestFiguresAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without an answer; %d frames", all.calls, all.failed, all.cancelled, all.unanswered, all.frames)
+		want := fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without a response; %d frames", all.calls, all.failed, all.cancelled, all.unanswered, all.frames)
 		if got := regexp.MustCompile(`(?m)^- Calls: .*?frames`).FindString(string(summary)); got != "- Calls: "+want {
 			t.Errorf("a bundle says %q, want %q", got, want)
 		}

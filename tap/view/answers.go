@@ -2,10 +2,11 @@ package view
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 
 	"github.com/mcptap/mcptap/internal/bounded"
+	"github.com/mcptap/mcptap/internal/jsontree"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -38,8 +39,13 @@ type Answers struct {
 	lost  bool // answers have been forgotten
 }
 
-// A question is what two calls have in common when they are the same.
-type question [sha256.Size]byte
+// A question is what two calls have in common when they are the same. Params is a hash.
+type question struct {
+	lane      tap.Lane
+	method    string
+	hasParams bool
+	params    uint64
+}
 
 type answer struct {
 	ref  session.Ref
@@ -94,38 +100,16 @@ func questionOf(p *session.Part, m *jsonrpc.Message) (q question, ok bool) {
 	if len(m.Params) > MaxAnswer {
 		return question{}, false
 	}
-	var params any
+	params := []byte("null")
 	if len(m.Params) > 0 {
-		var err error
-		if params, err = decode(m.Params); err != nil {
-			return question{}, false
-		}
-		if object, ok := params.(map[string]any); ok {
-			delete(object, "_meta")
-		}
+		params = m.Params
 	}
-	text, err := json.Marshal([]any{p.Lane, m.Method, len(m.Params) > 0, canonical(params)})
-	return sha256.Sum256(text), err == nil
-}
-
-// canonical returns a decoded JSON value with its numbers in the one spelling that all
-// spellings of their value share.
-func canonical(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, member := range v {
-			v[name] = canonical(member)
-		}
-	case []any:
-		for i := range v {
-			v[i] = canonical(v[i])
-		}
-	case json.Number:
-		return string(jsonrpc.AppendNumber([]byte{'#'}, []byte(v)))
-	case string:
-		return "'" + v // not a number
+	v, err := jsontree.Parse(params)
+	if err != nil {
+		return question{}, false
 	}
-	return v
+	v.Remove(func(at jsontree.Path, _ jsontree.Value) bool { return len(at) == 1 }, "_meta")
+	return question{p.Lane, m.Method, len(m.Params) > 0, v.Hash()}, true
 }
 
 func (a *Answers) answered(q question, p *session.Part, m *jsonrpc.Message) *Delta {
