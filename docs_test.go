@@ -13,13 +13,14 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
 
 // standing are the commands that run until they are told to end.
-var standing = regexp.MustCompile(`^mcptap (web|http|open|mock .*--listen|stdio --(web|redact|otlp))\b`)
+var standing = regexp.MustCompile(`^mcptap (web|http|mock .*--listen|stdio --(web|redact|otlp))\b`)
 
 // TestDocsCommands runs every command of the pages in docs, each page in a home of its
 // own that has what the pages speak of: recordings, exports, a server, a client's
@@ -230,7 +231,10 @@ func (h *home) stand(ctx context.Context, line string) {
 	defer in.Close()
 	said := make(chan struct{}, 1)
 	var out bytes.Buffer
+	var mu sync.Mutex // stdout and stderr are copied by a goroutine each
 	w := writer(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		select {
 		case said <- struct{}{}:
 		default:

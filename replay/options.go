@@ -217,12 +217,15 @@ func (p Pace) rest() time.Duration {
 }
 
 // apart is how long nothing may be written on one connection after something was on
-// another.
-func (p Pace) apart() time.Duration {
-	if p.kind == paceBrisk {
+// another, which came so long before it in the recording.
+func (p Pace) apart(recorded time.Duration) time.Duration {
+	switch p.kind {
+	case paceBrisk:
 		return briskApart
+	case paceInstant:
+		return 0
 	}
-	return 0
+	return min(p.delay(max(recorded, 0), false), p.window())
 }
 
 // window is how much earlier than its time a step may come, if it stands before

@@ -212,7 +212,7 @@ func (s *Session) when(r *reply, st *step) time.Duration {
 	due := base + s.script.opt.Pace.delay(st.at-at, acted)
 	if r.stream != s.wroteOn && r.base < s.wroteAt && !s.streams.hasDuplex {
 		// Nothing but time keeps what waits for its turn on several connections in order.
-		due = max(due, s.wroteAt+s.script.opt.Pace.apart())
+		due = max(due, s.wroteAt+s.script.opt.Pace.apart(st.at-s.script.steps[s.said].at))
 	}
 	return due
 }
