@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,6 +27,8 @@ type Recording struct {
 	// refused for their circumstances.
 	pages    *replay.Script
 	refusals map[refusalKey][]replay.Refusal
+	// early reports that the server may have refused a message before all of it had come.
+	early bool
 	// tolerated are the conditions in which the server still took a message.
 	tolerated replay.Condition
 	addresses addresses
@@ -231,8 +234,9 @@ type exchange struct {
 	key        replay.Key
 	why        replay.Condition
 	claimed    bool
-	// held are its frames before its session is known.
-	held []held
+	// held are its frames before its session is known, early those of a response that
+	// began before the request had ended.
+	held, early []held
 }
 
 // A held frame belongs to an exchange whose session is not known yet.
@@ -363,14 +367,21 @@ func (l *loader) exchange(e *session.Entry) error {
 	case e.Session != 0:
 		x.session = e.Session
 	}
-	if f.Lane == tap.ToServer && !x.claimed {
+	if l.early(x, e) {
+		return nil
+	}
+	claims := f.Lane == tap.ToServer && !x.claimed
+	if claims {
 		x.claimed = true
 		first := e.Of(0)
 		x.Claim = replay.ReadClaim(first)
 		x.key = l.first.Key(first, x.Head.Variant(&x.Claim))
+		if err := l.take(x, e); err != nil {
+			return err
+		}
 	}
-	if isAnswer(&e.Event) {
-		l.judge(x, &e.Event)
+	if err := l.late(x); err != nil || claims {
+		return err
 	}
 	err := l.take(x, e)
 	if e.Event.Name == tap.EventEnd {
@@ -380,6 +391,43 @@ func (l *loader) exchange(e *session.Entry) error {
 		}
 	}
 	return err
+}
+
+// early keeps a frame of a response that began before the message of its request had
+// ended, as where the server refuses a body by its head. It is played behind that.
+func (l *loader) early(x *exchange, e *session.Entry) bool {
+	response := e.Frame.Lane == tap.ToClient || isAnswer(&e.Event)
+	if x.claimed || x.Method != http.MethodPost || !response || !l.holds(len(x.early), e.Frame) {
+		return false
+	}
+	x.early = append(x.early, hold(e))
+	return true
+}
+
+// late takes the frames that early has kept.
+func (l *loader) late(x *exchange) error {
+	for i := range x.early {
+		if err := l.take(x, x.early[i].entry()); err != nil {
+			return err
+		}
+	}
+	x.early = nil
+	return nil
+}
+
+// holds reports whether a frame may be held, behind n others of its exchange.
+func (l *loader) holds(n int, f *tap.Frame) bool {
+	if n > 0 && (len(f.Raw) > maxHeld || l.kept+len(f.Raw) > maxKept) {
+		return false
+	}
+	l.kept += len(f.Raw)
+	return true
+}
+
+func hold(e *session.Entry) held {
+	h := held{*e.Frame, e.Event, slices.Clone(e.Parts)}
+	h.frame.Raw = bytes.Clone(e.Frame.Raw)
+	return h
 }
 
 // isAnswer reports whether an event is the head of a response that is no interim one.
@@ -395,6 +443,7 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 	over := b == nil || b.deleted || !b.took
 	nameless := b != nil && b.took && (b.kind == session.SessionClient || b.kind == session.SessionEndpoint)
 	x.why = x.Blame(e.Status, x.conditions&^l.rec.tolerated, over, nameless)
+	l.rec.early = l.rec.early || x.Method == http.MethodPost && x.Claim.Kind == jsonrpc.Invalid && e.Status >= 400
 	if e.Status >= 400 || b == nil {
 		return
 	}
@@ -415,12 +464,12 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 // has just become known.
 func (l *loader) take(x *exchange, e *session.Entry) error {
 	f := e.Frame
+	if isAnswer(&e.Event) {
+		l.judge(x, &e.Event)
+	}
 	if x.session == 0 {
-		if len(x.held) == 0 || len(f.Raw) <= maxHeld && l.kept+len(f.Raw) <= maxKept {
-			l.kept += len(f.Raw)
-			h := held{*f, e.Event, slices.Clone(e.Parts)}
-			h.frame.Raw = bytes.Clone(f.Raw)
-			x.held = append(x.held, h)
+		if l.holds(len(x.held), f) {
+			x.held = append(x.held, hold(e))
 		}
 		return nil
 	}
@@ -513,11 +562,14 @@ func (l *loader) page(x *exchange) error {
 
 // recording returns what was made.
 func (l *loader) recording() (*Recording, error) {
-	for _, x := range l.open {
-		if x.session == 0 {
-			if err := l.page(x); err != nil {
-				return nil, err
-			}
+	for _, number := range slices.Sorted(maps.Keys(l.open)) {
+		x := l.open[number]
+		err := l.late(x)
+		if x.session == 0 && err == nil {
+			err = l.page(x)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if len(l.inOrder) == 0 {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
@@ -82,7 +83,7 @@ func (p *posted) input(stream replay.Stream) replay.Input {
 // post takes a message on the path of Streamable HTTP.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head) {
 	var p posted
-	if !p.read(w, r, head) {
+	if s.early(w, r, head) || !p.read(w, r, head) {
 		return
 	}
 	if s.refuses(w, r, s.conditions(head, &p.claim), &p) {
@@ -115,14 +116,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 // stranger plays the response to a body that is not a message, and reports whether one was
 // recorded.
 func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.Head, p *posted) bool {
-	s.mu.Lock()
-	c := s.byID[head.Session]
-	if head.Session == "" {
-		e, _ := s.enter(r)
-		c = s.byNumber[sessionKey{number: s.sorter.Follow(e.exchange)}]
-		e.end()
-	}
-	s.mu.Unlock()
+	c := s.follow(r, head)
 	switch {
 	case c != nil && c.rec.HasBroken(p.raw):
 		return false
@@ -130,6 +124,33 @@ func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.H
 		return true
 	}
 	return s.opens(w, r, head, s.pageConversation(), "", p.raw)
+}
+
+// follow is the session that a request goes on with, as far as its head shows; nil for
+// none.
+func (s *Server) follow(r *http.Request, head *replay.Head) *conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if head.Session != "" {
+		return s.byID[head.Session]
+	}
+	e, _ := s.enter(r)
+	defer e.end()
+	return s.byNumber[sessionKey{number: s.sorter.Follow(e.exchange)}]
+}
+
+// early refuses a message that the recorded server refused before all of it had come. It
+// reports whether it did.
+func (s *Server) early(w http.ResponseWriter, r *http.Request, head *replay.Head) bool {
+	if !s.rec.early || r.ContentLength <= 0 {
+		return false
+	}
+	refuses := func(c *replay.Session, now time.Duration, x replay.Stream) bool {
+		ok := c.Refuse(now, x, r.ContentLength)
+		r.Close = r.Close || ok // or the rest of the message would be read first
+		return ok
+	}
+	return s.plays(w, r, head, s.follow(r, head), refuses) || s.plays(w, r, head, s.pageConversation(), refuses)
 }
 
 // receive gives a message to its session, and returns the stream of what it is answered

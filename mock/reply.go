@@ -98,6 +98,9 @@ func (p *reply) head(r *replay.Response) {
 			h[name] = nil // or it would be added
 		}
 	}
+	if p.r.Close {
+		h.Set("Connection", "close")
+	}
 	if r.Session && p.c != nil && p.c.id != "" {
 		h.Set("Mcp-Session-Id", p.c.id)
 	}

@@ -217,6 +217,14 @@ func (s *Server) pageConversation() *conversation {
 // opens plays the response to a request that carries no message, and reports whether one
 // was recorded. Last is the event behind which a stream is to go on, "" for none.
 func (s *Server) opens(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation, last string, body []byte) bool {
+	return s.plays(w, r, head, c, func(play *replay.Session, now time.Duration, x replay.Stream) bool {
+		return play.Open(now, x, r.Method, s.target(r), last, body)
+	})
+}
+
+// plays plays a response that a session begins on a stream, and reports whether it does.
+func (s *Server) plays(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation,
+	begins func(*replay.Session, time.Duration, replay.Stream) bool) bool {
 	if c == nil {
 		return false
 	}
@@ -224,7 +232,7 @@ func (s *Server) opens(w http.ResponseWriter, r *http.Request, head *replay.Head
 	x := c.stream(formUnknown)
 	x.played = true
 	x.old = c.rec.modernEvents() && !primed(head.Version)
-	if c.over || !c.play.Open(c.now(), x.id, r.Method, s.target(r), last, body) {
+	if c.over || !begins(c.play, c.now(), x.id) {
 		delete(c.streams, x.id)
 		c.mu.Unlock()
 		return false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
@@ -264,6 +265,10 @@ func (b *Builder) http(f *tap.Frame, e *tap.Event, x *Exchange) {
 		}
 		x.response = ReadResponse(e)
 		b.respond(x)
+		if t := &b.s.triggers[x.carrier]; e.Status >= 400 && x.Head.Length > int64(t.place.size) && len(x.body) == 0 &&
+			(t.kind == triggerBare || t.kind == triggerInvalid) {
+			b.s.index.add(earlyKey(x.Head.Length), x.carrier)
+		}
 		b.own(x.carrier, step{at: f.At, seq: f.Seq, kind: stepHead})
 	case e.Name == tap.EventEnd && x.carrier != 0 && e.By != "client" && !e.HalfClosed:
 		st := step{at: f.At, seq: f.Seq, kind: stepEnd}
@@ -307,6 +312,10 @@ func bareKeys(method, target, lastEvent string, body []byte) []key {
 	}
 	return []key{of(target, text), of(target, ""), of(path, text), of(path, ""), of("", text), of("", "")}
 }
+
+// earlyKey is the key of a message that the server refused before all of it had come: its
+// length is all that is known of it.
+func earlyKey(length int64) key { return newKey('l', strconv.FormatInt(length, 10)) }
 
 // respond keeps the head of an exchange's response, once for all that are the same. How
 // long the body was to be matters only where it was broken off.

@@ -43,6 +43,8 @@ func (c Condition) All(yield func(Condition) bool) {
 type Head struct {
 	Host, Origin, Session, Version, Method, Name, LastEventID, Agent, Accept, Credentials string
 	HasOrigin                                                                             bool
+	// Length is its Content-Length, 0 for none.
+	Length int64
 	// Params are the Mcp-Param-* fields (2026-07-28 basic/transports), as "name: value"
 	// lines, sorted.
 	Params []string
@@ -80,6 +82,8 @@ func (h *Head) read(name, value string) {
 		h.Accept += value + ","
 	case "authorization":
 		h.Credentials = value
+	case "content-length":
+		h.Length, _ = strconv.ParseInt(value, 10, 64)
 	default:
 		if strings.HasPrefix(name, "mcp-param-") {
 			h.Params = append(h.Params, name+": "+value)

@@ -159,6 +159,24 @@ func (s *Session) Open(now time.Duration, stream Stream, method, target, last st
 	return false
 }
 
+// Refuse takes a message of so many bytes that has not come yet, and reports whether it is
+// refused: as one of that length was which the recorded server did not wait for. It may come
+// again and be taken then, unless it was refused for its length.
+func (s *Session) Refuse(now time.Duration, stream Stream, length int64) bool {
+	s.tick(now)
+	if s.left {
+		return false
+	}
+	s.stream, s.carries = stream, s.carries[:0]
+	switch t, fate := s.take(earlyKey(length)); {
+	case fate == fateFresh:
+		s.arrive(t)
+	case t != 0 && s.script.responses[s.script.triggers[t].response].Status == 413:
+		s.carry(t)
+	}
+	return s.streams.played[stream]
+}
+
 // again plays a request without a message again: one that was refused is refused again; a
 // stream goes on that another request has begun.
 func (s *Session) again(t uint32) bool {

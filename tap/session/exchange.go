@@ -29,6 +29,8 @@ type exchangeState struct {
 	opens bool
 	// stream is the one that it begins or goes on with.
 	stream stream
+	// refused is the status line of a response that refuses the request, nil for none.
+	refused *tap.Event
 }
 
 // event takes an event of an exchange.
@@ -42,7 +44,9 @@ func (s *Sessions) event(f *tap.Frame, e *tap.Event) *session {
 		return nil
 	}
 	if e.Name == tap.EventResponse {
-		x.Status = e.Status
+		if x.Status = e.Status; e.Status >= 400 {
+			x.refused = &tap.Event{Name: e.Name, Status: e.Status, Reason: jsonrpc.Bound(e.Reason), By: e.By}
+		}
 	}
 	switch {
 	case e.Name == tap.EventResponse && (e.Status >= 200 || e.Status == 101):
@@ -462,6 +466,15 @@ func (s *Sessions) stream(exchange uint64) uint64 {
 		return x.stream.exchange
 	}
 	return exchange
+}
+
+// refusal is, of a frame from the client, the response that refused the request before, nil
+// for none.
+func (s *Sessions) refusal(f *tap.Frame) *tap.Event {
+	if x, ok := s.exchanges.Get(f.Exchange); ok && f.Lane == tap.ToServer {
+		return x.refused
+	}
+	return nil
 }
 
 // Resumes returns, after the head of a request that asks to go on with a stream,

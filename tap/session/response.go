@@ -182,7 +182,7 @@ func (t *Pairing) conclude(x *arrival, c *call) {
 // have no answer when the exchange is over:
 //
 //   - One that was refused by the HTTP status alone has failed ([NoteRefused];
-//     [NoteChallenged] where it was a 401).
+//     [NoteChallenged] where it was a 401), even if that came before all of the request had.
 //   - In 2026-07-28, where the client closed the stream of the response, that is
 //     how it cancels the request (basic/transports/streamable-http).
 //   - In 2026-07-28, where it was not the client, the request is lost, as no
@@ -207,6 +207,16 @@ func (t *Pairing) AddEvent(f *tap.Frame, e *tap.Event) {
 			if !a.closed { // with another one of its call
 				t.exchangeEnded(x, e, a)
 			}
+		}
+	}
+}
+
+// refusedEarly takes that the requests which have just come were refused before all of them
+// had come, by the response e.
+func (t *Pairing) refusedEarly(exchange uint64, e *tap.Event) {
+	for _, a := range t.words[exchangeWord(exchange)] {
+		if a.status == 0 {
+			a.replied(e)
 		}
 	}
 }

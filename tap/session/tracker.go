@@ -192,6 +192,9 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 		e.replay()
 	default:
 		e.Parts = append(e.Parts, pairing.addOn(t.Sessions.stream(f.Exchange), f, e.traffic())...)
+		if refusal := t.Sessions.refusal(f); refusal != nil {
+			pairing.refusedEarly(f.Exchange, refusal)
+		}
 		e.Ended = append(e.Ended, pairing.Ended()...)
 	}
 	e.Session = t.Survey.session(f, e.Session)

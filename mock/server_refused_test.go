@@ -1,0 +1,134 @@
+package mock
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap"
+)
+
+// crossed makes a recording of HTTP, a line a frame. A line begins with a lane, which is > to
+// the server, < to the client and . about the run; the number of the exchange; and a letter
+// for the form, which is e for an event, t, b and c for what is of a WebSocket, and none for
+// a body. Of an event only the data is there.
+func crossed(t testing.TB, text string) (frames []tap.Frame) {
+	t.Helper()
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		head, raw, _ := strings.Cut(strings.TrimSpace(line), " ")
+		f := tap.Frame{Seq: uint64(len(frames) + 1), At: time.Duration(len(frames)) * time.Millisecond, Form: tap.FormBody}
+		switch head[0] {
+		case '>':
+			f.Lane = tap.ToServer
+		case '<':
+			f.Lane = tap.ToClient
+		case '.':
+			f.Lane, f.Form = tap.Lifecycle, tap.FormLine
+		}
+		form := ""
+		if _, err := fmt.Sscanf(head[1:]+" ", "%d%s", &f.Exchange, &form); err != nil && form != "" {
+			t.Fatal(line, err)
+		}
+		switch form {
+		case "e":
+			f.Form, raw = tap.FormEvent, "data: "+raw+"\n\n"
+		case "t":
+			f.Form = tap.FormText
+		case "b":
+			f.Form = tap.FormBinary
+		case "c":
+			f.Form, raw = tap.FormClose, "\x03\xf3"+raw // 1011
+		}
+		f.Raw, f.Size = []byte(raw), int64(len(raw))
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+// refusedEarly has an initialize, a call that was refused and an upload that was, each by the
+// head of its request: so the response was there before the message was. Of a last call
+// nothing came at all.
+const refusedEarly = `
+.1 {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"],["Content-Length","148"]]}
+.1 {"event":"response","status":401,"header":[["Content-Type","text/plain"],["X-Why","because"],["Content-Length","4"]]}
+<1 nope
+>1 {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"studio","version":"5.1.0"}}}
+.1 {"event":"end","by":"server"}
+.2 {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"],["Authorization","Bearer x"],["Content-Length","148"]]}
+>2 {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"studio","version":"5.1.0"}}}
+.2 {"event":"response","status":200,"header":[["Content-Type","application/json"],["Mcp-Session-Id","s"]]}
+<2 {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}
+.2 {"event":"end","by":"server"}
+.3 {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"],["Authorization","Bearer x"],["Mcp-Session-Id","s"]]}
+.3 {"event":"response","status":413,"reason":"Payload Too Large","header":[["Content-Type","text/plain"],["Content-Length","4"]]}
+<3 big!
+>3 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"large"}}
+.3 {"event":"end","by":"server"}
+.4 {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"],["Authorization","Bearer x"],["Mcp-Session-Id","s"],["Content-Length","5000"],["Expect","100-continue"]]}
+.4 {"event":"response","status":413,"reason":"Payload Too Large","header":[["Content-Type","text/plain"],["Content-Length","7"]]}
+<4 bigger!
+.4 {"event":"end","by":"client","error":"the client hung up within the request"}
+.5 {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"],["Authorization","Bearer x"],["Mcp-Session-Id","s"],["Content-Length","6000"]]}
+.5 {"event":"response","status":429,"header":[["Content-Length","0"]]}
+>5 {"jsonrpc":"2.0","id":4,"method":"tools/ca
+.5 {"event":"end","by":"client","error":"the client hung up within the request"}`
+
+// What the recorded server refused by the head of a request, before its message had come, is
+// refused.
+func TestServerPlaysEarlyRefusals(t *testing.T) {
+	s, url := served(t, loaded(t, crossed(t, refusedEarly), replay.Options{Pace: replay.Instant}), ServerOptions{})
+	res, body := ask(t, url, said{"POST", "/mcp", nil, opening})
+	if res.StatusCode != 401 || res.Header.Get("X-Why") != "because" || res.Header.Get(idHeader) != "" || body != "nope" {
+		t.Errorf("initialize: %s %v %q", res.Status, res.Header, body)
+	}
+	id := begun(t, url, "/mcp", token)
+	large := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"large"}}`
+	if res, body := ask(t, url, said{"POST", "/mcp", []string{id, token}, large}); res.StatusCode != 413 || body != "big!" {
+		t.Errorf("a large call: %s %q", res.Status, body)
+	}
+	// The client sends the beginning of its message, and waits.
+	begin := func(length int, fields, begun string) (*http.Response, string) {
+		t.Helper()
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\n%s\r\n%s\r\nContent-Length: %d\r\n%s\r\n%s", conn.RemoteAddr(), id, token, length, fields, begun)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if res.StatusCode == http.StatusContinue {
+			return res, ""
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, string(body)
+	}
+	for range 2 {
+		if res, body := begin(5000, "Expect: 100-continue\r\n", ""); res.StatusCode != 413 || body != "bigger!" {
+			t.Errorf("with Expect: %s %q", res.Status, body)
+		}
+	}
+	if res, _ := begin(6000, "", large[:40]); res.StatusCode != 429 {
+		t.Errorf("an upload: %s", res.Status)
+	}
+	// A client that comes again may be taken, and so may one with less.
+	for _, length := range []int{6000, 100} {
+		if res, _ := begin(length, "Expect: 100-continue\r\n", ""); res.StatusCode != http.StatusContinue {
+			t.Errorf("%d bytes: %s", length, res.Status)
+		}
+	}
+	s.Close()
+}
