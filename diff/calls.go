@@ -130,6 +130,11 @@ func compareRefs(a, b session.Ref) int {
 
 // compareAnswer compares how two calls ended.
 func (e *engine) compareAnswer(p *pair) {
+	if _, lost := e.opt.Lost[p.a.ref]; lost && p.up == nil && p.a.answered() && p.b.answered() {
+		without := *p.b
+		without.answer, without.pages, without.status = payload{}, nil, session.CallPending
+		p.b = &without
+	}
 	a, b := p.a, p.b
 	in := InAnswer
 	if p.up != nil {

@@ -124,6 +124,26 @@ func TestLeftOrCancelled(t *testing.T) {
 	}
 }
 
+// TestLostAnswer: an answer that the client did not get, as its body broke off, is none,
+// though the recording has it.
+func TestLostAnswer(t *testing.T) {
+	lines, _ := parseTruth(`
+		rev 2025-06-18
+		> tools/call {"name":"f"}
+		< {"content":[]}`)
+	a, b := play(t, 'a', lines), play(t, 'b', lines)
+	lost := map[session.Ref]string{}
+	for i := range a {
+		if m := jsonrpc.PeekFrame(&a[i]); m.Method == "tools/call" {
+			lost[session.Ref{Seq: a[i].Seq}] = "unexpected EOF"
+		}
+	}
+	r := compare(t, a, b, Options{Lost: lost})
+	if got := verdicts(r); !slices.Equal(got, []string{"breaking removed answer $.result | it is not answered"}) || r.Differences[0].Reason != "unexpected EOF" {
+		t.Errorf("told %q", got)
+	}
+}
+
 // TestLost: what a server that is gone did not answer is breaking, whether it was
 // asked or not, and why is said with it.
 func TestLost(t *testing.T) {

@@ -164,8 +164,9 @@ type Options struct {
 	// side.
 	Marked bool
 	// Lost are requests of the first session that the second one did not come to, or
-	// that its server did not answer, each with the reason in words, "" for none. That no answer
-	// is there is [Breaking] then, also where the request itself is missing.
+	// that its server did not answer, each with the reason in words, "" for none. That is
+	// [Breaking], also where the request itself is missing, and where an answer was recorded
+	// that the client did not get: a body that broke off.
 	Lost map[session.Ref]string
 	// Slower and Ratio say from when on a call takes another time: from so much
 	// more or less, and from so many times as long. They are [DefaultSlower] and
