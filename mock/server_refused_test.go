@@ -132,3 +132,27 @@ func TestServerPlaysEarlyRefusals(t *testing.T) {
 	}
 	s.Close()
 }
+
+// A request that is refused on purpose is refused before anything that comes ahead of its
+// response.
+func TestServerRefusesOnPurpose(t *testing.T) {
+	f, err := replay.ParseFault("status=503 tools/call n=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := exchanges(heard{ask: slow, events: []string{eventOf("a_1", fmt.Sprintf(slowness, 1)), eventOf("a_2", slowDone)}})
+	_, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant, Faults: []replay.Fault{f}}), ServerOptions{})
+	id := begun(t, url, "/mcp")
+	for _, want := range []struct {
+		status      int
+		media, body string
+	}{
+		{503, "application/json", `"id":1,"error":{"code":-32603`},
+		{200, "text/event-stream", `"progress":1`},
+	} {
+		res, body := ask(t, url, said{"POST", "/mcp", []string{id, current}, slow})
+		if res.StatusCode != want.status || res.Header.Get("Content-Type") != want.media || !strings.Contains(body, want.body) {
+			t.Errorf("%s %v\n%s", res.Status, res.Header, body)
+		}
+	}
+}

@@ -87,7 +87,7 @@ func (x *stream) put(out replay.Output) int {
 		p.data = trim(out.Raw)
 	case x.form == formBody:
 		p.data = out.Raw
-	case !x.played && out.Last && number == 1 && x.form != formEvents:
+	case number == 1 && (out.Status != 0 || !x.played && out.Last && x.form != formEvents):
 		p = piece{data: trim(out.Raw), status: out.Status, alone: true}
 	default:
 		x.form = formEvents

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A Fault makes answers go wrong on purpose.
@@ -81,7 +82,17 @@ func ParseFault(s string) (f Fault, err error) {
 			return f, fmt.Errorf("%s: %w", words[0], err)
 		}
 	}
+	if (f.Kind == FaultError || f.Kind == FaultStatus) && !asked(f.Method) {
+		return f, fmt.Errorf("%s: no client sends %s, so it has no response to be replaced (want drop, delay, malformed or another)", words[0], f.Method)
+	}
 	return f, nil
+}
+
+// asked reports whether a client may ask for a method: it is not known as one that only the
+// server sends, or as that of a notification.
+func asked(method string) bool {
+	m, known := jsonrpc.LookupMethod(method)
+	return !strings.HasPrefix(method, "notifications/") && (!known || m.Client != 0 && m.Kind == jsonrpc.Request)
 }
 
 // kind reads the first word.
@@ -169,8 +180,11 @@ func (f Fault) String() string {
 // meant reports whether the fault is about the answer to such a request, or about
 // such a message.
 func (f *Fault) meant(method, name string, answer bool) bool {
-	if f.Method == "" {
+	switch {
+	case f.Method == "":
 		return answer
+	case f.Kind == FaultError && !answer:
+		return false
 	}
 	return glob(f.Method, method) && (f.Name == "" || glob(f.Name, name))
 }
@@ -203,27 +217,34 @@ type chances struct {
 	faults        []Fault
 	meant, struck []uint64
 	dice          *rand.Rand
-	// refuse reports that one of them is a status of HTTP.
-	refuse bool
 }
 
 func newChances(opt *Options) chances {
 	if len(opt.Faults) == 0 {
 		return chances{}
 	}
-	refuse := slices.ContainsFunc(opt.Faults, func(f Fault) bool { return f.Kind == FaultStatus })
 	n := len(opt.Faults)
-	return chances{opt.Faults, make([]uint64, n), make([]uint64, n), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170)), refuse}
+	return chances{opt.Faults, make([]uint64, n), make([]uint64, n), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170))}
 }
 
 // next returns the fault that befalls an answer, or a message that is none, nil for
-// no fault. Each fault counts
+// no fault.
+func (c *chances) next(method, name string, answer bool) *Fault {
+	return c.pick(func(f *Fault) bool { return f.Kind != FaultStatus && f.meant(method, name, answer) })
+}
+
+// refusal returns the fault that refuses a request before anything is played, nil for none.
+func (c *chances) refusal(method, name string) *Fault {
+	return c.pick(func(f *Fault) bool { return f.Kind == FaultStatus && f.meant(method, name, true) })
+}
+
+// pick returns the first fault that strikes of those that are meant. Each of these counts
 // and throws its dice whether another comes first or not, so that one fault more
 // does not change when the others strike.
-func (c *chances) next(method, name string, answer bool) (found *Fault) {
+func (c *chances) pick(meant func(*Fault) bool) (found *Fault) {
 	for i := range c.faults {
 		f := &c.faults[i]
-		if !f.meant(method, name, answer) {
+		if !meant(f) {
 			continue
 		}
 		c.meant[i]++
@@ -254,30 +275,33 @@ func (s *Session) Struck() []bool {
 // been written.
 const holdMost = 100 * time.Millisecond
 
-// fault lets something go wrong with a step that is about to be written. It
-// reports whether it is to be written at all now.
-func (s *Session) fault(r *reply, st *step, out *Output, target *reply) bool {
-	if !r.delayed {
-		method, name := r.method, r.name
-		if !st.has(stepFinal) {
-			m := jsonrpc.Peek(out.Raw)
-			method, name = m.Method, ""
-		}
-		r.fault = s.chances.next(method, name, st.has(stepFinal))
+// strikes lets something go wrong with a step before it is made. It reports whether the
+// step is to be written at all now.
+func (s *Session) strikes(r *reply, st *step, out *Output) bool {
+	if r.delayed {
+		return true // this was its fault
 	}
-	f := r.fault
-	if f == nil || r.delayed {
+	method, name := r.method, r.name
+	if !st.has(stepFinal) {
+		name = ""
+		method, _ = s.script.names(st.place)
+	}
+	f := s.chances.next(method, name, st.has(stepFinal))
+	if r.fault = f; f == nil {
 		return true
 	}
-	s.note(Note{Kind: NoteFault, Live: r.live, Method: r.method, Frame: out.Frame,
-		Text: fmt.Sprintf("frame %d: %v", out.Frame.Seq, f)})
+	s.befalls(r, out.Frame, f)
+	if st.has(stepRequest) && (f.Kind == FaultDrop || f.Kind == FaultTruncate || f.Kind == FaultMalformed) {
+		r.waived = max(r.waived, s.script.asked[r.step].trigger) // which will not come
+	}
 	switch f.Kind {
 	case FaultDelay:
 		r.delayed = true
 		r.due = s.now + f.Delay
 		return false
 	case FaultDrop:
-		if target != nil {
+		s.questions.forget(r.step)
+		if target := s.answers(r, st); target != nil {
 			s.forgo(target)
 		}
 		s.pass(r)
@@ -286,33 +310,55 @@ func (s *Session) fault(r *reply, st *step, out *Output, target *reply) bool {
 		s.outbox = append(s.outbox, Output{Stream: out.Stream, Leave: true, Abort: true})
 		s.over(r)
 		return false
-	case FaultReorder:
-		return s.hold(r, st, out, target)
-	case FaultTruncate:
-		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))/2)
-	case FaultMalformed:
-		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))-1)
-	case FaultError:
-		failOnPurpose(r, out, f.Code)
-	case FaultStatus:
-		failOnPurpose(r, out, defaultFaultCode)
-		switch {
-		case s.streams.hasDuplex:
-		case r.head != nil:
-			head := *r.head
-			head.Status = f.Code
-			r.head = &head
-		default:
-			out.Status = f.Code
-		}
 	}
 	return true
 }
 
-// failOnPurpose makes an error of an answer.
-func failOnPurpose(r *reply, out *Output, code int) {
-	message := `{"code":` + strconv.Itoa(code) + `,"message":"mcptap mock: an error on purpose"}`
-	out.Raw, out.Line, out.Whole = ownAnswer(r.id, "error", []byte(message)), true, nil
+// befalls notes that a fault strikes.
+func (s *Session) befalls(r *reply, frame session.Ref, f *Fault) {
+	s.note(Note{Kind: NoteFault, Live: r.live, Method: r.method, Frame: frame, Text: fmt.Sprintf("frame %d: %v", frame.Seq, f)})
+}
+
+// spoil lets something go wrong with a step that is about to be written. It reports
+// whether it is to be written at all now.
+func (s *Session) spoil(r *reply, st *step, out *Output, target *reply) bool {
+	switch f := r.fault; f.Kind {
+	case FaultReorder:
+		return s.hold(r, st, out, target)
+	case FaultTruncate:
+		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))/2)
+		s.questions.forget(r.step)
+	case FaultMalformed:
+		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))-1)
+		s.questions.forget(r.step)
+	case FaultError:
+		out.Raw, out.Line, out.Whole = ownAnswer(r.id, "error", onPurpose(f.Code)), true, nil
+	}
+	return true
+}
+
+// onPurpose is the error in the place of an answer.
+func onPurpose(code int) []byte {
+	return []byte(`{"code":` + strconv.Itoa(code) + `,"message":"mcptap mock: an error on purpose"}`)
+}
+
+// refuses refuses a request on purpose, and reports whether it does. Where one stream carries
+// everything that is an error.
+func (s *Session) refuses(r *reply) bool {
+	f := s.chances.refusal(r.method, r.name)
+	if f == nil {
+		return false
+	}
+	frame := s.script.triggers[r.trigger].message()
+	if answer := s.script.triggers[r.trigger].answer; answer != 0 {
+		frame = s.script.steps[answer].message()
+	}
+	s.befalls(r, frame, f)
+	s.say(r.stream, r.id, "error", onPurpose(defaultFaultCode))
+	if !s.streams.hasDuplex {
+		s.outbox[len(s.outbox)-1].Status = f.Code
+	}
+	return true
 }
 
 // twice sends what is being written once more, behind it.

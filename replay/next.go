@@ -170,6 +170,9 @@ func (s *Session) release(r *reply) (out Output, ok bool, err error) {
 		return out, false, nil
 	}
 	out = Output{Stream: stream, Line: st.has(stepLine), Form: st.form, Frame: st.message()}
+	if s.chances.faults != nil && !s.strikes(r, st, &out) {
+		return Output{}, false, nil
+	}
 	if out.Raw, err = s.bytes(r, r.step); err != nil {
 		return out, false, fmt.Errorf("frame %d: %w", st.seq, err)
 	}
@@ -177,7 +180,7 @@ func (s *Session) release(r *reply) (out Output, ok bool, err error) {
 		return out, false, fmt.Errorf("frame %d: %w", st.seq, err)
 	}
 	target := s.answers(r, st)
-	if s.chances.faults != nil && !s.fault(r, st, &out, target) {
+	if r.fault != nil && !s.spoil(r, st, &out, target) {
 		return Output{}, false, nil
 	}
 	out.Last = target != nil && s.streams.answered(target.stream)

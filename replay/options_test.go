@@ -132,6 +132,9 @@ func TestParseFault(t *testing.T) {
 		"drop a b":       `"b" is one word too many`,
 		"drop a n=1 b=2": "one word too many",
 		"drop n=1 n=2":   `"n=2" comes after another n`,
+
+		"error notifications/progress": "error: no client sends notifications/progress",
+		"status=503 roots/list n=2":    "status=503: no client sends roots/list",
 	} {
 		if f, err := ParseFault(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v, want %s", text, f, err, want)

@@ -132,7 +132,7 @@ func (s *Session) advance(r *reply) {
 		case r.alone && st.call != r.trigger, r.shell && st.kind < stepHead:
 			// of another call, or of the exchange
 		case st.kind == stepHead && s.responds(r):
-			if r.head = &s.script.responses[s.script.triggers[st.trigger].response]; r.head.Events && !s.chances.refuse {
+			if r.head = &s.script.responses[s.script.triggers[st.trigger].response]; r.head.Events {
 				return
 			}
 			// Any other head comes together with what follows.

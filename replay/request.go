@@ -59,6 +59,9 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	if x.fate == fateFresh {
 		s.arrive(x.trigger)
 	}
+	if s.chances.faults != nil && s.refuses(r) {
+		return
+	}
 	r.step = t.first
 	switch carrier := t.carrier; {
 	case carrier == 0, s.script.inbound:
