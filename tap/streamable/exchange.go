@@ -58,7 +58,8 @@ type side struct {
 	unread  uint64 // bytes that crossed and could not be read
 	socket  bool   // it has become a WebSocket
 
-	over, complete bool // guarded by traffic.mu
+	// Guarded by traffic.mu. closes says that a WebSocket's close frame has crossed.
+	over, complete, closes bool
 }
 
 // note says something of the exchange in its end.
@@ -203,6 +204,8 @@ func (tr *traffic) blame(ex *exchange, s *side, complete bool) {
 		return
 	}
 	switch {
+	case s.socket && (tr.goneBy == byClient && ex.up.closes || tr.goneBy == byServer && ex.down.closes):
+		ex.why = "" // which the other side had no time to answer
 	case s.socket:
 		ex.why += " without a close frame"
 	case s == &ex.up:

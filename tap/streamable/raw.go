@@ -34,6 +34,11 @@ func (tr *traffic) newSocket(ex *exchange, s *side, lane tap.Lane, fresh bool) *
 	s.socket = true
 	w := &wsCut{out: wsMessages{note: s.note, record: func(form tap.Form, p []byte, end bool) {
 		tr.rec.Piece(ex.n, lane, form, p, end)
+		if form == tap.FormClose {
+			tr.mu.Lock()
+			s.closes = true
+			tr.mu.Unlock()
+		}
 	}}}
 	if ex.ws.deflate {
 		w.inflate = &inflate{fresh: fresh, note: s.note}
