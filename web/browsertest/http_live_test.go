@@ -89,9 +89,10 @@ func TestBesideTheHTTPTap(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	tapped := strings.TrimSpace(readLine(t, bufio.NewReader(out)))
-	_, url, ok := strings.Cut(readLine(t, bufio.NewReader(errs)), "watch it at ")
-	if !ok {
-		t.Fatal("stderr does not say where the page is")
+	said := bufio.NewReader(errs)
+	var url string
+	for ok := false; !ok; { // after where it listens and what it records
+		_, url, ok = strings.Cut(readLine(t, said), "watch it at ")
 	}
 	p := newTab(t, strings.TrimSpace(url), 1280, 700, false)
 	p.wait("/Nothing has crossed yet|connected/.test(document.body.innerText) || document.querySelector('.pad > .row')")
