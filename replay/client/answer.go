@@ -167,7 +167,7 @@ func (p *player) answer(id []byte, q *asked) error {
 		p.reply(id, "result", lookup(m.Params, "inputResponses", q.name))
 		return nil
 	}
-	out := &Outgoing{raw: m.raw, line: m.line, kind: m.Kind, was: m.Message}
+	out := &Outgoing{raw: m.raw, line: m.line, form: m.form, kind: m.Kind, was: m.Message}
 	if q.step >= 0 {
 		out.head = p.plan.steps[q.step].head
 	}

@@ -45,7 +45,9 @@ type Event struct {
 type Outgoing struct {
 	// raw is the message, line how it stood on stdio, nil if it did not.
 	raw, line []byte
-	kind      jsonrpc.Kind
+	// form is that of the recorded frame, FormLine for none.
+	form tap.Form
+	kind jsonrpc.Kind
 	// ids are those of the requests in it: one, none, or those of a batch.
 	ids    []string
 	method string

@@ -3,12 +3,16 @@ package client
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log"
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +52,7 @@ type httpConn struct {
 }
 
 func newHTTP(url string, tap *Watcher) *httpConn {
+	hush()
 	return &httpConn{url: url, tap: tap, fields: map[string][]headerField{}, streams: map[*Outgoing]context.CancelFunc{}, client: &http.Client{
 		Transport: &http.Transport{
 			// The tap in front of the server finds the way to it.
@@ -182,12 +187,57 @@ func (c *httpConn) do(ctx context.Context, method, url string, body []byte, head
 	if err != nil {
 		return nil, unwrapped(err)
 	}
-	if err := ownAnswer(res); err != nil {
+	if err = ownAnswer(res); err == nil {
+		err = decode(res)
+	}
+	if err != nil {
 		res.Body.Close()
 		return nil, err
 	}
 	return res, nil
 }
+
+// decode undoes the coding of a body, which the server was not asked for.
+func decode(res *http.Response) error {
+	switch coding := strings.ToLower(res.Header.Get("Content-Encoding")); coding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		res.Body = &unzipped{ReadCloser: res.Body}
+	default:
+		return fmt.Errorf("the response has the content coding %.100q, which was not asked for", coding)
+	}
+	return nil
+}
+
+// An unzipped body is a gzipped one to be read.
+type unzipped struct {
+	io.ReadCloser
+	zip *gzip.Reader
+}
+
+// Read implements [io.Reader].
+func (u *unzipped) Read(p []byte) (n int, err error) {
+	if u.zip == nil { // it reads at once, and the body may come late
+		if u.zip, err = gzip.NewReader(u.ReadCloser); err != nil {
+			return 0, err
+		}
+	}
+	return u.zip.Read(p)
+}
+
+// quiet is a log without what package net/http writes there of a server that sends a
+// response to nothing. The recording has it.
+type quiet struct{ io.Writer }
+
+// Write implements [io.Writer].
+func (q quiet) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("Unsolicited response received on idle HTTP channel")) {
+		return len(p), nil
+	}
+	return q.Writer.Write(p)
+}
+
+var hush = sync.OnceFunc(func() { log.SetOutput(quiet{log.Writer()}) })
 
 // isStream reports whether a response is an event stream.
 func isStream(res *http.Response) bool {

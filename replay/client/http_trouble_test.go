@@ -1,6 +1,8 @@
 package client
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -52,6 +54,17 @@ func TestHTTPTrouble(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, ": nothing\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")
 		}, "refused: tools/call a (#4) was not answered: the stream ended without an answer"},
+		"a coding that is known": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "gzip")
+			zip := gzip.NewWriter(w)
+			fmt.Fprint(zip, result("2"))
+			zip.Close()
+		}, ""},
+		"a coding that is not": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "br")
+			fmt.Fprint(w, "?")
+		}, `refused: tools/call a (#4) was not answered: the response has the content coding "br", which was not asked for`},
 		"a connection that breaks": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			"refused: tools/call a (#4) was not answered: "},
 	} {
@@ -92,5 +105,17 @@ func TestResumed(t *testing.T) {
 	tapped(t, planned(lines(twoCalls), nil), opt, server, HTTP)
 	if len(*said) > 0 || resumed.Load() != 2 {
 		t.Errorf("resumed %d times, notes %q", resumed.Load(), *said)
+	}
+}
+
+// TestHTTPUnasked: a response to nothing, which package net/http reports in the log, does not
+// come there.
+func TestHTTPUnasked(t *testing.T) {
+	var said bytes.Buffer
+	q := quiet{&said}
+	fmt.Fprint(q, `2026/11/28 09:41:23 Unsolicited response received on idle HTTP channel starting with "x"; err=<nil>`)
+	fmt.Fprint(q, "another")
+	if said.String() != "another" {
+		t.Errorf("it was reported: %s", said.String())
 	}
 }

@@ -187,16 +187,17 @@ func (p *player) set(n int, to progress) {
 	}
 }
 
-// A said is a recorded message, its bytes, and how it stood on stdio, nil if it did
-// not stand there by itself.
+// A said is a recorded message, its bytes, how it stood on stdio, nil if it did
+// not stand there by itself, and the form of its frame.
 type said struct {
 	*jsonrpc.Message
 	raw, line []byte
+	form      tap.Form
 }
 
 // out is the message as it was sent in a step.
 func (m said) out(s *step) *Outgoing {
-	return &Outgoing{raw: m.raw, line: m.line, kind: m.Kind, method: m.Method, head: s.head, was: m.Message, refused: s.refused}
+	return &Outgoing{raw: m.raw, line: m.line, form: m.form, kind: m.Kind, method: m.Method, head: s.head, was: m.Message, refused: s.refused}
 }
 
 // load loads a recorded message: of a batch the element.
@@ -221,7 +222,7 @@ func (p *player) frame(seq uint64) (whole said, parts []said, err error) {
 		return said{}, nil, fmt.Errorf("frame %d is too large to be sent again", seq)
 	}
 	m := jsonrpc.PeekFrame(&f)
-	whole = said{&m, bytes.TrimSpace(jsonrpc.Payload(&f)), nil}
+	whole = said{&m, bytes.TrimSpace(jsonrpc.Payload(&f)), nil, f.Form}
 	if f.Form == tap.FormLine {
 		whole.line = f.Raw
 	}
@@ -233,7 +234,7 @@ func (p *player) frame(seq uint64) (whole said, parts []said, err error) {
 		return said{}, nil, fmt.Errorf("frame %d cannot be read as a batch", seq)
 	}
 	for i := range min(len(all), len(m.Batch)) {
-		parts = append(parts, said{&m.Batch[i], all[i], nil})
+		parts = append(parts, said{&m.Batch[i], all[i], nil, f.Form})
 	}
 	return whole, parts, nil
 }

@@ -8,11 +8,15 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
-// WebSocket makes a connection to a server on a WebSocket, one message a text frame,
-// as some SDKs speak it. No revision has that transport.
-func WebSocket(url string) Conn { return &webSocket{url: url, writeTime: time.Minute} }
+// WebSocket makes a connection to a server on a WebSocket, one message a text frame or, where
+// that was recorded, a binary one, as some SDKs speak it. No revision has that transport.
+func WebSocket(url string) Conn {
+	return &webSocket{url: url, kind: websocket.TextMessage, writeTime: time.Minute}
+}
 
 // A webSocket is a connection on a WebSocket.
 type webSocket struct {
@@ -22,6 +26,9 @@ type webSocket struct {
 	sock *websocket.Conn
 	work sync.WaitGroup
 	mu   sync.Mutex // one writes at a time
+	// kind is that of the last message: what was not recorded on a WebSocket is sent as the
+	// last that was.
+	kind int
 	// writeTime is how long the server may take to accept a message.
 	writeTime time.Duration
 }
@@ -68,7 +75,13 @@ func (c *webSocket) Send(m *Outgoing) <-chan error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		_ = c.sock.SetWriteDeadline(time.Now().Add(c.writeTime))
-		sent <- c.sock.WriteMessage(websocket.TextMessage, m.raw)
+		switch m.form {
+		case tap.FormText:
+			c.kind = websocket.TextMessage
+		case tap.FormBinary:
+			c.kind = websocket.BinaryMessage
+		}
+		sent <- c.sock.WriteMessage(c.kind, m.raw)
 	})
 	return sent
 }

@@ -2,10 +2,13 @@ package client
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // TestWebSocketMessageTooLong: a message whose head announces a terabyte ends the
@@ -65,4 +68,46 @@ func TestWebSocketServerThatDoesNotRead(t *testing.T) {
 	}
 	close(done)
 	c.Close()
+}
+
+// TestWebSocketKinds: a message is sent in the kind of frame that was recorded, and one that
+// was not in that of the last.
+func TestWebSocketKinds(t *testing.T) {
+	up := websocket.Upgrader{}
+	kinds := make(chan int, 5)
+	url := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sock, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer sock.Close()
+		for range cap(kinds) {
+			kind, _, err := sock.ReadMessage()
+			if err != nil {
+				break
+			}
+			kinds <- kind
+		}
+		close(kinds)
+	}))
+	c := WebSocket("ws" + url[len("http"):])
+	if err := c.Open(t.Context(), make(chan Event, 1)); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	want := []int{websocket.TextMessage, websocket.BinaryMessage, websocket.BinaryMessage, websocket.TextMessage, websocket.TextMessage}
+	for _, form := range []tap.Form{tap.FormLine, tap.FormBinary, tap.FormLine, tap.FormText, tap.FormEvent} {
+		m := NewOutgoing([]byte(`{"jsonrpc":"2.0","method":"a"}`))
+		m.form = form
+		if err := <-c.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []int
+	for kind := range kinds {
+		got = append(got, kind)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
