@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -75,12 +76,13 @@ func (c *conversation) attach(x *stream) {
 
 // receive takes a message for a session that is one stream, and reports whether that
 // is not over.
-func (c *conversation) receive(raw []byte) bool {
+func (c *conversation) receive(raw []byte, binary bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
 		return false
 	}
+	c.duplex.binary = binary
 	c.hear(replay.Input{Stream: c.duplex.id, Raw: raw})
 	c.pump()
 	return true
@@ -138,10 +140,10 @@ const subprotocol = "mcp"
 // JSON-RPC message.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	up := websocket.Upgrader{
-		Subprotocols: []string{subprotocol}, WriteBufferSize: 32 << 10,
+		Subprotocols: append(slices.Clone(s.rec.subprotocols), subprotocol), WriteBufferSize: 32 << 10,
 		CheckOrigin: func(*http.Request) bool { return true }, // the guard has
 	}
-	if s.full(w) {
+	if s.full(w) || s.refusesUpgrade(w, r) {
 		return
 	}
 	conn, err := up.Upgrade(w, r, nil)
@@ -160,13 +162,27 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		defer close(ended)
 		for {
 			kind, raw, err := conn.ReadMessage()
-			if err != nil || kind == websocket.TextMessage && !c.receive(raw) {
+			if err != nil || !c.receive(raw, kind == websocket.BinaryMessage) {
 				return
 			}
 		}
 	}()
 	c.relay(conn, x, ended)
 	c.detach(x, x.turn)
+}
+
+// refusesUpgrade refuses a request for a WebSocket that was refused when it was recorded, in
+// the same place among the others.
+func (s *Server) refusesUpgrade(w http.ResponseWriter, r *http.Request) bool {
+	s.mu.Lock()
+	n := s.upgrades
+	s.upgrades++
+	s.mu.Unlock()
+	if n >= len(s.rec.upgrades) || s.rec.upgrades[n] == nil {
+		return false
+	}
+	s.refusedAs(w, r, replay.Refusal{Exchange: s.rec.upgrades[n], Script: s.rec.pages}, nil)
+	return true
 }
 
 // closing is how long a WebSocket may take to be told that it is over.
@@ -178,7 +194,11 @@ func (c *conversation) relay(conn *websocket.Conn, x *stream, ended <-chan struc
 		t := c.take(x, sent, x.turn)
 		for _, e := range t.pieces {
 			_ = conn.SetWriteDeadline(time.Now().Add(writeTime))
-			if err := conn.WriteMessage(websocket.TextMessage, e.data); err != nil {
+			kind := websocket.TextMessage
+			if e.binary {
+				kind = websocket.BinaryMessage
+			}
+			if err := conn.WriteMessage(kind, e.data); err != nil {
 				return
 			}
 			sent++
@@ -188,6 +208,9 @@ func (c *conversation) relay(conn *websocket.Conn, x *stream, ended <-chan struc
 			continue
 		case t.over && !t.broken:
 			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+			if c.rec.bye != nil {
+				bye = c.rec.bye
+			}
 			_ = conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(closing))
 			return
 		case t.over:

@@ -29,6 +29,10 @@ type Recording struct {
 	refusals map[refusalKey][]replay.Refusal
 	// early reports that the server may have refused a message before all of it had come.
 	early bool
+	// upgrades are the requests for a WebSocket, in order: nil for one that was granted, else
+	// the exchange that refused it. subprotocols are those that the server agreed on.
+	upgrades     []*replay.Exchange
+	subprotocols []string
 	// tolerated are the conditions in which the server still took a message.
 	tolerated replay.Condition
 	addresses addresses
@@ -62,6 +66,10 @@ type played struct {
 	// says that it was recorded with the heads of its exchanges.
 	path  string
 	heads bool
+	// again are the DELETEs of the session that the server took when it was over.
+	again []*replay.Exchange
+	// bye is the close frame with which the server ended its WebSocket, nil for none.
+	bye []byte
 	// accepted is how a message was taken that nothing answers, and opened how the stream
 	// of HTTP+SSE began, nil if that is not known; endpoint is the event that it began with.
 	accepted, opened *replay.Response
@@ -234,6 +242,8 @@ type exchange struct {
 	key        replay.Key
 	why        replay.Condition
 	claimed    bool
+	// closed reports that a side has closed the WebSocket.
+	closed bool
 	// held are its frames before its session is known, early those of a response that
 	// began before the request had ended.
 	held, early []held
@@ -444,6 +454,9 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 	nameless := b != nil && b.took && (b.kind == session.SessionClient || b.kind == session.SessionEndpoint)
 	x.why = x.Blame(e.Status, x.conditions&^l.rec.tolerated, over, nameless)
 	l.rec.early = l.rec.early || x.Method == http.MethodPost && x.Claim.Kind == jsonrpc.Invalid && e.Status >= 400
+	if x.Head.Socket && x.why == 0 {
+		l.upgrade(x, e)
+	}
 	if e.Status >= 400 || b == nil {
 		return
 	}
@@ -456,7 +469,24 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 			b.accepted = &r
 		}
 	case x.Method == http.MethodDelete && e.Status < 300:
+		if b.deleted && len(b.again) < maxRefusals {
+			b.again = append(b.again, &x.Exchange)
+		}
 		b.deleted = true
+	}
+}
+
+// upgrade takes the response to a request for a WebSocket.
+func (l *loader) upgrade(x *exchange, e *tap.Event) {
+	if e.Status != http.StatusSwitchingProtocols && x.session == 0 {
+		l.rec.upgrades = append(l.rec.upgrades, &x.Exchange)
+		return
+	}
+	l.rec.upgrades = append(l.rec.upgrades, nil)
+	for _, h := range e.Header {
+		if strings.EqualFold(h[0], "Sec-WebSocket-Protocol") && !slices.Contains(l.rec.subprotocols, h[1]) {
+			l.rec.subprotocols = append(l.rec.subprotocols, h[1])
+		}
 	}
 }
 
@@ -494,7 +524,14 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 		s.path = path
 	}
 	if duplex && (s.kind == session.SessionSocket || x.Method != http.MethodPost) {
+		leaves := f.Lane == tap.Lifecycle
 		switch {
+		case f.Form == tap.FormClose && f.Lane == tap.ToServer:
+			x.closed = true
+			return nil
+		case f.Form == tap.FormClose && !x.closed: // what follows is the connection's end
+			x.closed, leaves = true, true
+			s.bye = append([]byte{}, f.Raw...)
 		case isEndpoint(f):
 			s.endpoint = bytes.Clone(f.Raw)
 			for i := range x.held {
@@ -511,7 +548,8 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 		one.Exchange = 0 // there is one stream for everything
 		entry := *e
 		entry.Frame = &one
-		if f.Lane == tap.Lifecycle {
+		if leaves {
+			one.Lane = tap.Lifecycle
 			entry.Event = tap.Event{Name: tap.EventEOF, Lane: tap.ToClient.String(), By: "server", Error: e.Event.Error}
 		}
 		return s.b.Add(&entry, nil)

@@ -362,6 +362,7 @@ func (s *Server) bare(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	switch {
 	case c == nil && (head.Session == "" || head.Modern()):
 		s.sessionless(w, r, head)
+	case c == nil && r.Method == http.MethodDelete && s.deletesAgain(w, r, head.Session):
 	case c == nil || c.duplex != nil:
 		s.refuse(w, r, replay.OverSession, nil)
 	case r.Method == http.MethodDelete:
@@ -395,9 +396,39 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, head *replay.Hea
 	}
 	s.mu.Lock()
 	s.forget(c)
+	if again := c.rec.again; len(again) > 0 {
+		if len(s.deleted) == maxConversations {
+			clear(s.deleted)
+		}
+		s.deleted[c.id] = deleted{c.rec.Script, again}
+	}
 	s.mu.Unlock()
 	s.opens(w, r, head, c, "", nil) // without one, it is 200
 	c.end()
+}
+
+// A deleted session is over, and was deleted again when it was recorded.
+type deleted struct {
+	script *replay.Script
+	again  []*replay.Exchange
+}
+
+// deletesAgain takes the DELETE of a session that is over as the recorded server did, and
+// reports whether it did.
+func (s *Server) deletesAgain(w http.ResponseWriter, r *http.Request, id string) bool {
+	s.mu.Lock()
+	d, ok := s.deleted[id]
+	if ok {
+		s.deleted[id] = deleted{d.script, d.again[1:]}
+		if len(d.again) == 1 {
+			delete(s.deleted, id)
+		}
+	}
+	s.mu.Unlock()
+	if ok {
+		s.refusedAs(w, r, replay.Refusal{Exchange: d.again[0], Script: d.script}, nil)
+	}
+	return ok
 }
 
 // get opens the stream for what belongs to no request, or goes on with one that was

@@ -69,6 +69,10 @@ type Server struct {
 	played  map[*played]int
 	refused map[refusalKey]int
 	pages   *conversation
+	// upgrades counts the requests for a WebSocket. deleted are sessions that were deleted
+	// more than once.
+	upgrades int
+	deleted  map[string]deleted
 	// only is the session that is recorded, nil if there was none.
 	only   *conversation
 	closed bool
@@ -93,6 +97,7 @@ func NewServer(rec *Recording, opt ServerOptions) *Server {
 		rec: rec, addresses: rec.addresses, opt: opt, anyAddress: opt.AnyAddress, began: time.Now(),
 		open: map[*conversation]struct{}{}, leaving: map[*conversation]struct{}{}, byID: map[string]*conversation{},
 		byNumber: map[sessionKey]*conversation{}, played: map[*played]int{}, refused: map[refusalKey]int{},
+		deleted: map[string]deleted{},
 	}
 	a := &s.addresses
 	a.hosts = nil // the recorded server's names are not ours
@@ -449,15 +454,20 @@ func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Cond
 		if p != nil {
 			id = p.claim.ID
 		}
-		outputs, err := all[min(n, len(all)-1)].Outputs(id)
-		if err != nil {
-			plain(w, http.StatusInternalServerError, failure(id, err))
-			return true
-		}
-		s.outputs(w, r, outputs)
+		s.refusedAs(w, r, all[min(n, len(all)-1)], id)
 		return true
 	}
 	return false
+}
+
+// refusedAs answers a request as a recorded one, with the id of its message, nil for none.
+func (s *Server) refusedAs(w http.ResponseWriter, r *http.Request, as replay.Refusal, id []byte) {
+	outputs, err := as.Outputs(id)
+	if err != nil {
+		plain(w, http.StatusInternalServerError, failure(id, err))
+		return
+	}
+	s.outputs(w, r, outputs)
 }
 
 // key is what a message is matched by, zero where nothing that was refused is.

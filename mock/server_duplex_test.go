@@ -3,6 +3,7 @@ package mock
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -253,5 +254,59 @@ func TestEventsRefusedAndEnded(t *testing.T) {
 	}
 	if rest, err := io.ReadAll(in); err != nil || bytes.Count(rest, []byte("data: ")) != 2 {
 		t.Errorf("%v after %q", err, rest)
+	}
+}
+
+// A WebSocket is played as it was: refused where it was refused, with the subprotocol that
+// the server agreed on, in the kind of frames that it sent, to the close frame.
+func TestServerPlaysSocket(t *testing.T) {
+	frames := crossed(t, `
+.1 {"event":"request","method":"GET","target":"/mcp","header":[["Host","localhost"],["Upgrade","websocket"]]}
+.1 {"event":"response","status":503,"reason":"Busy","header":[["Retry-After","1"],["Content-Length","3"]]}
+<1 no!
+.1 {"event":"end","by":"server"}
+.2 {"event":"request","method":"GET","target":"/mcp","header":[["Host","localhost"],["Upgrade","websocket"]]}
+.2 {"event":"response","status":101,"header":[["Upgrade","websocket"],["Sec-WebSocket-Protocol","foo.v1"]]}
+>2b {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"studio","version":"5.1.0"}}}
+<2b {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}
+>2t {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+<2t {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}
+<2c oops
+.2 {"event":"end","by":"server","error":"the server hung up without a close frame"}`)
+	_, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{})
+	dial := func() (*websocket.Conn, *http.Response, error) {
+		dialer := websocket.Dialer{Subprotocols: []string{"mcp", "foo.v1"}}
+		return dialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(url, "http")+"/mcp", nil)
+	}
+	_, res, err := dial()
+	if err == nil || res == nil || res.StatusCode != 503 || res.Header.Get("Retry-After") != "1" {
+		t.Fatal(res, err)
+	}
+	conn, _, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+	if p := conn.Subprotocol(); p != "foo.v1" {
+		t.Errorf("the subprotocol is %q", p)
+	}
+	for _, x := range []struct {
+		sent, got  int
+		ask, reply string
+	}{
+		{websocket.BinaryMessage, websocket.BinaryMessage, opening, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}`},
+		{websocket.BinaryMessage, websocket.TextMessage, listing, `{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`},
+	} {
+		if err := conn.WriteMessage(x.sent, []byte(x.ask)); err != nil {
+			t.Fatal(err)
+		}
+		if kind, got, err := conn.ReadMessage(); err != nil || kind != x.got || string(got) != x.reply {
+			t.Errorf("%d %s, %v", kind, got, err)
+		}
+	}
+	_, _, err = conn.ReadMessage()
+	if end := (*websocket.CloseError)(nil); !errors.As(err, &end) || end.Code != 1011 || end.Text != "oops" {
+		t.Errorf("it ended with %v", err)
 	}
 }

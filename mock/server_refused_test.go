@@ -156,3 +156,27 @@ func TestServerRefusesOnPurpose(t *testing.T) {
 		}
 	}
 }
+
+// A DELETE that the recorded server took once more is taken once more.
+func TestServerDeletesAgain(t *testing.T) {
+	text := `
+.1 {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"]]}
+>1 {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"studio","version":"5.1.0"}}}
+.1 {"event":"response","status":200,"header":[["Content-Type","application/json"],["Mcp-Session-Id","s"]]}
+<1 {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}
+.1 {"event":"end","by":"server"}`
+	for i, status := range []int{200, 204, 404} {
+		text += fmt.Sprintf(`
+.%[1]d {"event":"request","method":"DELETE","target":"/mcp","header":[["Host","localhost"],["Mcp-Session-Id","s"]]}
+.%[1]d {"event":"response","status":%[2]d,"header":[["X-Time","%[1]d"]]}
+.%[1]d {"event":"end","by":"server"}`, i+2, status)
+	}
+	_, url := served(t, loaded(t, crossed(t, text), replay.Options{Pace: replay.Instant}), ServerOptions{})
+	id := begun(t, url, "/mcp")
+	for i, status := range []int{200, 204, 404} {
+		res, body := ask(t, url, said{"DELETE", "/mcp", []string{id}, ""})
+		if res.StatusCode != status || res.Header.Get("X-Time") != fmt.Sprint(i+2) {
+			t.Errorf("the %d. DELETE: %s %v %s", i+1, res.Status, res.Header, body)
+		}
+	}
+}

@@ -33,6 +33,8 @@ type stream struct {
 	// are due.
 	live bool
 	owed int
+	// binary says that the client of a WebSocket has sent a binary message last.
+	binary bool
 	// writing says that a request writes pieces which it has taken.
 	writing bool
 	// turn numbers the readers, read counts the pieces that any of them has had.
@@ -59,6 +61,8 @@ type piece struct {
 	// that it is a message that is a response in itself, page that it is no message.
 	status      int
 	alone, page bool
+	// binary says that it is a binary message of a WebSocket.
+	binary bool
 }
 
 // put adds what is to be written, and returns how many bytes it takes.
@@ -84,7 +88,7 @@ func (x *stream) put(out replay.Output) int {
 			p.id = e.ID
 		}
 	case x.form == formText:
-		p.data = trim(out.Raw)
+		p.data, p.binary = trim(out.Raw), out.Form == tap.FormBinary || out.Form != tap.FormText && x.binary
 	case x.form == formBody:
 		p.data = out.Raw
 	case number == 1 && (out.Status != 0 || !x.played && out.Last && x.form != formEvents):

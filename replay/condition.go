@@ -43,8 +43,9 @@ func (c Condition) All(yield func(Condition) bool) {
 type Head struct {
 	Host, Origin, Session, Version, Method, Name, LastEventID, Agent, Accept, Credentials string
 	HasOrigin                                                                             bool
-	// Length is its Content-Length, 0 for none.
+	// Length is its Content-Length, 0 for none. Socket reports that it asks for a WebSocket.
 	Length int64
+	Socket bool
 	// Params are the Mcp-Param-* fields (2026-07-28 basic/transports), as "name: value"
 	// lines, sorted.
 	Params []string
@@ -82,6 +83,8 @@ func (h *Head) read(name, value string) {
 		h.Accept += value + ","
 	case "authorization":
 		h.Credentials = value
+	case "upgrade":
+		h.Socket = strings.EqualFold(value, "websocket")
 	case "content-length":
 		h.Length, _ = strconv.ParseInt(value, 10, 64)
 	default:

@@ -113,10 +113,10 @@ func (s *Script) HasPage(method, target string) bool {
 }
 
 // Ends returns the status with which the recorded server answered the DELETE that ends a
-// session; ok is false if there was none.
+// session, the first that did if there are several; ok is false if there was none.
 func (s *Script) Ends() (status int, ok bool) {
 	for i := range s.triggers {
-		if t := &s.triggers[i]; t.deletes && t.response != 0 {
+		if t := &s.triggers[i]; t.deletes && t.response != 0 && (!ok || status >= 300) {
 			status, ok = s.responses[t.response].Status, true
 		}
 	}
