@@ -100,7 +100,7 @@ func drain(out *strings.Builder, g *gatherer) {
 	for g.found() > 0 {
 		rows, updates := g.take(maxRows)
 		for _, r := range rows {
-			fmt.Fprintf(out, "row %s %s", idText(r.ID), view.JoinWords(" ", r.Kind, r.Role, r.Method, r.About))
+			fmt.Fprintf(out, "row %s %s", idText(r.ID), view.JoinWords(" ", r.Kind, r.Role, r.Method, "|", r.Name, r.Preview, r.Quiet))
 			if r.Fault != "" {
 				fmt.Fprintf(out, " fault=%q", r.Fault)
 			}

@@ -35,9 +35,13 @@ type row struct {
 	// Kind is that of a [view.Row], or of what is no message its Sort.
 	Kind   string `json:"k"`
 	Method string `json:"m,omitempty"`
-	About  string `json:"a,omitempty"`
-	Fault  string `json:"f,omitempty"`
-	Marks  marks  `json:"b,omitempty"`
+	// Name and Quiet, its Method, are those of its [view.Title], Preview the Args or, of
+	// a response, the Result.
+	Name    string `json:"w,omitempty"`
+	Preview string `json:"a,omitempty"`
+	Quiet   string `json:"y,omitempty"`
+	Fault   string `json:"f,omitempty"`
+	Marks   marks  `json:"b,omitempty"`
 	// Role is what it is to its call, "" where it is no message.
 	Role string `json:"r,omitempty"`
 	// Call, Parent and Request are those of a [session.Part], Latency too: it is
@@ -61,13 +65,14 @@ type marks uint16
 const (
 	markFailed marks = 1 << iota
 	markTorn
-	markGuess  // its call or the call around that is the likeliest of several
-	markLate   // it came when its call was over
-	markClash  // another open request had its id
-	markBatch  // it stands for a batch
-	markMember // it is a message of a batch
-	markOwn    // Before is of the same call
-	markError  // it counts as an error
+	markGuess    // its call or the call around that is the likeliest of several
+	markLate     // it came when its call was over
+	markClash    // another open request had its id
+	markBatch    // it stands for a batch
+	markMember   // it is a message of a batch
+	markOwn      // Before is of the same call
+	markError    // it counts as an error
+	markPlumbing // see [view.Plumbing]
 )
 
 // An update says what has become of a row that was sent before.
@@ -88,8 +93,11 @@ type update struct {
 	Drop bool `json:"drop,omitempty"`
 }
 
-// maxText is how many bytes of a text stand in a row.
-const maxText = 300
+// maxText is how many bytes of a text stand in a row, maxPreview how many of its Preview.
+const (
+	maxText    = 300
+	maxPreview = 160
+)
 
 // brief is a text of the wire for a row.
 func brief(s string) string { return upTo(s, maxText) }
@@ -108,10 +116,10 @@ func upTo(s string, most int) string {
 
 // newRow makes the row of a line of a frame.
 func newRow(l *view.Row, of *session.Entry) row {
-	p := &l.Part
+	p, t := &l.Part, l.Title()
 	r := row{
 		ID: idOf(p.Message), At: int64(p.At), Size: l.Size, Lane: uint8(p.Lane), Kind: brief(l.Kind),
-		Method: brief(l.Method), About: brief(l.About), Fault: brief(l.Fault),
+		Method: brief(l.Method), Name: brief(t.Name), Preview: upTo(t.Args+t.Result, maxPreview), Quiet: brief(t.Method), Fault: brief(l.Fault),
 		Call: idOf(p.Call), Parent: idOf(p.Parent), Request: idOf(p.Request), Latency: int64(p.Latency),
 		Exchange: p.Exchange, Status: of.Status(), Session: of.Session,
 	}
@@ -126,6 +134,7 @@ func newRow(l *view.Row, of *session.Entry) row {
 		marks
 	}{
 		{l.Failed, markFailed}, {l.Error, markError}, {l.Truncated, markTorn}, {p.Guess, markGuess}, {p.Late, markLate}, {p.Clash != (session.Ref{}), markClash},
+		{len(of.Parts) == 0 && view.Plumbing(of), markPlumbing},
 	} {
 		if m.is {
 			r.Marks |= m.marks

@@ -95,7 +95,7 @@ func TestStreamGoesOnWhileTheRecordingGrows(t *testing.T) {
 	for i := range 5 {
 		m.add(tap.Stderr, fmt.Sprintf("line %d", i))
 		rows, _ := v.until(func(m message) bool { return len(m.Rows) > 0 })
-		if len(rows) != 1 || rows[0].About != fmt.Sprintf("line %d", i) {
+		if len(rows) != 1 || rows[0].Name != fmt.Sprintf("line %d", i) {
 			t.Fatalf("rows %+v", rows)
 		}
 	}

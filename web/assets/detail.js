@@ -61,7 +61,7 @@ export class Detail {
     this.body.scrollTop += this.cards[at].el.getBoundingClientRect().top - this.body.getBoundingClientRect().top - 12;
   }
 
-  /** Draws again what rows say of it: an answer may have come. */
+  /** Draws again what rows say of it: a response may have come. */
   refresh() {
     if (!this.shown) return;
     const row = this.view.rows.find(this.shown);
@@ -76,7 +76,7 @@ export class Detail {
     fill(this.body);
   }
 
-  // A call is its request and its answer; of any other message the one that it
+  // A call is its request and its response; of any other message the one that it
   // is about comes second.
   #framesOf(row) {
     const { rows } = this.view;
@@ -98,7 +98,7 @@ export class Detail {
     const state = call >= 0 ? stateOf(rows, call, this.view.over) : kindOf(rows, row);
     const title = h('div', { class: 'title' },
       h('span', { class: 'arrow ' + laneClass[rows.lane[row]], 'aria-hidden': 'true' }, arrows[rows.lane[row]]),
-      h('h2', null, rows.methodName(row) || kindOf(rows, row).word, ' ', h('span', { class: 'about' }, rows.about[row])));
+      h('h2', null, rows.name[row] || kindOf(rows, row).word, ' ', h('span', { class: 'about' }, rows.quietName(row))));
     const chips = h('div', { class: 'chips' }, h('span', { class: 'state ' + state.look }, state.shape + ' ' + state.word + this.#took(call)), this.#links(row, call));
     const fault = rows.fault.get(row) ?? (call >= 0 ? rows.why.get(call) : '');
     fill(this.head, title, close, chips, fault && h('p', { class: 'fault' }, fault), this.#remarks(row));
@@ -121,7 +121,7 @@ export class Detail {
       const parent = rows.parent.get(call);
       if (parent) link(parent, (rows.marks[call] & mark.guess ? 'probably within' : 'within'));
       if (call !== row) link(rows.id[call], 'request');
-      link(rows.answer[call], 'answer');
+      link(rows.answer[call], 'response');
       let n = 0;
       let more = 0;
       for (let k = rows.kid[call]; k >= 0; k = rows.sibling[k]) {

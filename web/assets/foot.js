@@ -32,11 +32,13 @@ export class Foot {
     else if (view.query) parts.push(`${plural(rows.shown, 'row')} of ${plural(all, 'frame')}`);
     else parts.push(plural(all, 'frame'));
     if (rows.errors > 0) parts.push(this.#link('bad', 'Next error (e)', () => view.nextError(1), '✕ ' + plural(rows.errors, 'error')));
-    if (rows.orphans > 0) parts.push(this.#link('bad', 'Next (e)', () => view.nextError(1), '✕ ' + plural(rows.orphans, 'answer without a request', 'answers without a request')));
+    if (rows.orphans > 0) parts.push(this.#link('bad', 'Next (e)', () => view.nextError(1), '✕ ' + plural(rows.orphans, 'response without a request', 'responses without a request')));
     if (rows.waiting.size > 0) {
-      const text = (view.over ? '◌ no answer to ' : '◌ waiting for ') + plural(rows.waiting.size, 'call');
+      const text = (view.over ? '◌ no response to ' : '◌ waiting for ') + plural(rows.waiting.size, 'call');
       parts.push(saved ? text : this.#link(view.over ? 'bad' : 'dim', 'Show only these', () => view.filter.set('is:pending'), text));
     }
+    const hidden = view.http.draw(view);
+    if (hidden) parts.push(this.#link('dim', 'Show them (h)', () => view.http.toggle(), hidden));
     view.sessions.see(rows.sessions);
     if (rows.sessions.size > 1) parts.push(plural(rows.sessions.size, 'session'));
     fill(this.el, h('span', { class: 'counts' }, parts.map((p) => h('span', null, p))), h('span', { class: 'hint' }, h('kbd', null, '?'), ' keys'));

@@ -21,6 +21,7 @@ const inRecording = {
   m: (v) => v.mate(),
   d: (v) => v.summary.compare?.(),
   c: (v) => v.filter.set(''),
+  h: (v) => v.http.toggle(),
   y: (v) => { const card = cardOf(v); if (card) inTree() ? card.copyValue() : card.copyRaw(); },
   p: (v) => cardOf(v)?.copyPath(),
   ' ': (v) => v.selectedLine >= 0 && v.toggle(v.selectedLine),
@@ -30,6 +31,18 @@ const inRecording = {
   ']': (v) => stepTab(v, 1),
   Enter: (v) => enter(v),
   Escape: (v) => escape(v),
+};
+
+const page = (v) => Math.max(1, Math.floor(v.list.visible) - 2);
+
+// Those that mean something else where the list does not have the focus.
+const inList = {
+  ArrowDown: (v) => v.move(1),
+  ArrowUp: (v) => v.move(-1),
+  PageDown: (v) => v.move(page(v)),
+  PageUp: (v) => v.move(-page(v)),
+  ArrowRight: (v) => v.selectedLine >= 0 && v.toggle(v.selectedLine, true),
+  ArrowLeft: (v) => v.selectedLine >= 0 && v.toggle(v.selectedLine, false),
 };
 
 const inTree = () => document.activeElement?.closest('[role=tree]');
@@ -71,13 +84,13 @@ export function listenToKeys(view, home) {
       return;
     }
     if (e.target.closest('button, a, [role=tab]') && (e.key === 'Enter' || e.key === ' ')) return;
-    if (!(everywhere[e.key] ? (everywhere[e.key](), true) : press(view(), e.key))) return;
+    if (!(everywhere[e.key] ? (everywhere[e.key](), true) : press(view(), e.key, e.target))) return;
     e.preventDefault();
   });
 }
 
 // A key in the view of a recording. Returns whether it means anything.
-function press(v, key) {
+function press(v, key, target) {
   if (v?.press) return v.press(key);
   if (!v?.setMode) return false;
   const n = Number(key);
@@ -85,7 +98,8 @@ function press(v, key) {
     v.setMode(modes[n - 1][0]);
     return true;
   }
-  if (!inRecording[key] || (!v.list && key !== '/')) return false;
-  inRecording[key](v);
+  const act = inRecording[key] ?? (v.scroller?.contains(target) ? inList[key] : null);
+  if (!act || (!v.list && key !== '/')) return false;
+  act(v);
   return true;
 }

@@ -7,7 +7,7 @@ import { arrows, kindOf, laneClass, laneTitles, stateOf } from './words.js';
 
 export const columns = [
   ['no', '#', 'number of the frame'], ['time', 'Time', 'since the start, in seconds'], ['what', 'Message', ''],
-  ['state', 'State', ''], ['took', 'Took', 'from the request to its answer'], ['size', 'Size', ''], ['fall', '', 'when each was open, of the time that is in view'],
+  ['state', 'State', ''], ['took', 'Took', 'from the request to its response'], ['size', 'Size', ''], ['fall', '', 'when each was open, of the time that is in view'],
 ];
 
 /** Makes the element of a line; draw fills it. */
@@ -22,12 +22,14 @@ export function make() {
   const what = el.cells.what;
   el.twisty = h('span', { class: 'twisty', 'aria-hidden': 'true' });
   el.arrow = h('span', { class: 'arrow' });
-  el.method = h('span', { class: 'method' });
-  el.about = h('span', { class: 'about' });
+  el.name = h('span', { class: 'name' });
+  el.args = h('span', { class: 'preview' });
+  el.result = h('span', { class: 'preview' });
   el.fault = h('span', { class: 'fault' });
+  el.method = h('span', { class: 'method' });
   el.more = h('span', { class: 'more' });
   el.session = h('span', { class: 'session' });
-  what.append(el.twisty, el.arrow, el.session, el.method, el.about, el.fault, el.more);
+  what.append(el.twisty, el.arrow, el.session, el.name, el.args, el.result, el.fault, el.method, el.more);
   el.bar = h('span', { class: 'bar' });
   el.cells.fall.append(el.bar);
   return el;
@@ -67,11 +69,16 @@ export function draw(el, line, view) {
 
 function texts(el, rows, i, call) {
   setText(el.session, sessionOf(rows, i));
-  setText(el.method, rows.methodName(i));
-  setText(el.about, rows.about[i]);
+  // A call has the result of its response.
+  const answer = call ? rows.find(rows.answer[i]) : -1;
+  const result = rows.result(answer >= 0 ? answer : i);
+  setText(el.name, rows.name[i]);
+  setText(el.args, rows.args(i));
+  setText(el.result, result && '→ ' + result);
+  setText(el.method, rows.quietName(answer >= 0 ? answer : i));
   const fault = (call && rows.why.get(i)) || (rows.fault.get(i) ?? '');
   setText(el.fault, rows.marks[i] & mark.torn ? (fault ? fault + ', truncated' : 'truncated: bytes are missing') : fault);
-  // What is folded into a call, beside its answer.
+  // What is folded into a call, beside its response.
   const extra = call ? rows.parts[i] - (rows.answer[i] ? 1 : 0) : 0;
   setText(el.more, extra > 0 ? `+${extra}` : '');
   setAttr(el.more, 'title', extra > 0 ? `${extra} more messages belong to it` : null);
@@ -83,7 +90,7 @@ function sessionOf(rows, i) {
   return rows.sessions.size > 1 && n > 0 ? 'S' + n : '';
 }
 
-// How long a call took, or for how long nobody has answered it.
+// How long a call took, or for how long there has been no response.
 function took(view, i, call) {
   const { rows } = view;
   if (call) {

@@ -9,7 +9,7 @@ import { mark } from './rows.js';
 export class Lines {
   #rows;
   #calls;
-  #brief;
+  #leave;
   #line = new Uint32Array(1024); // the row of each line
   #place = new Int32Array(1024); // the line of each row, -1 for none
   #n = 0;
@@ -20,12 +20,12 @@ export class Lines {
 
   #plain; // lines are the order of the rows
 
-  /** brief leaves out how HTTP carried the messages. */
-  constructor(rows, calls, brief) {
+  /** leave(row) reports whether a row has no line; null leaves out none. */
+  constructor(rows, calls, leave) {
     this.#rows = rows;
     this.#calls = calls;
-    this.#brief = brief;
-    this.#plain = !calls && !brief;
+    this.#leave = leave;
+    this.#plain = !calls && !leave;
   }
 
   get length() {
@@ -101,7 +101,7 @@ export class Lines {
   }
 
   #left(i) {
-    return this.#brief && this.#rows.envelope(i);
+    return this.#leave?.(i);
   }
 
   #push(i) {

@@ -6,6 +6,7 @@ import { Detail } from './detail.js';
 import { announce, fill, h } from './dom.js';
 import { FilterBox } from './filterbox.js';
 import { Foot } from './foot.js';
+import { HTTPRows } from './http.js';
 import { Lines } from './lines.js';
 import { List } from './list.js';
 import { Nothing } from './nothing.js';
@@ -22,7 +23,7 @@ import { splitter } from './splitter.js';
 export const modes = [['calls', 'Calls'], ['frames', 'Frames'], ['sequence', 'Sequence'], ['stats', 'Statistics']];
 
 export class RecordingView {
-  /** state is what stands in the URL: q, v, f, tab. changed(state) keeps it there. */
+  /** state is what stands in the URL: q, v, f, tab, http. changed(state) keeps it there. */
   constructor(root, key, state, changed) {
     Object.assign(this, { root, key, changed });
     this.mode = modes.some(([m]) => m === state.v) ? state.v : 'calls';
@@ -34,6 +35,7 @@ export class RecordingView {
     this.filter.applied = this.filter.input.value = state.q ?? '';
     this.filter.clear.hidden = !state.q;
     this.sessions = new SessionChoice(this.filter);
+    this.http = new HTTPRows(state.http === '1', () => this.#again());
     this.summary = new Summary();
     this.tabs = h('div', { class: 'modes', role: 'tablist', 'aria-label': 'View' });
     this.banner = h('div', { class: 'banners', role: 'status' });
@@ -41,7 +43,7 @@ export class RecordingView {
     this.detailBox = h('aside', { class: 'detail', 'aria-label': 'Selected frame', hidden: true });
     this.foot = new Foot(this);
     this.split = h('div', { class: 'split' }, this.listBox, splitter(this.detailBox, () => this.list?.repaint()), this.detailBox);
-    this.el = h('main', { class: 'recording' }, this.summary.el, h('div', { class: 'bar' }, this.tabs, this.sessions.el, this.filter.el), this.banner, this.split, this.foot.el);
+    this.el = h('main', { class: 'recording' }, this.summary.el, h('div', { class: 'bar' }, this.tabs, this.http.el, this.sessions.el, this.filter.el), this.banner, this.split, this.foot.el);
     root.append(this.el);
     this.el.addEventListener('leave', () => this.focus());
     this.detail = new Detail(this.detailBox, this);
@@ -186,11 +188,11 @@ export class RecordingView {
       return;
     }
     this.detailBox.hidden = !this.detail.shown;
-    this.lines = new Lines(this.rows, this.calls, !this.query && this.mode !== 'frames');
+    this.lines = new Lines(this.rows, this.calls, this.http.left(this));
     this.sequence = this.mode === 'sequence' ? new Sequence(this) : null;
     const scroller = h('div', {
       class: 'scroller', tabindex: '0', role: this.calls ? 'treegrid' : 'grid', 'aria-label': 'Messages', 'aria-rowcount': '-1',
-      onclick: (e) => this.#click(e), ondblclick: (e) => this.#dblclick(e), onkeydown: (e) => this.#listKey(e),
+      onclick: (e) => this.#click(e), ondblclick: (e) => this.#dblclick(e),
     });
     this.scroller = scroller;
     this.headBox = h('div', { role: 'rowgroup', class: 'head' });
@@ -360,32 +362,18 @@ export class RecordingView {
     const again = this.query && mode !== 'stats' && (mode === 'calls') !== this.streamsCalls;
     this.mode = mode;
     if (again) this.#restart(this.query);
-    else {
-      this.#build();
-      this.live = this.idle;
-      if (mode !== 'stats' && this.selected) {
-        const id = this.selected;
-        requestAnimationFrame(() => this.selected === id && this.rows.find(id) >= 0 && this.list && this.select(id));
-      }
-    }
-    this.#state();
-    if (mode !== 'stats') this.focus();
+    else this.#again();
   }
 
-  #listKey(e) {
-    if (e.ctrlKey || e.metaKey || e.altKey) return;
-    const page = Math.max(1, Math.floor(this.list.visible) - 2);
-    switch (e.key) {
-      case 'ArrowDown': this.move(1); break;
-      case 'ArrowUp': this.move(-1); break;
-      case 'PageDown': this.move(page); break;
-      case 'PageUp': this.move(-page); break;
-      case 'ArrowRight': if (this.selectedLine >= 0) this.toggle(this.selectedLine, true); break;
-      case 'ArrowLeft': if (this.selectedLine >= 0) this.toggle(this.selectedLine, false); break;
-      default: return;
-    }
-    e.preventDefault();
-    e.stopPropagation();
+  // Shows the rows that have come in another way.
+  #again() {
+    this.#build();
+    this.live = this.idle;
+    const id = this.selected;
+    if (this.list && id) requestAnimationFrame(() => this.selected === id && this.rows.find(id) >= 0 && this.list && this.select(id));
+    this.foot.plan();
+    this.#state();
+    if (this.list) this.focus();
   }
 
   /** Keeps in the URL which tab of the panel is open. */
@@ -394,6 +382,6 @@ export class RecordingView {
   }
 
   #state() {
-    this.changed({ q: this.query, v: this.mode === 'calls' ? '' : this.mode, f: this.detailBox.hidden || !this.selected ? '' : nameOf(this.selected), tab: this.detail.tab === 'tree' ? '' : this.detail.tab });
+    this.changed({ q: this.query, v: this.mode === 'calls' ? '' : this.mode, f: this.detailBox.hidden || !this.selected ? '' : nameOf(this.selected), tab: this.detail.tab === 'tree' ? '' : this.detail.tab, http: this.http.on ? '1' : '' });
   }
 }

@@ -18,7 +18,7 @@ export const idOf = (name) => {
 };
 
 /** Marks of a row; see the server's row.go. */
-export const mark = { failed: 1, torn: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, own: 128, error: 256, gone: 0x8000 };
+export const mark = { failed: 1, torn: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, own: 128, error: 256, plumbing: 512, gone: 0x8000 };
 
 export const lanes = { life: 0, toServer: 1, toClient: 2, stderr: 3 };
 
@@ -31,7 +31,7 @@ const streamTalk = new Set(['priming', 'comment', 'ping', 'pong']);
 const sortKey = (id) => (id % 16384 === batchIndex ? id - batchIndex - 0.5 : id);
 
 const columns = {
-  id: Float64Array, at: Float64Array, size: Float64Array, lane: Uint8Array, kind: Uint16Array, method: Uint32Array,
+  id: Float64Array, at: Float64Array, size: Float64Array, lane: Uint8Array, kind: Uint16Array, method: Uint32Array, quiet: Uint32Array,
   marks: Uint16Array, role: Uint8Array, call: Float64Array, request: Float64Array, latency: Float64Array,
   before: Float64Array, answer: Float64Array, state: Uint8Array, end: Float64Array, depth: Uint8Array,
   kid: Int32Array, lastKid: Int32Array, sibling: Int32Array, under: Int32Array, parts: Uint32Array,
@@ -57,7 +57,8 @@ class Interned {
 export class Rows {
   n = 0;
   #room = 1024;
-  about = [];
+  name = [];
+  preview = [];
   // What few rows have.
   fault = new Map();
   why = new Map(); // why the call that a row begins failed
@@ -72,6 +73,7 @@ export class Rows {
   order = new Uint32Array(1024);
   shown = 0; // how much of order is in use
   errors = 0;
+  plumbing = 0; // rows of HTTP's own, which the list of frames leaves out
   orphans = 0; // answers that belong to no request
   waiting = new Set(); // rows of calls that are not settled
   // What readers keep of `order` is void when rows came between others.
@@ -136,7 +138,9 @@ export class Rows {
     this.before[i] = r.v ?? 0;
     this.answer[i] = this.end[i] = this.state[i] = this.depth[i] = this.parts[i] = 0;
     this.kid[i] = this.lastKid[i] = this.sibling[i] = this.under[i] = -1;
-    this.about[i] = this.#text(r.a);
+    this.quiet[i] = this.methods.number(r.y);
+    this.name[i] = this.#text(r.w);
+    this.preview[i] = this.#text(r.a);
     if (r.f) this.fault.set(i, r.f);
     if (r.p) this.parent.set(i, r.p);
     if (r.x) this.exchange.set(i, r.x);
@@ -145,6 +149,7 @@ export class Rows {
     if (r.h) this.status.set(i, r.h);
     if (this.isError(i)) this.errors++;
     else if (this.lost(i)) this.orphans++;
+    if (this.plumbs(i)) this.plumbing++;
     if (r.r === 'request' && r.c === r.n) {
       this.state[i] = 1;
       this.waiting.add(i);
@@ -263,6 +268,13 @@ export class Rows {
   isError(i) { return (this.marks[i] & mark.error) !== 0; }
   /** Whether a row tells how HTTP carried something, and all went well. */
   envelope(i) { return (this.lane[i] === lanes.life ? envelopes : streamTalk).has(this.kindName(i)) && !this.failed(i); }
+  /** Whether a row only shows how HTTP carries messages, as `mcptap show` has it. */
+  plumbs(i) { return (this.marks[i] & mark.plumbing) !== 0; }
+  /** What a row holds as a response, and otherwise, in one text each. */
+  result(i) { return this.kindName(i) === 'response' ? this.preview[i] : ''; }
+  args(i) { return this.kindName(i) === 'response' ? '' : this.preview[i]; }
+  /** The method as it stands last in a line, with how HTTP carried it. */
+  quietName(i) { return this.methods.texts[this.quiet[i]]; }
   /** Whether a row begins a call. */
   begins(i) { return this.call[i] !== 0 && this.call[i] === this.id[i]; }
   /** Whether the call that a row begins failed. */

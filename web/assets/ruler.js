@@ -1,5 +1,5 @@
 // The strip beside the list: where in all of it the errors and the calls without
-// an answer are, and where the view is. A click goes there.
+// a response are, and where the view is. A click goes there.
 
 import { h } from './dom.js';
 

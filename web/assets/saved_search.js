@@ -19,7 +19,7 @@ export function search(rows, why, text, calls, textOf) {
   const words = wordsOf(text);
   if (words.length === 0) return null;
   const found = rows.filter((r) => {
-    const said = [r.m, r.a, r.f, r.k, why.get(r.n), textOf(Math.floor(r.n / (batchIndex + 1)))].join('\n').toLowerCase();
+    const said = [r.m, r.w, r.a, r.y, r.f, r.k, why.get(r.n), textOf(Math.floor(r.n / (batchIndex + 1)))].join('\n').toLowerCase();
     return words.every((w) => said.includes(w.text) !== w.not);
   });
   if (!calls) return withBatches(rows, new Set(found.map((r) => r.n)));

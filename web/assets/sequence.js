@@ -107,10 +107,10 @@ export class Sequence {
     setText(el.time, gap > 1e9 ? '+' + duration(gap) : offset(rows.at[i]));
     el.time.classList.toggle('gap', gap > 1e9);
     setAttr(el.time, 'title', offset(rows.at[i]) + ' s');
-    const word = rows.methodName(i) || kind.word;
-    setText(el.label, `#${seqOf(rows.id[i])} ${word}`);
-    const about = rows.fault.get(i) ?? rows.about[i];
-    setText(el.note, (rows.request[i] ? duration(rows.latency[i]) + (about ? ' · ' : '') : '') + about + (kind.look === 'wait' || kind.word === 'no answer' ? ` · ${kind.word}` : ''));
+    const other = way === 'stderr' || way === 'life';
+    setText(el.label, `#${seqOf(rows.id[i])} ${other ? kind.word : rows.name[i] || kind.word}`);
+    const about = rows.fault.get(i) ?? (other ? rows.name[i] : rows.preview[i]);
+    setText(el.note, (rows.request[i] ? duration(rows.latency[i]) + (about ? ' · ' : '') : '') + about + (kind.look === 'wait' || kind.word === 'no response' ? ` · ${kind.word}` : ''));
   }
 
   /** Draws the bars of what is in view. */

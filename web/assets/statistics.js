@@ -10,7 +10,7 @@ import { arrows } from './words.js';
 const columns = [
   ['calls', 'Calls', (g) => count(g.calls), (g) => g.calls],
   ['errors', 'Errors', (g) => (g.errors ? '✕ ' + count(g.errors) : ''), (g) => g.errors ?? 0],
-  ['unanswered', 'No answer', (g) => (g.unanswered ? '◌ ' + count(g.unanswered) : ''), (g) => g.unanswered ?? 0],
+  ['unanswered', 'No response', (g) => (g.unanswered ? '◌ ' + count(g.unanswered) : ''), (g) => g.unanswered ?? 0],
   ['cancelled', 'Cancelled', (g) => (g.cancelled ? '⊘ ' + count(g.cancelled) : ''), (g) => g.cancelled ?? 0],
   ['p50', 'Median', (g) => (g.max ? duration(g.p50) : ''), (g) => g.p50],
   ['p95', 'p95', (g) => (g.max ? duration(g.p95) : ''), (g) => g.p95],
@@ -51,10 +51,10 @@ function tiles(s, view) {
   return h('div', { class: 'tiles' },
     tile(count(calls), calls === 1 ? 'call' : 'calls'),
     tile(count(failed), 'failed', failed ? 'bad' : '', failed ? see('is:error') : null),
-    tile(count(unanswered), 'without an answer', unanswered ? 'bad' : '', unanswered ? see('is:pending') : null),
+    tile(count(unanswered), 'without a response', unanswered ? 'bad' : '', unanswered ? see('is:pending') : null),
     tile(t.max ? duration(t.p50) : '–', 'median'), tile(t.max ? duration(t.p95) : '–', '95 % are faster'),
     s.handshake ? tile(duration(s.handshake), 'until the handshake') : null,
-    s.useful ? tile(duration(s.useful), 'until the first useful answer') : null);
+    s.useful ? tile(duration(s.useful), 'until the first useful response') : null);
 }
 
 // How the latencies are distributed: a bar for each third and tenth.
@@ -113,5 +113,5 @@ function calls(s, view) {
     h('td', { class: 'num' }, h('button', { type: 'button', class: 'link', onclick: go(c.n) }, '#' + seqOf(c.n))),
     h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (c.lane === 1 ? 'up' : 'down') }, arrows[c.lane]), ' ', c.method, ' ', h('span', { class: 'about' }, c.about ?? '')),
     h('td', { class: 'num' }, offset(c.at)), h('td', { class: 'num' }, duration(c.took)))))));
-  return h('div', { class: 'two' }, list('Without an answer', s.waiting), list('Slowest', s.slowest));
+  return h('div', { class: 'two' }, list('Without a response', s.waiting), list('Slowest', s.slowest));
 }

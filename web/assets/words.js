@@ -30,7 +30,7 @@ const stateWords = {
 /** How a call ended, by the name of its state. */
 export const stateWord = (name) => stateWords[name] ?? stateWords.pending;
 
-const unanswered = plain('◌', 'no answer', 'bad');
+const unanswered = plain('◌', 'no response', 'bad');
 const unsubscribed = plain('≋', 'ended', 'ok');
 
 /** How a call stands; over says that nothing more can come. */

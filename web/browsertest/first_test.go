@@ -54,6 +54,6 @@ func TestFirstRows(t *testing.T) {
 // it was drawn.
 const notePaint = `
 new MutationObserver(() => {
-	if (window.painted || !document.querySelector('.pad .row .method')?.textContent) return;
+	if (window.painted || !document.querySelector('.pad .row .name')?.textContent) return;
 	requestAnimationFrame(() => setTimeout(() => { window.painted ||= performance.now(); }));
 }).observe(document, { childList: true, subtree: true, characterData: true })`

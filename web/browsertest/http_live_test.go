@@ -103,12 +103,12 @@ func TestBesideTheHTTPTap(t *testing.T) {
 	if status, _ := post(t, tapped, "other", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`); status != http.StatusNotFound {
 		t.Fatalf("status %d", status)
 	}
-	p.wait("/tools.call/.test(document.querySelector('.pad').innerText) && /404/.test(document.querySelector('.pad').innerText)")
+	p.wait("/slow/.test(document.querySelector('.pad').innerText) && /404/.test(document.querySelector('.pad').innerText)")
 	p.wait("document.querySelector('.status.live') && /the-client/.test(document.querySelector('.parties').innerText)")
 	p.picture("http-live")
 
 	// The call as HTTP carried it: heads, masked, and a copy as curl.
-	eval[bool](p, "[...document.querySelectorAll('.pad > .row.call .method')].find((e) => e.textContent === 'tools/call').click(), true")
+	eval[bool](p, "[...document.querySelectorAll('.pad > .row.call .name')].find((e) => e.textContent === 'slow').click(), true")
 	p.wait("document.querySelectorAll('.card .tree').length === 2")
 	eval[bool](p, "[...document.querySelectorAll('.card:first-child .tabs button')].find((e) => e.textContent === 'HTTP').click(), true")
 	p.wait("/masked/.test(document.querySelector('.card dl.fields')?.innerText)")

@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -66,8 +67,31 @@ func TestHTTPRows(t *testing.T) {
 	base, _ := startWeb(t, dir)
 	p := newTab(t, at(t, base, "/r/"+id+"?v=frames"), 1280, 980, false)
 	rows := p.read()
+	for _, never := range []string{"SSE priming", "SSE comment", "pong", "202 Accepted"} {
+		if strings.Contains(rows, never) {
+			t.Errorf("%q stands among the frames:\n%s", never, rows)
+		}
+	}
+	if !strings.Contains(rows, "401 Unauthorized") {
+		t.Errorf("a failure is hidden:\n%s", rows)
+	}
+	shown := eval[int](p, "Number(document.querySelector('.scroller').getAttribute('aria-rowcount'))") - 1
+	if got, want := p.text(".foot"), fmt.Sprintf("%d frames of HTTP are hidden", len(all)-shown); !strings.Contains(got, want) {
+		t.Errorf("the foot lacks %q: %s", want, got)
+	}
+	p.click(".toggle")
+	p.wait("/SSE priming/.test(document.querySelector('.pad').innerText) && !/hidden/.test(document.querySelector('.foot').innerText)")
+	p.wait("new URLSearchParams(location.search).get('http') === '1'")
+	// What a filter finds is shown.
+	p.keys("h")
+	p.wait("/hidden/.test(document.querySelector('.foot').innerText) && !new URLSearchParams(location.search).has('http')")
+	p.find("kind:priming")
+	p.wait("/SSE priming/.test(document.querySelector('.pad').innerText) && !/hidden/.test(document.querySelector('.foot').innerText)")
+
+	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&http=1")))
+	rows = p.read()
 	for _, want := range []string{
-		"401 Unauthorized: Bearer resource_metadata=", "202 Accepted HTTP response", "405 Method Not Allowed: only POST, DELETE HTTP response",
+		"401 Unauthorized: Bearer resource_metadata=", "202 Accepted POST /mcp HTTP response", "405 Method Not Allowed: only POST, DELETE GET /mcp HTTP response",
 		"there is no stream here HTTP body", "no data, resume from id 17, reconnect after 1500 ms SSE priming", "still here SSE comment",
 		"/messages?session=5 SSE endpoint", "WS ping", "WS pong", "1000 normal closure: bye WS close", "101 Switching Protocols",
 	} {
@@ -78,7 +102,7 @@ func TestHTTPRows(t *testing.T) {
 	p.picture("http-rows")
 	p.do(navigate(at(t, base, "/r/"+id)))
 	rows = p.read()
-	for _, never := range []string{"SSE priming", "SSE comment", "pong", "GET /sse"} {
+	for _, never := range []string{"SSE priming", "SSE comment", "pong", "HTTP request"} {
 		if strings.Contains(rows, never) {
 			t.Errorf("%q stands among the calls:\n%s", never, rows)
 		}

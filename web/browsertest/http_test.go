@@ -64,7 +64,7 @@ func TestHTTP(t *testing.T) {
 	base, _ := startWeb(t, dir)
 	p := newTab(t, at(t, base, "/r/"+id+"?v=frames"), 1280, 800, false)
 	rows := p.read()
-	for _, want := range []string{"POST /mcp", "404 Not Found", "tools/call slow", "no such session"} {
+	for _, want := range []string{"POST /mcp", "404 Not Found", "slow", "no such session"} {
 		if !strings.Contains(rows, want) {
 			t.Errorf("no %q in\n%s", want, rows)
 		}
@@ -83,7 +83,7 @@ func TestHTTP(t *testing.T) {
 	}
 	p.picture("http-heads")
 	p.do(navigate(at(t, base, "/r/"+id)))
-	if rows := p.read(); strings.Contains(rows, "POST") || !strings.Contains(rows, "404 Not Found ✕ HTTP response") {
+	if rows := p.read(); strings.Contains(rows, "HTTP request") || strings.Contains(rows, "HTTP end") || !strings.Contains(rows, "404 Not Found POST /mcp ✕ HTTP response") {
 		t.Errorf("the calls are %s", rows)
 	}
 	p.picture("http-calls")

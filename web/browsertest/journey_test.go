@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/mcptap/mcptap/internal/longtest"
+	"github.com/mcptap/mcptap/tap"
 )
 
 const corpus = "../../testdata/sessions"
@@ -98,20 +100,20 @@ func TestCalls(t *testing.T) {
 	p := newTab(t, base, 1280, 800, false)
 	rows := p.read()
 	for _, want := range []string{
-		"tools/call draft_notes Sign in to the tracker first.",
-		"tools/call summarize ◌ no answer",
-		"elicitation/create In which language? ✓ done",
+		`draft_notes {"tag":"v1.4.0"} Sign in to the tracker first. tools/call`,
+		`summarize {"path":"CHANGES.md"} tools/call ◌ no response`,
+		`elicitation/create In which language? → accept {"language":"de"} ✓ done`,
 		"ended by SIGTERM",
 	} {
 		if !strings.Contains(rows, want) {
 			t.Errorf("no %q in\n%s", want, rows)
 		}
 	}
-	if strings.Contains(rows, "response") {
+	if strings.Contains(strings.ReplaceAll(rows, "no response", ""), "response") {
 		t.Errorf("answers are not folded into their calls:\n%s", rows)
 	}
 	// What is asked within a call stands below it.
-	depth := eval[[]float64](p, "[...document.querySelectorAll('.pad > .row')].filter((e) => /elicitation|tools.call\\s+summarize/.test(e.innerText)).map((e) => Number(e.getAttribute('aria-level')))")
+	depth := eval[[]float64](p, "[...document.querySelectorAll('.pad > .row')].filter((e) => /elicitation|summarize\\s+\\{/.test(e.innerText)).map((e) => Number(e.getAttribute('aria-level')))")
 	if fmt.Sprint(depth) != "[1 2]" {
 		t.Errorf("levels %v", depth)
 	}
@@ -119,11 +121,55 @@ func TestCalls(t *testing.T) {
 		t.Errorf("the token stands in the URL: %s", url)
 	}
 	// Its request and its answer are in the panel.
-	p.click(".row.call.bad .method")
+	p.click(".row.call.bad .name")
 	p.wait("document.querySelectorAll('.card .tree').length === 2")
 	if text := p.text(".detail"); !strings.Contains(text, "draft_notes") || !strings.Contains(text, "-32042") {
 		t.Errorf("the panel has %s", text)
 	}
+}
+
+// TestTitles: what distinguishes a call stands first and is never cut for what stands
+// behind it; the method stands last.
+func TestTitles(t *testing.T) {
+	dir := t.TempDir()
+	long := strings.Repeat("x", 150)
+	frames := []struct {
+		lane tap.Lane
+		raw  string
+	}{
+		{tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"m0"}}}`},
+		{tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Echo: m0"}]}}`},
+		{tap.ToServer, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a_tool_with_a_long_name","arguments":{"message":"` + long + `"}}}`},
+		{tap.ToClient, `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"` + long + `"}]}}`},
+	}
+	id := writeRecording(t, dir, "titles", func(i int) (tap.Frame, bool) {
+		if i >= len(frames) {
+			return tap.Frame{}, false
+		}
+		return tap.Frame{At: time.Duration(i) * time.Millisecond, Lane: frames[i].lane, Raw: []byte(frames[i].raw + "\n")}, true
+	})
+	base, _ := startWeb(t, dir)
+	p := newTab(t, at(t, base, "/r/"+id), 1000, 600, false)
+	if rows, want := p.read(), `→ echo {"message":"m0"} → "Echo: m0" tools/call`; !strings.Contains(rows, want) {
+		t.Errorf("no %q in\n%s", want, rows)
+	}
+	const widths = `[...document.querySelectorAll('.pad > .row:not([hidden])')].filter((e) => /a_tool/.test(e.innerText)).map((e) =>
+		[e.querySelector('.name'), e.querySelector('.preview:not(:empty)')].map((x) => x.scrollWidth > x.clientWidth).concat(e.querySelector('.method').clientWidth > 0).join()).join(' ')`
+	if got := eval[string](p, widths); got != "false,true,false" {
+		t.Errorf("cut are name, arguments, and the method is there: %s", got)
+	}
+	p.keys("2")
+	p.wait("document.querySelectorAll('.pad > .row').length === 4")
+	rows := p.text(".pad > .row")
+	for _, want := range []string{`→ echo {"message":"m0"} tools/call request`, `← echo → "Echo: m0" tools/call response`} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("no %q in\n%s", want, rows)
+		}
+	}
+	if got := eval[string](p, widths); got != "false,true,false false,true,false" {
+		t.Errorf("cut are names, previews, and the method is there: %s", got)
+	}
+	p.picture("titles")
 }
 
 func TestFilter(t *testing.T) {
@@ -164,7 +210,7 @@ func TestLinkShowsTheSame(t *testing.T) {
 	first.read()
 	first.find("method:tools/call" + kb.Enter)
 	first.wait("!/server.discover/.test(document.querySelector('.pad').innerText) && /book_room/.test(document.querySelector('.pad').innerText)")
-	first.click(".row.down .method")
+	first.click(".row.down .name")
 	first.wait("document.querySelector('.card .tree')")
 	first.keys("]")
 	first.wait("document.querySelector('.card .code')")

@@ -59,7 +59,7 @@ func TestLiveTail(t *testing.T) {
 	p.keys("G")
 
 	s.end()
-	p.wait("!document.querySelector('.status.live') && /no answer to 1 call/.test(document.querySelector('.foot').innerText)")
+	p.wait("!document.querySelector('.status.live') && /no response to 1 call/.test(document.querySelector('.foot').innerText)")
 	if rows := p.text(".pad > .row"); !strings.Contains(rows, "exit") {
 		t.Errorf("the end is not there:\n%s", rows)
 	}
@@ -121,7 +121,7 @@ func TestBesideTheTap(t *testing.T) {
 	p.wait("/later/.test(document.querySelector('.pad').innerText)")
 	s.end()
 	p.wait("!document.querySelector('.status.live') && /exit/.test(document.querySelector('.pad').innerText)")
-	p.click(".row.call .method")
+	p.click(".row.call .name")
 	p.wait("document.querySelector('.card .tree')")
 }
 

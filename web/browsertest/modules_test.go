@@ -81,9 +81,9 @@ func TestRows(t *testing.T) {
 	const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
 	for (let round = 0; round < 60; round++) {
 		const rows = new Rows();
-		const calls = new Lines(rows, true, true);
-		const frames = new Lines(rows, false, false);
-		const sequence = new Lines(rows, false, true);
+		const calls = new Lines(rows, true, (i) => rows.envelope(i));
+		const frames = new Lines(rows, false, null);
+		const sequence = new Lines(rows, false, (i) => rows.envelope(i));
 		const plain = new Map();
 		let top = 0;
 		for (let step = 0; step < 120; step++) {

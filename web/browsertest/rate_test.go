@@ -71,7 +71,7 @@ const noteLags = `(() => {
 	window.lags = [];
 	let last = 0;
 	const look = () => {
-		for (const el of document.querySelectorAll('.pad > .row:not([hidden]) .about')) {
+		for (const el of document.querySelectorAll('.pad > .row:not([hidden]) .name')) {
 			const at = Number(/ at (\d+)/.exec(el.textContent)?.[1] ?? 0);
 			if (at > last) {
 				last = at;

@@ -20,7 +20,7 @@ func TestSavedPage(t *testing.T) {
 	}
 	p := newTab(t, "file://"+file, 1280, 800, false)
 	rows := p.read()
-	if !strings.Contains(rows, "tools/call survey +6 ✓ done") {
+	if !strings.Contains(rows, "+6 ✓ done") {
 		t.Errorf("rows %s", rows)
 	}
 	p.keys("jjjj")

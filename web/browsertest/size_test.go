@@ -26,7 +26,7 @@ func TestLarge(t *testing.T) {
 	for _, view := range []string{"frames", "calls"} {
 		t.Run(view, func(t *testing.T) {
 			p := newTab(t, at(t, base, "/r/"+id+"?v="+view), 1280, 800, false)
-			p.wait("document.querySelector('.row .method')")
+			p.wait("document.querySelector('.row .name')")
 			first := eval[float64](p, "performance.now()")
 			p.wait(fmt.Sprintf("document.querySelector('.foot').innerText.includes('%s frames') && !document.querySelector('.foot').innerText.includes('Reading')", grouped(n)))
 			all := eval[float64](p, "performance.now()")
@@ -55,7 +55,7 @@ func TestLarge(t *testing.T) {
 			p.wait(fmt.Sprintf("/^%s frames/.test(document.querySelector('.foot').innerText)", grouped(n)))
 			p.keys("G")
 			p.wait(fmt.Sprintf("[...document.querySelectorAll('.pad .no')].some((e) => Number(e.textContent) >= %d)", n-1))
-			if got := p.text(".foot"); strings.Contains(got, "no answer") {
+			if got := p.text(".foot"); strings.Contains(got, "no response") {
 				t.Errorf("each call was answered, but the page says %s", got)
 			}
 			p.picture("large-" + view)

@@ -34,13 +34,13 @@ func TestCutAndGaps(t *testing.T) {
 	if got := p.text(".banners"); !strings.Contains(got, "Cut off.") || !strings.Contains(got, "5 frames crossed while nothing could be recorded: #16–20") {
 		t.Errorf("the banners say: %s", got)
 	}
-	if got := p.text(".foot"); !strings.Contains(got, "no answer to 2 calls") {
+	if got := p.text(".foot"); !strings.Contains(got, "no response to 2 calls") {
 		t.Errorf("the foot says: %s", got)
 	}
-	if got := p.text(".foot"); !strings.Contains(got, "1 error") || !strings.Contains(got, "1 answer without a request") {
+	if got := p.text(".foot"); !strings.Contains(got, "1 error") || !strings.Contains(got, "1 response without a request") {
 		t.Errorf("the foot says: %s", got)
 	}
-	if rows := p.text(".pad > .row"); !strings.Contains(rows, "no answer > 3.12 s") {
+	if rows := p.text(".pad > .row"); !strings.Contains(rows, "no response > 3.12 s") {
 		t.Errorf("it is not said for how long nobody answered:\n%s", rows)
 	}
 	p.keys("eee")
@@ -123,7 +123,7 @@ func TestServerGone(t *testing.T) {
 		t.Errorf("the rows became %s", got)
 	}
 	p.picture("state-gone")
-	p.click(".row.call .method")
+	p.click(".row.call .name")
 	p.wait("/does not answer/.test(document.querySelector('.card .fault')?.innerText)")
 	again, _ := startWeb(t, dir, "--listen", u.Host)
 	// The program has another token now; with it this page goes on by itself.
@@ -160,5 +160,5 @@ func TestManyRecordings(t *testing.T) {
 	p.keys(kb.End)
 	p.wait(fmt.Sprintf("document.querySelector('.rec.selected')?.getAttribute('aria-rowindex') === '%d' && !document.querySelector('.recordings > .note')", n+1))
 	p.keys("\r")
-	p.wait("document.querySelector('.pad > .row .method')")
+	p.wait("document.querySelector('.pad > .row .name')")
 }

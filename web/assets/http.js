@@ -1,0 +1,36 @@
+// The rows that only show how HTTP carries the messages, which views leave out. In the
+// list of frames a button shows them.
+
+import { h } from './dom.js';
+import { count } from './text.js';
+
+export class HTTPRows {
+  /** changed() is called when they are to be shown, or not any more. */
+  constructor(on, changed) {
+    this.on = on;
+    this.changed = changed;
+    this.el = h('button', { type: 'button', class: 'toggle', hidden: true, title: "Show HTTP's own frames too (h)", onclick: () => this.toggle() }, 'HTTP');
+  }
+
+  toggle() {
+    if (this.el.hidden) return;
+    this.on = !this.on;
+    this.changed();
+  }
+
+  /** Returns which rows a view leaves out, null for none. What a filter finds is shown. */
+  left({ rows, mode, query }) {
+    if (query) return null;
+    if (mode !== 'frames') return (i) => rows.envelope(i);
+    return this.on ? null : (i) => rows.plumbs(i);
+  }
+
+  /** Draws the button, and returns how many frames are hidden, in words. */
+  draw({ rows, mode, query }) {
+    const n = mode === 'frames' && !query ? rows.plumbing : 0;
+    this.el.hidden = n === 0;
+    this.el.setAttribute('aria-pressed', String(this.on));
+    if (n === 0 || this.on) return '';
+    return n === 1 ? '1 frame of HTTP is hidden' : `${count(n)} frames of HTTP are hidden`;
+  }
+}
