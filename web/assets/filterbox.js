@@ -54,7 +54,6 @@ export class FilterBox {
     this.stop?.abort();
     this.stop = new AbortController();
     const text = this.input.value;
-    this.takeNext = false;
     this.clear.hidden = text === '';
     let res;
     try {
@@ -98,7 +97,6 @@ export class FilterBox {
       onpointerdown: (e) => { e.preventDefault(); this.#take(c); },
     }, h('span', { class: 'mono' }, c.text), c.help && h('span', { class: 'note' }, c.help))));
     this.list.scrollTop = 0;
-    if (this.takeNext && this.offers.length > 0) this.#take(this.offers[0]);
   }
 
   // Whether what is offered was meant for another text: somebody types faster
@@ -144,11 +142,6 @@ export class FilterBox {
       case 'ArrowUp':
         if (!open) return;
         this.#choose(this.choice < 0 ? -1 : this.choice - 1);
-        break;
-      case 'Tab':
-        if (!open || e.shiftKey) return;
-        if (this.#stale) this.takeNext = true; // as soon as it is offered
-        else this.#take(this.offers[Math.max(this.choice, 0)]);
         break;
       case 'Enter':
         if (open && this.choice >= 0 && !this.#stale) this.#take(this.offers[this.choice]);

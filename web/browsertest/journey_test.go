@@ -182,7 +182,7 @@ func TestFilter(t *testing.T) {
 	if got := p.text(".completions"); !strings.HasPrefix(got, "error") {
 		t.Errorf("offered: %s", got)
 	}
-	p.keys(kb.Tab)
+	p.keys(kb.ArrowDown + kb.Enter)
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 1")
 	if rows := p.read(); !strings.Contains(rows, "trigger-url-elicitation") {
 		t.Errorf("rows %s", rows)
@@ -193,6 +193,13 @@ func TestFilter(t *testing.T) {
 	// The names of tools that were seen are offered.
 	p.keys("tool:get-r")
 	p.wait("[...document.querySelectorAll('.completions [role=option]')].some((e) => e.innerText.includes('get-roots-list'))")
+	// Tab leaves the field, and changes nothing.
+	p.keys(kb.Tab)
+	p.wait("!document.activeElement.matches('.filter input')")
+	if got := eval[string](p, "document.querySelector('.filter input').value"); !strings.HasSuffix(got, "tool:get-r") {
+		t.Errorf("Tab made the filter %q", got)
+	}
+	p.click(".filter input")
 	// What is wrong is said, and where; the rows stay.
 	p.keys(kb.Escape)
 	eval[bool](p, "document.querySelector('.filter .clear').click(), true")
