@@ -5,7 +5,7 @@ import * as api from './source.js';
 import { hex, plain, pretty } from './bodies.js';
 import { copy, menuButton, save, shellQuote } from './copy.js';
 import { curlCommand } from './curl.js';
-import { fill, h } from './dom.js';
+import { fill, h, keepFocus } from './dom.js';
 import { lines, parse } from './json.js';
 import { Payload } from './payload.js';
 import { seqOf } from './rows.js';
@@ -92,12 +92,16 @@ export class Card {
   draw() {
     const names = this.#tabNames();
     const tab = names.some(([n]) => n === this.panel.tab) ? this.panel.tab : names[0][0];
-    fill(this.tabs, names.map(([name, label]) => h('button', {
+    keepFocus(this.tabs, () => fill(this.tabs, names.map(([name, label]) => h('button', {
       type: 'button', role: 'tab', 'aria-selected': String(name === tab), tabindex: name === tab ? '0' : '-1',
       onclick: () => this.#choose(name), onkeydown: (e) => this.#tabKey(e, names, name),
-    }, label)));
+    }, label))), () => this.#tab());
     this.body.setAttribute('role', 'tabpanel');
-    fill(this.body, this.#remark(), this['draw_' + tab](), this.#rest(tab));
+    keepFocus(this.body, () => fill(this.body, this.#remark(), this['draw_' + tab](), this.#rest(tab)), () => this.#tab());
+  }
+
+  #tab() {
+    return this.tabs.querySelector('[aria-selected=true]');
   }
 
   /** Draws it again, if it has been drawn. */
@@ -117,7 +121,7 @@ export class Card {
     e.stopPropagation();
     const at = names.findIndex(([n]) => n === name);
     this.#choose(names[(at + step + names.length) % names.length][0]);
-    this.tabs.querySelector('[aria-selected=true]')?.focus();
+    this.#tab()?.focus();
   }
 
   #remark() {

@@ -1,7 +1,7 @@
 // The panel beside the list: the frame that is selected, with the one that it
 // belongs to.
 
-import { fill, h } from './dom.js';
+import { fill, h, keepFocus } from './dom.js';
 import { Card } from './card.js';
 import { indexOf, mark, seqOf } from './rows.js';
 import { duration } from './text.js';
@@ -47,7 +47,7 @@ export class Detail {
     const kept = new Map(old.map((c) => [c.seq, c]));
     const { scrollTop } = this.body;
     this.cards = wanted.map((seq) => kept.get(seq) ?? new Card(this, seq));
-    fill(this.body, this.cards.map((c) => c.el));
+    keepFocus(this.body, () => fill(this.body, this.cards.map((c) => c.el)), () => this.view.scroller);
     this.body.scrollTop = old.length > 0 ? scrollTop : 0;
   }
 
@@ -88,6 +88,10 @@ export class Detail {
   }
 
   #label(row) {
+    keepFocus(this.head, () => this.#fillHead(row), () => this.view.scroller);
+  }
+
+  #fillHead(row) {
     const { rows } = this.view;
     const close = h('button', { type: 'button', class: 'quiet close', title: 'Close (Esc)', 'aria-label': 'Close', onclick: () => this.view.close() }, '✕');
     if (row < 0) {

@@ -42,6 +42,19 @@ export function fill(el, ...children) {
   return el;
 }
 
+/**
+ * Draws what is in an element anew. The focus, if it was in there, stays on its
+ * element, or goes to the one that has taken its place, or else to another one.
+ */
+export function keepFocus(el, draw, another) {
+  const had = document.activeElement;
+  const all = () => [...el.querySelectorAll('[tabindex="0"], button:not([tabindex])')];
+  const at = all().indexOf(had);
+  const within = had !== el && el.contains(had);
+  draw();
+  if (within && document.activeElement !== had) (had.isConnected ? had : (all()[at] ?? another()))?.focus({ preventScroll: true });
+}
+
 /** Sets a text if it is another one, which costs layout. */
 export function setText(el, text) {
   if (el.firstChild?.nodeValue !== text || el.childNodes.length > 1) el.textContent = text;

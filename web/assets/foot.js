@@ -1,6 +1,6 @@
 // What stands below the list: how much there is, and how much of it is new.
 
-import { announce, fill, h } from './dom.js';
+import { announce, fill, h, keepFocus } from './dom.js';
 import { saved } from './source.js';
 import { count, plural } from './text.js';
 
@@ -41,7 +41,7 @@ export class Foot {
     if (hidden) parts.push(this.#link('dim', 'Show them (h)', () => view.http.toggle(), hidden));
     view.sessions.see(rows.sessions);
     if (rows.sessions.size > 1) parts.push(plural(rows.sessions.size, 'session'));
-    fill(this.el, h('span', { class: 'counts' }, parts.map((p) => h('span', null, p))), h('span', { class: 'hint' }, h('kbd', null, '?'), ' keys'));
+    keepFocus(this.el, () => fill(this.el, h('span', { class: 'counts' }, parts.map((p) => h('span', null, p))), h('span', { class: 'hint' }, h('kbd', null, '?'), ' keys')), () => view.scroller);
     this.#news();
   }
 

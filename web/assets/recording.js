@@ -172,6 +172,7 @@ export class RecordingView {
 
   // The list, or what takes its place.
   #build() {
+    const had = this.scroller?.contains(document.activeElement);
     this.list?.close();
     this.ruler?.close();
     this.list = null;
@@ -207,6 +208,7 @@ export class RecordingView {
       painted: (first, last) => this.#painted(first, last), moved: () => this.foot.plan(),
     });
     this.list.repaint();
+    if (had) this.focus();
   }
 
   #head() {

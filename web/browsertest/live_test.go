@@ -84,6 +84,49 @@ func TestLiveFilter(t *testing.T) {
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 2")
 }
 
+// TestFocusStays: keys go on working in the frame that they were in, also when it is
+// drawn anew.
+func TestFocusStays(t *testing.T) {
+	dir := t.TempDir()
+	s := record(t, dir)
+	s.ask("ping", `{}`)
+	s.ask("hold", `{"text":"a"}`)
+	base, _ := startWeb(t, dir, "@live")
+	p := newTab(t, base, 1280, 600, false)
+	p.wait("/hold/.test(document.querySelector('.pad')?.innerText)")
+	p.keys("gjj")
+	p.wait("/hold/.test(document.querySelector('.row.selected')?.innerText) && document.querySelectorAll('.card .tree').length === 1")
+	p.keys("\r")
+	p.wait("document.activeElement.matches('[role=treeitem]')")
+	p.keys("j")
+	at := eval[string](p, "document.activeElement.innerText")
+	s.ask("release", `{}`)
+	p.wait("document.querySelectorAll('.card .tree').length === 2")
+	if got := eval[string](p, "document.activeElement.innerText"); got != at {
+		t.Errorf("the response moved the focus from %q to %q", at, got)
+	}
+	for _, c := range []struct{ key, tab string }{{"]", "pretty"}, {"]", "raw"}, {"[", "pretty"}, {"[", ""}} {
+		p.keys(c.key)
+		p.wait("(new URLSearchParams(location.search).get('tab') ?? '') === '" + c.tab + "'")
+		if !eval[bool](p, "document.querySelector('.card').contains(document.activeElement)") {
+			t.Fatalf("after %s the focus is on %s", c.key, eval[string](p, "document.activeElement.outerHTML.slice(0, 200)"))
+		}
+	}
+	p.wait("document.activeElement.matches('[role=treeitem]')")
+	p.keys("p")
+	p.wait("document.querySelector('.toast')?.textContent === 'Copied the path'")
+	// A filter that goes away leaves the focus in the list.
+	p.keys("\x1b")
+	p.wait("document.activeElement.matches('.scroller')")
+	p.find("ping\r")
+	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 1 && document.activeElement.matches('.scroller')")
+	p.keys("c")
+	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length > 1")
+	if !eval[bool](p, "document.activeElement.matches('.scroller')") {
+		t.Error("the list has lost the focus")
+	}
+}
+
 // TestFlood: 10,000 frames in a moment do not stop the page, nor lose a frame.
 func TestFlood(t *testing.T) {
 	longtest.Need(t)

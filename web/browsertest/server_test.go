@@ -13,12 +13,13 @@ import (
 )
 
 // serve is the server that is recorded: it answers each request, but for
-// "never", and before the answer to "flood" it sends as many log messages as
+// "never" and, until "release", "hold", and before the answer to "flood" it sends as many log messages as
 // params.n says, at most params.rate of them a second if that is given. Each has
 // the time at which it was written. What is "say" goes to stderr too.
 func serve() int {
 	in := bufio.NewReader(os.Stdin)
 	out := bufio.NewWriter(os.Stdout)
+	var held json.RawMessage
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
@@ -34,6 +35,13 @@ func serve() int {
 		}
 		if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method == "never" {
 			continue
+		}
+		if m.Method == "hold" {
+			held = m.ID
+			continue
+		}
+		if m.Method == "release" {
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"held":true}}`+"\n", held)
 		}
 		if m.Method == "say" {
 			fmt.Fprintln(os.Stderr, m.Params.Text)
@@ -102,7 +110,7 @@ func (s *session) ask(method, params string) {
 	if _, err := fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", s.id, method, params); err != nil {
 		s.t.Fatal(err)
 	}
-	if method == "never" {
+	if method == "never" || method == "hold" {
 		return
 	}
 	for {
