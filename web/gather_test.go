@@ -166,13 +166,13 @@ func TestHeldRowsAreBounded(t *testing.T) {
 	if u == nil {
 		t.Fatal("the call is not open")
 	}
-	if n := len(u.first) + len(u.last); n != 2*maxHeld {
+	if n := len(u.held); n != maxHeld {
 		t.Errorf("%d rows are held", n)
 	}
 	m.add(tap.ToClient, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"failed"}}`)
 	f := m.frames[len(m.frames)-1]
 	g.add(&f)
-	if len(g.rows) != 2*maxHeld || g.rows[0].ID != idOf(session.Ref{Seq: 1}) || g.rows[len(g.rows)-1].ID != idOf(session.Ref{Seq: f.Seq}) {
+	if len(g.rows) != maxHeld || g.rows[0].ID != idOf(session.Ref{Seq: 1}) || g.rows[len(g.rows)-1].ID != idOf(session.Ref{Seq: f.Seq}) {
 		t.Errorf("%d rows came when it matched", len(g.rows))
 	}
 	if len(g.units) != 0 || len(g.open()) != 0 {

@@ -10,18 +10,15 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// maxHeld is how many of the first rows of an undecided unit are held, and how
-// many of the last.
+// maxHeld is how many rows of an undecided unit are held: the first ones, and the latest.
 const maxHeld = 64
 
 // A unit is what is decided together: in the view of calls a call with all that
 // was asked within it, otherwise a request that later frames decide on.
 type unit struct {
-	root  session.Ref
-	call  session.Ref
-	first []row
-	last  []row // a ring, oldest at next
-	next  int
+	root session.Ref
+	call session.Ref
+	held []row
 	// later are the updates of these rows, for when they are shown.
 	later []update
 	// shown says that its rows go to the page as they come, firm that nothing
@@ -100,7 +97,7 @@ func (g *gatherer) matches(u *unit) bool {
 func (g *gatherer) ask(r row, p *session.Part, it *filter.Item) {
 	m := newMember(it)
 	g.note(m, it)
-	u := &unit{root: p.Message, call: p.Call, first: []row{r}, open: 1, members: map[session.Ref]*member{p.Message: m}}
+	u := &unit{root: p.Message, call: p.Call, held: []row{r}, open: 1, members: map[session.Ref]*member{p.Message: m}}
 	g.units[p.Message] = u
 	g.touch(u)
 }
@@ -143,15 +140,10 @@ func (g *gatherer) ofCall(r row, p *session.Part, it *filter.Item) {
 }
 
 func (u *unit) hold(r row) {
-	switch {
-	case len(u.first) < maxHeld:
-		u.first = append(u.first, r)
-	case len(u.last) < maxHeld:
-		u.last = append(u.last, r)
-	default:
-		u.last[u.next] = r
-		u.next = (u.next + 1) % maxHeld
+	if len(u.held) == maxHeld {
+		u.held = u.held[:maxHeld-1]
 	}
+	u.held = append(u.held, r)
 }
 
 // note keeps an update until its row is shown. Of several the last says all, but
@@ -166,7 +158,7 @@ func (u *unit) note(up update) {
 			return
 		}
 	}
-	if len(u.later) < 2*maxHeld {
+	if len(u.later) < maxHeld {
 		u.later = append(u.later, up)
 	}
 }
@@ -257,13 +249,11 @@ func (g *gatherer) decide(u *unit) {
 	if !g.calls {
 		g.sent[u.call] = struct{}{}
 	}
-	for _, rows := range [][]row{u.first, u.last[u.next:], u.last[:u.next]} {
-		for _, r := range rows {
-			g.send(r)
-		}
+	for _, r := range u.held {
+		g.send(r)
 	}
 	g.updates = append(g.updates, u.later...)
-	u.first, u.last, u.next, u.later = u.first[:min(len(u.first), 1)], nil, 0, nil
+	u.held, u.later = u.held[:min(len(u.held), 1)], nil
 }
 
 // pause decides on what is open: all that there is has been read.
