@@ -1,9 +1,7 @@
 package web
 
 import (
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"net/http"
 	"path"
 	"strings"
@@ -55,15 +53,6 @@ func writeAsset(w http.ResponseWriter, r *http.Request, name string) {
 		http.NotFound(w, r)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", assetTypes[path.Ext(name)])
-	sum := sha256.Sum256(b)
-	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
-	h.Set("ETag", tag)
-	h.Set("Cache-Control", "no-cache") // it is asked each time whether they are new
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
+	w.Header().Set("Content-Type", assetTypes[path.Ext(name)])
 	_, _ = w.Write(b)
 }

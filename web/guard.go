@@ -26,9 +26,9 @@ const tokenParam = "token"
 // A guard decides who may look.
 type guard struct {
 	token string
-	// cookie is the name of the cookie that stands for the token. Cookies do not
-	// know ports, so each server has a name of its own.
-	cookie string
+	// session is the value of the cookie that stands for the token, and cookie its
+	// name. Cookies do not know ports, so each server has a name of its own.
+	session, cookie string
 	// host is the name or address that the server was told to listen on, open
 	// says that it is not a loopback address.
 	host string
@@ -38,7 +38,7 @@ type guard struct {
 // newGuard makes a guard for a server that listens on host, "" for loopback.
 func newGuard(token, host string) *guard {
 	sum := sha256.Sum256([]byte("cookie of " + token))
-	g := &guard{token: token, cookie: "mcptap-" + hex.EncodeToString(sum[:4]), host: strings.ToLower(host)}
+	g := &guard{token: token, session: NewToken(), cookie: "mcptap-" + hex.EncodeToString(sum[:4]), host: strings.ToLower(host)}
 	g.open = host != "" && host != "localhost" && !isLoopback(host)
 	return g
 }
@@ -116,24 +116,22 @@ func (g *guard) foreign(r *http.Request, socket bool) bool {
 // admits reports whether a request carries the token, in the URL or as the
 // cookie that stands for it.
 func (g *guard) admits(r *http.Request) bool {
-	if g.isToken(r.URL.Query().Get(tokenParam)) {
+	if same(r.URL.Query().Get(tokenParam), g.token) {
 		return true
 	}
 	for _, c := range r.CookiesNamed(g.cookie) {
-		if g.isToken(c.Value) {
+		if same(c.Value, g.session) {
 			return true
 		}
 	}
 	return false
 }
 
-func (g *guard) isToken(s string) bool {
-	return subtle.ConstantTimeCompare([]byte(s), []byte(g.token)) == 1
-}
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // remember gives a browser that brought the token in the URL the cookie.
 func (g *guard) remember(w http.ResponseWriter) {
 	http.SetCookie(w, &http.Cookie{
-		Name: g.cookie, Value: g.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: g.cookie, Value: g.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 }

@@ -8,21 +8,23 @@ import (
 	"testing"
 )
 
-const testToken = "the-token"
+const testToken, testSession = "the-token", "the-session"
 
 // newTestServer makes a viewer of some recordings.
 func newTestServer(t *testing.T, host string, all ...*memory) *Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	return NewServer(ctx, Config{Source: &shelf{all}, Token: testToken, Host: host})
+	s := NewServer(ctx, Config{Source: &shelf{all}, Token: testToken, Host: host})
+	s.guard.session = testSession
+	return s
 }
 
 func TestGuard(t *testing.T) {
 	const port = ":4711"
 	open := func(r *http.Request) { r.URL.RawQuery = tokenParam + "=" + testToken }
 	cookie := func(r *http.Request) {
-		r.AddCookie(&http.Cookie{Name: newGuard(testToken, "").cookie, Value: testToken})
+		r.AddCookie(&http.Cookie{Name: newGuard(testToken, "").cookie, Value: testSession})
 	}
 	header := func(pairs ...string) func(*http.Request) {
 		return func(r *http.Request) {
@@ -49,7 +51,10 @@ func TestGuard(t *testing.T) {
 		{"empty token", "", list, 401, []func(*http.Request){func(r *http.Request) { r.URL.RawQuery = "token=" }}},
 		{"token with more behind it", "", list, 401, []func(*http.Request){func(r *http.Request) { r.URL.RawQuery = "token=the-token2" }}},
 		{"cookie of another viewer", "", list, 401, []func(*http.Request){func(r *http.Request) {
-			r.AddCookie(&http.Cookie{Name: newGuard("other", "").cookie, Value: testToken})
+			r.AddCookie(&http.Cookie{Name: newGuard("other", "").cookie, Value: testSession})
+		}}},
+		{"the token as the cookie", "", list, 401, []func(*http.Request){func(r *http.Request) {
+			r.AddCookie(&http.Cookie{Name: newGuard(testToken, "").cookie, Value: testToken})
 		}}},
 		{"page for nobody", "", page, 401, nil},
 		{"page", "", page, 200, []func(*http.Request){open}},
@@ -148,6 +153,12 @@ func TestCookieOfTheToken(t *testing.T) {
 	w = httptest.NewRecorder()
 	if s.ServeHTTP(w, again); w.Code != http.StatusOK {
 		t.Errorf("with the cookie: %d", w.Code)
+	}
+	if v := cookies[0].Value; strings.Contains(v, testToken) || v != testSession {
+		t.Errorf("the cookie is %q", v)
+	}
+	if a, b := newGuard("one", "").session, newGuard("one", "").session; a == b || len(a) != 32 {
+		t.Errorf("the sessions of two viewers are %q and %q", a, b)
 	}
 	if a, b := newGuard("one", "").cookie, newGuard("two", "").cookie; a == b {
 		t.Errorf("two viewers have the cookie %s", a)

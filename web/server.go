@@ -36,11 +36,13 @@ type Server struct {
 	ctx    context.Context // ends when the server does
 	mux    *http.ServeMux
 	watch  watch
+	// silence is maxSilence, less in tests.
+	silence time.Duration
 }
 
 // NewServer makes a Server, which ends all that it does when ctx does.
 func NewServer(ctx context.Context, c Config) *Server {
-	s := &Server{source: c.Source, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux()}
+	s := &Server{source: c.Source, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence}
 	const api = "GET /api/recordings"
 	const frame = api + "/{key}/frames/{seq}"
 	s.mux.HandleFunc("GET /assets/{name}", serveAsset)

@@ -16,6 +16,9 @@ const (
 	maxRequest = 64 << 10
 	// patience is how long a page may take to say what it wants.
 	patience = 10 * time.Second
+	// maxSilence is how long a page may take to read a message, and to make room for
+	// the next. One that was only asleep connects again.
+	maxSilence = time.Minute
 )
 
 // A socket is one connection to a page. It is the only thing that knows the
@@ -24,11 +27,13 @@ type socket struct {
 	conn   *websocket.Conn
 	credit chan struct{}
 	gone   chan struct{} // closed when the page is
+	// silence is how long a page may take, see maxSilence.
+	silence time.Duration
 }
 
 // openSocket answers a request for a WebSocket. The guard has checked its
 // origin. After an error the request has been answered.
-func openSocket(w http.ResponseWriter, r *http.Request) (*socket, error) {
+func openSocket(w http.ResponseWriter, r *http.Request, silence time.Duration) (*socket, error) {
 	up := websocket.Upgrader{
 		HandshakeTimeout: patience, ReadBufferSize: 1 << 10, WriteBufferSize: 32 << 10,
 		CheckOrigin: func(*http.Request) bool { return true },
@@ -38,7 +43,7 @@ func openSocket(w http.ResponseWriter, r *http.Request) (*socket, error) {
 		return nil, err
 	}
 	conn.SetReadLimit(maxRequest)
-	s := &socket{conn: conn, credit: make(chan struct{}, window), gone: make(chan struct{})}
+	s := &socket{conn: conn, credit: make(chan struct{}, window), gone: make(chan struct{}), silence: silence}
 	for range window {
 		s.credit <- struct{}{}
 	}
@@ -73,10 +78,15 @@ func (s *socket) listen() {
 }
 
 // send sends a message as soon as the page has room for it. It reports false
-// when the page is gone.
+// when the page is gone; one that takes too long is given up.
 func (s *socket) send(v any) bool {
+	late := time.NewTimer(s.silence)
+	defer late.Stop()
 	select {
 	case <-s.gone:
+		return false
+	case <-late.C:
+		s.conn.Close()
 		return false
 	case <-s.credit:
 	}
@@ -84,7 +94,12 @@ func (s *socket) send(v any) bool {
 	if err != nil { // strings and numbers only: cannot happen
 		panic(err)
 	}
-	return s.conn.WriteMessage(websocket.TextMessage, b) == nil
+	_ = s.conn.SetWriteDeadline(time.Now().Add(s.silence))
+	if s.conn.WriteMessage(websocket.TextMessage, b) != nil {
+		s.conn.Close() // which ends listen
+		return false
+	}
+	return true
 }
 
 // close ends the connection. A page that is still there tries again.

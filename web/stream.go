@@ -82,7 +82,7 @@ type stream struct {
 // serveStream is the handler of a view's socket.
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 	key := r.PathValue("key")
-	sock, err := openSocket(w, r)
+	sock, err := openSocket(w, r, s.silence)
 	if err != nil {
 		return
 	}

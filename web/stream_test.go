@@ -26,7 +26,7 @@ func dial(t *testing.T, s *Server, key string, o viewOptions) *viewer {
 	t.Helper()
 	ts := httptest.NewServer(s)
 	t.Cleanup(ts.Close)
-	h := http.Header{"Origin": {ts.URL}, "Cookie": {s.guard.cookie + "=" + testToken}}
+	h := http.Header{"Origin": {ts.URL}, "Cookie": {s.guard.cookie + "=" + s.guard.session}}
 	conn, res, err := websocket.DefaultDialer.Dial(strings.Replace(ts.URL, "http", "ws", 1)+"/api/recordings/"+key+"/stream", h)
 	if err != nil {
 		t.Fatalf("%v %v", err, res)
@@ -143,6 +143,29 @@ func TestSlowPage(t *testing.T) {
 	}
 }
 
+// A page that stops reading is closed after a while, whether it still says that it
+// takes messages or not, and nothing is kept for it.
+func TestPageThatStopsReading(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		says bool // that it took messages
+	}{{"silent", false}, {"says that it reads", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newTestServer(t, "", &memory{key: "x", frames: busy(100_000)})
+			s.silence = 100 * time.Millisecond
+			v := dial(t, s, "x", viewOptions{})
+			for end := time.Now().Add(time.Minute); s.watch.busy.Load() > 0; time.Sleep(time.Millisecond) {
+				if c.says {
+					_ = v.conn.WriteMessage(websocket.TextMessage, nil)
+				}
+				if time.Now().After(end) {
+					t.Fatal("the socket of a page that does not read is still open")
+				}
+			}
+		})
+	}
+}
+
 func TestStreamProblems(t *testing.T) {
 	broken := &memory{key: "broken", frames: busy(10), err: errors.New("page 7 is \x1b[31mtorn")}
 	for _, c := range []struct {
@@ -173,7 +196,7 @@ func TestHostilePage(t *testing.T) {
 	s := newTestServer(t, "", &memory{key: "x", frames: busy(10)})
 	for _, first := range []string{"", "null", "[]", `{"filter":7}`, strings.Repeat("x", 2*maxRequest)} {
 		ts := httptest.NewServer(s)
-		h := http.Header{"Origin": {ts.URL}, "Cookie": {s.guard.cookie + "=" + testToken}}
+		h := http.Header{"Origin": {ts.URL}, "Cookie": {s.guard.cookie + "=" + s.guard.session}}
 		conn, _, err := websocket.DefaultDialer.Dial(strings.Replace(ts.URL, "http", "ws", 1)+"/api/recordings/x/stream", h)
 		if err != nil {
 			t.Fatal(err)
