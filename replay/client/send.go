@@ -42,7 +42,7 @@ func (p *player) edited(s *step, m said) said {
 		return m
 	}
 	now := jsonrpc.Peek(raw)
-	return said{&now, raw, nil}
+	return said{&now, raw, nil, m.form}
 }
 
 // batched reports whether a message is sent in one array with others, as it was.
