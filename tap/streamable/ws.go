@@ -176,7 +176,7 @@ func (w *wsCut) begin() error {
 		if f.rsv != 0 && !f.deflated {
 			form = tap.FormBytes // an extension that is not known
 		}
-		w.out.begin(form)
+		w.out.begin(form, f.fin)
 		if f.deflated {
 			w.inflate.begin()
 		}

@@ -14,15 +14,16 @@ type piecer func(form tap.Form, p []byte, end bool)
 
 // wsMessages records the messages of one direction of a WebSocket.
 //
-// A message that breaks off is no message, whatever its bytes are: it is recorded
-// as bytes. And a lane has one frame at a time, and control frames may come between
-// the fragments of a message. So a message is held until its end, and the control
-// frames are recorded before it. Of a message that is too long for that the beginning
-// is recorded, and the control frames after it.
+// A lane has one frame at a time, and control frames may come between the
+// fragments of a message. So a message in fragments is held until its end, and
+// the control frames are recorded before it. Of a message that is too long for
+// that the beginning is recorded, and the control frames after it.
 type wsMessages struct {
 	record piecer
 
-	form  tap.Form
+	form tap.Form
+	// whole says that nothing can come between the message's bytes.
+	whole bool
 	held  []byte
 	open  bool // a part of the message has been recorded
 	ended bool // all of it
@@ -38,7 +39,9 @@ type wsControl struct {
 	data []byte
 }
 
-func (m *wsMessages) begin(form tap.Form) { m.form, m.ended = form, false }
+func (m *wsMessages) begin(form tap.Form, whole bool) {
+	m.form, m.whole, m.ended = form, whole, false
+}
 
 // data takes bytes of a message. last says that they are the last of it.
 func (m *wsMessages) data(p []byte, last bool) {
@@ -46,7 +49,7 @@ func (m *wsMessages) data(p []byte, last bool) {
 		return // end will say it
 	}
 	m.ended = false
-	if !m.open && (!last || len(m.held) > 0) {
+	if !m.whole && !m.open {
 		if m.held = append(m.held, p...); last || len(m.held) <= maxHeldMessage {
 			return
 		}
@@ -73,6 +76,7 @@ func (m *wsMessages) end() {
 // crosses.
 func (m *wsMessages) turnRaw() {
 	if m.open || len(m.held) > 0 {
+		m.form = tap.FormBytes // unless the beginning has been recorded
 		m.record(m.form, m.held, true)
 		m.open, m.ended = false, true
 	}
@@ -98,7 +102,6 @@ func (m *wsMessages) endControl(form tap.Form) {
 // close ends a message that was cut off.
 func (m *wsMessages) close() {
 	if m.open || len(m.held) > 0 {
-		m.form = tap.FormBytes // unless the beginning has been recorded
 		m.end()
 	}
 }
