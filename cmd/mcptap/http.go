@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -137,7 +138,7 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 		rec.Recorder = maskSecrets(cfg, rec.Recorder)
 		header = recording.Header()
 	}
-	rec.Recorder = &reachWatch{Recorder: rec.Recorder, say: a.say, upstream: cfg.Upstream.Scheme + "://" + cfg.Upstream.Host}
+	rec.Recorder = &reachWatch{Recorder: rec.Recorder, say: a.say}
 	err = o.announce(a, t, header, recording)
 	if err == nil {
 		if recording != nil {
@@ -232,15 +233,14 @@ type jsonListening struct {
 // A reachWatch reports once that the server cannot be reached.
 type reachWatch struct {
 	tap.Recorder
-	say      func(string)
-	upstream string
-	once     sync.Once
+	say  func(string)
+	once sync.Once
 }
 
 // Event implements [tap.Recorder].
 func (w *reachWatch) Event(exchange uint64, e tap.Event) {
-	if e.Name == tap.EventResponse && e.By == "tap" && e.Status == 502 && e.Error != "" {
-		w.once.Do(func() { w.say("cannot reach " + w.upstream + ": " + escape(e.Error)) })
+	if e.Name == tap.EventDisconnect && e.By == "tap" && strings.Contains(e.Error, " could not be reached: ") {
+		w.once.Do(func() { w.say(e.Error) })
 	}
 	w.Recorder.Event(exchange, e)
 }

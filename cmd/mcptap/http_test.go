@@ -318,6 +318,19 @@ func TestHTTPForOthers(t *testing.T) {
 	}
 }
 
+// A server that cannot be reached is reported once, with the cause.
+func TestHTTPUnreachable(t *testing.T) {
+	t.Parallel()
+	r := startHTTP(t, nil, "http://127.0.0.1:1/mcp")
+	for range 2 {
+		say(t, http.DefaultClient, r.line)
+	}
+	r.stop(syscall.SIGTERM)
+	if said := r.complaints(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "the server at http://127.0.0.1:1 could not be reached: ") {
+		t.Errorf("it said %q", said)
+	}
+}
+
 // A second signal ends it whatever it is about.
 func TestHTTPSecondSignal(t *testing.T) {
 	needSignals(t)

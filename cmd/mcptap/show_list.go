@@ -64,7 +64,9 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 	case o.json:
 		l.rows = &jsonRows{l.w, id}
 	default:
-		rows := newTextRows(l.w, a.palette(), a.width(), info)
+		now := info
+		asOf(&now, a.now())
+		rows := newTextRows(l.w, a.palette(), a.width(), now)
 		if label != "" {
 			rows.among(label, clock(info.Header.Start, a.zone))
 		}
