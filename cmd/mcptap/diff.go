@@ -56,8 +56,6 @@ type diffOptions struct {
 	json              bool
 	format, out       string
 	slower            time.Duration
-	ratio             float64
-	most              int
 }
 
 func newDiff(a *app) *cobra.Command {
@@ -84,8 +82,10 @@ func newDiff(a *app) *cobra.Command {
 	return cmd
 }
 
-// diffFormats are the values of --format, text first.
-var diffFormats = []string{"text", "json", "markdown", "html", "junit"}
+// diffFormats are the values of --format, text first. --json is the format jsonFormat.
+var diffFormats = []string{"text", "markdown", "html", "junit"}
+
+const jsonFormat = "json"
 
 func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 	f := cmd.Flags()
@@ -93,11 +93,9 @@ func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 	f.StringArrayVar(&o.ignore, "ignore", nil, "leave out a `path`, or "+strings.Join(diff.Presets(), ", ")+"; may be repeated")
 	f.StringVar(&o.only, "only", "", "compare only calls of which a frame matches a `filter`, or has a number such as #14")
 	f.StringVar(&o.failOn, "fail-on", "behaviour", "exit with 1 from this `class` on; never for never")
-	f.StringVar(&o.format, "format", "", "`text`, json, markdown, html or junit")
+	f.StringVar(&o.format, "format", "", "`text`, markdown, html or junit")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
-	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "a call takes another time from this `difference` on …")
-	f.Float64Var(&o.ratio, "ratio", diff.DefaultRatio, "… if it also takes so many `times` as long")
-	f.IntVar(&o.most, "most", diff.DefaultMost, "tell of so many `differences` of each class; the others are counted")
+	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "a call takes another time from this `difference` on, if it also takes twice as long")
 	addJSON(cmd, &o.json)
 	fixed := func(name string, words ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
@@ -118,7 +116,7 @@ func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 
 // check reads the flags.
 func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) {
-	opt = diff.Options{Marked: o.only != "", Slower: o.slower, Ratio: o.ratio, Most: o.most}
+	opt = diff.Options{Marked: o.only != "", Slower: o.slower, Ratio: diff.DefaultRatio, Most: diff.DefaultMost}
 	for _, text := range o.ignore {
 		rule, err := diff.ParseRule(text)
 		if err != nil {
@@ -132,21 +130,18 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 			return opt, set, withHint(fmt.Errorf("--fail-on: %w", err), "never to exit with 0 whatever differs")
 		}
 	}
-	if o.json {
-		if o.format != "" && o.format != "json" {
-			return opt, set, errors.New("--json and --format exclude each other")
-		}
-		o.format = "json"
-	}
 	switch {
+	case o.json && o.format != "":
+		err = errors.New("--json and --format exclude each other")
+	case o.format == jsonFormat:
+		err = errors.New("--format json is gone: use --json")
 	case o.format != "" && !slices.Contains(diffFormats, o.format):
 		err = withHint(fmt.Errorf("--format: there is no format %s", quote(o.format)), strings.Join(diffFormats, ", "))
 	case o.slower <= 0:
 		err = fmt.Errorf("--slower: %v is no difference", o.slower)
-	case !(o.ratio > 1):
-		err = fmt.Errorf("--ratio: %v is not above 1", o.ratio)
-	case o.most < 1:
-		err = fmt.Errorf("--most: %d is not above 0", o.most)
+	}
+	if o.json {
+		o.format = jsonFormat
 	}
 	return opt, set, err
 }
@@ -209,7 +204,7 @@ func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, pa
 			err = head(out, p)
 		}
 		switch o.format {
-		case "json":
+		case jsonFormat:
 			err = errors.Join(err, diffreport.JSON(out, set))
 		case "markdown":
 			err = errors.Join(err, diffreport.Markdown(out, set))

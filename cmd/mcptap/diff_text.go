@@ -87,7 +87,7 @@ func (t *diffText) class(r *diff.Report, c diff.Class) {
 		}
 	}
 	if left := r.Left[c]; left > 0 {
-		t.l.printf("%s\n", t.p.paint(fmt.Sprintf("and %d more, see --most", left), dim))
+		t.l.printf("%s\n", t.p.paint(fmt.Sprintf("and %d more", left), dim))
 	}
 }
 

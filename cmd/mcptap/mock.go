@@ -48,7 +48,7 @@ with the answer; instant does not wait at all; recorded keeps the recorded times
   delay=2s tools/call:forecast      the answers to that tool come 2 s later
   error=-32000 tools/call n=2       the second tool call fails
   drop p=0.1                        one answer in ten does not come
-  duplicate, reorder, truncate, malformed, disconnect, status=503
+  duplicate, reorder, truncate, malformed, disconnect, status=503, cut=2
 
 --fault @FILE reads them from a file, one a line. What happens by chance is the same
 with the same --seed.
@@ -56,7 +56,7 @@ with the same --seed.
 It exits with 0 when all that the client asked for was recorded, with 1 when not, or
 when the client did not answer; with --strict also when it did anything else than in
 the recording, and with --verify when it has not asked for all that was recorded.
---report FILE has the details, as text, JSON, NDJSON or JUnit.
+--report FILE has the details: as text in a .txt, as JUnit in an .xml, else as NDJSON.
 
 ` + mockHTTPLong + mockRecordLong
 
@@ -132,7 +132,7 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	}
 	plan := o.record.plan(a, arg)
 	if o.http.cut > 0 && plan != recordNone {
-		return errors.New("--cut is for what is recorded; leave it out while something is recorded")
+		return errors.New("--fault cut=N is for what is recorded; leave it out while something is recorded")
 	}
 	if plan == recordAll && o.record.at.to == "" && o.http.listen == "" {
 		return a.recordWhole(cmd.Context(), arg, command)
@@ -235,7 +235,7 @@ func (o *mockOptions) options() (opt replay.Options, err error) {
 		return opt, errors.New("--gate-timeout: it must be above 0")
 	}
 	opt.Seed, opt.GateTimeout = o.seed, o.timeout
-	opt.Faults, err = readFaults(o.faults)
+	opt.Faults, o.http.cut, err = readFaults(o.faults)
 	return opt, err
 }
 
@@ -265,25 +265,31 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 // isTextFile reports whether an argument names a text of a recording.
 func isTextFile(name string) bool { return recorded.IsText(name) }
 
-// readFaults reads faults, and files of faults, which are named by @FILE.
-func readFaults(args []string) (all []replay.Fault, err error) {
-	for _, arg := range args {
-		name, file := strings.CutPrefix(arg, "@")
-		if !file {
-			f, err := replay.ParseFault(arg)
-			if err != nil {
-				return nil, fmt.Errorf("--fault: %w", err)
+// readFaults reads faults, and files of faults, which are named by @FILE. cut is the
+// number of events of cut=N, which is a fault of the server and not of an answer.
+func readFaults(args []string) (all []replay.Fault, cut int, err error) {
+	add := func(text string) error {
+		if n, ok := strings.CutPrefix(text, "cut="); ok {
+			if cut, err = strconv.Atoi(n); err != nil || cut < 1 {
+				return errors.New("cut needs a number of events from 1, such as cut=2")
 			}
-			all = append(all, f)
-			continue
+			return nil
 		}
-		faults, err := readFaultFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("--fault: %w", err)
-		}
-		all = append(all, faults...)
+		f, err := replay.ParseFault(text)
+		all = append(all, f)
+		return err
 	}
-	return all, nil
+	for _, arg := range args {
+		if name, file := strings.CutPrefix(arg, "@"); file {
+			err = readFaultFile(name, add)
+		} else {
+			err = add(arg)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("--fault: %w", err)
+		}
+	}
+	return all, cut, nil
 }
 
 // longestFault is how long a line of a file of faults may be, in bytes. A longer one
@@ -291,10 +297,10 @@ func readFaults(args []string) (all []replay.Fault, err error) {
 const longestFault = 1000
 
 // readFaultFile reads a file of faults: one a line, # begins a comment.
-func readFaultFile(name string) (all []replay.Fault, err error) {
+func readFaultFile(name string, add func(string) error) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n := 0
 	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) { // as Windows begins a text
@@ -304,13 +310,11 @@ func readFaultFile(name string) (all []replay.Fault, err error) {
 			continue
 		}
 		if len(line) > longestFault {
-			return nil, fmt.Errorf("%s, line %d: %d bytes are no fault", name, n, len(line))
+			return fmt.Errorf("%s, line %d: %d bytes are no fault", name, n, len(line))
 		}
-		f, err := replay.ParseFault(line)
-		if err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", name, n, err)
+		if err := add(line); err != nil {
+			return fmt.Errorf("%s, line %d: %w", name, n, err)
 		}
-		all = append(all, f)
 	}
-	return all, nil
+	return nil
 }

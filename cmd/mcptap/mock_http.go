@@ -19,7 +19,7 @@ session of its own, from the top; where several were recorded, the first client 
 the first, and REC#2 plays the second to everybody. Clients of 2026-07-28, which name
 no session, are told apart by what they say of themselves; give those that are alike
 URLs of their own, such as /mcp?client=2. What the server refused by a status of HTTP
-is refused again when the same is asked. --cut 2 ends each event stream after two
+is refused again when the same is asked. --fault cut=2 ends each event stream after two
 events, so that the client has to resume it, and --fault 'status=503 tools/call n=2'
 refuses a request. Ctrl-C ends it with 130, SIGTERM with 0 or 1 as above.
 
@@ -29,7 +29,7 @@ refuses a request. Ctrl-C ends it with 130, SIGTERM with 0 or 1 as above.
 type mockHTTPOptions struct {
 	listen string
 	names  []string
-	cut    int
+	cut    int // of --fault cut=N
 	json   bool
 }
 
@@ -37,17 +37,14 @@ func (o *mockHTTPOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "", "serve HTTP on this `address`, such as 127.0.0.1:0; port 0 is any free one")
 	f.StringArrayVar(&o.names, "name", nil, "another `host` name that clients know the mock by, with --listen; again for more")
-	f.IntVar(&o.cut, "cut", 0, "end event streams after `N` events, with --listen, so that clients have to resume them")
 	f.BoolVar(&o.json, "json", false, "print the URLs as one line of JSON, with --listen")
 }
 
 // check says what makes no sense.
 func (o *mockHTTPOptions) check() error {
 	switch {
-	case o.cut < 0:
-		return errors.New("--cut: a number of events, from 1")
 	case o.listen == "" && (o.cut > 0 || len(o.names) > 0 || o.json):
-		return withHint(errors.New("--cut, --name and --json are for serving HTTP"), "`--listen 127.0.0.1:0` does that")
+		return withHint(errors.New("--fault cut=N, --name and --json are for serving HTTP"), "`--listen 127.0.0.1:0` does that")
 	}
 	return nil
 }

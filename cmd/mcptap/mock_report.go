@@ -16,17 +16,15 @@ import (
 
 // mockReportOptions are the flags that say what is reported, and what is a failure.
 type mockReportOptions struct {
-	file, format   string
+	file           string
 	strict, verify bool
 }
 
 func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.file, "report", "", "write what differed to `FILE`")
-	f.StringVar(&o.format, "report-format", "", "`text`, json, ndjson or junit; otherwise by the file's name: .txt, .json, .xml, NDJSON for others")
+	f.StringVar(&o.file, "report", "", "write what differed to `FILE`: text for .txt, JUnit for .xml, else NDJSON")
 	f.BoolVar(&o.strict, "strict", false, "fail when the client does anything else than in the recording")
 	f.BoolVar(&o.verify, "verify", false, "fail when the client has not asked for all that is recorded, too")
-	_ = cmd.RegisterFlagCompletionFunc("report-format", cobra.FixedCompletions(mockReportFormats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // whole reports whether something is to be said of all that was recorded.
@@ -91,17 +89,14 @@ type mockReport struct {
 // newMockReport begins the report on the scripts of a recording that was named as name.
 func newMockReport(a *app, opt mockReportOptions, name string, scripts ...*replay.Script) (*mockReport, error) {
 	r := &mockReport{a: a, opt: opt, coverage: replay.NewCoverage(scripts...), counts: map[string]int{}}
-	format, err := opt.formatOf()
-	if err != nil {
-		return nil, err
-	}
 	if opt.file == "" {
 		return r, nil
 	}
+	var err error
 	if r.file, err = os.Create(opt.file); err != nil {
 		return nil, fmt.Errorf("--report: %w", err)
 	}
-	r.to = newMockReportWriter(format, name, r.file)
+	r.to = newMockReportWriter(opt.file, name, r.file)
 	return r, nil
 }
 

@@ -4,56 +4,31 @@ import (
 	"bufio"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/replay"
 )
 
-var mockReportFormats = []string{"text", "json", "ndjson", "junit"}
-
-// formatOf is the format of the report.
-func (o *mockReportOptions) formatOf() (string, error) {
-	switch {
-	case o.format != "" && !slices.Contains(mockReportFormats, o.format):
-		return "", fmt.Errorf("--report-format: unknown format %s (want text, json, ndjson or junit)", quote(o.format))
-	case o.format != "" && o.file == "":
-		return "", fmt.Errorf("--report-format needs --report FILE")
-	case o.format != "":
-		return o.format, nil
-	}
-	switch strings.ToLower(filepath.Ext(o.file)) {
-	case ".txt", ".text", ".log":
-		return "text", nil
-	case ".json":
-		return "json", nil
-	case ".xml":
-		return "junit", nil
-	}
-	return "ndjson", nil
-}
-
 // A mockReportWriter writes a report in one of the formats. NDJSON and text are
-// written note by note, since a host may end the mock at any time; the other two
-// are one document.
+// written note by note, since a host may end the mock at any time; JUnit is one
+// document.
 type mockReportWriter interface {
 	note(n jsonMockNote) error
 	summary(s jsonMockSummary) error
 }
 
-func newMockReportWriter(format, name string, w io.Writer) mockReportWriter {
-	switch format {
-	case "text":
+// newMockReportWriter writes in the format of the file's name: text for .txt, JUnit for
+// .xml, else NDJSON.
+func newMockReportWriter(file, name string, w io.Writer) mockReportWriter {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".txt":
 		return textMockReport{w, name}
-	case "json":
-		return &wholeMockReport{w: w, write: writeJSONMockReport}
-	case "junit":
-		return &wholeMockReport{w: w, write: func(w io.Writer, notes []jsonMockNote, s jsonMockSummary) error {
-			return writeJUnitMockReport(w, name, notes, s)
-		}}
+	case ".xml":
+		return &junitMockReport{w: w, name: name}
 	}
 	return ndjsonMockReport{w}
 }
@@ -148,19 +123,19 @@ func (r textMockReport) summary(s jsonMockSummary) error {
 	return err
 }
 
-// maxMockKept is how many notes a report that is one document holds.
+// maxMockKept is how many notes a JUnit report holds.
 const maxMockKept = 10_000
 
-// A wholeMockReport keeps the notes until the end: the first of them, and how many failures
-// there are beyond those.
-type wholeMockReport struct {
+// A junitMockReport keeps the notes until the end: the first of them, and how many
+// failures there are beyond those.
+type junitMockReport struct {
 	w     io.Writer
+	name  string
 	notes []jsonMockNote
 	lost  int
-	write func(w io.Writer, notes []jsonMockNote, s jsonMockSummary) error
 }
 
-func (r *wholeMockReport) note(n jsonMockNote) error {
+func (r *junitMockReport) note(n jsonMockNote) error {
 	switch {
 	case len(r.notes) < maxMockKept:
 		r.notes = append(r.notes, n)
@@ -170,27 +145,12 @@ func (r *wholeMockReport) note(n jsonMockNote) error {
 	return nil
 }
 
-func (r *wholeMockReport) summary(s jsonMockSummary) error {
+func (r *junitMockReport) summary(s jsonMockSummary) error {
 	b := bufio.NewWriter(r.w)
 	if r.lost > 0 {
-		r.notes = append(r.notes, jsonMockNote{
-			V: jsonVersion, Type: "note", Kind: "more", Failure: true, More: r.lost, Text: fmt.Sprintf("%d more failures", r.lost),
-		})
+		r.notes = append(r.notes, jsonMockNote{Kind: "more", Failure: true, More: r.lost, Text: fmt.Sprintf("%d more failures", r.lost)})
 	}
-	if err := r.write(b, r.notes, s); err != nil {
-		return err
-	}
-	return b.Flush()
-}
-
-func writeJSONMockReport(w io.Writer, notes []jsonMockNote, s jsonMockSummary) error {
-	s.Type = "report"
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
-		jsonMockSummary
-		Details []jsonMockNote `json:"details"`
-	}{s, append([]jsonMockNote{}, notes...)})
+	return errors.Join(writeJUnitMockReport(b, r.name, r.notes, s), b.Flush())
 }
 
 // JUnit's elements, as far as build servers agree about them.

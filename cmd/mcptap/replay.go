@@ -157,7 +157,7 @@ func (o *replayOptions) check() (play client.Options, err error) {
 		return play, errors.New("--yes is for --update")
 	case len(o.set) > 0 && o.diff.only == "":
 		return play, withHint(errors.New("--set needs --only, which picks the calls to change"), `--only '#14' --set 'params.arguments.city="Oslo"'`)
-	case len(o.set) > 0 && (o.diff.out != "" || o.diff.format != "" && o.diff.format != "text" && o.diff.format != "json"):
+	case len(o.set) > 0 && (o.diff.out != "" || o.diff.format != "" && o.diff.format != "text"):
 		return play, errors.New("--set shows responses, as text or with --json")
 	case o.update && o.noSave:
 		return play, errors.New("--update and --no-save exclude each other")

@@ -40,7 +40,7 @@ const maxReplayNotes = 50
 // recorded. Formats that have no place for that leave it to stderr.
 func (r *replayer) head() func(io.Writer, palette) error {
 	switch r.o.diff.format {
-	case "json":
+	case jsonFormat:
 		return r.jsonHead
 	case "", "text":
 		return r.textHead

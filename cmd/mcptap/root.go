@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const rootLong = `mcptap records what an MCP client and an MCP server say to each other.
@@ -168,6 +169,12 @@ func bareRoot(a *app) *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.MarkPersistentFlagDirname("dir")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) {
+			if instead := removedFlags[cmd.Name()+" "+unknown.GetSpecifiedName()]; instead != "" {
+				return withHint(fmt.Errorf("--%s is gone", unknown.GetSpecifiedName()), instead)
+			}
+		}
 		return withHint(err, "`"+cmd.CommandPath()+" --help` lists the flags")
 	})
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkColor() }
@@ -219,6 +226,22 @@ var otherWords = map[string]string{
 }
 
 const recordHint = "`mcptap stdio -- CMD` records a server that is a command, `mcptap http URL` one that has a URL"
+
+// removedFlags maps a command and a flag that it once had to what to use instead.
+var removedFlags = map[string]string{
+	"wrap mcptap":        "run the program that the client should start: `/path/to/mcptap wrap …`",
+	"mock report-format": "the name of the --report file decides: .txt is text, .xml is JUnit, any other is NDJSON",
+	"mock cut":           "--fault cut=N",
+	"diff ratio":         ratioHint, "replay ratio": ratioHint,
+	"diff most": mostHint, "replay most": mostHint,
+	"redact same-length": "pseudonyms have a length of their own; leave it out",
+	"stats slowest":      "`mcptap stats --json` lists the 20 slowest calls",
+}
+
+const (
+	ratioHint = "--slower sets the difference in time; a call must also take twice as long"
+	mostHint  = "1000 differences of each class are listed; --ignore, --only and --baseline reduce them"
+)
 
 // takes checks the number of arguments and names the one that is missing.
 func takes(least, most int, what string) cobra.PositionalArgs {

@@ -35,21 +35,25 @@ directory, all recordings in it are summed up. Of one that is live, all that is
 there so far; of REC#2, its second session.`
 
 type statsOptions struct {
-	json    bool
-	sort    string
-	slowest int
+	json bool
+	sort string
 }
 
-// maxSlowest bounds --slowest, as the calls are held in memory.
-const maxSlowest = 10_000
+// slowest is how many of the slowest calls are listed.
+func (o *statsOptions) slowest() int {
+	if o.json {
+		return 20
+	}
+	return 5
+}
 
 func newStats(a *app) *cobra.Command {
-	o := statsOptions{sort: "time", slowest: 5}
+	o := statsOptions{sort: "time"}
 	cmd := &cobra.Command{
 		Use:     "stats REC… [flags]",
 		Short:   "Sum up calls: how many, how long, what failed",
 		Long:    statsLong,
-		Example: "  mcptap stats @last\n  mcptap stats 3f2a 91bc --sort p99 --slowest 20\n  mcptap stats ./recordings --json",
+		Example: "  mcptap stats @last\n  mcptap stats 3f2a 91bc --sort p99\n  mcptap stats ./recordings --json",
 		Args:    takes(1, -1, "a recording"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			offers, directive := a.completeRecording(cmd, nil, prefix)
@@ -71,7 +75,6 @@ func (o *statsOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addJSON(cmd, &o.json)
 	f.StringVar(&o.sort, "sort", o.sort, "order by `what`: "+strings.Join(statsOrders, ", "))
-	f.IntVar(&o.slowest, "slowest", o.slowest, "name so many of the slowest `calls`")
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(statsOrders, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -81,9 +84,6 @@ var statsOrders = []string{"time", "calls", "errors", "p99", "max", "bytes"}
 func (o *statsOptions) check() error {
 	if !slices.Contains(statsOrders, o.sort) {
 		return withHint(fmt.Errorf("--sort: %s is none of %s", quote(o.sort), strings.Join(statsOrders, ", ")), "leave it out for time")
-	}
-	if o.slowest < 0 || o.slowest > maxSlowest {
-		return fmt.Errorf("--slowest: %d is not between 0 and %d", o.slowest, maxSlowest)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (m *measured) all() *session.Latencies {
 }
 
 func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*measured, error) {
-	m := &measured{Stats: session.NewStats("", o.slowest)}
+	m := &measured{Stats: session.NewStats("", o.slowest())}
 	found, err := m.find(a, args)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number in
 	if name == "" {
 		name = filepath.Base(rec.Path())
 	}
-	stats := session.NewStats(name, o.slowest)
+	stats := session.NewStats(name, o.slowest())
 	meter := session.NewMeter(stats, number)
 	if err := meterFrames(ctx, rec, meter, func() (time.Duration, error) {
 		info, err = rec.Info()

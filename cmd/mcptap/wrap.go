@@ -40,7 +40,7 @@ file stays byte for byte.`
 type wrapOptions struct {
 	all, list, dryRun, json bool
 	client, config          string
-	listen, program         string
+	listen                  string
 	redact                  bool
 	undo                    bool // unwrap
 }
@@ -63,7 +63,6 @@ func newWrap(a *app) *cobra.Command {
 	f.BoolVar(&o.list, "list", false, "list the servers that clients have, and which are wrapped")
 	f.StringVar(&o.listen, "listen", "", "lead servers with a URL to the tap at this `address`")
 	f.BoolVar(&o.redact, "redact", false, "let the tap record pseudonyms in the place of secrets, see mcptap redact")
-	f.StringVar(&o.program, "mcptap", "", "the `program` to write; the path of this one otherwise")
 	addJSON(cmd, &o.json)
 	return cmd
 }
@@ -317,13 +316,11 @@ func (a *app) host() (clients.Host, error) {
 
 // tap returns what to put before a server's command.
 func (o *wrapOptions) tap(a *app) (clients.Tap, error) {
-	t := clients.Tap{Program: o.program, Listen: o.listen}
-	if t.Program == "" {
-		var err error
-		if t.Program, err = ownPath(); err != nil {
-			return t, fmt.Errorf("the path of mcptap: %w", err)
-		}
+	own, err := ownPath()
+	if err != nil {
+		return clients.Tap{}, fmt.Errorf("the path of mcptap: %w", err)
 	}
+	t := clients.Tap{Program: own, Listen: o.listen}
 	dir := a.dirFlag // the hosts strip the environment
 	if dir == "" {
 		dir = a.env("MCPTAP_DIR")
@@ -334,7 +331,7 @@ func (o *wrapOptions) tap(a *app) (clients.Tap, error) {
 	if dir == "" {
 		return t, nil
 	}
-	dir, err := filepath.Abs(dir)
+	dir, err = filepath.Abs(dir)
 	t.Flags = append(t.Flags, "--dir", dir)
 	return t, err
 }
