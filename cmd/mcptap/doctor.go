@@ -94,6 +94,6 @@ func (a *app) examine() []finding {
 	} else {
 		all = append(all, a.examineDir(dir), a.examineRecording(dir), examineDisk(dir), examineRecordings(dir))
 	}
-	all = append(all, a.examineSettings())
+	all = append(all, a.examineSettings()...)
 	return append(all, a.examineClients()...)
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/store"
@@ -176,25 +177,39 @@ func examineRecordings(dir string) finding {
 	return f
 }
 
-func (a *app) examineSettings() finding {
-	f := finding{what: "settings", text: "no variable is set"}
-	var set []string
-	for _, name := range []string{"MCPTAP_DIR", "MCPTAP_LABEL", "MCPTAP_QUEUE", "MCPTAP_OFF"} {
-		if v := a.env(name); v != "" {
-			set = append(set, name+"="+v)
+// examineSettings lists the variables that are set, with what they do.
+func (a *app) examineSettings() (all []finding) {
+	for i := range settings {
+		s := &settings[i]
+		value := a.env(s.variable())
+		if value == "" {
+			continue
 		}
+		usage := strings.ReplaceAll(s.usage, "`", "")
+		f := finding{what: "settings", text: s.variable()}
+		var err error
+		if s.check != nil {
+			err = s.check(value)
+		}
+		off, _ := strconv.ParseBool(value)
+		switch {
+		case err != nil:
+			f.health, f.hint = doubtful, "correct or unset it: mcptap stdio ignores it, mcptap http does not start"
+			f.text += ": " + err.Error()
+		case s.flag == "off" && off:
+			f.health, f.hint = doubtful, "unset MCPTAP_OFF"
+			f.text += "=" + value + ": nothing is recorded"
+		case s.secret:
+			f.text += ": " + usage
+		default:
+			f.text += "=" + value + ": " + usage
+		}
+		all = append(all, f)
 	}
-	if len(set) > 0 {
-		f.text = strings.Join(set, " ")
+	if len(all) == 0 {
+		all = []finding{{what: "settings", text: "no variable is set"}}
 	}
-	var o stdioOptions
-	switch wrong := o.readEnv(a.env, func(string) bool { return false }); {
-	case len(wrong) > 0:
-		f.health, f.text, f.hint = doubtful, "ignored: "+strings.Join(wrong, ", and "), "mend or unset it"
-	case o.off:
-		f.health, f.text, f.hint = doubtful, f.text+": nothing is recorded", "unset MCPTAP_OFF"
-	}
-	return f
+	return all
 }
 
 // examineClients says of each client that has servers how many are wrapped.

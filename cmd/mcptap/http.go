@@ -84,26 +84,27 @@ func newHTTP(a *app) *cobra.Command {
 
 func (o *httpOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 is any free one (MCPTAP_LISTEN)")
-	f.StringArrayVar(&o.names, "name", nil, "another `host` name that clients know the tap by, with or without a port (MCPTAP_NAME)")
-	f.StringVar(&o.label, "label", "", "`name` of the recording; the server's host otherwise (MCPTAP_LABEL)")
-	f.StringArrayVar(&o.headers, "header", nil, "a `'Name: value'` to add to each request; the value is not recorded (MCPTAP_HEADER, a line each)")
-	f.StringArrayVar(&o.origins, "allow-origin", nil, "`origin` of a web page that may use what --header adds, as http://localhost:6274 (MCPTAP_ALLOW_ORIGIN, a line each)")
-	f.StringVar(&o.caFile, "ca-file", "", "`file` of certificates, in PEM, that may vouch for the server too (MCPTAP_CA_FILE)")
-	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the certificate to listen with TLS, in PEM (MCPTAP_TLS_CERT)")
-	f.StringVar(&o.tlsKey, "tls-key", "", "`file` of its key (MCPTAP_TLS_KEY)")
-	f.BoolVar(&o.rewriteAuth, "rewrite-auth", false, "put the tap's URL in the place of the server's in what OAuth clients compare (MCPTAP_REWRITE_AUTH=1)")
-	f.BoolVar(&o.keepsOpen, "keep-secrets", false, "record tokens, cookies and session ids as they are (MCPTAP_KEEP_SECRETS=1)")
-	f.BoolVar(&o.off, "off", false, "forward and record nothing (MCPTAP_OFF=1)")
-	f.StringVar(&o.queue, "queue", "64MiB", "how much may wait for the disk before traffic is slowed down, a `size` (MCPTAP_QUEUE)")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "")
+	f.StringArrayVar(&o.names, "name", nil, "")
+	f.StringVar(&o.label, "label", "", "")
+	f.StringArrayVar(&o.headers, "header", nil, "")
+	f.StringArrayVar(&o.origins, "allow-origin", nil, "")
+	f.StringVar(&o.caFile, "ca-file", "", "")
+	f.StringVar(&o.tlsCert, "tls-cert", "", "")
+	f.StringVar(&o.tlsKey, "tls-key", "", "")
+	f.BoolVar(&o.rewriteAuth, "rewrite-auth", false, "")
+	f.BoolVar(&o.keepsOpen, "keep-secrets", false, "")
+	f.BoolVar(&o.off, "off", false, "")
+	f.StringVar(&o.queue, "queue", "64MiB", "")
 	addWeb(f, &o.web)
 	o.otlp.addFlags(cmd)
 	o.redaction.addFlags(f)
+	describeSettings(f)
 	addJSON(cmd, &o.json)
 }
 
 func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
-	if err := o.fromEnv(a, cmd); err != nil {
+	if err := readSettings(a.env, "http", cmd.Flags()); err != nil {
 		return err
 	}
 	queue, err := parseSize(o.queue)

@@ -15,53 +15,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mcptap/mcptap/tap/streamable"
 )
-
-// fromEnv takes from the environment what no flag has set. Unlike with stdio,
-// what makes no sense there is an error: whoever starts this command reads what
-// it says.
-func (o *httpOptions) fromEnv(a *app, cmd *cobra.Command) error {
-	set := cmd.Flags().Changed
-	for _, v := range []struct {
-		name, flag string
-		text       *string
-	}{
-		{"MCPTAP_LISTEN", "listen", &o.listen}, {"MCPTAP_LABEL", "label", &o.label}, {"MCPTAP_QUEUE", "queue", &o.queue},
-		{"MCPTAP_CA_FILE", "ca-file", &o.caFile}, {"MCPTAP_TLS_CERT", "tls-cert", &o.tlsCert}, {"MCPTAP_TLS_KEY", "tls-key", &o.tlsKey},
-	} {
-		if value := a.env(v.name); value != "" && !set(v.flag) {
-			*v.text = value
-		}
-	}
-	for _, v := range []struct {
-		name, flag string
-		list       *[]string
-	}{{"MCPTAP_HEADER", "header", &o.headers}, {"MCPTAP_NAME", "name", &o.names}, {"MCPTAP_ALLOW_ORIGIN", "allow-origin", &o.origins}} {
-		if value := a.env(v.name); value != "" && !set(v.flag) {
-			*v.list = strings.Split(strings.TrimRight(value, "\r\n"), "\n")
-		}
-	}
-	for _, v := range []struct {
-		name, flag string
-		is         *bool
-	}{{"MCPTAP_OFF", "off", &o.off}, {"MCPTAP_REWRITE_AUTH", "rewrite-auth", &o.rewriteAuth}, {"MCPTAP_KEEP_SECRETS", "keep-secrets", &o.keepsOpen}} {
-		value := a.env(v.name)
-		if value == "" || set(v.flag) {
-			continue
-		}
-		is, err := strconv.ParseBool(value)
-		if err != nil {
-			return fmt.Errorf("%s: %s is neither 1 nor 0", v.name, quote(value))
-		}
-		*v.is = is
-	}
-	o.redaction.fromEnv(a.env, set)
-	o.otlp.fromEnv(a.env, set)
-	return nil
-}
 
 // config makes of URL and flags what the tap wants.
 func (o *httpOptions) config(rawURL string) (streamable.Config, error) {

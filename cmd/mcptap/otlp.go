@@ -25,20 +25,10 @@ type otlpOptions struct {
 
 func (o *otlpOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.url, "otlp", "", "send the calls as traces to the OpenTelemetry collector at this `URL`, http://localhost:4318 say (MCPTAP_OTLP)")
-	f.StringArrayVar(&o.headers, "otlp-header", nil, "a `'Name: value'` to send to the collector, for its authorization say (MCPTAP_OTLP_HEADER, a line each)")
+	f.StringVar(&o.url, "otlp", "", "")
+	f.StringArrayVar(&o.headers, "otlp-header", nil, "")
 	for _, name := range []string{"otlp", "otlp-header"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
-	}
-}
-
-// fromEnv takes from the environment what no flag has set.
-func (o *otlpOptions) fromEnv(env func(string) string, set func(flag string) bool) {
-	if v := env("MCPTAP_OTLP"); v != "" && !set("otlp") {
-		o.url = v
-	}
-	if v := env("MCPTAP_OTLP_HEADER"); v != "" && !set("otlp-header") {
-		o.headers = strings.Split(strings.TrimRight(v, "\r\n"), "\n")
 	}
 }
 
@@ -49,9 +39,8 @@ func (o *otlpOptions) check() error {
 	if o.url == "" {
 		return nil
 	}
-	to, err := otlp.TracesURL(o.url)
-	if err != nil {
-		return withHint(fmt.Errorf("--otlp: the collector's URL is of no use: %w", err), "a collector on this machine is at http://localhost:4318 as a rule")
+	if err := checkCollector(o.url); err != nil {
+		return fmt.Errorf("--otlp: %w", err)
 	}
 	fields, err := parseHeaders("--otlp-header", o.headers)
 	if err != nil {
@@ -60,8 +49,8 @@ func (o *otlpOptions) check() error {
 	for _, f := range fields {
 		o.header.Add(f[0], f[1])
 	}
-	o.to = to
-	return nil
+	o.to, err = otlp.TracesURL(o.url)
+	return err
 }
 
 // An otlpTarget is the line of JSON on stdin of the process that sends: others may read

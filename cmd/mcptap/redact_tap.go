@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -23,17 +22,8 @@ type redaction struct {
 }
 
 func (r *redaction) addFlags(f *pflag.FlagSet) {
-	f.BoolVar(&r.on, "redact", false, "record pseudonyms in the place of secrets, see mcptap redact (MCPTAP_REDACT=1)")
+	f.BoolVar(&r.on, "redact", false, "")
 	f.StringArrayVar(&r.rules, "redact-rule", nil, "another `rule` of what is a secret, such as key:customer; implies --redact")
-}
-
-// fromEnv takes from the environment what no flag has set. Whatever is not a clear
-// no is a yes: secrets that are recorded cannot be taken back.
-func (r *redaction) fromEnv(env func(string) string, set func(flag string) bool) {
-	if v := env("MCPTAP_REDACT"); v != "" && !set("redact") {
-		on, err := strconv.ParseBool(v)
-		r.on = on || err != nil
-	}
 }
 
 // check reads the rules, and makes a key that nobody keeps.

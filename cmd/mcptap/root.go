@@ -164,7 +164,8 @@ func bareRoot(a *app) *cobra.Command {
 		},
 	}
 	root.Flags().BoolVar(&askedVersion, "version", false, "print the version")
-	root.PersistentFlags().StringVar(&a.dirFlag, "dir", "", "data `directory`, where the recordings are (MCPTAP_DIR)")
+	root.PersistentFlags().StringVar(&a.dirFlag, "dir", "", "")
+	describeSettings(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&a.colorFlag, "color", "auto", "use colours `when`: auto, always or never")
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.MarkPersistentFlagDirname("dir")

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -66,12 +65,13 @@ func newStdio(a *app) *cobra.Command {
 func (o *stdioOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.StringVar(&o.label, "label", "", "`name` of the recording; made from the command otherwise (MCPTAP_LABEL)")
-	f.BoolVar(&o.off, "off", false, "forward and record nothing (MCPTAP_OFF=1)")
+	f.StringVar(&o.label, "label", "", "")
+	f.BoolVar(&o.off, "off", false, "")
 	addWeb(f, &o.web)
 	o.otlp.addFlags(cmd)
 	o.redaction.addFlags(f)
-	f.StringVar(&o.queue, "queue", "64MiB", "how much may wait for the disk before traffic is slowed down, a `size` (MCPTAP_QUEUE)")
+	f.StringVar(&o.queue, "queue", "64MiB", "")
+	describeSettings(f)
 }
 
 func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
@@ -79,7 +79,10 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 		return o.fail(withHint(errors.New("mcptap stdio needs the command of a server"),
 			"`mcptap stdio -- npx -y @modelcontextprotocol/server-everything`"))
 	}
-	o.fromEnv(a, cmd)
+	// The environment need not be meant for this server, and must not break it.
+	if err := readSettings(a.env, "stdio", cmd.Flags()); err != nil {
+		a.say("ignored " + strings.Join(messages(err), ", and "))
+	}
 	queue, err := parseSize(o.queue)
 	if err != nil {
 		return o.fail(fmt.Errorf("--queue: %w", err))
@@ -152,43 +155,6 @@ func (o *stdioOptions) record(a *app, command []string, queue int64, warn func(s
 // fail marks an error as mcptap's own: the client must not take the code for
 // one of the server, also where stdio is not the first word.
 func (o *stdioOptions) fail(err error) error { return coded{err, exitTap} }
-
-// fromEnv takes from the environment what no flag has set. What makes no sense
-// there is left aside with one warning: unlike the flags, the environment need
-// not have been set by whoever set up this server, and must not break it.
-func (o *stdioOptions) fromEnv(a *app, cmd *cobra.Command) {
-	if wrong := o.readEnv(a.env, cmd.Flags().Changed); len(wrong) > 0 {
-		a.say("ignored " + strings.Join(wrong, ", and "))
-	}
-}
-
-// readEnv is fromEnv; it returns what is wrong with the variables.
-func (o *stdioOptions) readEnv(env func(string) string, set func(flag string) bool) (wrong []string) {
-	if v := env("MCPTAP_LABEL"); v != "" && !set("label") {
-		o.label = v
-	}
-	if v := env("MCPTAP_QUEUE"); v != "" && !set("queue") {
-		if _, err := parseSize(v); err != nil {
-			wrong = append(wrong, "MCPTAP_QUEUE: "+err.Error())
-		} else {
-			o.queue = v
-		}
-	}
-	if v := env("MCPTAP_OFF"); v != "" && !set("off") {
-		if off, err := strconv.ParseBool(v); err != nil {
-			wrong = append(wrong, "MCPTAP_OFF: "+quote(v)+" is neither 1 nor 0")
-		} else {
-			o.off = off
-		}
-	}
-	o.redaction.fromEnv(env, set)
-	o.otlp.fromEnv(env, set)
-	if err := o.otlp.check(); err != nil && !set("otlp") && !set("otlp-header") {
-		wrong = append(wrong, "MCPTAP_OTLP: "+err.Error())
-		o.otlp.url = ""
-	}
-	return wrong
-}
 
 func (o *stdioOptions) header(command []string) tap.Header {
 	label := o.label

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcptap/mcptap/export/otlp"
+)
+
+// A setting is a flag that can be set by an environment variable, too.
+type setting struct {
+	flag  string
+	in    string // the commands that have it, "" for all
+	usage string // of the flag
+	// check reports what is wrong with a value of the variable. It may be nil.
+	check func(value string) error
+	// secret reports that the value must not be printed.
+	secret bool
+}
+
+var settings = []setting{
+	{flag: "dir", usage: "data `directory`, where the recordings are"},
+	{flag: "label", in: "stdio http", usage: "`name` of the recording; made from the server's command or host otherwise"},
+	{flag: "queue", in: "stdio http", usage: "how much may wait for the disk before traffic is slowed down, a `size`", check: checkSize},
+	{flag: "off", in: "stdio http", usage: "forward and record nothing", check: checkBool},
+	{flag: "redact", in: "stdio http", usage: "record pseudonyms in the place of secrets, see mcptap redact"},
+	{flag: "otlp", in: "stdio http", usage: "send the calls as traces to the OpenTelemetry collector at this `URL`, such as http://localhost:4318", check: checkCollector, secret: true},
+	{flag: "otlp-header", in: "stdio http", usage: "a `'Name: value'` to send to the collector, such as its authorization", check: checkHeaders, secret: true},
+	{flag: "listen", in: "http", usage: "`address` to listen on; port 0 is any free one", check: checkAddress},
+	{flag: "name", in: "http", usage: "another `host` name that clients know the tap by, with or without a port"},
+	{flag: "header", in: "http", usage: "a `'Name: value'` to add to each request; the value is not recorded", check: checkHeaders, secret: true},
+	{flag: "allow-origin", in: "http", usage: "`origin` of a web page that may use what --header adds, such as http://localhost:6274"},
+	{flag: "ca-file", in: "http", usage: "`file` of certificates, in PEM, to trust for the server too", check: checkFile},
+	{flag: "tls-cert", in: "http", usage: "`file` of the certificate to listen with TLS, in PEM", check: checkFile},
+	{flag: "tls-key", in: "http", usage: "`file` of its key", check: checkFile},
+	{flag: "rewrite-auth", in: "http", usage: "replace the server's URL by the tap's in what OAuth clients compare", check: checkBool},
+	{flag: "keep-secrets", in: "http", usage: "record tokens, cookies and session ids as they are", check: checkBool},
+}
+
+// variable returns the name of the environment variable.
+func (s *setting) variable() string {
+	return "MCPTAP_" + strings.ToUpper(strings.ReplaceAll(s.flag, "-", "_"))
+}
+
+// describeSettings sets the usage of the flags that are settings.
+func describeSettings(flags *pflag.FlagSet) {
+	for i := range settings {
+		s := &settings[i]
+		f := flags.Lookup(s.flag)
+		if f == nil {
+			continue
+		}
+		suffix := map[string]string{"bool": "=1", "stringArray": ", a line each"}[f.Value.Type()]
+		f.Usage = s.usage + " (" + s.variable() + suffix + ")"
+	}
+}
+
+// readSettings sets the flags of a command from the environment, except those that the
+// command line sets. It ignores wrong variables, and returns their errors joined.
+func readSettings(env func(string) string, command string, flags *pflag.FlagSet) error {
+	var wrong []error
+	for i := range settings {
+		s := &settings[i]
+		value := env(s.variable())
+		if value == "" || !strings.Contains(s.in, command) || flags.Changed(s.flag) {
+			continue
+		}
+		if err := s.set(flags.Lookup(s.flag).Value, value); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", s.variable(), err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (s *setting) set(flag pflag.Value, value string) error {
+	if s.check != nil {
+		if err := s.check(value); err != nil {
+			return err
+		}
+	}
+	if list, ok := flag.(pflag.SliceValue); ok {
+		return list.Replace(settingLines(value))
+	}
+	err := flag.Set(value)
+	if err != nil && s.flag == "redact" { // anything but a clear no: secrets that are recorded cannot be taken back
+		err = flag.Set("true")
+	}
+	return err
+}
+
+func settingLines(value string) []string {
+	return strings.Split(strings.TrimRight(value, "\r\n"), "\n")
+}
+
+func checkBool(value string) error {
+	if _, err := strconv.ParseBool(value); err != nil {
+		return errors.New(quote(value) + " is neither 1 nor 0")
+	}
+	return nil
+}
+
+func checkSize(value string) error {
+	_, err := parseSize(value)
+	return err
+}
+
+func checkAddress(value string) error {
+	_, _, err := net.SplitHostPort(value)
+	if err != nil {
+		err = withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
+	}
+	return err
+}
+
+func checkFile(value string) error {
+	_, err := os.Stat(value)
+	return err
+}
+
+func checkHeaders(value string) error {
+	_, err := parseHeaders("it", settingLines(value))
+	return err
+}
+
+func checkCollector(value string) error {
+	if _, err := otlp.TracesURL(value); err != nil {
+		return withHint(fmt.Errorf("invalid URL of the collector: %w", err), "a collector on this machine is usually at http://localhost:4318")
+	}
+	return nil
+}
+
+// dataDir returns the directory of the recordings: --dir, MCPTAP_DIR, or the
+// directory of the operating system for such data. It need not exist.
+func (a *app) dataDir() (string, error) {
+	return findDataDir(a.dirFlag, runtime.GOOS, a.env, os.UserHomeDir)
+}
+
+func findDataDir(flag, goos string, env func(string) string, home func() (string, error)) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if dir := env("MCPTAP_DIR"); dir != "" {
+		return dir, nil
+	}
+	if goos == "windows" {
+		if dir := env("LocalAppData"); dir != "" {
+			return filepath.Join(dir, "mcptap"), nil
+		}
+	} else if dir := env("XDG_STATE_HOME"); goos != "darwin" && filepath.IsAbs(dir) {
+		// The XDG specification says to ignore a relative one.
+		return filepath.Join(dir, "mcptap"), nil
+	}
+	dir, err := home()
+	if err != nil || dir == "" {
+		return "", withHint(errors.New("no place for recordings: there is no home directory"),
+			"name a directory with --dir or MCPTAP_DIR")
+	}
+	switch goos {
+	case "windows":
+		return filepath.Join(dir, "AppData", "Local", "mcptap"), nil
+	case "darwin":
+		return filepath.Join(dir, "Library", "Application Support", "mcptap"), nil
+	}
+	return filepath.Join(dir, ".local", "state", "mcptap"), nil
+}

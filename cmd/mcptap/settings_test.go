@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The README's table of settings has a row for each setting, in order, and no other.
+func TestSettingsInTheReadme(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows, want []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)[^`]*` \\| `(MCPTAP_[A-Z_]+)(=1)?` \\| (`http`: )?").FindAllStringSubmatch(string(page), -1) {
+		rows = append(rows, strings.Join(m[1:], " "))
+	}
+	a, _ := testApp(nil)
+	http := newHTTP(a).Flags()
+	for i := range settings {
+		s := &settings[i]
+		one, only := "", ""
+		if f := http.Lookup(s.flag); f != nil && f.Value.Type() == "bool" {
+			one = "=1"
+		}
+		if s.in == "http" {
+			only = "`http`: "
+		}
+		want = append(want, strings.Join([]string{s.flag, s.variable(), one, only}, " "))
+	}
+	if !slices.Equal(rows, want) {
+		t.Errorf("the README has\n%s\nwant\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Each setting is a flag of the commands that have it.
+func TestSettingsAreFlags(t *testing.T) {
+	a, _ := testApp(nil)
+	for _, c := range newRoot(a).Commands() {
+		for i := range settings {
+			s := &settings[i]
+			f := c.Flag(s.flag)
+			if slices.Contains(strings.Fields(s.in), c.Name()) && (f == nil || !strings.Contains(f.Usage, s.variable())) {
+				t.Errorf("mcptap %s --%s: no such flag, or %s is not in its usage", c.Name(), s.flag, s.variable())
+			}
+		}
+	}
+}
