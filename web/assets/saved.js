@@ -11,13 +11,14 @@ import { startTheme, toggleTheme } from './theme.js';
 startTheme();
 document.getElementById('top').append(
   h('span', { class: 'brand' }, 'mcptap'),
-  h('span', { class: 'note' }, left > 0 ? `a saved recording; the last ${count(left)} frames are not in this page` : 'a saved recording'),
+  h('span', { class: 'note' }, left > 0 ? `a part of a recording: the first ${count(recording.last - left)} of ${count(recording.last)} frames` : 'a saved recording'),
   h('span', { class: 'space' }),
   h('button', { type: 'button', class: 'quiet', title: 'Light or dark (t)', 'aria-label': 'Light or dark', onclick: toggleTheme }, '◐'),
   h('button', { type: 'button', class: 'quiet', title: 'Keys (?)', 'aria-label': 'Keys', onclick: toggleHelp }, '?'));
 
 // What is looked at stands behind the #, which also works for a file.
 const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+if (location.hash && !['q', 'v', 'f', 'tab', 'http'].some((name) => name in state)) state.unknown = location.hash;
 const remember = (now) => {
   const text = new URLSearchParams(Object.entries(now ?? {}).filter(([, v]) => v)).toString();
   if (text !== location.hash.slice(1)) history.replaceState(null, '', '#' + text);

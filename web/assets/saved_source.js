@@ -7,7 +7,7 @@ export const saved = true;
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
-const gone = () => Promise.reject(new Error('It is not in this page, which has the beginning of the recording. mcptap show has all of it.'));
+const gone = () => Promise.reject(new Error(left > 0 ? 'It is not in this page, which has the beginning of the recording. mcptap show has all of it.' : 'There is no such frame in this recording.'));
 
 function bytesOf(base64) {
   const text = atob(base64 ?? '');

@@ -63,6 +63,23 @@ func TestSavedPage(t *testing.T) {
 	p.wait("/This counts all calls/.test(document.querySelector('.stats')?.innerText)")
 }
 
+// TestSavedPart: a page that has only the first frames says so.
+func TestSavedPart(t *testing.T) {
+	base, _ := startWeb(t, imported(t, "real-demo-2026-07-28"))
+	page, _ := exported(t, base, "1e9e7200", "html")
+	// As a recording of more frames than a page takes would be saved.
+	part := strings.Replace(string(page), `"stats":{`, `"left":9,"stats":{`, 1)
+	file := filepath.Join(t.TempDir(), "saved.html")
+	if err := os.WriteFile(file, []byte(part), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := newTab(t, "file://"+file, 1280, 800, false)
+	p.read()
+	if got, want := p.text("#top"), "a part of a recording: the first 100 of 109 frames"; !strings.Contains(got, want) {
+		t.Errorf("no %q in %s", want, got)
+	}
+}
+
 // TestSavedSearch tries the search of a saved page on rows.
 func TestSavedSearch(t *testing.T) {
 	got := module(t, `
