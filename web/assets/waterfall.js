@@ -1,6 +1,7 @@
 // The waterfall: when each call in view was open, beside the others in view. The
 // scale is that of what is in view, so it says something at any length.
 
+import { setAttr } from './dom.js';
 import { offset } from './text.js';
 
 /** The part of time that the lines from first to last show, in ns. */
@@ -35,8 +36,10 @@ export function bar(el, rows, [from, to]) {
   const start = (rows.at[i] - from) / (to - from);
   const until = open ? endOf(rows, i) || to : rows.at[i];
   const width = Math.max(0, (Math.min(until, to) - rows.at[i]) / (to - from));
-  const cls = 'bar' + (open ? (endOf(rows, i) ? '' : ' endless') : ' tick');
+  const clipped = open && until > to;
+  const cls = 'bar' + (open ? (endOf(rows, i) ? '' : ' endless') : ' tick') + (clipped ? ' clipped' : '');
   if (el.bar.className !== cls) el.bar.className = cls;
+  setAttr(el.cells.fall, 'title', clipped ? `clipped: it was open until ${offset(until)} s, beyond what is in view` : null);
   style.left = (start * 100).toFixed(2) + '%';
   style.width = (width * 100).toFixed(2) + '%';
 }
