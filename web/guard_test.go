@@ -188,3 +188,15 @@ func TestTokensDiffer(t *testing.T) {
 		t.Errorf("tokens %q and %q", a, b)
 	}
 }
+
+// TestPageNamesTheDirectory: the commands that the page suggests need it.
+func TestPageNamesTheDirectory(t *testing.T) {
+	for dir, want := range map[string]string{"": "", `/a "b"`: `<meta name="data-dir" content="/a &#34;b&#34;">`} {
+		s := newTestServer(t, "")
+		s.dir = dir
+		body := get(t, s, "/").Body.String()
+		if !strings.Contains(body, want) || strings.Contains(body, "data-dir") != (dir != "") || !strings.Contains(body, "/assets/page.js") {
+			t.Errorf("%q: the page is %s", dir, body)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 type recordingJSON struct {
 	Key       string             `json:"key"`
 	ID        string             `json:"id"`
+	Arg       string             `json:"arg,omitempty"` // see [Recording]
 	Path      string             `json:"path"`
 	Label     string             `json:"label"`
 	Start     time.Time          `json:"start"`
@@ -63,7 +64,7 @@ const (
 func newRecordingJSON(r *Recording) *recordingJSON {
 	h, f := &r.Header, &r.Tally.Facts
 	j := &recordingJSON{
-		Key: r.Key, ID: brief(h.ID), Path: escape.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
+		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
 		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Dir: brief(h.Dir), Program: brief(h.Program),
 		Platform: brief(h.Platform), Status: r.Status, Problem: escape.Escape(r.Problem),
 		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Era: brief(string(f.Era)),

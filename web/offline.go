@@ -137,6 +137,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	}
 	stats.Finish(g.tracker.Open(), end)
 	s.Stats = newStatsJSON(stats, end)
+	rec.Arg = "" // the page goes elsewhere
 	s.Recording = newRecordingJSON(&rec)
 	s.Messages = append([]message{{Recording: s.Recording}}, s.Messages...)
 	for g.found() > 0 {

@@ -23,6 +23,9 @@ type Config struct {
 	// Token is what the first request of a browser must bring; [NewToken] makes
 	// one.
 	Token string
+	// Dir is the data directory, for the commands that the page suggests; "" means that
+	// they find it by themselves.
+	Dir string
 	// Host is the name or address that the server listens on; "" means that of
 	// the listener.
 	Host string
@@ -31,6 +34,7 @@ type Config struct {
 // A Server is the viewer.
 type Server struct {
 	source Source
+	dir    string // see [Config]
 	guard  *guard
 	seen   seenOf
 	ctx    context.Context // ends when the server does
@@ -42,7 +46,7 @@ type Server struct {
 
 // NewServer makes a Server, which ends all that it does when ctx does.
 func NewServer(ctx context.Context, c Config) *Server {
-	s := &Server{source: c.Source, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence}
+	s := &Server{source: c.Source, dir: c.Dir, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence}
 	const api = "GET /api/recordings"
 	const frame = api + "/{key}/frames/{seq}"
 	s.mux.HandleFunc("GET /assets/{name}", serveAsset)
@@ -141,7 +145,9 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.guard.remember(w)
-	writeAsset(w, r, "index.html")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	page := template.Must(template.New("page").Parse(string(asset("index.html"))))
+	_ = page.Execute(w, s.dir)
 }
 
 // serveLocked asks for the token. What else stands in the URL is kept, so that a

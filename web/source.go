@@ -60,6 +60,8 @@ type Format struct {
 type Recording struct {
 	// Key names it in the viewer's URLs.
 	Key string
+	// Arg is what commands name it by where that is not its ID.
+	Arg string
 	// Path is where it is, for a person to find it.
 	Path   string
 	Header tap.Header

@@ -86,7 +86,7 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 	host, _, _ := net.SplitHostPort(o.listen)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := web.NewServer(ctx, web.Config{Source: src, Token: web.NewToken(), Host: host})
+	s := web.NewServer(ctx, web.Config{Source: src, Token: web.NewToken(), Host: host, Dir: a.dirForCommands(dir)})
 	if o.child {
 		// Ctrl-C on a terminal is for the tap: who still looks sees its end.
 		signal.Ignore(os.Interrupt)
@@ -117,6 +117,24 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 		return nil
 	}
 	return ctx.Err()
+}
+
+// dirForCommands is the data directory as a command must name it, "" where it finds it
+// without, in any shell of the person.
+func (a *app) dirForCommands(dir string) string {
+	env := func(name string) string {
+		if name == "MCPTAP_DIR" { // which another shell may lack
+			return ""
+		}
+		return a.env(name)
+	}
+	if usual, err := findDataDir("", runtime.GOOS, env, os.UserHomeDir); err == nil && samePath(usual, dir) {
+		return ""
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
 }
 
 // anyPort is an address that only this machine reaches.

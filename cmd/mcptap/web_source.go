@@ -93,8 +93,21 @@ func (s *webSource) Recordings() ([]web.Recording, error) {
 	all := make([]web.Recording, len(infos))
 	for i := range infos {
 		all[i] = webRecording(&infos[i], keyOf(&infos[i], count))
+		all[i].Arg = s.arg(infos[i].Path)
 	}
 	return all, nil
+}
+
+// arg is what commands name a recording by, "" for its id: one that is not in the
+// directory, by its path.
+func (s *webSource) arg(path string) string {
+	if samePath(filepath.Dir(path), s.dir) {
+		return ""
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 func webRecording(i *store.Info, key string) web.Recording {
@@ -114,7 +127,7 @@ func (s *webSource) Open(key string) (web.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &webReader{rec: rec, key: key}, nil
+	return &webReader{rec: rec, key: key, arg: s.arg(rec.Path())}, nil
 }
 
 // recording opens the recording of a key.
@@ -156,6 +169,7 @@ func (s *webSource) Formats() []web.Format {
 type webReader struct {
 	rec *store.Recording
 	key string
+	arg string
 }
 
 // Recording implements [web.Reader].
@@ -164,7 +178,9 @@ func (r *webReader) Recording() (web.Recording, error) {
 	if err != nil {
 		return web.Recording{}, err
 	}
-	return webRecording(&info, r.key), nil
+	rec := webRecording(&info, r.key)
+	rec.Arg = r.arg
+	return rec, nil
 }
 
 // Frame implements [web.Reader].

@@ -13,7 +13,7 @@ export class Problem extends Error {
 }
 
 const gone = { kind: 'gone', text: 'mcptap does not answer.' };
-const locked = { kind: 'locked', text: 'This browser may not look any more. Open the URL that mcptap printed.' };
+const locked = { kind: 'locked', text: 'mcptap does not know this browser.' };
 
 async function ask(path, params, signal) {
   const query = new URLSearchParams(params ?? {}).toString();

@@ -3,12 +3,13 @@
 
 import * as api from './source.js';
 import { hex, plain, pretty } from './bodies.js';
-import { copy, menuButton, save, shellQuote } from './copy.js';
+import { argOf, command, copy, menuButton, save } from './copy.js';
 import { curlCommand } from './curl.js';
 import { fill, h, keepFocus } from './dom.js';
 import { lines, parse } from './json.js';
 import { Payload } from './payload.js';
 import { seqOf } from './rows.js';
+import { wayOut } from './summary.js';
 import { clock, duration, offset, show, size } from './text.js';
 import { tree } from './tree.js';
 import { kindWord } from './words.js';
@@ -46,7 +47,7 @@ export class Card {
       this.payload = payload === undefined ? this.raw : new Payload(this.view.key, this.seq, 'payload', payload);
       await this.payload.load(this.stop.signal);
     } catch (err) {
-      if (err.name !== 'AbortError') fill(this.body, h('p', { class: 'fault' }, err.message));
+      if (err.name !== 'AbortError') fill(this.body, h('p', { class: 'fault' }, err.message, wayOut(err.kind, this.view)));
       return;
     }
     this.#label();
@@ -226,7 +227,7 @@ export class Card {
 
   #command() {
     const rec = this.view.recording;
-    return `mcptap show ${shellQuote(rec?.id || this.view.key)} ${this.seq}`;
+    return command('show', rec ? argOf(rec) : this.view.key, String(this.seq));
   }
 
   #copies() {

@@ -1,9 +1,9 @@
 // Two recordings side by side: what `mcptap diff` says of them, call by call.
 
 import * as api from './source.js';
-import { copy, shellQuote } from './copy.js';
+import { argOf, command, copy } from './copy.js';
 import { fill, h } from './dom.js';
-import { party, revision, statusChip } from './summary.js';
+import { party, revision, statusChip, wayOut } from './summary.js';
 import { count, duration, offset, plural } from './text.js';
 import { arrows, stateWord } from './words.js';
 
@@ -49,7 +49,7 @@ export class Compare {
       this.data = await api.compare(this.sides, this.stop.signal);
     } catch (err) {
       if (err.name === 'AbortError') return;
-      fill(this.body, h('div', { class: 'empty' }, h('p', { class: 'big' }, 'They cannot be compared.'), h('p', { class: 'fault' }, err.message),
+      fill(this.body, h('div', { class: 'empty' }, h('p', { class: 'big' }, 'They cannot be compared.'), h('p', { class: 'fault' }, err.message, wayOut(err.kind)),
         h('button', { type: 'button', onclick: () => this.go('/') }, 'All recordings')));
       return;
     }
@@ -70,7 +70,7 @@ export class Compare {
       h('p', { class: 'parties' }, parties(rec, session && sessions.length === 1 ? sessions[0][letter.toLowerCase()] : null)),
       h('p', { class: 'note' }, [revision(rec), rec.transport, duration(rec.duration), rec.id].filter(Boolean).join(' · ')));
     const total = (of) => sessions.reduce((n, s) => n + of(s), 0);
-    const names = [[a, sides.as], [b, sides.bs]].map(([rec, n]) => shellQuote((rec.id || rec.key) + (n ? '#' + n : '')));
+    const names = [[a, sides.as], [b, sides.bs]].map(([rec, n]) => argOf(rec) + (n ? '#' + n : ''));
     fill(this.head, h('h1', { class: 'offstage' }, 'Compare'),
       h('div', { class: 'sides' }, side(a, 'A', sides.as), h('button', { type: 'button', class: 'quiet', title: 'The other way round', 'aria-label': 'The other way round', onclick: () => this.go(comparePath({ a: sides.b, b: sides.a, as: sides.bs, bs: sides.as })) }, '⇄'), side(b, 'B', sides.bs)),
       sessions.map((s) => h('p', { class: 'sentence' }, s.summary)),
@@ -84,7 +84,7 @@ export class Compare {
         }),
         h('span', { class: 'space' }),
         [a, b].some((rec) => rec.status === 'live') && h('button', { type: 'button', class: 'quiet', onclick: () => this.load() }, 'Compare again'),
-        h('button', { type: 'button', class: 'quiet', title: 'Copy the command that says the same on a terminal', onclick: () => copy(`mcptap diff ${names.join(' ')}`, 'the command') }, 'Copy as mcptap diff')));
+        h('button', { type: 'button', class: 'quiet', title: 'Copy the command that says the same on a terminal', onclick: () => copy(command('diff', ...names), 'the command') }, 'Copy as mcptap diff')));
   }
 
   // The choice of one session, where a side has several.

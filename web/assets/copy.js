@@ -33,6 +33,14 @@ export function toast(text) {
 /** Quotes a word for a shell. */
 export const shellQuote = (s) => (/^[\w@%+=:,./-]+$/.test(s) ? s : `'${s.replaceAll("'", "'\\''")}'`);
 
+const dataDir = document.querySelector('meta[name=data-dir]')?.content ?? '';
+
+/** A command of mcptap, with the data directory where that is not the default. */
+export const command = (verb, ...args) => ['mcptap', verb, ...(dataDir ? ['--dir', dataDir] : []), ...args].map(shellQuote).join(' ');
+
+/** How commands name a recording. */
+export const argOf = (rec) => rec.arg || rec.id || rec.key;
+
 /** Saves what a URL of the program gives. */
 export function save(url) {
   const a = h('a', { href: url, download: '' });

@@ -28,7 +28,7 @@ export class Foot {
     const { rows, recording, read } = view;
     const all = recording ? Math.max(recording.last, read) : read;
     const parts = [];
-    if (!view.idle && !view.problem) parts.push(`Reading ${count(read)} of ${count(all)} frames …`);
+    if (!view.idle && !view.problem && !view.lost) parts.push(`Reading ${count(read)} of ${count(all)} frames …`);
     else if (view.query) parts.push(`${plural(rows.shown, 'row')} of ${plural(all, 'frame')}`);
     else parts.push(plural(all, 'frame'));
     if (rows.errors > 0) parts.push(this.#link('bad', 'Next error (e)', () => view.nextError(1), '✕ ' + plural(rows.errors, 'error')));

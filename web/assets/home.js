@@ -1,8 +1,9 @@
 // The list of recordings.
 
 import * as api from './source.js';
+import { command } from './copy.js';
 import { fill, h, setAttr } from './dom.js';
-import { framesOf, party, revision, statusChip } from './summary.js';
+import { framesOf, party, revision, statusChip, wayOut } from './summary.js';
 import { count, duration, plural, size, started } from './text.js';
 
 const pause = 2000; // ms between two looks, at least
@@ -46,7 +47,8 @@ export class Home {
       this.#show(res.recordings ?? []);
     } catch (err) {
       if (err.name === 'AbortError') return;
-      fill(this.banner, h('div', { class: 'banner bad' }, h('strong', null, err.text ?? err.message), err.kind === 'gone' && [' Start ', h('code', null, 'mcptap web'), ' again; this page goes on by itself if the address is the same.']));
+      fill(this.banner, h('div', { class: 'banner bad' }, h('strong', null, err.text ?? err.message), wayOut(err.kind)));
+      if (!this.list) fill(this.note);
     }
     if (!document.hidden && !this.stop.signal.aborted) this.timer = setTimeout(() => this.#look(), Math.min(Math.max(pause, (performance.now() - began) * rest), longest));
   }
@@ -148,9 +150,9 @@ const cells = ['name', 'party', 'party', 'rev', 'num', 'num', 'num', 'when'];
 const nothing = () => h('div', { class: 'empty start' },
   h('p', { class: 'big' }, 'There are no recordings yet.'),
   h('p', null, 'Put mcptap in front of the command of a server, where the client is configured:'),
-  h('pre', null, 'mcptap stdio -- npx -y @modelcontextprotocol/server-everything'),
+  h('pre', null, command('stdio', '--', 'npx', '-y', '@modelcontextprotocol/server-everything')),
   h('p', null, 'Of a server on HTTP, give the client what this prints in the place of URL:'),
-  h('pre', null, 'mcptap http URL'),
+  h('pre', null, command('http', 'URL')),
   h('p', null, 'Or see what recordings are like, without any client or server:'),
-  h('pre', null, 'mcptap demo'),
+  h('pre', null, command('demo')),
   h('p', { class: 'note' }, 'They appear here as soon as they begin.'));

@@ -34,7 +34,7 @@ function show() {
     view = new Home(root, (k) => go('/r/' + encodeURIComponent(k)), compareWith);
     return;
   }
-  view = new RecordingView(root, key, Object.fromEntries(url.searchParams), (state) => (state ? remember(state) : go('/')));
+  view = new RecordingView(root, key, { ...Object.fromEntries(url.searchParams), unknown: url.hash }, (state) => (state ? remember(state) : go('/')));
   view.summary.compare = () => compareWith(key);
   const { summary } = view;
   api.formats().then((formats) => {
@@ -56,6 +56,7 @@ function go(path) {
 function remember(state) {
   const url = new URL(location.href);
   const before = url.searchParams.get('v') ?? '';
+  url.hash = '';
   url.search = new URLSearchParams(Object.entries(state).filter(([, v]) => v)).toString();
   if (url.href === location.href) return;
   if (before !== state.v) history.pushState(null, '', url);

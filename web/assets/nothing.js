@@ -23,7 +23,8 @@ export class Nothing {
 
   #words() {
     const { view } = this;
-    if (!view.idle && !view.problem) return ['Reading …', ''];
+    if ((view.problem || view.lost) && !view.idle) return ['Nothing was read.', ''];
+    if (!view.idle) return ['Reading …', ''];
     if (view.query) return ['Nothing matches this filter.', ''];
     if (view.over) return ['The recording has no frames.', 'The server was not started, or nobody said anything.'];
     return ['Nothing has crossed yet.', 'What the client and the server say appears here as it crosses.'];

@@ -29,6 +29,7 @@ export class RecordingView {
     this.mode = modes.some(([m]) => m === state.v) ? state.v : 'calls';
     this.selected = state.f ? idOf(state.f) : 0;
     this.recording = null;
+    this.unknown = state.unknown || (state.f && !this.selected ? `f=${state.f}` : '');
     this.over = false;
     this.news = 0;
     this.filter = new FilterBox(key, (q) => this.#restart(q));
@@ -102,6 +103,7 @@ export class RecordingView {
     if (m.rec) this.#describe(m.rec);
     if (this.lost) {
       this.lost = 0;
+      this.locked = false;
       this.#banners();
     }
     if (m.problem) this.#trouble(m.problem);
@@ -162,12 +164,17 @@ export class RecordingView {
   #lost() {
     this.lost = (this.lost ?? 0) + 1;
     this.#banners();
+    this.nothing?.draw();
+    api.formats().then(() => false, (err) => err.kind === 'locked').then((locked) => {
+      this.locked = locked;
+      this.#banners();
+    });
     const pause = Math.min(500 * 2 ** Math.min(this.lost, 4), 5000);
     this.retry = setTimeout(() => this.#connect(this.rows.n > 0 ? this.read : 0), pause);
   }
 
   #banners() {
-    fill(this.banner, this.summary.banners({ recording: this.recording, problem: this.problem, lost: this.lost, leave: () => this.changed(null) }));
+    fill(this.banner, this.summary.banners({ recording: this.recording, key: this.key, problem: this.problem, lost: this.lost, locked: this.locked, unknown: this.unknown, leave: () => this.changed(null) }));
   }
 
   // The list, or what takes its place.

@@ -4,6 +4,7 @@
 import * as api from './source.js';
 import { fill, h } from './dom.js';
 import { seqOf } from './rows.js';
+import { wayOut } from './summary.js';
 import { count, duration, offset, plural, size } from './text.js';
 import { arrows } from './words.js';
 
@@ -28,7 +29,7 @@ export async function showStats(el, view, signal) {
   try {
     stats = await api.stats(view.key, view.sessions.chosen, signal);
   } catch (err) {
-    if (err.name !== 'AbortError') fill(el, h('div', { class: 'empty' }, h('p', { class: 'fault' }, err.message)));
+    if (err.name !== 'AbortError') fill(el, h('div', { class: 'empty' }, h('p', { class: 'fault' }, err.message, wayOut(err.kind, view))));
     return;
   }
   let sort = 'sum';

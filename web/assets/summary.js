@@ -1,7 +1,7 @@
 // What stands over a recording: who talked to whom, and what became of the run.
 
 import * as api from './source.js';
-import { menuButton, save } from './copy.js';
+import { argOf, command, menuButton, save } from './copy.js';
 import { fill, h } from './dom.js';
 import { count, duration, plural, size, started } from './text.js';
 
@@ -30,6 +30,19 @@ export const statusChip = (rec) => {
   return s && h('span', { class: 'status ' + s[2] }, h('span', { class: 'shape', 'aria-hidden': 'true' }, s[0]), ' ', s[1]);
 };
 
+const code = (...words) => h('code', null, command(...words));
+
+/** What to do about a problem, by its kind; view is that of a recording. */
+export function wayOut(kind, view) {
+  switch (kind) {
+    case 'gone': return [' Start ', code('web'), ' again; on the same address this page goes on by itself.'];
+    case 'locked': return [' Open the URL that ', code('web'), ' prints: each start prints another one.'];
+    case 'deleted': return [' ', code('ls'), ' lists the recordings that there are.'];
+    case 'unreadable': return view ? [' ', code('show', view.recording ? argOf(view.recording) : view.key), ' lists its frames.'] : null;
+  }
+  return null;
+}
+
 export class Summary {
   el = h('header', { class: 'summary' }, h('h1', null, 'Loading …'));
   formats = [];
@@ -57,14 +70,20 @@ export class Summary {
   }
 
   /** What a person has to know about the recording, and what to do. */
-  banners({ recording: rec, problem, lost, leave }) {
+  banners({ recording: rec, key, problem, lost, locked, unknown, leave }) {
     const all = [];
     const say = (look, title, ...text) => all.push(h('div', { class: 'banner ' + look }, h('strong', null, title), ' ', text));
-    if (lost > 0) say('bad', 'mcptap does not answer.', 'What you see is still here. Start ', h('code', null, 'mcptap web'), ' again; on the same address this page goes on by itself.');
-    if (problem?.kind === 'deleted') {
-      say('bad', 'The recording was removed.', 'What had been read stays here until you leave. ', h('button', { type: 'button', class: 'link', onclick: leave }, 'All recordings'));
+    const home = h('button', { type: 'button', class: 'link', onclick: leave }, 'All recordings');
+    const here = rec ? 'What you see is still here.' : '';
+    if (lost > 0 && locked) say('bad', 'mcptap was started anew and does not know this browser.', here, wayOut('locked'));
+    else if (lost > 0) say('bad', 'mcptap does not answer.', here, wayOut('gone'));
+    if (unknown) say('odd', 'The link is not whole.', `Nothing is known as ${unknown}; it was left out. `, !api.saved && home);
+    if (!rec && (problem || lost > 0)) fill(this.el, h('h1', null, key));
+    if (problem?.kind === 'deleted' && !rec) say('bad', `There is no recording ${key}.`, 'It was removed, or is in another directory.', wayOut('deleted'), ' ', home);
+    else if (problem?.kind === 'deleted') {
+      say('bad', 'The recording was removed.', 'What had been read stays here until you leave. ', home);
     } else if (problem) {
-      say('bad', 'The recording cannot be read further.', problem.text.replace(/; `mcptap export.*$/, '.'), rec && ' What is left can be saved: ', rec && h('code', null, `mcptap export --salvage ${rec.id || rec.key}`));
+      say('bad', 'The recording cannot be read further.', problem.text.replace(/; `mcptap export.*$/, '.'), rec && ' What is left can be saved: ', rec && code('export', '--salvage', argOf(rec)));
     }
     if (!rec) return all;
     if (rec.status === 'cut') say('odd', 'Cut off.', 'The tap was killed or the machine stopped. What is here is complete up to that moment', rec.problem ? ', but ' + rec.problem : '.');

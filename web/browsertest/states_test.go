@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -72,7 +73,7 @@ func TestDamaged(t *testing.T) {
 	base, _ := startWeb(t, dir)
 	p := newTab(t, at(t, base, "/r/"+id), 1280, 800, false)
 	p.wait("/cannot be read further/.test(document.querySelector('.banners')?.innerText)")
-	if got := p.text(".banners"); !strings.Contains(got, "mcptap export --salvage "+id) {
+	if got := p.text(".banners"); !strings.Contains(got, "mcptap export --dir "+dir+" --salvage "+id) {
 		t.Errorf("the banner says: %s", got)
 	}
 	p.picture("state-damaged")
@@ -103,7 +104,56 @@ func TestRemovedWhileOpen(t *testing.T) {
 	p.wait("/There are no recordings/.test(document.body.innerText)")
 	// A link to what was never there.
 	p.do(navigate(at(t, base, "/r/00000000")))
-	p.wait("/was removed|not there/.test(document.querySelector('.banners')?.innerText)")
+	p.wait("/There is no recording 00000000/.test(document.querySelector('.banners')?.innerText)")
+	if got := p.text("main"); !strings.Contains(got, "mcptap ls --dir "+dir) || strings.Contains(got, "Loading") || strings.Contains(got, "Reading") || strings.Contains(got, "no frames") {
+		t.Errorf("the page says: %s", got)
+	}
+}
+
+// TestDeadLinks: a link to a frame that there is none of, or with parts that mean
+// nothing, says so.
+func TestDeadLinks(t *testing.T) {
+	dir := imported(t, "2026-07-28-chain-healthy")
+	base, _ := startWeb(t, dir)
+	p := newTab(t, at(t, base, "/r/1ee9dfb0?f=999"), 1280, 800, false)
+	p.allow("500")
+	p.wait("/no such frame 999/.test(document.querySelector('.card .fault')?.innerText)")
+	if got := p.text(".card"); !strings.Contains(got, "mcptap show --dir "+dir+" 1ee9dfb0") || strings.Contains(got, "Loading") {
+		t.Errorf("the card says: %s", got)
+	}
+	p.do(navigate(at(t, base, "/r/1ee9dfb0?f=seven")))
+	p.wait("/Nothing is known as f=seven/.test(document.querySelector('.banners')?.innerText)")
+	p.do(navigate(at(t, base, "/r/1ee9dfb0?v=frames#17")))
+	p.wait("/Nothing is known as #17/.test(document.querySelector('.banners')?.innerText)")
+	if got := p.read(); got == "" {
+		t.Error("there are no rows")
+	}
+}
+
+// TestWaterfallClips: a bar that goes on beyond what is in view is marked.
+func TestWaterfallClips(t *testing.T) {
+	dir := t.TempDir()
+	id := writeRecording(t, dir, "clip", func(i int) (tap.Frame, bool) {
+		f := tap.Frame{At: time.Duration(i) * time.Millisecond, Lane: tap.ToServer, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i/2)}
+		if i%2 == 1 && i < 19 || i == 20 {
+			f.Lane, f.Raw = tap.ToClient, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", min(i/2, 9))
+		}
+		if i == 19 {
+			f.Raw = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
+		}
+		if i == 20 {
+			f.At = time.Minute
+		}
+		return f, i <= 20
+	})
+	base, _ := startWeb(t, dir)
+	p := newTab(t, at(t, base, "/r/"+id), 1280, 800, false)
+	p.read()
+	got := eval[string](p, "[...document.querySelectorAll('.pad > .row:not([hidden])')].filter((e) => e.querySelector('.bar.clipped')).map((e) => e.querySelector('.no').innerText + ' ' + e.querySelector('.fall').title).join()")
+	if want := "19 clipped: it was open until 1:00.000 s, beyond what is in view"; got != want {
+		t.Errorf("marked are %q, want %q", got, want)
+	}
+	p.picture("waterfall-clip")
 }
 
 // TestServerGone: the page says so, keeps what it has, and goes on when the
@@ -118,7 +168,7 @@ func TestServerGone(t *testing.T) {
 	p := newTab(t, at(t, base, "/r/1ee9dfb0"), 1280, 800, false)
 	rows := p.read()
 	stop()
-	p.wait("/mcptap does not answer/.test(document.querySelector('.banners').innerText)")
+	p.wait("/mcptap does not answer.*mcptap web --dir/.test(document.querySelector('.banners').innerText)")
 	if got := p.text(".pad > .row"); got != rows {
 		t.Errorf("the rows became %s", got)
 	}
@@ -127,13 +177,13 @@ func TestServerGone(t *testing.T) {
 	p.wait("/does not answer/.test(document.querySelector('.card .fault')?.innerText)")
 	again, _ := startWeb(t, dir, "--listen", u.Host)
 	// The program has another token now; with it this page goes on by itself.
-	p.wait("/mcptap does not answer/.test(document.querySelector('.banners').innerText)")
+	p.wait("/was started anew and does not know this browser.*mcptap web --dir/.test(document.querySelector('.banners').innerText)")
 	newTab(t, again, 400, 300, false).wait("document.querySelector('.rec')")
-	p.wait("!/does not answer/.test(document.querySelector('.banners').innerText)")
+	p.wait("!/does not answer|does not know/.test(document.querySelector('.banners').innerText)")
 	if got := p.text(".pad > .row"); strings.Count(got, "\n") != strings.Count(rows, "\n") {
 		t.Errorf("the rows became %s", got)
 	}
-	p.allow("ERR_CONNECTION_REFUSED")
+	p.allow("ERR_CONNECTION")
 	p.allow("401")
 	p.allow("WebSocket connection")
 }

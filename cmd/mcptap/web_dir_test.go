@@ -1,0 +1,30 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// The page's commands name the data directory where another shell would not find it.
+func TestDirForCommands(t *testing.T) {
+	state, set := t.TempDir(), t.TempDir()
+	a := &app{env: func(name string) string {
+		return map[string]string{"XDG_STATE_HOME": state, "LocalAppData": state, "MCPTAP_DIR": set}[name]
+	}}
+	if got := a.dirForCommands(set); got != set {
+		t.Errorf("of MCPTAP_DIR it is %q", got)
+	}
+	usual, err := findDataDir("", "linux", func(name string) string {
+		return map[string]string{"XDG_STATE_HOME": state}[name]
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.dirForCommands(filepath.Join(usual, ".")); got != "" {
+		t.Errorf("of the usual one it is %q", got)
+	}
+	s := newWebSource(state)
+	if in, out := s.arg(filepath.Join(state, "x.mcptap")), s.arg(filepath.Join(set, "x.mcptap")); in != "" || out != filepath.Join(set, "x.mcptap") {
+		t.Errorf("recordings are named %q and %q", in, out)
+	}
+}
