@@ -46,7 +46,7 @@ func recordHTTP(t *testing.T, c clientUnderTest, s webServer) (live transcript, 
 func mockHTTP(t *testing.T, c clientUnderTest, s webServer, file string, events bool) transcript {
 	t.Helper()
 	report := filepath.Join(t.TempDir(), "report.ndjson")
-	args := []string{tapBinary(t), "mock", file, "--listen", "127.0.0.1:0", "--json", "--report", report}
+	args := []string{tapBinary(t), "mock", file, "--listen", "127.0.0.1:0", "--json", "--report", report, "--force"}
 	if s.loses {
 		// It sends what belongs together on two connections. Nothing but the time
 		// between keeps that in order, and brisk leaves little of it.
@@ -144,7 +144,7 @@ func toStdio(t *testing.T, c clientUnderTest, s webServer) {
 	live, file := recordHTTP(t, c, s)
 	report := filepath.Join(t.TempDir(), "report.ndjson")
 	mocked := play(t, c, serverUnderTest{name: s.scenario, modern: s.modern, argv: func(string) []string { return nil }}, func([]string) []string {
-		return []string{tapBinary(t), "mock", file, "--report", report}
+		return []string{tapBinary(t), "mock", file, "--report", report, "--force"}
 	})
 	compareSession(t, live, mocked)
 	passed(t, report)

@@ -44,7 +44,7 @@ func testMockPair(t *testing.T, c clientUnderTest, s serverUnderTest) {
 	mocked := playIn(t, tmp, c, s, func([]string) []string {
 		argv := []string{tapBinary(t), "mock", file}
 		if !c.probes { // then there are two mocks
-			argv = append(argv, "--strict", "--verify", "--report", report)
+			argv = append(argv, "--strict", "--verify", "--report", report, "--force")
 		}
 		return argv
 	})

@@ -42,9 +42,10 @@ const (
 
 type bundleOptions struct {
 	redactFlags
-	out  string
-	keep bool
-	json bool
+	out   string
+	force bool
+	keep  bool
+	json  bool
 }
 
 func newBundle(a *app) *cobra.Command {
@@ -63,6 +64,7 @@ func newBundle(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write to this `file`, whose name ends in "+bundleExt+", or in "+summaryExt+" for the summary alone")
+	addForce(cmd, &o.force)
 	o.add(f)
 	f.BoolVar(&o.keep, "keep-secrets", false, "leave all as it was recorded")
 	addJSON(cmd, &o.json)
@@ -127,7 +129,7 @@ func (o *bundleOptions) copy(ctx context.Context, src exportSource, to string, s
 	switch {
 	case !o.keep:
 		r := redact.New(opt)
-		err := (&redactOptions{out: to}).copy(ctx, src, r)
+		err := redactTo(ctx, to, src, r)
 		return r.Findings(), err
 	case whole && still:
 		return nil, copyFile(rec.Path(), to)
@@ -149,7 +151,7 @@ func (o *bundleOptions) check(arg string) error {
 	case o.keep && (o.emails || len(o.rules) > 0):
 		return errors.New("--keep-secrets leaves nothing for --emails and --rule to do")
 	}
-	return nil
+	return checkOutput("-o", o.out, o.force)
 }
 
 // write writes what was asked for. All that was said is from the copy; of what the

@@ -55,6 +55,7 @@ type diffOptions struct {
 	failOn            string
 	json              bool
 	format, out       string
+	force             bool
 	slower            time.Duration
 }
 
@@ -95,6 +96,7 @@ func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 	f.StringVar(&o.failOn, "fail-on", "behaviour", "exit with 1 from this `class` on; never for never")
 	f.StringVar(&o.format, "format", "", "`text`, markdown, html or junit")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
+	addForce(cmd, &o.force)
 	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "a call takes another time from this `difference` on, if it also takes twice as long")
 	addJSON(cmd, &o.json)
 	fixed := func(name string, words ...string) {
@@ -142,6 +144,9 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 	}
 	if o.json {
 		o.format = jsonFormat
+	}
+	if err == nil {
+		err = checkOutput("-o", o.out, o.force)
 	}
 	return opt, set, err
 }

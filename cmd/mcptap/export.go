@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +39,7 @@ mermaid is a sequence diagram for Markdown, of as many messages as Mermaid draws
 type exportOptions struct {
 	format  string
 	out     string
+	force   bool
 	salvage bool
 }
 
@@ -67,6 +65,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "", "`ndjson`, txtar, har, otlp or mermaid; by default that of FILE's extension, or ndjson")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
+	addForce(cmd, &o.force)
 	f.BoolVar(&o.salvage, "salvage", false, "get what can be read out of a damaged recording")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportFormats, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -74,6 +73,9 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 	format, err := exportFormat(o.format, o.out)
 	if err != nil {
+		return err
+	}
+	if err := checkOutput("-o", o.out, o.force); err != nil {
 		return err
 	}
 	path, session, err := a.findSession(arg)
@@ -158,32 +160,6 @@ func unfinishedTo(file string, err error) error {
 		return fmt.Errorf("%s was not written: after frame %d: %w", file, u.last, err)
 	}
 	return fmt.Errorf("the export ends after frame %d: %w", u.last, err)
-}
-
-// writeFile makes a file that is there in full or not at all.
-func writeFile(name string, write func(io.Writer) error) error {
-	if strings.HasSuffix(name, store.Ext) {
-		return withHint(fmt.Errorf("%s: an export is text, and this is the name of a recording", quote(name)), "choose another name, such as session.ndjson")
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0) // a pipe or a device
-		if err != nil {
-			return err
-		}
-		return errors.Join(write(f), f.Close())
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	err = errors.Join(write(f), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // find turns what a person typed for a whole recording into its file. It must be a recording,

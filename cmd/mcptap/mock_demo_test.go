@@ -39,7 +39,7 @@ func TestMockDemo(t *testing.T) {
 		for _, args := range [][]string{
 			{session}, {session, "--pace", "instant"}, {session, "--pace", "recorded"}, {text},
 		} {
-			drive(append([]string{"sh", "-c", both, mcptap, session, "--strict", "--report", report}, args...)...)
+			drive(append([]string{"sh", "-c", both, mcptap, session, "--strict", "--report", report, "--force"}, args...)...)
 		}
 		b, err := os.ReadFile(report)
 		if err != nil || !bytes.Contains(b, []byte(`"passed":true`)) || bytes.Count(b, []byte("\n")) > 3 {

@@ -126,7 +126,7 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 	if err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp(filepath.Dir(target), ".mcptap-record-*")
+	work, err := scratchBeside(target)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func serverResponds(lane tap.Lane, m *jsonrpc.Message) bool {
 // once, and when it is whole.
 func publish(ctx context.Context, made, target string) error {
 	if !isTextFile(target) && filepath.Ext(target) == store.Ext {
-		return os.Rename(made, target)
+		return replaceBy(made, target)
 	}
 	rec, err := store.Open(made)
 	if err != nil {
@@ -143,7 +143,7 @@ func (m *maskedPiece) Piece(_ uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) 
 
 // addTo makes a recording with frames added, and puts it in the place of the old one.
 func (src *recordedFrames) addTo(ctx context.Context, target string, added []tap.Frame) error {
-	work, err := os.MkdirTemp(filepath.Dir(target), ".mcptap-record-*")
+	work, err := scratchBeside(target)
 	if err != nil {
 		return err
 	}

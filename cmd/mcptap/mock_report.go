@@ -18,11 +18,13 @@ import (
 type mockReportOptions struct {
 	file           string
 	strict, verify bool
+	force          bool
 }
 
 func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.file, "report", "", "write what differed to `FILE`: text for .txt, JUnit for .xml, else NDJSON")
+	addForce(cmd, &o.force)
 	f.BoolVar(&o.strict, "strict", false, "fail when the client does anything else than in the recording")
 	f.BoolVar(&o.verify, "verify", false, "fail when the client has not asked for all that is recorded, too")
 }
@@ -46,7 +48,7 @@ func (o *mockReportOptions) check(a *app, arg string) error {
 			return withHint(err, "name another file for the report")
 		}
 	}
-	return nil
+	return checkOutput("--report", o.file, o.force)
 }
 
 // unread is the verdict of a run that was ended before anything could be played.
@@ -93,7 +95,7 @@ func newMockReport(a *app, opt mockReportOptions, name string, scripts ...*repla
 		return r, nil
 	}
 	var err error
-	if r.file, err = os.Create(opt.file); err != nil {
+	if r.file, err = os.OpenFile(opt.file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 		return nil, fmt.Errorf("--report: %w", err)
 	}
 	r.to = newMockReportWriter(opt.file, name, r.file)

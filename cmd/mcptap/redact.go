@@ -57,6 +57,7 @@ type redactOptions struct {
 	out   string
 	key   string
 	check bool
+	force bool
 	json  bool
 }
 
@@ -76,6 +77,7 @@ func newRedact(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write the copy to this `file`, whose name ends in "+store.Ext)
+	addForce(cmd, &o.force)
 	o.add(f)
 	f.StringVar(&o.key, "key-file", "", "make the pseudonyms with what this `file` holds, so that copies of several recordings have the same ones")
 	f.BoolVar(&o.check, "check", false, "write nothing, and exit with 1 if there is anything to replace")
@@ -89,6 +91,9 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 		return withHint(errors.New("mcptap redact needs either -o FILE or --check"), "`mcptap redact "+arg+" -o redacted"+store.Ext+"`")
 	case o.out != "" && !strings.HasSuffix(o.out, store.Ext):
 		return withHint(fmt.Errorf("-o: %s is no name of a recording", quote(o.out)), "end it in "+store.Ext+"; `mcptap export` makes text of it then")
+	}
+	if err := checkOutput("-o", o.out, o.force); err != nil {
+		return err
 	}
 	path, session, err := a.findSession(arg)
 	if err != nil {
@@ -115,7 +120,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	if o.check {
 		err = redactPass(ctx, src, newStderrPieces(r), func(tap.Frame) error { return nil })
 	} else {
-		err = o.copy(ctx, src, r)
+		err = writeRecording(o.out, func(name string) error { return redactTo(ctx, name, src, r) })
 	}
 	if err != nil {
 		return err
@@ -144,9 +149,9 @@ func (f *redactFlags) options() (redact.Options, error) {
 	return opt, nil
 }
 
-// copy writes the redacted recording. It reads twice: a value that has a name in
+// redactTo writes the redacted recording. It reads twice: a value that has a name in
 // one frame may stand in an earlier one without any.
-func (o *redactOptions) copy(ctx context.Context, rec exportSource, r *redact.Redactor) error {
+func redactTo(ctx context.Context, name string, rec exportSource, r *redact.Redactor) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
@@ -158,7 +163,7 @@ func (o *redactOptions) copy(ctx context.Context, rec exportSource, r *redact.Re
 	r.Again()
 	header := r.Header(info.Header)
 	header.ID = store.NewID()
-	w, err := store.NewWriter(o.out, header)
+	w, err := store.NewWriter(name, header)
 	if err != nil {
 		return err
 	}

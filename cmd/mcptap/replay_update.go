@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
 )
 
 // update puts the new recording in the place of the old one, if the person wants
@@ -64,34 +65,13 @@ func (r *replayer) rewriteText(made *store.Recording) error {
 
 // rewriteRecording writes the new recording over a recording.
 func (r *replayer) rewriteRecording(made *store.Recording) error {
-	if store.IsLive(r.from.path) {
-		return fmt.Errorf("%s is still being made", quote(r.from.name))
-	}
 	info, err := made.Info()
 	if err != nil {
 		return err
 	}
 	h := info.Header
 	h.ID, h.Label = r.from.info.Header.ID, r.from.info.Header.Label
-	name := r.from.path + ".new"
-	w, err := store.NewWriter(name, h)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	for f, err := range made.Frames(0) {
-		if err == nil {
-			err = r.ctx.Err()
-		}
-		if err == nil {
-			err = w.Add(f)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := w.Close(store.End{At: info.Duration}); err != nil {
-		return err
-	}
-	return os.Rename(name, r.from.path)
+	return writeRecording(r.from.path, func(name string) error {
+		return copyRecording(r.ctx, made, name, h, func(*tap.Frame) error { return nil })
+	})
 }
