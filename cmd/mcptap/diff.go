@@ -55,7 +55,7 @@ type diffOptions struct {
 	failOn            string
 	json              bool
 	format, out       string
-	force             bool
+	force, noPager    bool
 	slower            time.Duration
 }
 
@@ -75,11 +75,12 @@ func newDiff(a *app) *cobra.Command {
 			return a.completeRecording(cmd, nil, prefix)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), a, args[0], args[1])
+			return a.paged(o.noPager || o.json, func() error { return o.run(cmd.Context(), a, args[0], args[1]) })
 		},
 		DisableFlagsInUseLine: true,
 	}
 	o.addFlags(cmd, a)
+	addNoPager(cmd, &o.noPager)
 	return cmd
 }
 

@@ -23,7 +23,7 @@ A label with (probe) is a process that the client started only to ask the server
 what it speaks. One with (3 sessions) holds as many: REC#2 is the second of them,
 and SERVER, CLIENT and REVISION are those of the first.`
 
-type lsOptions struct{ json bool }
+type lsOptions struct{ json, noPager bool }
 
 func newLs(a *app) *cobra.Command {
 	var o lsOptions
@@ -33,13 +33,18 @@ func newLs(a *app) *cobra.Command {
 		Short:   "List the recordings",
 		Long:    lsLong,
 		Args:    takes(0, 0, ""),
-		RunE:    func(*cobra.Command, []string) error { return o.run(a) },
+		RunE: func(*cobra.Command, []string) error {
+			return a.paged(o.noPager || o.json, func() error { return o.run(a) })
+		},
 	}
 	o.addFlags(cmd)
 	return cmd
 }
 
-func (o *lsOptions) addFlags(cmd *cobra.Command) { addJSON(cmd, &o.json) }
+func (o *lsOptions) addFlags(cmd *cobra.Command) {
+	addJSON(cmd, &o.json)
+	addNoPager(cmd, &o.noPager)
+}
 
 func (o *lsOptions) run(a *app) error {
 	dir, err := a.dataDir()

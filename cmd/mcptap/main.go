@@ -25,6 +25,9 @@ type app struct {
 	now            func() time.Time
 	zone           *time.Location
 
+	// screen is the terminal that stdout leads to through a pager, if any.
+	screen *os.File
+
 	// ctx ends with Ctrl-C, and temp are directories that are removed at the end.
 	ctx  context.Context
 	temp []string

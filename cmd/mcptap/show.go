@@ -58,6 +58,7 @@ const showExample = `  mcptap show @last
 type showOptions struct {
 	raw, json, follow, http   bool
 	calls, tree, stderr, diff bool
+	noPager                   bool
 	lane, since, until        string
 }
 
@@ -71,7 +72,7 @@ func newShow(a *app) *cobra.Command {
 		Args:              takes(1, -1, "a recording"),
 		ValidArgsFunction: a.completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), a, args)
+			return a.paged(o.noPager || o.follow || o.json || o.raw, func() error { return o.run(cmd.Context(), a, args) })
 		},
 		Annotations:           map[string]string{wordsAnnotation: ""},
 		DisableFlagsInUseLine: true,
@@ -93,6 +94,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or lifecycle")
 	f.BoolVar(&o.raw, "raw", false, "write the exact bytes, of one frame or of one --lane")
 	addJSON(cmd, &o.json)
+	addNoPager(cmd, &o.noPager)
 	_ = cmd.RegisterFlagCompletionFunc("lane", cobra.FixedCompletions([]string{"to_server", "to_client", "stderr", "lifecycle"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, name := range []string{"since", "until"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)

@@ -199,7 +199,7 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 		}
 	}
 	most := int64(-1)
-	if isTerminal(a.stdout) {
+	if a.terminal() != nil {
 		most = maxScreen
 	}
 	limit := &limitWriter{w: to, left: most}

@@ -35,8 +35,9 @@ directory, all recordings in it are summed up. Of one that is live, all that is
 there so far; of REC#2, its second session.`
 
 type statsOptions struct {
-	json bool
-	sort string
+	json    bool
+	noPager bool
+	sort    string
 }
 
 // slowest is how many of the slowest calls are listed.
@@ -63,7 +64,7 @@ func newStats(a *app) *cobra.Command {
 			}), directive
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), a, args)
+			return a.paged(o.noPager || o.json, func() error { return o.run(cmd.Context(), a, args) })
 		},
 		DisableFlagsInUseLine: true,
 	}
@@ -74,6 +75,7 @@ func newStats(a *app) *cobra.Command {
 func (o *statsOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addJSON(cmd, &o.json)
+	addNoPager(cmd, &o.noPager)
 	f.StringVar(&o.sort, "sort", o.sort, "order by `what`: "+strings.Join(statsOrders, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(statsOrders, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -21,12 +21,20 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// terminal returns the terminal that stdout is or leads to, or nil.
+func (a *app) terminal() *os.File {
+	if f, ok := a.stdout.(*os.File); ok && a.screen == nil && isTerminal(f) {
+		return f
+	}
+	return a.screen
+}
+
 // width returns how many columns a line of stdout may have, 0 for any number.
 func (a *app) width() int {
 	if n, err := strconv.Atoi(a.env("COLUMNS")); err == nil && n > 0 {
 		return max(n, 20)
 	}
-	if f, ok := a.stdout.(*os.File); ok && isTerminal(f) {
+	if f := a.terminal(); f != nil {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 			return max(n, 20)
 		}
@@ -71,7 +79,7 @@ func (a *app) palette() palette {
 	case "never":
 		return palette{}
 	}
-	return palette{isTerminal(a.stdout) && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
+	return palette{a.terminal() != nil && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
 }
 
 // paint returns s in a style. s must be escaped already.
