@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/store"
@@ -21,21 +23,31 @@ recorded now), cut off (mcptap was killed, or the disk was full at its end),
 gaps (some frames could not be recorded) or damaged (see mcptap export --salvage).
 A label with (probe) is a process that the client started only to ask the server
 what it speaks. One with (3 sessions) holds as many: REC#2 is the second of them,
-and SERVER, CLIENT and REVISION are those of the first.`
+and SERVER, CLIENT and REVISION are those of the first.
 
-type lsOptions struct{ json, noPager bool }
+With words, only the recordings that match all of them are listed: is:live, is:cut,
+is:replay, or what the label, the server, the client or the revision contains, or
+the id begins with. The exit code is 1 if there is none.`
+
+type lsOptions struct {
+	json, noPager bool
+	limit         int
+}
 
 func newLs(a *app) *cobra.Command {
 	var o lsOptions
 	cmd := &cobra.Command{
-		Use:     "ls [flags]",
+		Use:     "ls [WORD…] [flags]",
 		Aliases: []string{"list"},
 		Short:   "List the recordings",
 		Long:    lsLong,
-		Args:    takes(0, 0, ""),
-		RunE: func(*cobra.Command, []string) error {
-			return a.paged(o.noPager || o.json, func() error { return o.run(a) })
+		Example: "  mcptap ls\n  mcptap ls weather is:live\n  mcptap ls --limit 10",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, words []string) error {
+			return a.paged(o.noPager || o.json, func() error { return o.run(a, words) })
 		},
+		ValidArgsFunction:     cobra.FixedCompletions([]string{"is:live", "is:cut", "is:replay"}, cobra.ShellCompDirectiveNoFileComp),
+		DisableFlagsInUseLine: true,
 	}
 	o.addFlags(cmd)
 	return cmd
@@ -44,9 +56,35 @@ func newLs(a *app) *cobra.Command {
 func (o *lsOptions) addFlags(cmd *cobra.Command) {
 	addJSON(cmd, &o.json)
 	addNoPager(cmd, &o.noPager)
+	cmd.Flags().IntVar(&o.limit, "limit", 0, "list only the `N` newest; 0 is all")
 }
 
-func (o *lsOptions) run(a *app) error {
+// lsWord returns whether a recording matches a word of `mcptap ls`.
+func lsWord(word string) (func(*store.Info) bool, error) {
+	what, isState := strings.CutPrefix(word, "is:")
+	if !isState {
+		word = strings.ToLower(word)
+		return func(i *store.Info) bool {
+			f := &i.Tally.Facts
+			text := strings.Join([]string{i.Header.Label, f.Server.Name, f.Server.Version, f.Client.Name, f.Client.Version, string(f.Revision), f.Dialect}, "\n")
+			return strings.Contains(strings.ToLower(text), word) || strings.HasPrefix(i.Header.ID, word)
+		}, nil
+	}
+	switch what {
+	case "live":
+		return func(i *store.Info) bool { return i.Status == store.Live }, nil
+	case "cut":
+		return func(i *store.Info) bool { return i.Status == store.Cut }, nil
+	case "replay":
+		return func(i *store.Info) bool { return i.Header.ReplayOf != "" }, nil
+	}
+	return nil, withHint(fmt.Errorf("unknown word %s", quote(word)), "is:live, is:cut or is:replay")
+}
+
+func (o *lsOptions) run(a *app, words []string) error {
+	if o.limit < 0 {
+		return fmt.Errorf("--limit: %d is less than 0", o.limit)
+	}
 	dir, err := a.dataDir()
 	if err != nil {
 		return err
@@ -54,6 +92,25 @@ func (o *lsOptions) run(a *app) error {
 	infos, err := store.List(dir)
 	if err != nil {
 		return err
+	}
+	if len(infos) == 0 && !o.json {
+		a.say("no recordings in " + dir + " yet")
+		a.say("hint: put `mcptap stdio --` in front of a server's command to record it, or try `mcptap demo`")
+		return nil
+	}
+	for _, word := range words {
+		matches, err := lsWord(word)
+		if err != nil {
+			return err
+		}
+		infos = slices.DeleteFunc(infos, func(i store.Info) bool { return !matches(&i) })
+	}
+	if len(words) > 0 && len(infos) == 0 {
+		a.say("no recording matches " + strings.Join(words, " "))
+		return exitCode(exitNo)
+	}
+	if o.limit > 0 {
+		infos = infos[:min(o.limit, len(infos))]
 	}
 	for i := range infos {
 		asOf(&infos[i], a.now())
@@ -66,11 +123,6 @@ func (o *lsOptions) run(a *app) error {
 			}
 		}
 		return w.Flush()
-	}
-	if len(infos) == 0 {
-		a.say("no recordings in " + dir + " yet")
-		a.say("hint: put `mcptap stdio --` in front of a server's command to record it, or try `mcptap demo`")
-		return nil
 	}
 	return errors.Join(listTable(w, a.palette(), a.width(), a.now().In(a.zone), infos), w.Flush())
 }

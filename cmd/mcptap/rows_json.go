@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
@@ -193,13 +194,26 @@ func newJSONDelta(d *view.Delta) *jsonDelta {
 // jsonRows prints rows for a program.
 type jsonRows struct {
 	w         *bufio.Writer
-	recording string // "" where there is one only
+	recording string           // "" where there is one only
+	payload   *store.Recording // where to get the bytes of a frame, or nil
 }
 
 func (p *jsonRows) row(r *view.Row, deltas []*view.Delta) error {
 	j := newJSONRow(r, "row", deltas)
 	j.Recording = p.recording
-	return writeJSON(p.w, j)
+	if p.payload == nil {
+		return writeJSON(p.w, j)
+	}
+	j.Type = "frame"
+	b, err := encodeJSON(j)
+	if err != nil {
+		return err
+	}
+	f, err := p.payload.Frame(j.Seq)
+	if err != nil {
+		return err
+	}
+	return text.WriteRaw(p.w, b, f, p.payload.WriteRaw)
 }
 
 func (p *jsonRows) untitled() {}

@@ -58,7 +58,7 @@ const showExample = `  mcptap show @last
 type showOptions struct {
 	raw, json, follow, http   bool
 	calls, tree, stderr, diff bool
-	noPager                   bool
+	noPager, payload          bool
 	lane, since, until        string
 }
 
@@ -94,6 +94,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or lifecycle")
 	f.BoolVar(&o.raw, "raw", false, "write the exact bytes, of one frame or of one --lane")
 	addJSON(cmd, &o.json)
+	f.BoolVar(&o.payload, "payload", false, "with --json: every frame with its bytes, as with a number")
 	addNoPager(cmd, &o.noPager)
 	_ = cmd.RegisterFlagCompletionFunc("lane", cobra.FixedCompletions([]string{"to_server", "to_client", "stderr", "lifecycle"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, name := range []string{"since", "until"} {
@@ -172,6 +173,8 @@ func (o *showOptions) check(words *showWords) error {
 		}
 	}
 	switch {
+	case o.payload && (!o.json || o.byCall()):
+		return errors.New("--payload is for frames with --json")
 	case o.raw && o.json:
 		return withHint(errors.New("--raw and --json exclude each other"), "--json has the bytes too, when a frame's number is given")
 	case o.raw && number == 0 && o.lane == "":

@@ -62,7 +62,11 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 	case o.byCall():
 		l.byCall = newCallLister(l, a, id)
 	case o.json:
-		l.rows = &jsonRows{l.w, id}
+		rows := &jsonRows{w: l.w, recording: id}
+		if o.payload {
+			rows.payload = rec
+		}
+		l.rows = rows
 	default:
 		now := info
 		asOf(&now, a.now())
