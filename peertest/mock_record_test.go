@@ -48,7 +48,9 @@ func testMockRecords(t *testing.T, c clientUnderTest, s serverUnderTest) {
 		compareSession(t, live, run("--record", "new", "--repeat", "error", "--"))
 	}
 	report := filepath.Join(t.TempDir(), "report.ndjson")
-	alone := playIn(t, tmp, c, s, func([]string) []string { return []string{tapBinary(t), "mock", file, "--verify", "--report", report, "--force"} })
+	alone := playIn(t, tmp, c, s, func([]string) []string {
+		return []string{tapBinary(t), "mock", file, "--verify", "--report", report, "--force"}
+	})
 	compareSession(t, live, alone)
 	passed(t, report)
 }
