@@ -177,7 +177,7 @@ func (t *callRows) part(l *view.Row) error {
 	return errors.Join(t.begin(), t.flush(), t.write(c))
 }
 
-// line is that of a call which stands so many levels deep.
+// line returns the line of a call at a nesting depth.
 func (t *callRows) line(n *view.Node, depth int) callCells {
 	c := n.Call
 	cells := callCells{
@@ -191,7 +191,7 @@ func (t *callRows) line(n *view.Node, depth int) callCells {
 	return cells
 }
 
-// call prints a call that stands so many levels deep, and what belongs to it.
+// call prints a call at a nesting depth, and what belongs to it.
 func (t *callRows) call(n *view.Node, depth int, stderr []view.Row) error {
 	if err := t.write(t.line(n, depth)); err != nil {
 		return err

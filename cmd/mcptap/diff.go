@@ -93,7 +93,7 @@ func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.baselines, "baseline", nil, "another `recording` of the same server as A, to learn what is noise; may be repeated")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "leave out a `path`, or "+strings.Join(diff.Presets(), ", ")+"; may be repeated")
-	f.StringVar(&o.only, "only", "", "compare only calls of which a frame matches a `filter`, or has a number such as #14")
+	f.StringVar(&o.only, "only", "", "compare only calls with a frame that matches a `filter`, or that has a number such as #14")
 	f.StringVar(&o.failOn, "fail-on", "behaviour", "exit with 1 from this `class` on; never for never")
 	f.StringVar(&o.format, "format", "", "`text`, markdown, html or junit")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")

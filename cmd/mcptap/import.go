@@ -24,9 +24,9 @@ or of a transcript that was edited or written by hand, and prints its id. - read
 stdin; NDJSON and txtar are told apart by their content. Commands that read a
 recording take such a file too, without importing it.
 
-A bundle may come from anybody: nothing in it is unpacked but the recording, of which
-each frame is read and written anew, and one with other files, with paths or links,
-or with more than --max-size in it is refused. The same one is not imported twice.
+A bundle may come from anybody. Only its recording is unpacked, and each frame is
+read and written anew. A bundle that holds other files, paths or links, or more than
+--max-size, is refused. The same bundle is not imported twice.
 
 The recording keeps its id, so that a link to it stays good. When one of that id
 is in the data directory already, --new-id gives it another one.`

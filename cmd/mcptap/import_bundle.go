@@ -19,8 +19,8 @@ import (
 const unpackMost = 1 << 30
 
 // importBundle makes a recording in dir of the one in a bundle, unless the same is
-// there already, and returns its path. A bundle may come from anybody: nothing in it is
-// unpacked but the recording, of which each frame is read and written anew.
+// there already, and returns its path. A bundle may come from anybody: only its recording
+// is unpacked, and each frame is read and written anew.
 func importBundle(ctx context.Context, a *app, dir, name string, most int64) (string, error) {
 	tmp, err := os.MkdirTemp("", "mcptap-")
 	if err != nil {

@@ -125,7 +125,7 @@ func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 	f.BoolVar(&o.noSave, "no-save", false, "do not keep the new recording")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	o.diff.addFlags(cmd, a)
-	f.Lookup("only").Usage = "play and compare only calls of which a frame matches a `filter`, or has a number such as #14, and play what they depend on"
+	f.Lookup("only").Usage = "play and compare only calls with a frame that matches a `filter`, or that has a number such as #14, and what they depend on"
 	fixed := func(flag string, values ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
