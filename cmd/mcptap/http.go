@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -139,7 +140,8 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 		rec.Recorder = maskSecrets(cfg, rec.Recorder)
 		header = recording.Header()
 	}
-	rec.Recorder = &reachWatch{Recorder: rec.Recorder, say: a.say}
+	watch := &reachWatch{Recorder: rec.Recorder, say: a.say}
+	rec.Recorder = watch
 	err = o.announce(a, t, header, recording)
 	if err == nil {
 		if recording != nil {
@@ -149,6 +151,7 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	} else {
 		err = errors.Join(err, t.Close())
 	}
+	watch.finish()
 	if flush(); recording != nil {
 		recording.Close()
 	}
@@ -231,19 +234,34 @@ type jsonListening struct {
 	Path string `json:"path,omitempty"`
 }
 
-// A reachWatch reports once that the server cannot be reached.
+// A reachWatch reports once that the server cannot be reached. It does so on a goroutine of
+// its own, since a write to stderr may block and traffic must not wait for it.
 type reachWatch struct {
 	tap.Recorder
-	say  func(string)
-	once sync.Once
+	say     func(string)
+	once    sync.Once
+	writing sync.WaitGroup
 }
 
 // Event implements [tap.Recorder].
 func (w *reachWatch) Event(exchange uint64, e tap.Event) {
 	if e.Name == tap.EventDisconnect && e.By == "tap" && strings.Contains(e.Error, " could not be reached: ") {
-		w.once.Do(func() { w.say(e.Error) })
+		w.once.Do(func() { w.writing.Go(func() { w.say(e.Error) }) })
 	}
 	w.Recorder.Event(exchange, e)
+}
+
+// finish waits until the report is written, but not for long.
+func (w *reachWatch) finish() {
+	written := make(chan struct{})
+	go func() {
+		w.writing.Wait()
+		close(written)
+	}()
+	select {
+	case <-written:
+	case <-time.After(time.Second):
+	}
 }
 
 // announce prints the URL to use, and reports what is recorded, how to stop, and what it
