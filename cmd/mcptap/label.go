@@ -10,22 +10,22 @@ import (
 
 // labelFor makes a recording's name from a server's command: the name of the
 // package or program that is the server, whatever launches it. It is a guess
-// for people's eyes; nothing depends on it.
+// for people to read; nothing depends on it.
 //
-// One thing is no guess. The name is seen in lists and file names, so nothing
-// that may be a secret gets into it: no variable's value, no code, no user part
-// of an address, no word that may be the value of a flag. Where it is not
-// certain which word is the server, the launcher gives the name.
+// The name appears in lists and file names, so nothing that may be a secret gets
+// into it: no variable's value, no code, no user part of an address, no word that
+// may be the value of a flag. Where it is not certain which word is the server,
+// the launcher gives the name.
 func labelFor(command []string) string {
 	words := command
-	for len(words) > 0 && assigns(words[0]) { // somebody took us for a shell
+	for len(words) > 0 && assigns(words[0]) { // written as for a shell
 		words = words[1:]
 	}
 	for range 8 { // a launcher may launch a launcher
 		if len(words) == 0 {
 			break
 		}
-		l, ok := launcherFor(programName(words[0]))
+		l, ok := launchers()[programName(words[0])]
 		if !ok {
 			break
 		}
@@ -41,6 +41,82 @@ func labelFor(command []string) string {
 	return tidyName(words[0])
 }
 
+// A launcher is a program whose argument, not itself, is the server. A word behind a
+// flag that is not known is not taken for the server, as it may be the flag's value.
+type launcher struct {
+	skip    string // words of its own that come before the server's
+	letters string // the short flags without a value
+	flags   string // the long ones, beside sharedFlags
+	values  string // flags that are followed by a value
+	names   string // flags whose value is the server
+	code    string // flags whose value is a program's text
+	words   int    // how many plain words come first
+	assigns bool   // NAME=VALUE may come first
+	shell   bool   // what names names is a command line
+}
+
+// sharedFlags have no value in any launcher that has them.
+const sharedFlags = "--yes --quiet --verbose --interactive --tty --rm --init --offline --frozen --locked --watch --silent"
+
+// launchers is built when a name is needed, not at every start.
+var launchers = sync.OnceValue(func() map[string]launcher {
+	npx := launcher{letters: "ynqsdg", flags: "--bun --prefer-offline --prefer-online", values: "--registry --prefix --cwd -C --dir --workspace -w --filter -F --node-options",
+		names: "-p --package", code: "-c --call"}
+	npm := npx
+	npm.skip = "exec dlx x run"
+	uvx := launcher{letters: "qvnU", flags: "--isolated --refresh", names: "--from -m --module",
+		values: "--directory --project --python -p --with --with-editable --with-requirements --extra --group --env-file --index --default-index --index-url -w -i -f"}
+	uv := uvx
+	uv.skip = "tool run"
+	docker := launcher{skip: "run container", letters: "itdPqD", flags: "--privileged --detach --read-only", values: `-e --env --env-file -v --volume --mount --tmpfs
+		--name --network --net -p --publish -u --user -w --workdir --entrypoint --platform --pull -l --label -m --memory --cpus --add-host --gpus
+		--cap-add --cap-drop --security-opt -h --hostname -c -a -H`}
+	node := launcher{skip: "run", letters: "ichvT", flags: "--inspect --inspect-brk --enable-source-maps --experimental-strip-types --transpile-only --hot",
+		values: "-r --require --import --loader --experimental-loader --env-file -C --conditions -P --project --tsconfig --cwd --filter --preload -O -F", code: "-e --eval -p --print -pe"}
+	bun := node
+	bun.skip = "run x"
+	python := launcher{letters: "bBdEhiIOPqsSuvVx", values: "-W -X", names: "-m", code: "-c"}
+	shell := launcher{letters: "lieuxfa", flags: "--login --noprofile --norc --posix", values: "-o -O --rcfile --init-file", names: "-c", shell: true}
+	return map[string]launcher{
+		"npx": npx, "pnpx": npx, "bunx": npx, "npm": npm, "pnpm": npm, "yarn": npm, "uvx": uvx, "uv": uv,
+		"pipx":   {skip: "run", letters: "vqe", names: "--spec", values: "--python --pip-args --index-url -i --with"},
+		"docker": docker, "podman": docker, "nerdctl": docker,
+		"node": node, "nodejs": node, "tsx": node, "ts-node": node, "bun": bun,
+		"python": python, "pypy3": python, "py": python,
+		"deno": {skip: "run serve", letters: "ARWNESIqr", flags: "--allow-all --allow-read --allow-write --allow-net --allow-env --allow-run",
+			values: "-c --config --import-map --env-file -L"},
+		"dotnet": {skip: "run exec dnx", letters: "y", names: "--project", values: "-c --configuration -f --framework -r --runtime -a -v"},
+		"cargo":  {skip: "run", letters: "qrv", flags: "--release", names: "--bin --example", values: "--manifest-path -p --package -F --features -j -Z -C"},
+		"go":     {skip: "run tool", letters: "vxan", flags: "-race -trimpath", values: "-C -tags -ldflags -mod -modfile"},
+		"java":   {names: "-jar -m --module", values: "-cp -classpath --class-path -p --module-path --add-modules --add-opens -X -D"},
+		"ruby":   {letters: "wWvdU", values: "-r -I -C -E", code: "-e"},
+		"php":    {letters: "nq", values: "-d -c -z", names: "-f", code: "-r"},
+		"perl":   {letters: "wWTtX", values: "-I -M -C", code: "-e -E"},
+		"bundle": {skip: "exec"},
+		"sh":     shell, "bash": shell, "zsh": shell, "dash": shell,
+		"cmd":  {flags: "/d /D /s /S /q /Q /a /A /u /U", names: "/c /C /k /K", shell: true},
+		"env":  {letters: "i0v", flags: "- --ignore-environment", values: "-u --unset -C --chdir -P -a", code: "-S --split-string", assigns: true},
+		"sudo": {letters: "EHnkSibA", values: "-u --user -g --group -h --host -p --prompt -C -D -r -R -t -T -U", assigns: true},
+		"nice": {values: "-n --adjustment"}, "nohup": {}, "command": {letters: "p"}, "exec": {letters: "cl", values: "-a"},
+		"timeout": {letters: "fpv", flags: "--foreground --preserve-status", values: "-s --signal -k --kill-after", words: 1},
+		"stdbuf":  {values: "-i --input -o --output -e --error"},
+		"setsid":  {letters: "cfw", flags: "--ctty --fork --wait"},
+		"time":    {letters: "pvaql", values: "-f --format -o --output"},
+	}
+})
+
+// A flagKind says what a launcher makes of a word.
+type flagKind uint8
+
+const (
+	notAFlag    flagKind = iota
+	flagSwitch           // it stands alone, or has its value in itself
+	flagValue            // its value follows
+	flagName             // its value is the server
+	flagCode             // its value is a program's text
+	flagUnknown          // its value may follow
+)
+
 // server returns the words from the server on, of those behind the launcher,
 // nil where it is not certain.
 func (l *launcher) server(words []string) []string {
@@ -53,28 +129,23 @@ func (l *launcher) server(words []string) []string {
 			ended, unsure = true, false
 			continue
 		}
-		kind, value, joined := notAFlag, "", false
+		kind, value := notAFlag, ""
 		if !ended {
-			kind, value, joined = l.flag(w)
-		}
-		switch kind {
-		case flagSwitch:
-			unsure = false
-			continue
-		case flagUnknown:
-			unsure = true
-			continue
-		case flagValue:
-			unsure = false
-			i++
-			continue
-		case flagCode:
-			return nil
-		case flagName:
-			return l.named(value, joined, words[i+1:])
+			kind, value = l.flag(w)
 		}
 		switch {
-		case slices.Contains(l.skip, w), l.assigns && assigns(w):
+		case kind == flagCode:
+			return nil
+		case kind == flagName && value != "":
+			return l.named([]string{value})
+		case kind == flagName:
+			return l.named(words[i+1:])
+		case kind == flagValue:
+			i++
+			unsure = false
+		case kind != notAFlag:
+			unsure = kind == flagUnknown
+		case has(l.skip, w), l.assigns && assigns(w):
 			unsure = false
 		case unsure:
 			return script(words[i:])
@@ -87,19 +158,88 @@ func (l *launcher) server(words []string) []string {
 	return nil
 }
 
-// named returns the server that a flag names: in its own word, or in the rest.
-func (l *launcher) named(value string, joined bool, rest []string) []string {
-	if joined {
-		rest = []string{value}
+// named returns the server that a flag names.
+func (l *launcher) named(rest []string) []string {
+	switch {
+	case len(rest) == 0:
+		return nil
+	case !l.shell:
+		return rest[:1]
+	case has(l.names, "/c") && !strings.ContainsAny(strings.Join(rest, ""), "&|<>^") && (!strings.ContainsAny(rest[0], " \t") || isProgramPath(rest[0])):
+		return rest
+	case has(l.names, "/c"): // cmd.exe makes one line of all its arguments
+		rest = []string{strings.Join(rest, " ")}
 	}
-	if len(rest) == 0 {
+	// Of several commands the last one counts, since the first ones prepare, and of a
+	// pipeline the first. A line with quotes may have words with blanks in them.
+	if strings.ContainsAny(rest[0], "\"'`$\\()<^%#{}") {
 		return nil
 	}
-	if l.line != nil {
-		return l.line(rest)
+	var last []string
+	line := strings.NewReplacer("||", ";", ">&", ">").Replace(rest[0])
+	for _, line := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("\n;&", r) }) {
+		line, _, _ = strings.Cut(line, "|")
+		line, _, _ = strings.Cut(line, ">")
+		words := strings.Fields(line)
+		for len(words) > 0 && assigns(words[0]) {
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			last = words
+		}
 	}
-	return rest[:1]
+	return last
 }
+
+// flag reports what a word is. Of a flag whose value is in the same word, it returns the
+// value, too.
+func (l *launcher) flag(word string) (kind flagKind, value string) {
+	if kind := l.kindOf(word); kind != flagUnknown {
+		return kind, ""
+	}
+	if len(word) < 2 || word[0] != '-' {
+		return notAFlag, ""
+	}
+	if flag, value, ok := strings.Cut(word, "="); ok {
+		if kind := l.kindOf(flag); kind == flagName || kind == flagCode {
+			return kind, value
+		}
+		return flagSwitch, ""
+	}
+	if strings.HasPrefix(word, "--no-") || strings.Trim(word[1:], "0123456789") == "" {
+		return flagSwitch, "" // by convention; nice -5
+	}
+	if word[1] == '-' {
+		return flagUnknown, ""
+	}
+	for i := 1; i < len(word); i++ { // several letters, of which the last may have a value
+		switch kind := l.kindOf("-" + word[i:i+1]); {
+		case kind == flagSwitch:
+		case kind == flagValue && i < len(word)-1:
+			return flagSwitch, ""
+		default:
+			return kind, word[i+1:]
+		}
+	}
+	return flagSwitch, ""
+}
+
+func (l *launcher) kindOf(flag string) flagKind {
+	switch {
+	case has(l.code, flag):
+		return flagCode
+	case has(l.names, flag):
+		return flagName
+	case has(l.values, flag):
+		return flagValue
+	case has(l.flags, flag), has(sharedFlags, flag), len(flag) == 2 && flag[0] == '-' && strings.Contains(l.letters, flag[1:]):
+		return flagSwitch
+	}
+	return flagUnknown
+}
+
+// has reports whether a word is one of several.
+func has(words, word string) bool { return slices.Contains(strings.Fields(words), word) }
 
 // script returns the first of some words that certainly is a program's file, and
 // so no secret, wherever it stands.

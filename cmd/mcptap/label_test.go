@@ -103,14 +103,14 @@ func TestLabelOfCommandLines(t *testing.T) {
 		"true":     {"sh", "-c", "API_KEY=s3cret true server.js"},
 		"python":   {"python", "-c", `key="s3cret";pass`},
 		"node":     {"node", "-e", `let k="s3cret"`},
-		"weather":  {"sh", "-c", `cd /srv && exec "npx" -y @acme/weather`},
-		"a":        {"sh", "-c", `KEY="s3cret; s3cret" 'a' s3cret 2>&1 | tee s3cret # s3cret`},
-		"b":        {"bash", "-euo", "pipefail", "-lc", "export KEY=s3cret\nb \"${s3cret}\""},
+		"weather":  {"sh", "-c", "cd /srv && exec npx -y @acme/weather"},
+		"a":        {"sh", "-c", "KEY=s3cret a s3cret 2>&1 | tee s3cret"},
+		"b":        {"bash", "-euo", "pipefail", "-lc", "export KEY=s3cret\nb s3cret"},
 		"sh":       {"sh", "-c", "KEY=$(cat s3cret) node x.js"},
 		"bash":     {"bash", "-c", "KEY=`cat s3cret` s3cret"},
 		"dash":     {"dash", "-c", `KEY=$'a\' s3cret \'b' node`},
 		"zsh":      {"zsh", "-c", `KEY=${KEY:-a s3cret} node`},
-		"c":        {"sh", "-c", `(cd /srv; KEY=a\ s3cret c)`},
+		"c":        {"sh", "-c", "cd /srv; KEY=a c s3cret >s3cret &"},
 		"d":        {"cmd", "/d", "/c", `set KEY=s3cret&& npx -y @acme/d`},
 		"e":        {"cmd.exe", "/C", "set", "KEY=s3cret&&", "npx", "e"},
 		"f":        {"cmd", "/c", `C:\Program Files\nodejs\npx.cmd`, "-y", "@acme/f"},
@@ -125,20 +125,26 @@ func TestLabelOfCommandLines(t *testing.T) {
 			t.Errorf("%q is named %q, want %q", command, got, want)
 		}
 	}
+	// A line with quotes or the like may have words with blanks in them.
+	for _, line := range []string{`cd /srv && exec "npx" -y s3cret`, `KEY="s3cret; s3cret" a`, "b \"${s3cret}\"", `KEY=a\ s3cret c`, "a # ; s3cret", "a <s3cret"} {
+		if got := labelFor([]string{"sh", "-c", line}); got != "sh" {
+			t.Errorf("%s is named %q, want sh", line, got)
+		}
+	}
 }
 
 // Whatever a flag means to a launcher, its value is no name.
 func TestLabelHoldsNoFlagsValue(t *testing.T) {
-	for _, launcher := range list(`npx pnpx bunx npm pnpm yarn uvx uv pipx docker podman node tsx bun python python3 dotnet cargo bundle deno
+	for _, launcher := range strings.Fields(`npx pnpx bunx npm pnpm yarn uvx uv pipx docker podman node tsx bun python python3 dotnet cargo bundle deno
 		ruby php perl java go sh bash cmd env sudo nice timeout stdbuf time setsid exec command nohup`) {
-		if _, ok := launcherFor(launcher); !ok {
+		if _, ok := launchers()[programName(launcher)]; !ok {
 			t.Errorf("%s is no launcher", launcher)
 		}
 		for _, words := range []string{
 			"--token s3cret", "--token=s3cret q", "--token s3cret q", "--token q s3cret", "-y --token s3cret -m s3cret q",
 			"run --token s3cret", "run --token s3cret s3cret", "--token s3cret -- s3cret", "-QZ s3cret", "q --token s3cret", "--token s3cret --q q.js",
 		} {
-			command := append([]string{launcher}, list(words)...)
+			command := append([]string{launcher}, strings.Fields(words)...)
 			if got := labelFor(command); strings.Contains(got, "s3cret") {
 				t.Errorf("%q is named %q", command, got)
 			}
