@@ -1,9 +1,29 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	formats "github.com/mcptap/mcptap/export"
+	"github.com/mcptap/mcptap/export/otlp"
+	"github.com/mcptap/mcptap/store"
 )
 
 // A beside is a process that a tap has started for something that looks at its
@@ -57,4 +77,240 @@ func (a *app) lookBeside(web string, traces *otlpOptions, path string) {
 	if traces.to != nil {
 		a.sendBeside(traces, path)
 	}
+}
+
+// addWeb adds the flag that starts the viewer, to a command that records.
+func addWeb(f *pflag.FlagSet, web *string) {
+	f.StringVar(web, "web", "", "show the recording in a browser while it is made, at this `address`; the URL is said on stderr")
+	f.Lookup("web").NoOptDefVal = anyPort
+}
+
+// watchBeside starts the viewer on a recording, which may not be there yet, and
+// says on stderr where it is. It returns at once. The viewer ends when the tap
+// has, and nobody looks any more.
+func (a *app) watchBeside(listen, path string) {
+	go func() {
+		url, err := startViewer(listen, filepath.Dir(path), path)
+		if err != nil {
+			a.say("no viewer: " + err.Error())
+			return
+		}
+		a.say("watch it at " + url)
+	}()
+}
+
+// startViewer starts the process and returns the URL of the page.
+func startViewer(listen, dir, path string) (string, error) {
+	p, err := startBeside("web", "--until-eof", "--listen", listen, "--dir", dir, "--", path)
+	if err != nil {
+		return "", err
+	}
+	defer p.said.Close()
+	line, err := bufio.NewReader(p.said).ReadString('\n')
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "http://") {
+		if err == nil || err == io.EOF {
+			err = fmt.Errorf("%s", strings.TrimPrefix(line, "mcptap: "))
+		}
+		return "", err
+	}
+	return line, nil
+}
+
+// otlpOptions are where a tap's spans go.
+type otlpOptions struct {
+	url     string
+	headers []string
+
+	to     *url.URL // nil for nowhere
+	header http.Header
+}
+
+func (o *otlpOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.url, "otlp", "", "")
+	f.StringArrayVar(&o.headers, "otlp-header", nil, "")
+	for _, name := range []string{"otlp", "otlp-header"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+}
+
+// check reads the URL and the fields. Its errors do not repeat them: they may be
+// secrets.
+func (o *otlpOptions) check() error {
+	o.to, o.header = nil, http.Header{}
+	if o.url == "" {
+		return nil
+	}
+	if err := checkCollector(o.url); err != nil {
+		return fmt.Errorf("--otlp: %w", err)
+	}
+	fields, err := parseHeaders("--otlp-header", o.headers)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		o.header.Add(f[0], f[1])
+	}
+	o.to, err = otlp.TracesURL(o.url)
+	return err
+}
+
+// An otlpTarget is the line of JSON on stdin of the process that sends: others may read
+// arguments and environment.
+type otlpTarget struct {
+	URL    string      `json:"url"`
+	Header http.Header `json:"header"`
+}
+
+// sendBeside starts the process that sends the calls of a recording, which may not
+// exist yet. It returns at once. The first problem is reported on stderr.
+func (a *app) sendBeside(o *otlpOptions, path string) {
+	go func() {
+		if err := o.send(path, a.say); err != nil {
+			a.say("no traces: " + err.Error())
+		}
+	}()
+}
+
+// send starts the process, repeats its first line of output, and returns when it has
+// ended.
+func (o *otlpOptions) send(path string, say func(string)) error {
+	settings, err := json.Marshal(otlpTarget{o.to.String(), o.header})
+	if err != nil {
+		return err
+	}
+	p, err := startBeside("send-otlp", "--", path)
+	if err != nil {
+		return err
+	}
+	defer p.said.Close()
+	if _, err := p.stdin.Write(append(settings, '\n')); err != nil {
+		return err
+	}
+	line, _ := bufio.NewReader(io.LimitReader(p.said, maxSaid)).ReadString('\n')
+	if line = strings.TrimSpace(line); line != "" {
+		say(strings.TrimPrefix(line, "mcptap: "))
+	}
+	_, _ = io.Copy(io.Discard, p.said)
+	return nil
+}
+
+// maxSaid limits the line of the process that is repeated.
+const maxSaid = 2 << 10
+
+// beginPause is the poll interval for a recording that does not exist yet.
+const beginPause = 50 * time.Millisecond
+
+// sendGrace limits sending after the tap's end. Tests, on a busy machine, raise it.
+var sendGrace = 5 * time.Second
+
+// newSendOTLP is the command that a tap runs for --otlp.
+func newSendOTLP(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "send-otlp FILE", Short: "Send the calls of a recording that is being made", Hidden: true,
+		Args:              takes(1, 1, "the file of a recording"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(_ *cobra.Command, args []string) error { return sendOTLP(a, args[0]) },
+	}
+}
+
+// sendOTLP follows a recording to its end. Stdin brings an [otlpTarget], and then
+// ends with the tap.
+func sendOTLP(a *app, path string) error {
+	store.GiveWay() // to the tap, and to client and server
+	// Ctrl-C and the end of a terminal are for the tap, whose end this one outlives;
+	// and so does it outlive whoever heard what it says.
+	signal.Ignore(os.Interrupt, syscall.SIGHUP, syscall.SIGPIPE)
+	told, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	var to otlpTarget
+	settings := json.NewDecoder(a.stdin)
+	if err := settings.Decode(&to); err != nil {
+		return fmt.Errorf("send-otlp is started by a tap: %w", err)
+	}
+	target, err := url.Parse(to.URL)
+	if err != nil {
+		return errors.New("send-otlp: no URL") // the error would repeat it
+	}
+	alive, gone := context.WithCancel(told)
+	go func() {
+		_, _ = io.Copy(io.Discard, a.stdin)
+		gone()
+	}()
+	rec, err := awaitRecording(alive, path)
+	if err != nil {
+		return fmt.Errorf("no traces: %w", err)
+	}
+	x := sending{rec: rec, to: otlp.NewSender(otlp.Config{
+		URL: target, Header: to.Header, Program: "mcptap", Version: programVersion(), Warn: a.say,
+		Resource: otlp.Attributes(a.env("OTEL_RESOURCE_ATTRIBUTES")),
+	})}
+	context.AfterFunc(alive, func() { x.to.Limit(sendGrace) })
+	if err := x.follow(told); err != nil {
+		return fmt.Errorf("no more traces: %w", err)
+	}
+	return nil
+}
+
+// awaitRecording opens a recording that is about to be made. It waits for it until the
+// tap ends.
+func awaitRecording(alive context.Context, path string) (*store.Recording, error) {
+	for {
+		rec, err := store.Open(path)
+		young := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNotRecording)
+		if !young || alive.Err() != nil {
+			return rec, err
+		}
+		select {
+		case <-alive.Done():
+		case <-time.After(beginPause):
+		}
+	}
+}
+
+// A sending is a recording whose calls are sent.
+type sending struct {
+	rec   *store.Recording
+	to    *otlp.Sender
+	spans *formats.Spans
+	whose store.Info
+}
+
+// follow sends the calls of the recording as they end, and the open ones when the
+// recording has ended. It returns when ctx ends.
+func (x *sending) follow(ctx context.Context) error {
+	defer x.to.Close()
+	var err error
+	if x.whose, err = x.rec.Info(); err != nil {
+		return err
+	}
+	x.spans = formats.NewSpans(formats.About{Header: x.whose.Header, Raw: x.rec.WriteRaw})
+	for f, err := range x.rec.Follow(ctx, 0) {
+		if err == nil {
+			err = x.send(x.spans.Add(&f))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil // the open calls may still end
+	}
+	return x.send(x.spans.Open())
+}
+
+// send queues spans with what is known by now of their resource.
+func (x *sending) send(spans []formats.Span) error {
+	if len(spans) == 0 {
+		return nil
+	}
+	if f := &x.whose.Tally.Facts; f.Client.Name == "" || f.Server.Name == "" {
+		var err error
+		if x.whose, err = x.rec.Info(); err != nil {
+			return err
+		}
+	}
+	x.to.Send(formats.Resource(&x.whose.Header, &x.whose.Tally.Facts), spans)
+	return nil
 }

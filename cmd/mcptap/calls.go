@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -325,4 +326,144 @@ func (t *callRows) end(s *summary) error {
 	}
 	s.print(&l, t.paint, t.width)
 	return l.err
+}
+
+// branch prints a call and all that belongs to it as a tree. Times below it are
+// relative to it.
+func (t *callRows) branch(n *view.Node, stderr []view.Row) error {
+	c := t.trunk(n, false)
+	c.offset = t.when(n.Call.At)
+	if err := t.write(c); err != nil {
+		return err
+	}
+	return t.twigs(n, "", n.Call.At, 1, stderr)
+}
+
+// trunk is the line of a call.
+func (t *callRows) trunk(n *view.Node, nested bool) callCells {
+	c, mark := n.Call, markOf(n.Call, t.live)
+	cells := callCells{number: strconv.FormatUint(c.Ref.Seq, 10), arrow: arrows[c.Lane], lane: c.Lane, title: callTitle(n, nested)}
+	cells.title.result = "" // it stands below
+	cells.title.fault = joinWords("  ", mark.sign+" "+mark.word+" "+callTook(c, t.ended()), cells.title.fault)
+	cells.title.faultStyle = mark.style
+	return cells
+}
+
+// twigs prints what stands below a call, with guides.
+func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth int, stderr []view.Row) error {
+	entries := withStderr(n.Entries(), stderr)
+	changes := deltaWords(n.Delta, t.room(guide+"└─ "))
+	for i := range entries {
+		e := &entries[i]
+		knee, below := guide+"├─ ", guide+"│  "
+		if i == len(entries)-1 && len(changes) == 0 {
+			knee, below = guide+"└─ ", guide+"   "
+		}
+		if depth >= maxIndentedCalls { // it gets no deeper
+			below = guide
+		}
+		var c callCells
+		switch {
+		case e.Kid != nil:
+			c = t.trunk(e.Kid, true)
+			c.offset = "+" + formatOffset(e.Kid.Call.At-from)
+		case e.Row != nil:
+			c = partCells(e.Row)
+			c.offset = "+" + formatOffset(e.Row.Part.At-from)
+			if c.took != "" {
+				c.title.fault = joinWords("  ", "after "+c.took, c.title.fault)
+				if !e.Row.Failed {
+					c.title.faultStyle = dim
+				}
+			}
+		case e.Asked != nil:
+			c = callCells{arrow: " ", title: plainTitle(askedWords(e.Asked), plain)}
+		default:
+			c = callCells{arrow: " ", title: plainTitle(skippedWords(e), dim)}
+		}
+		c.title.indent = knee
+		if err := t.write(c); err != nil {
+			return err
+		}
+		if e.Kid != nil {
+			if err := t.twigs(e.Kid, below, from, depth+1, nil); err != nil {
+				return err
+			}
+		}
+	}
+	for i, text := range changes {
+		knee := guide + "└─ "
+		if i > 0 {
+			knee = guide + strings.Repeat(" ", 3)
+		}
+		if err := t.write(callCells{arrow: " ", title: plainTitle(knee+text, plain)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxAlike is how many notifications of one kind in a row that belong to no call
+// are printed before the rest of them is only counted.
+const maxAlike = 3
+
+// repeats counts lines that are alike.
+type repeats struct {
+	method string
+	lane   tap.Lane
+	n      uint64
+}
+
+// loose prints what belongs to no call. Nobody waits for the end of a row of
+// notifications while more are coming.
+func (t *callRows) loose(l *view.Row) error {
+	if l.Part.Kind == jsonrpc.Notification && !t.follow {
+		if t.again.n > 0 && t.again.method == l.Method && t.again.lane == l.Part.Lane {
+			if t.again.n++; t.again.n > maxAlike {
+				return nil
+			}
+		} else {
+			if err := t.flush(); err != nil {
+				return err
+			}
+			t.again = repeats{strings.Clone(l.Method), l.Part.Lane, 1}
+		}
+	} else if err := t.flush(); err != nil {
+		return err
+	}
+	c := looseCells(l)
+	c.offset = t.when(l.Part.At)
+	return t.write(c)
+}
+
+// flush tells how many notifications were not printed.
+func (t *callRows) flush() error {
+	again := t.again
+	t.again = repeats{}
+	if again.n <= maxAlike {
+		return nil
+	}
+	return t.write(callCells{
+		arrow: arrows[again.lane], lane: again.lane, title: plainTitle(escape(fmt.Sprintf("… %d more %s", again.n-maxAlike, again.method)), dim),
+	})
+}
+
+// looseCells are those of a line that belongs to no call, but for its time.
+func looseCells(l *view.Row) callCells {
+	p := &l.Part
+	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
+	c.title = newTitle(l.Title())
+	c.title.fault = joinWords(", ", fault(l), odd(l))
+	switch {
+	case p.Lane == tap.Stderr || p.Kind == jsonrpc.Notification:
+	default:
+		c.title.name = strings.TrimSpace(rowKind(l) + " " + c.title.name)
+	}
+	if p.Lane == tap.Lifecycle || p.Lane == tap.Stderr {
+		c.title.style = dim
+	}
+	if l.Failed {
+		c.mark = callMark{"✗", "", boldRed}
+	}
+	return c
 }

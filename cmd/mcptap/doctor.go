@@ -3,8 +3,20 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	clients "github.com/mcptap/mcptap/wrap" // as in wrap.go
 )
 
 const doctorLong = `Looks at what mcptap needs and says what is wrong with it: the program, the data
@@ -96,4 +108,237 @@ func (a *app) examine() []finding {
 	}
 	all = append(all, a.examineSettings()...)
 	return append(all, a.examineClients()...)
+}
+
+func examineProgram() finding {
+	f := finding{what: "program", text: fmt.Sprintf("mcptap %s, %s/%s", programVersion(), runtime.GOOS, runtime.GOARCH)}
+	own, err := os.Executable()
+	if err != nil {
+		return f
+	}
+	f.text += ", " + own
+	switch named, err := exec.LookPath("mcptap"); {
+	case err != nil:
+		f.health, f.text = doubtful, f.text+", which is not on the PATH"
+		f.hint = "in the configuration of a client, name it with its path; `mcptap wrap` does"
+	case !sameFile(named, own):
+		f.health, f.text = doubtful, f.text+"; the PATH leads to another one, "+named
+		f.hint = "remove one of the two, or name the right one with its path"
+	}
+	return f
+}
+
+// examineDir looks at the data directory itself.
+func (a *app) examineDir(dir string) finding {
+	f := finding{what: "directory", text: dir}
+	switch {
+	case a.dirFlag != "":
+		f.text += ", from --dir"
+	case a.env("MCPTAP_DIR") != "":
+		f.text += ", from MCPTAP_DIR"
+	}
+	if !filepath.IsAbs(dir) {
+		f.health, f.text = doubtful, f.text+", relative to wherever a client starts the tap"
+		f.hint = "name it with its whole path"
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.text += ", made by the first recording"
+	case err != nil:
+		f.health, f.text = broken, err.Error()
+	case !info.IsDir():
+		f.health, f.text, f.hint = broken, dir+" is no directory", "name another with --dir or MCPTAP_DIR"
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
+		f.health, f.text = doubtful, fmt.Sprintf("%s, others may write to it (mode %04o)", f.text, info.Mode().Perm())
+		f.hint = "chmod 700 " + quote(dir)
+	}
+	return f
+}
+
+// examineRecording makes a recording beside the others, reads it and removes it.
+func (a *app) examineRecording(dir string) finding {
+	f := finding{what: "recording", text: "one was made, read and removed"}
+	if err := tryRecording(nearest(dir)); err != nil {
+		f.health, f.text = broken, "none can be made: "+err.Error()
+		f.hint = "name a directory that you may write to with --dir or MCPTAP_DIR"
+	}
+	return f
+}
+
+// nearest is the directory that a new one would be made in, or dir itself.
+func nearest(dir string) string {
+	for {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func tryRecording(dir string) error {
+	scratch, err := os.MkdirTemp(dir, ".mcptap-doctor-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	var failure error
+	r := store.Create(scratch, tap.Header{Label: "doctor"}, store.Options{Warn: func(err error) { failure = err }})
+	const line = `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"
+	r.Chunk(tap.ToServer, []byte(line))
+	r.Close()
+	if failure != nil {
+		return failure
+	}
+	rec, err := store.Open(r.Path())
+	if err != nil {
+		return err
+	}
+	for f, err := range rec.Frames(0) {
+		if err != nil {
+			return err
+		}
+		if string(f.Raw) == line {
+			return nil
+		}
+	}
+	return errors.New("what was written is not there")
+}
+
+const (
+	scarce = 1 << 30
+	least  = 64 << 20 // the queue of one tap
+)
+
+func examineDisk(dir string) finding {
+	f := finding{what: "disk"}
+	free, err := freeBytes(nearest(dir))
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		f.text = "how much room there is cannot be told on this system"
+		return f
+	case err != nil:
+		f.health, f.text = doubtful, err.Error()
+		return f
+	}
+	f.text = formatSize(free) + " free"
+	switch {
+	case free < least:
+		f.health = broken
+	case free < scarce:
+		f.health = doubtful
+	}
+	if f.health != healthy {
+		f.hint = "`mcptap prune` removes old recordings; on a full disk the traffic passes unrecorded"
+	}
+	return f
+}
+
+func examineRecordings(dir string) finding {
+	f := finding{what: "recordings"}
+	infos, err := store.List(dir)
+	if err != nil {
+		f.health, f.text = broken, err.Error()
+		return f
+	}
+	var size int64
+	var live, waiting int
+	var damaged []string
+	for i := range infos {
+		info := &infos[i]
+		size += info.Size
+		switch {
+		case info.Status == store.Live:
+			live++
+		case info.Status == store.Damaged:
+			damaged = append(damaged, filepath.Base(info.Path))
+		case info.Status == store.Cut && info.Err != nil:
+			waiting++
+		}
+	}
+	f.text = plural(len(infos), "recording", "recordings") + ", " + formatSize(size)
+	if live > 0 {
+		f.text += fmt.Sprintf(", %d live", live)
+	}
+	if waiting > 0 {
+		f.health, f.text = doubtful, fmt.Sprintf("%s, %d of which the end waits in a queue", f.text, waiting)
+		f.hint = "`mcptap ls` adds it as soon as there is room"
+	}
+	if len(damaged) > 0 {
+		f.health, f.text = doubtful, f.text+", damaged: "+strings.Join(damaged, ", ")
+		f.hint = "`mcptap export FILE --salvage` gets out what can be read"
+	}
+	return f
+}
+
+// examineSettings lists the variables that are set, with what they do.
+func (a *app) examineSettings() (all []finding) {
+	for i := range settings {
+		s := &settings[i]
+		value := a.env(s.variable())
+		if value == "" {
+			continue
+		}
+		usage := strings.ReplaceAll(s.usage, "`", "")
+		f := finding{what: "settings", text: s.variable()}
+		var err error
+		if s.check != nil {
+			err = s.check(value)
+		}
+		off, _ := strconv.ParseBool(value)
+		switch {
+		case err != nil:
+			f.health, f.hint = doubtful, "correct or unset it: mcptap stdio ignores it, mcptap http does not start"
+			f.text += ": " + err.Error()
+		case s.flag == "off" && off:
+			f.health, f.hint = doubtful, "unset MCPTAP_OFF"
+			f.text += "=" + value + ": nothing is recorded"
+		case s.secret:
+			f.text += ": " + usage
+		default:
+			f.text += "=" + value + ": " + usage
+		}
+		all = append(all, f)
+	}
+	if len(all) == 0 {
+		all = []finding{{what: "settings", text: "no variable is set"}}
+	}
+	return all
+}
+
+// examineClients says of each client that has servers how many are wrapped.
+func (a *app) examineClients() (all []finding) {
+	configs, err := (&wrapOptions{}).find(a)
+	if err != nil {
+		return []finding{{"clients", doubtful, err.Error(), ""}}
+	}
+	for _, c := range configs {
+		f := finding{what: "client"}
+		if c.err != nil {
+			f.health, f.text = doubtful, fmt.Sprintf("%s: %v", c.place.Title, c.err)
+			all = append(all, f)
+			continue
+		}
+		entries := c.file.Entries()
+		var wrapped, gone []string
+		for _, e := range entries {
+			if e.Wrapped {
+				wrapped = append(wrapped, e.Name)
+				if _, err := exec.LookPath(e.Tap); e.Kind == clients.Stdio && e.Tap != "" && err != nil {
+					gone = append(gone, e.Name)
+				}
+			}
+		}
+		f.text = fmt.Sprintf("%s: %d of %s wrapped, %s", c.place.Title, len(wrapped), plural(len(entries), "server", "servers"), c.place.Path)
+		if len(gone) > 0 {
+			f.health = broken
+			f.text = fmt.Sprintf("%s: %s cannot start, since the mcptap that they name is gone", c.place.Title, strings.Join(gone, ", "))
+			f.hint = "`mcptap unwrap --all && mcptap wrap --all` names this one"
+		}
+		all = append(all, f)
+	}
+	if len(all) == 0 {
+		all = []finding{{what: "clients", text: "no configuration of a client was found"}}
+	}
+	return all
 }

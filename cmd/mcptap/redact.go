@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcptap/mcptap/redact"
+	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -247,4 +251,126 @@ func (o *redactOptions) report(a *app, found []redact.Finding) error {
 		return exitCode(exitNo)
 	}
 	return nil
+}
+
+// A redaction is what a tap does with secrets before they are recorded.
+type redaction struct {
+	redactFlags
+	on bool
+	// by is made when the flags are right: the same for all that is recorded, so
+	// that a secret among the server's arguments is known in its frames.
+	by *redact.Redactor
+}
+
+func (r *redaction) addFlags(f *pflag.FlagSet) {
+	f.BoolVar(&r.on, "redact", false, "")
+	f.StringArrayVar(&r.rules, "redact-rule", nil, "another `rule` of what is a secret, such as key:customer; implies --redact")
+}
+
+// check reads the rules, and makes a key that nobody keeps.
+func (r *redaction) check() error {
+	if r.on = r.on || len(r.rules) > 0; !r.on {
+		return nil
+	}
+	opt, err := r.options()
+	if err != nil {
+		return err
+	}
+	if opt.Key, err = redactKey(""); err != nil {
+		return err
+	}
+	r.by = redact.New(opt)
+	return nil
+}
+
+// header is what a recording says of itself.
+func (r *redaction) header(h tap.Header) tap.Header {
+	if !r.on {
+		return h
+	}
+	return r.by.Header(h)
+}
+
+// recorder stands before the recorder of a tap, once the header is made. What flush
+// does is to be done before the recording is closed.
+func (r *redaction) recorder(rec tap.Recorder) (to tap.Recorder, flush func()) {
+	if !r.on {
+		return rec, func() {}
+	}
+	masking := redacting.New(r.by, rec)
+	return masking, masking.Flush
+}
+
+// redactKey is the key of pseudonyms: what a file holds, or a random one.
+func redactKey(file string) ([]byte, error) {
+	if file == "" {
+		key := make([]byte, 32)
+		_, err := rand.Read(key)
+		return key, err
+	}
+	key, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--key-file: %w", err)
+	}
+	if len(key) < 16 {
+		return nil, withHint(fmt.Errorf("--key-file: %s has %d bytes: too few for a key", quote(file), len(key)), "`head -c 32 /dev/urandom > key` makes one")
+	}
+	return key, nil
+}
+
+// maxPieces is how many bytes of a line on stderr are put together.
+const maxPieces = 64 << 10
+
+// A stderrPieces finds the secrets that no single frame of stderr holds: a server may
+// write a line in several pieces, and each is a frame. The first pass learns what such
+// pieces become, and the second takes it: all of the line in the first piece, and
+// nothing in the others. Memory is bounded by one line and by what is replaced.
+type stderrPieces struct {
+	r      *redact.Redactor
+	become map[uint64][]byte // by number of the piece
+
+	line  []byte
+	seqs  []uint64
+	alone []byte // what the pieces of the line become by themselves
+}
+
+func newStderrPieces(r *redact.Redactor) *stderrPieces {
+	return &stderrPieces{r: r, become: map[uint64][]byte{}}
+}
+
+// frame returns what the bytes of a frame become.
+func (s *stderrPieces) frame(f *tap.Frame) []byte {
+	out, learned := s.become[f.Seq]
+	switch {
+	case learned:
+	case f.Whole():
+		out = s.r.Frame(f)
+	default:
+		out = s.r.Withhold(f)
+	}
+	if f.Lane != tap.Stderr {
+		return out
+	}
+	if len(s.line)+len(f.Raw) > maxPieces {
+		s.end()
+	}
+	s.line, s.seqs, s.alone = append(s.line, f.Raw...), append(s.seqs, f.Seq), append(s.alone, out...)
+	if bytes.HasSuffix(f.Raw, []byte("\n")) {
+		s.end()
+	}
+	return out
+}
+
+// end looks at the line that was put together.
+func (s *stderrPieces) end() {
+	if len(s.seqs) > 1 {
+		f := tap.Frame{Seq: s.seqs[0], Lane: tap.Stderr, Form: tap.FormLine, Raw: s.line, Size: int64(len(s.line))}
+		if whole := s.r.Frame(&f); !bytes.Equal(whole, s.alone) && !bytes.Equal(whole, s.line) {
+			for _, seq := range s.seqs[1:] {
+				s.become[seq] = []byte{}
+			}
+			s.become[s.seqs[0]] = bytes.Clone(whole)
+		}
+	}
+	s.line, s.seqs, s.alone = s.line[:0], s.seqs[:0], s.alone[:0]
 }

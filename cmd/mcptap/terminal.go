@@ -3,12 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mattn/go-runewidth"
 	"golang.org/x/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // columns measures as terminals do outside of East Asian locales, whatever the
@@ -124,5 +129,207 @@ type lines struct {
 func (l *lines) printf(format string, args ...any) {
 	if l.err == nil {
 		_, l.err = fmt.Fprintf(l.w, format, args...)
+	}
+}
+
+// The functions of package escape, under the short names that this package uses.
+
+func hazard(r rune) bool { return safe.Hazard(r) }
+
+func plainASCII(b []byte) int { return safe.ASCII(b) }
+
+func escape(s string) string { return safe.Escape(s) }
+
+func clean(s string) bool { return safe.Clean(s) }
+
+func escapeRune(r rune) string { return safe.EscapeRune(r) }
+
+func appendEscape(dst []byte, r rune) []byte { return safe.AppendEscape(dst, r) }
+
+func encodeJSON(v any) ([]byte, error) { return safe.JSON(v) }
+
+func unquote(token []byte) ([]byte, error) { return safe.Unquote(token) }
+
+// formatSize returns a number of bytes with a unit.
+func formatSize(n int64) string { return view.Size(n) }
+
+// formatDuration returns how long something took.
+func formatDuration(d time.Duration) string { return view.Took(d) }
+
+// joinWords joins what is not empty.
+func joinWords(sep string, words ...string) string { return view.JoinWords(sep, words...) }
+
+// parseSize reads a size such as 64MiB, 1.5 GB, 500k or 4096B. K, M and G alone
+// count in 1024s, as their users on a command line mean them.
+func parseSize(s string) (int64, error) {
+	text := strings.TrimSpace(s)
+	end := strings.LastIndexAny(text, "0123456789.") + 1
+	number, unit := text[:end], strings.ToLower(strings.TrimSpace(text[end:]))
+	factor := map[string]float64{
+		"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9,
+		"k": 1 << 10, "m": 1 << 20, "g": 1 << 30,
+		"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30,
+	}[unit]
+	v, err := strconv.ParseFloat(number, 64)
+	if err == nil && unit == "" && v > 0 {
+		return 0, fmt.Errorf("size %s has no unit (such as %sMiB, or %sB for bytes)", quote(s), number, number)
+	}
+	if err != nil || factor == 0 && v != 0 || v < 0 || math.IsInf(v, 0) || v*factor > 1<<50 || strings.ContainsAny(number, "eExXpP_") {
+		return 0, fmt.Errorf("invalid size %s (a number with a unit, such as 64MiB)", quote(s))
+	}
+	return int64(v * factor), nil
+}
+
+// formatOffset returns a time since the start of a recording. All of them have
+// milliseconds, so that a column of them can be compared by eye.
+func formatOffset(d time.Duration) string {
+	ms := d.Milliseconds()
+	s := ms / 1000
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%d.%03ds", s, ms%1000)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02d.%03ds", s/60, s%60, ms%1000)
+	}
+	return fmt.Sprintf("%dh%02dm%02d.%03ds", s/3600, s/60%60, s%60, ms%1000)
+}
+
+// formatStart returns when a recording began, as a person near it would say
+// it. It is always 12 columns or fewer.
+func formatStart(t, now time.Time) string {
+	switch y, m, d := t.Date(); {
+	case t.IsZero():
+		return "-"
+	case y != now.Year():
+		return t.Format("2006-01-02")
+	case m != now.Month() || d != now.Day():
+		return t.Format("Jan _2 15:04")
+	}
+	return t.Format("15:04:05")
+}
+
+// plural returns a count with its noun.
+func plural[N int | uint64 | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// A column of a table: how much of it may go when the line is too narrow.
+type column struct {
+	title string
+	right bool
+	// least is the width below which it is not cut; 0 means never cut.
+	least int
+	// rank orders the columns for leaving them out: the highest goes first, 0
+	// never goes.
+	rank int
+}
+
+// A cell is escaped text with a style of its own.
+type cell struct {
+	text  string
+	style style
+}
+
+// layout chooses a width for each column, 0 for one that is left out, so that
+// a line has at most width columns, 0 for any. First what is a luxury is left
+// out, then the columns that may be cut give way, then more are left out, and
+// those that were cut get back what is free.
+func layout(cols []column, natural []int, width int) []int {
+	widths := make([]int, len(cols))
+	copy(widths, natural)
+	if width == 0 {
+		return widths
+	}
+	leaveOut(cols, widths, width, luxury)
+	if lineWidth(widths) <= width {
+		return widths
+	}
+	for i, c := range cols {
+		if c.least > 0 {
+			widths[i] = min(widths[i], c.least)
+		}
+	}
+	leaveOut(cols, widths, width, 1)
+	for _, most := range []int{20, width} { // from the left, but no one takes it all
+		for i := range widths {
+			if free := width - lineWidth(widths); widths[i] > 0 && free > 0 {
+				widths[i] = max(widths[i], min(natural[i], widths[i]+free, most))
+			}
+		}
+	}
+	return widths
+}
+
+// leaveOut leaves out columns of that rank or a higher one until the rest fits.
+func leaveOut(cols []column, widths []int, width, rank int) {
+	for lineWidth(widths) > width {
+		drop := -1
+		for i, c := range cols {
+			if widths[i] > 0 && c.rank >= rank && (drop < 0 || c.rank > cols[drop].rank) {
+				drop = i
+			}
+		}
+		if drop < 0 {
+			return
+		}
+		widths[drop] = 0
+	}
+}
+
+// luxury is the rank from which a column goes before another is cut.
+const luxury = 6
+
+const columnGap = 2
+
+func lineWidth(widths []int) int {
+	n := -columnGap
+	for _, w := range widths {
+		if w > 0 {
+			n += w + columnGap
+		}
+	}
+	return n
+}
+
+// printTable prints rows under their titles.
+func printTable(l *lines, p palette, width int, cols []column, rows [][]cell) {
+	natural := make([]int, len(cols))
+	for i, c := range cols {
+		for _, r := range rows {
+			natural[i] = max(natural[i], columns.StringWidth(r[i].text))
+		}
+		if natural[i] > 0 { // a column without a single value is left out
+			natural[i] = max(natural[i], columns.StringWidth(c.title))
+		}
+	}
+	widths := layout(cols, natural, width)
+	titles := make([]cell, len(cols))
+	for i, c := range cols {
+		titles[i] = cell{c.title, dim}
+	}
+	for _, r := range append([][]cell{titles}, rows...) {
+		var b strings.Builder
+		blank := 0 // spaces that are due before the next text
+		for i, c := range cols {
+			if widths[i] == 0 {
+				continue
+			}
+			text := fit(r[i].text, widths[i])
+			left, right := 0, widths[i]-columns.StringWidth(text)
+			if c.right {
+				left, right = right, 0
+			}
+			if text == "" {
+				blank += widths[i] + columnGap
+				continue
+			}
+			b.WriteString(strings.Repeat(" ", blank+left))
+			b.WriteString(p.paint(text, r[i].style))
+			blank = right + columnGap
+		}
+		l.printf("%s\n", b.String())
 	}
 }
