@@ -91,7 +91,7 @@ func (t *callRows) among(label string, when func(time.Duration) string) {
 func (t *callRows) untitled() { t.started = true }
 
 func (t *callRows) choose() {
-	t.has = [callColumns]bool{columnParts: !t.tree, columnCallTime: true, columnCallTook: !t.tree, columnStatus: !t.tree}
+	t.has = [callColumns]bool{columnParts: !t.tree && (t.width == 0 || t.width >= wide), columnCallTime: true, columnCallTook: !t.tree, columnStatus: !t.tree}
 	for i := 0; i < columnStatus && t.width > 0 && t.width-t.fixed() < leastCall; i++ {
 		t.has[i] = false
 	}
@@ -455,7 +455,7 @@ func looseCells(l *view.Row) callCells {
 	c.title = newTitle(l.Title())
 	c.title.fault = joinWords(", ", fault(l), odd(l))
 	switch {
-	case p.Lane == tap.Stderr || p.Kind == jsonrpc.Notification:
+	case p.Lane == tap.Stderr || p.Kind == jsonrpc.Notification || p.Lane == tap.Lifecycle && l.Kind == tap.EventResponse:
 	default:
 		c.title.name = strings.TrimSpace(rowKind(l) + " " + c.title.name)
 	}

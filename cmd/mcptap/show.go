@@ -22,8 +22,8 @@ const showLong = `Lists the frames of a recording, a line each:
 Of HTTP only what went wrong is listed beside the messages; --http shows all of
 it: connections, heads, ends. Requests that got no response are named at the end.
 
-With a number, one frame is shown in full: its JSON laid out, nothing else about
-it changed. 17..30 and 17,19 list these frames.
+With a number, one frame is shown in full, of a request its response too. --curl
+prints a command that repeats its HTTP request. 17..30 and 17,19 list these frames.
 
 Any other word is a filter, as ` + "`mcptap help filter`" + ` explains:
 
@@ -58,7 +58,7 @@ const showExample = `  mcptap show @last
 type showOptions struct {
 	raw, json, follow, http   bool
 	calls, tree, stderr, diff bool
-	noPager, payload          bool
+	noPager, payload, curl    bool
 	lane, since, until        string
 }
 
@@ -72,7 +72,7 @@ func newShow(a *app) *cobra.Command {
 		Args:              takes(1, -1, "a recording"),
 		ValidArgsFunction: a.completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.paged(o.noPager || o.follow || o.json || o.raw, func() error { return o.run(cmd.Context(), a, args) })
+			return a.paged(o.noPager || o.follow || o.json || o.raw || o.curl, func() error { return o.run(cmd.Context(), a, args) })
 		},
 		Annotations:           map[string]string{wordsAnnotation: ""},
 		DisableFlagsInUseLine: true,
@@ -95,6 +95,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.raw, "raw", false, "write the exact bytes, of one frame or of one --lane")
 	addJSON(cmd, &o.json)
 	f.BoolVar(&o.payload, "payload", false, "with --json: every frame with its bytes, as with a number")
+	f.BoolVar(&o.curl, "curl", false, "print a curl command that repeats the HTTP request of a frame")
 	addNoPager(cmd, &o.noPager)
 	_ = cmd.RegisterFlagCompletionFunc("lane", cobra.FixedCompletions([]string{"to_server", "to_client", "stderr", "lifecycle"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, name := range []string{"since", "until"} {
@@ -136,6 +137,8 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 			return err
 		}
 		return rec.WriteRaw(a.stdout, f)
+	case o.curl:
+		return showCurl(ctx, a, rec, words.recordings[0], number)
 	case number > 0:
 		return o.showOne(ctx, a, rec, number)
 	case o.raw && want.session > 0:
@@ -175,6 +178,8 @@ func (o *showOptions) check(words *showWords) error {
 	switch {
 	case o.payload && (!o.json || o.byCall()):
 		return errors.New("--payload is for frames with --json")
+	case o.curl && (number == 0 || o.raw || o.json || o.byCall()):
+		return errors.New("--curl needs one frame's number, and no --raw, --json or --calls")
 	case o.raw && o.json:
 		return withHint(errors.New("--raw and --json exclude each other"), "--json has the bytes too, when a frame's number is given")
 	case o.raw && number == 0 && o.lane == "":

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
@@ -38,6 +40,8 @@ type lister struct {
 	last    time.Duration // of the frames that were read
 	shown   uint64        // frames, or calls
 	folded  uint64        // of these not printed, as they are HTTP's own
+	// exchanges are those without a message or a response, by number.
+	exchanges map[uint64]session.Request
 	lines   uint64        // that were printed, parts of calls aside
 	stderr  lastLines     // of the server, where a request hangs
 	partial bool          // not all frames were read
@@ -46,7 +50,7 @@ type lister struct {
 }
 
 func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, want *selection, label string) (*lister, error) {
-	l := &lister{o: o, now: a.now, label: label, rec: rec, info: info, want: want, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer()}
+	l := &lister{o: o, now: a.now, label: label, rec: rec, info: info, want: want, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer(), exchanges: map[uint64]session.Request{}}
 	var err error
 	if l.span, err = want.span(rec, info); err != nil {
 		return nil, err
@@ -164,12 +168,28 @@ func (l *lister) row(r *session.Entry) error {
 		return nil
 	}
 	l.shown++
-	if l.folds() && view.Plumbing(r) {
-		l.folded++
-		return nil
+	if l.folds() {
+		l.openExchange(r)
+		if view.Plumbing(r) {
+			l.folded++
+			return nil
+		}
 	}
 	row := view.NewRow(r)
 	return l.print(&row, deltas)
+}
+
+// openExchange keeps track of exchanges without a message that have no response yet: no
+// row shows them until then.
+func (l *lister) openExchange(r *session.Entry) {
+	switch n := r.Frame.Exchange; r.Event.Name {
+	case tap.EventRequest:
+		if r.Event.Method != http.MethodPost && len(l.exchanges) < 1000 {
+			l.exchanges[n] = session.Request{Ref: session.Ref{Seq: r.Frame.Seq}, Method: r.Event.Method, Subject: r.Event.Target, At: r.Frame.At, Session: r.Session}
+		}
+	case tap.EventResponse, tap.EventEnd:
+		delete(l.exchanges, n)
+	}
 }
 
 func (l *lister) print(r *view.Row, deltas []*view.Delta) error {
@@ -229,6 +249,9 @@ func (l *lister) sum() (*summary, error) {
 	if s.pending = l.want.pending(); s.pending || !l.want.picks() {
 		s.unanswered, s.beyond = l.v.tracker.Unanswered()
 		s.stderr = l.stderr
+		for _, n := range slices.Sorted(maps.Keys(l.exchanges)) {
+			s.unanswered = append(s.unanswered, l.exchanges[n])
+		}
 	}
 	if only := l.want.session; only > 0 {
 		s.unanswered = slices.DeleteFunc(s.unanswered, func(q session.Request) bool { return q.Session != only })

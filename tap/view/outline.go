@@ -115,6 +115,8 @@ func notable(r *session.Entry) bool {
 	switch r.Event.Name {
 	case tap.EventStart, tap.EventExit, tap.EventSignal:
 		return true
+	case tap.EventResponse: // of an exchange without a message, such as a GET or DELETE
+		return !r.Exchange.Carries && r.Event.Status >= 200
 	}
 	return false
 }

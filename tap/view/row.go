@@ -115,8 +115,10 @@ func newRow(r *session.Entry) Row {
 }
 
 // Plumbing reports whether a frame only shows how HTTP carries messages that have rows of
-// their own, and nothing went wrong: connections, rewritten fields, the heads and ends of
-// exchanges with a message, pings, and events without data.
+// their own, and nothing went wrong: connections, rewritten fields, heads of requests, heads
+// of responses and ends of exchanges with a message, pings, and events without data. An
+// exchange without a message is left with one row, the head of its response; a stream that
+// was opened by a GET also has its end, and its beginning if it resumes another.
 func Plumbing(r *session.Entry) bool {
 	if r.Frame.Lane != tap.Lifecycle {
 		sort, _ := OtherWords(r.Frame)
@@ -129,11 +131,11 @@ func Plumbing(r *session.Entry) bool {
 	case tap.EventConnect, tap.EventDisconnect, tap.EventRewrite:
 		return true
 	case tap.EventRequest:
-		return r.Event.Method == "POST"
+		return r.Resumes == 0
 	case tap.EventResponse:
-		return r.Event.Status < 200 || r.Exchange.Carries && r.Event.Status < 300
+		return r.Event.Status < 200 && r.Event.Status != 101 || r.Exchange.Carries && r.Event.Status < 300
 	case tap.EventEnd:
-		return r.Exchange.Method == "POST"
+		return r.Exchange.Method != "GET" || r.Exchange.Status >= 300
 	}
 	return false
 }
@@ -222,6 +224,10 @@ func NewTitle(method, subject string) Title {
 // Title returns the title of the row.
 func (l *Row) Title() Title {
 	t := l.title()
+	if l.Part.Lane == tap.Lifecycle && l.Kind == tap.EventResponse {
+		t.Name = JoinWords(" ", l.HTTP, t.Name)
+		return t
+	}
 	t.Method = JoinWords(" · ", l.HTTP, t.Method)
 	return t
 }
