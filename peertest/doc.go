@@ -41,7 +41,7 @@
 // suite judges the mock as it judged the Go SDK's server, twice in a row. Two servers,
 // of the Go SDK and clients/poller.mjs, close their event streams before the answer,
 // and the clients must come back to the mock as often as to them. vitest/ has
-// the README's test of a client in TypeScript, which is a package of its own:
+// the test of a client in TypeScript in docs/mock.md, which is a package of its own:
 //
 //	cd peertest/vitest && npm ci
 //

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// The README's test with vitest is run as it stands there, and fails, with the
+// The test with vitest in docs/mock.md is run as it stands there, and fails, with the
 // mock's explanation, when the client asks for something else than is recorded.
 func TestMockVitest(t *testing.T) {
 	needPeers(t)
 	if _, err := os.Stat("vitest/node_modules/vitest"); err != nil {
 		needNode(t, "vitest is not installed (npm ci in peertest/vitest/)")
 	}
-	page, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("../docs/mock.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestMockVitest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(page, append([]byte("```ts\n"), append(test, "```\n"...)...)) {
-		t.Error("the README shows another test than peertest/vitest/forecast.test.ts")
+		t.Error("docs/mock.md shows another test than peertest/vitest/forecast.test.ts")
 	}
 	if out, err := vitest(t, "vitest"); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// The test that the README shows is one of this package's.
-func TestReadme(t *testing.T) {
+// The test that docs/mock.md shows is one of this package's.
+func TestExampleInDocs(t *testing.T) {
 	example, err := os.ReadFile("example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/mock.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := regexp.MustCompile("(?ms)^```go\n(func TestForecast.*?)^```$").FindSubmatch(page)
 	if shown == nil || !strings.Contains(string(example), string(shown[1])) {
-		t.Errorf("the README shows another test than example_test.go: %s", shown)
+		t.Errorf("docs/mock.md shows another test than example_test.go: %s", shown)
 	}
 }
 
