@@ -6,7 +6,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A task that waits for input is shown so, and so is one that goes on.
+// A task that needs input is shown so, and so is one that goes on.
 func TestTaskThatWaitsForInputIsShownSo(t *testing.T) {
 	m := &memory{key: "x"}
 	for _, f := range []struct {

@@ -81,7 +81,7 @@ func (a *app) lookBeside(web string, traces *otlpOptions, path string) {
 
 // addWeb adds the flag that starts the viewer, to a command that records.
 func addWeb(f *pflag.FlagSet, web *string) {
-	f.StringVar(web, "web", "", "show the recording in a browser while it is made, at this `address`; the URL is said on stderr")
+	f.StringVar(web, "web", "", "serve the recording to a browser at this `address`, and print the URL on stderr")
 	f.Lookup("web").NoOptDefVal = anyPort
 }
 

@@ -19,19 +19,16 @@ import (
 	"github.com/mcptap/mcptap/web"
 )
 
-const bundleLong = `Makes one file for a bug report, to be attached or sent: a zip file with
+const bundleLong = `Writes one zip file to attach to a bug report, with
 
-  ` + bundle.Summary + `         in Markdown, for an issue tracker: who spoke to whom, what failed,
-                     what got no answer, what was slow, the end of stderr
-  ` + bundle.Page + `          all of it, to be opened in a browser, without a server or a network
-  ` + bundle.Recording + `   the recording, which shows, mocks, replays and diffs
+  summary.md         for an issue tracker: client and server, failed and slow calls,
+                     missing responses, the end of stderr
+  page.html          a self-contained page that shows the recording
+  recording.mcptap   the recording, to show, mock, replay and diff
 
-All of them are made of a copy without secrets, as mcptap redact makes it. What was
-replaced is printed by rule and place, never the value. Nobody can promise that all
-is found: look at what you send. Of REC#2 it is the second session alone.
-
-A FILE that ends in .md gets the summary alone. The other side reads a bundle
-with mcptap show or mcptap web, or unpacks it.`
+All of them are made from a copy without secrets (see mcptap redact); what was replaced
+is printed. No rule finds every secret: read what you send. A FILE with the extension
+.md gets the summary alone. Any command that takes a REC reads a bundle.`
 
 // bundleExt is how the name of a bundle ends, and summaryExt that of a summary
 // alone.
@@ -52,7 +49,7 @@ func newBundle(a *app) *cobra.Command {
 	var o bundleOptions
 	cmd := &cobra.Command{
 		Use:               "bundle REC -o FILE [flags]",
-		Short:             "Pack a recording without its secrets into a bug report",
+		Short:             "Write a file for a bug report, without secrets",
 		Long:              bundleLong,
 		Example:           "  mcptap bundle @last -o bug.mcptap.zip\n  mcptap bundle @last -o bug.md\n  mcptap bundle 3f2a -o bug.mcptap.zip --emails --rule 'key:customer*'",
 		Args:              takes(1, 1, "a recording"),
@@ -63,10 +60,10 @@ func newBundle(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "output", "o", "", "write to this `file`, whose name ends in "+bundleExt+", or in "+summaryExt+" for the summary alone")
+	f.StringVarP(&o.out, "output", "o", "", "write to this `file`, with the extension "+bundleExt+", or "+summaryExt+" for the summary alone")
 	addForce(cmd, &o.force)
 	o.add(f)
-	f.BoolVar(&o.keep, "keep-secrets", false, "leave all as it was recorded")
+	f.BoolVar(&o.keep, "keep-secrets", false, "do not replace secrets")
 	addJSON(cmd, &o.json)
 	return cmd
 }
@@ -108,7 +105,7 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 		return fmt.Errorf("bundle %s: %w", arg, packedError(err, copied))
 	}
 	if o.keep {
-		a.say("the secrets are left in, as --keep-secrets says")
+		a.say("the bundle contains secrets, because of --keep-secrets")
 		return nil
 	}
 	return (&redactOptions{json: o.json}).report(a, found)
@@ -146,10 +143,10 @@ func (o *bundleOptions) check(arg string) error {
 	case o.out == "":
 		return withHint(errors.New("mcptap bundle needs -o FILE"), "`mcptap bundle "+arg+" -o bug.mcptap"+bundleExt+"`")
 	case ext != bundleExt && ext != summaryExt:
-		return withHint(fmt.Errorf("-o: %s ends neither in %s nor in %s", quote(o.out), bundleExt, summaryExt),
-			"`mcptap redact` makes a recording without secrets, `mcptap export` text")
+		return withHint(fmt.Errorf("-o: %s has neither the extension %s nor %s", quote(o.out), bundleExt, summaryExt),
+			"to write a recording without secrets, use `mcptap redact`; to write text, `mcptap export`")
 	case o.keep && (o.emails || len(o.rules) > 0):
-		return errors.New("--keep-secrets leaves nothing for --emails and --rule to do")
+		return errors.New("--emails and --rule have no effect with --keep-secrets")
 	}
 	return checkOutput("-o", o.out, o.force)
 }

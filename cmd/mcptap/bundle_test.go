@@ -265,7 +265,7 @@ func sameID(t *testing.T, recording []byte, pack func([]byte) string, open func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := open(dir, pack(b), "--max-size", "512KiB"); code != exitFailure || !strings.Contains(stderr, "its frames have more than 512 KiB") {
+	if code, _, stderr := open(dir, pack(b), "--max-size", "512KiB"); code != exitFailure || !strings.Contains(stderr, "its frames exceed 512 KiB") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 	if code, id, stderr := open(dir, pack(b)); code != 0 || id == first || len(id) != 8 {

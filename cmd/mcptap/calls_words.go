@@ -38,7 +38,7 @@ func markOf(c *session.Call, live bool) callMark {
 	case session.CallCancelledLate:
 		return callMark{"⊘", "too late", magenta}
 	case session.CallInputRequired:
-		return callMark{"?", "wants input", boldCyan}
+		return callMark{"?", "needs input", boldCyan}
 	case session.CallWorking:
 		return callMark{"…", "working", boldCyan}
 	case session.CallListening:
@@ -51,7 +51,7 @@ func markOf(c *session.Call, live bool) callMark {
 }
 
 // markWidth is that of the widest word, with the sign.
-const markWidth = len("x wants input")
+const markWidth = len("x needs input")
 
 // callTook says how long a call took, or, with a > before it, for how long it
 // has waited at the end of the recording.
@@ -87,9 +87,9 @@ func callFault(n *view.Node, nested bool) string {
 	switch {
 	case c.Parent == (session.Ref{}):
 	case !nested:
-		words = append(words, fmt.Sprintf("within #%d%s", c.Parent.Seq, map[bool]string{true: ", as it seems"}[c.Guess]))
+		words = append(words, fmt.Sprintf("within #%d%s", c.Parent.Seq, map[bool]string{true: ", probably"}[c.Guess]))
 	case c.Guess:
-		words = append(words, "its place is a guess")
+		words = append(words, "position guessed")
 	}
 	if n.Row.Part.Clash != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("id in use by #%d", n.Row.Part.Clash.Seq))
@@ -110,13 +110,13 @@ func callFault(n *view.Node, nested bool) string {
 var noteWords = []string{
 	"",
 	"progress token in use",
-	"two members of one name",
-	"id or method cut",
-	"the answer has no id",
+	"duplicate member",
+	"id or method truncated",
+	"response without an id",
 	"a probe",
 	"requestState lost",
-	"the cancellation was refused",
-	"lost sight of",
+	"cancellation refused",
+	"no longer tracked",
 	"", // the status of the response is told
 	"asks for authorization",
 	"", // see cancelWords
@@ -160,7 +160,7 @@ func partTitle(l *view.Row) title {
 		words = append(words, "after the end")
 	}
 	if p.Guess && p.Request == (session.Ref{}) {
-		words = append(words, "its place is a guess")
+		words = append(words, "position guessed")
 	}
 	if p.Clash != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("id in use by #%d", p.Clash.Seq))
@@ -180,9 +180,9 @@ var responseNames = map[session.Role]string{
 
 // askedWords says what a request is about that a result carried.
 func askedWords(e *session.EmbeddedRequest) string {
-	answer := "no answer"
+	answer := "no response"
 	if e.Response != (session.Ref{}) {
-		answer = joinWords(" ", fmt.Sprintf("answered in #%d", e.Response.Seq), e.Answer)
+		answer = joinWords(" ", fmt.Sprintf("response in #%d", e.Response.Seq), e.Answer)
 	}
 	return escape(joinWords(" ", "asks", e.Method, e.Subject) + ": " + answer)
 }
@@ -206,8 +206,8 @@ func skippedWords(e *view.Entry) string {
 // skippedRoles are the roles as they are counted.
 var skippedRoles = [session.Roles]string{
 	session.RoleInvalid: "invalid", session.RoleRequest: "request", session.RoleRetry: "requests", session.RoleCancel: "cancel",
-	session.RoleProgress: "progress", session.RoleLog: "log", session.RoleNotification: "notifications", session.RoleInterim: "interim answers",
-	session.RoleResponse: "answers", session.RoleLate: "late answers", session.RoleRepeat: "other answers", session.RoleOrphan: "orphans",
+	session.RoleProgress: "progress", session.RoleLog: "log", session.RoleNotification: "notifications", session.RoleInterim: "interim responses",
+	session.RoleResponse: "responses", session.RoleLate: "late responses", session.RoleRepeat: "other responses", session.RoleOrphan: "orphans",
 	session.RoleUnmatched: "unmatched", session.RoleUnsolicited: "unsolicited", session.RoleUnread: "unread",
 	session.RoleReplay: "sent again",
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/mcptap/mcptap/store"
 )
 
-const demoLong = `Records two sessions of a client and a server that are built in, one in a
-revision of the protocol with a handshake and one without, and shows what was
-caught. It takes a few seconds and needs no network.`
+const demoLong = `Records two sessions between a built-in client and a built-in server, one with the
+handshake of 2025-11-25 and one in 2026-07-28, and lists their frames. It takes a few
+seconds and needs no network.`
 
 // demoRows is the number of rows of each recording that the demo shows.
 const demoRows = 9
@@ -28,7 +28,7 @@ const demoRows = 9
 func newDemo(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [flags]",
-		Short: "Record two built-in sessions, to see what recordings are like",
+		Short: "Record two sessions of a built-in client and server",
 		Long:  demoLong,
 		Args:  takes(0, 0, ""),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a) },
@@ -49,14 +49,14 @@ func newDemo(a *app) *cobra.Command {
 type demoSession struct{ revision, about string }
 
 var demoSessions = []demoSession{
-	{demo.Handshake, "opens with a handshake, and the server may ask the client back"},
-	{demo.Stateless, "no handshake: every request says all there is to know"},
+	{demo.Handshake, "with a handshake; the server may send requests to the client"},
+	{demo.Stateless, "without a handshake; every request describes itself"},
 }
 
 func runDemo(ctx context.Context, a *app) error {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find our own program: %w", err)
+		return fmt.Errorf("find the mcptap executable: %w", err)
 	}
 	dir, err := a.dataDir()
 	if err != nil {
@@ -64,7 +64,7 @@ func runDemo(ctx context.Context, a *app) error {
 	}
 	name := invocation(self, os.Args[0])
 	l := lines{w: a.stdout}
-	l.printf("A client and a server talk, and mcptap stands between them.\nRecordings go to %s\n", escape(dir))
+	l.printf("mcptap records two sessions between a client and a server.\nRecordings are written to %s\n", escape(dir))
 	var made []demoResult
 	for i, s := range demoSessions {
 		label := "demo-" + s.revision
@@ -74,7 +74,7 @@ func runDemo(ctx context.Context, a *app) error {
 		began := time.Now()
 		err := demo.Drive(ctx, s.revision, command, func(done string) { l.printf("  - %s\n", escape(done)) })
 		if err != nil {
-			return withHint(err, "what was recorded until then is there: `"+name+" show @last`")
+			return withHint(err, "the recording up to that point: `"+name+" show @last`")
 		}
 		res, err := demoShow(a, &l, dir, label, began)
 		if err != nil {
@@ -86,13 +86,13 @@ func runDemo(ctx context.Context, a *app) error {
 	if a.dirFlag != "" {
 		flag = " --dir " + shellQuote(a.dirFlag)
 	}
-	l.printf("\n%s\n", a.palette().paint("Now look around:", bold))
+	l.printf("\n%s\n", a.palette().paint("Try:", bold))
 	for _, line := range [][2]string{
 		{"ls" + flag, "all recordings"},
 		{"show" + flag + " " + made[0].id, "the frames of the first one"},
 		{fmt.Sprintf("show%s %s %d", flag, made[0].id, made[0].call), "one frame in full"},
 		{"export" + flag + " " + made[1].id + " --format txtar", "the second one as a transcript"},
-		{"stdio -- YOUR SERVER…", "what to put before a server's command in a client's configuration"},
+		{"stdio -- YOUR SERVER…", "to record your own server"},
 	} {
 		l.printf("  %s  %s\n", pad(name+" "+line[0], len(name)+len(flag)+34, false), a.palette().paint(line[1], dim))
 	}
@@ -116,7 +116,7 @@ func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoRes
 		return res, err
 	}
 	res = demoResult{info.Header.ID, 2}
-	l.printf("\n  Caught as %s: %s, %s, %s made on purpose, in %s.\n\n", info.Header.ID,
+	l.printf("\n  Recorded as %s: %s, %s, %s (intended), in %s.\n\n", info.Header.ID,
 		plural(info.Tally.Frames.Total(), "frame", "frames"), formatSize(int64(info.Tally.Bytes.Total())),
 		plural(info.Tally.Errors, "error", "errors"), formatDuration(info.Duration))
 	w := bufio.NewWriter(&indenter{w: a.stdout})

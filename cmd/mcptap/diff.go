@@ -17,37 +17,27 @@ import (
 	diffreport "github.com/mcptap/mcptap/diff/report"
 )
 
-const diffLong = `Compares two recorded sessions: which call, which field, and whether it is the
-server's doing, the client's or the protocol's. A and B are recordings, or files
-that ` + "`mcptap export`" + ` wrote. Of two directories, the recordings with the same label
-are compared.
+const diffLong = `Compares two sessions call by call. A and B are recordings or exports; of two
+directories, recordings with equal labels are compared.
 
-Calls are paired by what they ask for; those that do not depend on one another may
-come in any order. Ids, tokens, times of tasks, white space and the order of members
-do not count, JSON in a text is compared as JSON, and JSON Schemas by what they allow.
-Across revisions, what the two say in different ways is the same. Each difference is
-of a class, and says why:
+Calls are paired by what they ask for. Ids, tokens, white space, and the order of
+members and of independent calls do not matter. JSON in text is compared as JSON, and
+a JSON Schema by what it allows. Each difference has a class and a reason:
 
-  breaking    fails those who relied on it: a tool is gone, an argument is required
-              now, a call fails or is not answered
-  behaviour   says or does something else
-  expected    comes with the revision of the protocol
-  timing      takes much longer, or much less
-  cosmetic    another way to say the same
+  breaking    breaks clients: a tool is gone, an argument is required, a call fails
+  behaviour   a different result or action
+  expected    follows from the protocol revision
+  timing      much slower or faster
+  cosmetic    the same in another form
 
-The exit code is 1 if there is a difference of behaviour or worse, or of what
---fail-on says; 0 if not.
+The exit code is 1 if there is a difference of class behaviour or worse (--fail-on).
 
---baseline names more recordings of the same server as A: what differs among them is
-noise and is left out, in a text only the words that differ. --ignore leaves out a
-path, in all calls or in those of a method:
+--baseline names more recordings of the same server as A. Differences among these are
+noise, and are ignored. --ignore ignores a path, optionally of one method or tool, or
+values that look like @timestamps, @uuids or @durations:
 
   --ignore '$.result.structuredContent.generatedAt'
-  --ignore 'tools/call now: $.result.content[*].text'
-  --ignore '$..etag'
-
-or what looks like a time, an id or a duration: --ignore @timestamps, @uuids,
-@durations.`
+  --ignore 'tools/call now: $.result.content[*].text'`
 
 type diffOptions struct {
 	baselines, ignore []string
@@ -91,14 +81,14 @@ const jsonFormat = "json"
 
 func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.baselines, "baseline", nil, "another `recording` of the same server as A, to learn what is noise; may be repeated")
-	f.StringArrayVar(&o.ignore, "ignore", nil, "leave out a `path`, or "+strings.Join(diff.Presets(), ", ")+"; may be repeated")
-	f.StringVar(&o.only, "only", "", "compare only calls with a frame that matches a `filter`, or that has a number such as #14")
-	f.StringVar(&o.failOn, "fail-on", "behaviour", "exit with 1 from this `class` on; never for never")
+	f.StringArrayVar(&o.baselines, "baseline", nil, "another `recording` of the same server as A, to find noise (repeatable)")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "ignore a `path`, or "+strings.Join(diff.Presets(), ", ")+" (repeatable)")
+	f.StringVar(&o.only, "only", "", "compare only calls that match a `filter`, or a frame number such as #14")
+	f.StringVar(&o.failOn, "fail-on", "behaviour", "exit with 1 for differences of this `class` or worse, or never")
 	f.StringVar(&o.format, "format", "", "`text`, markdown, html or junit")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
 	addForce(cmd, &o.force)
-	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "a call takes another time from this `difference` on, if it also takes twice as long")
+	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "report a change of time from this `difference` on, if it is also a factor of two")
 	addJSON(cmd, &o.json)
 	fixed := func(name string, words ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
@@ -130,18 +120,18 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 	if o.failOn != "never" {
 		set.Fails = true
 		if set.FailOn, err = diff.ParseClass(o.failOn); err != nil {
-			return opt, set, withHint(fmt.Errorf("--fail-on: %w", err), "never to exit with 0 whatever differs")
+			return opt, set, withHint(fmt.Errorf("--fail-on: %w", err), "with never, the exit code is always 0")
 		}
 	}
 	switch {
 	case o.json && o.format != "":
-		err = errors.New("--json and --format exclude each other")
+		err = errors.New("--json and --format cannot be combined")
 	case o.format == jsonFormat:
-		err = errors.New("--format json is gone: use --json")
+		err = errors.New("--format json no longer exists: use --json")
 	case o.format != "" && !slices.Contains(diffFormats, o.format):
-		err = withHint(fmt.Errorf("--format: there is no format %s", quote(o.format)), strings.Join(diffFormats, ", "))
+		err = withHint(fmt.Errorf("--format: unknown format %s", quote(o.format)), strings.Join(diffFormats, ", "))
 	case o.slower <= 0:
-		err = fmt.Errorf("--slower: %v is no difference", o.slower)
+		err = fmt.Errorf("--slower: invalid duration %v", o.slower)
 	}
 	if o.json {
 		o.format = jsonFormat
@@ -170,12 +160,12 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 	switch dirs := [2]bool{isDir(first), isDir(second)}; {
 	case dirs[0] && dirs[1]:
 		if len(o.baselines) > 0 {
-			err = errors.New("--baseline is for two recordings, not for directories")
+			err = errors.New("--baseline cannot be used with directories")
 		} else {
 			err = d.directories(first, second)
 		}
 	case dirs[0] || dirs[1]:
-		err = withHint(errors.New("one of the two is a directory"), "compare two recordings, or two directories of them")
+		err = withHint(errors.New("cannot compare a recording with a directory"), "compare two recordings, or two directories of them")
 	default:
 		err = d.recordings(first, second, o.baselines)
 	}

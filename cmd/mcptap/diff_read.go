@@ -345,7 +345,7 @@ func (c *frameCache) read(seq uint64) (tap.Frame, error) {
 // checked says of which recording a frame is gone.
 func (c *frameCache) checked(f tap.Frame, err error) (tap.Frame, error) {
 	if errors.Is(err, store.ErrNoFrame) {
-		err = fmt.Errorf("a frame of %s is gone: %w", c.from.path, err)
+		err = fmt.Errorf("a frame of %s can no longer be read: %w", c.from.path, err)
 	}
 	return f, err
 }

@@ -106,7 +106,7 @@ func (r *sessionReader) add(f *tap.Frame) error {
 			}
 			if r.requests += requestsIn(&e.Message); r.requests > limit {
 				return withHint(fmt.Errorf("read %s: more than %d requests, too many to compare", r.name, limit),
-					"take a part of it, such as one session: REC#2")
+					"compare one session of it, such as REC#2")
 			}
 		}
 		s.Add(e, marked)
@@ -227,7 +227,7 @@ func (d *differ) labelled(dir string) ([]*compared, error) {
 		case err == nil:
 			all = append(all, c)
 		case !errors.Is(err, store.ErrNotRecording):
-			d.a.say(fmt.Sprintf("left out: %v", err))
+			d.a.say(fmt.Sprintf("skipped: %v", err))
 		}
 	}
 	entries, err := os.ReadDir(dir)
@@ -241,7 +241,7 @@ func (d *differ) labelled(dir string) ([]*compared, error) {
 		}
 		c, err := openText(name)
 		if err != nil {
-			d.a.say(fmt.Sprintf("left out: %v", err))
+			d.a.say(fmt.Sprintf("skipped: %v", err))
 			continue
 		}
 		if c.info.Header.Label == "" {
@@ -250,7 +250,7 @@ func (d *differ) labelled(dir string) ([]*compared, error) {
 		all = append(all, c)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("there are no recordings in %s", dir)
+		return nil, fmt.Errorf("no recordings in %s", dir)
 	}
 	slices.SortStableFunc(all, func(a, b *compared) int { return a.info.Header.Start.Compare(b.info.Header.Start) })
 	return all, nil

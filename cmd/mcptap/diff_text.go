@@ -71,7 +71,7 @@ func (t *diffText) side(name string, s *diff.Side) {
 	}
 	t.l.printf("%s  %s\n", t.p.paint(name, boldCyan), fit(strings.Join(kept, "  "), max(t.width-3, 0)))
 	if s.Lacks != "" {
-		t.l.printf("   %s\n", t.p.paint("not complete: "+escape(s.Lacks), red))
+		t.l.printf("   %s\n", t.p.paint("incomplete: "+escape(s.Lacks), red))
 	}
 }
 
@@ -179,7 +179,7 @@ func (t *diffText) beside(d *diff.Difference) {
 	width := (t.width - 4 - 7) / 2
 	for _, r := range diffreport.Rows(d) {
 		if r.Skipped > 0 {
-			t.l.printf("    %s\n", t.p.paint(fmt.Sprintf("… %s the same", plural(r.Skipped, "line is", "lines are")), dim))
+			t.l.printf("    %s\n", t.p.paint(fmt.Sprintf("… %s unchanged", plural(r.Skipped, "line is", "lines are")), dim))
 		}
 		t.row(r.Old, r.New, width, r.Old != nil && !r.Same, r.New != nil && !r.Same)
 	}

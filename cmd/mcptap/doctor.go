@@ -19,11 +19,9 @@ import (
 	clients "github.com/mcptap/mcptap/wrap" // as in wrap.go
 )
 
-const doctorLong = `Looks at what mcptap needs and says what is wrong with it: the program, the data
-directory, whether a recording can be made there, room on the disk, the recordings
-that are there, the MCPTAP_ variables, and the clients with their servers.
-
-It changes nothing. Exit status 1 means that something does not work as it is.`
+const doctorLong = `Checks the program, the data directory and its disk, the recordings, the MCPTAP_
+variables, and the clients with their servers. It changes nothing. The exit code is 1
+if something does not work.`
 
 // A health is what a check comes to.
 type health uint8
@@ -63,7 +61,7 @@ func newDoctor(a *app) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is wrong with the set-up",
+		Short: "Check the installation",
 		Long:  doctorLong,
 		Args:  takes(0, 0, ""),
 		RunE:  func(*cobra.Command, []string) error { return o.run(a) },
@@ -119,11 +117,11 @@ func examineProgram() finding {
 	f.text += ", " + own
 	switch named, err := exec.LookPath("mcptap"); {
 	case err != nil:
-		f.health, f.text = doubtful, f.text+", which is not on the PATH"
-		f.hint = "in the configuration of a client, name it with its path; `mcptap wrap` does"
+		f.health, f.text = doubtful, f.text+", which is not in PATH"
+		f.hint = "use the full path in the configuration of clients, as `mcptap wrap` does"
 	case !sameFile(named, own):
-		f.health, f.text = doubtful, f.text+"; the PATH leads to another one, "+named
-		f.hint = "remove one of the two, or name the right one with its path"
+		f.health, f.text = doubtful, f.text+"; PATH has another one, "+named
+		f.hint = "remove one of them, or use full paths"
 	}
 	return f
 }
@@ -138,19 +136,19 @@ func (a *app) examineDir(dir string) finding {
 		f.text += ", from MCPTAP_DIR"
 	}
 	if !filepath.IsAbs(dir) {
-		f.health, f.text = doubtful, f.text+", relative to wherever a client starts the tap"
-		f.hint = "name it with its whole path"
+		f.health, f.text = doubtful, f.text+", which is relative to the working directory of the client"
+		f.hint = "use an absolute path"
 	}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		f.text += ", made by the first recording"
+		f.text += ", will be created by the first recording"
 	case err != nil:
 		f.health, f.text = broken, err.Error()
 	case !info.IsDir():
-		f.health, f.text, f.hint = broken, dir+" is no directory", "name another with --dir or MCPTAP_DIR"
+		f.health, f.text, f.hint = broken, dir+" is not a directory", "set another directory with --dir or MCPTAP_DIR"
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-		f.health, f.text = doubtful, fmt.Sprintf("%s, others may write to it (mode %04o)", f.text, info.Mode().Perm())
+		f.health, f.text = doubtful, fmt.Sprintf("%s is writable by other users (mode %04o)", f.text, info.Mode().Perm())
 		f.hint = "chmod 700 " + quote(dir)
 	}
 	return f
@@ -158,10 +156,10 @@ func (a *app) examineDir(dir string) finding {
 
 // examineRecording makes a recording beside the others, reads it and removes it.
 func (a *app) examineRecording(dir string) finding {
-	f := finding{what: "recording", text: "one was made, read and removed"}
+	f := finding{what: "recording", text: "a test recording was written, read and removed"}
 	if err := tryRecording(nearest(dir)); err != nil {
-		f.health, f.text = broken, "none can be made: "+err.Error()
-		f.hint = "name a directory that you may write to with --dir or MCPTAP_DIR"
+		f.health, f.text = broken, "a recording cannot be written: "+err.Error()
+		f.hint = "set a writable directory with --dir or MCPTAP_DIR"
 	}
 	return f
 }
@@ -202,7 +200,7 @@ func tryRecording(dir string) error {
 			return nil
 		}
 	}
-	return errors.New("what was written is not there")
+	return errors.New("the test recording is empty")
 }
 
 const (
@@ -215,7 +213,7 @@ func examineDisk(dir string) finding {
 	free, err := freeBytes(nearest(dir))
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		f.text = "how much room there is cannot be told on this system"
+		f.text = "free space is unknown on this system"
 		return f
 	case err != nil:
 		f.health, f.text = doubtful, err.Error()
@@ -229,7 +227,7 @@ func examineDisk(dir string) finding {
 		f.health = doubtful
 	}
 	if f.health != healthy {
-		f.hint = "`mcptap prune` removes old recordings; on a full disk the traffic passes unrecorded"
+		f.hint = "remove old recordings with `mcptap prune`; if the disk is full, traffic passes unrecorded"
 	}
 	return f
 }
@@ -261,12 +259,12 @@ func examineRecordings(dir string) finding {
 		f.text += fmt.Sprintf(", %d live", live)
 	}
 	if waiting > 0 {
-		f.health, f.text = doubtful, fmt.Sprintf("%s, %d of which the end waits in a queue", f.text, waiting)
-		f.hint = "`mcptap ls` adds it as soon as there is room"
+		f.health, f.text = doubtful, fmt.Sprintf("%s, %d with unwritten frames in the queue", f.text, waiting)
+		f.hint = "`mcptap ls` writes them once there is space"
 	}
 	if len(damaged) > 0 {
 		f.health, f.text = doubtful, f.text+", damaged: "+strings.Join(damaged, ", ")
-		f.hint = "`mcptap export FILE --salvage` gets out what can be read"
+		f.hint = "`mcptap export FILE --salvage` writes what can be read"
 	}
 	return f
 }
@@ -288,7 +286,7 @@ func (a *app) examineSettings() (all []finding) {
 		off, _ := strconv.ParseBool(value)
 		switch {
 		case err != nil:
-			f.health, f.hint = doubtful, "correct or unset it: mcptap stdio ignores it, mcptap http does not start"
+			f.health, f.hint = doubtful, "correct or unset it; mcptap stdio ignores it, mcptap http does not start"
 			f.text += ": " + err.Error()
 		case s.flag == "off" && off:
 			f.health, f.hint = doubtful, "unset MCPTAP_OFF"
@@ -301,7 +299,7 @@ func (a *app) examineSettings() (all []finding) {
 		all = append(all, f)
 	}
 	if len(all) == 0 {
-		all = []finding{{what: "settings", text: "no variable is set"}}
+		all = []finding{{what: "settings", text: "no variables are set"}}
 	}
 	return all
 }
@@ -332,13 +330,13 @@ func (a *app) examineClients() (all []finding) {
 		f.text = fmt.Sprintf("%s: %d of %s wrapped, %s", c.place.Title, len(wrapped), plural(len(entries), "server", "servers"), c.place.Path)
 		if len(gone) > 0 {
 			f.health = broken
-			f.text = fmt.Sprintf("%s: %s cannot start, since the mcptap that they name is gone", c.place.Title, strings.Join(gone, ", "))
-			f.hint = "`mcptap unwrap --all && mcptap wrap --all` names this one"
+			f.text = fmt.Sprintf("%s: %s cannot start: the mcptap that they name does not exist", c.place.Title, strings.Join(gone, ", "))
+			f.hint = "run `mcptap unwrap --all && mcptap wrap --all`"
 		}
 		all = append(all, f)
 	}
 	if len(all) == 0 {
-		all = []finding{{what: "clients", text: "no configuration of a client was found"}}
+		all = []finding{{what: "clients", text: "no client configuration found"}}
 	}
 	return all
 }

@@ -20,29 +20,17 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-const exportLong = `Writes a recording as text.
+const exportLong = `Writes a recording, or one session of it (REC#2), in another format. ` + "`" + `mcptap import` + "`" + `
+reads the first two.
 
-ndjson, the default, is one JSON object a line and loses nothing: a line that
-describes the recording, a line a frame with its bytes (raw, or raw_base64 if they
-are not UTF-8 or more than 64 MiB), and a line that ends it.
-
-txtar is a transcript to read and to edit: a paragraph a frame. Times are rounded
-to a microsecond, the bytes are exact.
-
-Of REC#2 it writes the second session alone, and numbers its frames anew.
-
-` + "`mcptap import`" + ` reads both.
-
-The others are for other tools, and lose something:
-
-har is an HTTP Archive 1.2 for the network panel of a browser. Of a recording of
-stdio each message becomes a POST to http://stdio.invalid, and says so.
-
-otlp is traces of OpenTelemetry, as a file of OTLP/JSON: a span a call, with the
-names of the semantic conventions for MCP, below the span that _meta.traceparent of
-its request names.
-
-mermaid is a sequence diagram for Markdown, of as many messages as Mermaid draws.`
+  ndjson    one JSON object per line, complete: the recording, its frames with their
+            bytes (raw, or raw_base64), and its end (the default)
+  txtar     a transcript to read and edit; times are rounded to a microsecond
+  har       HTTP Archive 1.2, for the network panel of a browser; messages on stdio
+            become POSTs to http://stdio.invalid
+  otlp      OpenTelemetry traces as OTLP/JSON: a span per call, with the semantic
+            conventions for MCP, below the span in _meta.traceparent
+  mermaid   a sequence diagram for Markdown, limited to what Mermaid can draw`
 
 type exportOptions struct {
 	format  string
@@ -55,7 +43,7 @@ func newExport(a *app) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:               "export REC [flags]",
-		Short:             "Write a recording as text: NDJSON, a transcript, HAR, OTLP or a diagram",
+		Short:             "Convert a recording to NDJSON, a transcript, HAR, OTLP or a diagram",
 		Long:              exportLong,
 		Example:           "  mcptap export @last -o session.ndjson\n  mcptap export @last --format txtar | less\n  mcptap export @last -o session.har",
 		Args:              takes(1, 1, "a recording"),
@@ -71,10 +59,10 @@ func newExport(a *app) *cobra.Command {
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "", "`ndjson`, txtar, har, otlp or mermaid; by default that of FILE's extension, or ndjson")
+	f.StringVar(&o.format, "format", "", "`ndjson`, txtar, har, otlp or mermaid (default: by the extension of FILE, or ndjson)")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
 	addForce(cmd, &o.force)
-	f.BoolVar(&o.salvage, "salvage", false, "get what can be read out of a damaged recording")
+	f.BoolVar(&o.salvage, "salvage", false, "write what can be read of a damaged recording")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportFormats, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -113,7 +101,7 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 		}
 	}
 	if err = write(src); errors.Is(err, store.ErrDamaged) {
-		err = withHint(err, "`mcptap export "+arg+" --salvage` gets what can be read behind the damage too")
+		err = withHint(err, "`mcptap export "+arg+" --salvage` writes the frames after the damage too")
 	}
 	return err
 }
@@ -165,9 +153,9 @@ func unfinishedTo(file string, err error) error {
 	case !errors.As(err, &u):
 		return err
 	case file != "":
-		return fmt.Errorf("%s was not written: after frame %d: %w", file, u.last, err)
+		return fmt.Errorf("write %s: after frame %d: %w", file, u.last, err)
 	}
-	return fmt.Errorf("the export ends after frame %d: %w", u.last, err)
+	return fmt.Errorf("export ended after frame %d: %w", u.last, err)
 }
 
 // find turns what a person typed for a whole recording into its file. It must be a recording,
@@ -215,12 +203,12 @@ func exportFormat(format, file string) (string, error) {
 		format, ok := exportExts[ext]
 		if !ok {
 			known := slices.Sorted(maps.Keys(exportExts))[1:]
-			return "", withHint(fmt.Errorf("--output: no format has the extension %s", quote(ext)), "use "+strings.Join(known, ", ")+", or set --format")
+			return "", withHint(fmt.Errorf("--output: unknown extension %s", quote(ext)), "use "+strings.Join(known, ", ")+", or set --format")
 		}
 		return format, nil
 	}
 	if !slices.Contains(exportFormats, format) {
-		return "", withHint(fmt.Errorf("--format: there is no format %s", quote(format)), formatList())
+		return "", withHint(fmt.Errorf("--format: unknown format %s", quote(format)), formatList())
 	}
 	return format, nil
 }

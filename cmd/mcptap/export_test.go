@@ -66,7 +66,7 @@ func TestExportOfADamagedRecording(t *testing.T) {
 					}
 				}
 			}
-			for _, want := range []string{"mcptap: the export ends after frame 3: ", "damaged recording", "mcptap: hint: `mcptap export " + path + " --salvage`"} {
+			for _, want := range []string{"mcptap: export ended after frame 3: ", "damaged recording", "mcptap: hint: `mcptap export " + path + " --salvage`"} {
 				if !strings.Contains(stderr.String(), want) {
 					t.Errorf("%s: stderr is %q, want %q", name, stderr.String(), want)
 				}
@@ -91,7 +91,7 @@ func TestExportOfADamagedRecordingToAFile(t *testing.T) {
 	if code := a.run([]string{"export", path, "-o", file}); code != exitFailure {
 		t.Errorf("exit %d", code)
 	}
-	if want := "mcptap: " + file + " was not written: after frame 3: "; !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "--salvage") {
+	if want := "mcptap: write " + file + ": after frame 3: "; !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "--salvage") {
 		t.Errorf("%s, want %s", out, want)
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(file)); len(entries) > 0 {

@@ -11,7 +11,7 @@ import (
 
 // newFilterHelp is a topic of help and no command.
 func newFilterHelp(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "filter", Short: "The language of filters"}
+	cmd := &cobra.Command{Use: "filter", Short: "The filter language of show, diff, replay and web"}
 	cmd.SetHelpFunc(func(*cobra.Command, []string) {
 		l := lines{w: a.stdout}
 		printFilterHelp(&l, a.palette(), a.width())
@@ -19,10 +19,9 @@ func newFilterHelp(a *app) *cobra.Command {
 	return cmd
 }
 
-const filterIntro = `A filter is a list of terms; a frame, or a call, has to match all of them. The
-words behind the recording are one filter: mcptap show @last tool:forecast is:error
-A shell takes away quotes and what stands between them together: put a term that
-has quotes, spaces, stars or parentheses into single quotes.`
+const filterIntro = `A filter is a list of terms. A frame, or with --calls a call, must match all of them:
+mcptap show @last tool:forecast is:error
+Quote terms that contain quotes, spaces, stars, < > or parentheses for the shell.`
 
 // printFilterHelp prints the table of the language.
 func printFilterHelp(l *lines, p palette, width int) {

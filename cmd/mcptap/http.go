@@ -31,33 +31,25 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-const httpLong = `Stands in front of the server at URL and records all that crosses: Streamable
-HTTP, HTTP+SSE and WebSocket, of all revisions. It prints the URL that the client
-must use in the place of the server's:
+const httpLong = `Listens for clients, forwards to the server at URL, and records Streamable HTTP,
+HTTP+SSE and WebSocket. It prints the URL to give to the client:
 
     $ mcptap http https://example.com/mcp
     http://127.0.0.1:41873/mcp
 
-The tap stands in front of the whole origin, so what the client asks for beside
-the server's path (authorization, say) passes through it too. What it changes on
-the way is little, and is recorded as changed: the Host of requests, the Location
-of redirections, and the URL that an HTTP+SSE server names with its own host.
+The tap stands before the whole origin, so that authorization and other paths work
+through it. It changes the Host of requests, the Location of redirects and the endpoint
+of HTTP+SSE, and records what it changed.
 
-Authorization, cookies, session ids, and the tokens in bodies of OAuth are masked
-before they are recorded: the same value has the same pseudonym in one recording,
-and no other. Other contents are recorded as they are.
+Authorization, cookies, session ids and OAuth tokens are recorded as pseudonyms.
 
-It runs until it is interrupted. Ctrl-C and SIGTERM close the recording; the exit
-code is 130 or 143 then. A second signal ends it at once. HTTPS_PROXY, HTTP_PROXY
-and NO_PROXY say how the server is reached.
+Ctrl-C and SIGTERM close the recording and exit with 130 or 143; a second signal ends
+it at once. HTTPS_PROXY,
+HTTP_PROXY and NO_PROXY apply.
 
-Where the client is a web page, or anything else that may reach the tap by another
-name than those it has by itself, --name tells it that name; requests for names that
-it does not know are refused, unless the server is on this machine too: then they
-are passed on as they are, since such a server defends itself.
-
-With --header requests of web pages are refused, as any page could use what is added;
---allow-origin allows the pages of an origin.`
+Requests under an unknown host name are refused if the server is on another machine;
+--name adds a name. With --header, requests from web pages are refused, except for those
+of --allow-origin.`
 
 const httpExample = `  mcptap http https://example.com/mcp
   mcptap http http://localhost:3001/sse --listen 127.0.0.1:8080 --label notes
@@ -77,7 +69,7 @@ func newHTTP(a *app) *cobra.Command {
 	var o httpOptions
 	cmd := &cobra.Command{
 		Use:               "http URL [flags]",
-		Short:             "Stand in front of a server's URL and record what crosses",
+		Short:             "Record a server on HTTP: forward from a local URL",
 		Long:              httpLong,
 		Example:           httpExample,
 		Args:              takes(1, 1, "the URL of a server"),
@@ -179,7 +171,7 @@ func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		err = fmt.Errorf("--listen %s: %w", quote(o.listen), err)
-		return nil, withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
+		return nil, withHint(err, "use an address and a port, such as 127.0.0.1:8080; port 0 picks a free port")
 	}
 	cfg.Listener, cfg.Listen = listener, o.listen
 	t, err := streamable.New(cfg)
@@ -283,7 +275,7 @@ func (o *httpOptions) announce(a *app, t *streamable.Tap, h tap.Header, rec *sto
 	if rec != nil {
 		a.say(fmt.Sprintf("recording %s; `mcptap show -f %s --calls` follows it, Ctrl-C stops", h.ID, h.ID))
 	} else {
-		a.say("recording nothing; Ctrl-C stops")
+		a.say("not recording; Ctrl-C stops")
 	}
 	_, err := fmt.Fprintln(a.stdout, t.URL())
 	return err
@@ -357,9 +349,9 @@ func parseUpstream(raw string) (*url.URL, error) {
 	switch {
 	case errors.As(err, &wrong):
 		if guess, gerr := url.Parse("http://" + raw); gerr == nil && guess.Host != "" && guess.User == nil && !strings.Contains(raw, "://") {
-			return nil, withHint(fmt.Errorf("invalid URL of the server %s: it has no http:// or https://", quote(raw)), "did you mean http://"+raw+"?")
+			return nil, withHint(fmt.Errorf("invalid server URL %s: http:// or https:// is missing", quote(raw)), "did you mean http://"+raw+"?")
 		}
-		return nil, withHint(fmt.Errorf("invalid URL of the server: %w", wrong.Err), "a URL begins with http:// or https://, such as http://127.0.0.1:3001/mcp")
+		return nil, withHint(fmt.Errorf("invalid server URL: %w", wrong.Err), "use a URL such as http://127.0.0.1:3001/mcp")
 	case err != nil:
 		return nil, err
 	}
@@ -370,10 +362,10 @@ func parseUpstream(raw string) (*url.URL, error) {
 		return u, toASCII(u)
 	case "ws", "wss":
 		scheme := "http" + strings.TrimPrefix(u.Scheme, "ws")
-		return nil, withHint(fmt.Errorf("the server's URL begins with %s://", u.Scheme),
+		return nil, withHint(fmt.Errorf("invalid server URL: the scheme is %s", u.Scheme),
 			"WebSockets pass too: begin it with "+scheme+":// here, and the URL for the client with ws://")
 	}
-	err = fmt.Errorf("the server's URL %s begins with neither http:// nor https://", quote(u.Redacted()))
+	err = fmt.Errorf("invalid server URL %s: the scheme is neither http nor https", quote(u.Redacted()))
 	if guess, gerr := url.Parse("http://" + raw); gerr == nil && guess.Host != "" && guess.User == nil && !strings.Contains(raw, "://") {
 		return nil, withHint(err, "did you mean http://"+raw+"?")
 	}
@@ -396,7 +388,7 @@ func toASCII(u *url.URL) error {
 		}
 	}
 	if err != nil || strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return fmt.Errorf("the host of the server's URL %s is no name that the DNS can have", quote(u.Redacted()))
+		return fmt.Errorf("invalid server URL %s: the host is not a valid DNS name", quote(u.Redacted()))
 	}
 	return nil
 }
@@ -407,7 +399,7 @@ func parseHeaders(flag string, list []string) (fields [][2]string, err error) {
 	for i, h := range list {
 		name, value, ok := strings.Cut(strings.TrimRight(h, "\r\n"), ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, withHint(fmt.Errorf("%s: the %s has no name and colon before its value", flag, ordinal(i+1)), flag+" 'Name: value'")
+			return nil, withHint(fmt.Errorf("%s: the %s field has no name and colon before its value", flag, ordinal(i+1)), flag+" 'Name: value'")
 		}
 		fields = append(fields, [2]string{name, strings.TrimSpace(value)})
 	}
@@ -436,7 +428,7 @@ func (o *httpOptions) clientTLS() (*tls.Config, error) {
 		roots = x509.NewCertPool()
 	}
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--ca-file: there is no certificate in PEM in %s", o.caFile)
+		return nil, fmt.Errorf("--ca-file: no PEM certificate in %s", o.caFile)
 	}
 	return &tls.Config{RootCAs: roots}, nil
 }
@@ -447,7 +439,7 @@ func (o *httpOptions) serverTLS() (*tls.Config, error) {
 	case o.tlsCert == "" && o.tlsKey == "":
 		return nil, nil
 	case o.tlsCert == "" || o.tlsKey == "":
-		return nil, errors.New("--tls-cert and --tls-key go together")
+		return nil, errors.New("--tls-cert and --tls-key must be used together")
 	}
 	cert, err := tls.LoadX509KeyPair(o.tlsCert, o.tlsKey)
 	if err != nil {
@@ -475,11 +467,11 @@ func (o *httpOptions) explain(a *app, t *streamable.Tap) {
 	if ok && tcp.IP.IsLoopback() {
 		return
 	}
-	a.say(fmt.Sprintf("listening on %s, where other machines may reach it: whoever does can use the server through it, with the header fields that you add, and is recorded", t.Addr()))
+	a.say(fmt.Sprintf("listening on %s, which other machines may reach: they can use the server, with the header fields that you add, and are recorded", t.Addr()))
 	if o.tlsCert == "" {
-		a.say("what they send, tokens too, is not encrypted on its way here: --tls-cert and --tls-key change that")
+		a.say("their traffic, tokens included, is not encrypted; use --tls-cert and --tls-key")
 	}
 	if len(o.names) == 0 {
-		a.say("hint: they must use its IP address, or a name that you tell it with --name")
+		a.say("hint: clients must use an IP address, or a name given by --name")
 	}
 }

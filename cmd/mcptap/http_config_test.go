@@ -12,10 +12,10 @@ func TestParseUpstream(t *testing.T) {
 		"https://BÜCHER.example:8443/mcp": "https://xn--bcher-kva.example:8443/mcp",
 		"http://例え.jp/":                   "http://xn--r8jz45g.jp/",
 		"http://[fe80::1%25eth0]:80/":     "http://[fe80::1%25eth0]:80/",
-		"http://xn--a\u0301\u00ad..ü/":    "is no name that the DNS can have",
-		"ws://x/":                         "begins with ws://",
-		"mcp.example.com":                 "begins with neither",
-		"http://a b/":                     "invalid URL of the server",
+		"http://xn--a\u0301\u00ad..ü/":    "the host is not a valid DNS name",
+		"ws://x/":                         "the scheme is ws",
+		"mcp.example.com":                 "neither http nor https",
+		"http://a b/":                     "invalid server URL",
 	} {
 		u, err := parseUpstream(raw)
 		switch {

@@ -142,4 +142,4 @@ func noSession(rec *store.Recording, n, number int) error {
 }
 
 // errWhole is for commands that take no part of a recording.
-var errWhole = errors.New("takes a whole recording, not one session of it")
+var errWhole = errors.New("takes a whole recording, not a session of one")

@@ -300,8 +300,8 @@ func TestHTTPForOthers(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"--listen", "0.0.0.0:0"}, []string{"where other machines may reach it", "is not encrypted", "--name"}},
-		{[]string{"--listen", ":0", "--name", "box"}, []string{"where other machines may reach it", "is not encrypted"}},
+		{[]string{"--listen", "0.0.0.0:0"}, []string{"which other machines may reach", "is not encrypted", "--name"}},
+		{[]string{"--listen", ":0", "--name", "box"}, []string{"which other machines may reach", "is not encrypted"}},
 		{[]string{"--listen", "localhost:0"}, nil},
 	} {
 		r := startHTTP(t, nil, append(c.args, "http://127.0.0.1:1/mcp")...)

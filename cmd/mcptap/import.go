@@ -21,17 +21,16 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-const importLong = `Makes a recording of what ` + "`mcptap export`" + ` wrote, of the bundle of a bug report,
-or of a transcript that was edited or written by hand, and prints its id. - reads
-stdin; NDJSON and txtar are told apart by their content. Commands that read a
-recording take such a file too, without importing it.
+const importLong = `Makes a recording from a file that ` + "`" + `mcptap export` + "`" + ` or ` + "`" + `mcptap bundle` + "`" + ` wrote, or from a
+transcript written by hand, and prints its id. - reads stdin. Commands that read
+recordings also take such files directly.
 
-A bundle may come from anybody. Only its recording is unpacked, and each frame is
-read and written anew. A bundle that holds other files, paths or links, or more than
---max-size, is refused. The same bundle is not imported twice.
+Bundles are treated as hostile: only the recording is unpacked, and a bundle with other
+files, paths or links, or more than --max-size, is refused. A bundle that was imported
+before is not imported again.
 
-The recording keeps its id, so that a link to it stays good. When one of that id
-is in the data directory already, --new-id gives it another one.`
+The recording keeps its id, so that links to it stay valid. If a recording with that id
+exists, use --new-id.`
 
 type importOptions struct {
 	newID       bool
@@ -42,7 +41,7 @@ func newImport(a *app) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:     "import FILE|- [flags]",
-		Short:   "Make a recording of an exported file",
+		Short:   "Make a recording from an exported file or a bundle",
 		Long:    importLong,
 		Example: "  mcptap import session.ndjson\n  mcptap export @last --format txtar | sed 's/secret/xxx/' | mcptap import - --new-id",
 		Args:    takes(1, 1, "a file, or - for stdin"),
@@ -59,7 +58,7 @@ func (o *importOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.newID, "new-id", false, "give the recording a new id")
 	f.StringVar(&o.label, "label", "", "give the recording another `name`")
-	f.StringVar(&o.most, "max-size", "1GiB", "of a bundle, unpack at most this `size`, and frames of at most as much together")
+	f.StringVar(&o.most, "max-size", "1GiB", "unpack at most this `size` of a bundle")
 }
 
 func (o *importOptions) run(ctx context.Context, a *app, name string) error {
@@ -83,7 +82,7 @@ func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 	}
 	r, err := text.NewReader(in)
 	if err != nil && strings.EqualFold(filepath.Ext(name), ".har") {
-		return withHint(fmt.Errorf("import %s: an HTTP Archive cannot be imported", name), "export the recording as .ndjson or .txtar to import it elsewhere")
+		return withHint(fmt.Errorf("import %s: HTTP Archives cannot be imported", name), "to import a recording elsewhere, export it as .ndjson or .txtar")
 	}
 	if err != nil {
 		return fmt.Errorf("import %s: %w", name, err)
@@ -110,12 +109,12 @@ func (o *importOptions) bundle(ctx context.Context, a *app, name string) error {
 	most, err := parseSize(o.most)
 	switch {
 	case err == nil && most > bundle.MaxSize:
-		err = fmt.Errorf("%s is more than the 4 GiB that a bundle has at most", quote(o.most))
+		err = fmt.Errorf("%s is more than the limit of 4 GiB", quote(o.most))
 		fallthrough
 	case err != nil:
 		return fmt.Errorf("--max-size: %w", err)
 	case o.newID || o.label != "":
-		return errors.New("--new-id and --label are for texts, not for a bundle")
+		return errors.New("--new-id and --label cannot be used with a bundle")
 	}
 	dir, err := a.dataDir()
 	if err != nil {
@@ -125,7 +124,7 @@ func (o *importOptions) bundle(ctx context.Context, a *app, name string) error {
 	if err != nil {
 		err = fmt.Errorf("import %s: %w", name, err)
 		if errors.Is(err, bundle.ErrTooLarge) {
-			return withHint(err, "--max-size allows more, if you trust it")
+			return withHint(err, "if you trust it, raise --max-size")
 		}
 		return err
 	}
@@ -180,7 +179,7 @@ func (o *importOptions) complete(a *app, h *tap.Header, name string) error {
 		h.ID = store.NewID()
 	}
 	if len(h.ID) != 8 || strings.Trim(h.ID, "0123456789abcdef") != "" {
-		return withHint(fmt.Errorf("the id %s is not eight hex digits", quote(h.ID)), "--new-id gives it another one")
+		return withHint(fmt.Errorf("invalid id %s: want eight hex digits", quote(h.ID)), "use --new-id")
 	}
 	if h.Start.IsZero() {
 		h.Start = a.now()
@@ -206,7 +205,7 @@ func taken(dir, id string) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	return withHint(fmt.Errorf("there is a recording %s already: %s", id, filepath.Base(names[0])), "with --new-id the imported one gets an id of its own")
+	return withHint(fmt.Errorf("recording %s already exists: %s", id, filepath.Base(names[0])), "use --new-id to import it under another id")
 }
 
 // globEscape makes a directory's name match itself.
@@ -347,7 +346,7 @@ func atMost(most int64) func(*tap.Frame) error {
 	room := most
 	return func(f *tap.Frame) error {
 		if room -= f.Size; room < 0 {
-			return fmt.Errorf("%s: %w: its frames have more than %s", bundle.Recording, bundle.ErrTooLarge, formatSize(most))
+			return fmt.Errorf("%s: %w: its frames exceed %s", bundle.Recording, bundle.ErrTooLarge, formatSize(most))
 		}
 		return nil
 	}

@@ -16,18 +16,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const lsLong = `Lists the recordings in the data directory, the newest first.
+const lsLong = `Lists the recordings in the data directory, newest first.
 
-STATE is empty for a run that ended as it should. Otherwise it is live (being
-recorded now), cut off (mcptap was killed, or the disk was full at its end),
-gaps (some frames could not be recorded) or damaged (see mcptap export --salvage).
-A label with (probe) is a process that the client started only to ask the server
-what it speaks. One with (3 sessions) holds as many: REC#2 is the second of them,
-and SERVER, CLIENT and REVISION are those of the first.
+STATE is empty if the run ended normally. Otherwise it is live (still recording),
+cut off (mcptap was killed, or the disk was full at the end), gaps (some frames are
+missing) or damaged (see mcptap export --salvage). (probe) marks a run that only asked
+the server for its revision. (3 sessions) marks a recording with several sessions;
+SERVER, CLIENT and REVISION are those of the first.
 
-With words, only the recordings that match all of them are listed: is:live, is:cut,
-is:replay, or what the label, the server, the client or the revision contains, or
-the id begins with. The exit code is 1 if there is none.`
+A recording is listed if it matches all WORDs. A word is is:live, is:cut, is:replay,
+part of the label, server, client or revision, or the beginning of the id. The exit
+code is 1 if no recording matches.`
 
 type lsOptions struct {
 	json, noPager bool

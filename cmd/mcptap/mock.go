@@ -18,47 +18,30 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-const mockLong = `Plays the server of a recorded session on stdin and stdout: put it in the place of
-the server's command, and the client gets the recorded answers, offline and the same
-each time. REC is a recording, or a file that ` + "`mcptap export`" + ` wrote, or that was
-written by hand.
+const mockLong = `Plays the server of a recorded session on stdin and stdout. Put it in the place of the
+server's command: the client gets the recorded responses, offline and always the same.
 
-A request gets the answer of the recorded one with the same method and params. What
-means nothing is left aside: ids, progress tokens, what the client says of itself.
-Several of the same are answered in recorded order. Progress, log messages and what
-the server asks of the client come at their place, and the session goes on when the
-client has answered.
+A request gets the response to the recorded request with the same method and params;
+ids, tokens and the client's own description do not matter. Progress, logs and requests
+of the server arrive in their places. Other requests get an error that names the
+nearest recorded one and the difference.
 
-A request that was not recorded gets an error that names the nearest recorded one and
-where the two differ; the same goes to stderr, and the exit code is 1. --match lets
-requests differ:
+  --match   exact; params: _meta may differ; subset: the request may have more members;
+            method: only the method and the tool, prompt or resource count
+  --pace    brisk: without waiting, messages a few ms apart; instant; recorded; 10x
+  --fault   'delay=2s tools/call:forecast', 'error=-32000 tools/call n=2', 'drop p=0.1',
+            duplicate, reorder, truncate, malformed, disconnect, status=503, cut=2
 
-  exact    nothing may differ
-  params   _meta may
-  subset   the request may have more than the recorded one
-  method   only the method counts, and the tool, prompt or resource if there is one
+The exit code is 1 if the client sent a request that was not recorded, or did not
+answer the server; with --strict also for other deviations, and with --verify if it
+left out a recorded request. --report FILE has the details.
 
---pace says when things come. brisk answers at once and keeps what follows apart by
-some milliseconds, since clients lose the last progress when they read it together
-with the answer; instant does not wait at all; recorded keeps the recorded times, and
-10x is ten times faster than that.
+--listen serves HTTP instead, whatever the transport of the recording: Streamable HTTP
+at the recorded path or /mcp, HTTP+SSE at /sse, WebSocket at /ws. Each client gets a
+session of its own. Ctrl-C ends it.
 
---fault makes answers go wrong, such as
-
-  delay=2s tools/call:forecast      the answers to that tool come 2 s later
-  error=-32000 tools/call n=2       the second tool call fails
-  drop p=0.1                        one answer in ten does not come
-  duplicate, reorder, truncate, malformed, disconnect, status=503, cut=2
-
---fault @FILE reads them from a file, one a line. What happens by chance is the same
-with the same --seed.
-
-It exits with 0 when all that the client asked for was recorded, with 1 when not, or
-when the client did not answer; with --strict also when it did anything else than in
-the recording, and with --verify when it has not asked for all that was recorded.
---report FILE has the details: as text in a .txt, as JUnit in an .xml, else as NDJSON.
-
-` + mockHTTPLong + mockRecordLong
+--record records from a real server, named by -- CMD or --to URL: once (the session, if
+there is no REC yet), new (requests that REC does not have), all (the session again).`
 
 type mockOptions struct {
 	match   string
@@ -77,7 +60,7 @@ func newMock(a *app) *cobra.Command {
 	var o mockOptions
 	cmd := &cobra.Command{
 		Use:   "mock REC [flags] [-- CMD [ARG…]]",
-		Short: "Play a recorded server to a client",
+		Short: "Serve the recorded responses to a client",
 		Long:  mockLong,
 		Example: "  mcptap mock @last\n  mcptap mock testdata/session.txtar --ignore '$.params.arguments.now' --report mock.ndjson\n" +
 			"  mcptap mock @last --fault 'delay=2s tools/call:forecast'\n  mcptap mock @last --listen 127.0.0.1:8080\n" +
@@ -101,16 +84,16 @@ func newMock(a *app) *cobra.Command {
 
 func (o *mockOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.match, "match", "exact", "how far a request may differ, a `level`: exact, params, subset or method")
-	f.StringArrayVar(&o.ignore, "ignore", nil, "a `path` in params that may differ, such as $.params.arguments.now or $.params.messages[*].id; again for more")
-	f.StringVar(&o.repeat, "repeat", "last", "`what` a request gets when the recorded ones are used up: last, loop or error")
-	f.StringVar(&o.pace, "pace", "brisk", "when things come, a `pace`: brisk, instant, recorded, or a speed such as 10x")
+	f.StringVar(&o.match, "match", "exact", "how far requests may differ: `level` is exact, params, subset or method")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "a `path` in params that may differ, such as $.params.arguments.now (repeatable)")
+	f.StringVar(&o.repeat, "repeat", "last", "`what` a request gets when the recorded responses are used up: last, loop or error")
+	f.StringVar(&o.pace, "pace", "brisk", "time between messages: `pace` is brisk, instant, recorded, or a speed such as 10x")
 	o.report.addFlags(cmd)
 	o.record.addFlags(cmd)
 	o.http.addFlags(cmd)
-	f.StringArrayVar(&o.faults, "fault", nil, "make answers go wrong, a `fault` such as 'drop tools/call n=2', or @FILE; again for more")
-	f.Uint64Var(&o.seed, "seed", 0, "a `number` that faults by chance go by")
-	f.DurationVar(&o.timeout, "gate-timeout", replay.DefaultGateTimeout, "how long the client may take to answer a request of the server's, a `time`")
+	f.StringArrayVar(&o.faults, "fault", nil, "inject a `fault` such as 'drop tools/call n=2', or those in @FILE (repeatable)")
+	f.Uint64Var(&o.seed, "seed", 0, "a `number` that makes random faults repeatable")
+	f.DurationVar(&o.timeout, "gate-timeout", replay.DefaultGateTimeout, "how long the client may take to answer a request of the server, a `time`")
 	fixed := func(flag string, values ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -132,7 +115,7 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	}
 	plan := o.record.plan(a, arg)
 	if o.http.cut > 0 && plan != recordNone {
-		return errors.New("--fault cut=N is for what is recorded; leave it out while something is recorded")
+		return errors.New("--fault cut=N cannot be combined with --record")
 	}
 	if plan == recordAll && o.record.at.to == "" && o.http.listen == "" {
 		return a.recordWhole(cmd.Context(), arg, command)
@@ -166,7 +149,7 @@ func (o *mockOptions) play(cmd *cobra.Command, ctx context.Context, a *app, arg 
 		return err
 	}
 	if rec.Empty() {
-		return withHint(fmt.Errorf("%s holds nothing that could be played", quote(arg)), "`mcptap show` shows what is in it")
+		return withHint(fmt.Errorf("%s has no session to play", quote(arg)), "`mcptap show` lists its contents")
 	}
 	if o.http.listen != "" {
 		return o.serveHTTP(cmd, ctx, a, rec, arg, opt)
@@ -232,7 +215,7 @@ func (o *mockOptions) options() (opt replay.Options, err error) {
 		opt.Ignore = append(opt.Ignore, p)
 	}
 	if o.timeout <= 0 {
-		return opt, errors.New("--gate-timeout: it must be above 0")
+		return opt, errors.New("--gate-timeout must be positive")
 	}
 	opt.Seed, opt.GateTimeout = o.seed, o.timeout
 	opt.Faults, o.http.cut, err = readFaults(o.faults)
@@ -257,7 +240,7 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 		return nil, err
 	}
 	if session > 0 && !rec.Only(session) {
-		return nil, errors.Join(fmt.Errorf("%s has no session #%d in which something was said", quote(path), session), rec.Close())
+		return nil, errors.Join(fmt.Errorf("%s has no session #%d with messages", quote(path), session), rec.Close())
 	}
 	return rec, nil
 }
@@ -271,7 +254,7 @@ func readFaults(args []string) (all []replay.Fault, cut int, err error) {
 	add := func(text string) error {
 		if n, ok := strings.CutPrefix(text, "cut="); ok {
 			if cut, err = strconv.Atoi(n); err != nil || cut < 1 {
-				return errors.New("cut needs a number of events from 1, such as cut=2")
+				return errors.New("cut needs a positive number of events, such as cut=2")
 			}
 			return nil
 		}
@@ -310,7 +293,7 @@ func readFaultFile(name string, add func(string) error) error {
 			continue
 		}
 		if len(line) > longestFault {
-			return fmt.Errorf("%s, line %d: %d bytes are no fault", name, n, len(line))
+			return fmt.Errorf("%s, line %d: a fault cannot have %d bytes", name, n, len(line))
 		}
 		if err := add(line); err != nil {
 			return fmt.Errorf("%s, line %d: %w", name, n, err)

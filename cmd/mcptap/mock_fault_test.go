@@ -19,10 +19,10 @@ func TestReadFaults(t *testing.T) {
 		{text: "drop", faults: 1},
 		{text: "drop\ncut=2\n", faults: 1, cut: 2},
 		{text: ""},
-		{text: "cut=none", err: "line 1: cut needs a number of events"},
+		{text: "cut=none", err: "line 1: cut needs a positive number of events"},
 		{text: "drop\n\ndelay=soon\n", err: "line 3: delay"},
 		{text: "drop\n\x1b[31m\n", err: `line 2: unknown fault "\x1b[31m"`},
-		{text: "\n" + strings.Repeat("x", 100_000), err: "line 2: 100000 bytes are no fault"},
+		{text: "\n" + strings.Repeat("x", 100_000), err: "line 2: a fault cannot have 100000 bytes"},
 	} {
 		name := filepath.Join(t.TempDir(), "faults")
 		if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {

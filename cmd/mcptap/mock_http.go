@@ -12,19 +12,6 @@ import (
 	"github.com/mcptap/mcptap/mock"
 )
 
-const mockHTTPLong = `With --listen it serves HTTP instead, whatever the recording was made on, prints the
-URL to use, and runs until it is interrupted: Streamable HTTP of both eras at the
-recorded path, else /mcp, HTTP+SSE at /sse, WebSocket at /ws. Each client gets a
-session of its own, from the top; where several were recorded, the first client gets
-the first, and REC#2 plays the second to everybody. Clients of 2026-07-28, which name
-no session, are told apart by what they say of themselves; give those that are alike
-URLs of their own, such as /mcp?client=2. What the server refused by a status of HTTP
-is refused again when the same is asked. --fault cut=2 ends each event stream after two
-events, so that the client has to resume it, and --fault 'status=503 tools/call n=2'
-refuses a request. Ctrl-C ends it with 130, SIGTERM with 0 or 1 as above.
-
-`
-
 // mockHTTPOptions are the flags of serving HTTP.
 type mockHTTPOptions struct {
 	listen string
@@ -35,16 +22,16 @@ type mockHTTPOptions struct {
 
 func (o *mockHTTPOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "", "serve HTTP on this `address`, such as 127.0.0.1:0; port 0 is any free one")
-	f.StringArrayVar(&o.names, "name", nil, "another `host` name that clients know the mock by, with --listen; again for more")
-	f.BoolVar(&o.json, "json", false, "print the URLs as one line of JSON, with --listen")
+	f.StringVar(&o.listen, "listen", "", "serve HTTP on this `address`, such as 127.0.0.1:0; port 0 picks a free port")
+	f.StringArrayVar(&o.names, "name", nil, "with --listen, another `host` name of the mock (repeatable)")
+	f.BoolVar(&o.json, "json", false, "with --listen, print the URLs as one line of JSON")
 }
 
 // check says what makes no sense.
 func (o *mockHTTPOptions) check() error {
 	switch {
 	case o.listen == "" && (o.cut > 0 || len(o.names) > 0 || o.json):
-		return withHint(errors.New("--fault cut=N, --name and --json are for serving HTTP"), "`--listen 127.0.0.1:0` does that")
+		return withHint(errors.New("--fault cut=N, --name and --json require HTTP"), "add --listen 127.0.0.1:0")
 	}
 	return nil
 }
@@ -66,7 +53,7 @@ func (o *mockHTTPOptions) bind(a *app, opt *mock.ServerOptions) (net.Listener, e
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		err = fmt.Errorf("--listen %s: %w", quote(o.listen), err)
-		return nil, withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
+		return nil, withHint(err, "use an address and a port, such as 127.0.0.1:8080; port 0 picks a free port")
 	}
 	opt.Names = o.names
 	if host, _, err := net.SplitHostPort(o.listen); err == nil && host != "" && net.ParseIP(host) == nil {
@@ -79,7 +66,7 @@ func (o *mockHTTPOptions) bind(a *app, opt *mock.ServerOptions) (net.Listener, e
 		if opt.Live != nil {
 			gets += ", and what the server says"
 		}
-		a.say(fmt.Sprintf("listening on %s, where other machines may reach it: whoever does gets %s", listener.Addr(), gets))
+		a.say(fmt.Sprintf("listening on %s, which other machines may reach: they can read %s", listener.Addr(), gets))
 	}
 	return listener, nil
 }

@@ -97,11 +97,11 @@ func TestMockListenRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--fault", "cut=2"}, "for serving HTTP"},
-		{[]string{"--json"}, "for serving HTTP"},
-		{[]string{"--listen", "127.0.0.1:0", "--fault", "cut=-1"}, "from 1"},
+		{[]string{"--fault", "cut=2"}, "require HTTP"},
+		{[]string{"--json"}, "require HTTP"},
+		{[]string{"--listen", "127.0.0.1:0", "--fault", "cut=-1"}, "positive number of events"},
 		{[]string{"--listen", "nowhere"}, `--listen "nowhere"`},
-		{[]string{"--listen", "127.0.0.1:0", "--fault", "cut=1", "--record", "new", "--", "cat"}, "--fault cut=N is for what is recorded"},
+		{[]string{"--listen", "127.0.0.1:0", "--fault", "cut=1", "--record", "new", "--", "cat"}, "--fault cut=N cannot be combined"},
 	} {
 		out, err := exec.Command("mcptap", append([]string{"mock", text}, c.args...)...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.want) {

@@ -29,23 +29,6 @@ const (
 	recordAll  = "all"
 )
 
-const mockRecordLong = `With --record and the command of a server, or --to and its URL, it is recorded what is
-not yet:
-
-  none   nothing; the server is not started
-  once   the whole session if there is no REC yet, nothing if there is one
-  new    what is not in REC comes from the server, and is added to REC
-  all    the whole session, in the place of what is in REC
-
---header 'Authorization: Bearer …' adds a field to each request to the URL, and its
-value is not recorded; --ca-file trusts more certificates, and --transport says what the
-server speaks where the URL does not show it.
-
-REC is then a file, or a recording that exists. The new one is made beside it and
-takes its place when it is whole. With --listen there is one session a run, which
-becomes a session on stdio, and is written when the client has ended it (by a DELETE, or
-by closing its event stream or WebSocket), or when mcptap is interrupted.`
-
 // mockRecordOptions are the flags of the record modes.
 type mockRecordOptions struct {
 	mode string
@@ -55,8 +38,8 @@ type mockRecordOptions struct {
 }
 
 func (o *mockRecordOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.mode, "record", recordNone, "with -- CMD or --to, `what` to record of it: none, once, new or all")
-	o.at.addFlags(cmd, "a server's `URL` instead of -- CMD: Streamable HTTP, HTTP+SSE if it ends in /sse, or a WebSocket (ws://)")
+	cmd.Flags().StringVar(&o.mode, "record", recordNone, "`what` to record from -- CMD or --to: none, once, new or all")
+	o.at.addFlags(cmd, "`URL` of the real server instead of -- CMD: Streamable HTTP, HTTP+SSE if it ends in /sse, or WebSocket (ws://)")
 	_ = cmd.RegisterFlagCompletionFunc("record", cobra.FixedCompletions([]string{recordNone, recordOnce, recordNew, recordAll}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -77,11 +60,11 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 	case !slices.Contains([]string{recordNone, recordOnce, recordNew, recordAll}, mode):
 		return fmt.Errorf("--record: unknown mode %s (want none, once, new or all)", quote(mode))
 	case to != "" && len(command) > 0:
-		return errors.New("--to and a command are two servers: name one")
+		return errors.New("--to and a command cannot be combined")
 	case mode != recordNone && len(command) == 0 && to == "":
 		return withHint(fmt.Errorf("--record %s needs the command of a server", mode), "`mcptap mock session.mcptap --record "+mode+" -- npx -y @modelcontextprotocol/server-everything`")
 	case !cmd.Flags().Changed("record") && (len(command) > 0 || to != ""):
-		return withHint(errors.New("mcptap mock asks no other server without --record"), "--record new asks it for what is not recorded")
+		return withHint(errors.New("-- CMD and --to require --record"), "add --record new to record missing responses")
 	}
 	return nil
 }
@@ -90,7 +73,7 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 func (o *mockRecordOptions) check(cmd *cobra.Command) (err error) {
 	for _, flag := range []string{"header", "ca-file", "transport"} {
 		if o.at.to == "" && cmd.Flags().Changed(flag) {
-			return withHint(fmt.Errorf("--%s is for a server at a URL", flag), "--to names the URL")
+			return withHint(fmt.Errorf("--%s requires --to", flag), "add --to URL")
 		}
 	}
 	if o.at.to == "" {
@@ -136,7 +119,7 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 	inner := app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env, now: a.now, zone: a.zone, dirFlag: work}
 	rec := new(stdioOptions).record(&inner, command, 64<<20, warn)
 	if rec == nil {
-		return errors.New("there is no place for the recording") // warn said which
+		return errors.New("no directory for the recording") // warn said which
 	}
 	code, err := stdio.Run(stdio.Config{Command: command, Recorder: rec, Warn: warn})
 	rec.Close()
@@ -163,7 +146,7 @@ func (a *app) recordTarget(arg string) (string, error) {
 	case ".mcptap", ".ndjson", ".txtar":
 		return arg, nil
 	}
-	return "", withHint(fmt.Errorf("%s is no recording, nor the name of a file for one", quote(arg)), "a file's name ends in .mcptap, .ndjson or .txtar")
+	return "", withHint(fmt.Errorf("%s is neither a recording nor a file name for one", quote(arg)), "a file name has the extension .mcptap, .ndjson or .txtar")
 }
 
 // How long a live server may take for what it still owes when the client has ended its
@@ -249,7 +232,7 @@ func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt repl
 		return nil, err
 	}
 	if scripts := rec.Scripts(); len(scripts) > 1 {
-		err := fmt.Errorf("%s has %d sessions; something can be added to a recording of one", quote(arg), len(scripts))
+		err := fmt.Errorf("%s has %d sessions; --record new needs a recording with one", quote(arg), len(scripts))
 		return nil, errors.Join(err, rec.Close())
 	}
 	return rec, nil

@@ -28,10 +28,10 @@ type mockReportOptions struct {
 
 func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.file, "report", "", "write what differed to `FILE`: text for .txt, JUnit for .xml, else NDJSON")
+	f.StringVar(&o.file, "report", "", "write the deviations to `FILE`: text for .txt, JUnit for .xml, else NDJSON")
 	addForce(cmd, &o.force)
-	f.BoolVar(&o.strict, "strict", false, "fail when the client does anything else than in the recording")
-	f.BoolVar(&o.verify, "verify", false, "fail when the client has not asked for all that is recorded, too")
+	f.BoolVar(&o.strict, "strict", false, "fail if the client does anything that is not in the recording")
+	f.BoolVar(&o.verify, "verify", false, "fail if the client does not send every recorded request")
 }
 
 // whole reports whether something is to be said of all that was recorded.
@@ -49,8 +49,8 @@ func (o *mockReportOptions) check(a *app, arg string) error {
 	}
 	for _, path := range paths {
 		if sameFile(o.file, path) || samePath(o.file, path) {
-			err := fmt.Errorf("--report %s is the recording %s, which the report would overwrite", quote(o.file), quote(arg))
-			return withHint(err, "name another file for the report")
+			err := fmt.Errorf("--report %s would overwrite the recording %s", quote(o.file), quote(arg))
+			return withHint(err, "choose another file")
 		}
 	}
 	return checkOutput("--report", o.file, o.force)
@@ -61,7 +61,7 @@ func (o *mockReportOptions) unread(a *app) error {
 	if !o.whole() {
 		return nil
 	}
-	a.say("mock: it was ended before the recording had been read")
+	a.say("mock: interrupted while loading the recording")
 	return exitCode(exitNo)
 }
 
@@ -171,7 +171,7 @@ func (r *mockReport) problems(name string, rec *mock.Recording) {
 		r.a.say(fmt.Sprintf("mock: %s: frame %d: %s", name, p.Frame, p.Text))
 	}
 	if more > 0 {
-		r.a.say(fmt.Sprintf("mock: %s: %d more such problems", name, more))
+		r.a.say(fmt.Sprintf("mock: %s: %d more problems of this kind", name, more))
 	}
 	if r.opt.verify {
 		r.wrong += len(first) + more
@@ -193,7 +193,7 @@ func (r *mockReport) end(err error) error {
 		r.take(n, count)
 	}
 	if r.opt.verify && missing > 0 {
-		r.a.say(fmt.Sprintf("mock: %d of the %d recorded requests were asked for", r.coverage.Asked(), r.coverage.Recorded()))
+		r.a.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Asked(), r.coverage.Recorded()))
 	}
 	for i, f := range r.faults {
 		if !r.struck[i] && f.Chance == 0 {
@@ -329,7 +329,7 @@ func (r textMockReport) summary(s jsonMockSummary) error {
 	if s.Passed {
 		verdict = "passed"
 	}
-	_, err := fmt.Fprintf(r.w, "%s: %s, %d of %d recorded requests were asked for\n", verdict, escape(r.name), s.Asked, s.Recorded)
+	_, err := fmt.Fprintf(r.w, "%s: %s, the client sent %d of %d recorded requests\n", verdict, escape(r.name), s.Asked, s.Recorded)
 	return err
 }
 
@@ -398,7 +398,7 @@ type junitMockMessage struct {
 // for each note that is a failure, and one, skipped, for each request that was not
 // asked for and need not be. Other notes are the output of the first case.
 func writeJUnitMockReport(w io.Writer, name string, notes []jsonMockNote, s jsonMockSummary) error {
-	whole := junitMockCase{Class: "session", Name: fmt.Sprintf("%d of %d recorded requests were asked for", s.Asked, s.Recorded)}
+	whole := junitMockCase{Class: "session", Name: fmt.Sprintf("the client sent %d of %d recorded requests", s.Asked, s.Recorded)}
 	suite := junitMockSuite{Name: escape(name), Tests: 1}
 	var others strings.Builder
 	var cases []junitMockCase

@@ -23,14 +23,14 @@ func checkOutput(flag, name string, force bool) error {
 	if info, err := os.Stat(name); name == "" || name == "-" || force || err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	return withHint(fmt.Errorf("%s: %s exists already", flag, quote(name)), "--force overwrites it")
+	return withHint(fmt.Errorf("%s: %s already exists", flag, quote(name)), "use --force to overwrite it")
 }
 
 // writeFile writes a file in full or not at all. One that exists keeps its mode, and a
 // link stays: the file that it leads to is replaced.
 func writeFile(name string, write func(io.Writer) error) error {
 	if strings.HasSuffix(name, store.Ext) {
-		return withHint(fmt.Errorf("%s: an export is text, and this is the name of a recording", quote(name)), "choose another name, such as session.ndjson")
+		return withHint(fmt.Errorf("%s: an export is text, but the extension is that of a recording", quote(name)), "choose another name, such as session.ndjson")
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0) // a pipe or a device

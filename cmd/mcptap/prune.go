@@ -19,20 +19,17 @@ import (
 	"github.com/mcptap/mcptap/store"
 )
 
-const pruneLong = `Removes old recordings for good, by one rule or several:
+const pruneLong = `Deletes old recordings permanently, by one or more rules:
 
-  --older-than 30d   those that ended longer ago than that (units w, d, h, m)
-  --max-size 2GB     those that began first, until the rest needs no more than that
-  --keep-last 20     all but the 20 that began last; together with another rule, it
-                     keeps those 20 from it
+  --older-than 30d   those that ended longer ago (units w, d, h, m)
+  --max-size 2GB     the oldest, until the rest is not larger than this
+  --keep-last 20     all but the 20 newest; with another rule, it protects these 20
 
-A recording goes if --older-than or --max-size says so and --keep-last does not
-protect it. What is live counts, but is never removed; what is no recording neither
-counts nor goes. A damaged recording goes by the time of its file. An imported one is
-as old as what it holds. With --label, only the recordings with such a label count.
+Live recordings count but are never removed. A damaged recording has the age of its
+file, an imported one that of its contents. --label limits all rules to recordings
+with a matching label.
 
-The list of what goes is printed first. Then it asks; where nobody can be asked, it
-needs --yes. Nothing is ever removed but by this command and rm.`
+The list is printed first; then it asks. Without a terminal to ask on, it needs --yes.`
 
 type pruneOptions struct {
 	rules  pruneRules
@@ -66,10 +63,10 @@ func newPrune(a *app) *cobra.Command {
 
 func (o *pruneOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.older, "older-than", "", "remove what ended longer ago than this `age`, such as 30d")
-	f.IntVar(&o.rules.keep, "keep-last", 0, "keep the `number` of recordings that began last")
-	f.StringVar(&o.size, "max-size", "", "remove the oldest until the rest has this `size`, such as 2GB")
-	f.StringVar(&o.label, "label", "", "only recordings whose label matches this `pattern`, such as 'github*'")
+	f.StringVar(&o.older, "older-than", "", "remove recordings that ended longer ago than this `age`, such as 30d")
+	f.IntVar(&o.rules.keep, "keep-last", 0, "keep this `number` of the newest recordings")
+	f.StringVar(&o.size, "max-size", "", "remove the oldest until the rest is at most this `size`, such as 2GB")
+	f.StringVar(&o.label, "label", "", "only recordings with a label that matches this `pattern`, such as 'github*'")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only list what would be removed")
 	addJSON(cmd, &o.json)
@@ -92,20 +89,20 @@ func (o *pruneOptions) check(given func(flag string) bool) error {
 		}
 	}
 	if r.keep < 0 {
-		return fmt.Errorf("--keep-last: %d is no number of recordings", r.keep)
+		return fmt.Errorf("--keep-last: invalid number %d", r.keep)
 	}
 	if _, err := path.Match(o.label, ""); err != nil || given("label") && o.label == "" {
-		return withHint(fmt.Errorf("--label: %s is no pattern", quote(o.label)), "* stands for any characters, ? for one, [a-z] for one of these")
+		return withHint(fmt.Errorf("--label: invalid pattern %s", quote(o.label)), "* matches any characters, ? one, [a-z] one of these")
 	}
 	if !r.hasOlder && !r.hasSize && !r.hasKeep {
-		return withHint(errors.New("mcptap prune needs a rule"), "--older-than 30d, --keep-last 20 or --max-size 2GB")
+		return withHint(errors.New("mcptap prune needs at least one rule"), "--older-than 30d, --keep-last 20 or --max-size 2GB")
 	}
 	return nil
 }
 
 func (o *pruneOptions) run(a *app) error {
 	if !o.yes && !o.dryRun && (!isTerminal(a.stdin) || !isTerminal(a.stderr)) {
-		return withHint(errors.New("removing recordings needs a yes, and there is nobody to ask"), "--yes, or --dry-run to see what would go")
+		return withHint(errors.New("not a terminal: pass --yes to confirm"), "--dry-run lists what would be removed")
 	}
 	dir, err := a.dataDir()
 	if err != nil {
@@ -121,7 +118,7 @@ func (o *pruneOptions) run(a *app) error {
 		return err
 	}
 	if over := o.rules.over(all, chosen); over > 0 {
-		a.say(formatSize(over) + " more than --max-size stays: what is live, or kept by --keep-last, is not removed")
+		a.say(formatSize(over) + " more than --max-size remain, because live recordings and those of --keep-last are not removed")
 	}
 	switch {
 	case len(chosen) == 0:
@@ -138,7 +135,7 @@ func (o *pruneOptions) run(a *app) error {
 
 // confirmPrune asks whether what was listed shall go.
 func confirmPrune(a *app, chosen []pruned) bool {
-	fmt.Fprintf(a.stderr, "Remove %s, %s, for good? [y/N] ", plural(len(chosen), "recording", "recordings"), formatSize(sizeOf(chosen)))
+	fmt.Fprintf(a.stderr, "Permanently remove %s, %s? [y/N] ", plural(len(chosen), "recording", "recordings"), formatSize(sizeOf(chosen)))
 	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes"
@@ -378,7 +375,7 @@ var ageUnits = map[byte]time.Duration{'w': 7 * 24 * time.Hour, 'd': 24 * time.Ho
 // parseAge reads an age such as 30d, 12h, 2w or 1d12h. A unit is needed, so that
 // nobody's days are taken for hours.
 func parseAge(s string) (time.Duration, error) {
-	bad := fmt.Errorf("%s is no age (want a number with a unit, such as 30d, 12h or 2w)", quote(s))
+	bad := fmt.Errorf("invalid age %s (want a number with a unit, such as 30d, 12h or 2w)", quote(s))
 	var total time.Duration
 	rest := s
 	for rest != "" {

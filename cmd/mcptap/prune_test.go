@@ -127,7 +127,7 @@ func TestParseAge(t *testing.T) {
 	for _, text := range []string{"", "30", "d", "-1d", "1.5d", "30 d", "1y", "1mo", "99999999999999999999d", "300000d", "9999999w9999999w", "١d", "1d2"} {
 		if got, err := parseAge(text); err == nil {
 			t.Errorf("%q is %v", text, got)
-		} else if !strings.Contains(err.Error(), "is no age (want a number with a unit, such as 30d, 12h or 2w)") {
+		} else if !strings.Contains(err.Error(), "(want a number with a unit, such as 30d, 12h or 2w)") {
 			t.Error(err)
 		}
 	}
@@ -225,7 +225,7 @@ func TestPrune(t *testing.T) {
 
 	a, out := testApp(nil)
 	prune(t, a, dir, 2, "--older-than", "30d")
-	if s := out.String(); !strings.Contains(s, "there is nobody to ask") || left(t, dir) != all {
+	if s := out.String(); !strings.Contains(s, "not a terminal") || left(t, dir) != all {
 		t.Errorf("%s: %s", left(t, dir), s)
 	}
 	a, out = testApp(nil)
@@ -260,16 +260,16 @@ func TestPruneUsage(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		{nil, "mcptap prune needs a rule\nmcptap: hint: --older-than 30d, --keep-last 20 or --max-size 2GB"},
-		{[]string{"--label", "git*"}, "mcptap prune needs a rule"},
-		{[]string{"--older-than", ""}, `--older-than: "" is no age`},
-		{[]string{"--older-than", "30"}, `--older-than: "30" is no age`},
+		{nil, "mcptap prune needs at least one rule\nmcptap: hint: --older-than 30d, --keep-last 20 or --max-size 2GB"},
+		{[]string{"--label", "git*"}, "mcptap prune needs at least one rule"},
+		{[]string{"--older-than", ""}, `--older-than: invalid age ""`},
+		{[]string{"--older-than", "30"}, `--older-than: invalid age "30"`},
 		{[]string{"--max-size", ""}, `--max-size: invalid size ""`},
 		{[]string{"--max-size", "-1"}, `--max-size: invalid size "-1"`},
-		{[]string{"--keep-last", "-1"}, "--keep-last: -1 is no number of recordings"},
+		{[]string{"--keep-last", "-1"}, "--keep-last: invalid number -1"},
 		{[]string{"--keep-last", ""}, "invalid argument"},
-		{[]string{"--keep-last", "0", "--label", ""}, `--label: "" is no pattern`},
-		{[]string{"--keep-last", "0", "--label", "[a"}, `--label: "[a" is no pattern`},
+		{[]string{"--keep-last", "0", "--label", ""}, `--label: invalid pattern ""`},
+		{[]string{"--keep-last", "0", "--label", "[a"}, `--label: invalid pattern "[a"`},
 		{[]string{"--keep-last", "0", "all"}, `mcptap prune takes no argument "all"`},
 	} {
 		a, out := testApp(nil)

@@ -63,7 +63,7 @@ func TestPruneAsks(t *testing.T) {
 				t.Errorf("the list: %s", out)
 			}
 			asked := "" // what was typed comes back as well
-			for !strings.Contains(asked, ", for good? [y/N] ") {
+			for !strings.Contains(asked, "? [y/N] ") {
 				piece := make([]byte, 4096)
 				n, err := person.Read(piece)
 				if err != nil {
@@ -71,7 +71,7 @@ func TestPruneAsks(t *testing.T) {
 				}
 				asked += string(piece[:n])
 			}
-			if !strings.Contains(asked, "Remove 1 recording, ") {
+			if !strings.Contains(asked, "Permanently remove 1 recording, ") {
 				t.Errorf("asked: %q", asked)
 			}
 		})

@@ -20,29 +20,22 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-const redactLong = `Makes a recording without the secrets of another one, to give away. What it took
-for a secret it prints by rule and place, never the value.
+const redactLong = `Copies a recording and replaces secrets by pseudonyms. Equal secrets get equal
+pseudonyms, so the copy still mocks, replays and diffs. What was replaced is printed by
+rule and place. Secrets are
 
-A secret becomes a pseudonym of the same JSON type, the same one wherever it occurs,
-so that the copy mocks, replays and diffs like the original. Secrets are
-
-  - what members, parameters, headers, variables and flags hold whose name says so:
-    password, API_KEY, --token, Authorization, Cookie and the like
-  - what looks like a key of a provider, a JSON Web Token, a private key, or the
-    password in a URL; e-mail addresses with --emails
-  - what a --rule says:
-      key:NAME        members and parameters of that name; * stands for any letters
-      header:NAME     header fields of that name
+  - values whose name says so: password, API_KEY, --token, Authorization, Cookie
+  - values with a known shape: keys of services, JSON Web Tokens, private keys,
+    passwords in URLs; with --emails, e-mail addresses
+  - what a --rule names:
+      key:NAME        members and parameters with that name; * matches any letters
+      header:NAME     header fields with that name
       path:$.a..b[*]  a place in the JSON of a frame
-      pattern:REGEX   what matches, or the first group of it
-  - any such value again, wherever it occurs
+      pattern:REGEX   what matches, or its first group
+  - any of these values elsewhere, in JSON strings, base64, URLs, headers and stderr
 
-Frames are looked into as deep as they go: JSON inside strings, base64 of text, URLs,
-headers, stderr, and the arguments of the server. The schemas of tools stay. Of a
-frame of more than 64 MiB only the size is kept. REC#2 is the second session alone.
-
-Nobody can promise that this finds everything. With --check nothing is written, and
-the exit code is 1 if anything is found.`
+Schemas of tools stay. No rule finds every secret: read what you send. --check writes
+nothing, and exits with 1 if it finds a secret.`
 
 // redactFlags are the flags of what counts as a secret.
 type redactFlags struct {
@@ -52,8 +45,8 @@ type redactFlags struct {
 
 // add adds them to a command that makes a copy.
 func (f *redactFlags) add(set *pflag.FlagSet) {
-	set.StringArrayVar(&f.rules, "rule", nil, "another `rule` of what is a secret, such as key:customer")
-	set.BoolVar(&f.emails, "emails", false, "e-mail addresses are secrets too")
+	set.StringArrayVar(&f.rules, "rule", nil, "another `rule` for secrets, such as key:customer")
+	set.BoolVar(&f.emails, "emails", false, "treat e-mail addresses as secrets")
 }
 
 type redactOptions struct {
@@ -69,7 +62,7 @@ func newRedact(a *app) *cobra.Command {
 	var o redactOptions
 	cmd := &cobra.Command{
 		Use:               "redact REC -o FILE|--check [flags]",
-		Short:             "Copy a recording without its secrets, or look for some",
+		Short:             "Copy a recording without its secrets, or check for secrets",
 		Long:              redactLong,
 		Example:           "  mcptap redact @last -o bug.mcptap\n  mcptap redact @last -o bug.mcptap --emails --rule 'key:customer*' --rule 'path:$..address'\n  mcptap redact bug.mcptap --check",
 		Args:              takes(1, 1, "a recording"),
@@ -80,11 +73,11 @@ func newRedact(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "output", "o", "", "write the copy to this `file`, whose name ends in "+store.Ext)
+	f.StringVarP(&o.out, "output", "o", "", "write the copy to this `file`, with the extension "+store.Ext)
 	addForce(cmd, &o.force)
 	o.add(f)
-	f.StringVar(&o.key, "key-file", "", "make the pseudonyms with what this `file` holds, so that copies of several recordings have the same ones")
-	f.BoolVar(&o.check, "check", false, "write nothing, and exit with 1 if there is anything to replace")
+	f.StringVar(&o.key, "key-file", "", "derive pseudonyms from this `file`, so that several copies have the same ones")
+	f.BoolVar(&o.check, "check", false, "write nothing, and exit with 1 if there is a secret")
 	addJSON(cmd, &o.json)
 	return cmd
 }
@@ -94,7 +87,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	case o.check == (o.out != ""):
 		return withHint(errors.New("mcptap redact needs either -o FILE or --check"), "`mcptap redact "+arg+" -o redacted"+store.Ext+"`")
 	case o.out != "" && !strings.HasSuffix(o.out, store.Ext):
-		return withHint(fmt.Errorf("-o: %s is no name of a recording", quote(o.out)), "end it in "+store.Ext+"; `mcptap export` makes text of it then")
+		return withHint(fmt.Errorf("-o: %s does not have the extension of a recording", quote(o.out)), "use "+store.Ext+"; `mcptap export` converts it to text")
 	}
 	if err := checkOutput("-o", o.out, o.force); err != nil {
 		return err
@@ -239,7 +232,7 @@ func (o *redactOptions) report(a *app, found []redact.Finding) error {
 	}
 	l := lines{w: w}
 	if len(rows) == 0 {
-		a.say("nothing was found that looks like a secret")
+		a.say("no secrets found")
 	} else if !o.json {
 		cols := []column{{title: "RULE"}, {title: "TIMES", right: true}, {title: "FIRST", right: true, rank: 1}, {title: "WHERE", least: 20}}
 		printTable(&l, a.palette(), a.width(), cols, rows)
@@ -264,7 +257,7 @@ type redaction struct {
 
 func (r *redaction) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&r.on, "redact", false, "")
-	f.StringArrayVar(&r.rules, "redact-rule", nil, "another `rule` of what is a secret, such as key:customer; implies --redact")
+	f.StringArrayVar(&r.rules, "redact-rule", nil, "another `rule` for secrets, such as key:customer; implies --redact")
 }
 
 // check reads the rules, and makes a key that nobody keeps.
@@ -313,7 +306,7 @@ func redactKey(file string) ([]byte, error) {
 		return nil, fmt.Errorf("--key-file: %w", err)
 	}
 	if len(key) < 16 {
-		return nil, withHint(fmt.Errorf("--key-file: %s has %d bytes: too few for a key", quote(file), len(key)), "`head -c 32 /dev/urandom > key` makes one")
+		return nil, withHint(fmt.Errorf("--key-file: %s has only %d bytes", quote(file), len(key)), "`head -c 32 /dev/urandom > key` creates a key")
 	}
 	return key, nil
 }

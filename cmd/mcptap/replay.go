@@ -24,33 +24,21 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-const replayLong = `Plays the client of a recorded session to a live server, records what passes, and
-compares the new session with the old one: a regression test of a server in one
-command. REC is a recording, or a file that ` + "`mcptap export`" + ` wrote. The server is a
-command, which is started for it, or the URL of one that runs; it need not have the
-transport that was recorded.
+const replayLong = `Plays the client of a recorded session against a live server, records the new session,
+and compares the two: a regression test of a server in one command. The server is a
+command that is started for it, or a URL, on any transport.
 
-What was in flight together is so again, and a request waits for the answers that had
-arrived before it. Cursors, the ids of tasks and whatever else the server makes up are
-carried from its live answers into later requests. What the server asks of the client
-(sampling, elicitation, roots) is answered from the recording; what was never asked
-gets an error, and is told in the report.
+Requests that were in flight together are sent together; others wait for the responses
+they depend on. Cursors, task ids and other values from the server are taken from its
+live responses. Requests of the server (sampling, elicitation, roots) get the recorded
+responses.
 
---pace says how much of the recorded time passes between what the client says: brisk
-leaves out all but some milliseconds, instant all of it, recorded nothing, and 10x is
-ten times faster than recorded.
+The report and the exit code are those of ` + "`" + `mcptap diff` + "`" + `. The exit code is also 1
+if part of the session could not be played. --update then replaces the old recording
+by the new one, after asking. --revision plays the session in another protocol revision.
 
---revision speaks the session in another revision of the protocol, and says what has
-no counterpart there.
-
-The report, its formats and the exit code are those of ` + "`mcptap diff`" + `: 1 if there is a
-difference of behaviour or worse, or of what --fail-on says, or if something could not
-be played; 0 if not. --update then puts the new recording in the place of
-the old one, after asking.
-
---only '#14' plays one call and what it depends on, and --set sends it changed: then
-the response is shown beside the recorded one, and the exit code is 1 if it is an
-error or did not come.`
+--only '#14' plays one call and what it depends on. --set changes its arguments and
+shows the new response beside the recorded one.`
 
 const replayExample = `  mcptap replay @last -- npx -y @modelcontextprotocol/server-everything
   mcptap replay testdata/session.ndjson --ignore @timestamps -- ./server --stdio
@@ -75,7 +63,7 @@ func newReplay(a *app) *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:     "replay REC [flags] (--to URL | -- CMD [ARG…])",
-		Short:   "Play a recorded client to a live server, and compare",
+		Short:   "Play a recorded client against a live server, and compare",
 		Long:    replayLong,
 		Example: replayExample,
 		Args:    cobra.ArbitraryArgs,
@@ -110,28 +98,28 @@ func replayWords(cmd *cobra.Command, args []string, to string) (rec string, comm
 	case len(words) == 0:
 		return "", nil, withHint(errors.New("mcptap replay needs a recording"), hint)
 	case len(words) > 1:
-		return "", nil, withHint(fmt.Errorf("mcptap replay takes no argument %s", quote(words[1])), "the server's command stands behind --: "+hint)
+		return "", nil, withHint(fmt.Errorf("mcptap replay takes no argument %s", quote(words[1])), "the server's command follows --: "+hint)
 	case to == "" && len(args) == dash:
-		return "", nil, withHint(errors.New("mcptap replay needs a server"), "its command behind --, or its URL with --to")
+		return "", nil, withHint(errors.New("mcptap replay needs a server"), "its command after --, or its URL with --to")
 	case to != "" && len(args) > dash:
-		return "", nil, errors.New("--to and a command exclude each other")
+		return "", nil, errors.New("--to and a command cannot be combined")
 	}
 	return args[0], args[dash:], nil
 }
 
 func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 	f := cmd.Flags()
-	o.at.addFlags(cmd, "the `URL` of the server: http://, https://, ws:// or wss://")
-	f.StringVar(&o.revision, "revision", "", "speak another `revision` of the protocol, such as 2026-07-28")
-	f.StringVar(&o.pace, "pace", "brisk", "how much time passes between requests, a `pace`: brisk, instant, recorded, or a speed such as 10x")
-	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "how much longer than in the recording an answer may take, a `time`")
-	f.StringVar(&o.label, "label", "", "`name` of the new recording; that of the old one otherwise")
-	f.BoolVar(&o.update, "update", false, "put the new recording in the place of the old one, after asking")
-	f.StringArrayVar(&o.set, "set", nil, "with --only: send the calls with another `'path=value'`, such as 'params.arguments.city=\"Oslo\"', and show both responses")
+	o.at.addFlags(cmd, "`URL` of the server: http://, https://, ws:// or wss://")
+	f.StringVar(&o.revision, "revision", "", "play the session in this protocol `revision`, such as 2026-07-28")
+	f.StringVar(&o.pace, "pace", "brisk", "time between requests: `pace` is brisk, instant, recorded, or a speed such as 10x")
+	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "how much longer than recorded a response may take, a `time`")
+	f.StringVar(&o.label, "label", "", "`name` of the new recording (default: that of the old one)")
+	f.BoolVar(&o.update, "update", false, "replace the old recording by the new one, after asking")
+	f.StringArrayVar(&o.set, "set", nil, "with --only, change the calls, as `'path=value'`, such as 'params.arguments.city=\"Oslo\"'")
 	f.BoolVar(&o.noSave, "no-save", false, "do not keep the new recording")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	o.diff.addFlags(cmd, a)
-	f.Lookup("only").Usage = "play and compare only calls with a frame that matches a `filter`, or that has a number such as #14, and what they depend on"
+	f.Lookup("only").Usage = "play only calls that match a `filter`, or a frame number such as #14, and what they depend on"
 	fixed := func(flag string, values ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -156,19 +144,19 @@ func (o *replayOptions) check() (play client.Options, err error) {
 	}
 	switch {
 	case o.timeout <= 0:
-		return play, errors.New("--timeout: it must be above 0")
+		return play, errors.New("--timeout must be positive")
 	case o.revision != "" && !slices.Contains(replayRevisions(), o.revision):
-		return play, withHint(fmt.Errorf("--revision: there is no revision %s", quote(o.revision)), strings.Join(replayRevisions(), ", "))
+		return play, withHint(fmt.Errorf("--revision: unknown revision %s", quote(o.revision)), strings.Join(replayRevisions(), ", "))
 	case o.yes && !o.update:
-		return play, errors.New("--yes is for --update")
+		return play, errors.New("--yes requires --update")
 	case len(o.set) > 0 && o.diff.only == "":
-		return play, withHint(errors.New("--set needs --only, which picks the calls to change"), `--only '#14' --set 'params.arguments.city="Oslo"'`)
+		return play, withHint(errors.New("--set requires --only, which selects the calls to change"), `--only '#14' --set 'params.arguments.city="Oslo"'`)
 	case len(o.set) > 0 && (o.diff.out != "" || o.diff.format != "" && o.diff.format != "text"):
-		return play, errors.New("--set shows responses, as text or with --json")
+		return play, errors.New("--set cannot be combined with --format or --output")
 	case o.update && o.noSave:
-		return play, errors.New("--update and --no-save exclude each other")
+		return play, errors.New("--update and --no-save cannot be combined")
 	case o.update && o.diff.only != "":
-		return play, errors.New("--update is for the whole session, not for what --only leaves of it")
+		return play, errors.New("--update cannot be combined with --only")
 	}
 	play.Timeout, play.Revision = o.timeout, jsonrpc.Revision(o.revision)
 	return play, o.at.checkTransport()
@@ -180,7 +168,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 		return err
 	}
 	if o.update && !o.yes && (!isTerminal(a.stdin) || !isTerminal(a.stderr)) {
-		return withHint(errors.New("--update needs a yes, and there is nobody to ask"), "--yes")
+		return withHint(errors.New("not a terminal: pass --yes to confirm --update"), "--yes")
 	}
 	opt, set, err := o.diff.check()
 	if err != nil {
@@ -291,11 +279,11 @@ func (r *replayer) unanswered() bool {
 // anything of a recording that cannot be made again.
 func (r *replayer) update() error {
 	if r.cut() || r.unanswered() {
-		r.a.say("nothing was replaced, since not all was played, or nothing was answered")
+		r.a.say("nothing was replaced: part of the session was not played, or the server sent no response")
 		return exitCode(exitNo)
 	}
 	if !r.o.yes {
-		fmt.Fprintf(r.a.stderr, "Replace %s with what the server says now? [y/N] ", escape(r.from.name))
+		fmt.Fprintf(r.a.stderr, "Replace %s by the new recording? [y/N] ", escape(r.from.name))
 		answer, _ := bufio.NewReader(r.a.stdin).ReadString('\n')
 		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 			r.a.say("nothing was replaced")

@@ -47,7 +47,7 @@ type replayer struct {
 // read reads the recording: for the plan and for the comparison.
 func (r *replayer) read(name string) (err error) {
 	if r.arg, r.from, err = name, nil, nil; isDir(name) {
-		return withHint(fmt.Errorf("%s is a directory", quote(name)), "a recording, or a file that `mcptap export` wrote")
+		return withHint(fmt.Errorf("%s is a directory", quote(name)), "name a recording or an export")
 	}
 	if r.from, err = r.d.open(name); err != nil {
 		return err
@@ -65,16 +65,16 @@ func (r *replayer) read(name string) (err error) {
 		return err
 	}
 	if len(r.old) > 1 {
-		return withHint(fmt.Errorf("%s has %s, and one at a time is played", quote(name), plural(len(r.old), "session", "sessions")),
-			"name one: "+name+"#1")
+		return withHint(fmt.Errorf("%s has %s; name one to play", quote(name), plural(len(r.old), "session", "sessions")),
+			"such as "+name+"#1")
 	}
 	if r.o.update && r.from.session > 0 {
-		return withHint(errors.New("--update would replace the other sessions of the recording too"),
-			"`mcptap export "+name+" -o FILE` makes a recording of one")
+		return withHint(errors.New("--update would also replace the other sessions of the recording"),
+			"`mcptap export "+name+" -o FILE` writes one session")
 	}
 	r.plan = planner.Plan(r.d.only != nil)
 	if r.requests = r.plan.Requests(); r.plan.Steps() == 0 {
-		return withHint(fmt.Errorf("%s holds nothing that could be played", quote(name)), "`mcptap show` shows what is in it")
+		return withHint(fmt.Errorf("%s has no session to play", quote(name)), "`mcptap show` lists its contents")
 	}
 	return nil
 }
@@ -118,21 +118,21 @@ func (r *replayer) unreached(e *client.ReachError) error {
 		to = u.Redacted()
 	}
 	said := e.Error()
-	hint := "is it running, and is that its address?"
+	hint := "check that it is running, and its address"
 	switch {
 	case e.Status >= 300 && e.Status < 400 && e.Location != "":
 		hint = "it points to " + e.Location
 	case e.Status == 401 || e.Status == 403:
-		hint = "--header 'Authorization: Bearer …' brings a token along"
+		hint = "add a token with --header 'Authorization: Bearer …'"
 	case e.Status == 404 || e.Status == 405:
-		hint = "is the path right? Many servers have it as /mcp, those of HTTP+SSE as /sse (--transport sse)"
+		hint = "check the path: usually /mcp, or /sse for HTTP+SSE (--transport sse)"
 	case e.Status > 0:
-		hint = "is that the URL of an MCP server? --transport says what it speaks"
+		hint = "check the URL, or set --transport"
 	case strings.Contains(said, "certificate"):
-		hint = "--ca-file trusts a certificate authority of your own"
+		hint = "use --ca-file for a private certificate authority"
 	}
 	if e.Status > 0 {
-		said = "the server at " + to + " opens no session: " + said
+		said = "the server at " + to + " did not open a session: " + said
 	} else if strings.Contains(said, " could not be reached: ") {
 		_, why, _ := strings.Cut(said, " could not be reached: ")
 		said = "the server at " + to + " could not be reached: " + why
@@ -201,7 +201,7 @@ func (r *replayer) head() func(io.Writer, palette) error {
 	}
 	for i, n := range r.notes {
 		if i == maxReplayNotes {
-			r.a.say(fmt.Sprintf("replay: and %d notes more", len(r.notes)-i))
+			r.a.say(fmt.Sprintf("replay: and %d more notes", len(r.notes)-i))
 			break
 		}
 		r.a.say("replay: " + n.Text)

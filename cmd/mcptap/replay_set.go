@@ -130,7 +130,7 @@ func (r *replayer) writeResent() error {
 	}
 	failed := len(r.resent) == 0
 	if failed {
-		r.a.say("--set: no call that --only picks was sent")
+		r.a.say("--set: no call selected by --only was sent")
 	}
 	for _, x := range r.resent {
 		ok, err := r.writeOne(x, made)

@@ -19,7 +19,7 @@ func newRm(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "rm REC… [flags]",
 		Short:   "Remove recordings",
-		Long:    "Removes recordings for good. It asks first; where nobody can be asked, it needs\n--yes. A recording that is live is never removed.",
+		Long:    "Deletes recordings permanently, after asking. Without a terminal to ask on, it needs\n--yes. A live recording is never removed.",
 		Example: "  mcptap rm 3f2a 91bc\n  mcptap rm @last --yes",
 		Args:    takes(1, -1, "a recording"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -71,14 +71,14 @@ func (o *rmOptions) run(a *app, args []string) error {
 // confirm shows what would be removed and asks.
 func (a *app) confirm(infos []store.Info) error {
 	if !isTerminal(a.stdin) || !isTerminal(a.stderr) {
-		return withHint(errors.New("removing recordings needs a yes, and there is nobody to ask"), "--yes")
+		return withHint(errors.New("not a terminal: pass --yes to confirm"), "--yes")
 	}
 	for _, i := range infos {
 		h := i.Header
 		fmt.Fprintf(a.stderr, "%s  %s  %s, %s, %s\n", escape(h.ID), formatStart(h.Start.In(a.zone), a.now()),
 			escape(h.Label), plural(i.Frames, "frame", "frames"), formatSize(i.Size))
 	}
-	fmt.Fprintf(a.stderr, "Remove %s for good? [y/N] ", plural(len(infos), "recording", "recordings"))
+	fmt.Fprintf(a.stderr, "Permanently remove %s? [y/N] ", plural(len(infos), "recording", "recordings"))
 	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
 		return nil

@@ -10,28 +10,29 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const rootLong = `mcptap records what an MCP client and an MCP server say to each other.
+const rootLong = `mcptap records the traffic between an MCP client and an MCP server.
 
-Put it in front of the server's command, where the client is configured:
+Put it before the server's command in the client's configuration:
 
     npx -y @modelcontextprotocol/server-everything
     mcptap stdio -- npx -y @modelcontextprotocol/server-everything
 
-Client and server notice nothing: every byte passes as it is. Each run becomes
-one recording, a file in the data directory, that you can look at while it is
-still being made. Try it without any client or server:
+All bytes pass unchanged. Each run writes one recording, a file in the data
+directory, which can be read while the run continues. To try it without a client
+or a server:
 
     mcptap demo
 
-The data directory is --dir, else $MCPTAP_DIR, else $XDG_STATE_HOME/mcptap, else
+REC is a file (a recording, an export or a bundle), the id of a recording or the
+beginning of one, its label, @last (the newest) or @live (the newest still running).
+REC#2 is the second session in it.
+
+The data directory is --dir, $MCPTAP_DIR, $XDG_STATE_HOME/mcptap, or
 ~/.local/state/mcptap (macOS: ~/Library/Application Support/mcptap, Windows:
 %LocalAppData%\mcptap).
 
-Where a command takes a recording, REC is a file, an id as ` + "`mcptap ls`" + ` shows it, a
-unique beginning of one, @last (the newest) or @live (the newest still running).
-
-Exit codes: 0 yes or done, 1 no, 2 wrong usage or an error, 130 Ctrl-C; stdio
-exits as the server does.`
+Exit codes: 0 success, 1 negative result, 2 usage or run-time error, 130 Ctrl-C.
+stdio exits with the server's code.`
 
 const (
 	groupRecord = "record"
@@ -62,6 +63,11 @@ Examples:
 Other:
 {{- range $cmds}}{{if and (eq .GroupID "") (or .IsAvailableCommand (eq .Name "help"))}}
   {{rpad .Name .NamePadding}}  {{.Short}}
+{{- end}}{{end}}
+
+Help topics ("{{.CommandPath}} help TOPIC"):
+{{- range $cmds}}{{if .IsAdditionalHelpTopicCommand}}
+  {{rpad .Name .NamePadding}}  {{.Short}}
 {{- end}}{{end}}{{end}}
 {{- if .HasAvailableLocalFlags}}
 
@@ -75,7 +81,7 @@ Flags of every command:
 {{- end}}
 {{- if .HasAvailableSubCommands}}
 
-"{{.CommandPath}} COMMAND --help" says more about a command.
+Run "{{.CommandPath}} COMMAND --help" for more about a command.
 {{- end}}
 `
 
@@ -84,9 +90,9 @@ func newRoot(a *app) *cobra.Command {
 	root := bareRoot(a)
 	root.AddGroup(
 		&cobra.Group{ID: groupRecord, Title: "Record:"},
-		&cobra.Group{ID: groupRead, Title: "Look:"},
+		&cobra.Group{ID: groupRead, Title: "Read:"},
 		&cobra.Group{ID: groupPlay, Title: "Play:"},
-		&cobra.Group{ID: groupKeep, Title: "Keep and remove:"},
+		&cobra.Group{ID: groupKeep, Title: "Share and remove:"},
 	)
 	for _, g := range []struct {
 		id   string
@@ -133,7 +139,7 @@ func unknownShell(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		shells = append(shells, c.Name())
 	}
-	return fmt.Errorf("there is no completion for the shell %s (only %s)", quote(args[0]), strings.Join(shells, ", "))
+	return fmt.Errorf("unknown shell %s (want %s)", quote(args[0]), strings.Join(shells, ", "))
 }
 
 // newStdioRoot builds as much of the tree as `mcptap stdio` needs.
@@ -148,7 +154,7 @@ func bareRoot(a *app) *cobra.Command {
 	askedVersion := false
 	root := &cobra.Command{
 		Use:           "mcptap",
-		Short:         "Record, look at and keep MCP sessions",
+		Short:         "Record, read and replay MCP sessions",
 		Long:          rootLong,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
@@ -166,14 +172,14 @@ func bareRoot(a *app) *cobra.Command {
 	root.Flags().BoolVar(&askedVersion, "version", false, "print the version")
 	root.PersistentFlags().StringVar(&a.dirFlag, "dir", "", "")
 	describeSettings(root.PersistentFlags())
-	root.PersistentFlags().StringVar(&a.colorFlag, "color", "auto", "use colours `when`: auto, always or never")
+	root.PersistentFlags().StringVar(&a.colorFlag, "color", "auto", "colour the output: `when` is auto, always or never")
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.MarkPersistentFlagDirname("dir")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		if errors.As(err, &unknown) {
 			if instead := removedFlags[cmd.Name()+" "+unknown.GetSpecifiedName()]; instead != "" {
-				return withHint(fmt.Errorf("--%s is gone", unknown.GetSpecifiedName()), instead)
+				return withHint(fmt.Errorf("--%s no longer exists", unknown.GetSpecifiedName()), instead)
 			}
 		}
 		return withHint(err, "`"+cmd.CommandPath()+" --help` lists the flags")
@@ -211,8 +217,8 @@ func unknownCommand(root *cobra.Command, name string) error {
 var otherWords = map[string]string{
 	"record": recordHint, "proxy": recordHint, "capture": recordHint, "run": recordHint, "start": recordHint,
 	"tail":    "`mcptap show -f @live` follows what is being recorded",
-	"logs":    "`mcptap show @last` lists what crossed, with --lane stderr the server's own log",
-	"log":     "`mcptap show @last` lists what crossed, with --lane stderr the server's own log",
+	"logs":    "`mcptap show @last` lists the traffic; --lane stderr lists the server's log",
+	"log":     "`mcptap show @last` lists the traffic; --lane stderr lists the server's log",
 	"list":    "`mcptap ls` lists the recordings",
 	"view":    "`mcptap show REC` lists a recording, `mcptap web` shows it in a browser",
 	"inspect": "`mcptap show REC` lists a recording, `mcptap web` shows it in a browser",
@@ -231,11 +237,11 @@ const recordHint = "`mcptap stdio -- CMD` records a server that is a command, `m
 // removedFlags maps a command and a flag that it once had to what to use instead.
 var removedFlags = map[string]string{
 	"wrap mcptap":        "run the program that the client should start: `/path/to/mcptap wrap …`",
-	"mock report-format": "the name of the --report file decides: .txt is text, .xml is JUnit, any other is NDJSON",
+	"mock report-format": "the extension of --report FILE sets the format: .txt is text, .xml is JUnit, others are NDJSON",
 	"mock cut":           "--fault cut=N",
 	"diff ratio":         ratioHint, "replay ratio": ratioHint,
 	"diff most": mostHint, "replay most": mostHint,
-	"redact same-length": "pseudonyms have a length of their own; leave it out",
+	"redact same-length": "omit it; pseudonyms have a fixed length",
 	"stats slowest":      "`mcptap stats --json` lists the 20 slowest calls",
 }
 

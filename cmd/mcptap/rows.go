@@ -233,7 +233,7 @@ func odd(r *view.Row) string {
 			words = append(words, w)
 		}
 		if p.Guess && p.Request != (session.Ref{}) && r.Unread {
-			words = append(words, "its request is a guess: the id was not read")
+			words = append(words, "request guessed: the id was not read")
 		}
 	}
 	return strings.Join(words, ", ")
@@ -244,15 +244,15 @@ func oddPart(p *session.Part) string {
 	case p.Clash != (session.Ref{}):
 		return fmt.Sprintf("id in use by #%d", p.Clash.Seq)
 	case p.Role == session.RoleRepeat:
-		return "answered before"
+		return "repeated response"
 	case p.Role == session.RoleReplay:
-		return fmt.Sprintf("sent before in #%d", p.First.Seq)
+		return fmt.Sprintf("repeats #%d", p.First.Seq)
 	case p.Role == session.RoleOrphan:
-		return "answers nothing"
+		return "no such request"
 	case p.Role == session.RoleUnmatched:
 		return "no such call"
 	case p.Role == session.RoleUnread:
-		return "too large to be read"
+		return "too large to parse"
 	case p.Role == session.RoleLate:
 		return "after its cancellation"
 	case p.Late && p.Call != (session.Ref{}):
@@ -381,7 +381,7 @@ func (s *summary) print(l *lines, p palette, width int) {
 		l.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), line)
 	}
 	for _, g := range s.info.Gaps {
-		s.paragraph(l, p, width, "missing: ", []string{fmt.Sprintf("frames %d to %d crossed but could not be recorded", g.From, g.To)}, red)
+		s.paragraph(l, p, width, "missing: ", []string{fmt.Sprintf("frames %d to %d passed but were not recorded", g.From, g.To)}, red)
 	}
 	for _, n := range s.notes {
 		s.paragraph(l, p, width, "", []string{n}, plain)
@@ -391,7 +391,7 @@ func (s *summary) print(l *lines, p palette, width int) {
 	}
 	for i, line := range s.stderr {
 		if i == 0 {
-			l.printf("the server's last lines on stderr:\n")
+			l.printf("last lines of the server on stderr:\n")
 		}
 		l.printf("%s\n", p.paint(fit("  "+line, width), dim))
 	}
@@ -488,7 +488,7 @@ func statusWord(info store.Info) string {
 		return "live"
 	case store.Cut:
 		if info.Err != nil {
-			return "cut off, and the rest waits in its queue: " + escape(info.Err.Error())
+			return "cut off; the rest is still in its queue: " + escape(info.Err.Error())
 		}
 		if n := len(info.Gaps); n > 0 && info.Gaps[n-1].To+1 >= info.Frames {
 			return "cut off: the end could not be written"

@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// Requests without an answer that nobody remembers one by one are counted.
+// Requests without a response that nobody remembers one by one are counted.
 func TestSummaryCountsWhatIsNotListed(t *testing.T) {
 	s := &summary{unanswered: make([]session.Request, 11), beyond: 5}
 	var text, json bytes.Buffer

@@ -28,9 +28,9 @@ type serverURLOptions struct {
 func (o *serverURLOptions) addFlags(cmd *cobra.Command, usage string) {
 	f := cmd.Flags()
 	f.StringVar(&o.to, "to", "", usage)
-	f.StringVar(&o.transport, "transport", "auto", "what the server at the URL speaks, a `name`: auto, streamable, sse or websocket")
-	f.StringArrayVar(&o.http.headers, "header", nil, "a `'Name: value'` to add to each request; the value is not recorded")
-	f.StringVar(&o.http.caFile, "ca-file", "", "`file` of certificates, in PEM, that may vouch for the server too")
+	f.StringVar(&o.transport, "transport", "auto", "transport of the server at the URL: `name` is auto, streamable, sse or websocket")
+	f.StringArrayVar(&o.http.headers, "header", nil, "header field to add to each request, as `'Name: value'`; the value is not recorded")
+	f.StringVar(&o.http.caFile, "ca-file", "", "PEM `file` of further certificates to trust")
 	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(serverTransports, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -39,7 +39,7 @@ func (o *serverURLOptions) checkTransport() error {
 	if slices.Contains(serverTransports, o.transport) {
 		return nil
 	}
-	return withHint(fmt.Errorf("--transport: there is no transport %s", quote(o.transport)), strings.Join(serverTransports, ", "))
+	return withHint(fmt.Errorf("--transport: unknown transport %s", quote(o.transport)), strings.Join(serverTransports, ", "))
 }
 
 // config reads the flags, for a tap in front of the server.
@@ -66,10 +66,10 @@ func serverURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	var wrong *url.Error
 	if errors.As(err, &wrong) {
-		return nil, fmt.Errorf("--to: the server's URL cannot be read: %w", wrong.Err)
+		return nil, fmt.Errorf("--to: invalid URL: %w", wrong.Err)
 	}
 	if u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
-		return nil, withHint(fmt.Errorf("--to: %s is not the URL of a server", quote(u.Redacted())), "it begins with http://, https://, ws:// or wss://")
+		return nil, withHint(fmt.Errorf("--to: invalid server URL %s", quote(u.Redacted())), "use http://, https://, ws:// or wss://")
 	}
 	return u, nil
 }

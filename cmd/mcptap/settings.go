@@ -27,21 +27,21 @@ type setting struct {
 }
 
 var settings = []setting{
-	{flag: "dir", usage: "data `directory`, where the recordings are"},
-	{flag: "label", in: "stdio http", usage: "`name` of the recording; made from the server's command or host otherwise"},
-	{flag: "queue", in: "stdio http", usage: "how much may wait for the disk before traffic is slowed down, a `size`", check: checkSize},
-	{flag: "off", in: "stdio http", usage: "forward and record nothing", check: checkBool},
-	{flag: "redact", in: "stdio http", usage: "record pseudonyms in the place of secrets, see mcptap redact"},
-	{flag: "otlp", in: "stdio http", usage: "send the calls as traces to the OpenTelemetry collector at this `URL`, such as http://localhost:4318", check: checkCollector, secret: true},
-	{flag: "otlp-header", in: "stdio http", usage: "a `'Name: value'` to send to the collector, such as its authorization", check: checkHeaders, secret: true},
-	{flag: "listen", in: "http", usage: "`address` to listen on; port 0 is any free one", check: checkAddress},
-	{flag: "name", in: "http", usage: "another `host` name that clients know the tap by, with or without a port"},
-	{flag: "header", in: "http", usage: "a `'Name: value'` to add to each request; the value is not recorded", check: checkHeaders, secret: true},
-	{flag: "allow-origin", in: "http", usage: "`origin` of a web page that may use what --header adds, such as http://localhost:6274"},
-	{flag: "ca-file", in: "http", usage: "`file` of certificates, in PEM, to trust for the server too", check: checkFile},
-	{flag: "tls-cert", in: "http", usage: "`file` of the certificate to listen with TLS, in PEM", check: checkFile},
-	{flag: "tls-key", in: "http", usage: "`file` of its key", check: checkFile},
-	{flag: "rewrite-auth", in: "http", usage: "replace the server's URL by the tap's in what OAuth clients compare", check: checkBool},
+	{flag: "dir", usage: "`directory` of the recordings"},
+	{flag: "label", in: "stdio http", usage: "`name` of the recording; by default that of the server's command or host"},
+	{flag: "queue", in: "stdio http", usage: "`size` of the queue for the disk; when it is full, traffic slows down", check: checkSize},
+	{flag: "off", in: "stdio http", usage: "forward only, without recording", check: checkBool},
+	{flag: "redact", in: "stdio http", usage: "record pseudonyms instead of secrets, see mcptap redact"},
+	{flag: "otlp", in: "stdio http", usage: "send a trace of each call to the OpenTelemetry collector at this `URL`, such as http://localhost:4318", check: checkCollector, secret: true},
+	{flag: "otlp-header", in: "stdio http", usage: "header field for the collector, as `'Name: value'`", check: checkHeaders, secret: true},
+	{flag: "listen", in: "http", usage: "`address` to listen on; port 0 picks a free port", check: checkAddress},
+	{flag: "name", in: "http", usage: "another `host` name of the tap, with or without a port"},
+	{flag: "header", in: "http", usage: "header field to add to each request, as `'Name: value'`; the value is not recorded", check: checkHeaders, secret: true},
+	{flag: "allow-origin", in: "http", usage: "`origin` of web pages that are allowed with --header, such as http://localhost:6274"},
+	{flag: "ca-file", in: "http", usage: "PEM `file` of further certificates to trust", check: checkFile},
+	{flag: "tls-cert", in: "http", usage: "PEM `file` of a certificate, to listen with TLS", check: checkFile},
+	{flag: "tls-key", in: "http", usage: "PEM `file` of its key", check: checkFile},
+	{flag: "rewrite-auth", in: "http", usage: "replace the server's URL with the tap's in OAuth metadata and challenges", check: checkBool},
 	{flag: "keep-secrets", in: "http", usage: "record tokens, cookies and session ids as they are", check: checkBool},
 }
 
@@ -58,7 +58,7 @@ func describeSettings(flags *pflag.FlagSet) {
 		if f == nil {
 			continue
 		}
-		suffix := map[string]string{"bool": "=1", "stringArray": ", a line each"}[f.Value.Type()]
+		suffix := map[string]string{"bool": "=1", "stringArray": ", one per line"}[f.Value.Type()]
 		f.Usage = s.usage + " (" + s.variable() + suffix + ")"
 	}
 }
@@ -102,7 +102,7 @@ func settingLines(value string) []string {
 
 func checkBool(value string) error {
 	if _, err := strconv.ParseBool(value); err != nil {
-		return errors.New(quote(value) + " is neither 1 nor 0")
+		return errors.New(quote(value) + " must be 1 or 0")
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func checkSize(value string) error {
 func checkAddress(value string) error {
 	_, _, err := net.SplitHostPort(value)
 	if err != nil {
-		err = withHint(err, "an address and a port, such as 127.0.0.1:8080; with the port 0 a free one is found")
+		err = withHint(err, "use an address and a port, such as 127.0.0.1:8080; port 0 picks a free port")
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func checkHeaders(value string) error {
 
 func checkCollector(value string) error {
 	if _, err := otlp.TracesURL(value); err != nil {
-		return withHint(fmt.Errorf("invalid URL of the collector: %w", err), "a collector on this machine is usually at http://localhost:4318")
+		return withHint(fmt.Errorf("invalid collector URL: %w", err), "a local collector usually listens at http://localhost:4318")
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func findDataDir(flag, goos string, env func(string) string, home func() (string
 	}
 	dir, err := home()
 	if err != nil || dir == "" {
-		return "", withHint(errors.New("no place for recordings: there is no home directory"),
+		return "", withHint(errors.New("no directory for recordings: there is no home directory"),
 			"name a directory with --dir or MCPTAP_DIR")
 	}
 	switch goos {

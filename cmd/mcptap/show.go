@@ -12,41 +12,30 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-const showLong = `Lists the frames of a recording, a line each:
+const showLong = `Lists the frames of a recording, one per line: number, time since the start, direction
+(→ to the server, ← to the client, ! stderr of the server, · event of the run), kind,
+for responses the request and the latency, size, and contents. Requests without a
+response are named at the end.
 
-  number, time since the start, where it went (→ to the server, ← to the client,
-  ! the server's stderr, · about the run), what it is, how long after its request
-  a response came, its size, what it is about, and which request it answers (#7).
-  A tool is named first, with its arguments or its result, and its method last.
+--calls lists calls instead, each with its progress, logs, nested requests and
+cancellation. --tree draws calls as trees. Both accept filters.
 
-Of HTTP only what went wrong is listed beside the messages; --http shows all of
-it: connections, heads, ends. Requests that got no response are named at the end.
-
-With a number, one frame is shown in full, of a request its response too. --curl
-prints a command that repeats its HTTP request. 17..30 and 17,19 list these frames.
-
-Any other word is a filter, as ` + "`mcptap help filter`" + ` explains:
+A number shows one frame in full, and of a request its response. --curl prints a
+command that repeats the frame's HTTP request. 17,19 and 17-30 list these frames.
+Other words are a filter; see ` + "`" + `mcptap help filter` + "`" + `:
 
   mcptap show @last tool:forecast is:error
 
---calls shows a line a call, and below it what belongs to it: progress, log
-messages, what the server asked meanwhile, a cancellation. --tree draws that as a
-tree, with times relative to the call. A filter then picks calls: is: holds what
-is true of any message of it, kind: is that of its answer, size: is that of all
-its frames, and text is looked for in each.
+HTTP heads and connections are listed only if they failed, or with --http.
 
---since and --until take a time since the start (2s, 1m30s), before the end
-(-30s), of the day (14:03:05), a whole one (2026-11-20T14:03:05Z) or a frame
-(#120).
+--since and --until take a time since the start (2s, 1m30s), a time before the end
+(-30s), a time of day (14:03:05), a date and time (2026-11-20T14:03:05Z) or a frame (#120).
 
-What was recorded is never sent to the terminal as it is: characters that could
-move the cursor, change their neighbours' order or hide are spelled out. --raw
-writes the exact bytes; so does --raw --lane to_client, for all of a lane.
+Control characters, and characters that hide or reorder text, are escaped. --raw writes
+the exact bytes of one frame, or of one --lane.
 
-A recording of HTTP traffic may hold several sessions: REC#2 is its second.
-
-With --follow several recordings may be named, and @live stands for all that are
-running or begin to; each line then says which it is of.`
+--follow waits for more frames. It takes several recordings; @live means all that are
+running or start later.`
 
 const showExample = `  mcptap show @last
   mcptap show @last 17
@@ -66,7 +55,7 @@ func newShow(a *app) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
 		Use:               "show REC [NUMBER|FILTER…] [flags]",
-		Short:             "Show the frames of a recording, or one of them",
+		Short:             "Show the frames or calls of a recording, or one frame",
 		Long:              showLong,
 		Example:           showExample,
 		Args:              takes(1, -1, "a recording"),
@@ -83,18 +72,18 @@ func newShow(a *app) *cobra.Command {
 
 func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&o.calls, "calls", false, "show a line a call, what belongs to it below")
-	f.BoolVar(&o.tree, "tree", false, "show calls as trees")
-	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more while the recording is live")
-	f.StringVar(&o.since, "since", "", "leave out what was before `when`: 2s, -30s, 14:03:05, #120")
-	f.StringVar(&o.until, "until", "", "leave out what was after `when`")
-	f.BoolVar(&o.http, "http", false, "show how HTTP carries the messages too: connections, heads, ends, comments")
-	f.BoolVar(&o.stderr, "stderr", false, "with a filter or --calls: also the server's stderr around the matches")
-	f.BoolVar(&o.diff, "diff", false, "say what changed from the last answer to the same method and arguments")
+	f.BoolVar(&o.calls, "calls", false, "list calls, each with its messages below")
+	f.BoolVar(&o.tree, "tree", false, "draw calls as trees")
+	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more frames while the recording is live")
+	f.StringVar(&o.since, "since", "", "skip frames before `when`: 2s, -30s, 14:03:05, #120")
+	f.StringVar(&o.until, "until", "", "skip frames after `when`")
+	f.BoolVar(&o.http, "http", false, "also list HTTP connections, heads, ends and comments")
+	f.BoolVar(&o.stderr, "stderr", false, "with a filter or --calls, also list the server's stderr around the matches")
+	f.BoolVar(&o.diff, "diff", false, "show what changed since the last response to the same method and arguments")
 	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or lifecycle")
-	f.BoolVar(&o.raw, "raw", false, "write the exact bytes, of one frame or of one --lane")
+	f.BoolVar(&o.raw, "raw", false, "write the exact bytes of one frame or one --lane")
 	addJSON(cmd, &o.json)
-	f.BoolVar(&o.payload, "payload", false, "with --json: every frame with its bytes, as with a number")
+	f.BoolVar(&o.payload, "payload", false, "with --json, include the bytes of every frame")
 	f.BoolVar(&o.curl, "curl", false, "print a curl command that repeats the HTTP request of a frame")
 	addNoPager(cmd, &o.noPager)
 	_ = cmd.RegisterFlagCompletionFunc("lane", cobra.FixedCompletions([]string{"to_server", "to_client", "stderr", "lifecycle"}, cobra.ShellCompDirectiveNoFileComp))
@@ -142,7 +131,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	case number > 0:
 		return o.showOne(ctx, a, rec, number)
 	case o.raw && want.session > 0:
-		return errors.New("--raw writes a lane of all sessions")
+		return errors.New("--raw cannot select a session")
 	case o.raw:
 		return o.rawLane(ctx, a, rec, want)
 	}
@@ -177,22 +166,22 @@ func (o *showOptions) check(words *showWords) error {
 	}
 	switch {
 	case o.payload && (!o.json || o.byCall()):
-		return errors.New("--payload is for frames with --json")
+		return errors.New("--payload requires --json, and frames")
 	case o.curl && (number == 0 || o.raw || o.json || o.byCall()):
-		return errors.New("--curl needs one frame's number, and no --raw, --json or --calls")
+		return errors.New("--curl needs one frame number, and no --raw, --json or --calls")
 	case o.raw && o.json:
-		return withHint(errors.New("--raw and --json exclude each other"), "--json has the bytes too, when a frame's number is given")
+		return withHint(errors.New("--raw and --json cannot be combined"), "use --json --payload for the bytes")
 	case o.raw && number == 0 && o.lane == "":
-		return withHint(errors.New("--raw needs a frame's number, or a --lane"),
-			"the bytes of two lanes are no stream; `mcptap export` writes them all")
+		return withHint(errors.New("--raw needs a frame number or a --lane"),
+			"to write all lanes, use `mcptap export`")
 	case o.raw && (words.query != "" || o.byCall() || words.several()):
-		return errors.New("--raw is for one frame, or for a lane of one recording")
+		return errors.New("--raw writes one frame or one lane of one recording")
 	case number > 0 && (o.follow || o.lane != "" || o.since != "" || o.until != ""):
-		return errors.New("--follow, --lane, --since and --until are for the list, not for one frame")
+		return errors.New("--follow, --lane, --since and --until cannot be used with a frame number")
 	case o.lane != "" && o.byCall():
-		return withHint(errors.New("--lane is for frames, not for calls"), "dir:to_client picks the calls that the server asked")
+		return withHint(errors.New("--lane cannot be used with calls"), "use the filter dir:to_client for calls by the server")
 	case o.tree && o.json:
-		return withHint(errors.New("--tree is for people"), "`--calls --json` has the same, and says what stands below what")
+		return withHint(errors.New("--tree and --json cannot be combined"), "use --calls --json")
 	}
 	return nil
 }

@@ -78,8 +78,8 @@ func TestShowCurl(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"1 --curl":        "--curl: frame #1 did not cross HTTP\nmcptap: hint: `mcptap replay",
-		"24 --curl --raw": "--curl needs one frame's number",
-		"--curl":          "--curl needs one frame's number",
+		"24 --curl --raw": "--curl needs one frame number",
+		"--curl":          "--curl needs one frame number",
 	} {
 		a, out := testApp(nil)
 		if code := a.run(append([]string{"show", path}, strings.Fields(args)...)); code != exitFailure || !strings.Contains(out.String(), want) {

@@ -79,7 +79,7 @@ func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords
 		paths = append(paths, path)
 	}
 	if len(paths) == 0 {
-		a.say("no recording in " + dir + " is live; waiting for one to begin")
+		a.say("no recording in " + dir + " is live; waiting for one to start")
 	}
 	for _, path := range paths {
 		if err := s.join(path); err != nil {

@@ -42,9 +42,9 @@ type lister struct {
 	folded  uint64        // of these not printed, as they are HTTP's own
 	// exchanges are those without a message or a response, by number.
 	exchanges map[uint64]session.Request
-	lines   uint64        // that were printed, parts of calls aside
-	stderr  lastLines     // of the server, where a request hangs
-	partial bool          // not all frames were read
+	lines     uint64    // that were printed, parts of calls aside
+	stderr    lastLines // of the server, where a request hangs
+	partial   bool      // not all frames were read
 
 	byCall *callLister // of calls, else nil
 }
@@ -268,14 +268,14 @@ func (l *lister) sum() (*summary, error) {
 		s.calls = &l.byCall.begun
 	}
 	if l.folded > 0 {
-		s.notes = append(s.notes, plural(l.folded, "frame of HTTP is", "frames of HTTP are")+" not shown (--http shows them)")
+		s.notes = append(s.notes, plural(l.folded, "HTTP frame is", "HTTP frames are")+" hidden (use --http)")
 	}
 	if x := l.answers; x != nil {
 		if x.TooLarge > 0 {
-			s.notes = append(s.notes, plural(x.TooLarge, "answer was", "answers were")+" too large to be compared")
+			s.notes = append(s.notes, plural(x.TooLarge, "response was", "responses were")+" too large to compare")
 		}
 		if x.Forgotten > 0 {
-			s.notes = append(s.notes, plural(x.Forgotten, "answer was", "answers were")+" not compared, as too many others came since the one before")
+			s.notes = append(s.notes, plural(x.Forgotten, "response was", "responses were")+" not compared: too many responses since the previous one")
 		}
 	}
 	return s, nil
@@ -290,7 +290,7 @@ func (l *lister) verdict(a *app) error {
 	if l.byCall != nil {
 		what = "call"
 	}
-	text := "no " + what + " is of that time"
+	text := "no " + what + " in that period"
 	switch {
 	case l.want.filter != nil:
 		text = "no " + what + " matches " + l.want.filter.String()
@@ -309,7 +309,7 @@ func deltaWords(d *view.Delta, room int) (out []string) {
 		return nil
 	}
 	if len(d.Changes) == 0 {
-		return []string{fmt.Sprintf("= the same as #%d", d.Previous.Seq)}
+		return []string{fmt.Sprintf("= same as #%d", d.Previous.Seq)}
 	}
 	out = append(out, fmt.Sprintf("≠ changed from #%d:", d.Previous.Seq))
 	for _, c := range d.Changes {

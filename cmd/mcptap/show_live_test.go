@@ -176,7 +176,7 @@ func TestFollowAllLive(t *testing.T) {
 		code <- a.finish(a.execute(ctx, newRoot(a), []string{"show", "-f", "@live", "--json"}), exitFailure)
 		pw.Close()
 	}()
-	if said, err := bufio.NewReader(words).ReadString('\n'); err != nil || !strings.Contains(said, "waiting for one to begin") {
+	if said, err := bufio.NewReader(words).ReadString('\n'); err != nil || !strings.Contains(said, "waiting for one to start") {
 		t.Fatalf("stderr: %q, %v", said, err)
 	}
 	lines := bufio.NewScanner(pr)
@@ -348,7 +348,7 @@ func TestFollowCallsInterrupted(t *testing.T) {
 		var all []string
 		for lines := bufio.NewScanner(pr); lines.Scan(); {
 			all = append(all, lines.Text())
-			if strings.Contains(lines.Text(), "answers nothing") {
+			if strings.Contains(lines.Text(), "no such request") {
 				interrupt()
 			}
 		}

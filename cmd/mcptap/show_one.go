@@ -105,7 +105,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		size += fmt.Sprintf(" (%d B)", f.Size)
 	}
 	if f.Took > 0 {
-		size += ", took " + formatDuration(f.Took) + " to arrive"
+		size += ", took " + formatDuration(f.Took) + " to receive"
 	}
 	field("size", size)
 	said := 0
@@ -130,21 +130,21 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		field("odd", escape(reason))
 	}
 	if keys := one.message.DuplicateKeys; len(keys) > 0 {
-		field("odd", "two members named "+escape(strings.Join(keys[:min(len(keys), 8)], ", ")))
+		field("odd", "duplicate member "+escape(strings.Join(keys[:min(len(keys), 8)], ", ")))
 	}
 	l.printf("\n")
 	return l.err
 }
 
 var laneWords = [tap.Lanes]string{
-	tap.Lifecycle: "about the run", tap.ToServer: "to the server", tap.ToClient: "to the client", tap.Stderr: "the server's stderr",
+	tap.Lifecycle: "event of the run", tap.ToServer: "to the server", tap.ToClient: "to the client", tap.Stderr: "the server's stderr",
 }
 
 // formWords are the forms that are not those of stdio.
 var formWords = [tap.Forms]string{
 	tap.FormBody: "an HTTP body", tap.FormEvent: "a server-sent event", tap.FormText: "a WebSocket message",
 	tap.FormBinary: "a binary WebSocket message", tap.FormPing: "a WebSocket ping", tap.FormPong: "a WebSocket pong",
-	tap.FormClose: "a WebSocket close", tap.FormBytes: "bytes that are no HTTP",
+	tap.FormClose: "a WebSocket close", tap.FormBytes: "bytes that are not HTTP",
 }
 
 // pairing is what a request or response in the frame has to do with others, "" for
@@ -170,7 +170,7 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 	case response && p.Request != (session.Ref{}):
 		return "to", fmt.Sprintf("%s#%d after %s", at, p.Request.Seq, formatDuration(p.Latency))
 	case response:
-		return "to", at + "no request that was seen"
+		return "to", at + "no known request"
 	}
 	return "", ""
 }
@@ -210,7 +210,7 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 		return err
 	}
 	if limit.cut {
-		_, err := fmt.Fprintf(w, "… the first %s of %s; --raw writes all of it\n", formatSize(most), formatSize(f.Size))
+		_, err := fmt.Fprintf(w, "… the first %s of %s; use --raw for all of it\n", formatSize(most), formatSize(f.Size))
 		return err
 	}
 	return nil

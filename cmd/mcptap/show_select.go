@@ -47,8 +47,8 @@ func (o *showOptions) selection(a *app, words *showWords) (*selection, error) {
 		return nil, err
 	}
 	if o.follow && !o.byCall() && want.future() {
-		return nil, withHint(errors.New("what is still to come cannot be known with --follow: whether a request stays without an answer, or is cancelled"),
-			"leave out --follow, or list --calls, which are shown when they are over")
+		return nil, withHint(errors.New("--follow cannot filter by later events, such as a cancellation or a missing response"),
+			"omit --follow, or add --calls")
 	}
 	return want, nil
 }

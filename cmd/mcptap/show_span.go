@@ -85,8 +85,8 @@ func parseMoment(flag, s string, zone *time.Location) (m moment, err error) {
 		}
 		return moment{wall: t, clock: l.clock, unit: l.unit}, nil
 	}
-	return m, withHint(fmt.Errorf("--%s: %s is no time", flag, quote(s)),
-		"2s and 1m30s count from the start, -30s from the end; 14:03:05 and 2026-11-20T14:03:05Z are the clock's; #120 is a frame")
+	return m, withHint(fmt.Errorf("--%s: invalid time %s", flag, quote(s)),
+		"use 2s or 1m30s from the start, -30s from the end, 14:03:05, 2026-11-20T14:03:05Z, or a frame such as #120")
 }
 
 // offsetIn is the moment as an offset in a recording. A time of the day is that

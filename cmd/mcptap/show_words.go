@@ -142,7 +142,7 @@ func (a *app) parseFilter(query string) (*filter.Filter, error) {
 	for line := range strings.Lines(wrong.Caret()) {
 		fmt.Fprintf(a.stderr, "  %s\n", strings.TrimRight(line, "\n"))
 	}
-	a.say("hint: `mcptap help filter` explains the language")
+	a.say("hint: `mcptap help filter` explains filters")
 	return nil, exitCode(exitFailure)
 }
 

@@ -18,26 +18,19 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-const statsLong = `Sums up the calls of recordings: for each method, tool and prompt how many there
-were, how they ended, how long they took, and how much crossed.
+const statsLong = `Summarizes the calls of recordings by method, tool and prompt: how many, how they
+ended, how long they took, and how many bytes they carried.
 
-  CALL        → is what the client asked, ← what the server asked, and ↳ what was
-              asked within another call, whose time holds this one
-  ERRORS      were answered with a JSON-RPC error, FAILED with isError (where
-              there is no room, ERRORS has both), CANCELLED were cancelled, and
-              OPEN have no answer
-  P50 … MAX   are the latencies of those that were answered; percentiles are less
-              than 1 % off, the rest is exact
-  SHARE       is the part of the time of all calls but those marked ↳
-  SPREAD      is how the latencies are distributed over the lines of LATENCY below
+  CALL        → sent by the client, ← by the server; ↳ nested in another call, whose
+              time includes it
+  ERRORS      JSON-RPC errors and HTTP refusals other than 401; FAILED: results with
+              isError; CANCELLED; OPEN: without a response
+  P50 … MAX   latencies of calls with a response; percentiles are within 1 %
+  SHARE       share of the total time of all calls that are not nested
+  SPREAD      distribution of the latencies over the lines of LATENCY below
 
-A call ends with the answer that ends it: one that became a task, or was asked
-again with more input, took until then. A subscription took until it was
-acknowledged. One that HTTP refused with another status than 401 is among ERRORS;
-one with 401 does not count, as the client asks again when it has a token. A
-request of 2026-07-28 whose client hung up was CANCELLED by that. With a
-directory, all recordings in it are summed up. Of one that is live, all that is
-there so far; of REC#2, its second session.`
+A call that became a task, or needed more input, lasts until its final response. A
+subscription lasts until it is acknowledged. A directory means all recordings in it.`
 
 type statsOptions struct {
 	json    bool
@@ -57,7 +50,7 @@ func newStats(a *app) *cobra.Command {
 	o := statsOptions{sort: "time"}
 	cmd := &cobra.Command{
 		Use:     "stats REC… [flags]",
-		Short:   "Sum up calls: how many, how long, what failed",
+		Short:   "Summarize calls: counts, latencies, failures",
 		Long:    statsLong,
 		Example: "  mcptap stats @last\n  mcptap stats 3f2a 91bc --sort p99\n  mcptap stats ./recordings --json",
 		Args:    takes(1, -1, "a recording"),
@@ -90,7 +83,7 @@ var statsOrders = []string{"time", "calls", "errors", "p99", "max", "bytes"}
 
 func (o *statsOptions) check() error {
 	if !slices.Contains(statsOrders, o.sort) {
-		return withHint(fmt.Errorf("--sort: %s is none of %s", quote(o.sort), strings.Join(statsOrders, ", ")), "leave it out for time")
+		return withHint(fmt.Errorf("--sort: unknown order %s (want %s)", quote(o.sort), strings.Join(statsOrders, ", ")), "leave it out for time")
 	}
 	return nil
 }
@@ -252,11 +245,11 @@ func (m *measured) inside(a *app, dir string) ([]string, error) {
 			paths = append(paths, info.Path)
 		case !errors.Is(info.Err, store.ErrNotRecording):
 			m.leftOut++
-			a.say(fmt.Sprintf("left out: %v", info.Err))
+			a.say(fmt.Sprintf("skipped: %v", info.Err))
 		}
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("there are no recordings in %s", dir)
+		return nil, fmt.Errorf("no recordings in %s", dir)
 	}
 	return paths, nil
 }

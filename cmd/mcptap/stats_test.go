@@ -255,7 +255,7 @@ func TestStatsArguments(t *testing.T) {
 	a, out := testApp(nil)
 	var said bytes.Buffer
 	a.stderr = &said
-	if code := a.run([]string{"stats", dir, "--json"}); code != 0 || strings.Count(said.String(), "left out: ") != 1 || !strings.Contains(out.String(), `"left_out":1,`) {
+	if code := a.run([]string{"stats", dir, "--json"}); code != 0 || strings.Count(said.String(), "skipped: ") != 1 || !strings.Contains(out.String(), `"left_out":1,`) {
 		t.Errorf("exit %d: %s", code, &said)
 	}
 	for _, c := range []struct {
@@ -264,10 +264,10 @@ func TestStatsArguments(t *testing.T) {
 	}{
 		{nil, "mcptap stats needs a recording"},
 		{[]string{broken}, "damaged"},
-		{[]string{t.TempDir()}, "there are no recordings in "},
+		{[]string{t.TempDir()}, "no recordings in "},
 		{[]string{one, "no-such-thing"}, "no-such-thing"},
-		{[]string{one, "--sort", "size"}, `--sort: "size" is none of time, calls, errors, p99, max, bytes`},
-		{[]string{one, "--slowest", "3"}, "--slowest is gone"},
+		{[]string{one, "--sort", "size"}, `--sort: unknown order "size" (want time, calls, errors, p99, max, bytes)`},
+		{[]string{one, "--slowest", "3"}, "--slowest no longer exists"},
 	} {
 		a, out := testApp(nil)
 		if code := a.run(append([]string{"stats"}, c.args...)); code != 2 || !strings.Contains(out.String(), c.want) {

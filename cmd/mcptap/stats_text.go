@@ -67,7 +67,7 @@ func (t *statsText) groups(m *measured, h *histogram) {
 	printTable(t.l, t.p, t.width, cols, rows)
 	for _, g := range m.groups {
 		if g.Others {
-			t.l.printf("%s\n", t.p.paint(fmt.Sprintf("more than %d methods and names: the rest is in (others)", session.MaxStatsGroups), dim))
+			t.l.printf("%s\n", t.p.paint(fmt.Sprintf("more than %d methods and names: others are counted as (others)", session.MaxStatsGroups), dim))
 			break
 		}
 	}
@@ -179,9 +179,9 @@ func statsCallState(c *session.StatsCall) string {
 	case session.CallCancelledLate:
 		words = append(words, "cancelled")
 	case session.CallInputRequired:
-		words = append(words, "waits for input")
+		words = append(words, "needs input")
 	case session.CallWorking:
-		words = append(words, "task goes on")
+		words = append(words, "task running")
 	default:
 		words = append(words, c.Status.String())
 	}
@@ -239,7 +239,7 @@ func (t *statsText) sum(m *measured) {
 	for _, c := range []struct {
 		n    uint64
 		what string
-	}{{both.Errors(), "failed"}, {both.Cancelled(), "cancelled"}, {both.Unanswered(), "without an answer"}} {
+	}{{both.Errors(), "failed"}, {both.Cancelled(), "cancelled"}, {both.Unanswered(), "without a response"}} {
 		if c.n > 0 {
 			parts = append(parts, t.p.paint(fmt.Sprintf("%d %s", c.n, c.what), red))
 		}
@@ -257,7 +257,7 @@ func (t *statsText) sum(m *measured) {
 	}
 	t.l.printf("%s\n", line)
 	t.start("handshake", &m.Handshake, m.recordings)
-	t.start("first useful answer", &m.Useful, m.recordings)
+	t.start("first useful response", &m.Useful, m.recordings)
 }
 
 // start says how long after the start something was there.

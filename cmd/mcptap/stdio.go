@@ -16,10 +16,8 @@ import (
 	"github.com/mcptap/mcptap/tap/stdio"
 )
 
-const stdioLong = `Starts the server CMD, stands between it and the client, and records every frame
-that crosses. stdin, stdout, stderr, signals and the exit code are the server's
-own: put "mcptap stdio --" in front of the command in the client's configuration
-and leave the rest as it is. For example
+const stdioLong = `Starts the server CMD and records every frame between it and the client. Input, output,
+stderr, signals and exit code are the server's own. In the client's configuration,
 
     "command": "npx", "args": ["-y", "@modelcontextprotocol/server-everything"]
 
@@ -28,12 +26,10 @@ becomes
     "command": "mcptap",
     "args": ["stdio", "--", "npx", "-y", "@modelcontextprotocol/server-everything"]
 
-The first word that is no flag begins the server's command. When nothing can be
-recorded (a full disk, say), mcptap says so once on stderr and forwards on.
+If mcptap cannot record, it prints one line on stderr and continues to forward.
 
-It exits with the server's code, 128+n when signal n ended the server, 127 when
-the command was not found, 126 when it could not be run, and 125 when mcptap
-itself was called wrongly.`
+The exit code is the server's, 128+n if signal n ended it, 127 if CMD was not found,
+126 if it could not be run, and 125 if the flags of mcptap are wrong.`
 
 type stdioOptions struct {
 	label string
@@ -49,7 +45,7 @@ func newStdio(a *app) *cobra.Command {
 	var o stdioOptions
 	cmd := &cobra.Command{
 		Use:     "stdio [flags] [--] CMD [ARG…]",
-		Short:   "Run a server and record what it says on stdin, stdout and stderr",
+		Short:   "Record a server on stdio: run it and forward its input and output",
 		Long:    stdioLong,
 		Example: "  mcptap stdio -- npx -y @modelcontextprotocol/server-everything\n  mcptap stdio --label notes -- python -m notes_server",
 		Args:    cobra.ArbitraryArgs,

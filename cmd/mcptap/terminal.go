@@ -53,7 +53,7 @@ func (a *app) checkColor() error {
 	case "auto", "always", "never":
 		return nil
 	}
-	return withHint(fmt.Errorf("--color: %s is none of auto, always, never", quote(a.colorFlag)), "leave it out for auto")
+	return withHint(fmt.Errorf("--color: unknown value %s (want auto, always or never)", quote(a.colorFlag)), "leave it out for auto")
 }
 
 // A style is a way to stand out, on dark and on light. None of them carries a

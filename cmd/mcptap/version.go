@@ -74,5 +74,5 @@ func (o *versionOptions) run(a *app) error {
 
 // addJSON adds the flag that every reading command has.
 func addJSON(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print one JSON object a line, for programs")
+	cmd.Flags().BoolVar(to, "json", false, "print one JSON object per line")
 }

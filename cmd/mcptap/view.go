@@ -90,10 +90,10 @@ func salvage(a *app, path string, write func(exportSource) error) error {
 		a.say(plural(r.Torn, "frame is", "frames are") + " truncated: bytes are missing")
 	}
 	if !r.EndKnown {
-		a.say("whether there were frames after the last one is not known")
+		a.say("frames after the last one may be missing")
 	}
 	if r.GaveUp > 0 {
-		a.say("gave up before the last " + formatSize(r.GaveUp) + " of the file")
+		a.say("could not read the last " + formatSize(r.GaveUp) + " of the file")
 	}
 	if len(lost) > 0 || r.Torn > 0 || !r.EndKnown || r.GaveUp > 0 {
 		a.say(plural(r.Frames, "frame was", "frames were") + " saved")

@@ -18,17 +18,14 @@ import (
 	"github.com/mcptap/mcptap/web"
 )
 
-const webLong = `Serves the viewer: a page that lists the recordings, shows what was said, and
-follows the recordings that are being made. With REC the page opens on that one,
-with REC#2 on its second session.
+const webLong = `Serves a page that lists recordings, shows their traffic, and follows live ones. REC
+opens that recording, REC#2 its second session. The page is read only and loads nothing
+from elsewhere.
 
-It prints a URL. The token in it lets a browser in, which then remembers it; who
-does not have it sees nothing. The page is in the program, and asks nobody else
-for anything. It only reads.
-
-By default nobody but this machine can reach it, at a port that is free. On
-another address than a loopback one everybody who can reach that and has the
-token can look, over plain HTTP: better forward a port through SSH.`
+It prints a URL with a token. A browser that has opened it once is remembered; all
+other requests are refused. By default only this machine can connect. On an address
+that is not a loopback one, anyone with the token can read over plain HTTP; prefer to
+forward a port through SSH.`
 
 type webOptions struct {
 	listen string
@@ -42,7 +39,7 @@ func newWeb(a *app) *cobra.Command {
 	var o webOptions
 	cmd := &cobra.Command{
 		Use:               "web [REC] [flags]",
-		Short:             "Watch recordings in a browser",
+		Short:             "Show recordings in a browser",
 		Long:              webLong,
 		Example:           "  mcptap web --open\n  mcptap web @live --listen 127.0.0.1:8080",
 		Args:              takes(0, 1, ""),
@@ -58,9 +55,9 @@ func newWeb(a *app) *cobra.Command {
 
 func (o *webOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", anyPort, "listen on this `address`; port 0 stands for any that is free")
+	f.StringVar(&o.listen, "listen", anyPort, "listen on this `address`; port 0 picks a free port")
 	f.BoolVar(&o.open, "open", false, "open the page in the browser")
-	f.BoolVar(&o.child, "until-eof", false, "end when stdin has, and nobody looks any more")
+	f.BoolVar(&o.child, "until-eof", false, "end after stdin has ended and no page is open")
 	_ = f.MarkHidden("until-eof")
 }
 
@@ -102,7 +99,7 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		a.say("others can reach this address: who has the URL sees all recordings, and it crosses the network unencrypted")
+		a.say("other machines can reach this address: anyone with the URL can read all recordings, without encryption")
 	}
 	if o.open {
 		if err := openBrowser(url); err != nil {
@@ -145,14 +142,14 @@ const anyPort = "127.0.0.1:0"
 func listenLocal(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, withHint(fmt.Errorf("--listen: %s is no address", quote(address)), "write it as 127.0.0.1:8080")
+		return nil, withHint(fmt.Errorf("--listen: invalid address %s", quote(address)), "use a form such as 127.0.0.1:8080")
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, withHint(fmt.Errorf("--listen: %w", err), "port 0 stands for any that is free")
+		return nil, withHint(fmt.Errorf("--listen: %w", err), "port 0 picks a free port")
 	}
 	return l, nil
 }
@@ -176,7 +173,7 @@ func openBrowser(url string) error {
 }
 
 // errNoRecording is what is not in the list of recordings.
-var errNoRecording = errors.New("there is no such recording")
+var errNoRecording = errors.New("no such recording")
 
 // keyOf is how a recording is called in the viewer's URLs: by its id, or where
 // that is not its own by the name of its file.

@@ -159,10 +159,10 @@ func (s *webSource) path(key string) (string, bool) {
 // Formats implements [web.Source].
 func (s *webSource) Formats() []web.Format {
 	return []web.Format{
-		{Name: "ndjson", Ext: "ndjson", About: "all of it, for programs and mcptap import", Type: "application/x-ndjson"},
+		{Name: "ndjson", Ext: "ndjson", About: "complete, for programs and mcptap import", Type: "application/x-ndjson"},
 		{Name: "txtar", Ext: "txtar", About: "a transcript to read and edit", Type: "text/plain; charset=utf-8"},
 		{Name: "har", Ext: "har", About: "for the network panel of a browser", Type: "application/json"},
-		{Name: "otlp", Ext: "otlp.json", About: "traces of OpenTelemetry", Type: "application/json"},
+		{Name: "otlp", Ext: "otlp.json", About: "OpenTelemetry traces", Type: "application/json"},
 		{Name: "mermaid", Ext: "mmd", About: "a diagram for Markdown", Type: "text/plain; charset=utf-8"},
 	}
 }

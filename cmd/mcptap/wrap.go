@@ -19,23 +19,19 @@ import (
 	clients "github.com/mcptap/mcptap/wrap" // wrap is what folds lines here
 )
 
-const wrapLong = `Puts "mcptap stdio --" before the command of a server in the configuration of your
-clients: Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Codex, Gemini
-CLI, and the files of the project in this directory. ` + "`mcptap wrap --list`" + ` shows what
-is there; a client has to be started anew to see what changed.
+const wrapLong = `Puts "mcptap stdio --" before the command of a server in the configuration of Claude
+Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Codex or Gemini CLI, or in the
+files of the project in this directory. Restart the client afterwards.
 
-Everything else in the file stays byte for byte, comments too. What it was is kept
-beside it, as FILE` + clients.BackupExt + `. A server that is wrapped already stays as it is, and
-` + "`mcptap unwrap`" + ` restores the exact entry.
+The rest of the file stays as it is, byte for byte, and a copy of the old file is kept
+as FILE.mcptap-backup. ` + "`" + `mcptap unwrap` + "`" + ` restores the exact entry.
 
-A server with a URL needs a tap that runs by itself. With --listen ADDRESS its entry
-leads to that address, and the command that has to run there is printed; without the
-tap the client cannot reach the server. --all leaves servers with a URL as they are,
-unless --listen is there.`
+For a server with a URL, --listen ADDRESS points the entry to that address and prints
+the mcptap http command to run there. --all skips servers with a URL unless --listen
+is given.`
 
-const unwrapLong = `Takes mcptap out of the configuration of your clients again, wherever it was put
-before the command of a server, by ` + "`mcptap wrap`" + ` or by hand. Everything else in the
-file stays byte for byte.`
+const unwrapLong = `Removes "mcptap stdio --" from the configuration of clients, whether mcptap wrap or a
+person put it there. The rest of the file stays as it is, byte for byte.`
 
 type wrapOptions struct {
 	all, list, dryRun, json bool
@@ -49,7 +45,7 @@ func newWrap(a *app) *cobra.Command {
 	var o wrapOptions
 	cmd := &cobra.Command{
 		Use:     "wrap NAME…|--all|--list [flags]",
-		Short:   "Put the tap into the configuration of your clients",
+		Short:   "Add mcptap to the configuration of your clients",
 		Long:    wrapLong,
 		Example: "  mcptap wrap --list\n  mcptap wrap github --client cursor --dry-run\n  mcptap wrap --all\n  mcptap wrap remote --listen 127.0.0.1:8931",
 		Args:    cobra.ArbitraryArgs,
@@ -60,9 +56,9 @@ func newWrap(a *app) *cobra.Command {
 	}
 	o.addFlags(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&o.list, "list", false, "list the servers that clients have, and which are wrapped")
-	f.StringVar(&o.listen, "listen", "", "lead servers with a URL to the tap at this `address`")
-	f.BoolVar(&o.redact, "redact", false, "let the tap record pseudonyms in the place of secrets, see mcptap redact")
+	f.BoolVar(&o.list, "list", false, "list the servers of all clients, and which are wrapped")
+	f.StringVar(&o.listen, "listen", "", "point servers with a URL to a tap at this `address`")
+	f.BoolVar(&o.redact, "redact", false, "record pseudonyms instead of secrets, see mcptap redact")
 	addJSON(cmd, &o.json)
 	return cmd
 }
@@ -71,7 +67,7 @@ func newUnwrap(a *app) *cobra.Command {
 	o := wrapOptions{undo: true}
 	cmd := &cobra.Command{
 		Use:     "unwrap NAME…|--all [flags]",
-		Short:   "Take the tap out of the configuration of your clients",
+		Short:   "Remove mcptap from the configuration of your clients",
 		Long:    unwrapLong,
 		Example: "  mcptap unwrap github\n  mcptap unwrap --all",
 		Args:    cobra.ArbitraryArgs,
@@ -86,10 +82,10 @@ func newUnwrap(a *app) *cobra.Command {
 
 func (o *wrapOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "every server that is found")
+	f.BoolVar(&o.all, "all", false, "all servers that are found")
 	f.StringVar(&o.client, "client", "", "only this `client`: "+strings.Join(clients.Clients(), ", "))
-	f.StringVar(&o.config, "config", "", "only this `file`, also where no client is known to look")
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "print what would change, and change nothing")
+	f.StringVar(&o.config, "config", "", "only this `file`, which need not be one that a known client reads")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "print what would change, without changing it")
 	_ = cmd.RegisterFlagCompletionFunc("client", cobra.FixedCompletions(clients.Clients(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -120,7 +116,7 @@ func (o *wrapOptions) check(names []string) error {
 		word = "unwrap"
 	}
 	if o.client != "" && !slices.Contains(clients.Clients(), o.client) {
-		return withHint(fmt.Errorf("--client: %s is not known", quote(o.client)), "one of "+strings.Join(clients.Clients(), ", "))
+		return withHint(fmt.Errorf("--client: unknown client %s", quote(o.client)), "one of "+strings.Join(clients.Clients(), ", "))
 	}
 	if o.listen != "" {
 		if _, port, err := net.SplitHostPort(o.listen); err != nil || port == "0" || port == "" {
@@ -129,13 +125,13 @@ func (o *wrapOptions) check(names []string) error {
 	}
 	switch {
 	case o.list && (o.all || len(names) > 0):
-		return errors.New("--list takes no servers")
+		return errors.New("--list takes no server names")
 	case !o.list && o.json:
-		return errors.New("--json is for --list")
+		return errors.New("--json requires --list")
 	case o.all && len(names) > 0:
-		return errors.New("--all and a name do not go together")
+		return errors.New("--all cannot be combined with a name")
 	case !o.all && !o.list && len(names) == 0:
-		return withHint(fmt.Errorf("mcptap %s needs the name of a server, or --all", word), "`mcptap wrap --list` shows them")
+		return withHint(fmt.Errorf("mcptap %s needs the name of a server, or --all", word), "`mcptap wrap --list` lists them")
 	}
 	return nil
 }
@@ -222,14 +218,14 @@ func (o *wrapOptions) choose(a *app, configs []config, names []string) ([][]int,
 					origin = e.Origin()
 				}
 				if origin != e.Origin() {
-					return nil, withHint(fmt.Errorf("%s and %s need a tap each", origin, e.Origin()), "wrap them by name, with a --listen of their own")
+					return nil, withHint(fmt.Errorf("%s and %s need separate taps", origin, e.Origin()), "wrap each by name with its own --listen")
 				}
 			}
 			plan[i] = append(plan[i], j)
 		}
 	}
 	if len(missing) > 0 {
-		return nil, withHint(fmt.Errorf("no client has a server %s", quote(missing[0])), "`mcptap wrap --list` shows them")
+		return nil, withHint(fmt.Errorf("no client has a server named %s", quote(missing[0])), "`mcptap wrap --list` lists them")
 	}
 	return plan, nil
 }
@@ -243,7 +239,7 @@ func (o *wrapOptions) passOver(a *app, c *config, e *clients.Entry) bool {
 	if why == "" || e.Wrapped != o.undo {
 		return false
 	}
-	a.say("left out: " + e.Name + " in " + c.place.Path + ": " + why)
+	a.say("skipped: " + e.Name + " in " + c.place.Path + ": " + why)
 	return true
 }
 
@@ -293,12 +289,12 @@ func (o *wrapOptions) report(a *app, w io.Writer, c *config, done []clients.Entr
 		fmt.Fprintf(w, "%s %s in %s (%s)\n", word, escape(e.Name), escape(c.place.Path), escape(c.place.Title))
 	}
 	if backup != "" {
-		fmt.Fprintf(w, "what it was: %s\n", escape(backup))
+		fmt.Fprintf(w, "backup: %s\n", escape(backup))
 	}
 	for _, e := range done {
 		if e.Kind == clients.URL && !o.undo {
 			redact := map[bool]string{true: " --redact"}[o.redact]
-			fmt.Fprintf(w, "run this while the client does: mcptap http %s --listen %s%s\n", escape(e.Origin()), escape(o.listen), redact)
+			fmt.Fprintf(w, "start this before the client: mcptap http %s --listen %s%s\n", escape(e.Origin()), escape(o.listen), redact)
 			return
 		}
 	}
