@@ -94,6 +94,7 @@ install_missing() {
   command -v git >/dev/null || missing+=(git)
   command -v node >/dev/null || missing+=(nodejs)
   command -v npm >/dev/null || missing+=(npm)
+  command -v tmux >/dev/null || missing+=(tmux) # for the journeys in a terminal
   command -v chromium >/dev/null || missing+=(chromium) # for the tests of the viewer
   if [ ${#missing[@]} -gt 0 ]; then
     apt-get update -q

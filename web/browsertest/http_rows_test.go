@@ -91,7 +91,7 @@ func TestHTTPRows(t *testing.T) {
 	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&http=1")))
 	rows = p.read()
 	for _, want := range []string{
-		"401 Unauthorized: Bearer resource_metadata=", "202 Accepted POST /mcp HTTP response", "405 Method Not Allowed: only POST, DELETE GET /mcp HTTP response",
+		"401 Unauthorized: Bearer resource_metadata=", "POST /mcp 202 Accepted HTTP response", "GET /mcp 405 Method Not Allowed: only POST, DELETE HTTP response",
 		"there is no stream here HTTP body", "no data, resume from id 17, reconnect after 1500 ms SSE priming", "still here SSE comment",
 		"/messages?session=5 SSE endpoint", "WS ping", "WS pong", "1000 normal closure: bye WS close", "101 Switching Protocols",
 	} {
