@@ -128,82 +128,20 @@ func (r *Recording) Only(number int) bool {
 // payloads of a large one go into a temporary file, so that memory is needed for an
 // index only. The error is that of the frames, or of the file.
 func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
-	s := newSpool()
-	l := newLoader(opt, s)
-	for batch := range read(frames) {
-		for i := range batch {
-			f := &batch[i]
-			if f.err == nil {
-				f.err = l.add(&f.frame, &f.message)
-			}
-			if f.err != nil {
-				s.Close()
-				return nil, f.err
-			}
+	l := newLoader(opt, newSpool())
+	for f, err := range frames {
+		if err == nil && !f.Whole() {
+			err = fmt.Errorf("frame %d: %w", f.Seq, io.ErrUnexpectedEOF)
+		}
+		if err == nil {
+			err = l.add(&f)
+		}
+		if err != nil {
+			l.rec.Close()
+			return nil, err
 		}
 	}
 	return l.recording()
-}
-
-// A readFrame is a frame with its message, or the error that ended the frames.
-type readFrame struct {
-	frame   tap.Frame
-	message jsonrpc.Message
-	err     error
-}
-
-// How many frames are read at once, and about how many bytes of them.
-const (
-	batchFrames = 256
-	batchBytes  = 2 << 20
-)
-
-// read yields the frames in batches. They are read on a goroutine of its own, which takes
-// about as long as the rest of the work.
-func read(frames iter.Seq2[tap.Frame, error]) iter.Seq[[]readFrame] {
-	return func(yield func([]readFrame) bool) {
-		batches, stop := make(chan []readFrame, 8), make(chan struct{})
-		go func() {
-			defer close(batches)
-			var batch []readFrame
-			size := 0
-			send := func() bool {
-				select {
-				case batches <- batch:
-					batch, size = nil, 0
-					return true
-				case <-stop:
-					return false
-				}
-			}
-			for f, err := range frames {
-				batch = append(batch, readFrame{frame: f, err: err})
-				r := &batch[len(batch)-1]
-				switch {
-				case err != nil:
-				case !f.Whole():
-					r.err = fmt.Errorf("frame %d: %w", f.Seq, io.ErrUnexpectedEOF)
-				case f.Lane == tap.ToServer || f.Lane == tap.ToClient:
-					r.message = jsonrpc.PeekFrame(&r.frame)
-				}
-				stops := r.err != nil
-				if size += len(f.Raw); (len(batch) == batchFrames || size > batchBytes || stops) && (!send() || stops) {
-					return
-				}
-			}
-			send()
-		}()
-		defer func() {
-			close(stop)
-			for range batches { // until nothing is being read any more
-			}
-		}()
-		for batch := range batches {
-			if !yield(batch) {
-				return
-			}
-		}
-	}
 }
 
 // A loader makes a Recording, frame by frame: it tells the sessions apart, and what
@@ -287,9 +225,9 @@ func newLoader(opt replay.Options, s *spool) *loader {
 	}
 }
 
-// add takes the next frame.
-func (l *loader) add(f *tap.Frame, m *jsonrpc.Message) error {
-	e := l.tracker.AddRead(f, m)
+// add adds the next frame.
+func (l *loader) add(f *tap.Frame) error {
+	e := l.tracker.Add(f)
 	l.inspect(e)
 	switch {
 	case f.Exchange != 0:
