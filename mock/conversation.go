@@ -2,7 +2,6 @@ package mock
 
 import (
 	"crypto/rand"
-	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -173,13 +172,11 @@ func (c *conversation) pump() {
 			c.held = nil
 			continue
 		}
-		out, ok, err := c.play.Next(c.now())
+		out, ok := c.play.Next(c.now())
 		for _, n := range c.play.Notes() {
 			c.note(n)
 		}
 		switch {
-		case err != nil:
-			c.fail(err)
 		case ok && out.Leave && !c.owes():
 			c.finish(out.Abort)
 		case ok && c.latest != nil && c.latest.id != out.Stream && c.latest.busy():
@@ -473,36 +470,4 @@ func (c *conversation) take(x *stream, from, turn int) taken {
 		c.pump()
 	}
 	return t
-}
-
-// unreadable says why a session came to its end.
-const unreadable = "the recording cannot be read any more: "
-
-// failure is the answer to a request whose answer cannot be read; id is the request's as
-// it stands, nil for none.
-func failure(id []byte, err error) []byte {
-	return errorMessage(string(id), -32603, unreadable+err.Error())
-}
-
-// fail ends the session since the recording cannot be read. Each request without a
-// response gets an error. The caller holds the lock.
-func (c *conversation) fail(err error) {
-	c.failed = err
-	if c.lines != nil {
-		c.finish(true)
-		return
-	}
-	c.note(replay.Note{Kind: replay.NoteMiss, Text: unreadable + err.Error()})
-	for _, owed := range c.play.Owed() {
-		out := replay.Output{Stream: owed.Stream, Raw: failure(owed.ID, err)}
-		if x := c.streams[owed.Stream]; x != nil && x != c.duplex {
-			out.Last = true
-			if x.base+len(x.pieces) == 0 && x.head == nil && x.form == formUnknown {
-				out.Status = http.StatusInternalServerError
-				x.played = false
-			}
-		}
-		c.put(out)
-	}
-	c.finish(true)
 }

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -20,9 +21,9 @@ import (
 // A Recording is what can be played of a recording: the scripts of its sessions, with
 // their payloads.
 type Recording struct {
-	// Script is the first session's.
-	*replay.Script
-	sessions []*played
+	*replay.Script // of the first session
+	opt            replay.Options
+	sessions       []*played
 	// pages are the exchanges that belong to no session, refusals those that were
 	// refused for their circumstances.
 	pages    *replay.Script
@@ -36,7 +37,6 @@ type Recording struct {
 	// tolerated are the conditions in which the server still took a message.
 	tolerated replay.Condition
 	addresses addresses
-	spool     *spool
 	problems  []Problem
 	// beyond is how many problems there are beside those.
 	beyond int
@@ -98,9 +98,6 @@ type addresses struct {
 	hosts, origins []string
 }
 
-// Close lets go of the payloads. No session may be played any more.
-func (r *Recording) Close() error { return r.spool.Close() }
-
 // Scripts returns the scripts of the sessions, in the order in which they appeared
 // in the recording.
 func (r *Recording) Scripts() []*replay.Script {
@@ -128,32 +125,30 @@ func (r *Recording) Only(number int) bool {
 // payloads of a large one go into a temporary file, so that memory is needed for an
 // index only. The error is that of the frames, or of the file.
 func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
-	l := newLoader(opt, newSpool())
+	l := &loader{
+		rec: &Recording{opt: opt, refusals: map[refusalKey][]replay.Refusal{}}, pages: replay.NewBuilder(opt),
+		building: map[int]*building{}, open: map[uint64]*exchange{},
+	}
 	for f, err := range frames {
 		if err == nil && !f.Whole() {
 			err = fmt.Errorf("frame %d: %w", f.Seq, io.ErrUnexpectedEOF)
 		}
-		if err == nil {
-			err = l.add(&f)
-		}
 		if err != nil {
-			l.rec.Close()
 			return nil, err
 		}
+		l.add(&f)
 	}
-	return l.recording()
+	return l.recording(), nil
 }
 
 // A loader makes a Recording, frame by frame: it tells the sessions apart, and what
 // belongs to none.
 type loader struct {
-	rec       *Recording
-	tracker   session.Tracker
-	first     *replay.Builder // others are made like it
-	firstUsed bool
-	pages     *replay.Builder
-	building  map[int]*building
-	inOrder   []*building
+	rec      *Recording
+	tracker  session.Tracker
+	pages    *replay.Builder
+	building map[int]*building
+	inOrder  []*building
 	// http says that there are exchanges, heads that those of their requests are
 	// there too; open are those that are not over.
 	http, heads bool
@@ -217,16 +212,8 @@ const (
 	maxRefusals = 4096
 )
 
-func newLoader(opt replay.Options, s *spool) *loader {
-	first := replay.NewBuilder(opt, s)
-	return &loader{
-		rec:   &Recording{spool: s, refusals: map[refusalKey][]replay.Refusal{}},
-		first: first, pages: first.Another(), building: map[int]*building{}, open: map[uint64]*exchange{},
-	}
-}
-
 // add adds the next frame.
-func (l *loader) add(f *tap.Frame) error {
+func (l *loader) add(f *tap.Frame) {
 	e := l.tracker.Add(f)
 	l.inspect(e)
 	switch {
@@ -238,14 +225,12 @@ func (l *loader) add(f *tap.Frame) error {
 	}
 	switch {
 	case !l.http, !l.heads && f.Lane != tap.Lifecycle: // lines, or messages alone, as people write them by hand
-		return l.session(onlySession).b.Add(e, nil)
-	case f.Exchange == 0:
-		if e.Event.Name == tap.EventStart {
-			l.rec.addresses.names(&e.Event)
-		}
-		return nil
+		l.session(onlySession).b.Add(e, nil)
+	case f.Exchange != 0:
+		l.exchange(e)
+	case e.Event.Name == tap.EventStart:
+		l.rec.addresses.names(&e.Event)
 	}
-	return l.exchange(e)
 }
 
 // inspect looks for what cannot be as it was.
@@ -287,11 +272,7 @@ func (l *loader) inspect(e *session.Entry) {
 func (l *loader) session(number int) *building {
 	x := l.building[number]
 	if x == nil {
-		x = &building{played: played{number: number}, b: l.first}
-		if l.firstUsed {
-			x.b = l.first.Another()
-		}
-		l.firstUsed = true
+		x = &building{played: played{number: number}, b: replay.NewBuilder(l.rec.opt)}
 		l.building[number] = x
 		l.inOrder = append(l.inOrder, x)
 	}
@@ -299,7 +280,7 @@ func (l *loader) session(number int) *building {
 }
 
 // exchange takes a frame of an exchange.
-func (l *loader) exchange(e *session.Entry) error {
+func (l *loader) exchange(e *session.Entry) {
 	f := e.Frame
 	if e.Event.Name == tap.EventRequest {
 		l.open[f.Exchange] = &exchange{Exchange: replay.Exchange{
@@ -309,36 +290,35 @@ func (l *loader) exchange(e *session.Entry) error {
 	x := l.open[f.Exchange]
 	switch {
 	case x == nil && e.Session == 0:
-		return nil
+		return
 	case x == nil: // its head is not there
-		return l.session(e.Session).b.Add(e, nil)
+		l.session(e.Session).b.Add(e, nil)
+		return
 	case e.Session != 0:
 		x.session = e.Session
 	}
 	if l.early(x, e) {
-		return nil
+		return
 	}
 	claims := f.Lane == tap.ToServer && !x.claimed
 	if claims {
 		x.claimed = true
 		first := e.Of(0)
 		x.Claim = replay.ReadClaim(first)
-		x.key = l.first.Key(first, x.Head.Variant(&x.Claim))
-		if err := l.take(x, e); err != nil {
-			return err
-		}
+		x.key = replay.KeyOf(first, x.Head.Variant(&x.Claim), &l.rec.opt)
+		l.take(x, e)
 	}
-	if err := l.late(x); err != nil || claims {
-		return err
+	l.late(x)
+	if claims {
+		return
 	}
-	err := l.take(x, e)
+	l.take(x, e)
 	if e.Event.Name == tap.EventEnd {
 		delete(l.open, f.Exchange)
-		if x.session == 0 && err == nil {
-			return l.page(x)
+		if x.session == 0 {
+			l.page(x)
 		}
 	}
-	return err
 }
 
 // early keeps a frame of a response that began before the message of its request had
@@ -353,14 +333,11 @@ func (l *loader) early(x *exchange, e *session.Entry) bool {
 }
 
 // late takes the frames that early has kept.
-func (l *loader) late(x *exchange) error {
+func (l *loader) late(x *exchange) {
 	for i := range x.early {
-		if err := l.take(x, x.early[i].entry()); err != nil {
-			return err
-		}
+		l.take(x, x.early[i].entry())
 	}
 	x.early = nil
-	return nil
 }
 
 // holds reports whether a frame may be held, behind n others of its exchange.
@@ -430,7 +407,7 @@ func (l *loader) upgrade(x *exchange, e *tap.Event) {
 
 // take gives a frame to the session of its exchange, with those before it if the session
 // has just become known.
-func (l *loader) take(x *exchange, e *session.Entry) error {
+func (l *loader) take(x *exchange, e *session.Entry) {
 	f := e.Frame
 	if isAnswer(&e.Event) {
 		l.judge(x, &e.Event)
@@ -439,7 +416,7 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 		if l.holds(len(x.held), f) {
 			x.held = append(x.held, hold(e))
 		}
-		return nil
+		return
 	}
 	s := l.session(x.session)
 	now, kept := l.tracker.Sessions.Session(x.session)
@@ -452,11 +429,11 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 	duplex := s.kind == session.SessionEndpoint || s.kind == session.SessionSocket
 	switch {
 	case s.kind == session.SessionSocket:
-		l.rec.addresses.socket = first(l.rec.addresses.socket, path)
+		l.rec.addresses.socket = cmp.Or(l.rec.addresses.socket, path)
 	case s.kind == session.SessionEndpoint:
 		l.rec.addresses.endpoint(x, f)
 	case x.Method == http.MethodPost && f.Lane == tap.ToServer:
-		l.rec.addresses.mcp = first(l.rec.addresses.mcp, path)
+		l.rec.addresses.mcp = cmp.Or(l.rec.addresses.mcp, path)
 	}
 	if s.path == "" && f.Lane == tap.ToServer {
 		s.path = path
@@ -466,7 +443,7 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 		switch {
 		case f.Form == tap.FormClose && f.Lane == tap.ToServer:
 			x.closed = true
-			return nil
+			return
 		case f.Form == tap.FormClose && !x.closed: // what follows is the connection's end
 			x.closed, leaves = true, true
 			s.bye = append([]byte{}, f.Raw...)
@@ -478,9 +455,9 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 					s.opened = &r
 				}
 			}
-			return nil
+			return
 		case f.Lane == tap.Lifecycle && (e.Event.Name != tap.EventEnd || e.Event.By != "server" || e.Event.HalfClosed):
-			return nil
+			return
 		}
 		one := *f
 		one.Exchange = 0 // there is one stream for everything
@@ -490,22 +467,19 @@ func (l *loader) take(x *exchange, e *session.Entry) error {
 			one.Lane = tap.Lifecycle
 			entry.Event = tap.Event{Name: tap.EventEOF, Lane: tap.ToClient.String(), By: "server", Error: e.Event.Error}
 		}
-		return s.b.Add(&entry, nil)
+		s.b.Add(&entry, nil)
+		return
 	}
 	x.Inbound = duplex
-	before := x.held
-	x.held = nil
-	for i := range before {
-		if err := s.b.Add(before[i].entry(), &x.Exchange); err != nil {
-			return err
-		}
+	for i := range x.held {
+		s.b.Add(x.held[i].entry(), &x.Exchange)
 	}
-	err := s.b.Add(e, &x.Exchange)
+	x.held = nil
+	s.b.Add(e, &x.Exchange)
 	if isAnswer(&e.Event) && x.why != 0 {
 		s.b.Refuse(&x.Exchange)
 		l.refuse(x, s)
 	}
-	return err
 }
 
 // isEndpoint reports whether a frame is the event of HTTP+SSE that names where to send
@@ -522,30 +496,23 @@ func (l *loader) refuse(x *exchange, b *building) {
 }
 
 // page takes an exchange that belongs to no session.
-func (l *loader) page(x *exchange) error {
+func (l *loader) page(x *exchange) {
 	x.Page = true
 	for i := range x.held {
-		if err := l.pages.Add(x.held[i].entry(), &x.Exchange); err != nil {
-			return err
-		}
+		l.pages.Add(x.held[i].entry(), &x.Exchange)
 	}
 	if x.why != 0 {
 		l.pages.Refuse(&x.Exchange)
 		l.refuse(x, nil)
 	}
-	return nil
 }
 
 // recording returns what was made.
-func (l *loader) recording() (*Recording, error) {
+func (l *loader) recording() *Recording {
 	for _, number := range slices.Sorted(maps.Keys(l.open)) {
 		x := l.open[number]
-		err := l.late(x)
-		if x.session == 0 && err == nil {
-			err = l.page(x)
-		}
-		if err != nil {
-			return nil, err
+		if l.late(x); x.session == 0 {
+			l.page(x)
 		}
 	}
 	if len(l.inOrder) == 0 {
@@ -568,20 +535,12 @@ func (l *loader) recording() (*Recording, error) {
 		if x.b != nil {
 			refusal.Script = x.b.Script
 		}
-		for _, k := range []refusalKey{{x.method, x.why, x.key}, {x.method, x.why, replay.Key{}}, {"", x.why, replay.Key{}}} {
+		for _, k := range []refusalKey{{x.method, x.why, x.key}, {x.method, x.why, 0}, {"", x.why, 0}} {
 			r.refusals[k] = append(r.refusals[k], refusal)
 		}
 	}
 	r.Script = r.sessions[0].Script
-	return r, r.spool.full()
-}
-
-// first is the first that is not empty.
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
+	return r
 }
 
 // names learns what the recorded server was called.

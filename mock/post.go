@@ -158,13 +158,8 @@ func (s *Server) early(w http.ResponseWriter, r *http.Request, head *replay.Head
 func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation, p *posted, primes bool, e entry) *stream {
 	c.mu.Lock()
 	if c.over {
-		failed := c.failed
 		c.mu.Unlock()
-		if failed != nil {
-			plain(w, http.StatusInternalServerError, failure(p.claim.ID, failed))
-		} else {
-			s.refuse(w, r, replay.OverSession, p)
-		}
+		s.refuse(w, r, replay.OverSession, p)
 		return nil
 	}
 	x := c.stream(formUnknown)
@@ -182,8 +177,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation
 		c.name(x, name)
 	}
 	c.pump()
-	failed := c.failed
-	silent := !in.Played && (in.Requests == 0 || failed != nil) && len(x.pieces) == 0
+	silent := !in.Played && in.Requests == 0 && len(x.pieces) == 0
 	if silent {
 		delete(c.streams, x.id)
 	}
@@ -191,8 +185,6 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation
 	switch {
 	case !silent:
 		return x
-	case failed != nil:
-		plain(w, http.StatusInternalServerError, failure(p.claim.ID, failed))
 	case p.invalid():
 		w.WriteHeader(http.StatusBadRequest)
 	case c.rec.accepted != nil:

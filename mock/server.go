@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -104,12 +105,12 @@ func NewServer(rec *Recording, opt ServerOptions) *Server {
 	for _, name := range opt.Names {
 		a.hosts = append(a.hosts, strings.ToLower(name))
 	}
-	a.mcp = first(a.mcp, "/mcp")
+	a.mcp = cmp.Or(a.mcp, "/mcp")
 	if a.sse == "" {
 		a.sse, a.post = "/sse", "/message"
 	}
-	a.param = first(a.param, "sessionId")
-	a.socket = first(a.socket, "/ws")
+	a.param = cmp.Or(a.param, "sessionId")
+	a.socket = cmp.Or(a.socket, "/ws")
 	return s
 }
 
@@ -437,7 +438,7 @@ func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all replay.Cond
 // refusal answers a request as one was that was refused for a condition, and reports
 // whether there is one: with the same message, or where exactly is not asked for, any.
 func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Condition, p *posted, exactly bool) bool {
-	keys := []refusalKey{{r.Method, why, s.key(p)}, {r.Method, why, replay.Key{}}, {"", why, replay.Key{}}}
+	keys := []refusalKey{{r.Method, why, s.key(p)}, {r.Method, why, 0}, {"", why, 0}}
 	if exactly {
 		keys = keys[:1]
 	}
@@ -462,20 +463,15 @@ func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Cond
 
 // refusedAs answers a request as a recorded one, with the id of its message, nil for none.
 func (s *Server) refusedAs(w http.ResponseWriter, r *http.Request, as replay.Refusal, id []byte) {
-	outputs, err := as.Outputs(id)
-	if err != nil {
-		plain(w, http.StatusInternalServerError, failure(id, err))
-		return
-	}
-	s.outputs(w, r, outputs)
+	s.outputs(w, r, as.Outputs(id))
 }
 
 // key is what a message is matched by, zero where nothing that was refused is.
 func (s *Server) key(p *posted) replay.Key {
 	if p == nil || len(s.rec.refusals) == 0 || p.claim.Kind != jsonrpc.Request && p.claim.Kind != jsonrpc.Notification {
-		return replay.Key{}
+		return 0
 	}
-	return s.rec.Key(p.first(), p.variant)
+	return replay.KeyOf(p.first(), p.variant, &s.rec.opt)
 }
 
 // refuse answers a request that is refused for a condition.

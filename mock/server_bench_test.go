@@ -26,7 +26,7 @@ func BenchmarkServer(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer rec.Close()
+
 	b.Run("bare", func(b *testing.B) {
 		crowd(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := io.ReadAll(r.Body); err != nil {

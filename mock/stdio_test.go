@@ -42,7 +42,6 @@ func loaded(t *testing.T, frames []tap.Frame, opt replay.Options) *Recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { rec.Close() })
 	return rec
 }
 

@@ -27,13 +27,11 @@ func calls(n int) []tap.Frame {
 }
 
 // build makes a script as package mock does.
-func build(tb testing.TB, frames []tap.Frame, spool Spool) *Script {
-	b := NewBuilder(Options{Pace: Instant}, spool)
+func build(frames []tap.Frame) *Script {
+	b := NewBuilder(Options{Pace: Instant})
 	var tracker session.Tracker
 	for i := range frames {
-		if err := b.Add(tracker.Add(&frames[i]), nil); err != nil {
-			tb.Fatal(err)
-		}
+		b.Add(tracker.Add(&frames[i]), nil)
 	}
 	return b.Script()
 }
@@ -46,7 +44,7 @@ func BenchmarkBuild(b *testing.B) {
 			frames := calls(n)
 			b.ReportAllocs()
 			for b.Loop() {
-				build(b, frames, nil)
+				build(frames)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/call")
 		})
@@ -69,14 +67,14 @@ func BenchmarkAnswer(b *testing.B) {
 	for _, n := range []int{10, 1000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			frames := calls(n)
-			s := build(b, frames, nil)
+			s := build(frames)
 			x := s.NewSession()
 			x.Attach(0, 1, Duplex)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				x.Receive(0, Input{Stream: 1, Raw: frames[2+i%n*2].Raw})
-				if out, ok, err := x.Next(0); !ok || err != nil || len(out.Raw) < 100 {
-					b.Fatal(out, ok, err)
+				if out, ok := x.Next(0); !ok || len(out.Raw) < 100 {
+					b.Fatal(out, ok)
 				}
 				x.Notes()
 			}
@@ -89,7 +87,7 @@ func BenchmarkAnswer(b *testing.B) {
 func BenchmarkOnce(b *testing.B) {
 	const n = 20_000
 	frames := calls(n)
-	s := build(b, frames, nil)
+	s := build(frames)
 	for name, front := range map[string]string{"in its bytes": "", "in others": " "} {
 		b.Run(name, func(b *testing.B) {
 			said := make([][]byte, n)
@@ -105,8 +103,8 @@ func BenchmarkOnce(b *testing.B) {
 					x.Receive(0, Input{Stream: 1, Raw: frames[0].Raw})
 				}
 				x.Receive(0, Input{Stream: 1, Raw: said[i%n]})
-				if out, ok, err := x.Next(0); !ok || err != nil || len(out.Raw) < 100 {
-					b.Fatal(out, ok, err)
+				if out, ok := x.Next(0); !ok || len(out.Raw) < 100 {
+					b.Fatal(out, ok)
 				}
 				x.Notes()
 			}
@@ -114,7 +112,7 @@ func BenchmarkOnce(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory is what a script holds for each call beside the payloads.
+// BenchmarkMemory is the memory of a script for each call, with its payloads.
 func BenchmarkMemory(b *testing.B) {
 	const n = 100_000
 	frames := calls(n)
@@ -122,11 +120,10 @@ func BenchmarkMemory(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		spool := &Memory{}
-		s := build(b, frames, spool)
+		s := build(frames)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc)-float64(cap(spool.b)))/n, "B/call")
+		b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/n, "B/call")
 		runtime.KeepAlive(s)
 	}
 }

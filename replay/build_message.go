@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// client takes a message of the client's.
+// client adds a client message.
 func (b *Builder) client(x *arriving) {
-	t := trigger{at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), exchange: x.f.Exchange, place: x.place}
+	t := trigger{at: x.f.At, ref: session.Ref{Seq: x.f.Seq, Index: x.part.Message.Index}, exchange: x.f.Exchange, raw: x.raw}
 	if x.http != nil {
 		if x.http.carrier == 0 {
 			x.http.carrier = uint32(len(b.s.triggers))
@@ -37,19 +36,16 @@ func (b *Builder) client(x *arriving) {
 	}
 }
 
-// invalidKey is the key of what is no message. A blank line has none: peers ignore it.
-func invalidKey(raw []byte) (key, bool) {
+// invalidKey returns the key of a frame that is not a message. A blank line has none: peers
+// ignore it.
+func invalidKey(raw []byte) (Key, bool) {
 	raw = bytes.TrimSpace(raw)
 	return newKey('x', string(raw)), len(raw) > 0
 }
 
 func (b *Builder) request(x *arriving, t trigger) {
 	k := b.keyer.key(x.m)
-	t.kind = triggerRequest
-	t.token = tokenMark(k.token)
-	if k.modern {
-		t.flags |= triggerModern
-	}
+	t.kind, t.modern, t.listens = triggerRequest, k.modern, x.m.Method == methodListen
 	root := uint32(0)
 	if x.part.Role != session.RoleRequest {
 		root = b.s.find(x.part.Call)
@@ -63,9 +59,8 @@ func (b *Builder) request(x *arriving, t trigger) {
 	if root != 0 {
 		b.again(n, root, x.m.Method)
 	}
-	if x.m.Method == "subscriptions/listen" {
-		b.listens[word(x.m.ID)] = n
-		b.s.triggers[n].flags |= triggerListens
+	if id := word(x.m.ID); t.listens && id != "" {
+		b.listens[id] = n
 	}
 	b.s.eras.asked(n, x.m.Method, &k)
 	variant := ""
@@ -75,16 +70,15 @@ func (b *Builder) request(x *arriving, t trigger) {
 	b.s.index.addRequest(b.s.opt.Match, x.m.Method, &k, variant, n)
 }
 
-// again ties a further request of a call to its first.
+// again links a further request of a call to its first.
 func (b *Builder) again(n, root uint32, method string) {
 	first := &b.s.triggers[root]
-	before := first.again
-	if before == 0 {
-		before = root
+	before := root
+	if first.again != 0 {
+		before = first.again
 	}
 	b.s.triggers[n].call = root
 	if method == "tasks/get" {
-		b.s.triggers[n].flags |= triggerPoll
 		b.poll(n, before)
 	} else {
 		b.waiting[root] = n
@@ -92,31 +86,19 @@ func (b *Builder) again(n, root uint32, method string) {
 	first.again = n
 }
 
-// poll notes what has to come before a poll of a task, beside other polls: what
-// else the client did for the call. Otherwise a client that polls faster than the
-// recorded one would see a task end before it was done.
+// poll records what must precede a poll of a task, apart from other polls: whatever else
+// the client did for the call. Otherwise a client that polls faster than the recorded one
+// would see the task end too early.
 func (b *Builder) poll(n, before uint32) {
-	need := before
-	if b.s.triggers[before].has(triggerPoll) {
-		need = b.s.needed[before]
+	t := &b.s.triggers[n]
+	t.poll, t.needs = true, before
+	if last := &b.s.triggers[before]; last.poll {
+		t.needs = last.needs
 	}
-	need = max(need, b.gates[before])
-	if w := b.waiting[b.s.triggers[n].call]; w != 0 {
-		need = max(need, w, b.gates[w])
+	t.needs = max(t.needs, b.gates[before])
+	if w := b.waiting[t.call]; w != 0 {
+		t.needs = max(t.needs, w, b.gates[w])
 	}
-	if need == 0 {
-		return
-	}
-	b.s.needed[n] = need
-}
-
-// tokenMark is a hash of a token, 0 for none.
-func tokenMark(token []byte) uint32 {
-	w := word(token)
-	if w == "" {
-		return 0
-	}
-	return uint32(jsontree.HashString(w)) | 1
 }
 
 func (b *Builder) notification(x *arriving, t trigger) {
@@ -128,8 +110,8 @@ func (b *Builder) notification(x *arriving, t trigger) {
 		t.kind = triggerCancel
 		n := b.trigger(t)
 		owner := b.current(target)
-		b.own(b.carrier(owner), step{at: t.at, seq: t.seq, index: t.index, kind: stepCancel, ref: n, call: owner})
-		b.s.triggers[owner].flags |= triggerCancelled
+		b.own(b.carrier(owner), step{at: t.at, ref: t.ref, kind: stepCancel, about: n, call: owner})
+		b.s.triggers[owner].cancelled = true
 		return
 	}
 	t.kind = triggerNotification
@@ -142,61 +124,55 @@ func (b *Builder) notification(x *arriving, t trigger) {
 func (b *Builder) answer(x *arriving, t trigger) {
 	asked := b.s.findStep(x.part.Request)
 	if x.part.Role == session.RoleRepeat || x.part.Role == session.RoleOrphan {
-		asked = 0 // no live client can be made to say that
+		asked = 0 // no live client can be made to send it
 	}
-	t.kind = triggerAnswer
-	switch {
-	case asked != 0:
-	case x.http != nil:
-		b.s.index.add(orphan(x.m), b.trigger(t)) // which the server may have refused
-		return
-	default:
-		return
-	}
-	t.answer = asked
-	n := b.trigger(t)
-	b.s.asked[asked] = answer{n, answerKey(x.m)}
-	if call := b.s.steps[asked].call; call != 0 {
-		owner := b.current(call)
-		b.own(b.carrier(owner), step{at: t.at, seq: t.seq, index: t.index, kind: stepAnswer, ref: asked, call: owner})
-		if b.s.triggers[owner].call != owner || b.s.triggers[owner].again != 0 {
-			b.gates[owner] = n
+	t.kind, t.answer = triggerAnswer, asked
+	if asked == 0 {
+		if x.http != nil { // the server may have refused it
+			b.s.index.add(orphan(x.m), b.trigger(t))
 		}
+		return
 	}
+	n := b.trigger(t)
+	question := &b.s.steps[asked]
+	question.answer, question.said = n, answerKey(x.m)
 	if task, ok := clientTask(x.m.Result); ok {
 		b.tasks[word(task)] = asked
 	}
+	if question.call == 0 {
+		return
+	}
+	owner := b.current(question.call)
+	b.own(b.carrier(owner), step{at: t.at, ref: t.ref, kind: stepAnswer, about: asked, call: owner})
+	if o := &b.s.triggers[owner]; o.call != owner || o.again != 0 {
+		b.gates[owner] = n
+	}
 }
 
-// clientTask is the id of the task that an answer of the client's makes
+// clientTask returns the id of the task that an answer of the client creates
 // (2025-11-25 basic/utilities/tasks).
 func clientTask(result []byte) ([]byte, bool) {
 	id := jsonrpc.Value(result).Get("task", "taskId")
 	return id, id.Class() == '"'
 }
 
-// server takes a message of the server's. It is a step of the exchange that it came on;
-// without one, of the call that it belongs to, or of none.
+// server adds a server message: a step of the exchange on which it came, or else of the
+// call to which it belongs, or of none.
 func (b *Builder) server(x *arriving) {
 	if x.f.Truncated {
-		return // bytes of it are missing
+		return
 	}
 	if end := b.s.end; end != 0 && x.f.At-x.f.Took <= b.s.triggers[end].at {
-		// A line without an end is numbered when its lane has ended, but came before.
+		// A line without a terminator is numbered at the end of its lane, but came before.
 		defer func(behind uint32) { b.behind = behind }(b.behind)
 		b.behind = b.beforeEnd
 	}
 	st := step{
-		at: x.f.At, seq: x.f.Seq, index: uint16(x.part.Message.Index), place: x.place, patch: uint32(len(b.s.patches)), form: x.f.Form,
+		at: x.f.At, ref: session.Ref{Seq: x.f.Seq, Index: x.part.Message.Index}, raw: x.raw, form: x.f.Form,
+		line: x.line, repeat: x.repeats, batch: x.batch,
 	}
 	if x.f.Form == tap.FormEvent || x.http != nil {
 		st.whole = x.whole
-	}
-	if x.line {
-		st.flags |= stepLine
-	}
-	if x.repeats {
-		st.flags |= stepRepeat
 	}
 	call, ok := b.owner(x)
 	owner := call
@@ -206,39 +182,38 @@ func (b *Builder) server(x *arriving) {
 	st.call = call
 	switch x.m.Kind {
 	case jsonrpc.Request:
-		st.flags |= stepRequest
-		st.needs = capabilityFor(x.m.Method)
-		b.patchRequest(x)
+		st.request, st.needs = true, capabilityFor[x.m.Method]
+		b.editRequest(x, &st)
 	case jsonrpc.Notification:
-		st.flags |= stepNote
+		st.notice = true
 		if shown := capabilityOf[x.m.Method]; shown != "" {
 			b.s.shows[shown] = true
 		}
-		b.patchNotification(x, owner)
+		b.editNotification(x, &st, owner)
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		if !ok {
 			break
 		}
 		if !x.repeats {
-			st.flags |= stepFinal
-			b.answered(call, uint32(len(b.s.steps)))
+			st.final = true
+			t := &b.s.triggers[call]
+			if t.answer = uint32(len(b.s.steps)); b.waiting[t.call] == call {
+				delete(b.waiting, t.call)
+			}
 			b.s.eras.answered(call, x.m)
 		}
-		b.patchAnswer(x, call, owner)
+		b.editAnswer(x, &st, owner)
 	}
-	st.patches = uint8(len(b.s.patches) - int(st.patch))
-	switch {
-	case owner == 0:
-		st.flags |= stepGeneral
+	if owner == 0 {
+		st.general = true
 		b.hang(st)
 		return
-	case x.http == nil && b.s.triggers[owner].exchange != x.f.Exchange && !st.has(stepFinal):
-		st.flags |= stepGeneral
 	}
+	st.general = x.http == nil && b.s.triggers[owner].exchange != x.f.Exchange && !st.final
 	b.own(owner, st)
 }
 
-// owner finds the request whose own step a message is.
+// owner returns the request whose own step a message is.
 func (b *Builder) owner(x *arriving) (uint32, bool) {
 	p := x.part
 	switch {
@@ -251,8 +226,8 @@ func (b *Builder) owner(x *arriving) (uint32, bool) {
 	return b.ownerOf(p.Call)
 }
 
-// ownerOf finds the request to which something belongs that is part of a call:
-// one of the client's, or one of the server's within one of the client's.
+// ownerOf returns the request to which a message of a call belongs. The call is the
+// client's, or the server's within one of the client's.
 func (b *Builder) ownerOf(call session.Ref) (uint32, bool) {
 	if call == (session.Ref{}) {
 		return 0, false
@@ -266,127 +241,96 @@ func (b *Builder) ownerOf(call session.Ref) (uint32, bool) {
 	return 0, false
 }
 
-// patch notes a place of the message whose bytes are not the recorded ones when
-// it is played. What a trigger is asked for that is not the step's own has to be
-// remembered by a session.
-func (b *Builder) patch(kind patchKind, at span, ref, owner uint32) {
-	b.s.patches = append(b.s.patches, patch{uint32(at.from), uint32(at.to), ref, kind})
-	if (kind == patchID || kind == patchToken) && ref != owner {
-		b.s.triggers[ref].flags |= triggerReferred
+// The values of a message that may have to be replaced.
+var (
+	nameID           = []string{"id"}
+	nameTask         = []string{"params", "taskId"}
+	nameToken        = []string{"params", "progressToken"}
+	nameParamsID     = []string{"params", "id"}
+	nameRequestID    = []string{"params", "requestId"}
+	nameSubscription = []string{"params", "_meta", jsonrpc.MetaPrefix + "subscriptionId"}
+	nameSubscribed   = []string{"result", "_meta", jsonrpc.MetaPrefix + "subscriptionId"}
+)
+
+// edit adds an edit to a step of owner. A session has to remember a trigger to which steps
+// of others refer.
+func (b *Builder) edit(st *step, kind editKind, names []string, about, owner uint32) {
+	st.edits = append(st.edits, edit{kind, about, names})
+	if (kind == editID || kind == editToken) && about != owner {
+		b.s.triggers[about].referred = true
 	}
 }
 
-// patchAnswer finds the id, and in the result of a subscription its id again.
-func (b *Builder) patchAnswer(x *arriving, call, owner uint32) {
-	first := len(b.s.patches)
-	if at, ok := idIn(x.raw, x.m); ok && x.raw[at.from] != 'n' {
-		b.patch(patchID, at, call, owner)
+// editAnswer replaces the id and, in the result of a subscription, the id of that.
+func (b *Builder) editAnswer(x *arriving, st *step, owner uint32) {
+	if id := Value(x.raw, nameID...); id != nil && id[0] != 'n' {
+		b.edit(st, editID, nameID, st.call, owner)
 	}
-	if len(b.listens) == 0 {
-		return
-	}
-	at, ok := find(x.raw, "result", "_meta", jsonrpc.MetaPrefix+"subscriptionId")
-	if ok && b.listens[word(at.of(x.raw))] == call {
-		b.patch(patchID, at, call, owner)
-	}
-	b.inOrder(first)
-}
-
-// inOrder puts the patches of a message in order. Some write the id last.
-func (b *Builder) inOrder(first int) {
-	if p := b.s.patches[first:]; len(p) == 2 && p[0].from > p[1].from {
-		p[0], p[1] = p[1], p[0]
+	if len(b.listens) > 0 && b.listens[word(Value(x.raw, nameSubscribed...))] == st.call {
+		b.edit(st, editID, nameSubscribed, st.call, owner)
 	}
 }
 
-// patchRequest finds the id of a request of the server's, and the client's task
-// that it asks about.
-func (b *Builder) patchRequest(x *arriving) {
-	first := len(b.s.patches)
-	if id, ok := find(x.raw, "id"); ok {
-		b.patch(patchOwn, id, 0, 0)
-		b.countID(id.of(x.raw))
+// editRequest replaces the id of a server request, and the client's task that it asks about.
+func (b *Builder) editRequest(x *arriving, st *step) {
+	if id := Value(x.raw, nameID...); id != nil {
+		b.edit(st, editOwn, nameID, 0, 0)
+		// Ids that a session makes must not clash with recorded ones.
+		digits := bytes.Trim(id, `"`)
+		digits = digits[bytes.LastIndexByte(digits, '-')+1:]
+		if n, err := strconv.ParseInt(string(digits), 10, 62); err == nil && n >= b.s.nextID {
+			b.s.nextID = n + 1
+		}
 	}
 	switch x.m.Method {
 	case "tasks/get", "tasks/result", "tasks/cancel":
-		at, ok := find(x.raw, "params", "taskId")
-		if !ok {
-			return
+		if asked := b.tasks[word(Value(x.raw, nameTask...))]; asked != 0 {
+			b.edit(st, editTask, nameTask, asked, 0)
 		}
-		if asked := b.tasks[word(at.of(x.raw))]; asked != 0 {
-			b.patch(patchTask, at, asked, 0)
-		}
-	}
-	b.inOrder(first)
-}
-
-// countID keeps the numbers that a session makes ids of above the recorded ones.
-func (b *Builder) countID(id []byte) {
-	digits := bytes.Trim(id, `"`)
-	digits = digits[bytes.LastIndexByte(digits, '-')+1:]
-	if n, err := strconv.ParseInt(string(digits), 10, 62); err == nil && n >= b.s.ownIDs {
-		b.s.ownIDs = n + 1
 	}
 }
 
-// patchNotification finds the token of a progress notification, the id of a
-// cancelled request, and the id of a subscription.
-func (b *Builder) patchNotification(x *arriving, owner uint32) {
+// editNotification replaces a progress token, the id of a cancelled request, or the id of
+// a subscription.
+func (b *Builder) editNotification(x *arriving, st *step, owner uint32) {
+	t := b.s.find(x.part.Call)
 	switch x.m.Method {
 	case "notifications/progress":
-		at, ok := find(x.raw, "params", "progressToken")
-		if t := b.s.find(x.part.Call); ok && t != 0 {
-			b.patch(patchToken, at, b.tokenOf(t, at.of(x.raw)), owner)
+		if token := Value(x.raw, nameToken...); token != nil && t != 0 {
+			b.edit(st, editToken, nameToken, b.tokenOf(t, token), owner)
 		}
 	case "progress": // of the 002 dialect, by the id
-		at, ok := find(x.raw, "params", "id")
-		if t := b.s.find(x.part.Call); ok && t != 0 {
-			b.patch(patchID, at, t, owner)
+		if t != 0 && Value(x.raw, nameParamsID...) != nil {
+			b.edit(st, editID, nameParamsID, t, owner)
 		}
 	case "notifications/cancelled":
-		at, ok := find(x.raw, "params", "requestId")
-		if !ok || x.part.Call == (session.Ref{}) {
+		id := Value(x.raw, nameRequestID...)
+		if id == nil || x.part.Call == (session.Ref{}) {
 			return
 		}
 		if asked := b.s.findStep(x.part.Call); asked != 0 {
-			b.patch(patchAsked, at, asked, 0)
-		} else if t := b.listens[word(at.of(x.raw))]; t != 0 {
-			b.patch(patchID, at, t, owner)
+			b.edit(st, editAsked, nameRequestID, asked, 0)
+		} else if t := b.listens[word(id)]; t != 0 {
+			b.edit(st, editID, nameRequestID, t, owner)
 		}
 	default:
-		if len(b.listens) == 0 || !bytes.Contains(x.m.Params, []byte("subscriptionId")) {
+		if len(b.listens) == 0 {
 			return
 		}
-		at, ok := find(x.raw, "params", "_meta", jsonrpc.MetaPrefix+"subscriptionId")
-		if t := b.listens[word(at.of(x.raw))]; ok && t != 0 {
-			b.patch(patchID, at, t, owner)
+		if t := b.listens[word(Value(x.raw, nameSubscription...))]; t != 0 {
+			b.edit(st, editID, nameSubscription, t, owner)
 		}
 	}
 }
 
-// tokenOf finds whose token it is among the requests of a call: the one that
-// waits, the first, or else any.
+// tokenOf returns the request of a call that has a progress token: the one that waits, the
+// first or the last, or else the first.
 func (b *Builder) tokenOf(t uint32, token []byte) uint32 {
-	mark := tokenMark(token)
 	root := b.s.triggers[t].call
 	for _, t := range []uint32{b.current(t), root, b.s.triggers[root].again} {
-		if t != 0 && b.s.triggers[t].token == mark {
+		if t != 0 && word(Value(b.s.triggers[t].raw, "params", "_meta", "progressToken")) == word(token) {
 			return t
 		}
 	}
 	return root
-}
-
-// idIn finds the id of a message, which points into raw but for an event of several lines.
-func idIn(raw []byte, m *jsonrpc.Message) (span, bool) {
-	for at := 0; len(m.ID) > 0; at++ {
-		n := bytes.Index(raw[at:], m.ID)
-		if n < 0 {
-			break
-		}
-		if at += n; &raw[at] == &m.ID[0] {
-			return span{at, at + len(m.ID)}, true
-		}
-	}
-	return find(raw, "id")
 }

@@ -46,12 +46,10 @@ func parse(tb testing.TB, data string) []tap.Frame {
 // script makes a script of frames.
 func script(tb testing.TB, frames []tap.Frame, opt Options) *Script {
 	tb.Helper()
-	b := NewBuilder(opt, nil)
+	b := NewBuilder(opt)
 	var tracker session.Tracker
 	for i := range frames {
-		if err := b.Add(tracker.Add(&frames[i]), nil); err != nil {
-			tb.Fatal(err)
-		}
+		b.Add(tracker.Add(&frames[i]), nil)
 	}
 	return b.Script()
 }
@@ -93,10 +91,7 @@ func newPlayer(tb testing.TB, s *Script) *player {
 func (p *player) drain() {
 	p.tb.Helper()
 	for range 100_000 {
-		out, ok, err := p.s.Next(p.clock())
-		if err != nil {
-			p.tb.Fatal(err)
-		}
+		out, ok := p.s.Next(p.clock())
 		p.notes = append(p.notes, p.s.Notes()...)
 		if !ok {
 			return

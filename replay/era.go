@@ -107,18 +107,10 @@ var capabilityOf = map[string]string{
 	"notifications/message":                "logging",
 }
 
-// capabilityFor is what a client must have said for a server to ask it something
+// capabilityFor are the capabilities that a client must have declared to be sent a request
 // (client/sampling, client/elicitation, client/roots).
-func capabilityFor(method string) capabilities {
-	switch method {
-	case "sampling/createMessage":
-		return canSampling
-	case "elicitation/create":
-		return canElicitation
-	case "roots/list":
-		return canRoots
-	}
-	return 0
+var capabilityFor = map[string]capabilities{
+	"sampling/createMessage": canSampling, "elicitation/create": canElicitation, "roots/list": canRoots,
 }
 
 // readCapabilities reads what a client declared.

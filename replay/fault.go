@@ -282,17 +282,17 @@ func (s *Session) strikes(r *reply, st *step, out *Output) bool {
 		return true // this was its fault
 	}
 	method, name := r.method, r.name
-	if !st.has(stepFinal) {
+	if !st.final {
 		name = ""
-		method, _ = s.script.names(st.place)
+		method, _ = names(st.raw)
 	}
-	f := s.chances.next(method, name, st.has(stepFinal))
+	f := s.chances.next(method, name, st.final)
 	if r.fault = f; f == nil {
 		return true
 	}
 	s.befalls(r, out.Frame, f)
-	if st.has(stepRequest) && (f.Kind == FaultDrop || f.Kind == FaultTruncate || f.Kind == FaultMalformed) {
-		r.waived = max(r.waived, s.script.asked[r.step].trigger) // which will not come
+	if st.request && (f.Kind == FaultDrop || f.Kind == FaultTruncate || f.Kind == FaultMalformed) {
+		r.waived = max(r.waived, st.answer) // which will not come
 	}
 	switch f.Kind {
 	case FaultDelay:
@@ -349,9 +349,9 @@ func (s *Session) refuses(r *reply) bool {
 	if f == nil {
 		return false
 	}
-	frame := s.script.triggers[r.trigger].message()
+	frame := s.script.triggers[r.trigger].ref
 	if answer := s.script.triggers[r.trigger].answer; answer != 0 {
-		frame = s.script.steps[answer].message()
+		frame = s.script.steps[answer].ref
 	}
 	s.befalls(r, frame, f)
 	s.say(r.stream, r.id, "error", onPurpose(defaultFaultCode))
@@ -359,13 +359,6 @@ func (s *Session) refuses(r *reply) bool {
 		s.outbox[len(s.outbox)-1].Status = f.Code
 	}
 	return true
-}
-
-// twice sends what is being written once more, behind it.
-func (s *Session) twice(out *Output) {
-	again := out.keep()
-	out.Last = false
-	s.outbox = append(s.outbox, again)
 }
 
 // hold keeps a step back until another has been written.

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
-	"github.com/mcptap/mcptap/tap/session"
 )
 
 // lines makes frames of lines: those with > are the client's, others the server's.
@@ -66,7 +64,7 @@ func FuzzSession(f *testing.F) {
 		if !p.s.Done() {
 			t.Fatalf("it is not over: %d replies", len(p.s.replies))
 		}
-		p.s.Unasked(10)
+		p.s.script.NewCoverage().Unasked(10)
 	})
 }
 
@@ -146,9 +144,9 @@ func manyWaiting(t *testing.T) {
 		p.s.Receive(0, Input{Stream: 1, Raw: fmt.Appendf(nil, `{"id":%d,"method":"a"}`, i)})
 	}
 	for i := range many {
-		out, ok, err := p.s.Next(p.now)
-		if want := fmt.Sprintf("{\"id\":%d,\"result\":%d}\n", many-1-i, i); !ok || err != nil || string(out.Raw) != want {
-			t.Fatalf("%s, %v, %v, want %s", out.Raw, ok, err, want)
+		out, ok := p.s.Next(p.now)
+		if want := fmt.Sprintf("{\"id\":%d,\"result\":%d}\n", many-1-i, i); !ok || string(out.Raw) != want {
+			t.Fatalf("%s, %v, want %s", out.Raw, ok, want)
 		}
 	}
 }
@@ -204,55 +202,5 @@ func TestSessionForgets(t *testing.T) {
 	s := p.s
 	if len(s.replies)+len(s.missing)+len(s.questions.ids)+len(s.questions.by)+len(s.questions.timed)/10+len(s.outbox)+len(s.arrived)+len(s.cursors) > 20 {
 		t.Errorf("%d replies, %d asked, %d arrived, %d cursors", len(s.replies), len(s.questions.ids), len(s.arrived), len(s.cursors))
-	}
-}
-
-// brokenSpool fails when it is told to.
-type brokenSpool struct {
-	Memory
-	write, read error
-}
-
-func (b *brokenSpool) Write(p []byte) (int, error) {
-	if b.write != nil {
-		return 0, b.write
-	}
-	return b.Memory.Write(p)
-}
-
-func (b *brokenSpool) ReadAt(p []byte, off int64) (int, error) {
-	if b.read != nil {
-		return 0, b.read
-	}
-	return b.Memory.ReadAt(p, off)
-}
-
-// What the spool fails with is handed on.
-func TestBrokenSpool(t *testing.T) {
-	frames := lines(`>{"id":1,"method":"a"}` + "\n" + `{"id":1,"result":{}}` + "\n")
-	full := errors.New("disk full")
-	var tracker session.Tracker
-	if err := NewBuilder(Options{}, &brokenSpool{write: full}).Add(tracker.Add(&frames[0]), nil); !errors.Is(err, full) {
-		t.Error(err)
-	}
-	spool := &brokenSpool{}
-	b := NewBuilder(Options{}, spool)
-	tracker = session.Tracker{}
-	for i := range frames {
-		if err := b.Add(tracker.Add(&frames[i]), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := b.Script().NewSession()
-	s.Attach(0, 1, Duplex)
-	spool.read = errors.New("gone")
-	s.Receive(0, Input{Stream: 1, Raw: frames[0].Raw})
-	if _, ok, err := s.Next(0); ok || !errors.Is(err, spool.read) || !strings.Contains(err.Error(), "frame 2") {
-		t.Errorf("%v, %v", ok, err)
-	}
-	// A miss is answered even so.
-	s.Receive(0, Input{Stream: 1, Raw: []byte(`{"id":2,"method":"a","params":{"x":1}}`)})
-	if out, ok, err := s.Next(0); !ok || err != nil || !bytes.Contains(out.Raw, []byte(`"id":2,"error"`)) {
-		t.Errorf("%s, %v, %v", out.Raw, ok, err)
 	}
 }

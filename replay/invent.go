@@ -97,12 +97,7 @@ func (s *Script) offers() map[string]map[string]bool {
 
 // answers reports whether a request got a result.
 func (s *Script) answers(t uint32) bool {
-	i := s.triggers[t].answer
-	if i == 0 {
-		return false
-	}
-	m, err := s.message(s.steps[i].place)
-	return err == nil && m.Kind == jsonrpc.Response
+	return jsonrpc.Peek(s.steps[s.triggers[t].answer].raw).Kind == jsonrpc.Response
 }
 
 // refuseVersion refuses a request in a version that the recording does not have,

@@ -7,55 +7,58 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A key stands for what a message asks for: equal messages have equal keys. It is made of
-// the hashes of package jsontree, which are keyed for the process, so that no input can be
-// made to collide.
-type key = uint64
+// A Key is a hash of what a message asks for; see Matching in the package comment. Keys
+// are comparable within one process, whose seed keeps inputs from being made to collide.
+type Key uint64
 
-// newKey makes a key of a kind from a text and other keys.
-func newKey(kind byte, text string, more ...key) key {
-	k := jsontree.Mix(jsontree.HashString(text), uint64(kind))
-	for _, x := range more {
-		k = jsontree.Mix(k, x)
-	}
-	return k
+// KeyOf returns the key of a request or a notification whose HTTP head says variant beside
+// it (see [Head.Variant]).
+func KeyOf(m *jsonrpc.Message, variant string, opt *Options) Key {
+	k := newKeyer(opt)
+	x := k.key(m)
+	return x.variant(variant)
 }
 
-// A keyed is what a request or a notification is matched by, and what else is
-// read from its params on the way. Slices point into the params.
+// newKey makes a key of a kind from a text and other keys.
+func newKey(kind byte, text string, more ...Key) Key {
+	k := jsontree.Mix(jsontree.HashString(text), uint64(kind))
+	for _, x := range more {
+		k = jsontree.Mix(k, uint64(x))
+	}
+	return Key(k)
+}
+
+// A keyed is what a request or a notification is matched by, and other values of its
+// params. Slices point into the params.
 type keyed struct {
-	// exact is its key. loose leaves _meta out, chain the answers to what the
-	// server asked for (inputResponses), which is known only if chained.
-	exact, loose, chain key
+	// exact is its key, loose its key without _meta, and chain its key without
+	// inputResponses, which is set only if chained.
+	exact, loose, chain Key
 	chained             bool
 	kind                jsonrpc.Kind
 	method              string
-	// subject is the name, uri or taskId, as it stands, nil when absent, and about its hash.
-	subject []byte
-	about   key
-	// token is _meta.progressToken as it stands, nil when absent.
-	token []byte
-	// modern reports that it names its own version, which is version.
-	modern  bool
-	version string
+	subject             []byte // the name, uri or taskId, nil for none
+	about               Key    // a hash of subject
+	token               []byte // _meta.progressToken, nil for none
+	modern              bool   // the message names its own version
+	version             string
 }
 
-// A keyer makes keys.
+// A keyer computes keys.
 type keyer struct {
-	ignore []Path
-	match  Match
-	// led says which of the paths have led to something.
-	led    []bool
-	reader jsontree.Reader
+	ignore  []Path
+	match   Match
+	matched []bool // which of the ignored paths matched something
+	reader  jsontree.Reader
 }
 
 func newKeyer(opt *Options) keyer {
-	return keyer{ignore: opt.Ignore, match: opt.Match, led: make([]bool, len(opt.Ignore))}
+	return keyer{ignore: opt.Ignore, match: opt.Match, matched: make([]bool, len(opt.Ignore))}
 }
 
-// key makes the keys of a request or a notification.
+// key computes the keys of a request or a notification.
 func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
-	depth := 2 // of what counts by its name
+	depth := 2 // of the members with a meaning
 	if k.ignore != nil {
 		depth = jsontree.MaxDepth + 1
 	}
@@ -65,7 +68,7 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion")
 	x.token, x.modern, x.version = meta.Get("progressToken").Raw(), version.Exists(), version.Text()
 	x.chained = params.Get("inputResponses").Exists() || params.Get("requestState").Exists()
-	kind, era := byte('k'), key(0)
+	kind, era := byte('k'), Key(0)
 	x.kind, x.method = m.Kind, m.Method
 	if m.Kind == jsonrpc.Notification {
 		kind = 'n'
@@ -73,20 +76,19 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	if x.modern {
 		era = 1
 	}
-	for _, name := range subjects {
+	for _, name := range []string{"name", "uri", "taskId"} {
 		if v := params.Get(name); v.Kind() == jsontree.String && m.Method != "initialize" {
-			x.subject, x.about = v.Raw(), v.Hash()
+			x.subject, x.about = v.Raw(), Key(v.Hash())
 			break
 		}
 	}
-
 	k.remove(params, m)
 	if m.Method == "initialize" {
 		x.exact = newKey(kind, m.Method, era)
 		x.loose = x.exact
 		return x
 	}
-	x.exact = newKey(kind, m.Method, era, params.Hash())
+	x.exact = newKey(kind, m.Method, era, Key(params.Hash()))
 	if x.chained {
 		x.chain = newKey('c', m.Method, era, hashWithout(params, "inputResponses"))
 	}
@@ -96,11 +98,8 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	return x
 }
 
-// subjects are the members that say what a request is about.
-var subjects = [...]string{"name", "uri", "taskId"}
-
-// readTree reads params, or another part of a message, down to a depth. What is absent is like
-// an object without members.
+// readTree reads a part of a message down to a depth. An absent part is read as an object
+// without members.
 func readTree(r *jsontree.Reader, raw []byte, depth int) jsontree.Value {
 	if len(raw) == 0 {
 		raw = []byte("{}")
@@ -109,9 +108,15 @@ func readTree(r *jsontree.Reader, raw []byte, depth int) jsontree.Value {
 	return v
 }
 
-// remove takes out of the params of a message what is no part of its key: what the person
-// ignores, and what differs from run to run without meaning anything. A _meta that has
-// nothing else in it might as well not be there.
+// params reads the params of a message without what is not part of its key.
+func (k *keyer) params(m *jsonrpc.Message) jsontree.Value {
+	v := readTree(new(jsontree.Reader), m.Params, jsontree.MaxDepth+1)
+	k.remove(v, m)
+	return v
+}
+
+// remove removes from params what is not part of the key: ignored members, members that
+// differ between runs, and a _meta that has no others.
 func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
 	names := []string{"_meta", "task", "id"}
 	if k.ignore != nil {
@@ -121,7 +126,7 @@ func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
 		ignored := false
 		for i, p := range k.ignore {
 			if p.leadsTo(at) {
-				k.led[i], ignored = true, true
+				k.matched[i], ignored = true, true
 			}
 		}
 		switch {
@@ -138,8 +143,8 @@ func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
 	}, names...)
 }
 
-// unkeyed names the members of _meta that are no part of a key: what a client says of
-// itself, the token, and W3C trace context (2026-07-28 basic/index).
+// unkeyed reports whether a member of _meta is not part of a key: the progress token, W3C
+// trace context, and what the client says about itself (2026-07-28 basic/index).
 func unkeyed(name string) bool {
 	switch name {
 	case "progressToken", "traceparent", "tracestate", "baggage":
@@ -148,102 +153,70 @@ func unkeyed(name string) bool {
 	return strings.HasPrefix(name, jsonrpc.MetaPrefix)
 }
 
-// hashWithout is the hash of an object without the member of a name.
-func hashWithout(params jsontree.Value, without string) key {
+// hashWithout hashes an object without one member.
+func hashWithout(params jsontree.Value, without string) Key {
 	if params.Kind() != jsontree.Object {
-		return params.Hash()
+		return Key(params.Hash())
 	}
-	h := key(0)
+	h := uint64(0)
 	for name, v := range params.All() {
 		if name != without {
 			h += jsontree.Mix(jsontree.HashString(name), v.Hash()) // in any order
 		}
 	}
-	return h
+	return Key(h)
 }
 
 // isEmpty reports whether a value is an object without members.
 func isEmpty(v jsontree.Value) bool { return v.Kind() == jsontree.Object && v.Len() == 0 }
 
-// variant is the exact key of a request whose head says more than its message.
-func (x *keyed) variant(of string) key {
+// variant returns the exact key of a request with a variant of its HTTP head.
+func (x *keyed) variant(of string) Key {
 	if of == "" {
 		return x.exact
 	}
 	return newKey('v', of, x.exact)
 }
 
-// byMethod is the key of the method alone, near of the method and the tool, prompt, resource
-// or task.
-func (x *keyed) byMethod() key { return newKey('m', x.method, key(x.kind)) }
-func (x *keyed) near() key     { return newKey('a', x.method, x.about) }
+// byMethod returns the key of the method alone, near that of the method and the subject.
+func (x *keyed) byMethod() Key { return newKey('m', x.method, Key(x.kind)) }
+func (x *keyed) near() Key     { return newKey('a', x.method, x.about) }
 
-// other is a key of a request whose head says more than its message, by its message alone.
-func (x *keyed) other() key { return newKey('w', "", x.exact) }
+// other returns the key, by its message alone, of a request that has a variant.
+func (x *keyed) other() Key { return newKey('w', "", x.exact) }
 
-// orphan is the key of a response of the client's to nothing.
-func orphan(m *jsonrpc.Message) key { return newKey('o', word(m.ID)) }
+// orphan returns the key of a client response that answers nothing.
+func orphan(m *jsonrpc.Message) Key { return newKey('o', word(m.ID)) }
 
-// word is what two ids, tokens or names have in common when they are the same: strings
-// decoded, numbers by value. It is "" for null, and for what is absent.
+// word returns an id, token or name in a canonical form: strings decoded, numbers by value.
+// It is "" for null and for an absent one.
 func word(raw []byte) string { return string(jsonrpc.AppendKey(nil, raw)) }
 
-// answerKey is the key of what an answer says: its result by value, but for what is another
-// one in each run, or the code of its error.
-func answerKey(m *jsonrpc.Message) key {
+// answerKey returns the key of a response: its error code, or its result by value without
+// members that differ between runs.
+func answerKey(m *jsonrpc.Message) Key {
 	if m.Kind == jsonrpc.ErrorResponse {
 		return newKey('e', m.ErrorCode)
 	}
-	return newKey('r', "", answered(m.Result).Hash())
+	return newKey('r', "", Key(answered(m.Result).Hash()))
 }
 
-// answered reads what an answer says, without what is another one in each run.
+// answered reads the result of a client response without the members that differ between
+// runs: its tasks have names and times (2025-11-25 basic/utilities/tasks).
 func answered(raw []byte) jsontree.Value {
 	v := readTree(new(jsontree.Reader), raw, jsontree.MaxDepth+1)
-	v.Remove(inEachRun)
-	return v
-}
-
-// inEachRun leads to the members of a client's answer that are others in each run: its
-// tasks have names and times (2025-11-25 basic/utilities/tasks).
-func inEachRun(at jsontree.Path, _ jsontree.Value) bool {
-	if len(at) == 2 && at[0].Name == "task" {
-		at = at[1:]
-	}
-	if len(at) != 1 {
+	v.Remove(func(at jsontree.Path, _ jsontree.Value) bool {
+		if len(at) == 2 && at[0].Name == "task" {
+			at = at[1:]
+		}
+		if len(at) != 1 {
+			return false
+		}
+		switch at[0].Name {
+		case "_meta", "taskId", "createdAt", "lastUpdatedAt":
+			return true
+		}
 		return false
-	}
-	switch at[0].Name {
-	case "_meta", "taskId", "createdAt", "lastUpdatedAt":
-		return true
-	}
-	return false
-}
-
-// A Key stands for what a request asks for: its method and its params by value,
-// but for what differs from run to run without meaning anything (see Matching in
-// the package comment). Two keys of one [Keyer] are equal if the requests are.
-type Key struct{ exact key }
-
-// A Keyer makes keys. It is not for use by several goroutines at once.
-type Keyer struct{ k keyer }
-
-// NewKeyer makes a Keyer.
-func NewKeyer() *Keyer { return &Keyer{} }
-
-// Key makes the key of a request, whose params must be valid JSON.
-func (k *Keyer) Key(m *jsonrpc.Message) Key { return Key{k.k.key(m).exact} }
-
-// Key is what a request or a notification of a recording is matched by, with what its
-// head says beside it.
-func (b *Builder) Key(m *jsonrpc.Message, variant string) Key {
-	x := b.keyer.key(m)
-	return Key{x.variant(variant)}
-}
-
-// Key is [Builder.Key] for a live message.
-func (s *Script) Key(m *jsonrpc.Message, variant string) Key {
-	k := newKeyer(&s.opt)
-	x := k.key(m)
-	return Key{x.variant(variant)}
+	})
+	return v
 }

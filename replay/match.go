@@ -5,21 +5,21 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// MaxNear is with how many recorded requests one that fits none is compared at
-// most, to find the nearest, and how many the relaxation subset looks at.
+// MaxNear is the maximum number of recorded requests that a live one is compared with, to
+// find the nearest or to match a subset.
 const MaxNear = 64
 
 // An index finds triggers by what the client sent.
 type index struct {
 	// queues are the triggers of each key, in recorded order.
-	queues map[key][]uint32
-	// kinds are, for each method, the first triggers of the keys near, at most MaxNear of them.
+	queues map[Key][]uint32
+	// kinds are, by method, the first triggers of each key near, at most MaxNear of them.
 	kinds map[string][]uint32
 }
 
-func (x *index) add(k key, t uint32) { x.queues[k] = append(x.queues[k], t) }
+func (x *index) add(k Key, t uint32) { x.queues[k] = append(x.queues[k], t) }
 
-func (x *index) has(k key) bool { return len(x.queues[k]) > 0 }
+func (x *index) has(k Key) bool { return len(x.queues[k]) > 0 }
 
 func (x *index) addRequest(match Match, method string, k *keyed, variant string, t uint32) {
 	x.add(k.variant(variant), t)
@@ -35,30 +35,26 @@ func (x *index) addRequest(match Match, method string, k *keyed, variant string,
 	if match >= MatchMethod {
 		x.add(k.byMethod(), t)
 	}
-	if kinds := x.kinds[method]; len(x.queues[k.near()]) == 0 && len(kinds) < MaxNear {
+	if kinds := x.kinds[method]; !x.has(k.near()) && len(kinds) < MaxNear {
 		x.kinds[method] = append(kinds, t)
 	}
 	x.add(k.near(), t)
 }
 
-// A cursor says how far a session has used a queue up.
+// A cursor is the position of a session in a queue.
 type cursor struct {
-	// had is how many triggers at the head of the queue have been used.
-	had int
-	// loop is how many have been played again, with RepeatLoop.
-	loop int
-	// last is the trigger that was played last, held how often in a row it was played
-	// in the place of the next.
-	last uint32
-	held uint8
+	had  int    // triggers used, from the head of the queue
+	loop int    // triggers played again, with RepeatLoop
+	last uint32 // the last trigger played
+	held uint8  // how often last was played in place of the next trigger
 }
 
-// maxHeld is how often a poll gets the answer of the one before. Then the client
-// goes another way than the recorded one, and must not wait for ever.
+// maxHeld is how often a poll repeats the previous answer. After that the client has taken
+// another course than the recorded one, and must not wait forever.
 const maxHeld = 8
 
-// queue returns the triggers of a key, and how far they are used up.
-func (s *Session) queue(k key) ([]uint32, *cursor) {
+// queue returns the triggers of a key and the position in them.
+func (s *Session) queue(k Key) ([]uint32, *cursor) {
 	q := s.script.index.queues[k]
 	cur := s.cursors[k]
 	if cur == nil && len(q) > 0 {
@@ -68,25 +64,25 @@ func (s *Session) queue(k key) ([]uint32, *cursor) {
 	return q, cur
 }
 
-// A fate says what a queue had for a request.
+// A fate is the result of a look-up in a queue.
 type fate uint8
 
 const (
 	fateNone  fate = iota // there is no such queue
-	fateFresh             // a trigger that has not been used
-	fateAgain             // one that has, since all have
-	fateHeld              // the one before, since it is too early for the next
-	fateUsed              // all are used, and none may be used again
+	fateFresh             // an unused trigger
+	fateAgain             // a used trigger, since all are used
+	fateHeld              // the previous trigger, since it is too early for the next
+	fateUsed              // all triggers are used, and none may be used again
 )
 
-// take finds the next trigger of a key.
-func (s *Session) take(k key) (uint32, fate) {
+// take returns the next trigger of a key, 0 for none.
+func (s *Session) take(k Key) (uint32, fate) {
 	q, cur := s.queue(k)
 	if len(q) == 0 {
 		return 0, fateNone
 	}
 	if t := s.skipUsed(q, cur); t != 0 {
-		if s.early(t) && cur.last != 0 && cur.held < maxHeld {
+		if need := s.script.triggers[t].needs; need != 0 && !s.came(need) && cur.last != 0 && cur.held < maxHeld {
 			cur.held++
 			return cur.last, fateHeld
 		}
@@ -108,8 +104,8 @@ func (s *Session) take(k key) (uint32, fate) {
 	return t, fateAgain
 }
 
-// loop returns the next trigger of a key when all begin again with the first, 0 for none.
-func (s *Session) loop(k key) uint32 {
+// loop returns the next trigger of a key when the queue starts over, 0 for none.
+func (s *Session) loop(k Key) uint32 {
 	q, cur := s.queue(k)
 	for range q {
 		t := q[cur.loop%len(q)]
@@ -120,8 +116,7 @@ func (s *Session) loop(k key) uint32 {
 	return 0
 }
 
-// skipUsed moves a cursor to the first trigger that can still be played, which it returns,
-// 0 for none.
+// skipUsed moves a cursor to the first unused playable trigger and returns it, 0 for none.
 func (s *Session) skipUsed(q []uint32, cur *cursor) uint32 {
 	for ; cur.had < len(q); cur.had++ {
 		if t := q[cur.had]; !s.came(t) && s.playable(t) {
@@ -131,40 +126,30 @@ func (s *Session) skipUsed(q []uint32, cur *cursor) uint32 {
 	return 0
 }
 
-// playable reports whether a trigger can be played: one that the server refused in HTTP
-// alone cannot, unless the message has come in HTTP.
+// playable reports whether a trigger can be played. One that the server refused with an HTTP
+// status and no message can be played over HTTP only.
 func (s *Session) playable(n uint32) bool {
 	t := &s.script.triggers[n]
 	alone := t.kind == triggerRequest && t.answer == 0 && s.streams.hasDuplex && s.refused(n)
 	return t.kind != triggerRefused && (!alone || s.script.inbound && s.stream != s.streams.duplex)
 }
 
-// refused reports whether a request was answered with a status of failure.
+// refused reports whether the recorded response had a failure status.
 func (s *Session) refused(t uint32) bool {
 	carrier := s.script.triggers[t].carrier
-	return carrier != 0 && s.script.responses[s.script.triggers[carrier].response].Status >= 400
+	r := s.script.triggers[carrier].response
+	return carrier != 0 && r != nil && r.Status >= 400
 }
 
-// early reports whether the answer to a poll supposes something that the client
-// has not done yet.
-func (s *Session) early(t uint32) bool {
-	if !s.script.triggers[t].has(triggerPoll) {
-		return false
-	}
-	need := s.script.needed[t]
-	return need != 0 && !s.came(need)
-}
-
-// A match is what was found for a request.
+// A match is the recorded request found for a live one.
 type match struct {
 	trigger uint32
 	fate    fate
 	level   Match
-	// chain reports that it is another answer to what the server had asked for.
-	chain bool
+	chain   bool // its inputResponses differ
 }
 
-// match finds the recorded request that a live one gets the answer of.
+// match returns the recorded request whose answer a live request gets.
 func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 	t, exact := s.take(k.variant(s.variant))
 	if exact != fateNone && exact != fateUsed {
@@ -195,7 +180,7 @@ func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 		}
 	}
 	if level >= MatchMethod {
-		for _, k := range []key{k.near(), k.byMethod()} {
+		for _, k := range []Key{k.near(), k.byMethod()} {
 			if t, fate := s.take(k); t != 0 {
 				return match{trigger: t, fate: fate, level: MatchMethod}
 			}
@@ -204,9 +189,9 @@ func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 	return match{fate: exact}
 }
 
-// subset finds a recorded request of the same method and subject all of whose
-// params the live one has, among the next MaxNear that have not been used, and
-// failing that among the first.
+// subset returns a recorded request of the same method and subject whose params the live
+// request has all of: the first among the next MaxNear unused ones, or else among the first
+// MaxNear.
 func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 	q, cur := s.queue(k.near())
 	if len(q) == 0 {
@@ -214,13 +199,11 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 	}
 	live := s.keyer.params(m)
 	fits := func(t uint32) bool {
-		if x := &s.script.triggers[t]; x.has(triggerModern) != k.modern || !s.playable(t) {
+		x := &s.script.triggers[t]
+		if x.modern != k.modern || !s.playable(t) {
 			return false
 		}
-		r, err := s.script.message(s.script.triggers[t].place)
-		if err != nil {
-			return false
-		}
+		r := jsonrpc.Peek(x.raw)
 		recorded := s.keyer.params(&r)
 		recorded.Remove(func(at jsontree.Path, _ jsontree.Value) bool { return len(at) == 1 }, "_meta")
 		return contains(live, recorded)
@@ -243,23 +226,4 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 		}
 	}
 	return best, fateAgain
-}
-
-// message loads a recorded message.
-func (s *Script) message(p place) (jsonrpc.Message, error) {
-	raw, err := p.load(s.spool)
-	if err != nil {
-		return jsonrpc.Message{}, err
-	}
-	return jsonrpc.Peek(raw), nil
-}
-
-// names returns the method of a recorded message and what it is about, "" if it cannot be
-// loaded.
-func (s *Script) names(p place) (method, subject string) {
-	m, err := s.message(p)
-	if err != nil {
-		return "", ""
-	}
-	return m.Method, jsonrpc.Subject(m)
 }

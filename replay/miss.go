@@ -23,7 +23,7 @@ func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	if f == fateUsed {
 		q := s.script.index.queues[k.variant(s.variant)]
 		t := q[len(q)-1]
-		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.triggers[t].message(), s.usedBy(t)
+		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.triggers[t].ref, s.arrived[t].live
 		n.Text = fmt.Sprintf("no recorded answer for %s is left: the last was that of frame %d, which %s", name, n.Frame.Seq, usedBy(n.UsedBy))
 		s.note(n)
 		s.refuse(stream, m, code, &n)
@@ -40,7 +40,7 @@ func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	default:
 		n.Text = fmt.Sprintf("no recorded answer for %s: the nearest is frame %d, which %s", name, n.Frame.Seq, s.difference(&n, k, near))
 	}
-	if s.script.triggers[near].has(triggerModern) != k.modern && near != 0 {
+	if s.script.triggers[near].modern != k.modern && near != 0 {
 		code = codeNoMethod
 	}
 	s.note(n)
@@ -65,7 +65,7 @@ func usedBy(live uint64) string {
 // difference says in words how the nearest request differs.
 func (s *Session) difference(n *Note, k *keyed, near uint32) string {
 	var words []string
-	if modern := s.script.triggers[near].has(triggerModern); modern != k.modern {
+	if modern := s.script.triggers[near].modern; modern != k.modern {
 		words = append(words, map[bool]string{
 			true:  "is of the era without a handshake, unlike this one",
 			false: "is of the era with a handshake, unlike this one",
@@ -113,15 +113,12 @@ func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 	live := s.keyer.params(m)
 	for _, t := range s.candidates(m.Method, k) {
 		x := &s.script.triggers[t]
-		recorded, err := s.script.message(x.place)
-		if err != nil {
-			continue
-		}
+		recorded := jsonrpc.Peek(x.raw)
 		found, count := differences(s.keyer.params(&recorded), live, "params", min(maxCounted, least+1))
-		used := s.usedBy(t)
+		used := s.arrived[t].live
 		if count < least || count == least && n.UsedBy != 0 && used == 0 {
 			best, least = t, count
-			n.Frame = s.script.triggers[t].message()
+			n.Frame = s.script.triggers[t].ref
 			n.UsedBy, n.Differences, n.More = used, found, count-len(found)
 		}
 	}
@@ -214,13 +211,6 @@ func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 
 // maxCounted is up to how many differences are counted.
 const maxCounted = 1000
-
-// params reads the params of a message, without what is no part of its key.
-func (k *keyer) params(m *jsonrpc.Message) jsontree.Value {
-	v := readTree(new(jsontree.Reader), m.Params, jsontree.MaxDepth+1)
-	k.remove(v, m)
-	return v
-}
 
 // differences returns the first MaxDifferences places at which two values differ that are
 // a member of their messages, and how many places there are, up to most.

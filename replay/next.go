@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"time"
@@ -9,21 +8,17 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A prospect is what the replies of a session come to at a moment.
+// A prospect is what the replies of a session amount to at one time.
 type prospect struct {
-	// next is the reply whose step is to be written next, when it is due, and nil for
-	// none.
-	next *reply
-	due  time.Duration
-	// later is when another step may be next, if any.
-	later time.Duration
+	next  *reply // the reply whose step is next, nil for none
+	due   time.Duration
+	later time.Duration // when another step may be next, if any
 	any   bool
-	// owed is the first trigger that is missing, or that an answer waits for; 0 for none.
-	owed uint32
+	owed  uint32 // the first trigger that is missing or that an answer waits for, 0 for none
 }
 
-// survey looks at the replies, in the order of their steps. The first whose step is due, or
-// nearly so, is next: the others wait for it.
+// survey looks through the replies in the order of their steps. The first one that is due, or
+// nearly so, is next. The others wait for it.
 func (s *Session) survey() (x prospect) {
 	window := s.script.opt.Pace.window()
 	for _, r := range s.replies {
@@ -36,7 +31,7 @@ func (s *Session) survey() (x prospect) {
 				x.owed = t
 			}
 			if x.owed != 0 && st.after > max(s.reached, s.patience.waived) {
-				break // and so do all that follow
+				break // all that follow wait too
 			}
 			continue
 		}
@@ -56,8 +51,8 @@ func (s *Session) survey() (x prospect) {
 	return x
 }
 
-// Due returns when Next has to be called again, if nothing else happens before;
-// ok is false when nothing will be due then.
+// Due returns when Next has to be called if nothing else happens before. ok is false if
+// nothing will be due then.
 func (s *Session) Due() (at time.Duration, ok bool) {
 	if s.Done() {
 		return 0, false
@@ -89,23 +84,19 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// Next returns what is to be written now; ok is false when there is nothing more
-// at present. The error is that of the spool.
-func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
+// Next returns what is to be written now. ok is false if there is nothing more at present.
+func (s *Session) Next(now time.Duration) (out Output, ok bool) {
 	s.tick(now)
 	if s.left {
-		return Output{}, false, nil
+		return Output{}, false
 	}
 	s.questions.expire(s)
 	for {
 		if len(s.outbox) > 0 {
 			out = s.outbox[0]
-			s.outbox[0] = Output{}
-			if s.outbox = s.outbox[1:]; len(s.outbox) == 0 {
-				s.outbox = nil
-			}
+			s.outbox = s.outbox[1:]
 			s.left = out.Leave
-			return out, true, nil
+			return out, true
 		}
 		x := s.survey()
 		if x.next == nil && s.patience.watch(s, x.owed) {
@@ -115,86 +106,79 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool, err error) {
 			break
 		}
 		x.next.due = x.due
-		if out, ok, err = s.release(x.next); ok || err != nil {
-			s.unhold(ok)
-			return out, ok, err
+		if out, ok = s.release(x.next); ok {
+			if s.held != nil { // something has been written
+				s.outbox = append(s.outbox, *s.held)
+				s.held = nil
+			}
+			return out, true
 		}
 	}
 	switch {
 	case s.held != nil && (s.now >= s.heldTo || s.ended && len(s.replies) == 0):
 		out, s.held = *s.held, nil
-		return out, true, nil
+		return out, true
 	case s.mayLeave():
 		s.left = true
-		return Output{Stream: s.streams.duplex, Leave: true, Abort: s.abrupt}, true, nil
+		return Output{Stream: s.streams.duplex, Leave: true, Abort: s.abrupt}, true
 	}
-	return Output{}, false, nil
+	return Output{}, false
 }
 
-// mayLeave reports whether the server leaves, as it did in the recording: when all
-// that was asked for then has been asked for, and nothing is under way.
+// mayLeave reports whether the server ends the session as recorded: all recorded requests
+// have come and no reply is in progress.
 func (s *Session) mayLeave() bool {
-	if !s.leaving || s.left || s.requests < s.script.requests || s.held != nil {
-		return false
-	}
-	for _, r := range s.replies {
-		if r.state != replyCancel && r.state != replyParked {
-			return false
-		}
-	}
-	return true
+	return s.leaving && !s.left && s.requests >= s.script.requests && s.held == nil &&
+		!slices.ContainsFunc(s.replies, func(r *reply) bool { return r.state != replyCancel && r.state != replyParked })
 }
 
-// release writes the step of a reply, and moves the reply on.
-func (s *Session) release(r *reply) (out Output, ok bool, err error) {
+// release writes the step of a reply and moves the reply on. ok is false if there is nothing
+// to write.
+func (s *Session) release(r *reply) (out Output, ok bool) {
 	st := &s.script.steps[r.step]
 	if st.kind != stepMessage {
-		return s.transport(r, st)
+		return s.transport(r, st), true
 	}
 	if s.unfit(r, r.step) {
 		s.pass(r)
-		return out, false, nil
+		return out, false
 	}
-	if st.has(stepBatched) {
-		if out, ok, err = s.batch(r, st); ok || err != nil {
-			return s.headed(r, out), ok, err
+	if st.batch != nil {
+		if out, ok = s.batch(r, st); ok {
+			return s.headed(r, out), true
 		}
 	}
 	stream, ok := s.route(r, st)
 	if !ok && !r.modern && !s.ended {
 		r.state = replyParked
-		return out, false, nil
+		return out, false
 	}
-	if !ok || s.streams.hasDuplex && st.has(stepRepeat) {
+	if !ok || s.streams.hasDuplex && st.repeat {
 		s.pass(r)
-		return out, false, nil
+		return out, false
 	}
-	out = Output{Stream: stream, Line: st.has(stepLine), Form: st.form, Frame: st.message()}
+	out = Output{Stream: stream, Line: st.line, Form: st.form, Frame: st.ref}
 	if s.chances.faults != nil && !s.strikes(r, st, &out) {
-		return Output{}, false, nil
+		return Output{}, false
 	}
-	if out.Raw, err = s.bytes(r, r.step); err != nil {
-		return out, false, fmt.Errorf("frame %d: %w", st.seq, err)
-	}
-	if out.Whole, err = st.whole.load(s.script.spool); err != nil {
-		return out, false, fmt.Errorf("frame %d: %w", st.seq, err)
-	}
+	out.Raw, out.Whole = s.bytes(r, r.step), st.whole
 	target := s.answers(r, st)
 	if r.fault != nil && !s.spoil(r, st, &out, target) {
-		return Output{}, false, nil
+		return Output{}, false
 	}
 	out.Last = target != nil && s.streams.answered(target.stream)
 	if r.fault != nil && r.fault.Kind == FaultDuplicate {
-		s.twice(&out)
+		s.outbox = append(s.outbox, out.keep())
+		out.Last = false
 	}
 	s.written(r, st, target)
-	return s.headed(r, out), true, nil
+	return s.headed(r, out), true
 }
 
-// answers returns the reply of the request that a step answers, nil where it answers
-// none, or one that has its answer.
+// answers returns the reply of the request that a step answers, nil if it answers none or one
+// that has its answer.
 func (s *Session) answers(r *reply, st *step) *reply {
-	if !st.has(stepFinal) || r.hangs {
+	if !st.final || r.hangs {
 		return nil
 	}
 	if st.call != r.trigger {
@@ -206,22 +190,18 @@ func (s *Session) answers(r *reply, st *step) *reply {
 	return r
 }
 
-// transport writes what an exchange has beside its messages.
-func (s *Session) transport(r *reply, st *step) (out Output, ok bool, err error) {
-	out = Output{Stream: r.stream, Form: st.form, Frame: st.message()}
+// transport writes a step of an exchange that is not a message.
+func (s *Session) transport(r *reply, st *step) Output {
+	out := Output{Stream: r.stream, Form: st.form, Frame: st.ref}
 	if r.hangs {
 		out.Stream = s.streams.duplex
 	}
 	switch st.kind {
-	case stepHead:
-		// headed adds it.
 	case stepData:
-		if out.Whole, err = st.place.load(s.script.spool); err != nil {
-			return out, false, fmt.Errorf("frame %d: %w", st.seq, err)
-		}
+		out.Whole = st.raw
 	case stepEnd:
 		r.closed = true
-		out.Last, out.Abort = true, st.has(stepAbort)
+		out.Last, out.Abort = true, st.abort
 		delete(s.streams.played, r.stream)
 	}
 	if s.script.opt.Pace.kind == paceRecorded {
@@ -229,25 +209,25 @@ func (s *Session) transport(r *reply, st *step) (out Output, ok bool, err error)
 	} else {
 		s.pass(r)
 	}
-	return s.headed(r, out), true, nil
+	return s.headed(r, out)
 }
 
-// headed adds the head that a step comes with. What follows then comes next.
+// headed adds the response head that comes with a step.
 func (s *Session) headed(r *reply, out Output) Output {
 	out.Response, r.head = r.head, nil
 	return out
 }
 
-// written moves a reply on behind a step that has been written. The next one is due
-// from when this one was, unless that is long ago: timers are late a little each
-// time, which must not add up.
+// written moves a reply past a step that has been written.
 func (s *Session) written(r *reply, st *step, target *reply) {
 	const slack = 20 * time.Millisecond
 	s.answerEarly()
+	// The next step is due from when this one was, since timers are a little late each time,
+	// which must not add up. Brisk distances are minimums.
 	if r.base = r.due; s.now-r.due > slack || s.script.opt.Pace.kind == paceBrisk {
-		r.base = s.now // a distance in brisk keeps things apart, however late the first is
+		r.base = s.now
 	}
-	r.baseAt, r.acted, r.delayed, r.fault = st.at, false, false, nil
+	r.baseAt, r.acted = st.at, false
 	s.wroteOn, s.wroteAt = r.stream, s.now
 	if r.step > s.said {
 		s.said, s.saidAt = r.step, r.base
@@ -255,51 +235,34 @@ func (s *Session) written(r *reply, st *step, target *reply) {
 	if target != nil {
 		target.answered = true
 	}
-	if st.has(stepNote) {
+	if st.notice {
 		s.rest = s.now + s.script.opt.Pace.rest()
 	}
-	s.leave(r)
-	s.advance(r)
+	s.pass(r)
 }
 
-// pass moves a reply on behind a step that is not written, or that counts for nothing.
+// pass moves a reply past a step.
 func (s *Session) pass(r *reply) {
 	r.delayed, r.fault = false, nil
 	s.leave(r)
 	s.advance(r)
 }
 
-// batch writes a whole batch, if all its messages are to be written now.
-func (s *Session) batch(r *reply, st *step) (out Output, ok bool, err error) {
-	b := s.script.batches[st.seq]
-	group := s.group(&b, r)
-	if group == nil || s.chances.faults != nil {
-		return out, false, nil // one by one
-	}
+// batch writes a whole batch if all of its messages are to be written now.
+func (s *Session) batch(r *reply, st *step) (out Output, ok bool) {
+	b := st.batch
+	group := s.group(b, r)
 	stream, ok := s.route(r, st)
-	if !ok {
-		return out, false, nil
+	if group == nil || !ok || s.chances.faults != nil {
+		return out, false
 	}
-	out = Output{Stream: stream, Line: b.line, Form: st.form, Frame: session.Ref{Seq: st.seq}}
-	if out.Whole, err = b.whole.load(s.script.spool); err != nil {
-		return out, false, err
-	}
-	frame, err := b.place.load(s.script.spool)
-	if err != nil {
-		return out, false, err
-	}
+	out = Output{Stream: stream, Line: b.line, Form: st.form, Whole: b.whole, Frame: session.Ref{Seq: st.ref.Seq}}
 	from := 0
-	for i, q := range group {
-		at := &s.script.steps[b.first+uint32(i)]
-		part, err := s.bytes(q, b.first+uint32(i))
-		if err != nil {
-			return out, false, err
-		}
-		start := int(at.place.off - b.place.off)
-		out.Raw = append(append(out.Raw, frame[from:start]...), part...)
-		from = start + int(at.place.size)
+	for i, at := range elements(b.raw, len(group)) {
+		out.Raw = append(append(out.Raw, b.raw[from:at.from]...), s.bytes(group[i], b.first+uint32(i))...)
+		from = at.to
 	}
-	out.Raw = append(out.Raw, frame[from:]...)
+	out.Raw = append(out.Raw, b.raw[from:]...)
 	for i, q := range group {
 		at := &s.script.steps[b.first+uint32(i)]
 		target := s.answers(q, at)
@@ -308,11 +271,11 @@ func (s *Session) batch(r *reply, st *step) (out Output, ok bool, err error) {
 		}
 		s.written(q, at, target)
 	}
-	return out, true, nil
+	return out, true
 }
 
-// group finds the replies that the messages of a batch are the next steps of, nil
-// unless all of them are to be written now, and on one stream.
+// group returns the replies whose next steps are the messages of a batch, nil unless all of
+// them are to be written now and on one stream.
 func (s *Session) group(b *batch, r *reply) []*reply {
 	at := map[uint32]*reply{} // by their next step
 	for _, q := range s.replies {
@@ -323,7 +286,7 @@ func (s *Session) group(b *batch, r *reply) []*reply {
 			at[q.step] = q
 		}
 	}
-	at[r.step] = r // of several whose next step it is
+	at[r.step] = r // of several with that next step
 	group := make([]*reply, b.last-b.first+1)
 	stream, routed := s.route(r, &s.script.steps[r.step])
 	for i := range group {
@@ -344,41 +307,25 @@ func (s *Session) group(b *batch, r *reply) []*reply {
 	return group
 }
 
-// unhold lets go of what a fault has held back, behind what is being written.
-func (s *Session) unhold(written bool) {
-	if written && s.held != nil {
-		s.outbox = append(s.outbox, *s.held)
-		s.held = nil
-	}
-}
-
-// keep copies an output, to be written later.
-func (o Output) keep() Output {
-	o.Raw = bytes.Clone(o.Raw)
-	return o
-}
-
-// firstPatience is how long a request waits at first for its answer while the client
-// has not come as far as it had in the recording. It must be long enough for a
-// client on a busy machine, as else the order of what it gets depends on the time.
+// firstPatience is how long an answer is first held back for a client that has not come as
+// far as it had in the recording. It has to suffice for a client on a busy machine, or else
+// the order of messages would depend on timing.
 const firstPatience = 500 * time.Millisecond
 
-// patience says how long an answer is held back until the client sends what it had
-// sent by then in the recording. A client that waits for the answer first would
-// never send it. Each time it was in vain, the next time is half as long, so such a
-// client is held up for a second in all; as long as the client comes on, the time
-// starts anew.
+// A patience limits how long answers are held back until the client sends what it had sent by
+// then in the recording. A client that waits for the answer first would never send it. Each
+// time in vain halves the next one, so such a client is held up for a second in all. Progress
+// of the client restarts the time.
 type patience struct {
 	span time.Duration
-	// waits is the trigger that is waited for, until a time; 0 for none.
-	waits uint32
-	until time.Duration
-	// waived is the last trigger that some answer was not held back for.
-	waived uint32
+	// waits is the trigger that answers wait for, 0 for none, until a time.
+	waits  uint32
+	until  time.Duration
+	waived uint32 // the last trigger that an answer stopped waiting for
 }
 
-// watch takes what is waited for first, and lets the answers go that have waited for it
-// long enough: then it reports true.
+// watch sets the trigger that answers wait for. When the time is up it releases the answers
+// and reports true.
 func (w *patience) watch(s *Session, owed uint32) bool {
 	if owed != w.waits {
 		w.waits, w.until = owed, s.now+w.span
@@ -386,8 +333,9 @@ func (w *patience) watch(s *Session, owed uint32) bool {
 	if owed == 0 || s.now < w.until {
 		return false
 	}
-	s.note(Note{Kind: NoteOrder, Frame: s.script.triggers[owed].message(),
-		Text: fmt.Sprintf("went on without frame %d, which the client had sent by then in the recording", s.script.triggers[owed].seq)})
+	ref := s.script.triggers[owed].ref
+	s.note(Note{Kind: NoteOrder, Frame: ref,
+		Text: fmt.Sprintf("went on without frame %d, which the client had sent by then in the recording", ref.Seq)})
 	w.span /= 2
 	w.waits, w.waived = 0, max(w.waived, owed)
 	for _, r := range s.replies {
@@ -402,5 +350,5 @@ func (w *patience) watch(s *Session, owed uint32) bool {
 	return true
 }
 
-// again starts the time anew.
+// again restarts the time.
 func (w *patience) again(now time.Duration) { w.until = now + w.span }

@@ -185,9 +185,9 @@ func (s *Script) unasked(asked func(uint32) bool, most int) (notes []Note) {
 		if len(notes) == most {
 			break
 		}
-		n := Note{Kind: NoteUnasked, Frame: x.message()}
-		n.Method, n.Subject = s.names(x.place)
-		n.Text = fmt.Sprintf("frame %d, %s, was not asked for", x.seq, about(n.Method, n.Subject))
+		n := Note{Kind: NoteUnasked, Frame: x.ref}
+		n.Method, n.Subject = names(x.raw)
+		n.Text = fmt.Sprintf("frame %d, %s, was not asked for", x.ref.Seq, about(n.Method, n.Subject))
 		notes = append(notes, n)
 	}
 	return notes

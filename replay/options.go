@@ -273,9 +273,9 @@ func (p Path) leadsTo(at jsontree.Path) bool { return jsonpath.Pattern(p[1:]).Ex
 // Ignored reports which of the paths of [Options].Ignore have led to something, in what was
 // recorded or in what the client asked, by their places there.
 func (s *Session) Ignored() []bool {
-	all := slices.Clone(s.keyer.led)
+	all := slices.Clone(s.keyer.matched)
 	for i := range all {
-		all[i] = all[i] || s.script.led[i]
+		all[i] = all[i] || s.script.matched[i]
 	}
 	return all
 }

@@ -106,7 +106,7 @@ func (a *questions) answered(id []byte) *question {
 // never sent. Otherwise the reply waits for the answer, or ends if that is too
 // late.
 func (a *questions) passes(s *Session, r *reply, gate *step) bool {
-	x := a.by[gate.ref]
+	x := a.by[gate.about]
 	switch {
 	case x == nil:
 		return true
@@ -184,8 +184,8 @@ func (a *questions) expire(s *Session) {
 
 // timedOut ends a reply whose client has not answered in time.
 func (s *Session) timedOut(x *question, r *reply) {
-	n := Note{Kind: NoteTimeout, Live: r.live, Frame: s.script.steps[x.step].message()}
-	n.Method, n.Subject = s.script.names(s.script.steps[x.step].place)
+	n := Note{Kind: NoteTimeout, Live: r.live, Frame: s.script.steps[x.step].ref}
+	n.Method, n.Subject = names(s.script.steps[x.step].raw)
 	n.Text = fmt.Sprintf("the client has not answered %s (frame %d, id %s) for %v; nothing more is sent for its %s",
 		n.Method, n.Frame.Seq, x.id, s.script.opt.GateTimeout, s.methodOf(r))
 	s.note(n)
@@ -204,12 +204,11 @@ func (s *Session) answer(m *jsonrpc.Message) {
 		return
 	}
 	x.done, x.answered = true, s.now
-	recorded, ok := s.script.asked[x.step]
-	if ok {
-		if answerKey(m) != recorded.said {
-			s.answeredOtherwise(x, m, &recorded)
+	if asked := &s.script.steps[x.step]; asked.answer != 0 {
+		if answerKey(m) != asked.said {
+			s.answeredOtherwise(asked, m)
 		}
-		s.arrive(recorded.trigger)
+		s.arrive(asked.answer)
 	}
 	if task, ok := clientTask(m.Result); ok {
 		s.tasks[x.step] = bytes.Clone(task)
@@ -222,18 +221,13 @@ func (s *Session) answer(m *jsonrpc.Message) {
 	x.waiting = nil
 }
 
-// answeredOtherwise notes in what an answer is not the recorded one.
-func (s *Session) answeredOtherwise(x *question, m *jsonrpc.Message, recorded *answer) {
-	t := &s.script.triggers[recorded.trigger]
-	n := Note{Kind: NoteAnswer, Frame: t.message()}
-	n.Method, n.Subject = s.script.names(s.script.steps[x.step].place)
-	n.Text = fmt.Sprintf("the client answered %s otherwise than in frame %d; the session went on as recorded", n.Method, t.seq)
-	before, err := s.script.message(t.place)
-	if err != nil {
-		s.note(n)
-		return
-	}
-	if before.Kind == m.Kind {
+// answeredOtherwise notes how an answer differs from the recorded one.
+func (s *Session) answeredOtherwise(asked *step, m *jsonrpc.Message) {
+	t := &s.script.triggers[asked.answer]
+	n := Note{Kind: NoteAnswer, Frame: t.ref}
+	n.Method, n.Subject = names(asked.raw)
+	n.Text = fmt.Sprintf("the client answered %s otherwise than in frame %d; the session went on as recorded", n.Method, t.ref.Seq)
+	if before := jsonrpc.Peek(t.raw); before.Kind == m.Kind {
 		member, a, b := "result", before.Result, m.Result
 		if m.Kind == jsonrpc.ErrorResponse {
 			member, a, b = "error", before.Error, m.Error

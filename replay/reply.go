@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A replyState says what a reply waits for.
+// A replyState is what a reply waits for.
 type replyState uint8
 
 const (
@@ -17,52 +17,49 @@ const (
 	replyOver                     // nothing any more
 )
 
-// A reply is one going-through of the steps of a trigger.
+// A reply is one pass through the steps of a trigger.
 type reply struct {
 	trigger, step uint32
-	// number orders replies by when they began.
-	number uint64
-	// live is the client's message that it answers, id and token are that one's,
-	// stream is where the answer goes.
+	number        uint64 // orders replies by when they began
+	// live is the client message that it answers. id and token are those of that message,
+	// key is the word of id, and stream is where the answer goes.
 	live      uint64
 	id, token []byte
-	key       string // of id
+	key       string
 	stream    Stream
-	// method and name are the request's, where there are faults.
+	// method and name are those of the request, if there are faults.
 	method, name string
-	// base is when the last event of the reply was, or should have been, and baseAt
-	// when it was in the recording; acted reports that the client did it.
+	// base is when the last event of the reply happened, or should have, and baseAt when it
+	// happened in the recording. acted reports that the client caused it.
 	base, baseAt time.Duration
 	acted        bool
-	// waived is a trigger that the reply does not wait for any more.
-	waived uint32
-	// due is when the next step is due, delayed that a fault has set it.
+	waived       uint32 // the last trigger that the reply no longer waits for
+	// due is when the next step is due, delayed that a fault set it.
 	due     time.Duration
 	delayed bool
 	fault   *Fault
-	// head is the head of the response that the next step comes with, nil for none.
-	head  *Response
-	state replyState
-	// hangs reports that the steps are those that hang on the trigger, carries that they are
-	// those of an exchange and come on a stream of their own, which is closed then, alone that only those
-	// count which belong to its call; modern that the request is of the era without a
-	// handshake, answered that its answer went out.
-	hangs, carries, closed, alone, modern, answered bool
-	// shell reports that only what is beside the messages of an exchange counts.
-	shell bool
+	head    *Response // the response head that comes with the next step, nil for none
+	state   replyState
+
+	hangs    bool // its steps are those that hang on the trigger
+	carries  bool // its steps are those of an exchange, on a stream of their own
+	closed   bool // that stream has ended
+	alone    bool // only the steps of its own call count
+	shell    bool // only the steps that are not messages count
+	modern   bool // the request is of the stateless era
+	answered bool // its answer has been written
 }
 
-// begins adds a reply that begins now, with something that was at in the recording, and
-// takes it to its first step.
-func (s *Session) begins(r *reply, at time.Duration) {
-	r.base, r.baseAt, r.acted = s.now, at, true
+// begins starts a reply at its first step.
+func (s *Session) begins(r *reply) {
 	s.begun++
-	r.number = s.begun
+	r.number, r.live = s.begun, s.live
+	r.base, r.baseAt, r.acted = s.now, s.script.triggers[r.trigger].at, true
 	s.insert(r)
 	s.advance(r)
 }
 
-// before orders replies by their next step, and those of one step as they began.
+// before orders replies by their next step, then by their beginning.
 func (r *reply) before(q *reply) int {
 	return cmp.Or(cmp.Compare(r.step, q.step), cmp.Compare(r.number, q.number))
 }
@@ -78,12 +75,15 @@ func (s *Session) remove(r *reply) {
 	}
 }
 
-// moveTo takes a reply to a step.
+// moveTo moves a reply to a step.
 func (s *Session) moveTo(r *reply, step uint32) {
 	s.remove(r)
 	r.step = step
 	s.insert(r)
 }
+
+// leave moves a reply past its step.
+func (s *Session) leave(r *reply) { s.moveTo(r, s.script.steps[r.step].next) }
 
 // over ends a reply.
 func (s *Session) over(r *reply) {
@@ -94,7 +94,7 @@ func (s *Session) over(r *reply) {
 	r.state, r.step = replyOver, 0
 	if t := s.returnOf(r); t != 0 && s.streams.hasDuplex {
 		s.returns = append(s.returns, t)
-	} else if !r.hangs && !r.answered && !r.carries { // else another stream may bring the answer
+	} else if !r.hangs && !r.answered && !r.carries { // otherwise another stream may bring the answer
 		s.forgo(r)
 	}
 	if r.carries && !r.closed && s.streams.played[r.stream] {
@@ -102,8 +102,8 @@ func (s *Session) over(r *reply) {
 	}
 }
 
-// returnOf is the trigger at which the recorded client came back for the answer to a
-// request, which had not come when its stream ended, 0 for none.
+// returnOf returns the trigger at which the recorded client came back for an answer that had
+// not come when its stream ended, 0 for none.
 func (s *Session) returnOf(r *reply) uint32 {
 	answer := s.script.triggers[r.trigger].answer
 	if r.hangs || r.answered || answer == 0 {
@@ -115,7 +115,7 @@ func (s *Session) returnOf(r *reply) uint32 {
 	return 0
 }
 
-// forgo notes that a request gets no answer: its stream ends without one.
+// forgo ends a request that gets no answer.
 func (s *Session) forgo(r *reply) {
 	r.answered = true
 	if s.streams.answered(r.stream) {
@@ -123,16 +123,16 @@ func (s *Session) forgo(r *reply) {
 	}
 }
 
-// advance moves a reply to the next step, through the gates that are open.
+// advance moves a reply to its next step to write, through open gates.
 func (s *Session) advance(r *reply) {
 	r.state = replySends
 	for r.step != 0 {
 		st := &s.script.steps[r.step]
 		switch {
 		case r.alone && st.call != r.trigger, r.shell && st.kind < stepHead:
-			// of another call, or of the exchange
+			// not a step of this reply
 		case st.kind == stepHead && s.responds(r):
-			if r.head = &s.script.responses[s.script.triggers[st.trigger].response]; r.head.Events {
+			if r.head = s.script.triggers[st.trigger].response; r.head.Events {
 				return
 			}
 			// Any other head comes together with what follows.
@@ -150,12 +150,12 @@ func (s *Session) advance(r *reply) {
 			}
 			return
 		case st.kind == stepLeave:
-			s.leaving, s.abrupt = true, st.has(stepAbort)
+			s.leaving, s.abrupt = true, st.abort
 		}
 		s.leave(r)
 	}
 	if r.carries && !r.closed && !s.ended && s.streams.played[r.stream] && s.stays(r) {
-		// Nothing ended the stream, and nothing does but the client.
+		// Only the client ends the stream.
 		if r.head != nil {
 			s.outbox = append(s.outbox, Output{Stream: r.stream, Response: r.head})
 			r.head = nil
@@ -166,33 +166,26 @@ func (s *Session) advance(r *reply) {
 	s.over(r)
 }
 
-// responds reports whether a reply is that of a response over HTTP.
+// responds reports whether a reply plays a response over HTTP.
 func (s *Session) responds(r *reply) bool { return r.carries && (r.shell || !s.streams.hasDuplex) }
 
-// stays reports whether a response that was not over at the end of the recording stays
-// open: an event stream that has not brought what it is for.
+// stays reports whether a response without a recorded end stays open: an event stream that
+// has not brought what it is for.
 func (s *Session) stays(r *reply) bool {
 	t := &s.script.triggers[r.trigger]
-	events := s.script.responses[t.response].Events || t.response == 0
-	return events && (t.kind == triggerBare || t.kind == triggerRequest && !r.answered)
+	return (t.response == nil || t.response.Events) && (t.kind == triggerBare || t.kind == triggerRequest && !r.answered)
 }
-
-// leave takes a reply behind its step.
-func (s *Session) leave(r *reply) { s.moveTo(r, s.script.steps[r.step].next) }
 
 // owes reports whether the client may be waiting for the next step of a reply. On a
 // subscription it waits for the acknowledgement only.
 func (s *Session) owes(r *reply) bool {
-	if r.hangs || r.answered {
-		return false
-	}
 	t := &s.script.triggers[r.trigger]
-	return !t.has(triggerListens) || r.step == t.first
+	return !r.hangs && !r.answered && (!t.listens || r.step == t.first)
 }
 
-// when returns when the next step of a reply is due: as long after the event before it as
-// in the recording, which is the step before, of this reply or another, or something that
-// the client did since, whatever call that was for.
+// when returns when the next step of a reply is due: as long after the recorded event before
+// it as the pace says. That event is the previous step, of this reply or another, or
+// something the client did since, for whatever call.
 func (s *Session) when(r *reply, st *step) time.Duration {
 	if r.delayed {
 		return r.due
@@ -211,21 +204,20 @@ func (s *Session) when(r *reply, st *step) time.Duration {
 	}
 	due := base + s.script.opt.Pace.delay(st.at-at, acted)
 	if r.stream != s.wroteOn && r.base < s.wroteAt && !s.streams.hasDuplex {
-		// Nothing but time keeps what waits for its turn on several connections in order.
+		// On several connections only time keeps the order.
 		due = max(due, s.wroteAt+s.script.opt.Pace.apart(st.at-s.script.steps[s.said].at))
 	}
 	return due
 }
 
-// beyond reports whether a step needed more of the client than it did before it
-// ended the session. Answers are owed all the same, and what the server said after
-// the end is said.
+// beyond reports whether a step needed more of the client than it did before it ended the
+// session. Answers do not count, nor what the server sent after the end.
 func (s *Session) beyond(st *step) bool {
 	end := s.script.end
-	return st.after > s.endedAt && !st.has(stepFinal) && (end == 0 || st.after < end)
+	return st.after > s.endedAt && !st.final && (end == 0 || st.after < end)
 }
 
-// outlive is called when the client has ended: what waits for it is over.
+// outlive ends the replies that wait for a client that has ended.
 func (s *Session) outlive() {
 	for _, r := range s.latest() {
 		switch r.state {
@@ -241,23 +233,21 @@ func (s *Session) outlive() {
 	}
 }
 
-// latest are the replies that are not over, the last one first.
+// latest returns the open replies, latest first.
 func (s *Session) latest() []*reply {
-	all := slices.Clone(s.replies)
-	slices.SortFunc(all, func(a, b *reply) int { return cmp.Compare(b.number, a.number) })
-	return all
+	return slices.SortedFunc(slices.Values(s.replies), func(a, b *reply) int { return cmp.Compare(b.number, a.number) })
 }
 
-// unanswered ends a reply whose client left without an answer.
+// unanswered ends a reply whose client left without the answer that it waits for.
 func (s *Session) unanswered(r *reply) {
 	method := s.methodOf(r)
-	s.note(Note{Kind: NoteLeft, Live: r.live, Method: method, Frame: s.script.steps[s.script.steps[r.step].ref].message(),
+	s.note(Note{Kind: NoteLeft, Live: r.live, Method: method, Frame: s.script.steps[s.script.steps[r.step].about].ref,
 		Text: "the client left without an answer to what the server had asked it, so its " + method + " has none either"})
 	s.over(r)
 }
 
-// cancel ends a reply early, or takes it to where it goes on after the client's
-// cancellation in the recording.
+// cancel ends a reply early, or moves it to where it went on after the client's cancellation
+// in the recording.
 func (s *Session) cancel(r *reply) {
 	rest := 0
 	for i := r.step; i != 0; i = s.script.steps[i].next {
@@ -265,23 +255,23 @@ func (s *Session) cancel(r *reply) {
 		case stepMessage:
 			rest++
 		case stepCancel:
-			s.arrive(st.ref)
-			r.base, r.baseAt, r.acted = s.now, s.script.steps[i].at, true
-			s.moveTo(r, s.script.steps[i].next)
+			s.arrive(st.about)
+			r.base, r.baseAt, r.acted = s.now, st.at, true
+			s.moveTo(r, st.next)
 			s.advance(r)
 			return
 		}
 	}
 	if rest > 0 && !s.wasCancelled(r) {
-		s.note(Note{Kind: NoteCancelled, Live: r.live, Method: s.methodOf(r), Frame: s.script.steps[r.step].message(),
+		s.note(Note{Kind: NoteCancelled, Live: r.live, Method: s.methodOf(r), Frame: s.script.steps[r.step].ref,
 			Text: "the client cancelled " + s.methodOf(r) + ", which it had not done in the recording; the rest of it was not sent"})
 	}
 	r.answered = r.answered || s.streams.hasDuplex // nothing comes back for it
 	s.over(r)
 }
 
-// wasCancelled reports whether the client has cancelled as it did in the recording. One of
-// HTTP may say so and hang up.
+// wasCancelled reports whether the client has already cancelled as recorded. An HTTP client
+// may send a cancellation and hang up.
 func (s *Session) wasCancelled(r *reply) bool {
 	for i := s.script.triggers[r.trigger].first; i != 0 && i < r.step; i = s.script.steps[i].next {
 		if s.script.steps[i].kind == stepCancel {
@@ -291,10 +281,8 @@ func (s *Session) wasCancelled(r *reply) bool {
 	return false
 }
 
-// methodOf is the method of the recorded request that a reply answers.
+// methodOf returns the method of the recorded request that a reply answers.
 func (s *Session) methodOf(r *reply) string {
-	if m, err := s.script.message(s.script.triggers[r.trigger].place); err == nil {
-		return m.Method
-	}
-	return "request"
+	method, _ := names(s.script.triggers[r.trigger].raw)
+	return method
 }

@@ -44,16 +44,16 @@ func firstMember(object jsonrpc.Value, names ...string) (v jsonrpc.Value) {
 func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	t := &s.script.triggers[x.trigger]
 	r := &reply{
-		trigger: x.trigger, live: s.live, stream: stream, modern: k.modern,
+		trigger: x.trigger, stream: stream, modern: k.modern,
 		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
 	}
 	if s.chances.faults != nil {
 		r.method, r.name = m.Method, jsonrpc.Value(k.subject).Decoded()
 	}
 	if s.matched == 0 {
-		s.matched = t.seq
+		s.matched = t.ref.Seq
 	}
-	if t.has(triggerReferred) || t.carrier != 0 {
+	if t.referred || t.carrier != 0 {
 		s.bound[x.trigger] = r
 	}
 	if x.fate == fateFresh {
@@ -76,15 +76,15 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	default:
 		r.alone = true
 	}
-	s.begins(r, t.at)
+	s.begins(r)
 	s.shell(x.trigger)
 }
 
 // remark notes in what a match is not exact.
 func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
 	t := &s.script.triggers[x.trigger]
-	n := Note{Method: m.Method, Frame: t.message(), UsedBy: s.usedBy(x.trigger)}
-	got := " gets the answer of frame " + strconv.FormatUint(t.seq, 10)
+	n := Note{Method: m.Method, Frame: t.ref, UsedBy: s.arrived[x.trigger].live}
+	got := " gets the answer of frame " + strconv.FormatUint(t.ref.Seq, 10)
 	switch {
 	case x.chain:
 		n.Kind = NoteAnswer
@@ -105,9 +105,9 @@ func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
 		n.Subject = jsonrpc.Subject(*m)
 		s.note(n)
 	}
-	if t.answer == 0 && !t.has(triggerCancelled|triggerListens) {
+	if t.answer == 0 && !t.cancelled && !t.listens {
 		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: n.Frame,
-			Text: fmt.Sprintf("%s (frame %d) has no answer in the recording, and gets none", m.Method, t.seq)})
+			Text: fmt.Sprintf("%s (frame %d) has no answer in the recording, and gets none", m.Method, t.ref.Seq)})
 	}
 	if m.Method == "initialize" && x.fate == fateFresh {
 		s.compareClient(m, t)
@@ -116,16 +116,15 @@ func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
 
 // compare notes where a request differs from a recorded one.
 func (s *Session) compare(n *Note, m *jsonrpc.Message, t *trigger) {
-	if recorded, err := s.script.message(t.place); err == nil {
-		n.differ(s.keyer.params(&recorded), s.keyer.params(m), "params")
-	}
+	recorded := jsonrpc.Peek(t.raw)
+	n.differ(s.keyer.params(&recorded), s.keyer.params(m), "params")
 }
 
 // compareClient notes what a client says of itself other than the recorded one. It
 // gets the recorded answer all the same, which names the recorded version: that is
 // a server's right (basic/lifecycle#version-negotiation).
 func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
-	n := Note{Kind: NoteClient, Method: m.Method, Frame: t.message(),
+	n := Note{Kind: NoteClient, Method: m.Method, Frame: t.ref,
 		Text: "the client says something else of itself than the recorded one"}
 	s.compare(&n, m, t)
 	if len(n.Differences) == 0 {

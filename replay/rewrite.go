@@ -8,28 +8,26 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// unfit reports whether a step cannot be written for this client: the client gave
-// no token or subscription that it could be about, or must not be asked this.
+// unfit reports whether a step must not be sent to this client: the client lacks the
+// capability, or gave no token, subscription or task that the message could name.
 func (s *Session) unfit(r *reply, n uint32) bool {
 	st := &s.script.steps[n]
-	if lacks := st.needs &^ s.can; lacks != 0 {
-		if lacks&s.script.eras.can != 0 {
-			s.skipped(r, n, "lacks the capability for it")
-			return true
-		}
+	if st.needs&^s.can&s.script.eras.can != 0 {
+		s.skipped(r, n, "lacks the capability for it")
+		return true
 	}
-	for _, x := range s.script.patchesOf(st) {
+	for _, x := range st.edits {
 		switch x.kind {
-		case patchID, patchToken:
+		case editID, editToken:
 			if s.value(x, r) == nil {
 				return true
 			}
-		case patchAsked:
-			if s.questions.by[x.ref] == nil {
+		case editAsked:
+			if s.questions.by[x.about] == nil {
 				return true
 			}
-		case patchTask:
-			if s.tasks[x.ref] == nil {
+		case editTask:
+			if s.tasks[x.about] == nil {
 				s.skipped(r, n, "has not made the task that it is about")
 				return true
 			}
@@ -38,95 +36,72 @@ func (s *Session) unfit(r *reply, n uint32) bool {
 	return false
 }
 
-// skipped notes that the client is not asked something. The gate behind it must
-// not wait for the answer to an earlier one.
+// skipped notes that a server request is not sent. The gate behind it must not wait for the
+// answer to an earlier one.
 func (s *Session) skipped(r *reply, n uint32, why string) {
+	st := &s.script.steps[n]
 	s.questions.forget(n)
-	r.waived = max(r.waived, s.script.asked[n].trigger) // which will not come
-	x := Note{Kind: NoteSkipped, Live: r.live, Frame: s.script.steps[n].message()}
-	x.Method, x.Subject = s.script.names(s.script.steps[n].place)
-	x.Text = x.Method + " (frame " + strconv.FormatUint(x.Frame.Seq, 10) + ") was not sent, since the client " + why
+	r.waived = max(r.waived, st.answer) // which will not come
+	x := Note{Kind: NoteSkipped, Live: r.live, Frame: st.ref}
+	x.Method, x.Subject = names(st.raw)
+	x.Text = x.Method + " (frame " + strconv.FormatUint(st.ref.Seq, 10) + ") was not sent, since the client " + why
 	s.note(x)
 }
 
-func (s *Script) patchesOf(st *step) []patch {
-	return s.patches[st.patch : st.patch+uint32(st.patches)]
-}
-
-// value is what stands in the place of an id or a token of a trigger, nil for nothing.
-func (s *Session) value(x patch, r *reply) []byte {
-	if r.hangs || r.trigger != x.ref {
-		if r = s.bound[x.ref]; r == nil {
+// value returns the live id or token for an edit, nil for none.
+func (s *Session) value(x edit, r *reply) []byte {
+	if r.hangs || r.trigger != x.about {
+		if r = s.bound[x.about]; r == nil {
 			return nil
 		}
 	}
-	if x.kind == patchToken {
+	if x.kind == editToken {
 		return r.token
 	}
 	return r.id
 }
 
-// bytes are those of a step with what is the live client's in the places of what
-// was the recorded one's. A request of the server's gets its id here.
-func (s *Session) bytes(r *reply, n uint32) ([]byte, error) {
+// bytes returns the message of a step with the live client's values. It gives a server
+// request its id.
+func (s *Session) bytes(r *reply, n uint32) []byte {
 	st := &s.script.steps[n]
-	raw, err := st.place.load(s.script.spool)
-	if err != nil {
-		return nil, err
+	raw := st.raw
+	if len(st.edits) == 0 && st.final && s.streams.hasDuplex {
+		// Over HTTP an answer may lack the id, as its exchange identifies the request.
+		// On one stream for everything nothing else does.
+		return Rewrite(raw, r.id, nameID...)
 	}
-	patches := s.script.patchesOf(st)
-	if len(patches) == 0 {
-		if st.has(stepFinal) && s.streams.hasDuplex {
-			// An answer without the id over HTTP, where the exchange says what it
-			// answers. On one stream for all, nothing else does.
-			return Rewrite(raw, r.id, "id"), nil
-		}
-		return raw, nil
-	}
-	out := make([]byte, 0, len(raw)+64)
-	from := uint32(0)
-	for _, x := range patches {
-		var value []byte
+	for _, x := range st.edits {
+		recorded, value := Value(raw, x.names...), []byte(nil)
 		switch x.kind {
-		case patchID, patchToken:
+		case editID, editToken:
 			value = s.value(x, r)
-		case patchOwn:
-			if s.questions.by[n] != nil { // its call is played again, and others may wait for the first
-				s.questions.next = max(s.questions.next, s.script.ownIDs)
+		case editOwn:
+			if s.questions.by[n] != nil { // its call is played again, and replies may wait for the first
+				s.questions.next = max(s.questions.next, s.script.nextID)
 			}
-			value = s.questions.send(n, raw[x.from:x.to], s.now+s.script.opt.GateTimeout).id
-		case patchAsked:
-			value = s.questions.by[x.ref].id
-		case patchTask:
-			value = s.tasks[x.ref]
+			value = s.questions.send(n, recorded, s.now+s.script.opt.GateTimeout).id
+		case editAsked:
+			value = s.questions.by[x.about].id
+		case editTask:
+			value = s.tasks[x.about]
 		}
-		if recorded := raw[x.from:x.to]; odd(recorded) && word(recorded) == word(value) {
-			value = recorded
+		// A server may spell an id in its own way.
+		if bytes.ContainsAny(recorded, `\.eE`) && word(recorded) == word(value) {
+			continue
 		}
-		out = append(append(out, raw[from:x.from]...), value...)
-		from = x.to
+		raw = Rewrite(raw, value, x.names...)
 	}
-	out = append(out, raw[from:]...)
-	return out, nil
+	return raw
 }
 
-// odd reports whether an id is spelled in a way that another one might not be: the
-// server's own way, then, to spell what the client said.
-func odd(id []byte) bool { return bytes.ContainsAny(id, `\.eE`) }
-
-// ownAnswer is an answer that no recording has, as a line.
+// ownAnswer returns a response that was not recorded, as a line.
 func ownAnswer(id []byte, member string, value []byte) []byte {
-	var b bytes.Buffer
-	b.WriteString(`{"jsonrpc":"2.0","id":`)
-	b.Write(id)
-	b.WriteString(`,"` + member + `":`)
-	b.Write(value)
-	b.WriteString("}\n")
-	return b.Bytes()
+	return bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"` + member + `":`), value, []byte("}\n")}, nil)
 }
 
-// Rewrite returns a message in which the value that the names lead to is another
-// one, and all else is as it was; the message itself if it has no such value.
+// Rewrite returns a copy of a message with another value at the given path of member names.
+// It returns the message itself if there is no such value.
 func Rewrite(message, value []byte, names ...string) []byte {
 	at, ok := find(message, names...)
 	if !ok {
@@ -135,7 +110,7 @@ func Rewrite(message, value []byte, names ...string) []byte {
 	return bytes.Join([][]byte{message[:at.from], value, message[at.to:]}, nil)
 }
 
-// Value returns the value that the names lead to, as it stands, nil for none.
+// Value returns the text of the value at the given path of member names, nil for none.
 func Value(message []byte, names ...string) []byte {
 	return jsonrpc.Value(message[begin(message):]).Get(names...)
 }
@@ -145,8 +120,7 @@ type span struct{ from, to int }
 
 func (s span) of(raw []byte) []byte { return raw[s.from:s.to:s.to] }
 
-// find returns where the value stands in a message that the names lead to. Of two members
-// of one name the last counts.
+// find locates the value at the given path of member names. Of equal names the last counts.
 func find(message []byte, names ...string) (span, bool) {
 	from := begin(message)
 	var r jsontree.Reader
@@ -159,7 +133,7 @@ func find(message []byte, names ...string) (span, bool) {
 	return span{from, from + len(v.Raw())}, v.Exists()
 }
 
-// elements returns where the first n elements of a batch stand.
+// elements locates the first n elements of a batch.
 func elements(batch []byte, n int) (all []span) {
 	from := begin(batch)
 	var r jsontree.Reader
@@ -176,7 +150,7 @@ func elements(batch []byte, n int) (all []span) {
 	return all
 }
 
-// begin returns the offset of the message in a frame: behind white space and a byte order
+// begin returns the offset of the message in a frame, after white space and a byte order
 // mark.
 func begin(frame []byte) int {
 	const space = " \t\r\n"

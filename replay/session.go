@@ -1,87 +1,83 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Session plays a script to one client, from the top. Times are offsets on a
-// clock of the caller's that does not go backwards. Its methods must not be called
-// by several goroutines at once.
+// A Session plays a script to one client, from the start. Times are offsets on a monotonic
+// clock of the caller. Its methods must not be called concurrently.
 //
-// After Attach, Receive, Open, Detach or End, and whenever the time has come that Due
-// names, the caller takes what is to be written with Next until there is nothing
-// more, and the notes with Notes.
+// After each call that takes something from the client, and at the time that [Session.Due]
+// returns, the caller calls [Session.Next] until there is nothing more to write, and then
+// [Session.Notes].
 type Session struct {
 	script *Script
 	keyer  keyer
 	now    time.Duration
-	// live counts the client's messages. Of the last one, stream is where it came from,
-	// variant what its head said beside it, carries the carriers whose steps it has
-	// brought, and matched the frame of the first recorded request that fits it.
+
+	// live counts the client's messages. The others describe the last of them: its stream,
+	// what its HTTP head says beside it, the carriers whose steps it brought, and the frame
+	// of the first recorded request that matched it.
 	live    uint64
 	stream  Stream
 	variant string
 	carries []uint32
 	matched uint64
-	// can is what the client can be asked.
-	can capabilities
 
-	// arrived are the triggers that have come, and how. reached is the last trigger of the
-	// recording that the client has come to, missing are the requests before it that
-	// have not come, although they were under way together with one that has.
+	can capabilities // what the client can be asked
+
+	// arrived are the triggers that have come. reached is the last recorded trigger that the
+	// client has come to. missing are earlier requests that have not come although they
+	// were in flight together with one that has.
 	arrived  map[uint32]arrival
 	reached  uint32
 	missing  []uint32
 	requests int
-	// returns are the triggers at which the recorded client came back for answers that this
-	// one waits for, which has one stream for everything.
+	// returns are the triggers at which the recorded client resumed a stream for answers
+	// that this client, which has one stream for everything, waits for.
 	returns []uint32
-	cursors map[key]*cursor
+	cursors map[Key]*cursor
 
-	// replies are those that are not over, in the order of their next steps. bound finds
-	// the last reply to a trigger that other steps refer to.
+	// replies are the open ones, in the order of their next steps. bound has the last reply
+	// to each trigger that other steps refer to.
 	replies []*reply
 	bound   map[uint32]*reply
+	begun   uint64 // the number of replies so far
 
 	patience patience
-	// said is the last step that was written, and when.
-	said   uint32
-	saidAt time.Duration
-	// wroteOn is the stream of the step that was written last, and wroteAt when that was.
-	wroteOn Stream
-	wroteAt time.Duration
-	// rest is until when nothing may follow a notification.
-	rest time.Duration
+	said     uint32        // the last step written
+	saidAt   time.Duration // and when
+	wroteOn  Stream        // the stream of the last write
+	wroteAt  time.Duration // and when
+	rest     time.Duration // until when nothing may follow a notification
 
 	questions questions
 	tasks     map[uint32][]byte
 	streams   streams
 	chances   chances
 
-	// outbox is what is to be written before all else, held what a fault holds
-	// back until something else has been written, or until a time.
+	// outbox is written before all else. held is what a fault holds back until something
+	// else has been written, or until heldTo.
 	outbox []Output
 	held   *Output
 	heldTo time.Duration
 
-	// begun counts the replies.
-	begun uint64
-
-	// ended reports that the client's lane is over, and endedAt how far it had come;
-	// leaving that the server is to leave, abrupt that it does not end its stream before,
-	// left that it has.
+	// ended reports that the client's lane has ended, endedAt the trigger that it had come
+	// to. leaving reports that the server is to leave, abrupt that it does so without ending
+	// its stream, left that it has left.
 	ended, leaving, abrupt, left bool
 	endedAt                      uint32
 	notes                        []Note
 }
 
-// NewSession begins a session.
+// NewSession starts a session.
 func (s *Script) NewSession() *Session {
 	return &Session{
 		script: s, keyer: newKeyer(&s.opt), can: canAnything,
-		cursors: map[key]*cursor{}, arrived: map[uint32]arrival{}, bound: map[uint32]*reply{}, tasks: map[uint32][]byte{},
+		cursors: map[Key]*cursor{}, arrived: map[uint32]arrival{}, bound: map[uint32]*reply{}, tasks: map[uint32][]byte{},
 		questions: questions{
 			by: map[uint32]*question{}, ids: map[string][]*question{}, sent: map[string]bool{}, early: map[string]*jsonrpc.Message{},
 		},
@@ -90,27 +86,25 @@ func (s *Script) NewSession() *Session {
 	}
 }
 
-// An Input is a message of the client's.
+// An Input is a message from the client.
 type Input struct {
-	// Stream is where the responses to it go: a stream of its own, or one that was
-	// attached.
+	// Stream is where the responses go: a stream of its own, or an attached one.
 	Stream Stream
-	// Raw is the message as it stood on the wire.
-	Raw []byte
+	Raw    []byte // as it was on the wire
 	// Variant is what the head of its HTTP request says beside it; see [Head.Variant].
 	Variant string
 }
 
-// A Reception says what became of an [Input].
+// A Reception describes how a session took an [Input].
 type Reception struct {
-	// Requests is how many responses are to be expected.
+	// Requests is the number of responses to expect.
 	Requests int
-	// Played reports that the response comes as it was recorded over HTTP: its head, and
-	// what follows until its end.
+	// Played reports that the response is played as it was recorded over HTTP, from its
+	// head to its end.
 	Played bool
 }
 
-// Receive takes a message of the client's, which came at now.
+// Receive takes a message from the client.
 func (s *Session) Receive(now time.Duration, in Input) (x Reception) {
 	s.tick(now)
 	if s.left {
@@ -134,9 +128,9 @@ func (s *Session) Receive(now time.Duration, in Input) (x Reception) {
 	return x
 }
 
-// Open takes a request of HTTP that carries no message, and reports whether its response
-// is played: its head, and what follows until its end. Last is the event behind which a
-// stream is to go on, "" for none.
+// Open takes an HTTP request without a message, and reports whether its response is played,
+// from its head to its end. Last is the id of the event after which a stream is resumed, ""
+// for none.
 func (s *Session) Open(now time.Duration, stream Stream, method, target, last string, body []byte) bool {
 	s.tick(now)
 	if s.left {
@@ -150,7 +144,7 @@ func (s *Session) Open(now time.Duration, stream Stream, method, target, last st
 			s.arrive(t)
 			return s.streams.played[stream]
 		case t != 0 && last != "":
-			s.carry(s.loop(key)) // what it goes on with was played again
+			s.carry(s.loop(key)) // what it resumes was played again
 			return true
 		case t != 0 && s.again(t):
 			return true
@@ -159,9 +153,9 @@ func (s *Session) Open(now time.Duration, stream Stream, method, target, last st
 	return false
 }
 
-// Refuse takes a message of so many bytes that has not come yet, and reports whether it is
-// refused: as one of that length was which the recorded server did not wait for. It may come
-// again and be taken then, unless it was refused for its length.
+// Refuse takes the head of a message of a given length, and reports whether the message is
+// refused before its body, as the recorded server refused one of that length. The client may
+// try again unless it was refused for its length.
 func (s *Session) Refuse(now time.Duration, stream Stream, length int64) bool {
 	s.tick(now)
 	if s.left {
@@ -171,40 +165,34 @@ func (s *Session) Refuse(now time.Duration, stream Stream, length int64) bool {
 	switch t, fate := s.take(earlyKey(length)); {
 	case fate == fateFresh:
 		s.arrive(t)
-	case t != 0 && s.script.responses[s.script.triggers[t].response].Status == 413:
+	case t != 0 && s.script.triggers[t].response.Status == 413:
 		s.carry(t)
 	}
 	return s.streams.played[stream]
 }
 
-// again plays a request without a message again: one that was refused is refused again; a
-// stream goes on that another request has begun.
+// again plays a request without a message once more: a refusal is repeated, a stream goes on
+// where the previous request left it.
 func (s *Session) again(t uint32) bool {
-	x := &s.script.triggers[t]
-	if x.response == 0 {
+	r := s.script.triggers[t].response
+	if r == nil {
 		return false
 	}
-	r := &s.script.responses[x.response]
 	if !r.Events || r.Status >= 300 {
 		s.carry(t)
 		return true
 	}
 	s.streams.markPlayed(s.stream)
 	s.outbox = append(s.outbox, Output{Stream: s.stream, Response: r})
-	s.adopt()
-	return true
-}
-
-// adopt gives a stream what was to come on those that the client has closed.
-func (s *Session) adopt() {
-	for _, r := range s.replies {
+	for _, r := range s.replies { // of streams that the client has closed
 		if r.state == replyParked && r.carries && s.script.triggers[r.trigger].kind == triggerBare {
 			r.stream, r.state = s.stream, replySends
 		}
 	}
+	return true
 }
 
-// message takes one message, which stands in raw.
+// message takes one message and returns the number of responses to expect.
 func (s *Session) message(stream Stream, m *jsonrpc.Message, raw []byte) int {
 	switch m.Kind {
 	case jsonrpc.Request:
@@ -221,66 +209,68 @@ func (s *Session) message(stream Stream, m *jsonrpc.Message, raw []byte) int {
 	return 0
 }
 
-// tick moves the session's clock.
+// tick advances the clock.
 func (s *Session) tick(now time.Duration) { s.now = max(s.now, now) }
 
-// begin opens the session when its first stream does.
+// begin starts playing when the first stream opens.
 func (s *Session) begin() {
 	if !s.came(0) {
 		s.arrived[0] = arrival{at: s.now}
-		s.hang(0, s.script.triggers[0].at)
+		s.hang(0)
 		s.passOver(0)
 	}
 }
 
-// arrive notes that the client has done what it did in the recording, and plays
-// what came after it then. It reports whether that is the first time.
-func (s *Session) arrive(t uint32) bool {
-	if s.came(t) {
-		return false
+// An arrival is the live message with which a trigger came, and when.
+type arrival struct {
+	live uint64
+	at   time.Duration
+}
+
+// came reports whether a trigger has come.
+func (s *Session) came(t uint32) bool {
+	_, ok := s.arrived[t]
+	return ok
+}
+
+// arrive takes the first occurrence of a trigger and plays what came after it.
+func (s *Session) arrive(n uint32) {
+	if s.came(n) {
+		return
 	}
-	s.arrived[t] = arrival{s.live, s.now}
-	if s.script.triggers[t].kind == triggerRequest {
+	t := &s.script.triggers[n]
+	s.arrived[n] = arrival{s.live, s.now}
+	if t.kind == triggerRequest {
 		s.requests++
-	} else if s.script.triggers[t].carrier == t {
-		s.carry(t)
+	} else if t.carrier == n {
+		s.carry(n)
 	}
-	s.reach(t)
-	if s.script.triggers[t].kind != triggerRequest {
-		s.shell(t)
+	s.reach(n)
+	if t.kind != triggerRequest {
+		s.shell(n)
 	}
-	s.hang(t, s.script.triggers[t].at)
-	s.passOver(t)
-	return true
+	s.hang(n)
+	s.passOver(n)
 }
 
-// carry plays the response to an exchange that is not about a request.
+// carry plays the response of an exchange that is not about a request.
 func (s *Session) carry(t uint32) {
-	x := &s.script.triggers[t]
-	if s.script.inbound {
-		return // see shell
+	if !s.script.inbound && (s.streams.hasDuplex || s.carried(t)) {
+		s.begins(&reply{trigger: t, step: s.script.triggers[t].first, stream: s.stream, answered: true, carries: true})
 	}
-	if !s.streams.hasDuplex && !s.carried(t) {
-		return
-	}
-	r := &reply{trigger: t, step: x.first, live: s.live, stream: s.stream, answered: true, carries: true}
-	s.begins(r, x.at)
 }
 
-// shell plays the response to an exchange that only brought what the client sent: what the
-// server sends comes on the stream for everything.
+// shell plays the response of an exchange that carries client messages only. Server messages
+// come on the one stream for everything.
 func (s *Session) shell(t uint32) {
-	carrier := s.script.triggers[t].carrier
-	if !s.script.inbound || !s.streams.hasDuplex || s.stream == s.streams.duplex || !s.carried(carrier) {
-		return
+	n := s.script.triggers[t].carrier
+	if s.script.inbound && s.streams.hasDuplex && s.stream != s.streams.duplex && s.carried(n) {
+		s.begins(&reply{trigger: n, step: s.script.triggers[n].first, stream: s.stream, answered: true, carries: true, shell: true})
 	}
-	x := &s.script.triggers[carrier]
-	r := &reply{trigger: carrier, step: x.first, live: s.live, stream: s.stream, answered: true, carries: true, shell: true}
-	s.begins(r, x.at)
 }
 
-// carried notes that the steps of a carrier come on the stream of the last message. It
-// reports false where others do already.
+// carried assigns the steps of a carrier to the stream of the last message. It returns false
+// if the stream is already played.
 func (s *Session) carried(t uint32) bool {
 	if s.streams.played[s.stream] {
 		return false
@@ -290,8 +280,15 @@ func (s *Session) carried(t uint32) bool {
 	return true
 }
 
-// passOver does on one stream for everything what a client of HTTP does between a message
-// and its next, and returns the last trigger that comes to.
+// hang plays what hangs on a trigger.
+func (s *Session) hang(t uint32) {
+	if first := s.script.triggers[t].hang; first != 0 {
+		s.begins(&reply{trigger: t, step: first, hangs: true})
+	}
+}
+
+// passOver does, where one stream carries everything, what an HTTP client does between a
+// message and its next one. It returns the last trigger passed.
 func (s *Session) passOver(t uint32) uint32 {
 	for ; s.streams.hasDuplex && int(t)+1 < len(s.script.triggers); t++ {
 		switch next := t + 1; {
@@ -308,39 +305,11 @@ func (s *Session) passOver(t uint32) uint32 {
 	return t
 }
 
-// An arrival says how a trigger came: with which of the client's messages, and when.
-type arrival struct {
-	live uint64
-	at   time.Duration
-}
-
-// came reports whether the client has done what a trigger is.
-func (s *Session) came(t uint32) bool {
-	_, ok := s.arrived[t]
-	return ok
-}
-
-// usedBy is with which of the client's messages a trigger came, 0 if it has not come.
-func (s *Session) usedBy(t uint32) uint64 { return s.arrived[t].live }
-
-// hang plays what hangs on a trigger.
-func (s *Session) hang(t uint32, at time.Duration) {
-	if first := s.script.triggers[t].hang; first != 0 {
-		r := &reply{trigger: t, step: first, hangs: true, live: s.live}
-		s.begins(r, at)
-	}
-}
-
-// reach notes how far the client has come. A request that it has passed over, and that
-// waited for its answer when the recorded client came here, is on its way, and so is the
-// answer to what it was asked: what was recorded after it waits for it.
+// reach records how far the client has come. A request that it skipped is still on its way if
+// the recorded client was waiting for its answer here, and so is an answer that it owes. What
+// was recorded after those waits for them.
 func (s *Session) reach(t uint32) {
-	for i, m := range s.missing {
-		if m == t {
-			s.missing = append(s.missing[:i], s.missing[i+1:]...)
-			break
-		}
-	}
+	s.missing = slices.DeleteFunc(s.missing, func(m uint32) bool { return m == t })
 	if t <= s.reached {
 		return
 	}
@@ -353,8 +322,7 @@ func (s *Session) reach(t uint32) {
 	s.patience.again(s.now)
 }
 
-// onItsWay reports whether a trigger that has not come may still come when the client has done
-// what it did later.
+// onItsWay reports whether a trigger that has not come may still come after a later one.
 func (s *Session) onItsWay(x *trigger, later uint32) bool {
 	switch {
 	case x.answer == 0:
@@ -363,12 +331,13 @@ func (s *Session) onItsWay(x *trigger, later uint32) bool {
 		asked := s.questions.by[x.answer]
 		return asked != nil && !asked.done && !asked.expired
 	}
-	return x.kind == triggerRequest && !x.has(triggerListens) && s.script.steps[x.answer].after >= later
+	return x.kind == triggerRequest && !x.listens && s.script.steps[x.answer].after >= later
 }
 
 // awaits returns the trigger that a step waits for, 0 for none.
 func (s *Session) awaits(r *reply, st *step) uint32 {
-	if st.kind != stepMessage && s.free(r, st) {
+	// Of the steps that are not messages only the end of a stream that may bring more waits.
+	if st.kind != stepMessage && (st.kind != stepEnd || r.answered && s.script.triggers[r.trigger].kind != triggerBare) {
 		return 0
 	}
 	if st.after > max(s.reached, r.waived) {
@@ -379,21 +348,15 @@ func (s *Session) awaits(r *reply, st *step) uint32 {
 			continue
 		}
 		if s.script.triggers[m].kind == triggerAnswer && s.owes(r) {
-			continue // a person may have to think about the answer, and the client about this
+			continue // the client may wait for this while its user thinks about the answer
 		}
 		return m
 	}
 	return 0
 }
 
-// free reports whether a step that is no message waits for nothing but its turn: all but
-// the end of a stream on which something may still come.
-func (s *Session) free(r *reply, st *step) bool {
-	return st.kind != stepEnd || r.answered && s.script.triggers[r.trigger].kind != triggerBare
-}
-
-// End reports that the client sends nothing more. What belongs to calls that are
-// open is still played, as far as it needs nothing of the client.
+// End reports that the client sends nothing more. Steps of open calls are still played if
+// they need nothing more from the client.
 func (s *Session) End(now time.Duration) {
 	s.tick(now)
 	if s.ended {
@@ -407,12 +370,12 @@ func (s *Session) End(now time.Duration) {
 	s.outlive()
 }
 
-// Done reports whether nothing will be written any more.
+// Done reports whether nothing more will be written.
 func (s *Session) Done() bool {
 	return s.left || s.ended && len(s.replies) == 0 && len(s.outbox) == 0 && s.held == nil
 }
 
-// Notes returns what there is to say since it was called last.
+// Notes returns the notes since the previous call.
 func (s *Session) Notes() []Note {
 	notes := s.notes
 	s.notes = nil
@@ -427,21 +390,15 @@ func (s *Session) note(n Note) {
 	s.notes = append(s.notes, n)
 }
 
-// Requests returns how many of the recorded requests have been asked for, and
-// Recorded how many there are.
+// Requests returns the number of recorded requests that the client has sent, Recorded the
+// number of recorded requests.
 func (s *Session) Requests() int { return min(s.requests, s.Recorded()) }
 
-// Recorded returns how many requests the script has.
+// Recorded is documented at Requests.
 func (s *Session) Recorded() int { return s.script.Requests() }
 
-// Unasked names the recorded requests that the client has not asked for, at most
-// so many.
-func (s *Session) Unasked(most int) []Note {
-	return s.script.unasked(s.came, most)
-}
-
-// BeginsAgain reports whether a message is what the recorded session began with and
-// has come as often as it did there: its client begins anew.
+// BeginsAgain reports whether a message opens the recorded session and has come as often as
+// it was recorded, so that the client starts a new session with it.
 func (s *Session) BeginsAgain(in Input) bool {
 	first := s.script.opening
 	if first == 0 || !s.came(first) {
@@ -459,6 +416,6 @@ func (s *Session) BeginsAgain(in Input) bool {
 	return len(q) > 0 && q[0] == first && s.skipUsed(q, cur) == 0
 }
 
-// Matched is the number of the frame with the recorded request that the last message got
-// the response of, 0 if there is none. Of a batch it is that of the first.
+// Matched returns the frame number of the recorded request that matched the last message, of
+// a batch its first request, 0 for none.
 func (s *Session) Matched() uint64 { return s.matched }

@@ -1,7 +1,7 @@
 package replay
 
 import (
-	"fmt"
+	"bytes"
 	"slices"
 	"time"
 
@@ -10,68 +10,71 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Stream names a way to the client. The transport chooses the names; each must
-// be used for one stream of the session only.
+// A Stream identifies a way to the client. The transport chooses the numbers. Each must be
+// used for one stream of the session only.
 type Stream uint64
 
-// A StreamKind says what an attached stream carries.
+// A StreamKind is what an attached stream carries.
 type StreamKind uint8
 
 const (
-	// Duplex carries everything, both ways: stdio, a WebSocket, the event stream
-	// of HTTP+SSE.
+	// Duplex carries everything, both ways: stdio, a WebSocket, the event stream of
+	// HTTP+SSE.
 	Duplex StreamKind = iota
-	// Standing carries what belongs to no request: the GET stream of Streamable
-	// HTTP.
+	// Standing carries what belongs to no request: the GET stream of Streamable HTTP.
 	Standing
 )
 
-// An Output is what is to be written next: one message, in a write of its own, or what a
-// response over HTTP has beside its messages.
+// An Output is the next thing to write: one message, in a write of its own, or a part of a
+// response over HTTP.
 type Output struct {
-	// Stream is where it goes.
 	Stream Stream
-	// Response is the recorded head of the response, which comes first; nil for none.
+	// Response is the recorded head of the response, which is written first; nil for none.
 	Response *Response
-	// Raw is the message. It is empty when there is none: there may be only a head, bytes
-	// that are no message, or an end.
+	// Raw is the message, empty for none.
 	Raw []byte
-	// Whole has the event or the body in which the message was recorded, as it was; or
-	// bytes of a response that are no message. Form is what it was.
+	// Whole is the event or the body that held the message, as it was recorded, or bytes of
+	// a response that are not a message. Form is its form.
 	Whole []byte
 	Form  tap.Form
-	// Line reports that Raw is a line of stdio, with the terminator that it had.
-	// Otherwise it is the message alone.
+	// Line reports that Raw is a line of stdio with its recorded terminator. Otherwise Raw
+	// is the message alone.
 	Line bool
-	// Last reports that nothing more comes on the stream, which is that of a message
-	// that the client sent; Abort that it is broken off.
+	// Last reports that nothing more comes on the stream of a client message, Abort that
+	// the stream is cut off.
 	Last, Abort bool
-	// Leave reports that the server leaves.
+	// Leave reports that the server ends the session.
 	Leave bool
-	// Status is the status of HTTP with which the message is refused, 0 for none.
+	// Status is the HTTP status that refuses the message, 0 for none.
 	Status int
-	// Frame names the recorded message, zero for one that was made up.
+	// Frame is the recorded message, zero for one that was not recorded.
 	Frame session.Ref
 }
 
-// streams are those of one session.
+// keep copies an output that is written later.
+func (o Output) keep() Output {
+	o.Raw = bytes.Clone(o.Raw)
+	return o
+}
+
+// streams are the streams of one session.
 type streams struct {
 	duplex, standing       Stream
 	hasDuplex, hasStanding bool
-	// due are how many answers are due on the other ones, but for those that are
+	// due counts the answers due on the other streams, except those in played, which are
 	// played as they were recorded, to their end.
 	due    map[Stream]int
 	played map[Stream]bool
 }
 
-// markPlayed notes that a stream is played as it was recorded.
+// markPlayed marks a stream as played.
 func (t *streams) markPlayed(stream Stream) {
 	t.played[stream] = true
 	delete(t.due, stream)
 }
 
-// Attach opens a stream that is not the reply to one message. At most one of each
-// kind is open at a time: a second takes the place of the first.
+// Attach opens a stream that is not the response to one message. A second one of a kind
+// replaces the first.
 func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 	s.tick(now)
 	if kind == Duplex {
@@ -87,7 +90,7 @@ func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 	}
 }
 
-// Resume reports that the client reads a stream again that it had closed.
+// Resume reports that the client reads a stream again after closing it.
 func (s *Session) Resume(now time.Duration, stream Stream) {
 	s.tick(now)
 	for _, r := range s.replies {
@@ -97,10 +100,9 @@ func (s *Session) Resume(now time.Duration, stream Stream) {
 	}
 }
 
-// Detach reports that the client has closed a stream. In the era without a handshake
-// that cancels what was asked on it (2026-07-28 basic/patterns/cancellation); in
-// the other it means nothing, and what belongs there still goes there, for the
-// transport to keep until the client asks for it.
+// Detach reports that the client has closed a stream. In the stateless era this cancels the
+// requests on it (2026-07-28 basic/patterns/cancellation). In the other it cancels nothing:
+// the transport keeps what goes there until the client resumes the stream.
 func (s *Session) Detach(now time.Duration, stream Stream) {
 	if s.streams.hasDuplex && stream == s.streams.duplex {
 		s.End(now)
@@ -112,33 +114,27 @@ func (s *Session) Detach(now time.Duration, stream Stream) {
 		return
 	}
 	delete(s.streams.played, stream)
-	for _, r := range s.replies { // what comes on a stream that was opened waits for the client to open it again
+	for _, r := range s.replies { // a GET stream waits until the client opens it again
 		if r.stream == stream && r.carries && r.state == replySends && s.script.triggers[r.trigger].kind == triggerBare {
 			r.state = replyParked
 		}
 	}
-	asked := func(r *reply) bool { return r.stream == stream && r.modern && !r.hangs }
-	if !slices.ContainsFunc(s.replies, asked) {
-		return
-	}
 	for _, r := range s.latest() {
-		if r.state != replyOver && asked(r) {
+		if r.stream == stream && r.modern && !r.hangs && r.state != replyOver {
 			s.cancel(r)
 		}
 	}
 }
 
-// expect notes that an answer is due on a stream.
+// expect counts an answer that is due on a stream.
 func (t *streams) expect(stream Stream) {
-	if t.hasDuplex {
-		return
+	if !t.hasDuplex {
+		t.due[stream]++
 	}
-	t.due[stream]++
 }
 
-// expected takes back one that was expected while a message was being taken in. If
-// it was the last one due, the last answer that waits to be written is the last on
-// the stream; where requests get none at all, the stream ends without.
+// expected undoes the expect of [Session.Receive]. If no other answer is due, the last
+// answer in the outbox is the last on the stream. If there is none, the stream ends.
 func (s *Session) expected(stream Stream, requests int) {
 	if s.streams.played[stream] {
 		delete(s.streams.due, stream)
@@ -147,7 +143,7 @@ func (s *Session) expected(stream Stream, requests int) {
 	if !s.streams.answered(stream) {
 		return
 	}
-	for i := len(s.outbox) - 1; i >= 0; i-- {
+	for i := range slices.Backward(s.outbox) {
 		if s.outbox[i].Stream == stream {
 			s.outbox[i].Last = true
 			return
@@ -158,23 +154,20 @@ func (s *Session) expected(stream Stream, requests int) {
 	}
 }
 
-// answered notes that an answer has gone out, or will not, and reports whether it
-// was the last one due.
+// answered counts an answer that has been written, or never will be. It reports whether that
+// was the last one due on the stream.
 func (t *streams) answered(stream Stream) (last bool) {
 	n, ok := t.due[stream]
-	if !ok {
-		return false
-	}
 	if n > 1 {
 		t.due[stream] = n - 1
 		return false
 	}
 	delete(t.due, stream)
-	return true
+	return ok
 }
 
-// route finds the stream for a step. Without one it waits, or is lost: nothing
-// comes in the era without a handshake but on the stream of its request.
+// route returns the stream for a step. Without one the step waits, or is dropped in the
+// stateless era, where everything comes on the stream of its request.
 func (s *Session) route(r *reply, st *step) (stream Stream, ok bool) {
 	t := &s.streams
 	switch {
@@ -183,103 +176,65 @@ func (s *Session) route(r *reply, st *step) (stream Stream, ok bool) {
 	case r.carries:
 		return r.stream, true
 	}
-	if stream, ok := s.subscribed(r, st); ok {
-		return stream, true
+	for _, x := range st.edits {
+		// A message that names another subscription goes to the stream of that
+		// (2026-07-28 basic/patterns/subscriptions).
+		if x.kind == editID && (x.about != r.trigger || r.hangs) && s.script.triggers[x.about].listens {
+			if q := s.bound[x.about]; q != nil {
+				if _, due := t.due[q.stream]; due {
+					return q.stream, true
+				}
+				break
+			}
+		}
 	}
-	if _, due := t.due[r.stream]; due && !r.hangs && !st.has(stepGeneral) {
+	if _, due := t.due[r.stream]; due && !r.hangs && !st.general {
 		return r.stream, true
 	}
 	return t.standing, t.hasStanding
 }
 
-// subscribed finds the stream of the subscription that a step names, whatever call it
-// belongs to (2026-07-28 basic/patterns/subscriptions).
-func (s *Session) subscribed(r *reply, st *step) (Stream, bool) {
-	for _, x := range s.script.patchesOf(st) {
-		if x.kind != patchID || x.ref == r.trigger && !r.hangs || !s.script.triggers[x.ref].has(triggerListens) {
-			continue
-		}
-		if q := s.bound[x.ref]; q != nil {
-			_, due := s.streams.due[q.stream]
-			return q.stream, due
-		}
-	}
-	return 0, false
-}
-
-// An Owed is a request of the client's that has had no answer: its id as it stands, and
-// the stream on which the answer would go.
-type Owed struct {
-	Stream Stream
-	ID     []byte
-}
-
-// Owed returns the requests that have had no answer, in the order in which they came.
-// After Next has failed, they get no answer unless the caller sends one.
-func (s *Session) Owed() (all []Owed) {
-	for _, r := range slices.Backward(s.latest()) {
-		if !r.hangs && !r.answered {
-			all = append(all, Owed{r.stream, slices.Clone(r.id)})
-		}
-	}
-	for _, out := range s.outbox { // answers of our own, which may suppose what cannot be read
-		if len(out.Raw) > 0 && out.Frame.Seq == 0 {
-			m := jsonrpc.Peek(out.Raw)
-			all = append(all, Owed{out.Stream, slices.Clone(m.ID)})
-		}
-	}
-	return all
-}
-
-// A Refusal is a recorded exchange that the server answered for something that is not in
-// the message.
+// A Refusal is a recorded exchange that the server answered for its head alone.
 type Refusal struct {
 	Exchange *Exchange
 	Script   *Script
 }
 
-// Outputs returns what was recorded of the response, with the id of the live request in
-// the place of the recorded one; nil leaves it. The error is that of the spool.
-func (r Refusal) Outputs(id []byte) (all []Output, err error) {
+// Outputs returns the recorded response, with the id of the live request in place of the
+// recorded one unless id is nil.
+func (r Refusal) Outputs(id []byte) (all []Output) {
 	s := r.Script
 	var head *Response
 	for i := s.triggers[r.Exchange.carrier].first; i != 0; i = s.steps[i].next {
 		st := &s.steps[i]
-		out := Output{Response: head, Form: st.form, Frame: st.message()}
-		head = nil
+		out := Output{Response: head, Form: st.form, Frame: st.ref}
 		switch st.kind {
 		case stepHead:
-			head = &s.responses[s.triggers[st.trigger].response]
+			head = s.triggers[st.trigger].response
 			continue
 		case stepData:
-			out.Whole, err = st.place.load(s.spool)
+			out.Whole = st.raw
 		case stepMessage:
-			out.Raw, err = st.place.load(s.spool)
-			if err == nil && st.has(stepFinal) && len(id) > 0 && string(jsonrpc.Peek(out.Raw).ID) != "null" {
-				out.Raw = Rewrite(out.Raw, id, "id")
-			}
-			if err == nil {
-				out.Whole, err = st.whole.load(s.spool)
+			out.Raw, out.Whole = st.raw, st.whole
+			if st.final && len(id) > 0 && string(jsonrpc.Peek(out.Raw).ID) != "null" {
+				out.Raw = Rewrite(out.Raw, id, nameID...)
 			}
 		case stepEnd:
-			out.Last, out.Abort = true, st.has(stepAbort)
+			out.Last, out.Abort = true, st.abort
 		default:
 			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("frame %d: %w", st.seq, err)
-		}
+		head = nil
 		all = append(all, out)
 	}
 	if head != nil {
 		all = append(all, Output{Response: head, Last: true})
 	}
-	return all, nil
+	return all
 }
 
-// Continue goes on, on a stream that the recorded server closed before it had answered,
-// with what it sent when the client came back for it: this client cannot. It reports
-// whether there is anything.
+// Continue plays, on a stream that the recorded server closed before its answer, what came
+// when the recorded client resumed it: this client cannot. It reports whether anything came.
 func (s *Session) Continue(stream Stream) bool {
 	for _, r := range s.bound {
 		if t := s.returnOf(r); t != 0 && r.stream == stream {

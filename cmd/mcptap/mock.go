@@ -139,9 +139,6 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 // play plays a recording.
 func (o *mockOptions) play(cmd *cobra.Command, ctx context.Context, a *app, arg string, opt replay.Options) error {
 	rec, err := a.loadMock(ctx, arg, opt)
-	if err == nil {
-		defer rec.Close()
-	}
 	if ctx.Err() != nil {
 		return errors.Join(cmd.Context().Err(), o.report.unread(a))
 	}
@@ -240,7 +237,7 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 		return nil, err
 	}
 	if session > 0 && !rec.Only(session) {
-		return nil, errors.Join(fmt.Errorf("%s has no session #%d with messages", quote(path), session), rec.Close())
+		return nil, fmt.Errorf("%s has no session #%d with messages", quote(path), session)
 	}
 	return rec, nil
 }

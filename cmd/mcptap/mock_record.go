@@ -173,7 +173,6 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 	if err != nil {
 		return err
 	}
-	defer rec.Close()
 	report, err := newMockReport(a, o.report, arg, rec.Script)
 	if err != nil {
 		return err
@@ -232,8 +231,7 @@ func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt repl
 		return nil, err
 	}
 	if scripts := rec.Scripts(); len(scripts) > 1 {
-		err := fmt.Errorf("%s has %d sessions; --record new needs a recording with one", quote(arg), len(scripts))
-		return nil, errors.Join(err, rec.Close())
+		return nil, fmt.Errorf("%s has %d sessions; --record new needs a recording with one", quote(arg), len(scripts))
 	}
 	return rec, nil
 }

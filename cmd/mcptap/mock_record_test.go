@@ -109,7 +109,6 @@ func plansServer(t *testing.T) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { rec.Close() })
 	live := mock.NewServer(rec, mock.ServerOptions{})
 	server := httptest.NewServer(live)
 	t.Cleanup(server.Close)
@@ -186,7 +185,6 @@ func TestRecordFromURLWithHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { rec.Close() })
 	played := mock.NewServer(rec, mock.ServerOptions{})
 	live = played
 	for transport, at := range map[string]string{"auto": played.Path(), "streamable": played.Path(), "sse": played.EventPath(), "websocket": played.SocketPath()} {

@@ -61,7 +61,7 @@ func Start(t testing.TB, file string, opts ...Option) *Mock {
 	if c.session > 0 && !rec.Only(c.session) {
 		t.Fatalf("mocktest: %s has no session %d", file, c.session)
 	}
-	if rec.Requests() == 0 && rec.Steps() == 0 {
+	if rec.Empty() {
 		t.Fatalf("mocktest: %s holds nothing that could be played", file)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -193,8 +193,5 @@ func (m *Mock) end() {
 		if asked, all := m.coverage.Asked(), m.coverage.Recorded(); asked < all {
 			m.t.Logf("mock of %s: %d of the %d recorded requests were asked for", m.file, asked, all)
 		}
-	}
-	if err := m.rec.Close(); err != nil {
-		m.t.Errorf("mock of %s: %v", m.file, err)
 	}
 }

@@ -48,7 +48,6 @@ func TestLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer rec.Close()
 			if rec.Requests() != c.requests {
 				t.Errorf("%d requests", rec.Requests())
 			}

@@ -58,7 +58,7 @@ func (x *pool) at(n int) *asked { return &x.all[n] }
 // find returns the recorded question that a live one is, -1 for none. Exact says
 // that it is the same by value.
 func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
-	key := x.plan.keyer.Key(m)
+	key := keyOf(m)
 	list := x.byKey[key]
 	for i, n := range list {
 		if x.all[n].asked == 0 || i == len(list)-1 {

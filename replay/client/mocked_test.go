@@ -24,7 +24,6 @@ func init() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { rec.Close() })
 		return func(in io.Reader, out io.Writer) {
 			_, _ = mock.Stdio(context.Background(), rec.Script, in, out, nil)
 		}

@@ -19,7 +19,6 @@ type Loader func(seq uint64) (tap.Frame, error)
 // made.
 type Plan struct {
 	load      Loader
-	keyer     *replay.Keyer
 	facts     session.Facts
 	steps     []step
 	asks      []ask
@@ -125,6 +124,9 @@ type question struct {
 	answer session.Ref
 }
 
+// keyOf returns the key of a server request.
+func keyOf(m *jsonrpc.Message) replay.Key { return replay.KeyOf(m, "", new(replay.Options)) }
+
 // A Planner makes a [Plan] of the frames of one session. Make one with
 // [NewPlanner].
 type Planner struct {
@@ -147,7 +149,7 @@ type Planner struct {
 // NewPlanner begins a plan. Load must return each frame that is added.
 func NewPlanner(load Loader) *Planner {
 	return &Planner{
-		plan: &Plan{load: load, keyer: replay.NewKeyer(), fields: map[string][]headerField{}, initialize: -1, modern: -1, fresh: 1},
+		plan: &Plan{load: load, fields: map[string][]headerField{}, initialize: -1, modern: -1, fresh: 1},
 		asks: map[session.Ref]int{}, asked: map[session.Ref]int{}, embedded: map[session.Ref]map[string]int{},
 		givers: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, heads: map[uint64]uint64{}, told: map[uint64]int{}, paused: map[uint64][]int{}, marked: map[session.Ref]bool{}, words: map[string]string{},
 	}
@@ -337,7 +339,7 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 	case jsonrpc.Request:
 		p.asked[part.Message] = len(p.plan.questions)
 		p.plan.questions = append(p.plan.questions, question{
-			ref: part.Message, within: part.Parent, method: p.word(m.Method), key: p.plan.keyer.Key(m),
+			ref: part.Message, within: part.Parent, method: p.word(m.Method), key: keyOf(m),
 		})
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		n, ok := p.asks[part.Request]
@@ -385,7 +387,7 @@ func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 		p.embedded[part.Call][in.name] = len(p.plan.questions)
 		p.plan.questions = append(p.plan.questions, question{
 			ref: part.Message, within: part.Call, name: in.name, method: method,
-			key: p.plan.keyer.Key(&jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: o.get("params")}),
+			key: keyOf(&jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: o.get("params")}),
 		})
 	}
 }
