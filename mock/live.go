@@ -21,7 +21,7 @@ import (
 
 // A Live is a live server that answers what is not in a recording, for one session: that
 // of [Live.Stdio], or the one of a [Server] with it in its options. What the client and it
-// said are the frames to add to the recording. The script must be made with Elsewhere in
+// said are the frames to add to the recording. The script must be made with Forward in
 // its options.
 //
 // The server is connected to when the first such request comes. It gets the client's own
@@ -98,8 +98,8 @@ type liveMessage struct {
 // firstLiveID is above what servers count to, and within what JavaScript can.
 const firstLiveID = 1 << 40
 
-// Elsewhere is for [replay.Options].
-func (l *Live) Elsewhere(raw []byte) bool {
+// Forward is for [replay.Options].
+func (l *Live) Forward(raw []byte) bool {
 	c := l.c.Load()
 	if c == nil || c.over || l.closed || l.state == liveGone {
 		return false

@@ -31,7 +31,7 @@ type recordingServer struct {
 func newRecordingServer(t *testing.T, recorded string, start func() (io.ReadWriteCloser, error)) *recordingServer {
 	t.Helper()
 	k := &recordingServer{t: t, l: &Live{Dial: dialing(start), Patience: time.Hour}, over: make(chan struct{})}
-	rec := loaded(t, lines(recorded), replay.Options{Elsewhere: k.l.Elsewhere})
+	rec := loaded(t, lines(recorded), replay.Options{Forward: k.l.Forward})
 	k.server = NewServer(rec, ServerOptions{Note: k.notes.note, Live: k.l, Over: func(*replay.Session) { close(k.over) }})
 	server := httptest.NewServer(k.server)
 	k.url = server.URL

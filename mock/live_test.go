@@ -155,7 +155,7 @@ func newDialogue(t *testing.T, recorded string, start func() (io.ReadWriteCloser
 	t.Helper()
 	k := &dialogue{t: t, over: make(chan error, 1)}
 	k.l = &Live{Dial: dialing(start), Patience: time.Hour}
-	rec := loaded(t, lines(recorded), replay.Options{Elsewhere: k.l.Elsewhere})
+	rec := loaded(t, lines(recorded), replay.Options{Forward: k.l.Forward})
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	k.in, k.out = inW, make(chan string, 100)
@@ -432,7 +432,7 @@ func TestLiveEndsBehindItsAnswers(t *testing.T) {
 			noted = true
 		}
 	}
-	rec := loaded(t, lines(recordedPart), replay.Options{Elsewhere: l.Elsewhere})
+	rec := loaded(t, lines(recordedPart), replay.Options{Forward: l.Forward})
 	in := io.MultiReader(strings.NewReader(liveHello+"\n"+liveReady+"\n"+liveNew+"\n"), readerFunc(func([]byte) (int, error) {
 		close(said)
 		return 0, io.EOF

@@ -12,22 +12,22 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Condition is a set of what may be wrong with the head of an HTTP request, so that a
-// server refuses it whatever the message asks for.
+// A Condition is a set of reasons in the head of an HTTP request for which a server may
+// refuse it, whatever the message asks for.
 type Condition uint16
 
-// The conditions, in the order in which they are looked at.
+// The conditions, in the order in which they are checked.
 const (
-	ForeignHost   Condition = 1 << iota // the Host is not a name of the server
-	ForeignOrigin                       // a page of another origin sent it
+	ForeignHost   Condition = 1 << iota // Host is not a name of the server
+	ForeignOrigin                       // Origin is another site
 	NoCredentials                       // there is no Authorization
-	OverSession                         // the session is over, or never began
-	NoSession                           // the session is not named
-	WrongVersion                        // MCP-Protocol-Version does not exist, or is not the body's
-	WrongMethod                         // Mcp-Method is missing, or not the body's
-	WrongName                           // Mcp-Name is missing, or not the body's
-	WrongAccept                         // the client does not accept both forms of a response
-	conditions                          // above all of them
+	OverSession                         // the session has ended or never began
+	NoSession                           // there is no Mcp-Session-Id
+	WrongVersion                        // MCP-Protocol-Version is unknown or differs from the body
+	WrongMethod                         // Mcp-Method is missing or differs from the body
+	WrongName                           // Mcp-Name is missing or differs from the body
+	WrongAccept                         // Accept lacks a form of a response
+	conditions                          // above all conditions
 )
 
 // All yields the conditions of a set, in order.
@@ -39,19 +39,18 @@ func (c Condition) All(yield func(Condition) bool) {
 	}
 }
 
-// A Head has the fields of a request's head that matter.
+// A Head has the header fields of a request that affect its response.
 type Head struct {
 	Host, Origin, Session, Version, Method, Name, LastEventID, Agent, Accept, Credentials string
 	HasOrigin                                                                             bool
-	// Length is its Content-Length, 0 for none. Socket reports that it asks for a WebSocket.
-	Length int64
-	Socket bool
+	Length                                                                                int64 // 0 without Content-Length
+	Socket                                                                                bool  // a WebSocket is requested
 	// Params are the Mcp-Param-* fields (2026-07-28 basic/transports), as "name: value"
 	// lines, sorted.
 	Params []string
 }
 
-// ReadHead reads the fields of a request's head, each a name and a value.
+// ReadHead reads the header fields of a request, each a name and a value.
 func ReadHead(fields [][2]string) (h Head) {
 	for _, f := range fields {
 		h.read(f[0], f[1])
@@ -74,7 +73,7 @@ func (h *Head) read(name, value string) {
 	case "mcp-method":
 		h.Method = value
 	case "mcp-name":
-		h.Name = decodeFieldValue(value)
+		h.Name = DecodeField(value)
 	case "last-event-id":
 		h.LastEventID = value
 	case "user-agent":
@@ -94,24 +93,18 @@ func (h *Head) read(name, value string) {
 	}
 }
 
-// decodeFieldValue decodes a value that cannot stand in a field as it is (2026-07-28
-// basic/transports#value-encoding).
-func decodeFieldValue(value string) string {
-	inner, ok := strings.CutPrefix(value, "=?base64?")
-	if !ok {
-		return value
+// DecodeField decodes the value of a header field, which is in base64 if it cannot be sent as
+// it is (2026-07-28 basic/transports#value-encoding).
+func DecodeField(value string) string {
+	if inner, ok := strings.CutPrefix(value, "=?base64?"); ok && strings.HasSuffix(inner, "?=") {
+		if b, err := base64.StdEncoding.DecodeString(inner[:len(inner)-2]); err == nil {
+			return string(b)
+		}
 	}
-	if inner, ok = strings.CutSuffix(inner, "?="); !ok {
-		return value
-	}
-	b, err := base64.StdEncoding.DecodeString(inner)
-	if err != nil {
-		return value
-	}
-	return string(b)
+	return value
 }
 
-// Modern reports whether the head names 2026-07-28, or a later revision.
+// Modern reports whether the head names 2026-07-28 or a later revision.
 func (h *Head) Modern() bool { return jsonrpc.EraOf(jsonrpc.Revision(h.Version)) == jsonrpc.Modern }
 
 // Accepts reports whether the client accepts a media type.
@@ -126,8 +119,8 @@ func (h *Head) Accepts(media string) bool {
 	return false
 }
 
-// Conditions are those that the head and the first message of a request show. Host and
-// origin report whether the server goes by that name.
+// Conditions returns the conditions that the head and the first message of a request show.
+// Host and origin report whether those name the server.
 func (h *Head) Conditions(c *Claim, host, origin bool) (all Condition) {
 	if !host {
 		all |= ForeignHost
@@ -162,11 +155,11 @@ func (h *Head) Conditions(c *Claim, host, origin bool) (all Condition) {
 	return all
 }
 
-// legacyVersions are those that a header can name before 2026-07-28.
+// legacyVersions are the values of MCP-Protocol-Version before 2026-07-28.
 var legacyVersions = []jsonrpc.Revision{jsonrpc.Rev20241105, jsonrpc.Rev20250326, jsonrpc.Rev20250618, jsonrpc.Rev20251125}
 
-// Variant is how a request differs from another that asks for the same: what its head says,
-// and what its message must say and does not. A server may answer the two differently.
+// Variant describes what may make a server answer equal messages differently: what the head
+// says beside the message, and what the message lacks. It is "" for nothing.
 func (h *Head) Variant(c *Claim) string {
 	if !h.Modern() && !c.Modern {
 		return ""
@@ -190,9 +183,9 @@ func (h *Head) Variant(c *Claim) string {
 	return strings.Join(parts, "\n")
 }
 
-// Blame returns the condition for which an exchange was refused with a status, 0 if none
-// shows: then it was the message. Over reports that its session has ended, or never began,
-// and nameless that it needs no id.
+// Blame returns the condition for which an exchange was refused with a status, 0 if the
+// message was the reason. Over reports that its session has ended or never began, nameless
+// that the session needs no id.
 func (x *Exchange) Blame(status int, all Condition, over, nameless bool) Condition {
 	legacy := !x.Claim.Modern && !x.Head.Modern()
 	switch {
@@ -231,15 +224,14 @@ func ReadResponse(e *tap.Event) Response {
 	return r
 }
 
-// passing are the fields of a response that are about one body, one session or a protocol
-// that is switched to, and those that the transport adds by itself.
+// passing are the header fields of a response that belong to one body, session or connection.
 var passing = map[string]bool{
 	"proxy-connection": true, "te": true, "trailer": true, "transfer-encoding": true,
 	"upgrade": true, "content-length": true, "content-encoding": true, "date": true, "mcp-session-id": true,
 	"sec-websocket-accept": true,
 }
 
-// lasting leaves the passing fields out.
+// lasting returns the other fields.
 func lasting(header [][2]string) (rest [][2]string) {
 	for _, h := range header {
 		if !passing[strings.ToLower(h[0])] {
@@ -249,30 +241,30 @@ func lasting(header [][2]string) (rest [][2]string) {
 	return rest
 }
 
-// A Claim is what a message of the client's reports that the fields of its HTTP request
-// say too (2026-07-28 basic/transports#standard-request-headers), and the client that sends it.
+// A Claim is what a client message says that the header of its HTTP request repeats
+// (2026-07-28 basic/transports#standard-request-headers), and the client that sends it.
 type Claim struct {
 	// Kind and Method are the message's.
 	Kind   jsonrpc.Kind
 	Method string
-	// ID is the request's id as it stands, nil for none.
+	// ID is the id of a request in JSON, nil for none.
 	ID []byte
-	// Modern reports that it names its own version, which is Version. That of an
-	// initialize is the one that the client asks for.
+	// Modern reports that the message names its own version, which is Version. For an
+	// initialize Version is the requested one.
 	Modern  bool
 	Version string
-	// Incomplete reports that it names its own version, but not the client's capabilities,
-	// which it must.
+	// Incomplete reports that it names its own version but not the client's capabilities, as
+	// it must.
 	Incomplete bool
-	// Client is what the client calls itself, as it stands, nil for nothing.
+	// Client is the client's clientInfo in JSON, nil for none.
 	Client []byte
-	// Name is the tool, prompt, resource or task that it is about; HasName says
-	// that its method has one.
+	// Name is the tool, prompt, resource or task that it is about. HasName reports that its
+	// method has one.
 	Name    string
 	HasName bool
 }
 
-// ReadClaim reads what a message claims.
+// ReadClaim reads the claim of a message.
 func ReadClaim(m *jsonrpc.Message) Claim {
 	c := Claim{Kind: m.Kind, Method: m.Method, ID: m.ID}
 	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
@@ -296,7 +288,7 @@ func ReadClaim(m *jsonrpc.Message) Claim {
 	return c
 }
 
-// nameOf are the params that the field Mcp-Name repeats.
+// nameOf are the params that Mcp-Name repeats, by method.
 var nameOf = map[string]string{
 	"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
 	"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",

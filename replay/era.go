@@ -1,63 +1,56 @@
 package replay
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// maxVersions is how many versions are remembered of a recording.
+// maxVersions is the number of versions kept of a recording.
 const maxVersions = 32
 
-// eras are the eras and versions that a recording has.
+// eras are the eras and versions of a recording.
 type eras struct {
-	// legacy reports that a handshake was asked for, modern that there are requests
-	// which name their own version, beside server/discover.
+	// legacy reports a request for a handshake, modern a request other than server/discover
+	// that names its own version.
 	legacy, modern bool
-	// requested are the versions that such requests named, and served those of which
-	// one was answered otherwise than with a refusal of the version.
+	// requested are the versions that such requests named, served those of them that the
+	// server did not refuse.
 	requested, served []string
-	// can is what the recorded client could be asked.
-	can capabilities
-	// by is the version of each modern request until it is answered.
-	by map[uint32]string
+	can               capabilities      // what the recorded client could be asked
+	by                map[uint32]string // the versions of unanswered modern requests
 }
 
-// asked notes a request.
+// asked adds a request.
 func (e *eras) asked(t uint32, method string, k *keyed) {
 	e.legacy = e.legacy || method == "initialize"
 	if !k.modern {
 		return
 	}
-	e.modern = e.modern || method != "server/discover"
-	version := k.version
-	if !slices.Contains(e.requested, version) && len(e.requested) < maxVersions {
-		e.requested = append(e.requested, version)
+	e.modern = e.modern || method != methodDiscover
+	if !slices.Contains(e.requested, k.version) && len(e.requested) < maxVersions {
+		e.requested = append(e.requested, k.version)
 	}
-	if slices.Contains(e.served, version) || len(e.served) == maxVersions {
-		return
+	if !slices.Contains(e.served, k.version) && len(e.served) < maxVersions {
+		e.by[t] = k.version
 	}
-	e.by[t] = version
 }
 
-// answered notes the answer to a request.
+// answered adds the answer to a request.
 func (e *eras) answered(t uint32, m *jsonrpc.Message) {
 	version, ok := e.by[t]
-	if !ok {
-		return
-	}
 	delete(e.by, t)
-	// A method that is not known is how a legacy server refuses to be asked
-	// server/discover.
-	if m.ErrorCode == codeVersion || m.ErrorCode == codeNoMethod || slices.Contains(e.served, version) {
-		return
+	// A legacy server refuses server/discover as an unknown method.
+	if ok && m.ErrorCode != codeVersion && m.ErrorCode != codeNoMethod && !slices.Contains(e.served, version) {
+		e.served = append(e.served, version)
 	}
-	e.served = append(e.served, version)
 }
 
-// opens reports whether there is a request of the kind that a client of one era begins
-// with. What is so stays so, however much follows.
+// opens reports whether there is a request with which a client of an era opens a session.
 func (e *eras) opens(modern bool) bool {
 	if modern {
 		return e.modern || len(e.served) > 0
@@ -65,10 +58,9 @@ func (e *eras) opens(modern bool) bool {
 	return e.legacy
 }
 
-// finish is called when all is known. A server that answered server/discover is
-// modern, even if nothing more was asked.
+// finish is called when the recording is complete. A server that answered server/discover is
+// modern, even if nothing else was asked.
 func (e *eras) finish(facts *session.Facts) {
-	e.by = nil
 	e.can = readCapabilities(facts.ClientCapabilities)
 	e.modern = e.modern || len(e.served) > 0
 	if len(e.served) == 0 && e.modern {
@@ -77,8 +69,9 @@ func (e *eras) finish(facts *session.Facts) {
 	slices.Sort(e.served)
 }
 
-// The error codes that are made or looked for here, as they stand on the wire
-// (basic/index#error-codes, and JSON-RPC 2.0).
+const methodDiscover = "server/discover"
+
+// Error codes (basic/index#error-codes, and JSON-RPC 2.0).
 const (
 	codeParse     = "-32700"
 	codeNoRequest = "-32600"
@@ -87,18 +80,24 @@ const (
 	codeVersion   = "-32022"
 )
 
-// A capabilities is a set of what a client says it can be asked.
+// A capabilities is a set of what a client can be asked.
 type capabilities uint8
 
 const (
 	canSampling capabilities = 1 << iota
 	canElicitation
 	canRoots
-	// canAnything is what is taken for granted of a client that has not said.
+	// canAnything is assumed of a client until it declares its capabilities.
 	canAnything = canSampling | canElicitation | canRoots
 )
 
-// capabilityOf are the capabilities of a server that its notifications show.
+// capabilityFor are the capabilities that a client must have declared to be sent a request
+// (client/sampling, client/elicitation, client/roots).
+var capabilityFor = map[string]capabilities{
+	"sampling/createMessage": canSampling, "elicitation/create": canElicitation, "roots/list": canRoots,
+}
+
+// capabilityOf are the server capabilities that notifications imply.
 var capabilityOf = map[string]string{
 	"notifications/tools/list_changed":     "tools.listChanged",
 	"notifications/prompts/list_changed":   "prompts.listChanged",
@@ -107,20 +106,127 @@ var capabilityOf = map[string]string{
 	"notifications/message":                "logging",
 }
 
-// capabilityFor are the capabilities that a client must have declared to be sent a request
-// (client/sampling, client/elicitation, client/roots).
-var capabilityFor = map[string]capabilities{
-	"sampling/createMessage": canSampling, "elicitation/create": canElicitation, "roots/list": canRoots,
-}
-
-// readCapabilities reads what a client declared.
+// readCapabilities reads the capabilities that a client declared.
 func readCapabilities(raw []byte) (c capabilities) {
-	for name, can := range map[string]capabilities{
-		"sampling": canSampling, "elicitation": canElicitation, "roots": canRoots,
-	} {
+	for method, can := range capabilityFor {
+		name, _, _ := strings.Cut(method, "/")
 		if jsonrpc.Value(raw).Get(name).IsObject() {
 			c |= can
 		}
 	}
 	return c
+}
+
+// firstMember returns the first of some members that is present.
+func firstMember(object jsonrpc.Value, names ...string) (v jsonrpc.Value) {
+	for _, name := range names {
+		if v = object.Get(name); v != nil {
+			break
+		}
+	}
+	return v
+}
+
+// invent answers a request that was not recorded and needs no recording. It reports whether
+// it did.
+func (s *Session) invent(stream Stream, m *jsonrpc.Message, k *keyed) bool {
+	answer := "{}"
+	switch m.Method {
+	case "ping":
+		s.say(stream, m.ID, "result", []byte(answer))
+		return true
+	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		if k.modern || !s.script.eras.legacy && s.script.eras.modern {
+			return false
+		}
+	case "shutdown":
+		if s.script.facts.Dialect != jsonrpc.Dialect002 {
+			return false
+		}
+		answer = "null"
+	case methodDiscover:
+		s.discover(stream, m)
+		return true
+	default:
+		return false
+	}
+	s.note(Note{Kind: NoteInvented, Method: m.Method, Subject: jsonrpc.Subject(*m),
+		Text: m.Method + " is not in the recording; it was answered with " + answer})
+	s.say(stream, m.ID, "result", []byte(answer))
+	return true
+}
+
+// discover answers server/discover (2026-07-28 server/discover). For a legacy recording that
+// is the error that makes a client send initialize.
+func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
+	n := Note{Kind: NoteInvented, Method: m.Method}
+	if !s.script.eras.modern {
+		n.Text = "server/discover is not in the recording, which is of the era with a handshake; it was refused"
+		s.note(n)
+		s.fail(stream, m.ID, codeNoMethod, "Method not found: server/discover", nil)
+		return
+	}
+	n.Text = "server/discover is not in the recording; it was answered with the recorded versions and methods"
+	s.note(n)
+	result := map[string]any{
+		"resultType": "complete", "supportedVersions": s.script.eras.served, "capabilities": s.script.offers(),
+		"ttlMs": 0, "cacheScope": "private",
+	}
+	if server := s.script.facts.Server; server.Name != "" {
+		result["_meta"] = map[string]any{jsonrpc.MetaPrefix + "serverInfo": map[string]string{"name": server.Name, "version": server.Version}}
+	}
+	value, err := json.Marshal(result)
+	if err != nil { // impossible: it holds only strings
+		panic(err)
+	}
+	s.say(stream, m.ID, "result", value)
+}
+
+// offers returns the capabilities that the recorded server shows by its answers and
+// notifications.
+func (s *Script) offers() map[string]map[string]bool {
+	all := map[string]map[string]bool{}
+	offer := func(name, feature string) {
+		if all[name] == nil {
+			all[name] = map[string]bool{}
+		}
+		if feature != "" {
+			all[name][feature] = true
+		}
+	}
+	hasResult := func(t uint32) bool {
+		return jsonrpc.Peek(s.steps[s.triggers[t].answer].raw).Kind == jsonrpc.Response
+	}
+	for method, first := range s.index.kinds {
+		switch kind, _, _ := strings.Cut(method, "/"); {
+		case !slices.ContainsFunc(first, hasResult):
+		case kind == "tools", kind == "prompts", kind == "resources":
+			offer(kind, "")
+		case kind == "completion":
+			offer("completions", "")
+		}
+	}
+	for shown := range s.shows {
+		name, feature, _ := strings.Cut(shown, ".")
+		offer(name, feature)
+	}
+	return all
+}
+
+// refuseVersion refuses a request in a version that was not recorded, and an initialize if
+// the recorded server needed none (2026-07-28 basic/versioning). It reports whether it did.
+func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) bool {
+	e := &s.script.eras
+	requested := k.version
+	switch {
+	case !e.modern, k.modern && slices.Contains(e.requested, requested), !k.modern && (m.Method != "initialize" || e.legacy):
+		return false
+	case !k.modern:
+		requested = firstMember(m.Params, "protocolVersion", "mcpVersion").Decoded()
+	}
+	s.note(Note{Kind: NoteVersion, Method: m.Method,
+		Text: fmt.Sprintf("%s asks for version %q, and the recording has %q; it was refused", m.Method, requested, e.served)})
+	s.fail(stream, m.ID, codeVersion, "Unsupported protocol version",
+		map[string]any{"supported": e.served, "requested": requested})
+	return true
 }

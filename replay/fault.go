@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,27 +15,25 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Fault makes answers go wrong on purpose.
+// A Fault is something that goes wrong on purpose.
 type Fault struct {
-	// Kind says what goes wrong.
 	Kind FaultKind
 	// Delay is how much later the answer comes (FaultDelay).
 	Delay time.Duration
-	// Code is the error that takes the place of the answer (FaultError), or the
-	// status of HTTP (FaultStatus).
+	// Code is the code of the error that replaces the answer (FaultError), or the HTTP
+	// status (FaultStatus).
 	Code int
-	// Method and Name choose the requests whose answers are meant: the method,
-	// and the tool, prompt, resource or task, each with * for any characters; ""
-	// stands for all. A method can also be that of something which the server
-	// sends by itself, such as notifications/progress.
+	// Method and Name select the requests whose answers are concerned: the method, and the
+	// tool, prompt, resource or task, each with * for any characters; "" selects all. The
+	// method can also be that of a server message, such as notifications/progress.
 	Method, Name string
-	// Nth chooses the n-th of these answers in a session, Every each n-th, Chance
-	// any with that probability. With none of them it is every one.
+	// Nth selects the n-th of these answers in a session, Every each n-th, Chance any with
+	// that probability. Without them it is every one.
 	Nth, Every uint64
 	Chance     float64
 }
 
-// A FaultKind says what goes wrong.
+// A FaultKind is what goes wrong.
 type FaultKind uint8
 
 const (
@@ -43,10 +42,10 @@ const (
 	FaultDuplicate                   // it comes twice
 	FaultReorder                     // it comes after the next message
 	FaultTruncate                    // its second half is missing
-	FaultMalformed                   // it is no JSON
+	FaultMalformed                   // it is not valid JSON
 	FaultError                       // it is an error
 	FaultDisconnect                  // the server leaves instead
-	FaultStatus                      // HTTP refuses the request; elsewhere it is an error
+	FaultStatus                      // an HTTP status refuses the request; on other transports it is an error
 	faultKinds
 )
 
@@ -54,15 +53,13 @@ var faultNames = [faultKinds]string{"delay", "drop", "duplicate", "reorder", "tr
 
 // String returns the stable name: delay, drop, duplicate, reorder, truncate,
 // malformed, error, disconnect or status.
-func (k FaultKind) String() string {
-	return nameOfKind(faultNames[:], "fault", uint8(k))
-}
+func (k FaultKind) String() string { return nameOfKind(faultNames[:], "fault", uint8(k)) }
 
-// defaultFaultCode is an internal error, in JSON-RPC.
+// defaultFaultCode is the JSON-RPC code of an internal error.
 const defaultFaultCode = -32603
 
-// ParseFault reads a fault: its kind, a method and a name behind it, and which of
-// the answers it is to befall, with spaces between. Such as
+// ParseFault parses a fault: its kind, then in any order METHOD:NAME and what selects among
+// the answers, such as
 //
 //	delay=2s tools/call:forecast
 //	error=-32000 tools/call:* n=2
@@ -88,14 +85,14 @@ func ParseFault(s string) (f Fault, err error) {
 	return f, nil
 }
 
-// asked reports whether a client may ask for a method: it is not known as one that only the
-// server sends, or as that of a notification.
+// asked reports whether a client may send requests with a method: it is unknown, or known as
+// that of a client request.
 func asked(method string) bool {
 	m, known := jsonrpc.LookupMethod(method)
 	return !strings.HasPrefix(method, "notifications/") && (!known || m.Client != 0 && m.Kind == jsonrpc.Request)
 }
 
-// kind reads the first word.
+// kind parses the first word.
 func (f *Fault) kind(w string) (err error) {
 	name, value, given := strings.Cut(w, "=")
 	kind := slices.Index(faultNames[:], name)
@@ -125,7 +122,7 @@ func (f *Fault) kind(w string) (err error) {
 	return nil
 }
 
-// word reads one of the others.
+// word parses one of the others.
 func (f *Fault) word(w string) (err error) {
 	key, value, given := strings.Cut(w, "=")
 	switch {
@@ -177,9 +174,9 @@ func (f Fault) String() string {
 	return strings.Join(words, " ")
 }
 
-// meant reports whether the fault is about the answer to such a request, or about
-// such a message.
-func (f *Fault) meant(method, name string, answer bool) bool {
+// applies reports whether the fault applies to the answer to a request, or to a message that
+// is not an answer.
+func (f *Fault) applies(method, name string, answer bool) bool {
 	switch {
 	case f.Method == "":
 		return answer
@@ -189,34 +186,18 @@ func (f *Fault) meant(method, name string, answer bool) bool {
 	return glob(f.Method, method) && (f.Name == "" || glob(f.Name, name))
 }
 
-// glob matches a text with a pattern in which * stands for any characters. It
-// takes the first place for each part, so it never tries twice.
+// glob reports whether s matches a pattern in which * stands for any characters.
 func glob(pattern, s string) bool {
-	parts := strings.Split(pattern, "*")
-	last := len(parts) - 1
-	if last == 0 {
-		return pattern == s
-	}
-	if !strings.HasPrefix(s, parts[0]) {
-		return false
-	}
-	s = s[len(parts[0]):]
-	for _, p := range parts[1:last] {
-		i := strings.Index(s, p)
-		if i < 0 {
-			return false
-		}
-		s = s[i+len(p):]
-	}
-	return strings.HasSuffix(s, parts[last])
+	pattern = strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")
+	return regexp.MustCompile("(?s)^" + pattern + "$").MatchString(s)
 }
 
-// chances are the faults of one session: how often each has been meant, how often it has
-// struck, and dice.
+// chances are the faults of one session: how often each applied, how often it struck, and a
+// source of random numbers.
 type chances struct {
-	faults        []Fault
-	meant, struck []uint64
-	dice          *rand.Rand
+	faults          []Fault
+	applied, struck []uint64
+	rand            *rand.Rand
 }
 
 func newChances(opt *Options) chances {
@@ -227,31 +208,31 @@ func newChances(opt *Options) chances {
 	return chances{opt.Faults, make([]uint64, n), make([]uint64, n), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170))}
 }
 
-// next returns the fault that befalls an answer, or a message that is none, nil for
-// no fault.
+// next returns the fault that strikes an answer, or a message that is not an answer, nil for
+// none.
 func (c *chances) next(method, name string, answer bool) *Fault {
-	return c.pick(func(f *Fault) bool { return f.Kind != FaultStatus && f.meant(method, name, answer) })
+	return c.pick(func(f *Fault) bool { return f.Kind != FaultStatus && f.applies(method, name, answer) })
 }
 
 // refusal returns the fault that refuses a request before anything is played, nil for none.
 func (c *chances) refusal(method, name string) *Fault {
-	return c.pick(func(f *Fault) bool { return f.Kind == FaultStatus && f.meant(method, name, true) })
+	return c.pick(func(f *Fault) bool { return f.Kind == FaultStatus && f.applies(method, name, true) })
 }
 
-// pick returns the first fault that strikes of those that are meant. Each of these counts
-// and throws its dice whether another comes first or not, so that one fault more
-// does not change when the others strike.
-func (c *chances) pick(meant func(*Fault) bool) (found *Fault) {
+// pick returns the first fault that strikes among those that apply. Each of these counts and
+// draws even if another strikes first, so that adding a fault does not change when the others
+// strike.
+func (c *chances) pick(applies func(*Fault) bool) (found *Fault) {
 	for i := range c.faults {
 		f := &c.faults[i]
-		if !meant(f) {
+		if !applies(f) {
 			continue
 		}
-		c.meant[i]++
-		n := c.meant[i]
+		c.applied[i]++
+		n := c.applied[i]
 		strikes := (f.Nth == 0 || n == f.Nth) && (f.Every == 0 || n%f.Every == 0)
 		if f.Chance > 0 {
-			strikes = c.dice.Float64() < f.Chance && strikes
+			strikes = c.rand.Float64() < f.Chance && strikes
 		}
 		if strikes && found == nil {
 			found = f
@@ -261,8 +242,7 @@ func (c *chances) pick(meant func(*Fault) bool) (found *Fault) {
 	return found
 }
 
-// Struck reports which of the faults of the options have befallen something, by their
-// places there.
+// Struck reports which of the faults of the options have struck, by index.
 func (s *Session) Struck() []bool {
 	all := make([]bool, len(s.chances.faults))
 	for i, n := range s.chances.struck {
@@ -271,12 +251,11 @@ func (s *Session) Struck() []bool {
 	return all
 }
 
-// holdMost is how long an answer is held back at most until something else has
-// been written.
+// holdMost is how long FaultReorder holds back an answer until something else is written.
 const holdMost = 100 * time.Millisecond
 
-// strikes lets something go wrong with a step before it is made. It reports whether the
-// step is to be written at all now.
+// strikes picks the fault for a step and applies it if it prevents the step. It reports
+// whether the step is to be written now.
 func (s *Session) strikes(r *reply, st *step, out *Output) bool {
 	if r.delayed {
 		return true // this was its fault
@@ -290,7 +269,7 @@ func (s *Session) strikes(r *reply, st *step, out *Output) bool {
 	if r.fault = f; f == nil {
 		return true
 	}
-	s.befalls(r, out.Frame, f)
+	s.faulty(r, out.Frame, f)
 	if st.request && (f.Kind == FaultDrop || f.Kind == FaultTruncate || f.Kind == FaultMalformed) {
 		r.waived = max(r.waived, st.answer) // which will not come
 	}
@@ -314,17 +293,24 @@ func (s *Session) strikes(r *reply, st *step, out *Output) bool {
 	return true
 }
 
-// befalls notes that a fault strikes.
-func (s *Session) befalls(r *reply, frame session.Ref, f *Fault) {
+// faulty notes that a fault strikes.
+func (s *Session) faulty(r *reply, frame session.Ref, f *Fault) {
 	s.note(Note{Kind: NoteFault, Live: r.live, Method: r.method, Frame: frame, Text: fmt.Sprintf("frame %d: %v", frame.Seq, f)})
 }
 
-// spoil lets something go wrong with a step that is about to be written. It reports
-// whether it is to be written at all now.
+// spoil applies a fault to a step that is about to be written. It reports whether the step is
+// to be written now.
 func (s *Session) spoil(r *reply, st *step, out *Output, target *reply) bool {
 	switch f := r.fault; f.Kind {
 	case FaultReorder:
-		return s.hold(r, st, out, target)
+		if s.held != nil {
+			return true // one at a time
+		}
+		kept := out.keep()
+		kept.Last = target != nil && s.streams.answered(target.stream)
+		s.held, s.heldTo = &kept, s.now+holdMost
+		s.written(r, st, target)
+		return false
 	case FaultTruncate:
 		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))/2)
 		s.questions.forget(r.step)
@@ -337,13 +323,13 @@ func (s *Session) spoil(r *reply, st *step, out *Output, target *reply) bool {
 	return true
 }
 
-// onPurpose is the error in the place of an answer.
+// onPurpose returns the error that replaces an answer.
 func onPurpose(code int) []byte {
 	return []byte(`{"code":` + strconv.Itoa(code) + `,"message":"mcptap mock: an error on purpose"}`)
 }
 
-// refuses refuses a request on purpose, and reports whether it does. Where one stream carries
-// everything that is an error.
+// refuses refuses a request with FaultStatus, and reports whether it does. Where one stream
+// carries everything the answer is an error.
 func (s *Session) refuses(r *reply) bool {
 	f := s.chances.refusal(r.method, r.name)
 	if f == nil {
@@ -353,7 +339,7 @@ func (s *Session) refuses(r *reply) bool {
 	if answer := s.script.triggers[r.trigger].answer; answer != 0 {
 		frame = s.script.steps[answer].ref
 	}
-	s.befalls(r, frame, f)
+	s.faulty(r, frame, f)
 	s.say(r.stream, r.id, "error", onPurpose(defaultFaultCode))
 	if !s.streams.hasDuplex {
 		s.outbox[len(s.outbox)-1].Status = f.Code
@@ -361,19 +347,7 @@ func (s *Session) refuses(r *reply) bool {
 	return true
 }
 
-// hold keeps a step back until another has been written.
-func (s *Session) hold(r *reply, st *step, out *Output, target *reply) bool {
-	if s.held != nil {
-		return true // one at a time
-	}
-	kept := out.keep()
-	kept.Last = target != nil && s.streams.answered(target.stream)
-	s.held, s.heldTo = &kept, s.now+holdMost
-	s.written(r, st, target)
-	return false
-}
-
-// cut keeps the first bytes of a message, and what ends the line.
+// cut truncates a message to n bytes and keeps the line terminator.
 func cut(raw []byte, n int) []byte {
 	message := bytes.TrimRight(raw, "\r\n")
 	end := raw[len(message):]

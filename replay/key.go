@@ -125,7 +125,7 @@ func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
 	params.Remove(func(at jsontree.Path, left jsontree.Value) bool {
 		ignored := false
 		for i, p := range k.ignore {
-			if p.leadsTo(at) {
+			if p.matches(at) {
 				k.matched[i], ignored = true, true
 			}
 		}

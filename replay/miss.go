@@ -14,34 +14,29 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// miss answers a request that nothing recorded fits. It is never silent: a client that
-// waits in vain does not show what is wrong.
+// miss answers a request that matches no recorded one. It always answers: a client that gets
+// no response would not show what is wrong.
 func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	n := Note{Kind: NoteMiss, Method: m.Method, Subject: jsonrpc.Subject(*m)}
 	code := codeParams
-	name := about(n.Method, n.Subject)
+	near := uint32(0)
+	n.Text = "no recorded answer for " + about(n.Method, n.Subject)
 	if f == fateUsed {
 		q := s.script.index.queues[k.variant(s.variant)]
-		t := q[len(q)-1]
-		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.triggers[t].ref, s.arrived[t].live
-		n.Text = fmt.Sprintf("no recorded answer for %s is left: the last was that of frame %d, which %s", name, n.Frame.Seq, usedBy(n.UsedBy))
-		s.note(n)
-		s.refuse(stream, m, code, &n)
-		return
-	}
-	near := s.nearest(&n, m, k)
-	switch {
-	case near == 0 && len(s.script.index.kinds) == 0:
+		near = q[len(q)-1]
+		n.Kind, n.Frame, n.UsedBy = NoteUsedUp, s.script.triggers[near].ref, s.arrived[near].live
+		n.Text += fmt.Sprintf(" is left: the last was that of frame %d, which %s", n.Frame.Seq, usedBy(n.UsedBy))
+	} else if near = s.nearest(&n, m, k); near != 0 {
+		n.Text += fmt.Sprintf(": the nearest is frame %d, which %s", n.Frame.Seq, s.difference(&n, k, near))
+		if s.script.triggers[near].modern != k.modern {
+			code = codeNoMethod
+		}
+	} else {
 		code = codeNoMethod
-		n.Text = "no recorded answer for " + name + ": the recording has no requests"
-	case near == 0:
-		code = codeNoMethod
-		n.Text = "no recorded answer for " + name + ": the recording has no " + m.Method + ", only " + s.methods()
-	default:
-		n.Text = fmt.Sprintf("no recorded answer for %s: the nearest is frame %d, which %s", name, n.Frame.Seq, s.difference(&n, k, near))
-	}
-	if s.script.triggers[near].modern != k.modern && near != 0 {
-		code = codeNoMethod
+		n.Text += ": the recording has no requests"
+		if len(s.script.index.kinds) > 0 {
+			n.Text = strings.TrimSuffix(n.Text, "requests") + m.Method + ", only " + s.methods()
+		}
 	}
 	s.note(n)
 	s.refuse(stream, m, code, &n)
@@ -62,14 +57,14 @@ func usedBy(live uint64) string {
 	return "was used up by the client's message " + strconv.FormatUint(live, 10)
 }
 
-// difference says in words how the nearest request differs.
+// difference describes how the nearest request differs.
 func (s *Session) difference(n *Note, k *keyed, near uint32) string {
 	var words []string
-	if modern := s.script.triggers[near].modern; modern != k.modern {
-		words = append(words, map[bool]string{
-			true:  "is of the era without a handshake, unlike this one",
-			false: "is of the era with a handshake, unlike this one",
-		}[modern])
+	switch modern := s.script.triggers[near].modern; {
+	case modern && !k.modern:
+		words = append(words, "is of the era without a handshake, unlike this one")
+	case k.modern && !modern:
+		words = append(words, "is of the era with a handshake, unlike this one")
 	}
 	if len(n.Differences) > 0 {
 		var paths []string
@@ -94,20 +89,16 @@ func (s *Session) difference(n *Note, k *keyed, near uint32) string {
 // methods lists the methods of the recorded requests.
 func (s *Session) methods() string {
 	const most = 10
-	var names []string
-	for name := range s.script.index.kinds {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(s.script.index.kinds))
 	if n := len(names) - most; n > 0 {
 		names = append(names[:most], fmt.Sprintf("and %d more", n))
 	}
 	return strings.Join(names, ", ")
 }
 
-// nearest finds the recorded request that differs least: of those of the same
-// tool, prompt, resource or task, and where there are none, of the same method. Of
-// several the first that has not been used. It is noted in n; 0 is none.
+// nearest returns the recorded request that differs least, among those of the same tool,
+// prompt, resource or task or else of the same method; of several the first unused one. It
+// describes it in n. 0 is none.
 func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 	least := maxCounted + 1
 	live := s.keyer.params(m)
@@ -118,15 +109,15 @@ func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 		used := s.arrived[t].live
 		if count < least || count == least && n.UsedBy != 0 && used == 0 {
 			best, least = t, count
-			n.Frame = s.script.triggers[t].ref
+			n.Frame = x.ref
 			n.UsedBy, n.Differences, n.More = used, found, count-len(found)
 		}
 	}
 	return best
 }
 
-// candidates are what a request that fits nothing is compared with: the next that
-// have not been used, and as many of the first.
+// candidates returns the requests to compare with an unmatched one: the next unused ones, and
+// as many of the first.
 func (s *Session) candidates(method string, k *keyed) (found []uint32) {
 	q, cur := s.queue(k.near())
 	if len(q) == 0 {
@@ -137,21 +128,20 @@ func (s *Session) candidates(method string, k *keyed) (found []uint32) {
 	return append(found, q[:min(cur.had, MaxNear-len(found))]...)
 }
 
-// refuse answers with an error that says all that a note does.
+// refuse answers with an error that has the content of a note.
 func (s *Session) refuse(stream Stream, m *jsonrpc.Message, code string, n *Note) {
 	type path struct {
 		Path     string `json:"path"`
 		Recorded string `json:"recorded,omitempty"`
 		Live     string `json:"live,omitempty"`
 	}
-	type explanation struct {
+	x := struct {
 		Kind        string `json:"kind"`
 		Frame       uint64 `json:"nearest_frame,omitempty"`
 		UsedBy      uint64 `json:"used_by,omitempty"`
 		Differences []path `json:"differences,omitempty"`
 		More        int    `json:"more_differences,omitempty"`
-	}
-	x := explanation{Kind: n.Kind.String(), Frame: n.Frame.Seq, UsedBy: n.UsedBy, More: n.More}
+	}{Kind: n.Kind.String(), Frame: n.Frame.Seq, UsedBy: n.UsedBy, More: n.More}
 	for _, d := range n.Differences {
 		x.Differences = append(x.Differences, path(d))
 	}
@@ -168,13 +158,13 @@ func (s *Session) fail(stream Stream, id []byte, code, message string, data any)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil { // strings and numbers only: cannot happen
+	if err := e.Encode(value); err != nil { // impossible: it holds only strings and numbers
 		panic(err)
 	}
 	s.say(stream, id, "error", bytes.TrimSpace(b.Bytes()))
 }
 
-// say sends an answer that no recording has.
+// say sends a response that was not recorded.
 func (s *Session) say(stream Stream, id []byte, member string, value []byte) {
 	out := Output{Stream: stream, Raw: ownAnswer(id, member, value), Line: true}
 	if s.streams.hasDuplex {
@@ -184,8 +174,8 @@ func (s *Session) say(stream Stream, id []byte, member string, value []byte) {
 	s.outbox = append(s.outbox, out)
 }
 
-// invalid takes a frame that is not a message, or such an element of a batch. One that
-// was recorded is a trigger; any other is answered with an error, as most servers do.
+// invalid takes a frame, or an element of a batch, that is not a message. It is a trigger if
+// it was recorded. Otherwise it is answered with an error, as most servers do.
 func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 	key, ok := invalidKey(raw)
 	if !ok {
@@ -209,11 +199,11 @@ func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 	s.fail(stream, []byte("null"), code, "mcptap mock: "+n.Text, nil)
 }
 
-// maxCounted is up to how many differences are counted.
+// maxCounted is the maximum number of differences that are counted.
 const maxCounted = 1000
 
-// differences returns the first MaxDifferences places at which two values differ that are
-// a member of their messages, and how many places there are, up to most.
+// differences compares two values that are members of their messages. It returns the first
+// [MaxDifferences] differences and their number, counted up to most.
 func differences(recorded, live jsontree.Value, member string, most int) (found []Difference, n int) {
 	jsontree.Compare(recorded, live, jsontree.Path{jsontree.To(member)}, func(c *jsontree.Change) bool {
 		if c.Kind == jsontree.Repeated || c.Kind == jsontree.Respelled && c.A.Kind() != jsontree.String {
@@ -231,13 +221,13 @@ func differences(recorded, live jsontree.Value, member string, most int) (found 
 	return found, n
 }
 
-// differ notes in what two values differ that are a member of their messages.
+// differ adds to a note the differences of two values that are members of their messages.
 func (n *Note) differ(recorded, live jsontree.Value, member string) {
 	found, count := differences(recorded, live, member, maxCounted)
 	n.Differences, n.More = found, count-len(found)
 }
 
-// contains reports whether all that the recorded value has is in the live one.
+// contains reports whether the live value has everything that the recorded one has.
 func contains(live, recorded jsontree.Value) bool {
 	if recorded.Kind() != jsontree.Object || live.Kind() != jsontree.Object || live.Opaque() || recorded.Opaque() {
 		return recorded.Equal(live)
@@ -252,16 +242,14 @@ func contains(live, recorded jsontree.Value) bool {
 	return true
 }
 
-// maxShown is how many bytes of a value are shown.
-const maxShown = 60
-
-// shorten is a value as it stands, cut.
+// shorten returns a value as it stands, cut to 60 bytes.
 func shorten(raw []byte) string {
-	if len(raw) <= maxShown {
+	const most = 60
+	if len(raw) <= most {
 		return string(raw)
 	}
-	n := maxShown
-	for n > maxShown-utf8.UTFMax && !utf8.RuneStart(raw[n]) {
+	n := most
+	for n > most-utf8.UTFMax && !utf8.RuneStart(raw[n]) {
 		n--
 	}
 	return string(bytes.TrimSpace(raw[:n])) + "…"

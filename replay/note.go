@@ -6,53 +6,52 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A NoteKind says in what a session was not what was recorded.
+// A NoteKind is a way in which a session differs from the recording.
 type NoteKind uint8
 
 const (
-	// NoteMiss: a request that nothing recorded fits, or a frame that is no
-	// message and was not recorded either.
+	// NoteMiss: a request that matches no recorded one, or a frame that is not a message
+	// and was not recorded.
 	NoteMiss NoteKind = iota
-	// NoteUsedUp: a request whose recorded ones were used up, with RepeatError.
+	// NoteUsedUp: a request whose recorded ones are used up, with RepeatError.
 	NoteUsedUp
-	// NoteTimeout: the client did not answer a request in time, so the call
-	// within which it was asked stays without an answer.
+	// NoteTimeout: the client did not answer a request in time, so the call within which it
+	// was asked gets no answer.
 	NoteTimeout
-	// NoteRepeat: a request whose recorded ones were used up got an answer again.
+	// NoteRepeat: a request whose recorded ones are used up was answered once more.
 	NoteRepeat
-	// NoteRelaxed: a request got the answer of one that is not quite the same.
+	// NoteRelaxed: a request was answered as one that is not equal.
 	NoteRelaxed
-	// NoteAnswer: the client answered otherwise than recorded, to a request, or in
-	// inputResponses, and the session went on as recorded.
+	// NoteAnswer: the client answered a request, or inputRequests, differently, and the
+	// session went on as recorded.
 	NoteAnswer
-	// NoteSkipped: a request was not sent, since the client lacks the capability,
-	// or because it asks about a task that the client did not make.
+	// NoteSkipped: a request was not sent, because the client lacks the capability or did
+	// not create the task that it is about.
 	NoteSkipped
 	// NoteCancelled: the client cancelled a call that it had not cancelled in the
 	// recording, so the rest of it was not sent.
 	NoteCancelled
 	// NoteLeft: the client ended the session while a call waited for its answer.
 	NoteLeft
-	// NoteVersion: the client asks for another version of the protocol.
+	// NoteVersion: the client asks for another protocol version.
 	NoteVersion
-	// NoteClient: the client says something else of itself.
+	// NoteClient: the client describes itself differently.
 	NoteClient
-	// NoteInvented: a request that was not recorded got an answer that needs no
-	// recording, such as the one to a ping.
+	// NoteInvented: a request that was not recorded got an answer that needs no recording.
 	NoteInvented
-	// NoteHeld: a poll got the answer of the one before, because the recorded
-	// client had done something else in between.
+	// NoteHeld: a poll got the previous answer, because the recorded client had done
+	// something else in between.
 	NoteHeld
-	// NoteOrder: the session went on although the client had not sent what it had
-	// sent by then in the recording.
+	// NoteOrder: the session went on although the client had not sent what it had sent by
+	// then in the recording.
 	NoteOrder
 	// NoteSilence: a request gets no answer, as recorded.
 	NoteSilence
-	// NoteFault: something went wrong on purpose.
+	// NoteFault: a fault was injected.
 	NoteFault
-	// NoteUnasked: a recorded request that the client did not ask for.
+	// NoteUnasked: a recorded request that the client did not send.
 	NoteUnasked
-	// NoteElsewhere: a request that was not recorded is answered by [Options].Elsewhere.
+	// NoteElsewhere: a request that was not recorded went to [Options].Forward.
 	NoteElsewhere
 	noteKinds
 )
@@ -65,53 +64,49 @@ var noteNames = [noteKinds]string{
 // String returns the stable name: miss, used_up, timeout, repeat, relaxed, answer,
 // skipped, cancelled, left, version, client, invented, held, order, silence,
 // fault, unasked or elsewhere.
-func (k NoteKind) String() string {
-	return nameOfKind(noteNames[:], "note", uint8(k))
-}
+func (k NoteKind) String() string { return nameOfKind(noteNames[:], "note", uint8(k)) }
 
-// Fails reports whether such a note means that the recording does not serve its
-// purpose: the client asked for something that is not in it, or did not go on.
+// Fails reports whether a note of the kind is a failure: the client asked for something that
+// was not recorded, or did not go on.
 func (k NoteKind) Fails() bool { return k <= NoteTimeout }
 
-// Deviates reports whether the client did something else than in the recording,
-// which is no failure unless the person is strict.
+// Deviates reports whether the client did something else than in the recording, which is a
+// failure in strict mode.
 func (k NoteKind) Deviates() bool { return k <= NoteVersion }
 
-// A Note says in what a session was not what was recorded.
+// A Note is a difference between a session and the recording.
 type Note struct {
 	Kind NoteKind
-	// Live is the number of the client's message that it is about, from 1; 0 for
-	// none. A batch counts as one.
+	// Live is the number of the client message that it is about, from 1; 0 for none. A
+	// batch counts as one.
 	Live uint64
-	// Method and Subject say what it is about: the request's method, and the
-	// tool, prompt, resource or task. Subject is at most [jsonrpc.MaxSubject] bytes.
+	// Method and Subject are those of the request: its method, and the tool, prompt,
+	// resource or task. Subject has at most [jsonrpc.MaxSubject] bytes.
 	Method, Subject string
-	// Frame names the recorded message concerned: of a miss, the nearest; zero
-	// for none.
+	// Frame is the recorded message concerned, for a miss the nearest; zero for none.
 	Frame session.Ref
-	// UsedBy is the number of the client's message that Frame has been used for
-	// in this session, 0 for none.
+	// UsedBy is the number of the client message for which Frame was used in this session,
+	// 0 for none.
 	UsedBy uint64
-	// Differences say where the two differ: the first MaxDifferences of them.
-	// More is how many there are beyond those.
+	// Differences are the first [MaxDifferences] differences between the two messages, More
+	// is the number of others.
 	Differences []Difference
 	More        int
-	// Text is the note in one sentence. It holds what the client sent.
+	// Text is the note as a sentence. It may contain text from the client.
 	Text string
 }
 
-// MaxDifferences is how many differences a note names.
+// MaxDifferences is the maximum number of differences in a note.
 const MaxDifferences = 8
 
-// A Difference is a path at which two messages differ, from the message on, as in
-// params.arguments.city. Each value is as it stands, shortened; "" where there is
-// none.
+// A Difference is a difference between two messages. Path begins at the message, as in
+// params.arguments.city. The values are JSON, shortened, "" for none.
 type Difference struct {
 	Path           string
 	Recorded, Live string
 }
 
-// String returns the difference in words.
+// String describes the difference.
 func (d Difference) String() string {
 	switch {
 	case d.Recorded == "":
@@ -122,14 +117,13 @@ func (d Difference) String() string {
 	return d.Path + " (recorded " + d.Recorded + ", live " + d.Live + ")"
 }
 
-// A Coverage says which requests of some scripts any of their sessions has asked
-// for.
+// A Coverage counts which requests of some scripts their sessions have been asked for.
 type Coverage struct {
 	scripts []*Script
 	asked   map[*Script]map[uint32]bool
 }
 
-// NewCoverage makes a Coverage of no session yet.
+// NewCoverage returns an empty Coverage.
 func NewCoverage(scripts ...*Script) *Coverage {
 	v := &Coverage{scripts, map[*Script]map[uint32]bool{}}
 	for _, s := range scripts {
@@ -138,10 +132,10 @@ func NewCoverage(scripts ...*Script) *Coverage {
 	return v
 }
 
-// NewCoverage makes a Coverage of one script.
+// NewCoverage returns an empty Coverage of one script.
 func (s *Script) NewCoverage() *Coverage { return NewCoverage(s) }
 
-// Add counts what a session of one of the scripts has been asked for.
+// Add adds a session of one of the scripts.
 func (v *Coverage) Add(s *Session) {
 	asked := v.asked[s.script]
 	for t := range s.arrived {
@@ -151,7 +145,7 @@ func (v *Coverage) Add(s *Session) {
 	}
 }
 
-// Recorded returns how many requests the scripts have.
+// Recorded returns the number of recorded requests.
 func (v *Coverage) Recorded() (n int) {
 	for _, s := range v.scripts {
 		n += s.Requests()
@@ -159,7 +153,7 @@ func (v *Coverage) Recorded() (n int) {
 	return n
 }
 
-// Asked returns how many of the recorded requests were asked for.
+// Asked returns the number of recorded requests that were asked for.
 func (v *Coverage) Asked() (n int) {
 	for _, s := range v.scripts {
 		n += len(v.asked[s])
@@ -167,28 +161,23 @@ func (v *Coverage) Asked() (n int) {
 	return n
 }
 
-// Unasked names the recorded requests that no session was asked for, in recorded
-// order, at most so many.
+// Unasked returns notes, at most most, for recorded requests that were not asked for, in recorded
+// order.
 func (v *Coverage) Unasked(most int) (notes []Note) {
 	for _, s := range v.scripts {
-		notes = append(notes, s.unasked(func(t uint32) bool { return v.asked[s][t] }, most-len(notes))...)
-	}
-	return notes
-}
-
-func (s *Script) unasked(asked func(uint32) bool, most int) (notes []Note) {
-	for c := range s.triggers {
-		x := &s.triggers[c]
-		if x.kind != triggerRequest || asked(uint32(c)) {
-			continue
+		for i := range s.triggers {
+			t := &s.triggers[i]
+			if t.kind != triggerRequest || v.asked[s][uint32(i)] {
+				continue
+			}
+			if len(notes) == most {
+				return notes
+			}
+			n := Note{Kind: NoteUnasked, Frame: t.ref}
+			n.Method, n.Subject = names(t.raw)
+			n.Text = fmt.Sprintf("frame %d, %s, was not asked for", t.ref.Seq, about(n.Method, n.Subject))
+			notes = append(notes, n)
 		}
-		if len(notes) == most {
-			break
-		}
-		n := Note{Kind: NoteUnasked, Frame: x.ref}
-		n.Method, n.Subject = names(x.raw)
-		n.Text = fmt.Sprintf("frame %d, %s, was not asked for", x.ref.Seq, about(n.Method, n.Subject))
-		notes = append(notes, n)
 	}
 	return notes
 }

@@ -11,59 +11,52 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// Options say how a script is matched and played. The zero value matches exactly,
-// repeats the last answer of a key that is used up, and plays briskly.
+// Options set how a script is matched and played. The zero value matches exactly, repeats
+// the last answer of a key that is used up, and plays briskly.
 type Options struct {
 	// Match is how far a request may differ from the recorded one.
 	Match Match
-	// Ignore are members of params that may differ anyway.
+	// Ignore are members of params that may differ.
 	Ignore []Path
-	// Repeat says what happens when the recorded requests of a key are used up.
+	// Repeat applies when the recorded requests of a key are used up.
 	Repeat Repeat
-	// Pace says when steps are due.
+	// Pace sets when steps are due.
 	Pace Pace
-	// Faults are what is to go wrong, in the order in which they are tried; Seed
-	// is for those that happen by chance.
+	// Faults are the faults to inject; the first that applies wins. Seed is for those with a
+	// Chance.
 	Faults []Fault
 	Seed   uint64
-	// GateTimeout is how long the client may take to answer a request of the
-	// server's; 0 means DefaultGateTimeout.
+	// GateTimeout is how long the client may take to answer a server request; 0 means
+	// DefaultGateTimeout.
 	GateTimeout time.Duration
-	// Elsewhere, if set, is offered each request that nothing recorded fits, as it
-	// stood, and reports whether it will be answered there. It is called while the
-	// session takes the message in, and must not wait for anything. It is for
-	// sessions on one duplex stream.
-	Elsewhere func(raw []byte) bool
+	// Forward, if not nil, is offered each request that matches no recorded one, and reports
+	// whether it takes it. It is called by [Session.Receive] and must not block. It requires
+	// a session on one duplex stream.
+	Forward func(raw []byte) bool
 }
 
-// DefaultGateTimeout is how long a client may take to answer. People answer too,
-// and some of them take their time.
+// DefaultGateTimeout is the default of [Options].GateTimeout. It leaves time for people to
+// answer.
 const DefaultGateTimeout = 5 * time.Minute
 
-// A Match says how far a request may differ from the recorded one that it gets the
-// answer of. Each level includes those before.
+// A Match is how far a request may differ from the recorded one whose answer it gets. Each
+// level includes those before it.
 type Match uint8
 
 const (
-	// MatchExact takes a request with the same key.
-	MatchExact Match = iota
-	// MatchParams leaves _meta out.
-	MatchParams
-	// MatchSubset takes a request that has all that the recorded one had, with
-	// the same values, and maybe more.
+	MatchExact  Match = iota // the same key
+	MatchParams              // _meta may differ
+	// MatchSubset: the request has at least the recorded params, with the same values.
 	MatchSubset
-	// MatchMethod takes one of the same method, of the same tool, prompt or
-	// resource if there is one.
+	// MatchMethod: the same method, and the same tool, prompt or resource if there is one.
 	MatchMethod
 	matches
 )
 
 var matchNames = [matches]string{"exact", "params", "subset", "method"}
 
-// String returns the level's stable name: exact, params, subset or method.
-func (m Match) String() string {
-	return nameOfKind(matchNames[:], "match", uint8(m))
-}
+// String returns the stable name: exact, params, subset or method.
+func (m Match) String() string { return nameOfKind(matchNames[:], "match", uint8(m)) }
 
 // ParseMatch is the inverse of [Match.String].
 func ParseMatch(s string) (Match, error) {
@@ -71,26 +64,20 @@ func ParseMatch(s string) (Match, error) {
 	return Match(m), err
 }
 
-// A Repeat says what a request gets when all recorded ones of its key have been
-// used in the session.
+// A Repeat is what a request gets when all recorded ones of its key have been used.
 type Repeat uint8
 
 const (
-	// RepeatLast plays the last one again.
-	RepeatLast Repeat = iota
-	// RepeatLoop begins again with the first one.
-	RepeatLoop
-	// RepeatError takes the request for one that was not recorded.
-	RepeatError
+	RepeatLast  Repeat = iota // the last answer again
+	RepeatLoop                // the answers from the first one on
+	RepeatError               // an error, as a request that was not recorded
 	repeats
 )
 
 var repeatNames = [repeats]string{"last", "loop", "error"}
 
 // String returns the stable name: last, loop or error.
-func (r Repeat) String() string {
-	return nameOfKind(repeatNames[:], "repeat", uint8(r))
-}
+func (r Repeat) String() string { return nameOfKind(repeatNames[:], "repeat", uint8(r)) }
 
 // ParseRepeat is the inverse of [Repeat.String].
 func ParseRepeat(s string) (Repeat, error) {
@@ -98,7 +85,7 @@ func ParseRepeat(s string) (Repeat, error) {
 	return Repeat(r), err
 }
 
-// nameOfKind is the name of one of some kinds of something.
+// nameOfKind returns the name of a kind.
 func nameOfKind(names []string, of string, kind uint8) string {
 	if int(kind) < len(names) {
 		return names[kind]
@@ -115,12 +102,10 @@ func kindOfName(names []string, of, name string) (int, error) {
 	return kind, nil
 }
 
-// A Pace says how much of the recorded time passes between two steps. The zero
-// value is brisk.
+// A Pace is how much of the recorded time passes between two steps. The zero value is Brisk.
 type Pace struct {
-	// kind is one of the three, speed the factor of a recorded one.
 	kind  paceKind
-	speed float64
+	speed float64 // of paceRecorded
 }
 
 type paceKind uint8
@@ -131,10 +116,9 @@ const (
 	paceRecorded
 )
 
-// The paces. Brisk answers at once; what follows keeps its distance, up to
-// briskMost, and what follows a notification at least briskLeast: clients lose
-// the last progress when they read it together with the answer. Instant keeps no
-// distance, Recorded the recorded one.
+// The paces. Brisk answers at once and keeps what follows apart, by at most briskMost and
+// after a notification by at least briskLeast: clients lose the last progress if they read it
+// together with the answer. Instant keeps no distance, Recorded the recorded one.
 var (
 	Brisk    = Pace{}
 	Instant  = Pace{kind: paceInstant}
@@ -144,16 +128,15 @@ var (
 const (
 	briskLeast = 2 * time.Millisecond
 	briskMost  = 4 * time.Millisecond
-	// briskApart is how far apart the answers are that wait for their turn on connections
-	// of their own. It must not be more than the window.
+	// briskApart keeps apart answers on different connections that wait for their turn. It
+	// must not be more than the window.
 	briskApart = 2 * briskMost
 )
 
-// Speed is the recorded pace some times faster: 2 takes half the time. The factor
-// must be above 0.
+// Speed returns the recorded pace made faster by a factor above 0: 2 takes half the time.
 func Speed(factor float64) Pace { return Pace{kind: paceRecorded, speed: factor} }
 
-// ParsePace reads brisk, instant, recorded, or a speed such as 10x or 0.5x.
+// ParsePace parses brisk, instant, recorded, or a speed such as 10x or 0.5x.
 func ParsePace(s string) (Pace, error) {
 	switch s {
 	case "brisk":
@@ -184,31 +167,27 @@ func (p Pace) String() string {
 	return strconv.FormatFloat(p.speed, 'f', -1, 64) + "x"
 }
 
-// delay is how long after an event a step is due that came gap after it in the
-// recording. First reports that the event is something that the client did.
+// delay returns how long after an event a step is due that came gap after it in the recording.
+// First reports that the client caused the event.
 func (p Pace) delay(gap time.Duration, first bool) time.Duration {
 	switch {
 	case gap < 0 || p.kind == paceInstant:
 		return 0
 	case p.kind == paceRecorded:
-		if d := float64(gap) / p.speed; d < float64(longest) {
-			return time.Duration(d)
-		}
-		return longest
+		return time.Duration(min(float64(gap)/p.speed, float64(longest)))
 	case first:
 		return 0
 	}
 	return min(gap, briskMost)
 }
 
-// Gap is how much of the time between two things that one side did passes at this
-// pace.
+// Gap returns how much of a recorded time between two messages of one side passes at the pace.
 func (p Pace) Gap(recorded time.Duration) time.Duration { return p.delay(recorded, false) }
 
-// longest is a time beyond any session. It leaves room for sums.
+// longest is longer than any session, and short enough for sums.
 const longest = 1000 * time.Hour
 
-// rest is how long nothing may follow a notification.
+// rest returns how long nothing may follow a notification.
 func (p Pace) rest() time.Duration {
 	if p.kind == paceBrisk {
 		return briskLeast
@@ -216,20 +195,17 @@ func (p Pace) rest() time.Duration {
 	return 0
 }
 
-// apart is how long nothing may be written on one connection after something was on
-// another, which came so long before it in the recording.
+// apart returns how long after a write on one connection nothing may be written on another,
+// for writes with a recorded distance.
 func (p Pace) apart(recorded time.Duration) time.Duration {
-	switch p.kind {
-	case paceBrisk:
+	if p.kind == paceBrisk {
 		return briskApart
-	case paceInstant:
-		return 0
 	}
-	return min(p.delay(max(recorded, 0), false), p.window())
+	return min(p.delay(recorded, false), p.window())
 }
 
-// window is how much earlier than its time a step may come, if it stands before
-// others in the recording, and how long the others wait for it.
+// window returns how much earlier than due a step may come to keep the recorded order, and
+// how long the steps after it wait for it.
 func (p Pace) window() time.Duration {
 	if p.kind == paceBrisk {
 		return 2 * briskMost
@@ -237,10 +213,10 @@ func (p Pace) window() time.Duration {
 	return time.Millisecond
 }
 
-// A Path leads to members of a request's params, from the message on.
+// A Path selects members of the params of a request. It begins at the message.
 type Path jsonpath.Pattern
 
-// ParsePath reads a path to a member of params in the dialect of package jsonpath, such as
+// ParsePath parses a path to a member of params in the dialect of package jsonpath, such as
 // $.params.arguments.when or $.params.messages[*].id.
 func ParsePath(text string) (Path, error) {
 	if !strings.HasPrefix(text, "$") {
@@ -267,11 +243,11 @@ func ParsePath(text string) (Path, error) {
 // String is the inverse of [ParsePath].
 func (p Path) String() string { return jsonpath.Pattern(p).String() }
 
-// leadsTo reports whether it leads to a place, which is named from params on.
-func (p Path) leadsTo(at jsontree.Path) bool { return jsonpath.Pattern(p[1:]).Exactly(at) }
+// matches reports whether a path selects a member, whose path begins at params.
+func (p Path) matches(at jsontree.Path) bool { return jsonpath.Pattern(p[1:]).Exactly(at) }
 
-// Ignored reports which of the paths of [Options].Ignore have led to something, in what was
-// recorded or in what the client asked, by their places there.
+// Ignored reports which of the paths of [Options].Ignore matched something in the recording
+// or in a request of the client, by index.
 func (s *Session) Ignored() []bool {
 	all := slices.Clone(s.keyer.matched)
 	for i := range all {

@@ -10,46 +10,38 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A question is a request that the server has sent in this session.
+// A question is a server request that was sent in this session.
 type question struct {
 	step uint32
 	id   []byte
-	key  string
+	key  string // the word of id
 	// until is when the client has to have answered, answered when it did.
 	until, answered time.Duration
 	done, expired   bool
-	// waiting are the replies that go on when it is answered.
-	waiting []*reply
+	waiting         []*reply // until it is answered
 }
 
-// questions are the requests that the server has sent.
+// questions are the server requests of a session.
 type questions struct {
-	// by has the last one of each step, ids those without an answer by their ids,
-	// the oldest first; open is how many these are.
-	by   map[uint32]*question
-	ids  map[string][]*question
-	open int
-	// sent are the recorded ids that have been sent, early the answers that came
-	// before what they answer, due those of them whose request has now been sent.
-	sent  map[string]bool
-	early map[string]*jsonrpc.Message
-	due   []*jsonrpc.Message
-	// next is the next number to make an id of.
-	next int64
-	// timed are those that may expire, the first that does at the front, with some
-	// that have been answered in between.
-	timed []*question
+	by    map[uint32]*question        // the last one of each step
+	ids   map[string][]*question      // the open ones by their ids, oldest first
+	open  int                         // the number of open ones
+	sent  map[string]bool             // the recorded ids that have been sent
+	early map[string]*jsonrpc.Message // answers that came before their requests
+	due   []*jsonrpc.Message          // early answers whose requests have been sent
+	next  int64                       // the next number to make an id of
+	timed []*question                 // by expiry, some of them answered
 }
 
-// send notes a request that goes out, and gives it an id: the recorded one, and when
-// it is sent again, as its call is played again, a new one.
+// send adds a request that is being sent and gives it an id: the recorded one, or a new one
+// if its call is played again.
 func (a *questions) send(i uint32, recorded []byte, until time.Duration) *question {
 	x := &question{step: i, id: bytes.Clone(recorded), until: until}
 	if a.by[i] != nil {
 		x.id = a.another(recorded)
-		x.key = word(x.id)
-	} else {
-		x.key = word(x.id)
+	}
+	x.key = word(x.id)
+	if a.by[i] == nil {
 		a.sent[x.key] = true
 	}
 	if m := a.early[x.key]; m != nil {
@@ -66,12 +58,10 @@ func (a *questions) send(i uint32, recorded []byte, until time.Duration) *questi
 	return x
 }
 
-// another is an id of the same type that the session has not used: no recorded one
-// has its number, or ends in it.
+// another returns an unused id of the same type. No recorded id is or ends in its number.
 func (a *questions) another(recorded []byte) (id []byte) {
 	if recorded[0] == '"' {
-		id = append(bytes.Clone(recorded[:len(recorded)-1]), '-')
-		id = append(strconv.AppendInt(id, a.next, 10), '"')
+		id = fmt.Appendf(nil, `%s-%d"`, recorded[:len(recorded)-1], a.next)
 	} else {
 		id = strconv.AppendInt(nil, a.next, 10)
 	}
@@ -79,14 +69,14 @@ func (a *questions) another(recorded []byte) (id []byte) {
 	return id
 }
 
-// forget makes a gate not wait for what was not sent this time.
+// forget makes a gate not wait for a request that is not sent.
 func (a *questions) forget(i uint32) {
 	if x := a.by[i]; x != nil {
 		x.done = true
 	}
 }
 
-// answered finds the request that an answer answers, nil for none.
+// answered returns the request that an id answers, nil for none.
 func (a *questions) answered(id []byte) *question {
 	key := word(id)
 	waiting := a.ids[key]
@@ -102,9 +92,8 @@ func (a *questions) answered(id []byte) *question {
 	return waiting[0]
 }
 
-// passes reports whether a gate is open: the request behind it was answered, or
-// never sent. Otherwise the reply waits for the answer, or ends if that is too
-// late.
+// passes reports whether a gate is open: its request was answered or never sent. Otherwise
+// the reply waits for the answer, or ends if it is too late for one.
 func (a *questions) passes(s *Session, r *reply, gate *step) bool {
 	x := a.by[gate.about]
 	switch {
@@ -127,11 +116,11 @@ func (a *questions) passes(s *Session, r *reply, gate *step) bool {
 	return false
 }
 
-// maxEarly is how many answers are kept until they are asked for.
+// maxEarly is the number of early answers kept. A client that does not read, such as a file,
+// sends all of its answers at once.
 const maxEarly = 64
 
-// keep keeps an answer to what has not been asked. A client that does not look
-// what it gets, such as a file, sends all it has at once.
+// keep keeps an answer whose request has not been sent.
 func (a *questions) keep(m *jsonrpc.Message) {
 	key := word(m.ID)
 	if key == "" || a.sent[key] || a.early[key] != nil || len(a.early) == maxEarly {
@@ -142,7 +131,7 @@ func (a *questions) keep(m *jsonrpc.Message) {
 	}
 }
 
-// answerEarly takes the answers that came before what is being asked now.
+// answerEarly takes the early answers to requests that have been sent.
 func (s *Session) answerEarly() {
 	for len(s.questions.due) > 0 {
 		m := s.questions.due[0]
@@ -151,10 +140,9 @@ func (s *Session) answerEarly() {
 	}
 }
 
-// expires is when the next request expires that a reply waits for.
+// expires returns when the next request expires.
 func (a *questions) expires() (time.Duration, bool) {
 	for len(a.timed) > 0 && a.timed[0].done {
-		a.timed[0] = nil
 		a.timed = a.timed[1:]
 	}
 	if len(a.timed) == 0 {
@@ -163,7 +151,7 @@ func (a *questions) expires() (time.Duration, bool) {
 	return a.timed[0].until, true
 }
 
-// expire gives up on what has not been answered in time.
+// expire ends the replies to requests that have expired.
 func (a *questions) expire(s *Session) {
 	for {
 		until, ok := a.expires()
@@ -184,15 +172,16 @@ func (a *questions) expire(s *Session) {
 
 // timedOut ends a reply whose client has not answered in time.
 func (s *Session) timedOut(x *question, r *reply) {
-	n := Note{Kind: NoteTimeout, Live: r.live, Frame: s.script.steps[x.step].ref}
-	n.Method, n.Subject = names(s.script.steps[x.step].raw)
+	st := &s.script.steps[x.step]
+	n := Note{Kind: NoteTimeout, Live: r.live, Frame: st.ref}
+	n.Method, n.Subject = names(st.raw)
 	n.Text = fmt.Sprintf("the client has not answered %s (frame %d, id %s) for %v; nothing more is sent for its %s",
 		n.Method, n.Frame.Seq, x.id, s.script.opt.GateTimeout, s.methodOf(r))
 	s.note(n)
 	s.over(r)
 }
 
-// answer takes an answer of the client's.
+// answer takes a response from the client.
 func (s *Session) answer(m *jsonrpc.Message) {
 	x := s.questions.answered(m.ID)
 	if x == nil {

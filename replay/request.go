@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// request takes a request of the client's.
+// request takes a request from the client.
 func (s *Session) request(stream Stream, m *jsonrpc.Message, raw []byte) {
 	k := s.keyer.key(m)
 	if m.Method == "initialize" {
@@ -21,30 +21,33 @@ func (s *Session) request(stream Stream, m *jsonrpc.Message, raw []byte) {
 	x := s.match(m, &k)
 	switch {
 	case x.trigger != 0:
-		s.remark(m, &k, x)
+		s.remark(m, x)
 		s.reply(stream, m, &k, x)
-	case s.elsewhere(m, raw):
+	case s.forward(m, raw):
 	case s.invent(stream, m, &k):
 	default:
 		s.miss(stream, m, &k, x.fate)
 	}
 }
 
-// firstMember is the first of the members that is there.
-func firstMember(object jsonrpc.Value, names ...string) (v jsonrpc.Value) {
-	for _, name := range names {
-		if v = object.Get(name); v != nil {
-			break
-		}
+// forward offers an unmatched request to [Options].Forward, and reports whether it was taken.
+// A ping is not offered, nor is server/discover if the recorded server is legacy: the
+// recording answers those.
+func (s *Session) forward(m *jsonrpc.Message, raw []byte) bool {
+	legacy := m.Method == methodDiscover && !s.script.eras.modern && s.script.requests > 0
+	if s.script.opt.Forward == nil || m.Method == "ping" || legacy || !s.script.opt.Forward(bytes.Clone(raw)) {
+		return false
 	}
-	return v
+	s.note(Note{Kind: NoteElsewhere, Method: m.Method, Subject: jsonrpc.Subject(*m),
+		Text: about(m.Method, jsonrpc.Subject(*m)) + " was not recorded; it is answered elsewhere"})
+	return true
 }
 
-// reply plays a request's own steps, and what hangs on it.
+// reply plays the steps of a request, and what hangs on it.
 func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	t := &s.script.triggers[x.trigger]
 	r := &reply{
-		trigger: x.trigger, stream: stream, modern: k.modern,
+		trigger: x.trigger, live: s.live, stream: stream, modern: k.modern,
 		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
 	}
 	if s.chances.faults != nil {
@@ -65,7 +68,7 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	r.step = t.first
 	switch carrier := t.carrier; {
 	case carrier == 0, s.script.inbound:
-	case slices.Contains(s.carries, carrier): // its answer comes with the others'
+	case slices.Contains(s.carries, carrier): // its answer comes with the others
 		r.step, r.answered = 0, true
 	case carrier != x.trigger:
 		r.step, r.alone = s.script.triggers[carrier].first, true
@@ -80,10 +83,10 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	s.shell(x.trigger)
 }
 
-// remark notes in what a match is not exact.
-func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
+// remark notes how a match is not exact.
+func (s *Session) remark(m *jsonrpc.Message, x match) {
 	t := &s.script.triggers[x.trigger]
-	n := Note{Method: m.Method, Frame: t.ref, UsedBy: s.arrived[x.trigger].live}
+	n := Note{Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: t.ref, UsedBy: s.arrived[x.trigger].live}
 	got := " gets the answer of frame " + strconv.FormatUint(t.ref.Seq, 10)
 	switch {
 	case x.chain:
@@ -102,11 +105,10 @@ func (s *Session) remark(m *jsonrpc.Message, k *keyed, x match) {
 		n.Text = m.Method + " has been used up; it" + got + " again"
 	}
 	if n.Text != "" {
-		n.Subject = jsonrpc.Subject(*m)
 		s.note(n)
 	}
 	if t.answer == 0 && !t.cancelled && !t.listens {
-		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: n.Frame,
+		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: n.Subject, Frame: n.Frame,
 			Text: fmt.Sprintf("%s (frame %d) has no answer in the recording, and gets none", m.Method, t.ref.Seq)})
 	}
 	if m.Method == "initialize" && x.fate == fateFresh {
@@ -120,32 +122,38 @@ func (s *Session) compare(n *Note, m *jsonrpc.Message, t *trigger) {
 	n.differ(s.keyer.params(&recorded), s.keyer.params(m), "params")
 }
 
-// compareClient notes what a client says of itself other than the recorded one. It
-// gets the recorded answer all the same, which names the recorded version: that is
-// a server's right (basic/lifecycle#version-negotiation).
+// compareClient notes how a client describes itself differently. It gets the recorded answer
+// with the recorded version, as a server may send
+// (basic/lifecycle#version-negotiation).
 func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
 	n := Note{Kind: NoteClient, Method: m.Method, Frame: t.ref,
 		Text: "the client says something else of itself than the recorded one"}
 	s.compare(&n, m, t)
-	if len(n.Differences) == 0 {
-		return
-	}
 	for _, d := range n.Differences {
 		if d.Path == "params.protocolVersion" || d.Path == "params.mcpVersion" {
 			n.Kind = NoteVersion
 			n.Text = fmt.Sprintf("the client asks for version %s; it gets the recorded answer to %s", d.Live, d.Recorded)
 		}
 	}
-	s.note(n)
+	if len(n.Differences) > 0 {
+		s.note(n)
+	}
 }
 
-// notification takes a notification of the client's.
+// notification takes a notification from the client.
 func (s *Session) notification(m *jsonrpc.Message) {
 	switch m.Method {
 	case "notifications/cancelled", "cancel":
-		id := firstMember(m.Params, "requestId", "id")
-		if r := s.waiting(id); r != nil {
-			s.cancel(r)
+		// Of several requests with the id the oldest is meant, which is answered first.
+		key := word(firstMember(m.Params, "requestId", "id"))
+		var oldest *reply
+		for _, r := range s.replies {
+			if !r.hangs && r.key == key && (oldest == nil || r.number < oldest.number) {
+				oldest = r
+			}
+		}
+		if oldest != nil {
+			s.cancel(oldest)
 		}
 		return
 	}
@@ -157,22 +165,7 @@ func (s *Session) notification(m *jsonrpc.Message) {
 	if fate == fateFresh {
 		s.arrive(t)
 	}
-	if m.Method != "exit" {
-		return
-	}
-	if s.script.facts.Dialect == jsonrpc.Dialect002 {
+	if m.Method == "exit" && s.script.facts.Dialect == jsonrpc.Dialect002 {
 		s.leaving, s.abrupt, s.requests = true, true, s.script.requests
 	}
-}
-
-// waiting returns the reply that a client means by the id of a request, nil for none: of
-// several with one id the oldest, as that one is answered first.
-func (s *Session) waiting(id []byte) (oldest *reply) {
-	key := word(id)
-	for _, r := range s.replies {
-		if !r.hangs && r.key == key && (oldest == nil || r.number < oldest.number) {
-			oldest = r
-		}
-	}
-	return oldest
 }

@@ -164,7 +164,7 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 	if o.record.at.to != "" {
 		live.Patience = answerTime
 	}
-	opt.Elsewhere = live.Elsewhere
+	opt.Forward = live.Forward
 	target, err := a.recordTarget(arg)
 	if err != nil {
 		return err
