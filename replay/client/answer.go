@@ -10,16 +10,15 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A pool has what the client was asked in the recording, and what it said.
+// A pool has the recorded questions and their answers.
 type pool struct {
-	plan *Plan
-	all  []asked
-	// byKey and byMethod are those that are left to be used, in recorded order; a
-	// key's last one stays. steps are where they were answered.
+	all []asked
+	// byKey and byMethod are the questions left to use, in recorded order. The last one of a
+	// key stays.
 	byKey    map[replay.Key][]int
 	byMethod map[string][]int
-	// held are the live requests whose answers come later in the recording. They are
-	// free if the server waits for something else first.
+	// held are the live requests whose answers come later in the recording. free releases
+	// them, when the server waits for something else first.
 	held []held
 	free bool
 }
@@ -28,7 +27,7 @@ type pool struct {
 type asked struct {
 	*question
 	asked int // how often it was asked
-	step  int // in which it is answered, -1 for none
+	step  int // the step that answers it, -1 for none
 }
 
 // A held is a live request that waits for its answer.
@@ -38,7 +37,7 @@ type held struct {
 }
 
 func newPool(plan *Plan) *pool {
-	x := &pool{plan: plan, all: make([]asked, len(plan.questions)), byKey: map[replay.Key][]int{}, byMethod: map[string][]int{}}
+	x := &pool{all: make([]asked, len(plan.questions)), byKey: map[replay.Key][]int{}, byMethod: map[string][]int{}}
 	for i := range plan.questions {
 		q := &plan.questions[i]
 		x.all[i] = asked{q, 0, -1}
@@ -53,10 +52,8 @@ func newPool(plan *Plan) *pool {
 	return x
 }
 
-func (x *pool) at(n int) *asked { return &x.all[n] }
-
-// find returns the recorded question that a live one is, -1 for none. Exact says
-// that it is the same by value.
+// find returns the recorded question for a live one, -1 for none. Exact reports that they are
+// equal by value.
 func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
 	key := keyOf(m)
 	list := x.byKey[key]
@@ -78,8 +75,7 @@ func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
 	return -1, false
 }
 
-// take stops holding the live request that a recorded question is, and returns its
-// id, nil for none.
+// take removes the live request held for a recorded question and returns its id, nil for none.
 func (x *pool) take(question int) []byte {
 	i := slices.IndexFunc(x.held, func(h held) bool { return h.question == question })
 	if i < 0 {
@@ -90,19 +86,19 @@ func (x *pool) take(question int) []byte {
 	return id
 }
 
-// question takes a request of the server's.
+// question takes a server request.
 func (p *player) question(m *jsonrpc.Message) {
 	id := bytes.Clone(m.ID)
 	n, exact := p.pool.find(m)
-	if m.Method == "ping" && !p.inBatch(n) { // a server that waits for the answer may say nothing else
-		if n < 0 || p.pool.at(n).answer == (session.Ref{}) || p.answer(id, p.pool.at(n)) != nil {
+	if m.Method == "ping" && !p.inBatch(n) { // answered at once, or the server may send nothing else
+		if n < 0 || p.pool.all[n].answer == (session.Ref{}) || p.answer(id, &p.pool.all[n]) != nil {
 			p.reply(id, "result", []byte("{}"))
 		}
 		return
 	}
 	if n < 0 {
 		p.opt.Note(Note{Kind: NoteUnknown, Method: m.Method, Subject: jsonrpc.Subject(*m),
-			Text: fmt.Sprintf("the server asked %s, which was never recorded", phrase(m))})
+			Text: fmt.Sprintf("the server asked %s, which was never recorded", phrase(m.Method, jsonrpc.Subject(*m)))})
 		p.reply(id, "error", []byte(`{"code":-32601,"message":"this request was never recorded"}`))
 		return
 	}
@@ -113,35 +109,35 @@ func (p *player) question(m *jsonrpc.Message) {
 	_ = p.release()
 }
 
-// inBatch reports whether the answer to a recorded question is sent with others.
+// inBatch reports whether the answer to a recorded question is part of a batch.
 func (p *player) inBatch(n int) bool {
 	if n < 0 {
 		return false
 	}
-	at := p.pool.at(n).step
+	at := p.pool.all[n].step
 	return at >= 0 && p.batched(&p.plan.steps[at])
 }
 
 // relaxed notes that the server asked something else.
 func (p *player) relaxed(n int, m *jsonrpc.Message) {
-	q := p.pool.at(n)
+	q := &p.pool.all[n]
 	p.opt.Note(Note{Kind: NoteRelaxed, Frame: q.ref, Method: m.Method, Subject: jsonrpc.Subject(*m),
-		Text: fmt.Sprintf("the server asked %s otherwise than in #%d, and got the answer to that", phrase(m), q.ref.Seq)})
+		Text: fmt.Sprintf("the server asked %s otherwise than in #%d, and got the answer to that", phrase(m.Method, jsonrpc.Subject(*m)), q.ref.Seq)})
 }
 
-// phrase names a live request.
-func phrase(m *jsonrpc.Message) string {
-	if s := jsonrpc.Subject(*m); s != "" {
-		return m.Method + " " + s
+// phrase names a request.
+func phrase(method, subject string) string {
+	if subject == "" {
+		return method
 	}
-	return m.Method
+	return method + " " + subject
 }
 
-// release answers what is held and may be answered: in the recorded order.
+// release answers the held requests that are due in the recorded order.
 func (p *player) release() error {
 	var err error
 	p.pool.held = slices.DeleteFunc(p.pool.held, func(h held) bool {
-		q := p.pool.at(h.question)
+		q := &p.pool.all[h.question]
 		if !p.pool.free && (q.step > p.at || q.step == p.at && p.inBatch(h.question)) {
 			return false
 		}
@@ -153,8 +149,7 @@ func (p *player) release() error {
 	return err
 }
 
-// answer says to a live request what the client said in the recording: nothing, if
-// it said nothing.
+// answer sends the recorded answer to a live request, if there is one.
 func (p *player) answer(id []byte, q *asked) error {
 	if q.answer == (session.Ref{}) {
 		return nil
@@ -178,32 +173,30 @@ func (p *player) answer(id []byte, q *asked) error {
 	return nil
 }
 
-// reply sends an answer that was not recorded so.
+// reply sends a response that was not recorded. It does not wait for the server to take it.
 func (p *player) reply(id []byte, member string, value []byte) {
-	// Nothing waits for it to arrive: the server's next message will tell.
 	p.post(NewOutgoing(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"%s":%s}`, id, member, value)))
 }
 
-// maxRounds is how often one request is repeated that was not recorded so.
+// maxRounds is how often a request is repeated that was not repeated in the recording.
 const maxRounds = 32
 
 // A chain is an input_required result whose request is to be repeated (2026-07-28
 // basic/patterns/mrtr).
 type chain struct {
-	state   []byte // as it stands, nil for none
+	state   []byte // in JSON, nil for none
 	answers []byte // the inputResponses, nil if nothing was asked
 }
 
-// required takes an input_required result. It reports whether the request goes on
-// waiting: it was repeated at once, because the recorded client did not do so.
-func (p *player) required(f *flight, a *ask, m *jsonrpc.Message) bool {
-	o, _ := readObject(m.Result)
-	c := &chain{state: bytes.Clone(o.get("requestState"))}
+// required takes an input_required result. It reports whether the request stays open: it was
+// repeated at once, because the recorded client did not repeat it.
+func (p *player) required(f *pending, a *request, m *jsonrpc.Message) bool {
+	c := &chain{state: bytes.Clone(lookup(m.Result, "requestState"))}
 	complete := true
-	if inputs, ok := readObject(o.get("inputRequests")); ok {
+	if inputs, ok := readObject(lookup(m.Result, "inputRequests")); ok {
 		c.answers, complete = p.inputs(inputs)
 	}
-	if p.repeats(f.ask) {
+	if a.retry >= 0 && p.progress[a.retry] == unsent && p.target.retries() {
 		p.chains[a.call] = c
 		return false
 	}
@@ -214,27 +207,26 @@ func (p *player) required(f *flight, a *ask, m *jsonrpc.Message) bool {
 	if err != nil {
 		return false
 	}
-	p.ask(&flight{id: p.freshID(), method: f.method, ask: f.ask, rounds: f.rounds + 1}, p.withChain(params, c))
+	p.sendNew(&pending{id: p.freshID(), method: f.method, request: f.request, rounds: f.rounds + 1}, withChain(params, c))
 	return true
 }
 
-// inputs answers the requests of an input_required result. Complete is false if
-// there is one that was never recorded.
+// inputs answers the requests of an input_required result. Complete is false if one of them
+// was never recorded.
 func (p *player) inputs(inputs object) (answers []byte, complete bool) {
 	var out object
 	complete = true
 	for _, in := range inputs {
-		method, _ := textOf(lookup(in.value, "method"))
-		m := &jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: lookup(in.value, "params")}
+		m := in.request()
 		n, exact := p.pool.find(m)
 		var value []byte
 		if n >= 0 {
-			value = p.recordedInput(p.pool.at(n))
+			value = p.recordedInput(&p.pool.all[n])
 		}
 		if value == nil {
 			complete = false
-			p.opt.Note(Note{Kind: NoteUnknown, Method: method, Subject: jsonrpc.Subject(*m),
-				Text: fmt.Sprintf("the server asked %s, to which no answer was recorded", phrase(m))})
+			p.opt.Note(Note{Kind: NoteUnknown, Method: m.Method, Subject: jsonrpc.Subject(*m),
+				Text: fmt.Sprintf("the server asked %s, to which no answer was recorded", phrase(m.Method, jsonrpc.Subject(*m)))})
 			continue
 		}
 		if !exact {
@@ -245,8 +237,8 @@ func (p *player) inputs(inputs object) (answers []byte, complete bool) {
 	return out.bytes(), complete
 }
 
-// recordedInput is what the client said to a question, nil for nothing, and for an
-// error, which cannot be said there.
+// recordedInput returns the recorded result for a question. It is nil if there is none, or an
+// error, which inputResponses cannot express.
 func (p *player) recordedInput(q *asked) []byte {
 	if q.answer == (session.Ref{}) {
 		return nil
@@ -261,14 +253,8 @@ func (p *player) recordedInput(q *asked) []byte {
 	return bytes.Clone(m.Result)
 }
 
-// repeats reports whether the recorded client repeats a request after this one.
-func (p *player) repeats(n int) bool {
-	a := &p.plan.asks[n]
-	return a.retry >= 0 && p.asks[a.retry] == unsent && p.target.retries()
-}
-
-// withChain puts what a retry carries into the params of its request.
-func (p *player) withChain(params []byte, c *chain) []byte {
+// withChain adds to params what a repeated request carries.
+func withChain(params []byte, c *chain) []byte {
 	o, ok := readObject(params)
 	if !ok {
 		return params

@@ -1,76 +1,70 @@
 package client
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// metaPrefix begins the members of _meta that are the protocol's own.
+// metaPrefix begins the members of _meta that the protocol defines.
 const (
 	metaPrefix  = "io.modelcontextprotocol/"
 	metaVersion = metaPrefix + "protocolVersion"
 	metaTask    = metaPrefix + "related-task"
 )
 
-// The kinds of values that a server makes up and the client repeats.
+// The kinds of values that a server chooses and the client repeats.
 const (
 	kindCursor = "cursor "
 	kindTask   = "task "
 	kindState  = "state "
 )
 
-// A place is where a request repeats such a value, in its params.
-type place struct {
+// carried are the members of params that repeat such values.
+var carried = []struct {
 	kind string
 	in   []string
-}
-
-var carried = []place{
+}{
 	{kindCursor, []string{"cursor"}},
 	{kindTask, []string{"taskId"}},
 	{kindTask, []string{"_meta", metaTask, "taskId"}},
 	{kindState, []string{"requestState"}},
 }
 
-// A word is a value that an answer gives out.
+// A word is such a value in a result.
 type word struct{ kind, word string }
 
-// words are those of a result (server/utilities/pagination; 2025-11-25
+// words returns those of a result (server/utilities/pagination; 2025-11-25
 // basic/utilities/tasks; 2026-07-28 basic/patterns/mrtr).
 func words(result []byte) (all []word) {
-	o, ok := readObject(result)
-	if !ok {
-		return nil
-	}
-	add := func(kind string, raw []byte) {
-		if s, ok := textOf(raw); ok {
-			all = append(all, word{kind, strings.Clone(s)})
+	add := func(kind string, names ...string) {
+		if s, ok := textOf(lookup(result, names...)); ok {
+			all = append(all, word{kind, s})
 		}
 	}
-	add(kindCursor, o.get("nextCursor"))
-	add(kindState, o.get("requestState"))
-	add(kindTask, o.get("taskId"))
-	add(kindTask, lookup(o.get("task"), "taskId"))
+	add(kindCursor, "nextCursor")
+	add(kindState, "requestState")
+	add(kindTask, "taskId")
+	add(kindTask, "task", "taskId")
 	return all
 }
 
-// A liveValues is what has become of the values that were recorded, by kind and value.
+// liveValues maps recorded values, with their kinds, to live ones.
 type liveValues map[string]string
 
-// learn ties the values of a recorded result to those of the live one.
+// learn maps the values of a recorded result to those of the live one.
 func (x liveValues) learn(recorded, live []byte) {
-	was := words(recorded)
-	if len(was) == 0 {
-		return
-	}
 	now := map[string]string{}
 	for _, w := range words(live) {
 		now[w.kind] = w.word
 	}
-	for _, w := range was {
+	for _, w := range words(recorded) {
 		if value, ok := now[w.kind]; ok {
 			x[w.kind+w.word] = value
 		} else if _, known := x[w.kind+w.word]; !known {
@@ -79,16 +73,13 @@ func (x liveValues) learn(recorded, live []byte) {
 	}
 }
 
-// gone stands for a value that the live server did not give out. No value of its own
-// can be mistaken for it: those are valid UTF-8.
+// gone stands for a value that the live server did not send. It is not valid UTF-8, as all
+// values of a server are.
 const gone = "\xff"
 
-// carry puts the live values into the params of a request. Lacks is the kind of a
-// value that there is none for.
+// carry replaces recorded values in params by live ones. Lacks is the kind of a value that
+// the live server did not send, "" for none.
 func (x liveValues) carry(params []byte) (out []byte, lacks string) {
-	if len(x) == 0 {
-		return params, ""
-	}
 	for _, p := range carried {
 		was, ok := textOf(lookup(params, p.in...))
 		if !ok {
@@ -105,8 +96,8 @@ func (x liveValues) carry(params []byte) (out []byte, lacks string) {
 	return params, ""
 }
 
-// longestPoll is the longest time between two polls of a task that is kept at any
-// pace, and shortestPoll the shortest between two that were not recorded.
+// longestPoll is the longest recorded time between two polls of a task that is kept at any
+// pace. shortestPoll is the shortest time between two polls that were not recorded.
 const (
 	longestPoll  = time.Second
 	shortestPoll = 20 * time.Millisecond
@@ -120,21 +111,16 @@ func terminal(status string) bool {
 	return status == "completed" || status == "failed" || status == "cancelled"
 }
 
-// seeThrough polls a task until it has ended, if it had in the recording, since the
-// live one may take longer; and asks for its result where that does not come with the
-// poll.
-func (p *player) seeThrough(n int) {
-	a := &p.plan.asks[n]
-	if !a.final || p.asks[n] != answered {
+// finishTask polls a task until it has ended, if it had in the recording, since the live one
+// may take longer. It asks for the result if that does not come with the poll.
+func (p *player) finishTask(n int) {
+	a := &p.plan.requests[n]
+	if !a.final || p.progress[n] != answered {
 		return
 	}
-	m, err := p.load(a.ref)
+	params, err := p.params(a)
 	if err != nil {
 		return
-	}
-	params, _ := p.values.carry(m.Params)
-	if p.target.crosses && p.target.modern() {
-		params = p.withMeta(params)
 	}
 	id, _ := textOf(lookup(params, "taskId"))
 	interval := shortestPoll
@@ -143,26 +129,122 @@ func (p *player) seeThrough(n int) {
 			p.note(NoteTimeout, a, "the task of "+p.name(a)+" did not end in time")
 			return
 		}
-		p.until(func() bool { return false }, interval)
+		p.wait(interval)
 		interval = min(2*interval, longestPoll)
-		result := p.own("tasks/get", params)
+		result := p.call("tasks/get", params)
 		status, ok := textOf(lookup(result, "status"))
 		if !ok || terminal(status) {
 			p.ended[id] = true
 		}
 	}
-	if p.target.crosses && !p.target.modern() && p.gone == nil {
-		// In 2026-07-28 the poll has brought it.
-		p.own("tasks/result", fmt.Appendf(nil, `{"taskId":%s}`, quoted(id)))
+	if p.target.crosses && !p.target.modern() && p.gone == nil { // in 2026-07-28 the poll has the result
+		p.call("tasks/result", fmt.Appendf(nil, `{"taskId":%s}`, quoted(id)))
 	}
 }
 
-// withoutTask leaves out that the client wants a task, which is its wish in 2025-11-25
-// alone.
+// withoutTask removes the request for a task, which is specific to 2025-11-25.
 func withoutTask(params []byte) []byte {
-	o, ok := readObject(params)
-	if !ok || o.get("task") == nil {
+	if lookup(params, "task") == nil {
 		return params
 	}
+	o, _ := readObject(params)
 	return o.without(func(name string) bool { return name == "task" }).bytes()
 }
+
+// An object is a JSON object whose members keep their order and their bytes.
+type object []member
+
+// A member is a decoded name and a value in JSON.
+type member struct {
+	name  string
+	value []byte
+}
+
+// request returns the request that an entry of inputRequests describes.
+func (m member) request() *jsonrpc.Message {
+	method, _ := textOf(lookup(m.value, "method"))
+	return &jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: lookup(m.value, "params")}
+}
+
+// readObject reads an object; ok is false for any other value.
+func readObject(raw []byte) (o object, ok bool) {
+	v := jsonrpc.Value(raw)
+	if !v.IsObject() {
+		return nil, false
+	}
+	v.Each(func(name []byte, value jsonrpc.Value) bool {
+		o = append(o, member{string(name), value})
+		return true
+	})
+	return o, true
+}
+
+// get returns the value of a member, of equal names the last, nil for none.
+func (o object) get(name string) []byte {
+	for _, m := range slices.Backward(o) {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// set replaces the value of a member, or appends one.
+func (o object) set(name string, value []byte) object {
+	for i := range slices.Backward(o) {
+		if o[i].name == name {
+			o[i].value = value
+			return o
+		}
+	}
+	return append(o, member{name, value})
+}
+
+// without returns the object without some members.
+func (o object) without(drop func(name string) bool) object {
+	return slices.DeleteFunc(o, func(m member) bool { return drop(m.name) })
+}
+
+// bytes returns the object as JSON.
+func (o object) bytes() []byte {
+	out := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, quoted(m.name)...), ':'), m.value...)
+	}
+	return append(out, '}')
+}
+
+// textOf decodes a JSON string.
+func textOf(raw []byte) (string, bool) {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// quoted encodes a JSON string.
+func quoted(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string cannot fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// texts returns the strings of an array.
+func texts(raw []byte) (all []string) {
+	jsonrpc.Value(raw).Each(func(_ []byte, x jsonrpc.Value) bool {
+		if s, ok := textOf(x); ok {
+			all = append(all, s)
+		}
+		return true
+	})
+	return all
+}
+
+// lookup returns the value at a path of member names, nil for none.
+func lookup(raw []byte, names ...string) []byte { return jsonrpc.Value(raw).Get(names...) }

@@ -69,7 +69,7 @@ func TestRetryOrder(t *testing.T) {
 	for range 20 {
 		c := &chain{state: []byte(`"s"`), answers: []byte(`{}`)}
 		want := `{"name":"a","inputResponses":{},"requestState":"s"}`
-		if got := string((&player{}).withChain([]byte(`{"name":"a"}`), c)); got != want {
+		if got := string(withChain([]byte(`{"name":"a"}`), c)); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	}
@@ -462,9 +462,9 @@ func TestHangUps(t *testing.T) {
 					hangUps++
 				}
 			}
-			a := slices.IndexFunc(plan.asks, func(a ask) bool { return a.id == "2" })
-			if (hangUps == 1) == (c.cancelled == -1) || (plan.asks[a].answer != (session.Ref{})) != (c.cancelled == -2) {
-				t.Fatalf("%d hang-ups, answer %v", hangUps, plan.asks[a].answer)
+			a := slices.IndexFunc(plan.requests, func(a request) bool { return a.id == "2" })
+			if (hangUps == 1) == (c.cancelled == -1) || (plan.requests[a].answer != (session.Ref{})) != (c.cancelled == -2) {
+				t.Fatalf("%d hang-ups, answer %v", hangUps, plan.requests[a].answer)
 			}
 			hung, hangs := make(chan struct{}), c.cancelled >= 0
 			server := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -528,7 +528,7 @@ func TestHangUpOfResumedStream(t *testing.T) {
 		}
 	}
 	plan := planned(frames, nil)
-	if last := plan.steps[len(plan.steps)-1]; last.kind != stepHangUp || plan.asks[last.ask].id != "2" {
+	if last := plan.steps[len(plan.steps)-1]; last.kind != stepHangUp || plan.requests[last.request].id != "2" {
 		t.Errorf("the last step is %+v", last)
 	}
 }

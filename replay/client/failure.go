@@ -11,46 +11,43 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// What is not as it was in the recording: requests that have no answer, a server that
-// ends, and the requests that are not sent for that.
-
-// refused takes the news that the requests of a message will not be answered.
+// refused handles an error for the requests of a message.
 func (p *player) refused(on *Outgoing, err error) {
 	for _, id := range on.ids {
-		for _, f := range slices.Clone(p.flights[idKey(id)]) {
+		for _, f := range slices.Clone(p.open[idKey(id)]) {
 			if f.out == on {
-				p.unheard(f, err)
+				p.unanswered(f, err)
 			}
 		}
 	}
 }
 
-// unheard takes the news that a request will not be answered.
-func (p *player) unheard(f *flight, err error) {
-	p.land(f)
+// unanswered handles a request that will have no response.
+func (p *player) unanswered(f *pending, err error) {
+	p.untrack(f)
 	if p.bars(f, err) {
 		return
 	}
-	if f.ask < 0 {
+	if f.request < 0 {
 		p.opt.Note(Note{Kind: NoteRefused, Method: f.method, Text: fmt.Sprintf("%s was not answered: %v", f.method, err)})
 		return
 	}
-	a := &p.plan.asks[f.ask]
-	if p.asks[f.ask] != waiting {
+	a := &p.plan.requests[f.request]
+	if p.progress[f.request] != waiting {
 		return
 	}
-	p.set(f.ask, failed)
-	if a.answer != (session.Ref{}) { // else it had none in the recording either
+	p.set(f.request, failed)
+	if a.answer != (session.Ref{}) {
 		p.note(NoteRefused, a, fmt.Sprintf("%s was not answered: %v", p.name(a), err))
 		p.unopened(f.method)
 	}
 }
 
-// bars reports whether the session cannot be opened, since the server refuses the
-// message that opens it by a status of HTTP, where it answered the recorded one.
-func (p *player) bars(f *flight, err error) bool {
+// bars reports whether an HTTP status refused to open a session that the recorded server
+// opened.
+func (p *player) bars(f *pending, err error) bool {
 	var no *refused
-	if p.spoken || !p.opens(f.method) || !errors.As(err, &no) || f.ask >= 0 && p.plan.asks[f.ask].answer == (session.Ref{}) {
+	if p.spoken || !p.opens(f.method) || !errors.As(err, &no) || f.request >= 0 && p.plan.requests[f.request].answer == (session.Ref{}) {
 		return false
 	}
 	p.barred = err
@@ -58,30 +55,30 @@ func (p *player) bars(f *flight, err error) bool {
 	return true
 }
 
-// opens reports whether a request opens the session: the handshake, and where there is
-// none whatever is asked first.
+// opens reports whether a request opens the session: the handshake, or the first request
+// where there is none.
 func (p *player) opens(method string) bool {
 	return method == "initialize" || p.target.modern() && !p.spoken
 }
 
-// unopened ends the replay when the session was not opened: nothing else can be asked
-// then (2025-11-25 basic/lifecycle#initialization).
+// unopened ends the replay if a failed request was to open the session: no other request is
+// allowed then (2025-11-25 basic/lifecycle#initialization).
 func (p *player) unopened(method string) {
 	if p.opens(method) {
 		p.leave(errors.New("the session was not opened"))
 	}
 }
 
-// declined reports whether an answer refuses to open the session, where the recorded
-// one did not: by an error, or since the server does not speak the revision. Nothing
-// else is asked then.
-func (p *player) declined(f *flight, m *jsonrpc.Message) bool {
+// declined reports whether a response refuses to open a session that the recorded server
+// opened, with an error or because the server does not support the revision. It ends the
+// replay.
+func (p *player) declined(f *pending, m *jsonrpc.Message) bool {
 	if f.method != "initialize" && (f.method != "server/discover" || !p.target.crosses) {
 		return false
 	}
 	n := Note{Kind: NoteRefused, Method: f.method, Text: f.method}
-	if f.ask >= 0 {
-		a := &p.plan.asks[f.ask]
+	if f.request >= 0 {
+		a := &p.plan.requests[f.request]
 		if a.fails || a.answer == (session.Ref{}) {
 			return false
 		}
@@ -96,20 +93,19 @@ func (p *player) declined(f *flight, m *jsonrpc.Message) bool {
 	default:
 		return false
 	}
-	if f.ask >= 0 {
-		p.set(f.ask, answered)
+	if f.request >= 0 {
+		p.set(f.request, answered)
 	}
 	p.opt.Note(n)
 	p.leave(errors.New("the session was not opened"))
 	return true
 }
 
-// maxSilence is how many requests in a row are waited for in vain.
+// maxSilence is the number of requests in a row that may time out.
 const maxSilence = 3
 
-// timedOut takes note that a request was not answered in time. A server that says
-// nothing any more is not waited for again and again.
-func (p *player) timedOut(a *ask, limit time.Duration) {
+// timedOut notes that a request timed out. After maxSilence of them the server is given up.
+func (p *player) timedOut(a *request, limit time.Duration) {
 	p.note(NoteTimeout, a, fmt.Sprintf("%s was not answered within %v, in the recording it took %v",
 		p.name(a), limit.Round(time.Millisecond), a.took.Round(time.Microsecond)))
 	p.unopened(a.method)
@@ -118,65 +114,58 @@ func (p *player) timedOut(a *ask, limit time.Duration) {
 	}
 }
 
-// leave ends the replay: the requests that wait will have no answer.
+// leave ends the replay. It returns the open requests that have a recorded response.
 func (p *player) leave(err error) (waited []session.Ref) {
 	if p.gone != nil {
 		return nil
 	}
 	p.gone = err
-	for i := range p.asks {
-		if p.asks[i] == waiting {
+	for i := range p.progress {
+		if p.progress[i] == waiting {
 			p.set(i, failed)
-			if p.plan.asks[i].answer != (session.Ref{}) {
-				waited = append(waited, p.plan.asks[i].ref)
+			if p.plan.requests[i].answer != (session.Ref{}) {
+				waited = append(waited, p.plan.requests[i].ref)
 			}
 		}
 	}
 	return waited
 }
 
-// lost takes the news that the server is gone.
+// lost handles the end of the server.
 func (p *player) lost(err error) {
-	var none *unreachable
-	if errors.As(err, &none) && !p.spoken && p.gone == nil {
-		p.barred = err
-	}
 	if p.gone != nil {
 		return
 	}
+	var none *unreachable
+	if errors.As(err, &none) && !p.spoken {
+		p.barred = err
+	}
 	waited := p.leave(err)
-	if !p.more() && len(waited) == 0 {
-		return // as it may: nothing was to come
+	if p.barred != nil || !p.more() && len(waited) == 0 {
+		return
 	}
 	n := Note{Kind: NoteDied, Text: err.Error(), Requests: waited}
 	if len(waited) > 0 {
-		first := p.first(waited[0])
+		i := slices.IndexFunc(p.plan.requests, func(a request) bool { return a.ref == waited[0] })
+		first := &p.plan.requests[i]
 		n.Frame, n.Method, n.Subject = first.ref, first.method, first.subject
 		n.Text += " while " + p.name(first) + " waited for an answer"
 		if more := len(waited) - 1; more > 0 {
 			n.Text = fmt.Sprintf("%v while %d requests waited for an answer, from %s on", err, len(waited), p.name(first))
 		}
 	}
-	if p.barred == nil {
-		p.opt.Note(n)
-	}
+	p.opt.Note(n)
 }
 
-// first is the recorded request of a number.
-func (p *player) first(ref session.Ref) *ask {
-	i := slices.IndexFunc(p.plan.asks, func(a ask) bool { return a.ref == ref })
-	return &p.plan.asks[i]
-}
-
-// maxNamed is how many requests that were not sent are named in a note.
+// maxNamed is the number of unsent requests that a note names.
 const maxNamed = 5
 
-// rest says what could not be done any more.
+// rest notes the requests that were not sent.
 func (p *player) rest() {
-	var left []*ask
+	var left []*request
 	for i := range p.plan.steps {
-		if s := &p.plan.steps[i]; s.kind == stepSend && s.ask >= 0 && s.role != session.RoleCancel && p.asks[s.ask] == unsent {
-			left = append(left, &p.plan.asks[s.ask])
+		if s := &p.plan.steps[i]; s.kind == stepSend && s.request >= 0 && s.role != session.RoleCancel && p.progress[s.request] == unsent {
+			left = append(left, &p.plan.requests[s.request])
 		}
 	}
 	if len(left) == 0 {
@@ -200,63 +189,57 @@ func (p *player) rest() {
 	p.opt.Note(n)
 }
 
-// note tells of a recorded request.
-func (p *player) note(kind NoteKind, a *ask, text string) {
+// note notes something about a recorded request.
+func (p *player) note(kind NoteKind, a *request, text string) {
 	p.opt.Note(Note{Kind: kind, Frame: a.ref, Method: a.method, Subject: a.subject, Text: text})
 }
 
 // name names a recorded request in a note.
-func (p *player) name(a *ask) string {
-	text := a.method
-	if a.subject != "" {
-		text += " " + a.subject
-	}
-	return fmt.Sprintf("%s (#%d)", text, a.ref.Seq)
+func (p *player) name(a *request) string {
+	return fmt.Sprintf("%s (#%d)", phrase(a.method, a.subject), a.ref.Seq)
 }
 
-// A Note says in what a replay could not do what the recorded client did, or what
-// the server did that the recording is no answer to.
+// A Note is something that a replay could not do as recorded, or that the server did and the
+// recording does not answer.
 type Note struct {
 	Kind NoteKind
-	// Frame names the recorded message concerned, zero for none.
+	// Frame is the recorded message concerned, zero for none.
 	Frame session.Ref
-	// Method and Subject say what it is about; Subject is at most [jsonrpc.MaxSubject]
-	// bytes. Both come from the wire as they are.
+	// Method and Subject are those of the message, as they are on the wire. Subject has at
+	// most [jsonrpc.MaxSubject] bytes.
 	Method, Subject string
-	// Requests are the recorded requests that it is about, where those may be several:
-	// the ones that waited for an answer when the server died, the ones that were not
-	// sent.
+	// Requests are the recorded requests concerned if there may be several: those that were
+	// open when the server died, or those that were not sent.
 	Requests []session.Ref
-	// Text is the note in one sentence. It holds what the server sent, as it is.
+	// Text is the note as a sentence. It may contain unescaped text from the server.
 	Text string
 }
 
-// A NoteKind says what a [Note] is about.
+// A NoteKind is the kind of a [Note].
 type NoteKind uint8
 
 const (
 	// NoteTimeout: a request was not answered in time.
 	NoteTimeout NoteKind = iota
-	// NoteDied: the server ended, cut the connection, could not be reached any more or
-	// said nothing any more before it was over.
+	// NoteDied: the server ended, cut the connection, became unreachable or stopped
+	// answering before the end of the session.
 	NoteDied
 	// NoteUnsent: a request was not sent, because the server was gone.
 	NoteUnsent
-	// NoteRefused: the server refused a message without an answer to it.
+	// NoteRefused: the server refused a message without a response to it.
 	NoteRefused
 	// NoteUnknown: the server asked something that was never recorded.
 	NoteUnknown
-	// NoteRelaxed: the server asked something else than recorded, and got what was
-	// answered to the recorded one.
+	// NoteRelaxed: a server request differs from the recorded one whose answer it got.
 	NoteRelaxed
-	// NoteSkipped: a request was not sent, because the server did not give the
-	// value that it needs.
+	// NoteSkipped: a request was not sent, because the server did not send a value that it
+	// needs.
 	NoteSkipped
-	// NoteUntold: something has no counterpart in the revision that is spoken.
+	// NoteUntold: a request has no counterpart in the revision used.
 	NoteUntold
 	// NoteKilled: the server did not end when its stdin did.
 	NoteKilled
-	// NoteVersion: the server agreed to another revision than was asked for.
+	// NoteVersion: the server chose another revision than the one requested.
 	NoteVersion
 	noteKinds
 )

@@ -11,43 +11,43 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// What is waited for unless [Options] say otherwise.
+// The defaults of [Options].
 const (
 	DefaultTimeout  = 30 * time.Second
 	DefaultPatience = 2 * time.Second
 )
 
-// Options say how a plan is played. The zero value is good.
+// Options set how a plan is played. The zero value is valid.
 type Options struct {
-	// Pace is how much of the recorded time passes before the client says the next
-	// thing. Brisk leaves out all but some milliseconds.
+	// Pace is how much of the recorded time passes before the next client message.
 	Pace replay.Pace
-	// Timeout is how much longer than in the recording an answer may take.
+	// Timeout is how much longer than in the recording a response may take; 0 means
+	// DefaultTimeout.
 	Timeout time.Duration
-	// Patience is how long something that is no answer, and had come before the
-	// client went on, is waited for. It is halved each time that it is in vain.
+	// Patience is how long to wait for a message that is not a response and had arrived
+	// before the client went on; 0 means DefaultPatience. Each time in vain halves it.
 	Patience time.Duration
-	// Revision is the one to speak, "" for the recorded one.
+	// Revision is the protocol revision to use, "" for the recorded one.
 	Revision jsonrpc.Revision
-	// Edit, if it is not nil, makes of a recorded request of a call the one to be sent.
+	// Edit, if not nil, returns the request to send for a recorded request of a call.
 	Edit func(call session.Ref, request []byte) []byte
-	// Note is told what could not be done as recorded. It is called by the goroutine
-	// that called Play. Nil is nobody.
+	// Note, if not nil, is called for everything that could not be done as recorded, by the
+	// goroutine that called Play.
 	Note func(Note)
 }
 
-// ErrRevision says that the recorded session cannot be spoken in another revision.
+// ErrRevision reports that a session cannot be played in another revision.
 var ErrRevision = errors.New("a session of the 002 dialect cannot be spoken in another revision")
 
-// linger is how long the client stays on after all else, for what the server says by
-// itself: as long as the recorded one did, if that is known, but no longer.
+// linger is the maximum time that the client stays after its last step, for messages that the
+// server sends on its own.
 const linger = 100 * time.Millisecond
 
-// holdBack is how long nothing happens before the server gets an answer although it
-// asked earlier than in the recording.
+// holdBack is how long nothing happens before a server request is answered earlier than in the
+// recording.
 const holdBack = 300 * time.Millisecond
 
-// A player is a plan being played.
+// A player plays a plan.
 type player struct {
 	plan   *Plan
 	opt    Options
@@ -55,28 +55,28 @@ type player struct {
 	ctx    context.Context
 	events chan Event
 
-	at      int // the step
-	last    time.Duration
-	gone    error // nothing can be sent any more
-	spoken  bool  // the server has said something
-	silence int   // requests that were not answered in time since it did
-	barred  error // what keeps the session from being opened
-	fresh   int64
-	asks    []progress
-	waits   map[session.Ref]int  // how many requests of a call wait
-	flights map[string][]*flight // those that wait, by their ids (see idKey)
-	values  liveValues
-	due     map[news]int           // what is to be heard by now, less what was
-	behind  int                    // how many of those there are
-	tokens  map[string]session.Ref // calls, by their progress tokens
-	patient time.Duration
-	pool    *pool
-	chains  map[session.Ref]*chain
-	target  target
-	ended   map[string]bool // tasks that have ended
+	at       int // the current step
+	last     time.Duration
+	gone     error // why nothing can be sent any more
+	spoken   bool  // the server has sent something
+	silence  int   // the requests in a row that timed out since then
+	barred   error // why the session cannot be opened
+	fresh    int64
+	progress []progress            // of the recorded requests
+	waits    map[session.Ref]int   // the number of open requests of a call
+	open     map[string][]*pending // the open requests by id (see idKey)
+	values   liveValues
+	due      map[news]int           // the number of messages expected by now and not received
+	behind   int                    // the number of positive ones among these
+	tokens   map[string]session.Ref // calls by progress token
+	patient  time.Duration
+	pool     *pool
+	chains   map[session.Ref]*chain
+	target   target
+	ended    map[string]bool // the tasks that have ended
 }
 
-// A progress is how far a recorded request is.
+// A progress is the state of a recorded request.
 type progress uint8
 
 const (
@@ -87,25 +87,21 @@ const (
 	failed
 )
 
-// A flight is a request that was sent and may be answered.
-type flight struct {
-	id     string
-	method string
-	out    *Outgoing // the message that it was sent in
-	ask    int       // -1 for one that was not recorded
-	rounds int       // input_required results so far
-	over   bool
-	// acknowledged says that it is a subscription which has begun.
-	acknowledged bool
-
-	result []byte // of one that was not recorded
-	code   string
+// A pending is a request that was sent.
+type pending struct {
+	id           string
+	method       string
+	out          *Outgoing // the message that it was sent in
+	request      int       // the recorded request, -1 for none
+	rounds       int       // the number of input_required results so far
+	over         bool      // it has a response, or will have none
+	acknowledged bool      // it is a subscription that has begun
+	result       []byte    // of one that was not recorded
 }
 
-// Play plays a plan to the server at the other end of a connection, and returns when
-// all was said and the connection is closed. Whatever the server does is no error,
-// but for one that cannot be reached at all, or refuses by the status of HTTP to open
-// a session as the recorded one did: that is a [ReachError] if it is at a URL.
+// Play plays a plan to the server of a connection and closes the connection. It returns an
+// error if the server cannot be reached or refuses to open a session that the recorded server
+// opened, a [ReachError] if it is at a URL. Everything else that a server does is noted.
 func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	if opt.Timeout <= 0 {
 		opt.Timeout = DefaultTimeout
@@ -117,11 +113,10 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 		opt.Note = func(Note) {}
 	}
 	p := &player{
-		plan: plan, opt: opt, conn: conn, events: make(chan Event, 64), fresh: plan.fresh,
-		asks: make([]progress, len(plan.asks)), flights: map[string][]*flight{}, values: liveValues{}, waits: map[session.Ref]int{}, due: map[news]int{}, tokens: map[string]session.Ref{},
-		patient: opt.Patience, chains: map[session.Ref]*chain{}, ended: map[string]bool{},
+		plan: plan, opt: opt, conn: conn, events: make(chan Event, 64), fresh: plan.fresh, pool: newPool(plan),
+		progress: make([]progress, len(plan.requests)), open: map[string][]*pending{}, values: liveValues{}, waits: map[session.Ref]int{},
+		due: map[news]int{}, tokens: map[string]session.Ref{}, patient: opt.Patience, chains: map[session.Ref]*chain{}, ended: map[string]bool{},
 	}
-	p.pool = newPool(plan)
 	if err := p.target.begin(plan, opt.Revision); err != nil {
 		return err
 	}
@@ -139,7 +134,7 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	return err
 }
 
-// play goes through the steps.
+// play plays the steps.
 func (p *player) play() error {
 	for p.at = range p.plan.steps {
 		s := &p.plan.steps[p.at]
@@ -150,7 +145,7 @@ func (p *player) play() error {
 			continue // it was sent with the first of its batch
 		}
 		if (s.kind == stepSend || p.batched(s)) && p.gone == nil {
-			p.pace(s) // if the server goes meanwhile, this is among the rest
+			p.pace(s) // if the server goes meanwhile, this step is left over
 		}
 		if p.barred != nil {
 			return nil
@@ -166,12 +161,12 @@ func (p *player) play() error {
 	}
 	p.catchUp()
 	if n := len(p.plan.steps); n == 0 || p.plan.steps[n-1].kind != stepEnd {
-		p.until(func() bool { return false }, linger)
+		p.wait(linger)
 	}
 	return p.ctx.Err()
 }
 
-// step does what the client did, or waits for what had come.
+// step does what the client did, or waits for what had arrived.
 func (p *player) step(s *step) error {
 	if p.batched(s) {
 		return p.sendBatch(s)
@@ -189,22 +184,22 @@ func (p *player) step(s *step) error {
 			p.expect(s)
 		}
 	case stepHangUp:
-		if p.plan.asks[s.ask].answer == (session.Ref{}) { // else it came on another stream
+		if p.plan.requests[s.request].answer == (session.Ref{}) { // otherwise it came on another stream
 			p.pace(s)
-			p.abandon(s.ask)
+			p.abandon(s.request)
 		}
 	case stepEnd:
 		p.catchUp()
-		p.until(func() bool { return false }, min(linger, max(0, s.at-p.last)))
+		p.wait(min(linger, max(0, s.at-p.last)))
 		p.conn.CloseSend()
 	}
 	return nil
 }
 
-// awaitQuestion waits until the server asks what the client is to answer.
+// awaitQuestion waits until the server asks what the client answers next.
 func (p *player) awaitQuestion(s *step) {
 	p.pool.free = false
-	q := p.pool.at(s.question)
+	q := &p.pool.all[s.question]
 	if q.method == "ping" {
 		p.catchUp() // servers ping by the clock, so it may not come
 		return
@@ -212,24 +207,24 @@ func (p *player) awaitQuestion(s *step) {
 	p.until(func() bool { return q.asked > 0 || p.closed(q.within) }, p.patient)
 }
 
-// pace waits for what had come before the client went on, and then for as much of
-// the recorded time as the pace says.
+// pace waits for what had arrived before the client went on, and then for as much of the
+// recorded time as the pace says.
 func (p *player) pace(s *step) {
 	p.catchUp()
 	gap := p.opt.Pace.Gap(s.at - p.last)
 	if s.method == "tasks/get" && p.opt.Pace != replay.Instant {
 		gap = max(gap, min(s.at-p.last, longestPoll))
 	}
-	p.until(func() bool { return false }, gap)
+	p.wait(gap)
 }
 
-// await waits for the answer to a request.
+// await waits for the response to a request.
 func (p *player) await(s *step) {
-	a := &p.plan.asks[s.ask]
-	settled := func() bool { return p.asks[s.ask] != waiting }
+	a := &p.plan.requests[s.request]
+	settled := func() bool { return p.progress[s.request] != waiting }
 	limit := a.took + p.opt.Timeout
-	if a.method == "subscriptions/listen" {
-		// It ends when the server wants, which may be that the client leaves.
+	if a.method == methodListen {
+		// It may end only when the client leaves.
 		if p.more() {
 			p.until(settled, p.patient)
 		}
@@ -239,14 +234,16 @@ func (p *player) await(s *step) {
 		if p.ctx.Err() != nil || p.gone != nil {
 			return
 		}
-		p.set(s.ask, failed)
+		p.set(s.request, failed)
 		p.timedOut(a, limit)
 	}
-	p.seeThrough(s.ask)
+	p.finishTask(s.request)
 }
 
-// until handles what comes until it is done, or for so long. It reports whether it
-// is done.
+// wait handles events for a time.
+func (p *player) wait(d time.Duration) { p.until(func() bool { return false }, d) }
+
+// until handles events until done reports true or the time is up. It returns what done reports.
 func (p *player) until(done func() bool, limit time.Duration) bool {
 	if limit <= 0 && done() {
 		return true
@@ -273,10 +270,10 @@ func (p *player) until(done func() bool, limit time.Duration) bool {
 	return done()
 }
 
-// finish ends the connection.
+// finish closes the connection.
 func (p *player) finish() {
 	stop := make(chan struct{})
-	go func() { // whoever still has something to tell must not wait for ever
+	go func() { // the connection must not block on its last events
 		for {
 			select {
 			case <-p.events:

@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// handle takes what the connection tells.
+// handle handles an event of the connection.
 func (p *player) handle(e Event) {
 	switch {
 	case e.Gone:
@@ -37,13 +37,7 @@ func (p *player) take(e Event, m *jsonrpc.Message) {
 			p.take(e, &m.Batch[i])
 		}
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
-		if id := string(m.ID); (id == "" || id == "null") && e.On != nil && len(e.On.ids) > 1 {
-			p.refused(e.On, fmt.Errorf("the batch was refused: %s %s", m.ErrorCode, m.ErrorMessage))
-			return
-		}
-		if f := p.flown(e.On, m); f != nil {
-			p.landed(f, m)
-		}
+		p.response(e.On, m)
 	case jsonrpc.Notification:
 		p.heard(m)
 		p.notified(m)
@@ -53,60 +47,34 @@ func (p *player) take(e Event, m *jsonrpc.Message) {
 	}
 }
 
-// flown finds the request that an answer is for: of several with that id the one
-// whose exchange it is on, else the oldest. An error without an id is for the request
-// of its exchange.
-func (p *player) flown(on *Outgoing, m *jsonrpc.Message) *flight {
+// response takes a response. Of several open requests with its id it answers the one on whose
+// exchange it came, or else the oldest. One without an id answers the request of its exchange.
+func (p *player) response(on *Outgoing, m *jsonrpc.Message) {
 	id := string(m.ID)
-	if (id == "" || id == "null") && on != nil && len(on.ids) == 1 {
-		id = on.ids[0]
-	}
-	list := p.flights[idKey(id)]
-	if len(list) == 0 {
-		return nil
-	}
-	i := max(0, slices.IndexFunc(list, func(f *flight) bool { return f.out == on }))
-	f := list[i]
-	p.land(f)
-	return f
-}
-
-// flight is the one of a recorded request that waits, nil for none.
-func (p *player) flight(ask int) *flight {
-	for _, list := range p.flights {
-		for _, f := range list {
-			if f.ask == ask {
-				return f
-			}
+	if (id == "" || id == "null") && on != nil {
+		switch len(on.ids) {
+		case 0:
+		case 1:
+			id = on.ids[0]
+		default:
+			p.refused(on, fmt.Errorf("the batch was refused: %s %s", m.ErrorCode, m.ErrorMessage))
+			return
 		}
 	}
-	return nil
-}
-
-// land takes a request out of those that wait.
-func (p *player) land(f *flight) {
-	f.over = true
-	list := p.flights[idKey(f.id)]
-	if i := slices.Index(list, f); i >= 0 {
-		list = slices.Delete(list, i, i+1)
-	}
+	list := p.open[idKey(id)]
 	if len(list) == 0 {
-		delete(p.flights, idKey(f.id))
-	} else {
-		p.flights[idKey(f.id)] = list
+		return
 	}
-}
-
-// landed takes the answer to a request.
-func (p *player) landed(f *flight, m *jsonrpc.Message) {
+	f := list[max(0, slices.IndexFunc(list, func(f *pending) bool { return f.out == on }))]
+	p.untrack(f)
 	if p.declined(f, m) {
 		return
 	}
-	if f.ask < 0 {
-		f.result, f.code = bytes.Clone(m.Result), m.ErrorCode
+	if f.request < 0 {
+		f.result = bytes.Clone(m.Result)
 		return
 	}
-	a := &p.plan.asks[f.ask]
+	a := &p.plan.requests[f.request]
 	if f.method == "initialize" {
 		if v, ok := textOf(lookup(m.Result, "protocolVersion")); ok {
 			p.agree(jsonrpc.Revision(v))
@@ -115,8 +83,8 @@ func (p *player) landed(f *flight, m *jsonrpc.Message) {
 	if m.ResultType == "input_required" && p.required(f, a, m) {
 		return
 	}
-	if p.asks[f.ask] == waiting {
-		p.set(f.ask, answered)
+	if p.progress[f.request] == waiting {
+		p.set(f.request, answered)
 	}
 	if status, ok := textOf(lookup(m.Result, "status")); ok && terminal(status) {
 		if id, ok := textOf(lookup(m.Result, "taskId")); ok {
@@ -131,7 +99,35 @@ func (p *player) landed(f *flight, m *jsonrpc.Message) {
 	}
 }
 
-// agree takes the revision that the server agreed to.
+// track adds a request that is being sent.
+func (p *player) track(f *pending) *pending {
+	p.open[idKey(f.id)] = append(p.open[idKey(f.id)], f)
+	return f
+}
+
+// untrack removes a request that has a response or will have none.
+func (p *player) untrack(f *pending) {
+	f.over = true
+	key := idKey(f.id)
+	p.open[key] = slices.DeleteFunc(p.open[key], func(x *pending) bool { return x == f })
+	if len(p.open[key]) == 0 {
+		delete(p.open, key)
+	}
+}
+
+// pending returns the open request for a recorded one, nil for none.
+func (p *player) pending(n int) *pending {
+	for _, list := range p.open {
+		for _, f := range list {
+			if f.request == n {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// agree sets the revision that the server agreed to.
 func (p *player) agree(v jsonrpc.Revision) {
 	p.target.agreed = v
 	if p.target.changes && v != p.target.speaks {
@@ -139,68 +135,62 @@ func (p *player) agree(v jsonrpc.Revision) {
 	}
 }
 
-// notified looks at a notification for what somebody waits for.
+// notified takes the acknowledgement of a subscription.
 func (p *player) notified(m *jsonrpc.Message) {
-	if m.Method != "notifications/subscriptions/acknowledged" {
+	if m.Method != methodAcknowledged {
 		return
 	}
 	id := lookup(m.Params, "_meta", metaPrefix+"subscriptionId")
-	for _, f := range p.flights[idKey(string(id))] {
-		if f.method != "subscriptions/listen" {
+	for _, f := range p.open[idKey(string(id))] {
+		if f.method != methodListen {
 			continue
 		}
-		if f.acknowledged = true; f.ask >= 0 && p.target.crosses && p.asks[f.ask] == waiting {
-			p.set(f.ask, answered)
+		if f.acknowledged = true; f.request >= 0 && p.target.crosses && p.progress[f.request] == waiting {
+			p.set(f.request, answered)
 		}
 	}
 }
 
-// more reports whether there is something to be sent or waited for.
+// more reports whether later steps send or await something.
 func (p *player) more() bool {
-	for i := p.at + 1; i < len(p.plan.steps); i++ {
-		if k := p.plan.steps[i].kind; k == stepSend || k == stepAwait {
-			return true
-		}
-	}
-	return false
+	return p.at < len(p.plan.steps) && slices.ContainsFunc(p.plan.steps[p.at+1:], func(s step) bool {
+		return s.kind == stepSend || s.kind == stepAwait
+	})
 }
 
-// closed reports whether a call of the recording has its answer by now.
+// closed reports whether a recorded call has its response.
 func (p *player) closed(call session.Ref) bool {
-	if call == (session.Ref{}) {
-		return false
-	}
-	return p.waits[call] == 0
+	return call != (session.Ref{}) && p.waits[call] == 0
 }
 
-// set changes how far a request is.
+// set changes the state of a recorded request.
 func (p *player) set(n int, to progress) {
-	call := p.plan.asks[n].call
-	if p.asks[n] == waiting {
+	call := p.plan.requests[n].call
+	if p.progress[n] == waiting {
 		if p.waits[call]--; p.waits[call] == 0 {
 			delete(p.waits, call)
-			p.over(call)
+			p.forget(call)
 		}
 	}
-	if p.asks[n] = to; to == waiting {
+	if p.progress[n] = to; to == waiting {
 		p.waits[call]++
 	}
 }
 
-// A said is a recorded message, its bytes, how it stood on stdio, nil if it did
-// not stand there by itself, and the form of its frame.
+// A said is a recorded message: its bytes, the line it was on stdio, nil for none, and the form
+// of its frame.
 type said struct {
 	*jsonrpc.Message
 	raw, line []byte
 	form      tap.Form
 }
 
-// out is the message as it was sent in a step.
+// out returns the message as a step sends it.
 func (m said) out(s *step) *Outgoing {
 	return &Outgoing{raw: m.raw, line: m.line, form: m.form, kind: m.Kind, method: m.Method, head: s.head, was: m.Message, refused: s.refused}
 }
 
-// load loads a recorded message: of a batch the element.
+// load loads a recorded message.
 func (p *player) load(ref session.Ref) (said, error) {
 	_, parts, err := p.frame(ref.Seq)
 	if err == nil && ref.Index >= len(parts) {
@@ -239,15 +229,8 @@ func (p *player) frame(seq uint64) (whole said, parts []said, err error) {
 	return whole, parts, nil
 }
 
-// fly notes that a request is under way.
-func (p *player) fly(f *flight) *flight {
-	key := idKey(f.id)
-	p.flights[key] = append(p.flights[key], f)
-	return f
-}
-
-// idKey is an id in the one spelling of it: servers may escape a text otherwise than
-// the client did. A text and a number stay different.
+// idKey returns an id in one spelling, since servers may escape a string differently. A string
+// and a number remain different.
 func idKey(id string) string {
 	if text, ok := textOf([]byte(id)); ok {
 		return `"` + text
@@ -255,17 +238,20 @@ func idKey(id string) string {
 	return id
 }
 
-// A news is something that the server says and that is no answer: of which method,
-// and of progress, of which call.
+// A news is a server message other than a response: its method and, for progress, its call.
 type news struct {
 	method string
 	call   session.Ref
 }
 
-const methodProgress = "notifications/progress"
+const (
+	methodProgress     = "notifications/progress"
+	methodListen       = "subscriptions/listen"
+	methodAcknowledged = "notifications/subscriptions/acknowledged"
+)
 
-// expect notes that something had been heard by now in the recording. The progress of
-// a call that has its answer comes no more.
+// expect adds messages that had arrived by now in the recording. A call that has its response
+// gets no progress any more.
 func (p *player) expect(s *step) {
 	n := news{method: s.method}
 	if s.method == methodProgress {
@@ -279,7 +265,7 @@ func (p *player) expect(s *step) {
 	}
 }
 
-// heard counts something that came and is no answer.
+// heard counts a message that is not a response.
 func (p *player) heard(m *jsonrpc.Message) {
 	n := news{method: m.Method}
 	if m.Method == methodProgress {
@@ -294,8 +280,8 @@ func (p *player) heard(m *jsonrpc.Message) {
 	}
 }
 
-// over forgets what was expected of a call.
-func (p *player) over(call session.Ref) {
+// forget removes the progress expected for a call.
+func (p *player) forget(call session.Ref) {
 	n := news{methodProgress, call}
 	if p.due[n] > 0 {
 		p.behind--
@@ -303,8 +289,7 @@ func (p *player) over(call session.Ref) {
 	delete(p.due, n)
 }
 
-// catchUp waits until all that had been heard by now in the recording was heard, or
-// the patience ends.
+// catchUp waits for all expected messages, until the patience ends.
 func (p *player) catchUp() {
 	if p.behind <= 0 {
 		return

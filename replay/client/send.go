@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// send sends what the client sent.
+// send sends a recorded message.
 func (p *player) send(s *step) error {
 	m, err := p.load(s.ref)
 	if err != nil {
@@ -20,19 +20,27 @@ func (p *player) send(s *step) error {
 	}
 	m = p.edited(s, m)
 	switch {
-	case s.role == session.RoleCancel && m.Kind == jsonrpc.Notification && s.ask >= 0:
+	case s.role == session.RoleCancel && m.Kind == jsonrpc.Notification && s.request >= 0:
 		p.cancel(s, m)
-	case m.Kind == jsonrpc.Request && s.ask >= 0:
-		return p.request(s, m)
+	case m.Kind == jsonrpc.Request && s.request >= 0 && p.target.crosses:
+		p.translate(s.request, m.Message)
+	case m.Kind == jsonrpc.Request && s.request >= 0:
+		if out := p.prepared(s, m); out != nil {
+			p.launch(s.request, out)
+		}
 	case m.Kind == jsonrpc.Notification:
-		p.notify(s, m)
+		if p.target.says(m.Method) {
+			out := m.out(s)
+			out.standing = p.stands(m.Method)
+			p.put(out)
+		}
 	default:
 		p.put(m.out(s))
 	}
 	return nil
 }
 
-// edited is a recorded message as the options make it.
+// edited applies [Options].Edit to a recorded message.
 func (p *player) edited(s *step, m said) said {
 	if p.opt.Edit == nil || m.Kind != jsonrpc.Request {
 		return m
@@ -45,11 +53,11 @@ func (p *player) edited(s *step, m said) said {
 	return said{&now, raw, nil, m.form}
 }
 
-// batched reports whether a message is sent in one array with others, as it was.
+// batched reports whether a message is sent in a batch, as it was.
 func (p *player) batched(s *step) bool { return s.batch && p.target.batches() }
 
-// sendBatch sends an array of messages: as it was, unless one of them has to be
-// another one now or is not to be sent.
+// sendBatch sends a batch. Its bytes are the recorded ones unless an element changes or is left
+// out.
 func (p *player) sendBatch(s *step) error {
 	whole, parts, err := p.frame(s.ref.Seq)
 	if err != nil {
@@ -81,7 +89,7 @@ func (p *player) sendBatch(s *step) error {
 	return nil
 }
 
-// element is a message as an element of a batch, nil if it is not to be sent.
+// element returns a message as an element of a batch, nil if it is left out.
 func (p *player) element(s *step, m said, batch *Outgoing) []byte {
 	m = p.edited(s, m)
 	switch {
@@ -91,13 +99,13 @@ func (p *player) element(s *step, m said, batch *Outgoing) []byte {
 			return replay.Rewrite(m.raw, id, "id")
 		}
 		return nil
-	case m.Kind == jsonrpc.Request && s.ask >= 0:
+	case m.Kind == jsonrpc.Request && s.request >= 0:
 		out := p.prepared(s, m)
 		if out == nil {
 			return nil
 		}
 		batch.ids = append(batch.ids, out.ids[0])
-		p.depart(s.ask, out, batch)
+		p.depart(s.request, out, batch)
 		return out.raw
 	case m.Kind == jsonrpc.Notification && !p.target.says(m.Method):
 		return nil
@@ -105,20 +113,9 @@ func (p *player) element(s *step, m said, batch *Outgoing) []byte {
 	return m.raw
 }
 
-// request sends a request, unless it cannot be said or need not be.
-func (p *player) request(s *step, m said) error {
-	if p.target.crosses {
-		return p.translated(s, m.Message)
-	}
-	if out := p.prepared(s, m); out != nil {
-		p.launch(s.ask, out)
-	}
-	return nil
-}
-
-// prepared is a recorded request as it is to be sent, nil if it is not.
+// prepared returns a recorded request as it is to be sent, nil if it is not sent.
 func (p *player) prepared(s *step, m said) *Outgoing {
-	n := s.ask
+	n := s.request
 	if !p.target.asks(m.Method) {
 		p.untold(n)
 		return nil
@@ -132,20 +129,20 @@ func (p *player) prepared(s *step, m said) *Outgoing {
 		params = withoutTask(params)
 	}
 	out := m.out(s)
-	out.ids = []string{p.plan.asks[n].id}
+	out.ids = []string{p.plan.requests[n].id}
 	if !bytes.Equal(params, m.Params) {
 		out.raw, out.line = replay.Rewrite(m.raw, params, "params"), nil
 	}
-	if p.target.renames(m.Method) {
+	if p.target.changes && m.Method == "initialize" {
 		out.raw, out.line = replay.Rewrite(out.raw, quoted(string(p.target.speaks)), "params", "protocolVersion"), nil
 	}
 	return out
 }
 
-// ready completes the params of a recorded request with what the live server gave.
-// It is not ok if the request is not to be sent.
+// ready adds the values of the live server to the params of a recorded request. ok is false if
+// the request is not to be sent.
 func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
-	a := &p.plan.asks[n]
+	a := &p.plan.requests[n]
 	if a.role == session.RoleRetry && !isPoll(a.method) {
 		c := p.chains[a.call]
 		if c == nil {
@@ -153,7 +150,7 @@ func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 			return nil, false
 		}
 		delete(p.chains, a.call)
-		return p.withChain(params, c), true
+		return withChain(params, c), true
 	}
 	out, lacks := p.values.carry(params)
 	if lacks != "" {
@@ -168,20 +165,33 @@ func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 	return out, true
 }
 
+// params returns the params of a recorded request with the values of the live server.
+func (p *player) params(a *request) ([]byte, error) {
+	m, err := p.load(a.ref)
+	if err != nil {
+		return nil, err
+	}
+	params, _ := p.values.carry(m.Params)
+	if p.target.crosses && p.target.modern() {
+		params = p.withMeta(params)
+	}
+	return params, nil
+}
+
 // launch sends a recorded request.
-func (p *player) launch(n int, out *Outgoing) *flight {
+func (p *player) launch(n int, out *Outgoing) *pending {
 	f := p.depart(n, out, out)
 	p.put(out)
 	return f
 }
 
-// depart notes that a recorded request is under way, by itself or in a batch.
-func (p *player) depart(n int, m, in *Outgoing) *flight {
+// depart tracks a recorded request, which is sent by itself or in a batch.
+func (p *player) depart(n int, m, in *Outgoing) *pending {
 	p.set(n, waiting)
 	if token := lookup(m.raw, "params", "_meta", "progressToken"); token != nil {
-		p.tokens[idKey(string(token))] = p.plan.asks[n].call
+		p.tokens[idKey(string(token))] = p.plan.requests[n].call
 	}
-	return p.fly(&flight{id: m.ids[0], method: m.method, ask: n, out: in})
+	return p.track(&pending{id: m.ids[0], method: m.method, request: n, out: in})
 }
 
 // newRequest makes a request; params may be nil.
@@ -193,17 +203,16 @@ func newRequest(id, method string, params []byte) *Outgoing {
 	return &Outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, ids: []string{id}, method: method}
 }
 
-// ask sends a request that was not recorded so.
-func (p *player) ask(f *flight, params []byte) {
+// sendNew sends a request that was not recorded.
+func (p *player) sendNew(f *pending, params []byte) {
 	f.out = newRequest(f.id, f.method, params)
-	p.put(p.fly(f).out)
+	p.put(p.track(f).out)
 }
 
-// own asks for something that was not recorded and waits for the answer, nil if
-// there is none or it is an error.
-func (p *player) own(method string, params []byte) []byte {
-	f := &flight{id: p.freshID(), method: method, ask: -1}
-	p.ask(f, params)
+// call sends a request that was not recorded and waits for its result, nil for none.
+func (p *player) call(method string, params []byte) []byte {
+	f := &pending{id: p.freshID(), method: method, request: -1}
+	p.sendNew(f, params)
 	if !p.until(func() bool { return f.over }, p.opt.Timeout) && p.ctx.Err() == nil && p.gone == nil {
 		p.opt.Note(Note{Kind: NoteTimeout, Method: method, Text: fmt.Sprintf("%s was not answered within %v", method, p.opt.Timeout)})
 	}
@@ -215,40 +224,29 @@ func (p *player) freshID() string {
 	return strconv.FormatInt(p.fresh-1, 10)
 }
 
-// notify sends a notification.
-func (p *player) notify(s *step, m said) {
-	if !p.target.says(m.Method) {
-		return
-	}
-	out := m.out(s)
-	out.standing = p.stands(m.Method)
-	p.put(out)
-}
-
-// stands reports whether the stream for what belongs to no request is opened behind a
-// notification.
+// stands reports whether the GET stream is opened after a notification.
 func (p *player) stands(method string) bool {
 	return method == methodInitialized && (p.plan.standing || !p.plan.http)
 }
 
-// cancel sends the cancellation of a request. Where requests have exchanges of their
-// own in 2026-07-28, to break one off is to cancel (basic/transports); a client that
-// was recorded there and said so all the same says it again.
+// cancel sends the cancellation of a request. In 2026-07-28 a client cancels by breaking off
+// the exchange of the request (basic/transports). A client that was recorded over HTTP and
+// sent a notification as well sends it again.
 func (p *player) cancel(s *step, m said) {
-	if p.asks[s.ask] == unsent || p.asks[s.ask] == skipped {
-		p.endListen(s.ask)
+	if p.progress[s.request] == unsent || p.progress[s.request] == skipped {
+		p.endListen(s.request)
 		return
 	}
-	if p.target.modern() && (!p.plan.http || p.target.crosses) && p.hangUp(p.flight(s.ask)) {
+	if p.target.modern() && (!p.plan.http || p.target.crosses) && p.hangUp(p.pending(s.request)) {
 		return
 	}
 	p.put(m.out(s))
 }
 
-// abandon breaks off a request, as the client did by breaking off its exchange. In
-// 2026-07-28 that is to cancel it, before it is not.
+// abandon breaks off the exchange of a request as the client did, which cancels the request in
+// 2026-07-28 only.
 func (p *player) abandon(n int) {
-	f := p.flight(n)
+	f := p.pending(n)
 	if f == nil {
 		p.endListen(n)
 		return
@@ -261,37 +259,24 @@ func (p *player) abandon(n int) {
 	}
 }
 
-// hangUp breaks off the exchange of a request. It is false if it has none.
-func (p *player) hangUp(f *flight) bool {
+// hangUp breaks off the exchange of a request. It returns false if there is none.
+func (p *player) hangUp(f *pending) bool {
 	if f == nil || !p.conn.HangUp(f.out) {
 		return false
 	}
-	p.land(f)
-	if f.ask >= 0 && p.asks[f.ask] == waiting {
-		p.set(f.ask, failed)
+	p.untrack(f)
+	if f.request >= 0 && p.progress[f.request] == waiting {
+		p.set(f.request, failed)
 	}
 	return true
 }
 
-// sayCancelled sends a cancellation that was not recorded so.
-func (p *player) sayCancelled(f *flight) {
+// sayCancelled sends a cancellation that was not recorded.
+func (p *player) sayCancelled(f *pending) {
 	p.put(NewOutgoing(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)))
 }
 
-// params are those of a recorded request with the live values.
-func (p *player) params(a *ask) ([]byte, error) {
-	m, err := p.load(a.ref)
-	if err != nil {
-		return nil, err
-	}
-	params, _ := p.values.carry(m.Params)
-	if p.target.crosses && p.target.modern() {
-		params = p.withMeta(params)
-	}
-	return params, nil
-}
-
-// post hands a message to the connection, which tells once when the server has it.
+// post hands a message to the connection. The channel receives once the server has it.
 func (p *player) post(out *Outgoing) <-chan error {
 	out.revision = p.target.agreed
 	if out.head != 0 {
@@ -302,8 +287,7 @@ func (p *player) post(out *Outgoing) <-chan error {
 	return sent
 }
 
-// put hands a message to the connection and handles what comes until the server has
-// it.
+// put sends a message and handles events until the server has it.
 func (p *player) put(out *Outgoing) {
 	if p.gone != nil {
 		return
@@ -311,24 +295,21 @@ func (p *player) put(out *Outgoing) {
 	sent := p.post(out)
 	timer := time.NewTimer(p.opt.Timeout)
 	defer timer.Stop()
-	for {
+	for p.gone == nil {
 		select {
 		case err := <-sent:
 			var none *unreachable
 			switch {
 			case errors.As(err, &none):
 				p.lost(err)
-			case err != nil && len(out.ids) == 0 && !out.refused && p.gone == nil:
+			case err != nil && len(out.ids) == 0 && !out.refused:
 				p.opt.Note(Note{Kind: NoteRefused, Method: out.method, Text: fmt.Sprintf("%s was refused: %v", out.method, err)})
 			}
 			return
 		case e := <-p.events:
 			p.handle(e)
-			if p.gone != nil {
-				return
-			}
 		case <-timer.C:
-			return // whoever waits for the answer will tell
+			return // the missing response is noted later
 		case <-p.ctx.Done():
 			return
 		}

@@ -10,57 +10,59 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// What the eras say in different ways, from one to the other:
+// The eras express some things differently (2026-07-28 changelog):
 //
-//	initialize, notifications/initialized      server/discover, _meta of each request
-//	logging/setLevel                           logLevel in _meta
-//	resources/subscribe, what comes unasked    subscriptions/listen
-//	requests of the server                     input_required and a retry
-//	task in params, tasks/result               what the server makes a task
-//	ping, roots/list_changed                   nothing
+//	initialize, notifications/initialized         server/discover, _meta of each request
+//	logging/setLevel                              logLevel in _meta
+//	resources/subscribe, unsolicited changes      subscriptions/listen
+//	server requests                               input_required and a retry
+//	task in params, tasks/result                  the server decides what is a task
+//	ping, roots/list_changed                      nothing
 //
-// (2026-07-28 changelog). Whatever else only one of them has is not said, and noted.
+// What exists in one era only is not sent, and noted.
 
-// translated says a recorded request in the other era.
-func (p *player) translated(s *step, m *jsonrpc.Message) error {
+// translate sends a recorded request in the other era.
+func (p *player) translate(n int, m *jsonrpc.Message) {
 	if p.target.modern() {
-		p.toModern(s, m)
+		p.toModern(n, m)
 	} else {
-		p.toLegacy(s, m)
+		p.toLegacy(n, m)
 	}
-	return nil
 }
 
 // untold notes that a request has no counterpart.
 func (p *player) untold(n int) {
-	a := &p.plan.asks[n]
+	a := &p.plan.requests[n]
 	p.set(n, skipped)
-	if !implied(a.method) {
+	switch a.method {
+	case "initialize", "server/discover", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", methodListen:
+		return // the other era does the same in another way, or does not need it
+	}
+	if !strings.HasPrefix(a.method, "notifications/") {
 		p.note(NoteUntold, a, fmt.Sprintf("%s has no counterpart in %s", p.name(a), p.target.speaks))
 	}
 }
 
-// say sends a recorded request with other words.
-func (p *player) say(n int, method string, params []byte) *flight {
-	out := newRequest(p.plan.asks[n].id, method, params)
+// sendAs sends a recorded request with another method or other params.
+func (p *player) sendAs(n int, method string, params []byte) *pending {
+	out := newRequest(p.plan.requests[n].id, method, params)
 	out.head = p.plan.steps[p.at].head
 	return p.launch(n, out)
 }
 
-// toModern says a request of the legacy era in 2026-07-28.
-func (p *player) toModern(s *step, m *jsonrpc.Message) {
-	n := s.ask
+// toModern sends a request of the legacy era in 2026-07-28.
+func (p *player) toModern(n int, m *jsonrpc.Message) {
 	params := m.Params
 	switch m.Method {
 	case "initialize", "server/discover":
-		if p.target.greeted || m.Method == "server/discover" {
-			p.set(n, skipped) // a probe, or a handshake once more
+		if p.target.opened || m.Method == "server/discover" {
+			p.set(n, skipped) // a probe, or a second handshake
 			return
 		}
-		p.target.greeted = true
-		f := p.say(n, "server/discover", p.withMeta(nil))
-		p.until(func() bool { return f.over }, p.plan.asks[n].took+p.opt.Timeout)
-		p.listenForNews()
+		p.target.opened = true
+		f := p.sendAs(n, "server/discover", p.withMeta(nil))
+		p.until(func() bool { return f.over }, p.plan.requests[n].took+p.opt.Timeout)
+		p.listenForChanges()
 		return
 	case "logging/setLevel":
 		p.target.level, _ = textOf(lookup(params, "level"))
@@ -83,16 +85,15 @@ func (p *player) toModern(s *step, m *jsonrpc.Message) {
 	p.untold(n)
 }
 
-// toModernCall says any other request.
+// toModernCall sends any other request.
 func (p *player) toModernCall(n int, m *jsonrpc.Message) {
-	a := &p.plan.asks[n]
-	method := m.Method
-	if method == "tasks/result" {
+	a := &p.plan.requests[n]
+	if m.Method == "tasks/result" {
 		p.set(n, skipped) // it came with the answer to tasks/get
 		return
 	}
-	if !p.target.asks(method) || isPoll(method) && !p.becameTask(a) {
-		if isPoll(method) && a.role != session.RoleRequest {
+	if !p.target.asks(m.Method) || isPoll(m.Method) && !p.becameTask(a) {
+		if isPoll(m.Method) && a.role != session.RoleRequest {
 			p.set(n, skipped) // the call was answered at once
 			return
 		}
@@ -104,11 +105,11 @@ func (p *player) toModernCall(n int, m *jsonrpc.Message) {
 		p.set(n, skipped)
 		return
 	}
-	p.say(n, method, p.withMeta(withoutTask(params)))
+	p.sendAs(n, m.Method, p.withMeta(withoutTask(params)))
 }
 
-// becameTask reports whether a task that a recorded request is about exists.
-func (p *player) becameTask(a *ask) bool {
+// becameTask reports whether the live server created the task that a recorded request is about.
+func (p *player) becameTask(a *request) bool {
 	m, err := p.load(a.ref)
 	if err != nil {
 		return false
@@ -118,7 +119,7 @@ func (p *player) becameTask(a *ask) bool {
 	return ok && now != gone
 }
 
-// withMeta puts into params what each request says in 2026-07-28 (basic/index).
+// withMeta adds to params what each request has in 2026-07-28 (basic/index).
 func (p *player) withMeta(params []byte) []byte {
 	o, _ := readObject(params)
 	meta, _ := readObject(o.get("_meta"))
@@ -131,16 +132,15 @@ func (p *player) withMeta(params []byte) []byte {
 	return o.set("_meta", meta.bytes()).bytes()
 }
 
-// listenForNews asks to be told of the changes that the recorded client was told of
-// unasked.
-func (p *player) listenForNews() {
+// listenForChanges subscribes to the changes of which the recorded client was notified without
+// a subscription.
+func (p *player) listenForChanges() {
 	var wants []string
 	for _, kind := range []string{"tools", "prompts", "resources"} {
-		for i := range p.plan.steps {
-			if p.plan.steps[i].kind == stepHear && p.plan.steps[i].method == "notifications/"+kind+"/list_changed" {
-				wants = append(wants, `"`+kind+`ListChanged":true`)
-				break
-			}
+		if slices.ContainsFunc(p.plan.steps, func(s step) bool {
+			return s.kind == stepHear && s.method == "notifications/"+kind+"/list_changed"
+		}) {
+			wants = append(wants, `"`+kind+`ListChanged":true`)
 		}
 	}
 	if len(wants) > 0 {
@@ -148,44 +148,43 @@ func (p *player) listenForNews() {
 	}
 }
 
-// listen opens a subscription in the place of a recorded request, -1 for none, and
-// waits until it is acknowledged.
-func (p *player) listen(n int, params []byte) *flight {
-	f := &flight{id: p.freshID(), method: "subscriptions/listen", ask: n}
+// listen opens a subscription in place of recorded request n, -1 for none, and waits for its
+// acknowledgement.
+func (p *player) listen(n int, params []byte) *pending {
+	f := &pending{id: p.freshID(), method: methodListen, request: n}
 	if n >= 0 {
-		f.id = p.plan.asks[n].id
+		f.id = p.plan.requests[n].id
 		p.set(n, waiting)
 	}
-	p.ask(f, p.withMeta(params))
+	p.sendNew(f, p.withMeta(params))
 	p.until(func() bool { return f.over || f.acknowledged }, p.opt.Timeout)
 	return f
 }
 
-// toLegacy says a request of 2026-07-28 in a revision with a handshake.
-func (p *player) toLegacy(s *step, m *jsonrpc.Message) {
-	n := s.ask
-	switch {
-	case m.Method == "initialize":
-		p.set(n, skipped) // it was refused
+// toLegacy sends a request of 2026-07-28 in a revision with a handshake.
+func (p *player) toLegacy(n int, m *jsonrpc.Message) {
+	switch m.Method {
+	case "initialize":
+		p.set(n, skipped) // the recorded server refused it
 		return
-	case m.Method == "server/discover":
-		p.greet(n)
+	case "server/discover":
+		p.handshake(n)
 		return
 	}
-	if p.greet(-1); p.gone != nil {
+	if p.handshake(-1); p.gone != nil {
 		return
 	}
 	level, _ := textOf(lookup(m.Params, "_meta", metaPrefix+"logLevel"))
 	if level != "" && level != p.target.level {
 		p.target.level = level
-		p.own("logging/setLevel", fmt.Appendf(nil, `{"level":%s}`, quoted(level)))
+		p.call("logging/setLevel", fmt.Appendf(nil, `{"level":%s}`, quoted(level)))
 	}
-	a := &p.plan.asks[n]
+	a := &p.plan.requests[n]
 	switch {
-	case m.Method == "subscriptions/listen":
+	case m.Method == methodListen:
 		p.subscribe(n, m)
 	case a.role == session.RoleRetry && !isPoll(m.Method):
-		p.set(n, skipped) // the server asks by itself
+		p.set(n, skipped) // the server sends requests of its own
 	case !p.target.asks(m.Method):
 		p.untold(n)
 	default:
@@ -194,11 +193,11 @@ func (p *player) toLegacy(s *step, m *jsonrpc.Message) {
 			p.set(n, skipped)
 			return
 		}
-		p.say(n, m.Method, p.withoutMeta(params, a.tasked))
+		p.sendAs(n, m.Method, p.withoutMeta(params, a.tasked))
 	}
 }
 
-// withoutMeta takes out of params what only 2026-07-28 says.
+// withoutMeta removes from params what is specific to 2026-07-28.
 func (p *player) withoutMeta(params []byte, tasked bool) []byte {
 	o, ok := readObject(params)
 	if !ok {
@@ -218,80 +217,67 @@ func (p *player) withoutMeta(params []byte, tasked bool) []byte {
 	return o.bytes()
 }
 
-// greet opens the session with a handshake, if it is not open, in the place of a
-// recorded request, -1 for none.
-func (p *player) greet(n int) {
-	if p.target.greeted {
+// handshake opens the session, if it is not open, in place of recorded request n, -1 for none.
+func (p *player) handshake(n int) {
+	if p.target.opened {
 		if n >= 0 {
 			p.set(n, skipped)
 		}
 		return
 	}
-	p.target.greeted = true
+	p.target.opened = true
 	params := fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"clientInfo":%s}`,
 		quoted(string(p.target.speaks)), p.target.capabilities, p.target.info)
 	if n >= 0 {
-		f := p.say(n, "initialize", params)
-		p.until(func() bool { return f.over }, p.plan.asks[n].took+p.opt.Timeout)
-	} else {
-		result := p.own("initialize", params)
-		if v, ok := textOf(lookup(result, "protocolVersion")); ok {
-			p.agree(jsonrpc.Revision(v))
-		}
+		f := p.sendAs(n, "initialize", params)
+		p.until(func() bool { return f.over }, p.plan.requests[n].took+p.opt.Timeout)
+	} else if v, ok := textOf(lookup(p.call("initialize", params), "protocolVersion")); ok {
+		p.agree(jsonrpc.Revision(v))
 	}
-	if p.gone != nil {
-		return
-	}
-	p.put(NewOutgoing([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)))
+	p.put(NewOutgoing([]byte(`{"jsonrpc":"2.0","method":"` + methodInitialized + `"}`)))
 }
 
-// subscribe subscribes to the resources that a subscription asks for. Changes of
-// lists are told unasked.
+// subscribe subscribes to the resources of a subscription. Changes of lists need none.
 func (p *player) subscribe(n int, m *jsonrpc.Message) {
 	p.set(n, skipped)
-	wants, _ := readObject(lookup(m.Params, "notifications"))
-	for _, uri := range texts(wants.get("resourceSubscriptions")) {
-		p.own("resources/subscribe", fmt.Appendf(nil, `{"uri":%s}`, quoted(uri)))
+	for _, uri := range texts(lookup(m.Params, "notifications", "resourceSubscriptions")) {
+		p.call("resources/subscribe", fmt.Appendf(nil, `{"uri":%s}`, quoted(uri)))
 		p.target.uris[n] = append(p.target.uris[n], uri)
 	}
 }
 
-// endListen ends what a subscription was translated to.
+// endListen undoes subscribe.
 func (p *player) endListen(n int) {
 	for _, uri := range p.target.uris[n] {
-		p.own("resources/unsubscribe", fmt.Appendf(nil, `{"uri":%s}`, quoted(uri)))
+		p.call("resources/unsubscribe", fmt.Appendf(nil, `{"uri":%s}`, quoted(uri)))
 	}
 	delete(p.target.uris, n)
 }
 
-// A target knows in which revision the session was recorded and in which it is
-// spoken.
+// A target is the revision that a session is played in.
 type target struct {
 	recorded, speaks jsonrpc.Revision
-	// crosses says that the two are of different eras, changes that they differ.
-	crosses, changes bool
-	// agreed is the revision that the live server agreed to in a handshake.
-	agreed jsonrpc.Revision
+	changes, crosses bool             // these differ, and are of different eras
+	agreed           jsonrpc.Revision // by the live server in a handshake
 
-	// info and capabilities are those of the client, as they stand.
-	info, capabilities []byte
-	level              string // of log messages, "" for not asked for
-	greeted            bool   // the session is open
-	listens            map[string]*flight
-	uris               map[int][]string // of a listen that was recorded, by its ask
+	info, capabilities []byte // of the client, in JSON
+	level              string // of log messages, "" for none
+	opened             bool   // the session is open
+	listens            map[string]*pending
+	uris               map[int][]string // of a recorded subscription
 }
 
-// begin finds out what is to be spoken.
+// begin determines the revision.
 func (v *target) begin(plan *Plan, revision jsonrpc.Revision) error {
 	v.recorded = cmp.Or(plan.facts.Revision, plan.facts.Requested)
 	v.speaks = cmp.Or(revision, v.recorded)
-	v.listens, v.uris = map[string]*flight{}, map[int][]string{}
+	v.listens, v.uris = map[string]*pending{}, map[int][]string{}
 	v.changes = v.speaks != v.recorded
 	v.crosses = v.changes && plan.facts.Era != "" && jsonrpc.EraOf(revision) != plan.facts.Era
 	if v.changes && plan.facts.Dialect != "" {
 		return ErrRevision
 	}
-	if v.crosses || v.modern() || plan.initialize < 0 { // else the server has yet to agree
+	if v.crosses || v.modern() || plan.initialize < 0 { // otherwise the server has yet to agree
 		v.agreed = v.speaks
 	}
 	if !v.crosses {
@@ -300,33 +286,33 @@ func (v *target) begin(plan *Plan, revision jsonrpc.Revision) error {
 	return v.identify(plan)
 }
 
-// identify reads who the client is.
+// identify reads the client's clientInfo and capabilities.
 func (v *target) identify(plan *Plan) error {
-	n, names := plan.initialize, []string{"clientInfo", "capabilities"}
-	if plan.facts.Era == jsonrpc.Modern {
-		n, names = plan.modern, []string{metaPrefix + "clientInfo", metaPrefix + "clientCapabilities"}
+	n, in := plan.initialize, []string{"clientInfo", "capabilities"}
+	modern := plan.facts.Era == jsonrpc.Modern
+	if modern {
+		n, in = plan.modern, []string{metaPrefix + "clientInfo", metaPrefix + "clientCapabilities"}
 	}
 	v.info, v.capabilities = []byte(`{"name":"mcptap","version":"replay"}`), []byte(`{}`)
 	if n < 0 {
 		return nil
 	}
-	f, err := plan.load(plan.asks[n].ref.Seq)
+	f, err := plan.load(plan.requests[n].ref.Seq)
 	if err != nil {
 		return err
 	}
-	m := jsonrpc.PeekFrame(&f)
-	from := m.Params
-	if plan.facts.Era == jsonrpc.Modern {
-		from = lookup(m.Params, "_meta")
+	from := jsonrpc.Value(jsonrpc.PeekFrame(&f).Params)
+	if modern {
+		from = from.Get("_meta")
 	}
-	if x := lookup(from, names[0]); x != nil {
+	if x := from.Get(in[0]); x != nil {
 		v.info = x
 	}
-	if x := lookup(from, names[1]); x != nil {
+	if x := from.Get(in[1]); x != nil {
 		v.capabilities = x
 	}
-	if plan.facts.Era == jsonrpc.Legacy && slices.ContainsFunc(plan.asks, func(a ask) bool { return a.tasked }) {
-		// Or the server must not make a task of anything.
+	if plan.facts.Era == jsonrpc.Legacy && slices.ContainsFunc(plan.requests, func(a request) bool { return a.tasked }) {
+		// Without this extension the server must not create tasks.
 		caps, _ := readObject(v.capabilities)
 		extensions, _ := readObject(caps.get("extensions"))
 		v.capabilities = caps.set("extensions", extensions.set(metaPrefix+"tasks", []byte("{}")).bytes()).bytes()
@@ -334,55 +320,32 @@ func (v *target) identify(plan *Plan) error {
 	return nil
 }
 
-// modern reports whether what is spoken has no handshake.
+// modern reports whether the revision has no handshake.
 func (v *target) modern() bool { return jsonrpc.EraOf(v.speaks) == jsonrpc.Modern }
 
-// retries reports whether the live server asks by input_required results.
+// retries reports whether the live server asks with input_required results.
 func (v *target) retries() bool { return !v.crosses || v.modern() }
 
-// batches reports whether frames with several messages may be sent (2025-03-26
-// basic/index).
+// batches reports whether batches may be sent (2025-03-26 basic/index).
 func (v *target) batches() bool { return !v.changes || !v.crosses && v.speaks == jsonrpc.Rev20250326 }
 
-// renames reports whether a request names the revision that is spoken.
-func (v *target) renames(method string) bool {
-	return v.changes && !v.crosses && method == "initialize"
-}
-
-// hears reports whether something that was heard in the recording is to be waited
-// for.
+// hears reports whether a message of the recorded server is to be expected.
 func (v *target) hears(s *step) bool {
 	if !v.crosses {
 		return true
 	}
 	m, ok := jsonrpc.LookupMethod(s.method)
-	return ok && m.Server.Has(v.speaks) && s.method != "notifications/subscriptions/acknowledged"
+	return ok && m.Server.Has(v.speaks) && s.method != methodAcknowledged
 }
 
-// says reports whether a notification of the client's exists in what is spoken.
+// says reports whether a client notification exists in the revision.
 func (v *target) says(method string) bool {
-	if !v.changes {
-		return true
-	}
 	m, ok := jsonrpc.LookupMethod(method)
-	return !ok || m.Client.Has(v.speaks)
+	return !v.changes || !ok || m.Client.Has(v.speaks)
 }
 
-// asks reports whether a request does.
+// asks reports whether a client request exists in the revision.
 func (v *target) asks(method string) bool {
-	if !v.changes {
-		return true
-	}
 	m, ok := jsonrpc.LookupMethod(method)
-	return !ok || m.Client.Has(v.speaks) || v.modern() && m.Client.Has(jsonrpc.ExtTasks)
-}
-
-// implied are the requests of one era that the other says in another way, or has no
-// need of: no word is lost about them.
-func implied(method string) bool {
-	switch method {
-	case "initialize", "server/discover", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen":
-		return true
-	}
-	return strings.HasPrefix(method, "notifications/")
+	return !v.changes || !ok || m.Client.Has(v.speaks) || v.modern() && m.Client.Has(jsonrpc.ExtTasks)
 }
