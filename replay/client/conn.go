@@ -1,72 +1,66 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Conn carries messages to one server and back. [Stdio], [HTTP], [SSE] and [WebSocket]
-// make one. What its transport needs beside the messages, such as the session id, the
-// header fields and the stream for what belongs to no request, is its own affair.
+// A Conn is a connection to a server; see [Stdio], [HTTP], [SSE] and [WebSocket]. It handles
+// what its transport needs beside the messages, such as the session id, the header fields and
+// the GET stream.
 type Conn interface {
-	// Open reaches the server. What comes from it is put into the channel until
-	// Close.
+	// Open connects to the server. Events go to the channel until Close.
 	Open(ctx context.Context, to chan<- Event) error
-	// Send hands a message over. The channel receives once: nil when the server has the
-	// message, or why it will never have it.
+	// Send sends a message. The channel receives nil once the server has the message, or
+	// the reason why it never will.
 	Send(m *Outgoing) <-chan error
-	// HangUp breaks off the exchange of a message. It is false where messages have
-	// no exchanges.
+	// HangUp breaks off the exchange of a message. It returns false if messages have no
+	// exchanges.
 	HangUp(m *Outgoing) bool
-	// CloseSend ends the client's lane, where it can end by itself.
+	// CloseSend ends the client's lane if the transport can end it alone.
 	CloseSend()
-	// Close ends the connection and returns when all is recorded. Killed names the
-	// signal that it took to end the server, "" for none.
+	// Close closes the connection and returns when everything is recorded. Killed is the
+	// signal that ended the server, "" for none.
 	Close() (killed string)
 }
 
-// An Event is what a Conn has received.
+// An Event is a message from the server, or the end of something.
 type Event struct {
-	// Raw is a message of the server's.
-	Raw []byte
-	// On is the message on whose exchange it came, nil for none, or the one whose
-	// requests will have no answer: then Err says why.
+	Raw []byte // the message
+	// On is the message on whose exchange it came, nil for none. With Err it is the message
+	// whose requests will have no response.
 	On  *Outgoing
 	Err error
-	// Gone says that nothing more can come at all, which a request may have shown.
+	// Gone reports that nothing more will come.
 	Gone bool
 }
 
 // An Outgoing is a message for the server.
 type Outgoing struct {
-	// raw is the message, line how it stood on stdio, nil if it did not.
-	raw, line []byte
-	// form is that of the recorded frame, FormLine for none.
-	form tap.Form
-	kind jsonrpc.Kind
-	// ids are those of the requests in it: one, none, or those of a batch.
-	ids    []string
-	method string
-	// standing says that the stream for what belongs to no request is to be opened when
-	// the server has it.
-	standing bool
-	// head is the frame with the head of the recorded request of HTTP, 0 for none, and
-	// was the recorded message, nil for one that was not recorded so.
-	head uint64
-	was  *jsonrpc.Message
-	// revision is the one spoken, "" for what the connection knows of it. header makes of
-	// the usual fields of HTTP those to be sent; nil leaves them.
-	revision jsonrpc.Revision
-	header   func(usual [][2]string) [][2]string
-	// refused says that it was refused in the recording too.
-	refused bool
+	raw, line []byte   // the message, and its recorded line, nil for none
+	form      tap.Form // of the recorded frame, FormLine for none
+	kind      jsonrpc.Kind
+	ids       []string // of the requests in it
+	method    string
+	standing  bool             // the GET stream is opened after it
+	head      uint64           // the frame with the recorded head of its HTTP request, 0 for none
+	was       *jsonrpc.Message // the recorded message, nil for none
+	revision  jsonrpc.Revision // "" for the one that the connection knows
+	refused   bool             // it was refused in the recording too
+	// header, if not nil, returns the header fields to send instead of the usual ones.
+	header func(usual [][2]string) [][2]string
 }
 
-// NewOutgoing makes a message of its bytes.
+// NewOutgoing returns a message for the server.
 func NewOutgoing(raw []byte) *Outgoing {
 	m := jsonrpc.Peek(raw)
 	out := &Outgoing{raw: raw, kind: m.Kind, method: m.Method}
@@ -84,12 +78,10 @@ func (m *Outgoing) Bytes() []byte { return m.raw }
 
 const methodInitialized = "notifications/initialized"
 
-// A Watcher is a recorder that tells when the tap in front of the server has a
-// message of the client's. Over HTTP two messages may go on two connections, of which
-// either may be served first; the client waits for the first before it sends the
-// second.
+// A Watcher is the recorder of the tap in front of a server on HTTP. It reports when the tap
+// has a client message: two messages may take two connections, so the client sends the second
+// one when the tap has the first.
 type Watcher struct {
-	// Recorder takes what crosses.
 	tap.Recorder
 
 	mu      sync.Mutex
@@ -110,7 +102,7 @@ func (w *Watcher) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte,
 	}
 }
 
-// next returns a channel that is closed when the next message has come.
+// next returns a channel that is closed when the tap has the next message.
 func (w *Watcher) next() <-chan struct{} {
 	c := make(chan struct{})
 	w.mu.Lock()
@@ -119,9 +111,84 @@ func (w *Watcher) next() <-chan struct{} {
 	return c
 }
 
-// drop stops waiting for a message that did not come.
+// drop removes a channel of a message that did not come.
 func (w *Watcher) drop(c <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waiting = slices.DeleteFunc(w.waiting, func(x chan struct{}) bool { return x == c })
+}
+
+// A ReachError reports that there is no server at the URL, or none that opens a session.
+type ReachError struct {
+	// Status is the HTTP status of the response to the first message, 0 if the server sent
+	// none. Location is its header field.
+	Status   int
+	Location string
+	// Err is the reason. It may contain unescaped text from the server.
+	Err error
+}
+
+// Error implements error.
+func (e *ReachError) Error() string { return e.Err.Error() }
+
+// Unwrap returns e.Err.
+func (e *ReachError) Unwrap() error { return e.Err }
+
+// A refused is an HTTP response without an expected message.
+type refused struct {
+	status   int
+	location string
+	text     string
+}
+
+func (e *refused) Error() string { return e.text }
+
+// refusal returns the error for an HTTP response. Words describe it beside its status.
+func refusal(res *http.Response, words string, body []byte) error {
+	const most = 200
+	text := "HTTP " + res.Status
+	if words != "" {
+		text += " " + words
+	}
+	if said := strings.TrimSpace(string(body[:min(len(body), most)])); said != "" {
+		text += ": " + said
+	}
+	return &refused{res.StatusCode, res.Header.Get("Location"), text}
+}
+
+// An unreachable is a report of the tap that it cannot reach the server.
+type unreachable struct{ text string }
+
+func (e *unreachable) Error() string { return e.text }
+
+// ownAnswer returns the error in a response of the tap itself, nil for any other response,
+// whose body it leaves unread.
+func ownAnswer(res *http.Response) error {
+	if res.StatusCode != http.StatusBadGateway {
+		return nil
+	}
+	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
+	text, own := strings.CutPrefix(strings.TrimSpace(string(said)), "mcptap: ")
+	if own && strings.Contains(text, " could not be reached: ") {
+		return &unreachable{text}
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(said), res.Body), res.Body}
+	return nil
+}
+
+// asReachError returns a [ReachError] for an error that is about the server, any other error
+// as it is.
+func asReachError(err error) error {
+	var no *refused
+	var none *unreachable
+	switch {
+	case errors.As(err, &no):
+		return &ReachError{Status: no.status, Location: no.location, Err: err}
+	case errors.As(err, &none):
+		return &ReachError{Err: err}
+	}
+	return err
 }

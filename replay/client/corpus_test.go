@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -98,7 +99,7 @@ func TestFieldValue(t *testing.T) {
 		if got := fieldValue(value); got != want {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
-		if got := decoded(fieldValue(value)); got != value {
+		if got := replay.DecodeField(fieldValue(value)); got != value {
 			t.Errorf("%q comes back as %q", value, got)
 		}
 	}

@@ -2,61 +2,42 @@
 //
 // # The model
 //
-// A [Planner] reads the frames of a session and makes a [Plan]: what the client did,
-// in order, and between these steps what had come from the server by then. [Play]
-// goes through the steps one after another. What the client did is done again, and
-// what had come is waited for, before the next thing is done. So what was in flight
-// together is so again, and a request waits for the answers that had arrived before
-// it, whatever the server's pace is. An answer is waited for as long as it took in
-// the recording and [Options.Timeout] beyond; anything else that the server said
-// only for a while, since it may not say it any more.
+// A [Planner] makes a [Plan] from the frames of a session: what the client did, in order, and
+// what had arrived from the server in between. [Play] goes through these steps. It sends what
+// the client sent, and waits for what had arrived before it goes on. So requests that were in
+// flight together are in flight together again, and a request waits for the responses that had
+// arrived before it, whatever the pace of the server. A response is awaited for as long as it
+// took in the recording and [Options].Timeout beyond. Any other message is awaited only for
+// [Options].Patience, since the server may not send it.
 //
 // # What is sent
 //
-// The recorded bytes, ids and progress tokens included: a server cannot tell the
-// replay from the recorded client, and the two recordings can be laid side by side.
-// (The plan was to make up fresh ids. They would have to be rewritten in whatever
-// repeats them, in each dialect, and gain nothing: a connection's ids are its own.)
-// Only what has to be asked beside the recorded requests gets a new id.
+// The recorded bytes are sent, ids and progress tokens included, so that the two recordings can
+// be compared. Only requests that were not recorded get new ids.
 //
-// Values that the server made up are carried: where a request repeats a cursor, the
-// id of a task or a requestState that came in an answer, it gets the one of the live
-// answer instead. The same holds for session ids and endpoints. A request whose
-// value the live server did not give is not sent, which is noted.
+// Values that the server chose are carried over: where a request repeats a cursor, a task id or
+// a requestState of a result, it gets the one of the live result. The same holds for session
+// ids and endpoints. A request whose value the live server did not send is not sent, which is
+// noted.
 //
-// # What the server asks
+// # Server requests
 //
-// Requests of the server's are answered from the recording: with what the client
-// said to the same request by value (see [replay.Key]), several of the same in
-// recorded order; else to the next one of that method, which is noted. What was
-// never asked gets an error. It does not matter whether it is a request of its own
-// or stands in an input_required result (2026-07-28 basic/patterns/mrtr), nor
-// which of both it was in the recording.
+// A server request gets the recorded answer to the same request by value (see [replay.Key]), of
+// several in recorded order; or else to the next one of its method, which is noted; or else an
+// error. It does not matter whether it is a request of its own or part of an input_required
+// result (2026-07-28 basic/patterns/mrtr), here or in the recording.
 //
-// # Servers that are not there
+// # Failures
 //
-// A server that cannot be reached, or refuses by a status of HTTP what opens the
-// session, ends [Play] with a [ReachError]. One that refuses the handshake by a
-// JSON-RPC error, where the recorded one did not, ends the session, and so does one that
-// dies later or says nothing any more: which requests waited then and which were never
-// played stands in the notes.
+// A server that cannot be reached, or refuses with an HTTP status to open the session, ends
+// [Play] with a [ReachError]. One that refuses the handshake with a JSON-RPC error, where the
+// recorded one did not, ends the session, as does one that dies or stops answering. The notes
+// name the requests that were open then and those that were not sent.
 //
 // # Transports
 //
-// A [Conn] carries messages: on stdio to a process ([Stdio]), over Streamable HTTP
-// or HTTP+SSE ([HTTP]), or over a WebSocket ([WebSocket]), whatever the recorded
-// transport was. A process is recorded here, as the tap does it; in front of a URL a
-// real tap is put by the caller, with a [Watcher] for its recorder: two requests over
-// HTTP leave in their order because the second waits until the tap has the first.
-//
-// # Another revision
-//
-// With [Options.Revision] the session is spoken in another revision; translate.go lists what changes.
-// What has no counterpart there is noted and not said.
-//
-// # Cost
-//
-// A Plan holds some 300 bytes for each request with its answer, and 100 for each run of
-// other messages of one kind. Payloads are loaded when they are sent or compared. Play keeps what the open requests need and one value for each
-// cursor, task and state.
+// A [Conn] carries the messages, on any transport, whatever the recorded one was. A process is
+// recorded here, as a tap does it. In front of a URL the caller puts a tap with a [Watcher] as
+// its recorder. With [Options].Revision the session is played in another revision; see
+// translate.go.
 package client

@@ -20,19 +20,19 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// HTTP makes a connection to a server on Streamable HTTP (2025-03-26 and later
-// basic/transports; without sessions in 2026-07-28). The watcher is the recorder of
-// the tap that stands at the URL.
+// HTTP returns a connection to a server on Streamable HTTP (2025-03-26 and later
+// basic/transports; without sessions in 2026-07-28). The watcher is the recorder of the tap at
+// the URL.
 func HTTP(url string, tap *Watcher) Conn { return newHTTP(url, tap) }
 
-// maxBody is how much of a body is read that is no stream.
+// maxBody is the maximum size of a body that is not a stream.
 const maxBody = 256 << 20
 
-// standingPatience is how long a stream beside those of requests may take to begin:
-// some servers say nothing at all on it before there is something to say.
+// standingPatience is how long a GET stream may take to begin. Some servers do not send the
+// head of the response before the first event.
 const standingPatience = time.Second
 
-// A httpConn is a connection on Streamable HTTP.
+// An httpConn is a connection on Streamable HTTP.
 type httpConn struct {
 	url    string
 	tap    *Watcher
@@ -42,12 +42,10 @@ type httpConn struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	mu      sync.Mutex
-	session string // its id, "" for none
-	// revision is that of the session, "" in 2026-07-28, where there is none; fields are
-	// those of tools, by their names.
-	revision jsonrpc.Revision
-	fields   map[string][]headerField
+	mu       sync.Mutex
+	session  string                           // its id, "" for none
+	revision jsonrpc.Revision                 // of the session, "" in 2026-07-28
+	fields   map[string][]headerField         // by tool
 	streams  map[*Outgoing]context.CancelFunc // the open exchanges
 }
 
@@ -55,7 +53,7 @@ func newHTTP(url string, tap *Watcher) *httpConn {
 	hush()
 	return &httpConn{url: url, tap: tap, fields: map[string][]headerField{}, streams: map[*Outgoing]context.CancelFunc{}, client: &http.Client{
 		Transport: &http.Transport{
-			// The tap in front of the server finds the way to it.
+			// The tap in front of the server uses a proxy if there is one.
 			Proxy: nil, DisableCompression: true, MaxIdleConnsPerHost: 16,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -68,8 +66,8 @@ func (c *httpConn) Open(ctx context.Context, to chan<- Event) error {
 	return nil
 }
 
-// tell hands an event over, unless nobody listens any more.
-func (c *httpConn) tell(e Event) {
+// emit sends an event, unless the connection is closed.
+func (c *httpConn) emit(e Event) {
 	select {
 	case c.to <- e:
 	case <-c.ctx.Done():
@@ -84,7 +82,7 @@ func (c *httpConn) Send(m *Outgoing) <-chan error {
 	c.mu.Lock()
 	c.streams[m] = cancel
 	c.mu.Unlock()
-	if len(m.ids) > 0 { // what is not a request is taken when it is accepted
+	if len(m.ids) > 0 { // other messages are sent when they are accepted
 		c.work.Go(func() {
 			select {
 			case <-arrived:
@@ -97,7 +95,7 @@ func (c *httpConn) Send(m *Outgoing) <-chan error {
 		err := c.exchange(ctx, m, header)
 		c.tap.drop(arrived)
 		if err != nil && len(m.ids) > 0 && ctx.Err() == nil {
-			c.tell(failure(m, err))
+			c.emit(failure(m, err))
 		}
 		c.HangUp(m)
 		if m.standing {
@@ -108,34 +106,29 @@ func (c *httpConn) Send(m *Outgoing) <-chan error {
 	return sent
 }
 
-// failure is the news that the requests of a message will have no answer: where the
-// server cannot be reached, no other will.
+// failure returns the event for the requests of a message that will have no response. If the
+// server cannot be reached it ends the connection.
 func failure(m *Outgoing, err error) Event {
 	var none *unreachable
 	return Event{On: m, Err: err, Gone: errors.As(err, &none)}
 }
 
-// exchange sends a message and reads all that comes on its exchange.
+// exchange sends a message and reads the response.
 func (c *httpConn) exchange(ctx context.Context, m *Outgoing, header [][2]string) error {
 	res, err := c.do(ctx, http.MethodPost, c.url, m.raw, header)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
-	c.learn(m, res)
-	return c.answer(ctx, m, res)
-}
-
-// learn takes the session's id from the answer to an initialize.
-func (c *httpConn) learn(m *Outgoing, res *http.Response) {
 	if id := res.Header.Get("Mcp-Session-Id"); id != "" && m.method == "initialize" {
 		c.mu.Lock()
 		c.session = id
 		c.mu.Unlock()
 	}
+	return c.answer(ctx, m, res)
 }
 
-// header returns the fields of HTTP that depend on a message.
+// header returns the header fields that depend on a message.
 func (c *httpConn) header(m *Outgoing) [][2]string {
 	c.mu.Lock()
 	if m.standing {
@@ -149,8 +142,8 @@ func (c *httpConn) header(m *Outgoing) [][2]string {
 	return fields
 }
 
-// told takes from a message on the exchange of another what later ones repeat.
-func (c *httpConn) told(m *Outgoing, raw []byte) {
+// learn reads from a response to a message what later messages repeat.
+func (c *httpConn) learn(m *Outgoing, raw []byte) {
 	if m.method != "initialize" && m.method != "tools/list" && m.kind != jsonrpc.Batch {
 		return
 	}
@@ -165,8 +158,8 @@ func (c *httpConn) told(m *Outgoing, raw []byte) {
 	}
 }
 
-// do sends a request, with the session that it is in. The error is that of the tap, too,
-// where it could not reach the server.
+// do sends a request of the session. A report of the tap that it cannot reach the server is an
+// error.
 func (c *httpConn) do(ctx context.Context, method, url string, body []byte, header [][2]string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -197,7 +190,7 @@ func (c *httpConn) do(ctx context.Context, method, url string, body []byte, head
 	return res, nil
 }
 
-// decode undoes the coding of a body, which the server was not asked for.
+// decode decodes a content coding, which the server should not have used.
 func decode(res *http.Response) error {
 	switch coding := strings.ToLower(res.Header.Get("Content-Encoding")); coding {
 	case "", "identity":
@@ -209,7 +202,7 @@ func decode(res *http.Response) error {
 	return nil
 }
 
-// An unzipped body is a gzipped one to be read.
+// An unzipped is a reader of a gzip body.
 type unzipped struct {
 	io.ReadCloser
 	zip *gzip.Reader
@@ -217,7 +210,7 @@ type unzipped struct {
 
 // Read implements [io.Reader].
 func (u *unzipped) Read(p []byte) (n int, err error) {
-	if u.zip == nil { // it reads at once, and the body may come late
+	if u.zip == nil { // NewReader reads, and the body may come late
 		if u.zip, err = gzip.NewReader(u.ReadCloser); err != nil {
 			return 0, err
 		}
@@ -225,8 +218,8 @@ func (u *unzipped) Read(p []byte) (n int, err error) {
 	return u.zip.Read(p)
 }
 
-// quiet is a log without what package net/http writes there of a server that sends a
-// response to nothing. The recording has it.
+// quiet is a log without the messages of package net/http about responses without a request.
+// The recording has those responses.
 type quiet struct{ io.Writer }
 
 // Write implements [io.Writer].
@@ -245,7 +238,7 @@ func isStream(res *http.Response) bool {
 	return kind == "text/event-stream"
 }
 
-// own are the fields of a request that carries no message.
+// own returns the header fields of a request without a message.
 func (c *httpConn) own() (header [][2]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,7 +248,7 @@ func (c *httpConn) own() (header [][2]string) {
 	return header
 }
 
-// answer reads the response to a message.
+// answer reads the response to a message, with or without an answer in it.
 func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) error {
 	if isStream(res) {
 		return c.events(ctx, m, res.Body)
@@ -267,8 +260,8 @@ func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) 
 	f := tap.Frame{Lane: tap.ToClient, Form: tap.FormBody, Raw: body, Size: int64(len(body))}
 	switch p := jsonrpc.PeekFrame(&f); {
 	case p.Kind != jsonrpc.Other && p.Kind != jsonrpc.Invalid && (len(m.ids) > 0 || res.StatusCode < 400):
-		c.told(m, body)
-		c.tell(Event{Raw: body, On: m})
+		c.learn(m, body)
+		c.emit(Event{Raw: body, On: m})
 		return nil
 	case res.StatusCode >= 300:
 		return refusal(res, "", body)
@@ -278,11 +271,10 @@ func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) 
 	return nil
 }
 
-// events reads the stream of a request, and goes on with it where the server breaks
-// it off to be asked again (2025-11-25 basic/transports#resumability). It returns
-// without an error when the stream is over, with or without an answer.
+// events reads the stream of a request, and resumes it if it ends before the response
+// (2025-11-25 basic/transports#resumability).
 func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) error {
-	open := map[string]bool{} // the requests without an answer
+	open := map[string]bool{} // the requests without a response
 	for _, id := range sent.ids {
 		open[idKey(id)] = true
 	}
@@ -307,8 +299,8 @@ func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) e
 				delete(open, idKey(string(m.ID)))
 			}
 		}
-		c.told(sent, e.Data)
-		c.tell(Event{Raw: e.Data, On: sent})
+		c.learn(sent, e.Data)
+		c.emit(Event{Raw: e.Data, On: sent})
 	}
 	err := readEvents(body, take)
 	for tries := 0; len(open) > 0 && last != "" && tries < maxResumes && ctx.Err() == nil; tries++ {
@@ -332,13 +324,13 @@ func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) e
 	return errors.New("the stream ended without an answer")
 }
 
-// How a stream is resumed that was broken off.
+// The limits of resuming a stream.
 const (
 	maxResumes  = 5
 	resumePause = 50 * time.Millisecond
 )
 
-// resume goes on with a stream behind its last event.
+// resume reads a stream from after its last event.
 func (c *httpConn) resume(ctx context.Context, last string, take func(tap.ServerSentEvent)) error {
 	res, err := c.get(ctx, last)
 	if err != nil {
@@ -351,7 +343,7 @@ func (c *httpConn) resume(ctx context.Context, last string, take func(tap.Server
 	return readEvents(res.Body, take)
 }
 
-// get asks for a stream, behind an event if last is not "".
+// get requests a stream, from after an event unless last is "".
 func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error) {
 	header := append(c.own(), [2]string{fieldAccept, "text/event-stream"})
 	if last != "" {
@@ -360,8 +352,7 @@ func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error)
 	return c.do(ctx, http.MethodGet, c.url, nil, header)
 }
 
-// stand opens the stream for what belongs to no request, and returns when there is one
-// or will be none.
+// stand opens the GET stream, and returns when it has begun or was refused.
 func (c *httpConn) stand() {
 	began := make(chan struct{})
 	c.work.Go(func() {
@@ -372,9 +363,9 @@ func (c *httpConn) stand() {
 		}
 		defer res.Body.Close()
 		if res.StatusCode == http.StatusOK && isStream(res) {
-			_ = readEvents(res.Body, func(e tap.ServerSentEvent) { // its end is the session's, or nobody's loss
+			_ = readEvents(res.Body, func(e tap.ServerSentEvent) {
 				if e.Data != nil {
-					c.tell(Event{Raw: e.Data})
+					c.emit(Event{Raw: e.Data})
 				}
 			})
 		}
@@ -425,7 +416,7 @@ func (c *httpConn) remove() {
 	}
 }
 
-// unwrapped leaves out of an error the URL, which is that of the tap.
+// unwrapped removes from an error the URL, which is that of the tap.
 func unwrapped(err error) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		if _, ok := err.(interface{ Timeout() bool }); !ok {

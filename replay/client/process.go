@@ -14,18 +14,18 @@ import (
 	"github.com/mcptap/mcptap/tap/stdio"
 )
 
-// How long a server has to end when its stdin has, and after it was asked to
+// How long a server may take to exit after the end of its stdin, and after SIGTERM
 // (basic/lifecycle#shutdown).
 const (
 	graceEOF  = 2 * time.Second
 	graceTerm = 2 * time.Second
 )
 
-// maxLine is the longest line that is read; a test makes it smaller.
+// maxLine is the maximum length of a line. Tests change it.
 var maxLine = maxBody
 
-// Stdio makes a connection to a server that is started for it. The recorder takes
-// what crosses, as from a tap; nil for none.
+// Stdio returns a connection to a server that it starts. The recorder, which may be nil,
+// records the session as a tap does.
 func Stdio(command []string, rec tap.Recorder) Conn {
 	if rec == nil {
 		rec = new(tap.Discard)
@@ -46,11 +46,11 @@ type process struct {
 	mu    sync.Mutex
 	wake  *sync.Cond
 	queue []posted
-	ended bool // nothing more is to be written
+	ended bool // nothing more will be queued
 	lanes sync.WaitGroup
 }
 
-// A posted is a message that waits to be written.
+// A posted is a message in the queue.
 type posted struct {
 	line []byte
 	sent chan error
@@ -101,7 +101,7 @@ func (c *process) CloseSend() {
 	c.wake.Signal()
 }
 
-// asLine makes a line of a message, between whose values there may be line ends.
+// asLine returns a message, which may contain line breaks, as a line.
 func asLine(raw []byte) []byte {
 	line := append(bytes.Clone(raw), '\n')
 	for i, b := range raw {
@@ -112,7 +112,7 @@ func asLine(raw []byte) []byte {
 	return line
 }
 
-// write writes what is posted.
+// write writes the queue.
 func (c *process) write() {
 	defer c.lanes.Done()
 	for {
@@ -134,14 +134,14 @@ func (c *process) write() {
 	c.server.Stdin.Close()
 }
 
-// writeLine records a line and writes it (law 3).
+// writeLine records a line, then writes it (law 3).
 func (c *process) writeLine(line []byte) error {
 	c.rec.Chunk(tap.ToServer, line)
 	_, err := c.server.Stdin.Write(line)
 	return err
 }
 
-// read reads a lane of the server's to its end.
+// read reads a lane of the server to its end.
 func (c *process) read(lane tap.Lane, from *os.File) {
 	defer c.lanes.Done()
 	defer from.Close()
@@ -187,14 +187,14 @@ func (c *process) read(lane tap.Lane, from *os.File) {
 	}
 }
 
-// message hands over a line that is one.
+// message emits a line unless it is blank.
 func (c *process) message(line []byte) {
 	if len(bytes.TrimSpace(line)) > 0 {
 		c.to <- Event{Raw: line}
 	}
 }
 
-// why says how the server's stdout came to its end.
+// why returns the reason for the end of the server's stdout.
 func (c *process) why() error {
 	select {
 	case <-c.server.Ended():
@@ -208,7 +208,7 @@ func (c *process) why() error {
 	}
 }
 
-// close ends the server as clients do: the end of its stdin, SIGTERM, SIGKILL.
+// Close ends the server as clients do: by the end of its stdin, SIGTERM, SIGKILL.
 func (c *process) Close() (killed string) {
 	if c.server == nil {
 		return ""
@@ -222,7 +222,7 @@ func (c *process) Close() (killed string) {
 		case <-c.server.Ended():
 			continue
 		case <-time.After(end.grace):
-		case <-c.ctx.Done(): // nobody waits any more
+		case <-c.ctx.Done():
 		}
 		if name, _ := end.by(); name != "" {
 			killed = name
@@ -236,8 +236,7 @@ func (c *process) Close() (killed string) {
 	return killed
 }
 
-// drain waits for the end of the lanes. Others whom the server started may hold them
-// open: those are not waited for.
+// drain waits for the end of the lanes, but not for other processes that hold them open.
 func (c *process) drain() {
 	done := make(chan struct{})
 	go func() { c.lanes.Wait(); close(done) }()

@@ -15,14 +15,14 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// SSE makes a connection to a server on HTTP+SSE (2024-11-05 basic/transports). The
-// watcher is as for [HTTP].
+// SSE returns a connection to a server on HTTP+SSE (2024-11-05 basic/transports). The watcher
+// is as for [HTTP].
 func SSE(url string, tap *Watcher) Conn { return &sseConn{httpConn: newHTTP(url, tap)} }
 
-// endpointPatience is how long a stream may take to name the endpoint.
+// endpointPatience is how long the server may take to send the endpoint event.
 const endpointPatience = 30 * time.Second
 
-// A sseConn has one stream for all that the server says.
+// An sseConn is a connection with one stream for all server messages.
 type sseConn struct {
 	*httpConn
 	endpoint string
@@ -44,8 +44,7 @@ func (c *sseConn) Open(ctx context.Context, to chan<- Event) error {
 	}
 }
 
-// listen reads the stream. Named tells when there is an endpoint, or why there is
-// none.
+// listen reads the stream. Named receives nil once the endpoint is known, or an error.
 func (c *sseConn) listen(named chan<- error) {
 	res, err := c.get(c.ctx, "")
 	if err != nil {
@@ -64,7 +63,7 @@ func (c *sseConn) listen(named chan<- error) {
 			known = true
 			named <- c.name(strings.TrimSpace(string(e.Data)))
 		case e.Name != "endpoint" && e.Data != nil:
-			c.tell(Event{Raw: e.Data})
+			c.emit(Event{Raw: e.Data})
 		}
 	})
 	if !known {
@@ -73,10 +72,10 @@ func (c *sseConn) listen(named chan<- error) {
 	if err == nil {
 		err = errors.New("the server ended its stream")
 	}
-	c.tell(Event{Gone: true, Err: unwrapped(err)})
+	c.emit(Event{Gone: true, Err: unwrapped(err)})
 }
 
-// name takes the endpoint, whose URL may be relative to that of the stream.
+// name sets the endpoint, whose URL may be relative to that of the stream.
 func (c *sseConn) name(endpoint string) error {
 	base, err := url.Parse(c.url)
 	if err != nil {
@@ -95,14 +94,14 @@ func (c *sseConn) Send(m *Outgoing) <-chan error {
 	c.work.Go(func() {
 		err := c.send(m)
 		if err != nil && len(m.ids) > 0 {
-			c.tell(failure(m, err))
+			c.emit(failure(m, err))
 		}
 		sent <- err
 	})
 	return sent
 }
 
-// send posts a message. What it is answered with comes on the stream.
+// send posts a message. The response comes on the stream.
 func (c *sseConn) send(m *Outgoing) error {
 	res, err := c.do(c.ctx, http.MethodPost, c.endpoint, m.raw, nil)
 	if err != nil {
@@ -118,9 +117,8 @@ func (c *sseConn) send(m *Outgoing) error {
 
 func (c *sseConn) HangUp(*Outgoing) bool { return false }
 
-// readEvents reads a stream to its end and gives each event to fn. What follows the
-// last blank line is none. An event that is longer than any body may be ends it with
-// an error, since a server may write on for ever without a blank line.
+// readEvents calls fn for each event of a stream. Text after the last blank line is ignored.
+// An event of more than maxBody bytes is an error.
 func readEvents(from io.Reader, fn func(tap.ServerSentEvent)) error {
 	return readEventsUpTo(maxBody, from, fn)
 }
@@ -152,8 +150,8 @@ func readEventsUpTo(most int, from io.Reader, fn func(tap.ServerSentEvent)) erro
 	}
 }
 
-// readEvent reads a unit of a stream. It has no data unless that is a message, or the
-// endpoint of HTTP+SSE.
+// readEvent parses an event. It drops data that is neither a message nor the endpoint of
+// HTTP+SSE.
 func readEvent(unit []byte) tap.ServerSentEvent {
 	e := tap.ParseServerSentEvent(unit)
 	f := tap.Frame{Lane: tap.ToClient, Form: tap.FormEvent, Raw: unit, Size: int64(len(unit))}

@@ -12,8 +12,9 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// WebSocket makes a connection to a server on a WebSocket, one message a text frame or, where
-// that was recorded, a binary one, as some SDKs speak it. No revision has that transport.
+// WebSocket returns a connection to a server on a WebSocket, as some SDKs implement it: each
+// message is a text frame, or a binary one if it was recorded as such. No revision defines this
+// transport.
 func WebSocket(url string) Conn {
 	return &webSocket{url: url, kind: websocket.TextMessage, writeTime: time.Minute}
 }
@@ -26,11 +27,9 @@ type webSocket struct {
 	sock *websocket.Conn
 	work sync.WaitGroup
 	mu   sync.Mutex // one writes at a time
-	// kind is that of the last message: what was not recorded on a WebSocket is sent as the
-	// last that was.
-	kind int
-	// writeTime is how long the server may take to accept a message.
-	writeTime time.Duration
+	// kind is that of the last message recorded on a WebSocket, which applies to others too.
+	kind      int
+	writeTime time.Duration // the timeout of a write
 }
 
 func (c *webSocket) Open(ctx context.Context, to chan<- Event) error {
@@ -45,7 +44,7 @@ func (c *webSocket) Open(ctx context.Context, to chan<- Event) error {
 		}
 		return fmt.Errorf("the server does not open a WebSocket: %w", refusal(res, "", nil))
 	}
-	sock.SetReadLimit(maxBody) // by itself it takes as much as a server has
+	sock.SetReadLimit(maxBody)
 	c.ctx, c.to, c.sock = ctx, to, sock
 	c.work.Go(c.read)
 	return nil
@@ -97,7 +96,7 @@ func (c *webSocket) Close() string {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	_ = c.sock.WriteControl(websocket.CloseMessage, bye, time.Now().Add(graceEOF))
 	c.mu.Unlock()
-	_ = c.sock.SetReadDeadline(time.Now().Add(graceEOF)) // the server says goodbye too
+	_ = c.sock.SetReadDeadline(time.Now().Add(graceEOF)) // for the close frame of the server
 	c.work.Wait()
 	c.sock.Close()
 	return ""
