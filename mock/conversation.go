@@ -2,6 +2,7 @@ package mock
 
 import (
 	"crypto/rand"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -11,93 +12,76 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A conversation is a session with a client. What has something for it, a request or the
-// timer, does all there is to do. Over HTTP each stream is written by the request that it
-// is the response to; on stdio a message is written at once.
+// A conversation is a session with a client. Over HTTP each stream is written by the request
+// that it answers. On stdio a message is written at once.
 type conversation struct {
-	srv *Server // nil on stdio, and so is rec
-	rec *played
-	// note gets what there is to say; done is called when it is over.
+	srv  *Server // nil on stdio, as is rec
+	rec  *played
 	note func(replay.Note)
-	done func()
-	// live is asked for what is not recorded, nil for nothing. lines writes what is
-	// played on stdio.
-	live  *Live
-	lines *lineWriter
-	// id is what the client repeats, "" where nothing on the wire names the session;
-	// number is that of the live session then. target is where the client began it.
+	done func()      // called when it is over
+	live *Live       // gets what is not recorded, nil for none
+	out  *lineWriter // on stdio
+	// id is the session id, "" if the client names no session. number identifies it then.
 	id     string
 	number sessionKey
-	target string
-	used   atomic.Int64 // when, in nanoseconds since the beginning of the server
+	target string       // where the client began it
+	used   atomic.Int64 // when it was last used, in nanoseconds since the start of the server
 
-	// turn is held beside mu by what may write on stdio, also while it writes, when mu is
-	// not: until a client reads, nothing more is taken from it.
+	// turn is held together with mu by what may write on stdio. It stays held while mu is
+	// released for the write, so that nothing more is read from a client that does not read.
 	turn sync.Mutex
 	mu   sync.Mutex
-	// changed says that there is room for a reader's messages again, that there is
-	// something for the live server, or that the session is over.
+	// changed signals room for messages to a reader, a message for the live server, or the
+	// end of the session.
 	changed *sync.Cond
 	play    *replay.Session
 	began   time.Time
 	timer   *time.Timer
-	armed   bool
-	// ended says that the client has ended the session, over that nothing more comes.
-	ended, over bool
-	// failed is why it is over, if that is an error.
-	failed error
-	// probe says that the client has asked for the server's versions only, declined that
-	// the live server has refused to open the session.
+	ended   bool  // the client has ended the session
+	over    bool  // nothing more comes
+	failed  error // why it is over, nil for no error
+	// probe reports that the client has only asked for the server's versions, declined that
+	// the live server refused to open the session.
 	probe, declined bool
 
-	streams map[replay.Stream]*stream
-	last    replay.Stream
-	// kept are the streams that can be resumed, oldest first, and keptBytes how many bytes
-	// that takes.
-	kept      []*stream
+	streams   map[replay.Stream]*stream
+	last      replay.Stream
+	kept      []*stream // those that can be resumed, oldest first
 	keptBytes int
-	// times counts how often a name was given to a stream.
-	times    map[string]int
-	standing *stream
-	duplex   *stream
-	// waiting is how many bytes wait for a client to read them.
-	waiting int
+	times     map[string]int // how often a name was given to a stream
+	standing  *stream
+	duplex    *stream
+	waiting   int // bytes that clients have not read
 
-	// latest is the stream that was given something last. What another one is to get is
-	// held until that has been written, but not beyond heldTo: the client must not get it
-	// first.
+	// latest is the stream of the last output. The output for another stream is held until
+	// that one has been written, but not beyond heldTo, so that clients get them in order.
 	latest *stream
 	held   *replay.Output
 	heldTo time.Duration
 }
 
-// Limits of what is kept.
 const (
-	// maxConversations is how many sessions are kept that nothing ended.
-	maxConversations = 1024
-	// maxWaiting is how many bytes wait for a client that does not read, before nothing
-	// more is played to it.
-	maxWaiting = 16 << 20
-	// maxResumable is how many streams are kept that can be resumed, and maxResumableBytes
-	// how many bytes of them.
-	maxResumable      = 1024
-	maxResumableBytes = 16 << 20
+	maxConversations  = 1024                   // sessions that nothing ended
+	maxWaiting        = 16 << 20               // unread bytes before playing stops
+	maxResumable      = 1024                   // streams kept for resuming
+	maxResumableBytes = 16 << 20               // and their bytes
+	maxHeldUp         = 100 * time.Millisecond // how long an unread stream delays the others
 )
 
-// converse begins a session.
+// converse starts a session.
 func converse(script *replay.Script, live *Live, note func(replay.Note)) *conversation {
 	c := &conversation{
 		play: script.NewSession(), live: live, note: note, began: time.Now(), streams: map[replay.Stream]*stream{}, times: map[string]int{},
 	}
 	c.changed = sync.NewCond(&c.mu)
-	c.timer, c.armed = time.AfterFunc(time.Hour, c.tick), true
+	c.timer = time.AfterFunc(time.Hour, c.tick)
 	if live != nil {
 		live.c.Store(c)
 	}
 	return c
 }
 
-// begin begins a session over HTTP. The caller holds the lock of the server.
+// begin starts a session over HTTP. The caller holds the server's lock.
 func (s *Server) begin(rec *played, named bool) *conversation {
 	c := converse(rec.Script, s.opt.Live, s.opt.Note)
 	c.srv, c.rec = s, rec
@@ -128,16 +112,16 @@ func (s *Server) begin(rec *played, named bool) *conversation {
 	return c
 }
 
-// touch notes that a session is being used.
+// touch marks a session as used.
 func (s *Server) touch(c *conversation) { c.used.Store(int64(time.Since(s.began))) }
 
 func (c *conversation) now() time.Duration { return time.Since(c.began) }
 
-// tick is called when something is due.
+// tick is called by the timer.
 func (c *conversation) tick() { c.act(func() {}) }
 
-// act does something when it is its turn, unless the session is over, and all that follows
-// from it. It reports whether the session is over then.
+// act calls do, unless the session is over, and writes what follows from it. It reports whether
+// the session is over then.
 func (c *conversation) act(do func()) (over bool) {
 	c.turn.Lock()
 	defer c.turn.Unlock()
@@ -150,22 +134,21 @@ func (c *conversation) act(do func()) (over bool) {
 	return c.over
 }
 
-// hear takes a message of the client's. The caller holds the lock.
-func (c *conversation) hear(in replay.Input) (r replay.Reception) {
+// accept takes a client message. The caller holds the lock.
+func (c *conversation) accept(in replay.Input) (r replay.Reception) {
 	if c.live == nil || !c.live.took(c, in) {
 		r = c.play.Receive(c.now(), in)
 	}
 	return r
 }
 
-// pump hands all that is to be written now to the streams, and sets the timer to when
-// there will be more. The caller holds the lock.
+// pump hands what is due to the streams and sets the timer for the rest. The caller holds the
+// lock.
 func (c *conversation) pump() {
 	for !c.over && c.waiting < maxWaiting {
 		if c.held != nil {
 			if c.latest.busy() && c.now() < c.heldTo {
 				c.timer.Reset(c.heldTo - c.now())
-				c.armed = true
 				return
 			}
 			c.put(*c.held)
@@ -186,41 +169,30 @@ func (c *conversation) pump() {
 		case (c.play.Done() || c.ended) && !c.owes():
 			c.finish(false)
 		default:
-			c.wait()
+			if due, any := c.play.Due(); any {
+				c.timer.Reset(max(0, due-c.now()))
+			} else {
+				c.timer.Stop()
+			}
 			return
 		}
 	}
 }
 
-// maxHeldUp is how long a stream that its client does not read holds up the others.
-const maxHeldUp = 100 * time.Millisecond
-
-// owes reports whether answers of the live server are waited for.
+// owes reports whether the live server owes responses.
 func (c *conversation) owes() bool { return c.live != nil && c.live.owes() }
 
-// wait sets the timer to when something is due.
-func (c *conversation) wait() {
-	due, any := c.play.Due()
-	switch {
-	case any:
-		c.timer.Reset(max(0, due-c.now()))
-	case c.armed:
-		c.timer.Stop()
-	}
-	c.armed = any
-}
-
-// put hands what is to be written to its stream. The caller holds the lock.
+// put hands an output to its stream. The caller holds the lock.
 func (c *conversation) put(out replay.Output) {
-	if c.lines != nil {
+	if c.out != nil {
 		c.write(out)
 		return
 	}
 	x := c.streams[out.Stream]
 	if x == nil {
-		return // no client can come back for it
+		return // the client cannot resume it
 	}
-	if x.live { // only the two servers together know which answer is the last
+	if x.live { // both servers answer, so only this count shows the last response
 		m := jsonrpc.Peek(out.Raw)
 		for part := range m.All {
 			if isResponse(part) {
@@ -238,29 +210,27 @@ func (c *conversation) put(out replay.Output) {
 		c.keep(x)
 		c.keptBytes += n
 	}
-	switch {
-	case !out.Last:
-	case x.played && !out.Abort && !x.resumable && c.play.Continue(x.id):
-		// The client has no id to come back with, so what came then comes here.
-	default:
+	// If the client has no event id with which to resume a played stream, what came when the
+	// recorded client resumed it comes on the same stream.
+	if out.Last && (!x.played || out.Abort || x.resumable || !c.play.Continue(x.id)) {
 		x.over, x.broken = true, out.Abort
 	}
 	x.signal()
 }
 
-// tell hands a message of the live server to a stream, nil for none. What is no message
-// stays out of HTTP. The caller holds the lock.
-func (c *conversation) tell(x *stream, raw []byte, kind jsonrpc.Kind) {
+// forward hands a message of the live server to a stream, which may be nil. Over HTTP it drops
+// frames that are not messages. The caller holds the lock.
+func (c *conversation) forward(x *stream, raw []byte, kind jsonrpc.Kind) {
 	switch {
-	case x == nil, kind == jsonrpc.Invalid && c.lines == nil:
-	case !x.reading && x.waiting >= maxWaiting: // nothing reads it, for long
+	case x == nil, kind == jsonrpc.Invalid && c.out == nil:
+	case !x.reading && x.waiting >= maxWaiting: // no client has read it for long
 	default:
 		c.put(replay.Output{Stream: x.id, Raw: raw})
 	}
 }
 
-// oldest is the stream of the oldest request that is not answered, but for those left out;
-// nil if there is none. The caller holds the lock.
+// oldest returns the stream of the oldest open request that is not in leaveOut, nil for none. The
+// caller holds the lock.
 func (c *conversation) oldest(leaveOut map[replay.Stream]bool) (first *stream) {
 	for id, x := range c.streams {
 		if x.reading && !x.over && !x.played && x.owed > 0 && !leaveOut[id] && (first == nil || id < first.id) {
@@ -270,20 +240,25 @@ func (c *conversation) oldest(leaveOut map[replay.Stream]bool) (first *stream) {
 	return first
 }
 
-// aside is the stream for what belongs to no request, nil where there is none. The caller
-// holds the lock.
-func (c *conversation) aside() *stream {
+// general returns the stream for what belongs to no request, nil for none. The caller holds the
+// lock.
+func (c *conversation) general() *stream {
 	if c.standing == nil && c.id != "" {
-		c.standing = c.stream(formEvents)
+		c.openStanding()
 		c.standing.reading = false
-		if c.naming() {
-			c.name(c.standing, standingName)
-		}
 	}
 	return c.standing
 }
 
-// awaitRoom waits as long as too much waits to be read.
+// openStanding creates the standing stream. The caller holds the lock.
+func (c *conversation) openStanding() {
+	c.standing = c.stream(formEvents)
+	if c.naming() {
+		c.name(c.standing, "0")
+	}
+}
+
+// awaitRoom waits while too much is unread.
 func (c *conversation) awaitRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -292,7 +267,7 @@ func (c *conversation) awaitRoom() {
 	}
 }
 
-// stream makes a stream. The caller holds the lock.
+// stream creates a stream. The caller holds the lock.
 func (c *conversation) stream(form streamForm) *stream {
 	c.last++
 	x := &stream{id: c.last, form: form, wake: make(chan struct{}, 1), reading: true}
@@ -300,7 +275,7 @@ func (c *conversation) stream(form streamForm) *stream {
 	return x
 }
 
-// name lets a stream be resumed whose events have no ids. The caller holds the lock.
+// name gives the events of a stream ids, so that it can be resumed. The caller holds the lock.
 func (c *conversation) name(x *stream, name string) {
 	if c.times[name]++; c.times[name] > 1 {
 		name += "." + strconv.Itoa(c.times[name])
@@ -310,20 +285,14 @@ func (c *conversation) name(x *stream, name string) {
 	c.keep(x)
 }
 
-// naming reports whether events get ids that have none: where it is not known whether
-// they had, and where streams are cut. What a live server adds is not kept, as it may be
-// without end.
+// naming reports whether events without an id get one: if it is unknown whether they had one,
+// and if streams are cut. Streams with a live server are not kept, as they may be endless.
 func (c *conversation) naming() bool { return c.live == nil && (!c.rec.heads || c.srv.opt.Cut > 0) }
 
-// keep keeps a stream for clients that resume it, and drops the oldest that are over where
-// there are too many. The caller holds the lock.
+// keep keeps a stream for resuming, and drops the oldest finished ones if there are too many. The
+// caller holds the lock.
 func (c *conversation) keep(x *stream) {
-	if n := len(c.kept); n == 0 || c.kept[n-1] != x {
-		for _, k := range c.kept {
-			if k == x {
-				return
-			}
-		}
+	if !slices.Contains(c.kept, x) {
 		c.kept = append(c.kept, x)
 	}
 	for i := 0; i < len(c.kept) && (c.keptBytes > maxResumableBytes || len(c.kept) > maxResumable); {
@@ -332,14 +301,14 @@ func (c *conversation) keep(x *stream) {
 			i++
 			continue
 		}
-		c.kept = append(c.kept[:i], c.kept[i+1:]...)
+		c.kept = slices.Delete(c.kept, i, i+1)
 		c.keptBytes -= x.drop()
 		delete(c.streams, x.id)
 	}
 }
 
-// finish ends the session: the streams end too, as if the connection broke if
-// abruptly. The caller holds the lock.
+// finish ends the session and its streams, abruptly as if the connection broke. The caller holds
+// the lock.
 func (c *conversation) finish(abruptly bool) {
 	if c.over {
 		return
@@ -358,14 +327,14 @@ func (c *conversation) finish(abruptly bool) {
 	c.done()
 }
 
-// end ends the session for the client. What a live server owes is still waited for.
+// end ends the session for the client. It waits for responses that a live server owes.
 func (c *conversation) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endLocked()
 }
 
-// endLocked is end. The caller holds the lock.
+// endLocked is end for a caller that holds the lock.
 func (c *conversation) endLocked() {
 	if c.over {
 		return
@@ -378,7 +347,7 @@ func (c *conversation) endLocked() {
 	}
 }
 
-// leave takes that the client sends nothing more. The caller holds the lock.
+// leave reports the end of the client's lane. The caller holds the lock.
 func (c *conversation) leave() {
 	c.play.End(c.now())
 	if c.live != nil {
@@ -386,8 +355,7 @@ func (c *conversation) leave() {
 	}
 }
 
-// close ends the session, and waits for nobody: the live server, which learns that the
-// client has left, has no time to end first.
+// close ends the session at once.
 func (c *conversation) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -395,7 +363,7 @@ func (c *conversation) close() {
 	c.finish(false)
 }
 
-// detach says that a reader does not read a stream any more.
+// detach reports that a reader no longer reads a stream.
 func (c *conversation) detach(x *stream, turn int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -427,8 +395,7 @@ func (c *conversation) detach(x *stream, turn int) {
 	}
 }
 
-// drained takes that nothing waits to be read from a stream any more. The caller holds
-// the lock.
+// drained marks a stream as read. The caller holds the lock.
 func (c *conversation) drained(x *stream) {
 	if c.waiting >= maxWaiting {
 		go c.tick() // there is room again
@@ -438,18 +405,16 @@ func (c *conversation) drained(x *stream) {
 	x.waiting = 0
 }
 
-// taken is what is to be written to a reader.
+// A taken is what a reader has to write.
 type taken struct {
 	head         *replay.Response
 	pieces       []piece
 	over, broken bool
-	// gone says that another reader has taken its place.
-	gone bool
-	// wake says that there may be more.
-	wake <-chan struct{}
+	gone         bool            // another reader has replaced this one
+	wake         <-chan struct{} // receives when there may be more
 }
 
-// take returns what is to be written to a reader that has had a number of pieces.
+// take returns what a reader that has had from pieces has to write.
 func (c *conversation) take(x *stream, from, turn int) taken {
 	c.mu.Lock()
 	defer c.mu.Unlock()

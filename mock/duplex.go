@@ -37,7 +37,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	p.run(x.turn)
 }
 
-// beginDuplex begins a session on one stream that carries everything.
+// beginDuplex starts a session on one stream for everything.
 func (s *Server) beginDuplex(r *http.Request, form streamForm) (*conversation, *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,8 +49,8 @@ func (s *Server) beginDuplex(r *http.Request, form streamForm) (*conversation, *
 	return c, c.duplex
 }
 
-// full reports whether no session can begin, since the server is ending or records
-// another one, and answers the request then.
+// full reports whether no session can start, because the server is ending or records another one.
+// It answers the request then.
 func (s *Server) full(w http.ResponseWriter) bool {
 	s.mu.Lock()
 	closed, recording := s.closed, s.only != nil
@@ -64,7 +64,7 @@ func (s *Server) full(w http.ResponseWriter) bool {
 	return closed || recording
 }
 
-// attach lets the session begin to speak.
+// attach starts playing on a stream.
 func (c *conversation) attach(x *stream) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,8 +74,7 @@ func (c *conversation) attach(x *stream) {
 	}
 }
 
-// receive takes a message for a session that is one stream, and reports whether that
-// is not over.
+// receive takes a message of a WebSocket, and reports whether the session goes on.
 func (c *conversation) receive(raw []byte, binary bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,13 +82,13 @@ func (c *conversation) receive(raw []byte, binary bool) bool {
 		return false
 	}
 	c.duplex.binary = binary
-	c.hear(replay.Input{Stream: c.duplex.id, Raw: raw})
+	c.accept(replay.Input{Stream: c.duplex.id, Raw: raw})
 	c.pump()
 	return true
 }
 
-// receiveOn is receive for a message that has a response of its own, which brings no
-// message. It returns the stream of that, nil if it was not recorded.
+// receiveOn takes a message of HTTP+SSE. It returns the stream of the HTTP response, nil if that was
+// not recorded, and whether the session goes on.
 func (c *conversation) receiveOn(raw []byte) (x *stream, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +96,7 @@ func (c *conversation) receiveOn(raw []byte) (x *stream, ok bool) {
 		return nil, false
 	}
 	x = c.stream(formUnknown)
-	x.played = c.hear(replay.Input{Stream: x.id, Raw: raw}).Played
+	x.played = c.accept(replay.Input{Stream: x.id, Raw: raw}).Played
 	c.pump()
 	if !x.played {
 		delete(c.streams, x.id)
@@ -106,8 +105,8 @@ func (c *conversation) receiveOn(raw []byte) (x *stream, ok bool) {
 	return x, true
 }
 
-// postEvents takes a message of a client of HTTP+SSE. What it is answered with comes
-// on the event stream; the specification names no status, and all servers send 202.
+// postEvents handles a POST of HTTP+SSE. Responses come on the event stream. The specification names
+// no status; all servers send 202.
 func (s *Server) postEvents(w http.ResponseWriter, r *http.Request, c *conversation) {
 	var p posted
 	if !p.read(w, r, &replay.Head{}) {
@@ -132,23 +131,22 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request, c *conversat
 	}
 }
 
-// subprotocol is what clients of the TypeScript SDK ask a WebSocket for. No revision
-// of the specification has one.
+// subprotocol is the one that clients of the TypeScript SDK request. No revision of the
+// specification defines one.
 const subprotocol = "mcp"
 
-// socket serves a WebSocket, which is a session: one message each way is one
-// JSON-RPC message.
+// socket serves a WebSocket, which is a session.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	up := websocket.Upgrader{
 		Subprotocols: append(slices.Clone(s.rec.subprotocols), subprotocol), WriteBufferSize: 32 << 10,
-		CheckOrigin: func(*http.Request) bool { return true }, // the guard has
+		CheckOrigin: func(*http.Request) bool { return true }, // ServeHTTP has checked it
 	}
 	if s.full(w) || s.refusesUpgrade(w, r) {
 		return
 	}
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil {
-		return // the library has answered
+		return // Upgrade has answered
 	}
 	defer conn.Close()
 	c, x := s.beginDuplex(r, formText)
@@ -171,8 +169,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	c.detach(x, x.turn)
 }
 
-// refusesUpgrade refuses a request for a WebSocket that was refused when it was recorded, in
-// the same place among the others.
+// refusesUpgrade refuses the n-th request for a WebSocket if the n-th recorded one was refused.
 func (s *Server) refusesUpgrade(w http.ResponseWriter, r *http.Request) bool {
 	s.mu.Lock()
 	n := s.upgrades
@@ -181,14 +178,14 @@ func (s *Server) refusesUpgrade(w http.ResponseWriter, r *http.Request) bool {
 	if n >= len(s.rec.upgrades) || s.rec.upgrades[n] == nil {
 		return false
 	}
-	s.refusedAs(w, r, replay.Refusal{Exchange: s.rec.upgrades[n], Script: s.rec.pages}, nil)
+	s.outputs(w, r, replay.Refusal{Exchange: s.rec.upgrades[n], Script: s.rec.pages}.Outputs(nil))
 	return true
 }
 
-// closing is how long a WebSocket may take to be told that it is over.
+// closing is the timeout for a close frame.
 const closing = 5 * time.Second
 
-// relay writes the messages of a stream until it is over or the client gone.
+// relay writes a stream to a WebSocket until it is over or the client is gone.
 func (c *conversation) relay(conn *websocket.Conn, x *stream, ended <-chan struct{}) {
 	for sent := 0; ; {
 		t := c.take(x, sent, x.turn)

@@ -19,83 +19,70 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Live is a live server that answers what is not in a recording, for one session: that
-// of [Live.Stdio], or the one of a [Server] with it in its options. What the client and it
-// said are the frames to add to the recording. The script must be made with Forward in
-// its options.
+// A Live is a live server that answers what is not in a recording, for one session: that of
+// [Live.Stdio], or of a [Server]. The messages that it exchanges with the client are the frames
+// to add to the recording. The script must have its Forward method in its options.
 //
-// The server is connected to when the first such request comes. It gets the client's own
-// initialize and initialized first, if there were any, and its answer to that is not
-// passed on: for the client there is one server. From then on its requests and
-// notifications reach the client as well, under ids that the recorded server does not
-// use, and so do the client's notifications reach it.
+// The connection is made for the first such request. The server first gets the client's
+// initialize and initialized notification, if there were any. Its response to that is not
+// passed on. From then on its requests and notifications reach the client, under ids that the
+// recorded server does not use, and the client's notifications reach it.
 //
-// What the recording answers does not reach the live server, so it knows nothing of
-// what that would have changed.
+// What the recording answers does not reach the live server, which therefore lacks the effects
+// of that.
 type Live struct {
-	// Dial makes the connection to the server.
+	// Dial connects to the server.
 	Dial func() (client.Conn, error)
-	// Patience is how long the server may take for what it still owes when the client
-	// has ended the session. Its input ends then, too, once it has all of the client's
-	// messages.
+	// Patience is how long the server may take for the responses that it owes when the
+	// client has ended the session. Its input ends when it has all client messages.
 	Patience time.Duration
 
-	// c is the session. Its lock guards all that follows.
-	c     atomic.Pointer[conversation]
+	c     atomic.Pointer[conversation] // its lock guards all that follows
 	began time.Time
 	state liveState
-	// conn is the connection, nil before dialed is closed and where there is none. events
-	// come from it, stop ends its context.
+	// conn is the connection, nil until dialed is closed and if there is none. events come
+	// from it, stop ends its context.
 	conn   client.Conn
 	dialed chan struct{}
 	events chan client.Event
 	stop   context.CancelFunc
 	closed bool
-	// hello and ready are what the client opened the session with; readied says that
-	// the server has been told.
-	hello, ready []byte
-	readied      bool
-	// queue is what the server is to get, awaited the initialize that it has got and not
-	// answered.
-	queue   []*liveMessage
-	awaited *liveMessage
-	// open are the client's requests that wait for its answer, the oldest first.
-	open []*liveMessage
-	// stream is where the client's latest message is answered.
-	stream replay.Stream
-	// asked are its own requests, by the ids that the client got.
-	asked map[string][]byte
-	next  int64
-	added []tap.Frame
-	// left says that the client has ended the session, late that the patience is over.
+	// initialize and initialized are the messages with which the client opened the session.
+	// opened reports that the server got the second.
+	initialize, initialized []byte
+	opened                  bool
+
+	queue   []*liveMessage    // for the server
+	awaited *liveMessage      // the unanswered initialize
+	open    []*liveMessage    // the client requests that wait for a response, oldest first
+	stream  replay.Stream     // of the latest client message
+	asked   map[string][]byte // the ids of its own requests, by those that the client got
+	next    int64
+	added   []tap.Frame
+	// left reports that the client has ended the session, late that the patience is over.
 	left, late bool
 }
 
 type liveState uint8
 
 const (
-	liveNone     liveState = iota
-	liveGreeting           // it was sent initialize, and has not answered
+	liveNone    liveState = iota
+	liveOpening           // it has not answered the initialize
 	liveUp
 	liveGone
 )
 
-// A liveMessage is one for the live server. It is in Live.open while it is a request that
-// waits for its answer.
+// A liveMessage is a message for the live server.
 type liveMessage struct {
-	out        *client.Outgoing
-	request    bool
-	id, method string
-	// subject is what the method is about, such as the name of a tool.
-	subject string
-	// token is that of its progress, stream where the client is answered; modern says
-	// that it is of 2026-07-28.
-	token  string
-	stream replay.Stream
-	modern bool
+	out                 *client.Outgoing
+	request             bool
+	id, method, subject string
+	token               string        // of its progress
+	stream              replay.Stream // where the client is answered
+	modern              bool          // of 2026-07-28
 }
 
-// firstLiveID is above what servers count to, and within what JavaScript can.
+// firstLiveID is greater than the ids of other servers, and exact in JavaScript.
 const firstLiveID = 1 << 40
 
 // Forward is for [replay.Options].
@@ -115,19 +102,19 @@ func (l *Live) Forward(raw []byte) bool {
 	return true
 }
 
-// begin connects to the server, which is greeted first unless the client does so itself.
-func (l *Live) begin(c *conversation, greeted bool) {
+// begin connects to the server and opens the session unless the client is doing so.
+func (l *Live) begin(c *conversation, opening bool) {
 	l.state, l.began, l.asked = liveUp, time.Now(), map[string][]byte{}
-	if l.hello != nil && !greeted {
-		l.state = liveGreeting
-		l.send(l.hello, false)
+	if l.initialize != nil && !opening {
+		l.state = liveOpening
+		l.send(l.initialize, false)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop, l.dialed, l.events = stop, make(chan struct{}), make(chan client.Event)
 	go l.run(ctx, c)
 }
 
-// run connects to the server and takes what it says, until the connection is closed.
+// run connects to the server and handles its events until the connection is closed.
 func (l *Live) run(ctx context.Context, c *conversation) {
 	conn, err := l.Dial()
 	if err == nil {
@@ -146,7 +133,7 @@ func (l *Live) run(ctx context.Context, c *conversation) {
 	for {
 		select {
 		case e := <-l.events:
-			c.act(func() { l.said(&e) })
+			c.act(func() { l.event(&e) })
 			c.awaitRoom()
 		case <-ctx.Done():
 			return
@@ -154,11 +141,11 @@ func (l *Live) run(ctx context.Context, c *conversation) {
 	}
 }
 
-// requestTime is how long the server may take to accept a request before the next message
-// is sent: it may answer a message within its exchange only after it got another one.
+// requestTime is how long the server may take to accept a request before the next message is
+// sent. It may need that message to respond.
 const requestTime = time.Second
 
-// write sends what is queued, in order, until the session or the server is over.
+// write sends the queue in order until the session or the server is over.
 func (l *Live) write(ctx context.Context, c *conversation) {
 	for {
 		c.mu.Lock()
@@ -181,7 +168,7 @@ func (l *Live) write(ctx context.Context, c *conversation) {
 			enough = time.After(requestTime)
 		}
 		select {
-		case <-l.conn.Send(m.out): // of a refused request there is an event
+		case <-l.conn.Send(m.out): // an event reports a refused request
 		case <-enough:
 		case <-ctx.Done():
 			return
@@ -214,7 +201,7 @@ func (l *Live) Close() {
 		return
 	}
 	ended := make(chan struct{})
-	go func() { // what passes events on may wait for a client that does not read
+	go func() { // nothing else may be reading them
 		for {
 			select {
 			case <-l.events:
@@ -227,10 +214,9 @@ func (l *Live) Close() {
 	close(ended)
 }
 
-// Added returns what is to be added to the recording, in the order in which it
-// crossed, without numbers and with times from the first of them on. Requests that
-// the live server did not answer are not among them, and where none is left there is
-// nothing to add.
+// Added returns the frames to add to the recording, without numbers, with times relative to the
+// first one, without requests that the live server did not answer. It returns nil if no request
+// is left.
 func (l *Live) Added() []tap.Frame {
 	c := l.c.Load()
 	if c == nil {
@@ -243,25 +229,20 @@ func (l *Live) Added() []tap.Frame {
 	}
 	asked := func(f tap.Frame) bool { return f.Lane == tap.ToServer && jsonrpc.Peek(f.Raw).Kind == jsonrpc.Request }
 	if !slices.ContainsFunc(l.added, asked) {
-		return nil // what was said beside them is of no use
+		return nil
 	}
 	return slices.Clone(l.added)
 }
 
 // record keeps a message of the live session.
 func (l *Live) record(lane tap.Lane, message []byte) {
-	raw := append(oneLine(message), '\n')
+	raw := asLine(message)
 	l.added = append(l.added, tap.Frame{
 		At: time.Since(l.began), Lane: lane, Form: tap.FormLine, Raw: raw, Size: int64(len(raw)),
 	})
 }
 
-// oneLine is a message without line ends, in memory of its own.
-func oneLine(message []byte) []byte {
-	return bytes.TrimSuffix(appendLine(nil, message), []byte{'\n'})
-}
-
-// send puts a message into the queue to the server, and records it if it is new.
+// send queues a message for the server and, if asked to, records it.
 func (l *Live) send(raw []byte, record bool) *liveMessage {
 	if record {
 		l.record(tap.ToServer, raw)
@@ -272,7 +253,7 @@ func (l *Live) send(raw []byte, record bool) *liveMessage {
 	return m
 }
 
-// outgoing makes a message for the server.
+// outgoing returns a message for the server.
 func (l *Live) outgoing(raw []byte) *liveMessage {
 	m := jsonrpc.Peek(raw)
 	claim := replay.ReadClaim(&m)
@@ -283,10 +264,10 @@ func (l *Live) outgoing(raw []byte) *liveMessage {
 	}
 }
 
-// owes reports whether answers of the server are waited for.
+// owes reports whether the server owes responses.
 func (l *Live) owes() bool { return len(l.open) > 0 && l.state != liveGone && !l.late }
 
-// leave says that the client has ended the session.
+// leave reports that the client has ended the session.
 func (l *Live) leave(c *conversation) {
 	l.left = true
 	c.changed.Broadcast()
@@ -295,14 +276,13 @@ func (l *Live) leave(c *conversation) {
 	}
 }
 
-// took looks at a message of the client's, and reports whether it concerns only the live
-// server.
+// took handles a client message, and reports whether it is for the live server only.
 func (l *Live) took(c *conversation, in replay.Input) bool {
 	l.stream = in.Stream
 	switch m := jsonrpc.Peek(in.Raw); m.Kind {
 	case jsonrpc.Request:
-		if m.Method == "initialize" && l.hello == nil {
-			l.hello = bytes.Clone(in.Raw)
+		if m.Method == "initialize" && l.initialize == nil {
+			l.initialize = bytes.Clone(in.Raw)
 		}
 		if l.request(string(m.ID)) != nil {
 			c.put(replay.Output{
@@ -324,29 +304,28 @@ func (l *Live) took(c *conversation, in replay.Input) bool {
 	return false
 }
 
-// request finds a request that is open by its id, nil for none.
+// request returns the open request with an id, nil for none.
 func (l *Live) request(id string) *liveMessage {
-	for _, r := range l.open {
-		if r.id == id {
-			return r
-		}
+	if i := slices.IndexFunc(l.open, func(r *liveMessage) bool { return r.id == id }); i >= 0 {
+		return l.open[i]
 	}
 	return nil
 }
 
-// notified takes a notification of the client's.
+// notified handles a notification from the client, and reports whether it is for the live
+// server only.
 func (l *Live) notified(m *jsonrpc.Message, raw []byte) bool {
 	switch m.Method {
 	case "notifications/initialized", "initialized":
-		if l.ready == nil {
-			l.ready = bytes.Clone(raw)
+		if l.initialized == nil {
+			l.initialized = bytes.Clone(raw)
 		}
-		if l.state != liveUp || l.readied {
+		if l.state != liveUp || l.opened {
 			return false
 		}
-		l.readied = true
-		l.send(raw, l.greeted())
-		return l.greeted()
+		l.opened = true
+		l.send(raw, l.opensLive())
+		return l.opensLive()
 	case "notifications/cancelled", "cancel":
 		id := replay.Value(raw, "params", "requestId")
 		if id == nil {
@@ -356,7 +335,7 @@ func (l *Live) notified(m *jsonrpc.Message, raw []byte) bool {
 		if l.state != liveUp || r == nil {
 			return false
 		}
-		l.close(r) // there may be no answer
+		l.close(r) // there may be no response
 		l.send(raw, true)
 		return true
 	}
@@ -366,14 +345,14 @@ func (l *Live) notified(m *jsonrpc.Message, raw []byte) bool {
 	return false
 }
 
-// greeted reports whether the live server got the client's initialize as a request
-// that is not in the recording.
-func (l *Live) greeted() bool {
+// opensLive reports whether the client's initialize is not in the recording, so that the live
+// server got it as such.
+func (l *Live) opensLive() bool {
 	return len(l.added) > 0 && jsonrpc.Peek(l.added[0].Raw).Method == "initialize"
 }
 
-// hungUp says that the client reads a stream no more. In 2026-07-28 that cancels what was
-// asked on it (2026-07-28 basic/transports#cancellation).
+// hungUp reports that the client no longer reads a stream, which cancels the requests on it in
+// 2026-07-28 (basic/transports#cancellation).
 func (l *Live) hungUp(x *stream) {
 	for _, r := range slices.Clone(l.open) {
 		if r.modern && r.stream == x.id {
@@ -383,13 +362,13 @@ func (l *Live) hungUp(x *stream) {
 	}
 }
 
-// close takes a request out of those that are open.
+// close removes an open request.
 func (l *Live) close(r *liveMessage) {
 	l.open = slices.DeleteFunc(l.open, func(x *liveMessage) bool { return x == r })
 }
 
-// said takes what the connection to the server tells.
-func (l *Live) said(e *client.Event) {
+// event handles an event of the connection to the server.
+func (l *Live) event(e *client.Event) {
 	if l.state == liveGone {
 		return
 	}
@@ -405,17 +384,17 @@ func (l *Live) said(e *client.Event) {
 			why += ": " + e.Err.Error()
 		}
 		l.gone(why)
-	case e.Err != nil && l.awaited != nil && l.awaited.out == e.On && l.state == liveGreeting:
+	case e.Err != nil && l.awaited != nil && l.awaited.out == e.On && l.state == liveOpening:
 		l.gone(fmt.Sprintf("the live server does not take initialize: %v", e.Err))
 	case e.Err != nil && on != nil:
 		l.answered(on)
-		l.excuse(on, fmt.Sprintf("the live server does not answer it: %v", e.Err))
+		l.refuse(on, fmt.Sprintf("the live server does not answer it: %v", e.Err))
 	case e.Err == nil:
 		l.message(e, on)
 	}
 }
 
-// answered takes that the server has answered an initialize, or will not.
+// answered ends the wait for the response to an initialize.
 func (l *Live) answered(m *liveMessage) {
 	if m == l.awaited {
 		l.awaited = nil
@@ -423,27 +402,27 @@ func (l *Live) answered(m *liveMessage) {
 	}
 }
 
-// message takes a message of the server's, which came on the exchange of a request if on
-// is not nil.
+// message handles a server message, which came on the exchange of request on unless that is
+// nil.
 func (l *Live) message(e *client.Event, on *liveMessage) {
 	raw := e.Raw
 	m := jsonrpc.Peek(raw)
 	answer := isResponse(&m)
 	if id := string(m.ID); answer && on != nil && (id == "" || id == "null") {
-		raw = replay.Rewrite(raw, []byte(on.id), "id") // the exchange alone says what it answers
+		raw = replay.Rewrite(raw, []byte(on.id), "id") // its exchange identifies the request
 		m.ID = []byte(on.id)
 	}
 	if l.awaited != nil && answer && l.awaited.id == string(m.ID) {
 		l.answered(l.awaited)
 		l.c.Load().declined = m.Kind == jsonrpc.ErrorResponse && l.state == liveUp
 	}
-	if l.state == liveGreeting {
-		// The answer to what the client has been answered already is not recorded, nor
-		// what comes before it.
+	if l.state == liveOpening {
+		// The client already has a response to its initialize. This one is not recorded,
+		// nor what comes before it.
 		if answer && l.awaited == nil {
 			l.state = liveUp
-			if l.ready != nil {
-				l.queue, l.readied = slices.Insert(l.queue, 0, l.outgoing(l.ready)), true
+			if l.initialized != nil {
+				l.queue, l.opened = slices.Insert(l.queue, 0, l.outgoing(l.initialized)), true
 			}
 		}
 		return
@@ -463,10 +442,10 @@ func (l *Live) message(e *client.Event, on *liveMessage) {
 	case m.Method == "notifications/cancelled":
 		raw = l.cancelled(raw)
 	}
-	l.c.Load().tell(to, raw, m.Kind)
+	l.c.Load().forward(to, raw, m.Kind)
 }
 
-// clientID makes an id for the client of one of the live server's, of the same type.
+// clientID returns an id of the same type as one of the live server, for the client.
 func (l *Live) clientID(id []byte) []byte {
 	l.next++
 	if len(id) > 0 && id[0] == '"' {
@@ -475,8 +454,7 @@ func (l *Live) clientID(id []byte) []byte {
 	return strconv.AppendInt(nil, firstLiveID+l.next, 10)
 }
 
-// cancelled gives the cancellation of a request of the server's the id that the
-// client knows.
+// cancelled puts the id that the client knows into the cancellation of a server request.
 func (l *Live) cancelled(raw []byte) []byte {
 	id := replay.Value(raw, "params", "requestId")
 	for known, own := range l.asked {
@@ -488,10 +466,10 @@ func (l *Live) cancelled(raw []byte) []byte {
 	return raw
 }
 
-// route finds the stream for a message of the server's: that of the request which it
-// names by its id, its progress token or its subscription, or on whose exchange it came;
-// else the oldest that a request waits on, so that what came before an answer stays
-// before it; else the one for what belongs to no request. Nil is none.
+// route returns the stream for a server message: that of the request that it names by id, progress
+// token or subscription, or on whose exchange it came; or else that of the oldest open request,
+// so that it stays before the response; or else the one for what belongs to no request. Nil is
+// none.
 func (l *Live) route(m *jsonrpc.Message, on *liveMessage) *stream {
 	c := l.c.Load()
 	if c.duplex != nil {
@@ -526,27 +504,27 @@ func (l *Live) route(m *jsonrpc.Message, on *liveMessage) *stream {
 	for _, r := range l.open {
 		listens[r.stream] = listens[r.stream] || r.method == "subscriptions/listen"
 	}
-	return cmp.Or(at(on), c.oldest(listens), c.aside())
+	return cmp.Or(at(on), c.oldest(listens), c.general())
 }
 
-// gone answers what the live server will not.
+// gone ends the connection and answers all open requests with an error.
 func (l *Live) gone(why string) {
 	l.state = liveGone
 	l.c.Load().changed.Broadcast()
 	for _, r := range slices.Clone(l.open) {
-		l.excuse(r, why)
+		l.refuse(r, why)
 	}
 }
 
-// excuse answers a request that the live server does not answer.
-func (l *Live) excuse(r *liveMessage, why string) {
+// refuse answers with an error a request that the live server does not answer.
+func (l *Live) refuse(r *liveMessage, why string) {
 	c := l.c.Load()
 	text := l.miss(r, why)
-	c.tell(cmp.Or(c.duplex, c.streams[r.stream]), errorMessage(r.id, -32603, text), jsonrpc.ErrorResponse)
+	c.forward(cmp.Or(c.duplex, c.streams[r.stream]), errorMessage(r.id, -32603, text), jsonrpc.ErrorResponse)
 }
 
-// miss takes that a request has no response, and returns what it notes. A subscription
-// that lasts until the end of the session needs none.
+// miss notes and removes a request without a response. A subscription that lasts until the end
+// of the session needs none.
 func (l *Live) miss(r *liveMessage, why string) (text string) {
 	text = strings.TrimSpace(r.method+" "+r.subject) + " was not recorded, and " + why
 	if !l.left || r.method != "subscriptions/listen" {
@@ -557,19 +535,18 @@ func (l *Live) miss(r *liveMessage, why string) (text string) {
 	return text
 }
 
-// over ends the session: what is owed is answered with an error, where the client waits
-// for it on a stream of its own.
+// over ends the session. Open requests with a stream of their own get an error.
 func (l *Live) over(c *conversation) {
 	l.left = true
 	for _, r := range slices.Clone(l.open) {
 		l.miss(r, "the live server did not answer it before the end of the session")
 		if c.duplex == nil {
-			c.tell(c.streams[r.stream], errorMessage(r.id, -32000, "the session is over"), jsonrpc.ErrorResponse)
+			c.forward(c.streams[r.stream], errorMessage(r.id, -32000, "the session is over"), jsonrpc.ErrorResponse)
 		}
 	}
 }
 
-// forget takes a request out of what is to be added.
+// forget removes a request from the frames to add.
 func (l *Live) forget(r *liveMessage) {
 	for i, f := range slices.Backward(l.added) {
 		m := jsonrpc.Peek(f.Raw)
@@ -584,10 +561,10 @@ func isResponse(m *jsonrpc.Message) bool {
 	return m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse
 }
 
-// errorMessage is the answer of a mock's own to a request.
+// errorMessage returns an error response of the mock.
 func errorMessage(id string, code int, text string) []byte {
 	message, err := json.Marshal("mcptap mock: " + text)
-	if err != nil { // a string: cannot happen
+	if err != nil { // impossible for a string
 		panic(err)
 	}
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, cmp.Or(id, "null"), code, message)

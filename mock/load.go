@@ -18,43 +18,35 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Recording is what can be played of a recording: the scripts of its sessions, with
-// their payloads.
+// A Recording has the scripts of the sessions of a recording.
 type Recording struct {
 	*replay.Script // of the first session
 	opt            replay.Options
 	sessions       []*played
-	// pages are the exchanges that belong to no session, refusals those that were
-	// refused for their circumstances.
-	pages    *replay.Script
-	refusals map[refusalKey][]replay.Refusal
-	// early reports that the server may have refused a message before all of it had come.
-	early bool
-	// upgrades are the requests for a WebSocket, in order: nil for one that was granted, else
-	// the exchange that refused it. subprotocols are those that the server agreed on.
+	pages          *replay.Script // the exchanges that belong to no session
+	refusals       map[refusalKey][]replay.Refusal
+	early          bool // the server may have refused a message before its body
+	// upgrades are the requests for a WebSocket, in order: nil for a granted one, otherwise
+	// the exchange. subprotocols are those that the server agreed to.
 	upgrades     []*replay.Exchange
 	subprotocols []string
-	// tolerated are the conditions in which the server still took a message.
-	tolerated replay.Condition
-	addresses addresses
-	problems  []Problem
-	// beyond is how many problems there are beside those.
-	beyond int
+	tolerated    replay.Condition // the conditions in which the server took a message
+	addresses    addresses
+	problems     []Problem
+	more         int // the number of other problems
 }
 
-// A Problem is something in a recording that cannot be as it was: a mistake of a person
-// who edited it, as a rule.
+// A Problem is an inconsistency in a recording, usually an editing mistake.
 type Problem struct {
-	// Frame is the number of the frame, Text what is wrong with it.
-	Frame uint64
+	Frame uint64 // its number
 	Text  string
 }
 
-// maxProblems is how many problems are kept.
+// maxProblems is the number of problems kept.
 const maxProblems = 20
 
-// Problems returns the first problems of a recording, and how many others there are.
-func (r *Recording) Problems() (first []Problem, more int) { return r.problems, r.beyond }
+// Problems returns the first problems of a recording, and the number of others.
+func (r *Recording) Problems() (first []Problem, more int) { return r.problems, r.more }
 
 // A played is a session of a recording.
 type played struct {
@@ -62,16 +54,12 @@ type played struct {
 	number int
 	facts  session.Facts
 	kind   session.SessionKind
-	// path is where its messages were sent to, "" when that is not known. heads
-	// says that it was recorded with the heads of its exchanges.
-	path  string
-	heads bool
-	// again are the DELETEs of the session that the server took when it was over.
-	again []*replay.Exchange
-	// bye is the close frame with which the server ended its WebSocket, nil for none.
-	bye []byte
-	// accepted is how a message was taken that nothing answers, and opened how the stream
-	// of HTTP+SSE began, nil if that is not known; endpoint is the event that it began with.
+	path   string             // to which its messages were sent, "" if unknown
+	heads  bool               // it was recorded with the heads of its exchanges
+	again  []*replay.Exchange // the successful DELETEs after the first
+	bye    []byte             // the close frame with which the server ended the WebSocket, nil for none
+	// accepted is the response to a message without an answer, opened the head of the stream
+	// of HTTP+SSE, nil if unknown, and endpoint its first event.
 	accepted, opened *replay.Response
 	endpoint         []byte
 }
@@ -79,7 +67,7 @@ type played struct {
 // nameless reports whether the server gave out no session id.
 func (p *played) nameless() bool { return p.heads && p.kind == session.SessionClient }
 
-// A refusalKey is what was refused, and why. Without a key it is any message, and without
+// A refusalKey is a refused message and the condition. Without a key it is any message, without
 // a method any request.
 type refusalKey struct {
 	method string
@@ -87,30 +75,24 @@ type refusalKey struct {
 	key    replay.Key
 }
 
-// addresses are those of the recorded server. The paths are "" for what was not recorded.
+// addresses are the paths and names of the recorded server. Unknown paths are "".
 type addresses struct {
-	// mcp, sse, post and socket are the paths of Streamable HTTP, of the event
-	// stream of HTTP+SSE and what the client sends there, and of WebSocket; param is how
-	// the post path names the session.
+	// mcp is the path of Streamable HTTP, sse and post are those of HTTP+SSE, socket that of
+	// WebSocket. param is the query parameter of post that names the session.
 	mcp, sse, post, socket, param string
-	// hosts are the server's names, beside those of every machine, and origins the
-	// recorded server's.
-	hosts, origins []string
+	hosts, origins                []string
 }
 
-// Scripts returns the scripts of the sessions, in the order in which they appeared
-// in the recording.
-func (r *Recording) Scripts() []*replay.Script {
-	var all []*replay.Script
+// Scripts returns the scripts of the sessions, in recorded order.
+func (r *Recording) Scripts() (all []*replay.Script) {
 	for _, p := range r.sessions {
 		all = append(all, p.Script)
 	}
 	return all
 }
 
-// Only leaves of a recording the session with that number, from 1 in the order in
-// which the sessions appeared (see [session.Sessions]). It reports whether there is one
-// in which something was said.
+// Only removes all sessions but the one with a number, from 1 in recorded order (see
+// [session.Sessions]). It reports whether there is one with messages.
 func (r *Recording) Only(number int) bool {
 	for _, p := range r.sessions {
 		if p.number == number {
@@ -121,9 +103,8 @@ func (r *Recording) Only(number int) bool {
 	return false
 }
 
-// Load makes scripts of the frames of a recording, whose Raw must be whole. The
-// payloads of a large one go into a temporary file, so that memory is needed for an
-// index only. The error is that of the frames, or of the file.
+// Load makes scripts from the frames of a recording, whose Raw must be whole. It returns the
+// first error of the frames.
 func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
 	l := &loader{
 		rec: &Recording{opt: opt, refusals: map[refusalKey][]replay.Refusal{}}, pages: replay.NewBuilder(opt),
@@ -141,33 +122,28 @@ func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, e
 	return l.recording(), nil
 }
 
-// A loader makes a Recording, frame by frame: it tells the sessions apart, and what
-// belongs to none.
+// A loader makes a Recording. It separates the sessions, and what belongs to none.
 type loader struct {
 	rec      *Recording
 	tracker  session.Tracker
 	pages    *replay.Builder
 	building map[int]*building
 	inOrder  []*building
-	// http says that there are exchanges, heads that those of their requests are
-	// there too; open are those that are not over.
+	// http reports that there are exchanges, heads that they have the heads of their requests.
 	http, heads bool
 	open        map[uint64]*exchange
-	// refused are the refusals with the sessions that they are of, kept bounds what is
-	// held of pages.
-	refused []refused
-	kept    int
+	refused     []refused
+	kept        int // bytes held
 }
 
-// A building is a session on its way into a script.
+// A building is a session being loaded.
 type building struct {
 	played
-	b *replay.Builder
-	// took says that the server took a request of it, deleted that the client ended it.
-	took, deleted bool
+	b             *replay.Builder
+	took, deleted bool // the server took a request, the client ended the session
 }
 
-// An exchange is a recorded one that is not over.
+// An exchange is a recorded exchange that is not over.
 type exchange struct {
 	replay.Exchange
 	session    int
@@ -175,14 +151,13 @@ type exchange struct {
 	key        replay.Key
 	why        replay.Condition
 	claimed    bool
-	// closed reports that a side has closed the WebSocket.
-	closed bool
-	// held are its frames before its session is known, early those of a response that
-	// began before the request had ended.
+	closed     bool // one side has closed the WebSocket
+	// held are the frames before the session is known, early those of a response that began
+	// before the request had ended.
 	held, early []held
 }
 
-// A held frame belongs to an exchange whose session is not known yet.
+// A held is a frame that is added later.
 type held struct {
 	frame tap.Frame
 	event tap.Event
@@ -193,22 +168,18 @@ func (h *held) entry() *session.Entry {
 	return &session.Entry{Frame: &h.frame, Event: h.event, Message: jsonrpc.PeekFrame(&h.frame), Parts: h.parts}
 }
 
+// A refused is an exchange refused for a condition, and its session, nil for none.
 type refused struct {
-	method string
-	why    replay.Condition
-	key    replay.Key
-	b      *building
-	x      *replay.Exchange
+	why replay.Condition
+	key replay.Key
+	b   *building
+	x   *replay.Exchange
 }
 
 const (
-	// onlySession is the number of the session of a recording without exchanges.
-	onlySession = 1
-	// maxHeld is how many bytes are held of an exchange whose session is not known, and
-	// maxKept how many there may be of pages.
-	maxHeld = 256 << 10
-	maxKept = 16 << 20
-	// maxRefusals is how many refusals are told apart.
+	onlySession = 1         // the session of a recording without exchanges
+	maxHeld     = 256 << 10 // bytes of a frame held after the first of its exchange
+	maxKept     = 16 << 20  // bytes held after the first frames of all exchanges
 	maxRefusals = 4096
 )
 
@@ -224,7 +195,7 @@ func (l *loader) add(f *tap.Frame) {
 		l.http = l.http || e.Event.Transport == "http" || e.Event.Name == tap.EventConnect
 	}
 	switch {
-	case !l.http, !l.heads && f.Lane != tap.Lifecycle: // lines, or messages alone, as people write them by hand
+	case !l.http, !l.heads && f.Lane != tap.Lifecycle: // stdio, or messages written by hand
 		l.session(onlySession).b.Add(e, nil)
 	case f.Exchange != 0:
 		l.exchange(e)
@@ -233,11 +204,11 @@ func (l *loader) add(f *tap.Frame) {
 	}
 }
 
-// inspect looks for what cannot be as it was.
+// inspect records the problems of a frame.
 func (l *loader) inspect(e *session.Entry) {
 	problem := func(format string, args ...any) {
 		if len(l.rec.problems) == maxProblems {
-			l.rec.beyond++
+			l.rec.more++
 			return
 		}
 		l.rec.problems = append(l.rec.problems, Problem{e.Frame.Seq, fmt.Sprintf(format, args...)})
@@ -251,24 +222,23 @@ func (l *loader) inspect(e *session.Entry) {
 	}
 	for i, p := range e.Parts {
 		of := e.Of(i)
-		if of.Kind != jsonrpc.Response && of.Kind != jsonrpc.ErrorResponse {
+		if !isResponse(of) {
 			continue
 		}
+		id := jsonrpc.Bound(string(of.ID))
 		if of.Kind == jsonrpc.ErrorResponse && of.Result != nil && string(of.Result) != "null" {
-			problem("the response with the id %s has both a result and an error", jsonrpc.Bound(string(of.ID)))
+			problem("the response with the id %s has both a result and an error", id)
 		}
-		switch p.Role {
-		case session.RoleOrphan:
-			if id := string(of.ID); id != "" && id != "null" {
-				problem("the response with the id %s answers no request", jsonrpc.Bound(id))
-			}
-		case session.RoleRepeat:
-			problem("the response with the id %s answers frame %d, which has a response", jsonrpc.Bound(string(of.ID)), p.Request.Seq)
+		switch {
+		case p.Role == session.RoleOrphan && id != "" && id != "null":
+			problem("the response with the id %s answers no request", id)
+		case p.Role == session.RoleRepeat:
+			problem("the response with the id %s answers frame %d, which has a response", id, p.Request.Seq)
 		}
 	}
 }
 
-// session is the one with that number, which is made if need be.
+// session returns the session with a number, a new one if need be.
 func (l *loader) session(number int) *building {
 	x := l.building[number]
 	if x == nil {
@@ -279,7 +249,7 @@ func (l *loader) session(number int) *building {
 	return x
 }
 
-// exchange takes a frame of an exchange.
+// exchange adds a frame of an exchange.
 func (l *loader) exchange(e *session.Entry) {
 	f := e.Frame
 	if e.Event.Name == tap.EventRequest {
@@ -288,16 +258,19 @@ func (l *loader) exchange(e *session.Entry) {
 		}}
 	}
 	x := l.open[f.Exchange]
-	switch {
-	case x == nil && e.Session == 0:
+	if x == nil {
+		if e.Session != 0 { // the head is missing
+			l.session(e.Session).b.Add(e, nil)
+		}
 		return
-	case x == nil: // its head is not there
-		l.session(e.Session).b.Add(e, nil)
-		return
-	case e.Session != 0:
+	}
+	if e.Session != 0 {
 		x.session = e.Session
 	}
-	if l.early(x, e) {
+	// A response may begin before its request has ended, as where the server refuses a body by
+	// its head. It is played after the request.
+	response := f.Lane == tap.ToClient || isAnswer(&e.Event)
+	if !x.claimed && x.Method == http.MethodPost && response && l.hold(&x.early, e) {
 		return
 	}
 	claims := f.Lane == tap.ToServer && !x.claimed
@@ -321,18 +294,7 @@ func (l *loader) exchange(e *session.Entry) {
 	}
 }
 
-// early keeps a frame of a response that began before the message of its request had
-// ended, as where the server refuses a body by its head. It is played behind that.
-func (l *loader) early(x *exchange, e *session.Entry) bool {
-	response := e.Frame.Lane == tap.ToClient || isAnswer(&e.Event)
-	if x.claimed || x.Method != http.MethodPost || !response || !l.holds(len(x.early), e.Frame) {
-		return false
-	}
-	x.early = append(x.early, hold(e))
-	return true
-}
-
-// late takes the frames that early has kept.
+// late adds the frames of an early response.
 func (l *loader) late(x *exchange) {
 	for i := range x.early {
 		l.take(x, x.early[i].entry())
@@ -340,27 +302,25 @@ func (l *loader) late(x *exchange) {
 	x.early = nil
 }
 
-// holds reports whether a frame may be held, behind n others of its exchange.
-func (l *loader) holds(n int, f *tap.Frame) bool {
-	if n > 0 && (len(f.Raw) > maxHeld || l.kept+len(f.Raw) > maxKept) {
+// hold appends a frame to those held for later, and reports whether there was room.
+func (l *loader) hold(to *[]held, e *session.Entry) bool {
+	f := e.Frame
+	if len(*to) > 0 && (len(f.Raw) > maxHeld || l.kept+len(f.Raw) > maxKept) {
 		return false
 	}
 	l.kept += len(f.Raw)
+	h := held{*f, e.Event, slices.Clone(e.Parts)}
+	h.frame.Raw = bytes.Clone(f.Raw)
+	*to = append(*to, h)
 	return true
 }
 
-func hold(e *session.Entry) held {
-	h := held{*e.Frame, e.Event, slices.Clone(e.Parts)}
-	h.frame.Raw = bytes.Clone(e.Frame.Raw)
-	return h
-}
-
-// isAnswer reports whether an event is the head of a response that is no interim one.
+// isAnswer reports whether an event is the head of a final response.
 func isAnswer(e *tap.Event) bool {
 	return e.Name == tap.EventResponse && (e.Status >= 200 || e.Status == http.StatusSwitchingProtocols)
 }
 
-// judge finds out for what a request was refused, if it was.
+// judge determines why a request was refused, if it was.
 func (l *loader) judge(x *exchange, e *tap.Event) {
 	host, origin := l.rec.addresses.knows(&x.Head)
 	x.conditions = x.Head.Conditions(&x.Claim, host, origin)
@@ -391,7 +351,7 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 	}
 }
 
-// upgrade takes the response to a request for a WebSocket.
+// upgrade adds the response to a request for a WebSocket.
 func (l *loader) upgrade(x *exchange, e *tap.Event) {
 	if e.Status != http.StatusSwitchingProtocols && x.session == 0 {
 		l.rec.upgrades = append(l.rec.upgrades, &x.Exchange)
@@ -405,69 +365,36 @@ func (l *loader) upgrade(x *exchange, e *tap.Event) {
 	}
 }
 
-// take gives a frame to the session of its exchange, with those before it if the session
-// has just become known.
+// take adds a frame to the session of its exchange, or holds it until the session is known.
 func (l *loader) take(x *exchange, e *session.Entry) {
 	f := e.Frame
 	if isAnswer(&e.Event) {
 		l.judge(x, &e.Event)
 	}
 	if x.session == 0 {
-		if l.holds(len(x.held), f) {
-			x.held = append(x.held, hold(e))
-		}
+		l.hold(&x.held, e)
 		return
 	}
 	s := l.session(x.session)
-	now, kept := l.tracker.Sessions.Session(x.session)
-	if kept {
-		s.kind = now.Kind
-		s.facts = now.Facts
+	if now, kept := l.tracker.Sessions.Session(x.session); kept {
+		s.kind, s.facts = now.Kind, now.Facts
 	}
 	path, _, _ := strings.Cut(x.Target, "?")
 	s.heads = true
 	duplex := s.kind == session.SessionEndpoint || s.kind == session.SessionSocket
-	switch {
+	switch a := &l.rec.addresses; {
 	case s.kind == session.SessionSocket:
-		l.rec.addresses.socket = cmp.Or(l.rec.addresses.socket, path)
+		a.socket = cmp.Or(a.socket, path)
 	case s.kind == session.SessionEndpoint:
-		l.rec.addresses.endpoint(x, f)
+		a.endpoint(x, f)
 	case x.Method == http.MethodPost && f.Lane == tap.ToServer:
-		l.rec.addresses.mcp = cmp.Or(l.rec.addresses.mcp, path)
+		a.mcp = cmp.Or(a.mcp, path)
 	}
 	if s.path == "" && f.Lane == tap.ToServer {
 		s.path = path
 	}
 	if duplex && (s.kind == session.SessionSocket || x.Method != http.MethodPost) {
-		leaves := f.Lane == tap.Lifecycle
-		switch {
-		case f.Form == tap.FormClose && f.Lane == tap.ToServer:
-			x.closed = true
-			return
-		case f.Form == tap.FormClose && !x.closed: // what follows is the connection's end
-			x.closed, leaves = true, true
-			s.bye = append([]byte{}, f.Raw...)
-		case isEndpoint(f):
-			s.endpoint = bytes.Clone(f.Raw)
-			for i := range x.held {
-				if h := &x.held[i]; isAnswer(&h.event) {
-					r := replay.ReadResponse(&h.event)
-					s.opened = &r
-				}
-			}
-			return
-		case f.Lane == tap.Lifecycle && (e.Event.Name != tap.EventEnd || e.Event.By != "server" || e.Event.HalfClosed):
-			return
-		}
-		one := *f
-		one.Exchange = 0 // there is one stream for everything
-		entry := *e
-		entry.Frame = &one
-		if leaves {
-			one.Lane = tap.Lifecycle
-			entry.Event = tap.Event{Name: tap.EventEOF, Lane: tap.ToClient.String(), By: "server", Error: e.Event.Error}
-		}
-		s.b.Add(&entry, nil)
+		s.onStream(x, e)
 		return
 	}
 	x.Inbound = duplex
@@ -482,20 +409,47 @@ func (l *loader) take(x *exchange, e *session.Entry) {
 	}
 }
 
-// isEndpoint reports whether a frame is the event of HTTP+SSE that names where to send
-// messages.
-func isEndpoint(f *tap.Frame) bool {
-	return f.Form == tap.FormEvent && tap.ParseServerSentEvent(f.Raw).Name == "endpoint"
+// onStream adds a frame of the one stream for everything of HTTP+SSE or a WebSocket.
+func (s *building) onStream(x *exchange, e *session.Entry) {
+	f := *e.Frame
+	leaves := f.Lane == tap.Lifecycle
+	switch {
+	case f.Form == tap.FormClose && f.Lane == tap.ToServer:
+		x.closed = true
+		return
+	case f.Form == tap.FormClose && !x.closed: // what follows is the end of the connection
+		x.closed, leaves = true, true
+		s.bye = append([]byte{}, f.Raw...)
+	case f.Form == tap.FormEvent && tap.ParseServerSentEvent(f.Raw).Name == "endpoint":
+		s.endpoint = bytes.Clone(f.Raw)
+		for i := range x.held {
+			if h := &x.held[i]; isAnswer(&h.event) {
+				r := replay.ReadResponse(&h.event)
+				s.opened = &r
+			}
+		}
+		return
+	case f.Lane == tap.Lifecycle && (e.Event.Name != tap.EventEnd || e.Event.By != "server" || e.Event.HalfClosed):
+		return
+	}
+	f.Exchange = 0
+	entry := *e
+	entry.Frame = &f
+	if leaves {
+		f.Lane = tap.Lifecycle
+		entry.Event = tap.Event{Name: tap.EventEOF, Lane: tap.ToClient.String(), By: "server", Error: e.Event.Error}
+	}
+	s.b.Add(&entry, nil)
 }
 
-// refuse keeps what was refused for a condition.
+// refuse keeps an exchange that was refused for a condition.
 func (l *loader) refuse(x *exchange, b *building) {
 	if len(l.refused) < maxRefusals {
-		l.refused = append(l.refused, refused{x.Method, x.why, x.key, b, &x.Exchange})
+		l.refused = append(l.refused, refused{x.why, x.key, b, &x.Exchange})
 	}
 }
 
-// page takes an exchange that belongs to no session.
+// page adds an exchange that belongs to no session.
 func (l *loader) page(x *exchange) {
 	x.Page = true
 	for i := range x.held {
@@ -507,7 +461,7 @@ func (l *loader) page(x *exchange) {
 	}
 }
 
-// recording returns what was made.
+// recording returns the Recording.
 func (l *loader) recording() *Recording {
 	for _, number := range slices.Sorted(maps.Keys(l.open)) {
 		x := l.open[number]
@@ -521,7 +475,7 @@ func (l *loader) recording() *Recording {
 	r := l.rec
 	for _, x := range l.inOrder {
 		x.Script = x.b.Script()
-		if x.Requests() > 0 || x.Steps() > 0 || len(l.inOrder) == 1 {
+		if !x.Empty() {
 			r.sessions = append(r.sessions, &x.played)
 		}
 	}
@@ -529,13 +483,12 @@ func (l *loader) recording() *Recording {
 		r.sessions = append(r.sessions, &l.inOrder[0].played)
 	}
 	r.pages = l.pages.Script()
-	for i := range l.refused {
-		x := &l.refused[i]
+	for _, x := range l.refused {
 		refusal := replay.Refusal{Exchange: x.x, Script: r.pages}
 		if x.b != nil {
 			refusal.Script = x.b.Script
 		}
-		for _, k := range []refusalKey{{x.method, x.why, x.key}, {x.method, x.why, 0}, {"", x.why, 0}} {
+		for _, k := range refusalKeys(x.x.Method, x.why, x.key) {
 			r.refusals[k] = append(r.refusals[k], refusal)
 		}
 	}
@@ -543,7 +496,12 @@ func (l *loader) recording() *Recording {
 	return r
 }
 
-// names learns what the recorded server was called.
+// refusalKeys returns the keys of a refusal, strictest first.
+func refusalKeys(method string, why replay.Condition, key replay.Key) []refusalKey {
+	return []refusalKey{{method, why, key}, {method, why, 0}, {"", why, 0}}
+}
+
+// names reads the names of the recorded server.
 func (a *addresses) names(e *tap.Event) {
 	for _, text := range []string{"http://" + e.Listen, e.Upstream} {
 		u, err := url.Parse(text)
@@ -555,7 +513,7 @@ func (a *addresses) names(e *tap.Event) {
 	}
 }
 
-// endpoint learns the paths of HTTP+SSE.
+// endpoint reads the paths of HTTP+SSE from the endpoint event.
 func (a *addresses) endpoint(x *exchange, f *tap.Frame) {
 	if a.sse != "" || f.Lane != tap.ToClient || f.Form != tap.FormEvent {
 		return
@@ -577,19 +535,10 @@ func (a *addresses) endpoint(x *exchange, f *tap.Frame) {
 	}
 }
 
-// stands reports whether a client that uses a path means a recorded one, in which a
-// pseudonym stands for any segment.
-func stands(recorded, path string) bool {
-	if recorded == path {
-		return true
-	}
-	a, b := strings.Split(recorded, "/"), strings.Split(path, "/")
-	return len(a) == len(b) && slices.EqualFunc(a, b, func(a, b string) bool {
-		return a == b || isPseudonym(a) && b != ""
+// samePath reports whether a path is a recorded one, in which pseudonyms match any segment.
+func samePath(recorded, path string) bool {
+	return slices.EqualFunc(strings.Split(recorded, "/"), strings.Split(path, "/"), func(a, b string) bool {
+		masked := strings.HasPrefix(a, "masked:") || strings.HasPrefix(a, "redacted-")
+		return a == b || masked && b != ""
 	})
-}
-
-// isPseudonym reports whether package redact may have put text in the place of a secret.
-func isPseudonym(text string) bool {
-	return strings.HasPrefix(text, "masked:") || strings.HasPrefix(text, "redacted-")
 }

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"fmt"
 	"iter"
 	"strconv"
 	"time"
@@ -10,10 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// Extended are the frames of a recording on stdio with others added, which cross when
-// all that was recorded has. That the client, or the server, ended its lane, and how
-// the server exited, stays at the end. An id that is still in use where the others
-// are added becomes another one.
+// Extended yields the frames of a recording on stdio, and then added ones. The ends of the lanes
+// and the exit of the server stay at the end. Added ids that are in use are replaced.
 func Extended(recorded iter.Seq2[tap.Frame, error], added []tap.Frame) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		x := extension{open: map[string]bool{}}
@@ -39,8 +38,7 @@ func Extended(recorded iter.Seq2[tap.Frame, error], added []tap.Frame) iter.Seq2
 	}
 }
 
-// sessionEnds reports whether a frame says that a lane of the session is over, or the
-// server.
+// sessionEnds reports whether a frame is the end of a lane or of the server.
 func sessionEnds(f *tap.Frame) bool {
 	if f.Lane != tap.Lifecycle || f.Exchange != 0 {
 		return false
@@ -49,38 +47,31 @@ func sessionEnds(f *tap.Frame) bool {
 	return err == nil && (e.Name == tap.EventEOF || e.Name == tap.EventExit)
 }
 
-// An extension is under way.
+// An extension is the state of Extended.
 type extension struct {
-	// seq and at are those of the last frame.
-	seq uint64
-	at  time.Duration
-	// ends are the frames that stay at the end.
-	ends []tap.Frame
-	// open are the client's requests that have no answer.
-	open map[string]bool
+	seq  uint64          // of the last frame
+	at   time.Duration   // of the last frame
+	ends []tap.Frame     // the frames that stay at the end
+	open map[string]bool // the ids of open client requests
 }
 
-// watch keeps account of the ids in use.
+// watch updates the ids in use.
 func (x *extension) watch(f *tap.Frame) {
 	if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
 		return
 	}
 	m := jsonrpc.PeekFrame(f)
-	all := m.Batch
-	if m.Kind != jsonrpc.Batch {
-		all = []jsonrpc.Message{m}
-	}
-	for i := range all {
-		switch kind := all[i].Kind; {
-		case kind == jsonrpc.Request && f.Lane == tap.ToServer:
-			x.open[string(all[i].ID)] = true
-		case (kind == jsonrpc.Response || kind == jsonrpc.ErrorResponse) && f.Lane == tap.ToClient:
-			delete(x.open, string(all[i].ID))
+	for part := range m.All {
+		switch {
+		case part.Kind == jsonrpc.Request && f.Lane == tap.ToServer:
+			x.open[string(part.ID)] = true
+		case isResponse(part) && f.Lane == tap.ToClient:
+			delete(x.open, string(part.ID))
 		}
 	}
 }
 
-// insert yields what is added.
+// insert yields the added frames.
 func (x *extension) insert(added []tap.Frame, yield func(tap.Frame, error) bool) bool {
 	renamed := map[string][]byte{}
 	began := x.at
@@ -102,7 +93,7 @@ func (x *extension) insert(added []tap.Frame, yield func(tap.Frame, error) bool)
 	return true
 }
 
-// end yields what stays at the end.
+// end yields the frames that stay at the end.
 func (x *extension) end(yield func(tap.Frame, error) bool) {
 	for _, f := range x.ends {
 		x.seq++
@@ -114,12 +105,12 @@ func (x *extension) end(yield func(tap.Frame, error) bool) {
 	}
 }
 
-// another is an id of the same type that is not in use.
+// another returns an unused id of the same type.
 func (x *extension) another(id []byte) []byte {
 	for n := int64(1); ; n++ {
 		other := strconv.AppendInt(nil, firstLiveID+n, 10)
 		if id[0] == '"' {
-			other = append(append(append(append([]byte(nil), id[:len(id)-1]...), '-'), strconv.FormatInt(n, 10)...), '"')
+			other = fmt.Appendf(nil, `%s-%d"`, id[:len(id)-1], n)
 		}
 		if !x.open[string(other)] {
 			x.open[string(other)] = true
@@ -128,10 +119,10 @@ func (x *extension) another(id []byte) []byte {
 	}
 }
 
-// rename replaces an id of the client's wherever it stands.
+// rename replaces a client id in a message.
 func rename(lane tap.Lane, m *jsonrpc.Message, raw []byte, renamed map[string][]byte) []byte {
 	switch {
-	case m.Kind == jsonrpc.Request && lane == tap.ToServer, (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && lane == tap.ToClient:
+	case m.Kind == jsonrpc.Request && lane == tap.ToServer, isResponse(m) && lane == tap.ToClient:
 		if id := renamed[string(m.ID)]; id != nil {
 			return replay.Rewrite(raw, id, "id")
 		}

@@ -20,7 +20,7 @@ func TestSamePath(t *testing.T) {
 		{"/mcp/s/masked:1a2b3c4d5e6f/mcp", "/mcp/s/NTM4ZDk2/sse", false},
 		{"/mcp/s/masked:1a2b3c4d5e6f/mcp", "/mcp/s/a/b/mcp", false},
 	} {
-		if got := stands(c.recorded, c.path); got != c.want {
+		if got := samePath(c.recorded, c.path); got != c.want {
 			t.Errorf("%s for %s: %v", c.recorded, c.path, got)
 		}
 	}

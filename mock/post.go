@@ -13,37 +13,26 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// maxMessage is how many bytes a message of a client's may have.
+// maxMessage is the maximum size of a client message.
 const maxMessage = 256 << 20
 
-// A posted is a message that a client sent.
+// A posted is the message of a POST.
 type posted struct {
 	raw     []byte
 	message jsonrpc.Message
-	// claim is that of the message, or of the first in a batch.
-	claim replay.Claim
-	// modern says that it is of 2026-07-28, or that its head says so; variant what its
-	// head says beside it.
-	modern  bool
-	variant string
+	claim   replay.Claim // of the message, or of the first in a batch
+	modern  bool         // the message or the head is of 2026-07-28
+	variant string       // see replay.Head.Variant
 }
 
-// read reads the message of a request. It reports whether there is one, and answers
-// the request otherwise.
+// read reads the message of a request. If it cannot, it answers the request and returns false.
 func (p *posted) read(w http.ResponseWriter, r *http.Request, head *replay.Head) bool {
-	var err error
-	body := http.MaxBytesReader(w, r.Body, maxMessage)
 	if r.ContentLength > maxMessage {
 		http.Error(w, "mcptap mock: the message is too long", http.StatusRequestEntityTooLarge)
 		return false
 	}
-	if n := r.ContentLength; n > 0 && n <= 1<<20 {
-		p.raw = make([]byte, n)
-		_, err = io.ReadFull(body, p.raw)
-	} else {
-		p.raw, err = io.ReadAll(body)
-	}
-	if err != nil {
+	var err error
+	if p.raw, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage)); err != nil {
 		status := http.StatusBadRequest
 		if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
 			status = http.StatusRequestEntityTooLarge
@@ -58,7 +47,7 @@ func (p *posted) read(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	return true
 }
 
-// first is the message, or the first in a batch.
+// first returns the message, or the first one of a batch.
 func (p *posted) first() *jsonrpc.Message {
 	if m := &p.message; m.Kind == jsonrpc.Batch && len(m.Batch) > 0 {
 		return &m.Batch[0]
@@ -66,12 +55,12 @@ func (p *posted) first() *jsonrpc.Message {
 	return &p.message
 }
 
-// invalid reports whether it is no message, which is answered as well.
+// invalid reports whether the body is not a message.
 func (p *posted) invalid() bool {
 	return p.message.Kind == jsonrpc.Invalid || p.message.Kind == jsonrpc.Other
 }
 
-// opens reports whether it may be the first of a client's.
+// opens reports whether it may be the first message of a client.
 func (p *posted) opens() bool {
 	return p.modern || p.claim.Method == "initialize" || p.claim.Method == "server/discover"
 }
@@ -80,7 +69,7 @@ func (p *posted) input(stream replay.Stream) replay.Input {
 	return replay.Input{Stream: stream, Raw: p.raw, Variant: p.variant}
 }
 
-// post takes a message on the path of Streamable HTTP.
+// post handles a POST of Streamable HTTP.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head) {
 	var p posted
 	if s.early(w, r, head) || !p.read(w, r, head) {
@@ -89,7 +78,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	if s.refuses(w, r, s.conditions(head, &p.claim), &p) {
 		return
 	}
-	if p.invalid() && s.stranger(w, r, head, &p) {
+	if p.invalid() && s.broken(w, r, head, &p) {
 		return
 	}
 	c, e, why := s.find(r, head, &p)
@@ -113,9 +102,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	}
 }
 
-// stranger plays the response to a body that is not a message, and reports whether one was
+// broken plays the response to a body that is not a message, and reports whether one was
 // recorded.
-func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.Head, p *posted) bool {
+func (s *Server) broken(w http.ResponseWriter, r *http.Request, head *replay.Head, p *posted) bool {
 	c := s.follow(r, head)
 	switch {
 	case c != nil && c.rec.HasBroken(p.raw):
@@ -126,8 +115,7 @@ func (s *Server) stranger(w http.ResponseWriter, r *http.Request, head *replay.H
 	return s.opens(w, r, head, s.pageConversation(), "", p.raw)
 }
 
-// follow is the session that a request goes on with, as far as its head shows; nil for
-// none.
+// follow returns the session that the head of a request belongs to, nil for none.
 func (s *Server) follow(r *http.Request, head *replay.Head) *conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +127,7 @@ func (s *Server) follow(r *http.Request, head *replay.Head) *conversation {
 	return s.byNumber[sessionKey{number: s.sorter.Follow(e.exchange)}]
 }
 
-// early refuses a message that the recorded server refused before all of it had come. It
+// early refuses a message by its length, as the recorded server refused one before its body. It
 // reports whether it did.
 func (s *Server) early(w http.ResponseWriter, r *http.Request, head *replay.Head) bool {
 	if !s.rec.early || r.ContentLength <= 0 {
@@ -147,14 +135,14 @@ func (s *Server) early(w http.ResponseWriter, r *http.Request, head *replay.Head
 	}
 	refuses := func(c *replay.Session, now time.Duration, x replay.Stream) bool {
 		ok := c.Refuse(now, x, r.ContentLength)
-		r.Close = r.Close || ok // or the rest of the message would be read first
+		r.Close = r.Close || ok // otherwise net/http reads the body first
 		return ok
 	}
 	return s.plays(w, r, head, s.follow(r, head), refuses) || s.plays(w, r, head, s.pageConversation(), refuses)
 }
 
-// receive gives a message to its session, and returns the stream of what it is answered
-// with, nil if the request has been answered.
+// receive gives a message to its session and returns the stream of the response, nil if the
+// request has been answered.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation, p *posted, primes bool, e entry) *stream {
 	c.mu.Lock()
 	if c.over {
@@ -167,7 +155,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation
 	if c.live != nil && !p.modern && p.claim.Kind == jsonrpc.Request {
 		c.handDown(x)
 	}
-	in := c.hear(p.input(x.id))
+	in := c.accept(p.input(x.id))
 	x.played, x.owed = in.Played, in.Requests
 	if c.naming() && !p.modern && p.claim.Kind == jsonrpc.Request {
 		name := "own"
@@ -197,8 +185,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation
 	return nil
 }
 
-// handDown gives a request what waits for a GET that is not there. The caller holds the
-// lock.
+// handDown moves to the stream of a request what waits for a GET stream that the client has not
+// opened. The caller holds the lock.
 func (c *conversation) handDown(x *stream) {
 	if from := c.standing; from != nil && !from.reading && len(from.pieces) > 0 {
 		x.form, x.pieces, x.waiting = formEvents, from.pieces, from.waiting
@@ -208,7 +196,7 @@ func (c *conversation) handDown(x *stream) {
 	}
 }
 
-// one is find for a server that records: there is one session in a run.
+// one is find for a server that records one session.
 func (s *Server) one(head *replay.Head, p *posted) (*conversation, replay.Condition) {
 	c := s.only
 	begins := p.claim.Method == "initialize" && !p.modern
@@ -227,16 +215,15 @@ func (s *Server) one(head *replay.Head, p *posted) (*conversation, replay.Condit
 	return c, 0
 }
 
-// reopens reports whether the session has not been opened yet, since the live server
-// refused to.
+// reopens reports whether the live server refused to open the session, so that the client may try
+// again.
 func (c *conversation) reopens() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.declined && !c.over
 }
 
-// find finds the session that a message belongs to, or begins it; else why is the
-// reason not to.
+// find returns the session of a message, a new one if need be, or the reason why there is none.
 func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *conversation, e entry, why replay.Condition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +246,7 @@ func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *convers
 	begins := p.claim.Method == "initialize" && !p.modern
 	key := sessionKey{number: number}
 	if c = s.byNumber[key]; c != nil && p.modern {
-		// Nothing on the wire says which requests are one session's: it may be another's.
+		// Requests of 2026-07-28 name no session, so this one may belong to another.
 		fit := c.rec.Fits(p.first(), p.variant)
 		if other := s.choose(r, p); fit < replay.FitExact && other.Fits(p.first(), p.variant) > fit {
 			key.other = other
@@ -289,15 +276,15 @@ func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *convers
 	return c, e, 0
 }
 
-// begins reports whether a message begins the session of its client anew: the session is
-// over, or what it began with comes once more than it was recorded.
+// begins reports whether a message starts a new session of its client: the session is over, or its
+// opening message comes once more than it was recorded.
 func (c *conversation) begins(p *posted, initialize bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.over:
 		return true
-	case initialize && c.probe: // an older server was asked for its versions, or a newer one refused
+	case initialize && c.probe: // server/discover came first
 		return !c.rec.Opens(false)
 	case initialize:
 		return true
@@ -305,22 +292,22 @@ func (c *conversation) begins(p *posted, initialize bool) bool {
 	return c.play.BeginsAgain(p.input(0))
 }
 
-// choose picks the recorded session that a client gets: one of its era and path; of these
-// one that has the message, then one of the same client; of these the one played least. The
-// caller holds the lock.
+// choose returns the recorded session for a client: one of its era and path, then one that has the
+// message, then one of the same client, then the one played least. The caller holds the lock.
 func (s *Server) choose(r *http.Request, p *posted) *played {
 	var best *played
 	least := 0
-	client := partyOf(p.claim.Client)
+	info := jsonrpc.Value(p.claim.Client)
+	name, version := info.Get("name").Text(), info.Get("version").Text()
 	for _, rec := range s.rec.sessions {
 		rank := s.played[rec]
 		if !rec.Opens(p.modern) {
 			rank += 1 << 40
 		}
-		if rec.path != "" && !stands(rec.path, s.addresses.recorded(r.URL.Path)) {
+		if rec.path != "" && !samePath(rec.path, s.addresses.recorded(r.URL.Path)) {
 			rank += 1 << 36
 		}
-		if known := rec.facts.Client; len(p.claim.Client) > 0 && client != known.Name+"\x00"+known.Version {
+		if known := rec.facts.Client; len(info) > 0 && (name != known.Name || version != known.Version) {
 			rank += 1 << 28
 		}
 		rank += int(replay.FitExact-rec.Fits(p.first(), p.variant)) << 32
@@ -331,14 +318,7 @@ func (s *Server) choose(r *http.Request, p *posted) *played {
 	return best
 }
 
-// partyOf is the name and version that a client goes by.
-func partyOf(info []byte) string {
-	v := jsonrpc.Value(info)
-	return v.Get("name").Text() + "\x00" + v.Get("version").Text()
-}
-
-// bare takes a GET or a DELETE on the path of Streamable HTTP: the client opens or ends a
-// stream, or the session.
+// bare handles a GET or a DELETE of Streamable HTTP.
 func (s *Server) bare(w http.ResponseWriter, r *http.Request, head *replay.Head) {
 	s.mu.Lock()
 	c := s.byID[head.Session]
@@ -365,9 +345,9 @@ func (s *Server) bare(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	e.answered(http.StatusOK)
 }
 
-// sessionless answers a GET or a DELETE that names no session, as recorded or else by
-// what is missing (2025-11-25 basic/transports#session-management). A server without
-// sessions has no such methods.
+// sessionless handles a GET or a DELETE without a session, as recorded or else as specified
+// (2025-11-25 basic/transports#session-management). A server without sessions does not support
+// these methods.
 func (s *Server) sessionless(w http.ResponseWriter, r *http.Request, head *replay.Head) {
 	named := func(p *played) bool { return p.Opens(false) && !p.nameless() }
 	if head.Modern() || !slices.ContainsFunc(s.rec.sessions, named) || s.rec.pages.HasPage(r.Method, s.target(r)) {
@@ -377,7 +357,7 @@ func (s *Server) sessionless(w http.ResponseWriter, r *http.Request, head *repla
 	s.refuse(w, r, replay.NoSession, nil)
 }
 
-// delete ends a session, if the recorded server let it be ended.
+// delete ends a session if the recorded server allowed it.
 func (s *Server) delete(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation) {
 	status, played := c.rec.Ends()
 	if played && status >= 300 {
@@ -395,18 +375,17 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, head *replay.Hea
 		s.deleted[c.id] = deleted{c.rec.Script, again}
 	}
 	s.mu.Unlock()
-	s.opens(w, r, head, c, "", nil) // without one, it is 200
+	s.opens(w, r, head, c, "", nil) // if not recorded, the status is 200
 	c.end()
 }
 
-// A deleted session is over, and was deleted again when it was recorded.
+// A deleted is a session that was deleted more than once when it was recorded.
 type deleted struct {
 	script *replay.Script
 	again  []*replay.Exchange
 }
 
-// deletesAgain takes the DELETE of a session that is over as the recorded server did, and
-// reports whether it did.
+// deletesAgain plays a further DELETE of a session, and reports whether there was one.
 func (s *Server) deletesAgain(w http.ResponseWriter, r *http.Request, id string) bool {
 	s.mu.Lock()
 	d, ok := s.deleted[id]
@@ -418,13 +397,13 @@ func (s *Server) deletesAgain(w http.ResponseWriter, r *http.Request, id string)
 	}
 	s.mu.Unlock()
 	if ok {
-		s.refusedAs(w, r, replay.Refusal{Exchange: d.again[0], Script: d.script}, nil)
+		s.outputs(w, r, replay.Refusal{Exchange: d.again[0], Script: d.script}.Outputs(nil))
 	}
 	return ok
 }
 
-// get opens the stream for what belongs to no request, or goes on with one that was
-// cut (2025-11-25 basic/transports#resumability-and-redelivery).
+// get opens the GET stream, or resumes a stream
+// (2025-11-25 basic/transports#resumability-and-redelivery).
 func (s *Server) get(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation) {
 	if s.opens(w, r, head, c, head.LastEventID, nil) || !c.knows(head.LastEventID) && s.opens(w, r, head, c, "", nil) {
 		return
@@ -448,26 +427,20 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, head *replay.Head, 
 	p.run(turn)
 }
 
-// standingName begins the ids of events on the stream for what belongs to no request.
-const standingName = "0"
-
-// reads finds the stream that a GET asks for, how many pieces of it the client has, and
-// the reader's turn. A second reader takes the place of the first.
+// reads returns the stream for a GET, the number of its pieces that the client has, and the number
+// of the reader. A second reader replaces the first.
 func (c *conversation) reads(last string) (x *stream, from, turn int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	x, from = c.resumed(last)
 	if x == nil {
 		if c.standing == nil {
-			c.standing = c.stream(formEvents)
-			if c.naming() {
-				c.name(c.standing, standingName)
-			}
+			c.openStanding()
 		}
 		x, from = c.standing, c.standing.read
 	}
 	x.turn++
-	close(x.wake) // for the reader whose place this one takes
+	close(x.wake) // for the reader that this one replaces
 	x.wake = make(chan struct{}, 1)
 	if !x.reading {
 		x.waiting = 0
@@ -484,7 +457,7 @@ func (c *conversation) reads(last string) (x *stream, from, turn int) {
 	return x, from, x.turn
 }
 
-// knows reports whether a stream can be resumed behind an event.
+// knows reports whether a stream can be resumed after an event.
 func (c *conversation) knows(last string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -492,8 +465,7 @@ func (c *conversation) knows(last string) bool {
 	return x != nil
 }
 
-// resumed finds the stream that has an event, and how many pieces of it a client has that
-// has had the event; nil if there is none.
+// resumed returns the stream with an event, and the number of its pieces up to that; nil for none.
 func (c *conversation) resumed(last string) (*stream, int) {
 	if last == "" {
 		return nil, 0

@@ -10,33 +10,27 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A reply writes what comes on a stream to a request: a response in itself, or events,
-// each in a write of its own.
+// A reply writes a stream as the response to a request: as one body, or as events, each in a write
+// of its own.
 type reply struct {
-	w   http.ResponseWriter
-	r   *http.Request
-	srv *Server
-	c   *conversation
-	x   *stream
-	// method is that of the message that is answered, "" for a stream that stands
-	// open.
-	method string
-	// modern says that this is 2026-07-28, invalid that the message is none, primes that
-	// events may say nothing but their ids.
-	modern, invalid, primes bool
-	// begun says that the head is written.
-	begun bool
-	// entry is the request as package session knows it, zero for none.
-	entry entry
-	// sent counts the pieces of the stream that the client has, cut those that this
-	// reply has written.
-	sent, cut int
-	// body is that of a response whose length is said before.
-	body []byte
+	w       http.ResponseWriter
+	r       *http.Request
+	srv     *Server
+	c       *conversation
+	x       *stream
+	method  string // of the message that is answered, "" for none
+	modern  bool   // the request is of 2026-07-28
+	invalid bool   // its body is not a message
+	primes  bool   // the client takes events without data
+	begun   bool   // the head is written
+	entry   entry  // zero for none
+	sent    int    // the pieces of the stream that the client has
+	cut     int    // the pieces that this reply has written
+	body    []byte // of a response with a Content-Length
 }
 
-// run writes what comes until the stream is over, the client gone, or another request
-// writes the stream. Turn is the stream's when this began.
+// run writes the stream until it is over, the client is gone, or another request reads it. Turn is
+// the number of the reader.
 func (p *reply) run(turn int) {
 	defer p.c.detach(p.x, turn)
 	for {
@@ -52,7 +46,7 @@ func (p *reply) run(turn int) {
 	}
 }
 
-// write writes what has come, and reports whether nothing more may follow.
+// write writes what was taken, and reports whether that was the last.
 func (p *reply) write(t *taken) (over bool) {
 	deadline(p.w)
 	if t.head != nil && !p.begun && t.head.Length >= 0 && !t.head.Events {
@@ -77,7 +71,7 @@ func (p *reply) write(t *taken) (over bool) {
 	case t.over && t.broken:
 		panic(http.ErrAbortHandler)
 	case t.over && !p.begun:
-		p.begin() // there is no answer
+		p.begin() // there is no response
 	}
 	return t.over
 }
@@ -95,7 +89,7 @@ func (p *reply) head(r *replay.Response) {
 	}
 	for _, name := range []string{"Content-Type", "Date"} {
 		if _, ok := h[name]; !ok && (name != "Date" || !r.Date) {
-			h[name] = nil // or it would be added
+			h[name] = nil // or net/http adds it
 		}
 	}
 	if p.r.Close {
@@ -106,7 +100,7 @@ func (p *reply) head(r *replay.Response) {
 	}
 }
 
-// played begins a response that is played.
+// played writes the head of a recorded response.
 func (p *reply) played(r *replay.Response) {
 	p.begun = true
 	p.head(r)
@@ -115,7 +109,7 @@ func (p *reply) played(r *replay.Response) {
 	p.flush()
 }
 
-// whole writes a response in itself.
+// whole writes a recorded response with its body.
 func (p *reply) whole(r *replay.Response, body []byte, broken bool) {
 	p.begun = true
 	p.head(r)
@@ -141,8 +135,7 @@ func bodyAllowed(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// page is the data of a piece, in which a page names this server and not the recorded
-// one.
+// page returns the data of a piece. In a page it replaces the origin of the recorded server.
 func (p *reply) page(e piece) []byte {
 	if !e.page || p.x.form == formEvents {
 		return e.data
@@ -150,7 +143,7 @@ func (p *reply) page(e piece) []byte {
 	return []byte(p.srv.here(p.r, string(e.data)))
 }
 
-// begin writes the head of an event stream that was not recorded.
+// begin writes the head of an event stream without a recorded head.
 func (p *reply) begin() {
 	p.begun = true
 	h := p.w.Header()
@@ -163,19 +156,19 @@ func (p *reply) begin() {
 	p.entry.answered(http.StatusOK)
 	p.w.WriteHeader(http.StatusOK)
 	if p.primes && p.srv.opt.Cut > 0 && p.method != "" && p.x.name != "" {
-		_, _ = p.w.Write([]byte("id: " + p.x.eventID(0) + "\nretry: 10\ndata: \n\n")) // ms, as it is known to be cut
+		_, _ = p.w.Write([]byte("id: " + p.x.eventID(0) + "\nretry: 10\ndata: \n\n")) // it will be cut
 	}
 	p.flush()
 }
 
-// session names the session that an initialize has begun.
+// session names the session that an initialize began.
 func (p *reply) session() {
 	if p.method == "initialize" && p.c != nil && p.c.id != "" {
 		p.w.Header().Set("Mcp-Session-Id", p.c.id)
 	}
 }
 
-// piece writes one, and reports whether more may follow.
+// piece writes a piece, and reports whether more may follow.
 func (p *reply) piece(e piece) bool {
 	switch {
 	case e.status != 0 && p.begun:
@@ -198,7 +191,7 @@ func (p *reply) piece(e piece) bool {
 	if !e.page {
 		p.cut++
 	}
-	// What cannot be resumed at all, the stream of HTTP+SSE, is not cut.
+	// The stream of HTTP+SSE cannot be resumed, so it is not cut.
 	return p.srv.opt.Cut == 0 || p.cut < p.srv.opt.Cut || p.c == nil || p.x == p.c.duplex
 }
 
@@ -212,9 +205,9 @@ func deadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 }
 
-// alone writes a message that is a response in itself.
+// alone writes a message as the whole body.
 func (p *reply) alone(message []byte) {
-	if p.c == nil || p.c.live == nil || jsonrpc.Peek(message).Kind != jsonrpc.ErrorResponse { // or no session has begun
+	if p.c == nil || p.c.live == nil || jsonrpc.Peek(message).Kind != jsonrpc.ErrorResponse { // otherwise no session has begun
 		p.session()
 	}
 	h := p.w.Header()
@@ -227,9 +220,9 @@ func (p *reply) alone(message []byte) {
 	p.flush()
 }
 
-// status is that of a message that was not recorded over HTTP: the one that belongs to
-// its error (2026-07-28 basic/transports#status-codes). A client that asks an older
-// server for its versions is told by a status that there are none.
+// status returns the HTTP status for a message without a recorded one: the one for its error
+// (2026-07-28 basic/transports#status-codes). A client that sends server/discover to an older
+// server expects a failure status too.
 func (p *reply) status(message []byte) int {
 	if p.invalid {
 		return http.StatusBadRequest
@@ -251,7 +244,7 @@ func (p *reply) status(message []byte) int {
 	return http.StatusOK
 }
 
-// outputs writes what was recorded of a response, at once.
+// outputs writes a recorded response at once.
 func (s *Server) outputs(w http.ResponseWriter, r *http.Request, all []replay.Output) {
 	x := &stream{played: true}
 	t := taken{over: true}
@@ -265,25 +258,22 @@ func (s *Server) outputs(w http.ResponseWriter, r *http.Request, all []replay.Ou
 	(&reply{w: w, r: r, srv: s, x: x}).write(&t)
 }
 
-// response writes a recorded head alone.
+// response writes a recorded head.
 func (s *Server) response(w http.ResponseWriter, r *http.Request, head *replay.Response) {
 	s.outputs(w, r, []replay.Output{{Response: head, Last: true}})
 }
 
-// plain writes an error with a status of its own.
+// plain writes an error with a status.
 func plain(w http.ResponseWriter, status int, message []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(message)
 }
 
-// here puts the origin of this server in the place of the recorded one's, in what
-// names it: where to be authorized, say.
+// here replaces the origin of the recorded server in a text by that of this one.
 func (s *Server) here(r *http.Request, text string) string {
 	for _, o := range s.addresses.origins {
-		if strings.Contains(text, o) {
-			text = strings.ReplaceAll(text, o, "http://"+r.Host)
-		}
+		text = strings.ReplaceAll(text, o, "http://"+r.Host)
 	}
 	return text
 }

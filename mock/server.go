@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"log"
@@ -14,7 +14,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,29 +24,26 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// ServerOptions say how a [Server] serves. The zero value is ready.
+// ServerOptions are the options of a [Server]. The zero value is valid.
 type ServerOptions struct {
-	// Note gets what there is to say of the sessions, and must not block. Several
-	// goroutines may call it at once.
+	// Note, if not nil, is called for each note of a session. It may be called concurrently
+	// and must not block.
 	Note func(replay.Note)
-	// Over gets each session when it is over, for which the same holds.
+	// Over, if not nil, is called for each session that is over, in the same way.
 	Over func(*replay.Session)
-	// Live, if set, is asked for what is not in the recording, whose one session is
-	// played once then: further ones are refused.
+	// Live, if not nil, answers what is not in the recording, which must have one session.
+	// That is played once. Further sessions are refused.
 	Live *Live
-	// Cut ends each event stream after so many events, so that the client has to
-	// resume it; 0 never does. In 2026-07-28, where nothing can be resumed, the
-	// request is lost.
+	// Cut ends each event stream after a number of events, so that the client has to resume
+	// it; 0 means never. In 2026-07-28 streams cannot be resumed, so the request is lost.
 	Cut int
-	// Names are hosts by which clients may call the server, beside localhost and
-	// the addresses of loopback. AnyAddress lets them call it by any IP address,
-	// since it listens on others too.
+	// Names are host names of the server, beside localhost and loopback addresses.
+	// AnyAddress allows any IP address as its name, for a server that listens on others.
 	Names      []string
 	AnyAddress bool
 }
 
-// A Server plays the sessions of a recording over HTTP; see the package comment. It
-// is an [http.Handler].
+// A Server plays the sessions of a recording over HTTP; see the package comment.
 type Server struct {
 	rec        *Recording
 	opt        ServerOptions
@@ -55,38 +51,32 @@ type Server struct {
 	anyAddress bool
 	began      time.Time
 
-	mu sync.Mutex
-	// sorter tells the clients' sessions apart, as those of the recording were; exchanges
-	// counts what it was given.
-	sorter            session.Sessions
-	exchanges, frames uint64
-	// open are the sessions that go on, leaving those that are being ended. byID finds
-	// them by the ids that they were given, byNumber those that were given none.
+	mu                sync.Mutex
+	sorter            session.Sessions // assigns requests to live sessions, as when recording
+	exchanges, frames uint64           // given to the sorter
+
+	// open are the sessions that go on, leaving those that are ending. byID and byNumber are
+	// those with and without a session id.
 	open, leaving map[*conversation]struct{}
 	byID          map[string]*conversation
 	byNumber      map[sessionKey]*conversation
-	// played counts how often each recorded session was begun, refused how often what
-	// was refused.
-	played  map[*played]int
-	refused map[refusalKey]int
-	pages   *conversation
-	// upgrades counts the requests for a WebSocket. deleted are sessions that were deleted
-	// more than once.
-	upgrades int
-	deleted  map[string]deleted
-	// only is the session that is recorded, nil if there was none.
-	only   *conversation
-	closed bool
+	played        map[*played]int    // how often each recorded session was begun
+	refused       map[refusalKey]int // how often each refusal was played
+	pages         *conversation      // plays what belongs to no session
+	upgrades      int                // the number of requests for a WebSocket
+	deleted       map[string]deleted
+	only          *conversation // the session being recorded, nil for none
+	closed        bool
 }
 
-// A sessionKey is what a client without a session id does, by its number in Server.sorter.
-// Other is set where it plays a recorded session beside its own.
+// A sessionKey identifies a session without an id by its number in Server.sorter. other is set
+// if the client plays another recorded session beside its own.
 type sessionKey struct {
 	number int
 	other  *played
 }
 
-// NewServer makes a Server. The recording must stay open as long as it serves.
+// NewServer returns a Server.
 func NewServer(rec *Recording, opt ServerOptions) *Server {
 	if opt.Note == nil {
 		opt.Note = func(replay.Note) {}
@@ -101,7 +91,7 @@ func NewServer(rec *Recording, opt ServerOptions) *Server {
 		deleted: map[string]deleted{},
 	}
 	a := &s.addresses
-	a.hosts = nil // the recorded server's names are not ours
+	a.hosts = nil
 	for _, name := range opt.Names {
 		a.hosts = append(a.hosts, strings.ToLower(name))
 	}
@@ -114,8 +104,8 @@ func NewServer(rec *Recording, opt ServerOptions) *Server {
 	return s
 }
 
-// Path is the path of the URL that a client of Streamable HTTP is to use, EventPath
-// that of HTTP+SSE, and SocketPath that of WebSocket.
+// Path returns the path of Streamable HTTP, EventPath that of HTTP+SSE, and SocketPath that of
+// WebSocket.
 func (s *Server) Path() string { return s.addresses.mcp }
 
 // EventPath is documented at Path.
@@ -124,8 +114,7 @@ func (s *Server) EventPath() string { return s.addresses.sse }
 // SocketPath is documented at Path.
 func (s *Server) SocketPath() string { return s.addresses.socket }
 
-// Recorded is the path on which the recording was made, the first of the three if it
-// was on none.
+// Recorded returns the path on which the recording was made, or else Path.
 func (s *Server) Recorded() string {
 	switch a := &s.rec.addresses; {
 	case a.mcp != "":
@@ -143,12 +132,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := headOf(r)
 	deadline(w)
 	path := a.recorded(r.URL.Path)
-	if r.Method != http.MethodPost || path != a.mcp { // a message is guarded when it has been read
-		guarded := always
+	if r.Method != http.MethodPost || path != a.mcp { // the conditions of a message are checked once it is read
+		checked := always
 		if path == a.mcp || path == a.sse || path == a.socket {
-			guarded |= replay.NoCredentials
+			checked |= replay.NoCredentials
 		}
-		if s.refuses(w, r, s.conditions(&head, &replay.Claim{})&guarded, nil) {
+		if s.refuses(w, r, s.conditions(&head, &replay.Claim{})&checked, nil) {
 			return
 		}
 	}
@@ -168,29 +157,32 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// headOf reads the head of a live request.
+// headOf returns the head of a live request.
 func headOf(r *http.Request) replay.Head {
-	fields := [][2]string{{"Host", r.Host}}
+	return replay.ReadHead(append(fieldsOf(r), [2]string{"Host", r.Host}))
+}
+
+// fieldsOf returns the header fields of a live request.
+func fieldsOf(r *http.Request) (fields [][2]string) {
 	for name, values := range r.Header {
 		for _, v := range values {
 			fields = append(fields, [2]string{name, v})
 		}
 	}
-	return replay.ReadHead(fields)
+	return fields
 }
 
-// recorded is the path of the recording that a path stands for, itself if it stands
-// for none.
+// recorded returns the recorded path for a path, or the path itself.
 func (a *addresses) recorded(path string) string {
 	for _, recorded := range []string{a.mcp, a.sse, a.post, a.socket} {
-		if stands(recorded, path) {
+		if samePath(recorded, path) {
 			return recorded
 		}
 	}
 	return path
 }
 
-// page plays what else was recorded.
+// page plays a response that belongs to no session.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, head *replay.Head) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err != nil {
@@ -208,7 +200,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	http.Error(w, "mcptap mock: nothing was recorded here; the session is at "+s.addresses.mcp, http.StatusNotFound)
 }
 
-// pageConversation plays what belongs to no session, nil when the server is closed.
+// pageConversation returns the session for what belongs to none, nil if the server is closed.
 func (s *Server) pageConversation() *conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,15 +212,15 @@ func (s *Server) pageConversation() *conversation {
 	return s.pages
 }
 
-// opens plays the response to a request that carries no message, and reports whether one
-// was recorded. Last is the event behind which a stream is to go on, "" for none.
+// opens plays the response to a request without a message, and reports whether one was
+// recorded. Last is the id of the event after which a stream is resumed, "" for none.
 func (s *Server) opens(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation, last string, body []byte) bool {
 	return s.plays(w, r, head, c, func(play *replay.Session, now time.Duration, x replay.Stream) bool {
 		return play.Open(now, x, r.Method, s.target(r), last, body)
 	})
 }
 
-// plays plays a response that a session begins on a stream, and reports whether it does.
+// plays plays the response that begins starts on a stream. It reports what begins reports.
 func (s *Server) plays(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation,
 	begins func(*replay.Session, time.Duration, replay.Stream) bool) bool {
 	if c == nil {
@@ -249,7 +241,7 @@ func (s *Server) plays(w http.ResponseWriter, r *http.Request, head *replay.Head
 	return true
 }
 
-// target is the recorded target that a request stands for.
+// target returns the recorded target for a request.
 func (s *Server) target(r *http.Request) string {
 	path := s.addresses.recorded(r.URL.Path)
 	if path == r.URL.Path {
@@ -264,18 +256,18 @@ func (s *Server) target(r *http.Request) string {
 // modernEvents reports whether the recorded client was of 2025-11-25 or later.
 func (p *played) modernEvents() bool { return primed(string(p.facts.Revision)) }
 
-// primed reports whether a client may get an event that says nothing but its id: the
-// older ones take it for a broken message.
+// primed reports whether a client may get an event without data, which older clients take for a
+// broken message.
 func primed(version string) bool { return jsonrpc.Revision(version) >= jsonrpc.Rev20251125 }
 
-// named finds a session that is alive by its id.
+// named returns the open session with an id, nil for none.
 func (s *Server) named(id string) *conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.byID[id]
 }
 
-// forget takes that a session is about to be ended. The caller holds the lock.
+// forget removes a session that is about to end. The caller holds the lock.
 func (s *Server) forget(c *conversation) {
 	if _, goesOn := s.open[c]; goesOn {
 		delete(s.open, c)
@@ -289,7 +281,7 @@ func (s *Server) forget(c *conversation) {
 	}
 }
 
-// drop forgets a session that is over.
+// drop removes a session that is over.
 func (s *Server) drop(c *conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -297,13 +289,12 @@ func (s *Server) drop(c *conversation) {
 	delete(s.leaving, c)
 }
 
-// modern reports whether there is a session of 2026-07-28 to play.
+// modern reports whether a session of 2026-07-28 was recorded.
 func (s *Server) modern() bool {
 	return slices.ContainsFunc(s.rec.sessions, func(p *played) bool { return p.Opens(true) })
 }
 
-// Close ends all sessions, and each request that is under way. Later ones are
-// refused.
+// Close ends all sessions and open requests. Later ones are refused.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -322,7 +313,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Serve serves a [Server] on a listener until the context ends, and closes both.
+// Serve serves on a listener until the context ends, and closes both.
 func Serve(ctx context.Context, l net.Listener, s *Server) error {
 	h := &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() {
@@ -343,21 +334,19 @@ func isUpgrade(r *http.Request) bool {
 	return r.Method == http.MethodGet && http.CanonicalHeaderKey(r.Header.Get("Upgrade")) == "Websocket"
 }
 
-// conditions are those of a live request, as far as they do not depend on sessions.
+// conditions returns the conditions of a live request that do not depend on sessions.
 func (s *Server) conditions(h *replay.Head, c *replay.Claim) replay.Condition {
 	host, origin := s.addresses.knows(h)
 	if s.anyAddress && isAddress(h.Host) {
-		// A page at any other address is one of another machine's, though any address may
-		// name this one.
+		// Any address may be one of this machine, but only the same origin is its own.
 		host = true
 		origin = origin || strings.EqualFold(hostOf(h.Origin), h.Host)
 	}
 	return h.Conditions(c, host, origin)
 }
 
-// knows reports whether a request is for a name of the server's, and from a page of its
-// own. A page elsewhere can make its own name lead here, but not change the Host that the
-// browser sends.
+// knows reports whether Host names the server, and whether Origin is one of its own. Another
+// site can point its own name at this server, but cannot change the Host that browsers send.
 func (a *addresses) knows(h *replay.Head) (host, origin bool) {
 	host = a.host(h.Host)
 	if !h.HasOrigin {
@@ -367,7 +356,7 @@ func (a *addresses) knows(h *replay.Head) (host, origin bool) {
 	return host, of != "" && a.host(of)
 }
 
-// hostOf is the host and port of an origin, "" for none.
+// hostOf returns the host and port of an origin, "" for none.
 func hostOf(origin string) string {
 	u, err := url.Parse(origin)
 	if err != nil {
@@ -376,7 +365,7 @@ func hostOf(origin string) string {
 	return u.Host
 }
 
-// host reports whether a host, with or without a port, is a name of the server's.
+// host reports whether a host, with or without a port, names the server.
 func (a *addresses) host(hostport string) bool {
 	host := bareHost(hostport)
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(a.hosts, host) {
@@ -399,9 +388,8 @@ func isAddress(hostport string) bool {
 	return err == nil
 }
 
-// ruled are the conditions for which the specification tells a server to refuse
-// a request, with the words for it; always are those that no server may overlook,
-// whatever the recorded one did.
+// ruled are the conditions in which the specification requires a server to refuse a request, and
+// the responses. always are those that are refused whatever the recorded server did.
 var ruled = map[replay.Condition]struct {
 	status, code int
 	text         string
@@ -417,9 +405,8 @@ var ruled = map[replay.Condition]struct {
 
 const always = replay.ForeignHost | replay.ForeignOrigin
 
-// refuses answers a request that is refused for its conditions, as recorded or
-// else as the specification says, and reports whether it is. P is its message, nil for
-// none.
+// refuses refuses a request for its conditions, as recorded or else as specified, and reports
+// whether it did. P is its message, nil for none.
 func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all replay.Condition, p *posted) bool {
 	for why := range all.All {
 		_, rule := ruled[why]
@@ -435,10 +422,10 @@ func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all replay.Cond
 	return false
 }
 
-// refusal answers a request as one was that was refused for a condition, and reports
-// whether there is one: with the same message, or where exactly is not asked for, any.
+// refusal refuses a request as a recorded one was refused for a condition, and reports whether
+// there is one with the same message or, unless exactly is set, with any.
 func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Condition, p *posted, exactly bool) bool {
-	keys := []refusalKey{{r.Method, why, s.key(p)}, {r.Method, why, 0}, {"", why, 0}}
+	keys := refusalKeys(r.Method, why, s.key(p))
 	if exactly {
 		keys = keys[:1]
 	}
@@ -455,18 +442,13 @@ func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Cond
 		if p != nil {
 			id = p.claim.ID
 		}
-		s.refusedAs(w, r, all[min(n, len(all)-1)], id)
+		s.outputs(w, r, all[min(n, len(all)-1)].Outputs(id))
 		return true
 	}
 	return false
 }
 
-// refusedAs answers a request as a recorded one, with the id of its message, nil for none.
-func (s *Server) refusedAs(w http.ResponseWriter, r *http.Request, as replay.Refusal, id []byte) {
-	s.outputs(w, r, as.Outputs(id))
-}
-
-// key is what a message is matched by, zero where nothing that was refused is.
+// key returns the key of a message, 0 if it is not needed.
 func (s *Server) key(p *posted) replay.Key {
 	if p == nil || len(s.rec.refusals) == 0 || p.claim.Kind != jsonrpc.Request && p.claim.Kind != jsonrpc.Notification {
 		return 0
@@ -474,7 +456,7 @@ func (s *Server) key(p *posted) replay.Key {
 	return replay.KeyOf(p.first(), p.variant, &s.rec.opt)
 }
 
-// refuse answers a request that is refused for a condition.
+// refuse refuses a request for a condition.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why replay.Condition, p *posted) {
 	if s.refusal(w, r, why, p, false) {
 		return
@@ -491,35 +473,26 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why replay.Condi
 	case why == replay.WrongVersion && modern:
 		code = -32020
 	}
-	text, err := json.Marshal(rule.text)
-	if err != nil { // a string: cannot happen
-		panic(err)
-	}
-	body := `{"jsonrpc":"2.0","error":{"code":` + strconv.Itoa(code) + `,"message":` + string(text) + `},"id":` + id + `}`
-	plain(w, rule.status, []byte(body))
+	plain(w, rule.status, fmt.Appendf(nil, `{"jsonrpc":"2.0","error":{"code":%d,"message":%q},"id":%s}`, code, rule.text, id))
 }
 
-// An entry is a live request as package session takes it.
+// An entry is a live request in the sorter.
 type entry struct {
 	s        *Server
 	exchange uint64
 }
 
-// enter takes the head of a request. The caller holds the lock.
+// enter adds the head of a request to the sorter. The caller holds the lock.
 func (s *Server) enter(r *http.Request) (e entry, number int) {
 	s.exchanges++
 	e = entry{s, s.exchanges}
 	event := tap.Event{Name: tap.EventRequest, Method: r.Method, Target: s.target(r)}
-	// Clients that are the same in all else can keep apart by a query of their own.
+	// Clients can be told apart by their query.
 	event.Target = strings.Replace(event.Target, "?", "%3F", 1)
 	conn := fnv.New64a()
 	_, _ = io.WriteString(conn, r.RemoteAddr)
 	event.Conn = conn.Sum64() | 1
-	for name, values := range r.Header {
-		for _, v := range values {
-			event.Header = append(event.Header, [2]string{name, v})
-		}
-	}
+	event.Header = fieldsOf(r)
 	return e, e.event(&event)
 }
 
@@ -528,14 +501,14 @@ func (e entry) event(event *tap.Event) int {
 	return e.s.sorter.Add(&tap.Frame{Seq: e.s.frames, Exchange: e.exchange, Lane: tap.Lifecycle}, event, nil)
 }
 
-// message takes the message of the request. The caller holds the lock.
+// message adds the message of the request. The caller holds the lock.
 func (e entry) message(p *posted) int {
 	e.s.frames++
 	f := tap.Frame{Seq: e.s.frames, Exchange: e.exchange, Lane: tap.ToServer, Form: tap.FormBody, Size: int64(len(p.raw))}
 	return e.s.sorter.Add(&f, nil, &p.message)
 }
 
-// answered takes the status that the request is answered with.
+// answered adds the response.
 func (e entry) answered(status int) {
 	if e.s == nil {
 		return
@@ -546,10 +519,10 @@ func (e entry) answered(status int) {
 	e.end()
 }
 
-// end takes the end of the request. The caller holds the lock.
+// end adds the end of the request. The caller holds the lock.
 func (e entry) end() { e.event(&tap.Event{Name: tap.EventEnd}) }
 
-// name gives a session an id that began without. The caller holds the lock.
+// name gives an id to a session without one. The caller holds the lock.
 func (s *Server) name(c *conversation) {
 	if s.byNumber[c.number] == c {
 		delete(s.byNumber, c.number)

@@ -12,31 +12,27 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-// Stdio plays a script to one client: it reads the client's messages from in, a
-// line each, and writes the server's to out. It returns when the client has ended
-// its lane and all is said, when the server leaves as it did in the recording, or
-// when the context ends, whose error it returns then. A client that has closed its end
-// of out has ended too. Reading may still wait for a line when Stdio has returned, and,
-// if that was for the context, writing for a client that does not read.
+// Stdio plays a script to one client. It reads client messages from in, one per line, and writes
+// server messages to out. It returns the session once that is over: when the client has closed
+// in and everything is written, when the client has closed out, when the server leaves as
+// recorded, or when the context ends, with its error. A read from in may still be pending then
+// and, if the context ended, a write to out.
 //
-// Note gets what there is to say, in order, and must not block; it is never called
-// by two goroutines at once. It may be nil.
-//
-// It returns the session, which is over.
+// Note, which may be nil, is called for each note in order, never concurrently. It must not
+// block.
 func Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writer, note func(replay.Note)) (*replay.Session, error) {
 	return (*Live)(nil).Stdio(ctx, script, in, out, note)
 }
 
-// Stdio plays a script as the function Stdio does, and asks the live server for what is
-// not in it. When the client has ended and the live server owes answers, it is given
-// Patience for them.
+// Stdio is like the function Stdio but forwards to the live server what is not recorded. When
+// the client has ended, the live server has Patience for the responses that it owes.
 func (l *Live) Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writer, note func(replay.Note)) (*replay.Session, error) {
 	if note == nil {
 		note = func(replay.Note) {}
 	}
 	over := make(chan struct{})
 	c := converse(script, l, note)
-	c.duplex, c.lines, c.done = c.stream(formText), &lineWriter{out: out}, func() { close(over) }
+	c.duplex, c.out, c.done = c.stream(formText), &lineWriter{out: out}, func() { close(over) }
 	go c.serve(in)
 	select {
 	case <-over:
@@ -51,7 +47,7 @@ func (l *Live) Stdio(ctx context.Context, script *replay.Script, in io.Reader, o
 	return c.play, c.failed
 }
 
-// serve says what the server said first, and takes the client's lines.
+// serve reads the client's lines.
 func (c *conversation) serve(in io.Reader) {
 	c.act(func() { c.play.Attach(c.now(), c.duplex.id, replay.Duplex) })
 	r := bufio.NewReaderSize(in, 64<<10)
@@ -59,7 +55,7 @@ func (c *conversation) serve(in io.Reader) {
 		line, err := readLine(r)
 		over := c.act(func() {
 			if len(line) > 0 {
-				c.hear(replay.Input{Stream: c.duplex.id, Raw: line})
+				c.accept(replay.Input{Stream: c.duplex.id, Raw: line})
 			}
 			switch {
 			case err == io.EOF:
@@ -75,8 +71,8 @@ func (c *conversation) serve(in io.Reader) {
 	}
 }
 
-// readLine reads a line, which is valid until the next. The error is that of the reader, or
-// that the line has no end.
+// readLine reads a line, which is valid until the next call. A line may be at most maxMessage
+// bytes long.
 func readLine(r *bufio.Reader) (line []byte, err error) {
 	part, err := r.ReadSlice('\n')
 	for err == bufio.ErrBufferFull {
@@ -91,20 +87,17 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 	return append(line, part...), err
 }
 
-// A lineWriter writes messages as lines. What has the turn of its conversation uses it.
+// A lineWriter writes messages as lines. It is used with the turn of its conversation.
 type lineWriter struct {
-	out io.Writer
-	buf []byte
-	// open says that the last line has no end, as it had none in the recording.
-	open bool
+	out  io.Writer
+	open bool // the last line has no terminator, as recorded
 }
 
 // write writes one message on stdio. The caller holds both locks.
 func (c *conversation) write(out replay.Output) {
-	w, line := c.lines, out.Raw
+	w, line := c.out, out.Raw
 	if !out.Line {
-		w.buf = appendLine(w.buf[:0], line)
-		line = w.buf
+		line = asLine(line)
 	}
 	if len(line) == 0 {
 		return
@@ -125,19 +118,22 @@ func (c *conversation) write(out replay.Output) {
 	c.finish(true)
 }
 
-// appendLine makes a line of a message from another transport, where line ends may
-// stand between the values.
-func appendLine(dst, message []byte) []byte {
-	message = bytes.Trim(message, " \t\r\n")
-	if len(message) == 0 {
-		return dst
+// asLine returns a message, which may contain line breaks, as a line; nil for an empty one.
+func asLine(message []byte) []byte {
+	line := oneLine(message)
+	if len(line) == 0 {
+		return nil
 	}
-	from := len(dst)
-	dst = append(dst, message...)
-	for i, c := range dst[from:] {
+	return append(line, '\n')
+}
+
+// oneLine returns a copy of a message without line breaks.
+func oneLine(message []byte) []byte {
+	line := bytes.Clone(bytes.Trim(message, " \t\r\n"))
+	for i, c := range line {
 		if c == '\n' || c == '\r' {
-			dst[from+i] = ' '
+			line[i] = ' '
 		}
 	}
-	return append(dst, '\n')
+	return line
 }

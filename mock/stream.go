@@ -2,47 +2,38 @@ package mock
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A stream is a way to the client: the response to one request, or what stands open.
+// A stream is what a client reads: the response to one request, or a stream that stays open.
 type stream struct {
-	id replay.Stream
-	// played says that the response is played as it was recorded over HTTP, head is then
-	// its head, nil as long as that has not come.
-	played bool
-	head   *replay.Response
-	// name begins the ids that events are given which have none, "" for no ids.
-	name string
-	form streamForm
-	// pieces are those that are kept, the first of them is number base.
-	pieces []piece
+	id     replay.Stream
+	played bool             // the response is played as it was recorded over HTTP
+	head   *replay.Response // its recorded head, nil until it comes
+	name   string           // the prefix of ids given to events without one, "" for no ids
+	form   streamForm
+	pieces []piece // those kept; the first one has number base
 	base   int
-	// resumable says that a client can come back for what it has not read; old that it
-	// would take an event without data for a broken message.
-	resumable, old bool
-	// over says that nothing more comes, broken that this is as if the connection
-	// broke; reading that a request writes it.
-	over, broken, reading bool
-	// waiting is how many bytes were put there since it was read.
-	waiting int
-	// live says that an answer of the live server comes on it, owed is how many answers
-	// are due.
-	live bool
-	owed int
-	// binary says that the client of a WebSocket has sent a binary message last.
-	binary bool
-	// writing says that a request writes pieces which it has taken.
-	writing bool
-	// turn numbers the readers, read counts the pieces that any of them has had.
-	turn, read int
+
+	resumable bool // a client can come back for what it has not read
+	old       bool // the client takes an event without data for a broken message
+	over      bool // nothing more comes
+	broken    bool // it ended as if the connection broke
+	reading   bool // a request writes it
+	writing   bool // a request is writing pieces that it took
+	live      bool // a response of the live server comes on it
+	binary    bool // the last message from a WebSocket client was binary
+
+	waiting    int // bytes added since it was read
+	owed       int // responses due
+	turn, read int // the number of the reader, and of the pieces that any reader had
 	wake       chan struct{}
 }
 
-// A streamForm is what a stream consists of.
 type streamForm uint8
 
 const (
@@ -52,20 +43,17 @@ const (
 	formText               // messages of a WebSocket
 )
 
-// A piece is what is written at once.
+// A piece is written in one write.
 type piece struct {
-	data []byte
-	// id is that of an event, "" for none.
-	id string
-	// status is that of HTTP with which it refuses the request, 0 for none; alone says
-	// that it is a message that is a response in itself, page that it is no message.
-	status      int
-	alone, page bool
-	// binary says that it is a binary message of a WebSocket.
-	binary bool
+	data   []byte
+	id     string // of an event, "" for none
+	status int    // the HTTP status that refuses the request, 0 for none
+	alone  bool   // it is the whole body of a response
+	page   bool   // it is not a message
+	binary bool   // it is a binary message of a WebSocket
 }
 
-// put adds what is to be written, and returns how many bytes it takes.
+// put adds an output and returns its size.
 func (x *stream) put(out replay.Output) int {
 	if out.Response != nil && x.head == nil {
 		x.head = out.Response
@@ -103,12 +91,12 @@ func (x *stream) put(out replay.Output) int {
 	return len(p.data)
 }
 
-// busy reports whether a request is about to write what the stream was given.
+// busy reports whether a request has yet to write what the stream has.
 func (x *stream) busy() bool { return x.reading && (x.writing || x.read < x.base+len(x.pieces)) }
 
 func trim(message []byte) []byte { return bytes.Clone(bytes.Trim(message, " \t\r\n")) }
 
-// event makes an event of a message: the recorded one, if it came in one.
+// event makes an event of a message: the recorded one if there is one.
 func (x *stream) event(out replay.Output, number int) (p piece) {
 	if out.Form == tap.FormEvent && len(out.Whole) > 0 {
 		p.data = withData(out.Whole, out.Raw)
@@ -123,13 +111,13 @@ func (x *stream) event(out replay.Output, number int) (p piece) {
 	return p
 }
 
-// newEvent makes a server-sent event of a message (WHATWG HTML, server-sent events).
+// newEvent makes a server-sent event of a message.
 func newEvent(raw []byte) []byte {
 	b := append(make([]byte, 0, len(raw)+32), "event: message\n"...)
 	return append(appendData(b, "data: ", bytes.Trim(raw, " \t\r\n"), "\n"), '\n')
 }
 
-// appendData appends the data of an event, a line for each of its own.
+// appendData appends the data of an event, a field for each line.
 func appendData(b []byte, field string, data []byte, end string) []byte {
 	for more := true; more; {
 		var line []byte
@@ -146,7 +134,7 @@ func appendData(b []byte, field string, data []byte, end string) []byte {
 	return b
 }
 
-// withData returns an event with other data, and all else as it was.
+// withData returns an event with other data.
 func withData(event, data []byte) []byte {
 	old := tap.ParseServerSentEvent(event).Data
 	if bytes.Equal(old, data) {
@@ -175,38 +163,31 @@ func withData(event, data []byte) []byte {
 	return b
 }
 
-// eventID is the id of an event that was recorded without: which stream it is of, and
-// which piece there.
+// eventID returns the id for an event without one: the name of the stream and a number.
 func (x *stream) eventID(number int) string { return x.name + "-" + strconv.Itoa(number) }
 
-// behind returns how many pieces there are up to the event with an id; ok is false if
-// there is none.
+// behind returns the number of pieces up to the event with an id; ok is false if there is none.
 func (x *stream) behind(id string) (n int, ok bool) {
 	if x.name != "" && id == x.eventID(0) {
 		return 0, true
 	}
-	for i := len(x.pieces) - 1; i >= 0; i-- {
-		if x.pieces[i].id == id {
+	for i, p := range slices.Backward(x.pieces) {
+		if p.id == id {
 			return x.base + i + 1, true
 		}
 	}
 	return 0, false
 }
 
-// from returns the pieces behind the first n.
+// from returns the pieces after the first n.
 func (x *stream) from(n int) []piece {
-	n = max(n-x.base, 0)
-	if n >= len(x.pieces) {
-		return nil
-	}
-	return x.pieces[n:len(x.pieces):len(x.pieces)]
+	return slices.Clip(x.pieces[min(max(n-x.base, 0), len(x.pieces)):])
 }
 
-// drop forgets all pieces, and returns how many bytes that were.
+// drop drops all pieces and returns their size.
 func (x *stream) drop() int { return x.cut(len(x.pieces)) }
 
-// trim forgets old pieces of those that have been written, and returns how many
-// bytes that were.
+// trim drops old pieces of those written and returns their size.
 func (x *stream) trim(written int) int {
 	if n := written - x.base - maxResumable; n > maxResumable {
 		return x.cut(n)
@@ -214,17 +195,17 @@ func (x *stream) trim(written int) int {
 	return 0
 }
 
-// cut forgets a number of pieces, the first ones.
+// cut drops the first pieces and returns their size.
 func (x *stream) cut(pieces int) (n int) {
 	for i := range x.pieces[:pieces] {
 		n += len(x.pieces[i].data)
 	}
 	x.base += pieces
-	x.pieces = append([]piece(nil), x.pieces[pieces:]...)
+	x.pieces = slices.Clone(x.pieces[pieces:])
 	return n
 }
 
-// signal wakes whatever writes the stream.
+// signal wakes the reader of the stream.
 func (x *stream) signal() {
 	select {
 	case x.wake <- struct{}{}:
