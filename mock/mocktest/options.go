@@ -17,11 +17,11 @@ func (c *config) fails(kind replay.NoteKind) bool {
 	return kind.Fails() || c.strict && kind.Deviates()
 }
 
-// An Option changes how a mock plays. The words are those of `mcptap mock`.
+// An Option changes how a mock plays. The names and values are those of the flags of `mcptap mock`.
 type Option func(*config) error
 
-// Match says how far a request may differ from the recorded one that it gets the
-// answer of: exact (the default), params, subset or method.
+// Match sets how far a request may differ from the recorded one whose answer it gets: exact (the
+// default), params, subset or method.
 func Match(level string) Option {
 	return func(c *config) (err error) {
 		c.replay.Match, err = replay.ParseMatch(level)
@@ -29,7 +29,7 @@ func Match(level string) Option {
 	}
 }
 
-// Ignore names members of params that may differ, such as $.params.arguments.now or
+// Ignore allows members of params to differ, such as $.params.arguments.now or
 // $.params.messages[*].id.
 func Ignore(paths ...string) Option {
 	return func(c *config) error {
@@ -44,8 +44,8 @@ func Ignore(paths ...string) Option {
 	}
 }
 
-// Repeat says what a request gets when the recorded ones are used up: last (the
-// default), loop or error.
+// Repeat sets what a request gets when the recorded ones are used up: last (the default), loop
+// or error.
 func Repeat(what string) Option {
 	return func(c *config) (err error) {
 		c.replay.Repeat, err = replay.ParseRepeat(what)
@@ -53,8 +53,7 @@ func Repeat(what string) Option {
 	}
 }
 
-// Pace says when messages come: brisk (the default), instant, recorded, or a speed
-// such as 10x.
+// Pace sets when messages come: brisk (the default), instant, recorded, or a speed such as 10x.
 func Pace(pace string) Option {
 	return func(c *config) (err error) {
 		c.replay.Pace, err = replay.ParsePace(pace)
@@ -62,8 +61,8 @@ func Pace(pace string) Option {
 	}
 }
 
-// Fault makes something go wrong, such as "drop tools/call n=2". What happens by
-// chance goes by the seed.
+// Fault injects faults, such as "drop tools/call n=2". Those with a probability depend on the
+// seed.
 func Fault(seed uint64, faults ...string) Option {
 	return func(c *config) error {
 		c.replay.Seed = seed
@@ -78,8 +77,8 @@ func Fault(seed uint64, faults ...string) Option {
 	}
 }
 
-// GateTimeout is how long the client may take to answer a request of the server's:
-// [replay.DefaultGateTimeout] without it.
+// GateTimeout sets how long the client may take to answer a server request. The default is
+// [replay.DefaultGateTimeout].
 func GateTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d <= 0 {
@@ -90,8 +89,8 @@ func GateTimeout(d time.Duration) Option {
 	}
 }
 
-// Strict fails the test when the client does anything else than in the recording.
-// What it asks for more often than recorded was not recorded then.
+// Strict fails the test when the client does anything else than in the recording. A request that
+// comes more often than recorded is not repeated then.
 func Strict() Option {
 	return func(c *config) error {
 		c.strict = true
@@ -100,9 +99,8 @@ func Strict() Option {
 	}
 }
 
-// Session plays one session of a recording that has several, from 1 in the order in
-// which they began. Without it a pipe or a command gets the first, and the clients of
-// a URL one after the other.
+// Session plays one session of a recording, numbered from 1 in recorded order. Without it a pipe
+// or a command gets the first, and each client of a URL the one that fits it.
 func Session(number int) Option {
 	return func(c *config) error {
 		if number < 1 {
@@ -113,8 +111,8 @@ func Session(number int) Option {
 	}
 }
 
-// Verify fails the test when its clients have not asked for all that is recorded, in
-// any of its sessions.
+// Verify fails the test when its clients have not sent all recorded requests, in any of its
+// sessions.
 func Verify() Option {
 	return func(c *config) error {
 		c.verify = true

@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"io"
 	"net"
+	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -15,7 +17,7 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-// maxUnasked is how many requests are named that a client has not asked for.
+// maxUnasked is the number of unsent requests that are reported.
 const maxUnasked = 20
 
 // A Mock plays the server of a recording, until the test ends.
@@ -31,8 +33,7 @@ type Mock struct {
 	closers  []io.Closer
 	coverage *replay.Coverage
 	command  []string
-	// noting is held while the test is told something, which must not be when it is
-	// over.
+	// noting guards over, after which nothing may be reported to the test.
 	noting sync.Mutex
 	over   bool
 
@@ -40,12 +41,12 @@ type Mock struct {
 	origin string // of the server
 }
 
-// Start makes a mock of a recording, relative to the test's directory. When the
-// test ends, so do the sessions that are open then.
+// Start starts a mock of a recording, whose path is relative to the test's directory. Sessions
+// that are open at the end of the test are closed.
 //
-// Each request that was not recorded fails the test, as does a client that does not
-// answer what the server asks; see [Strict] and [Verify] for more. A file that
-// cannot be played, or an option that makes no sense, ends the test at once.
+// Each request that was not recorded fails the test, as does a client that does not answer a
+// server request; see also [Strict] and [Verify]. A file that cannot be played, or an invalid
+// option, ends the test at once.
 func Start(t testing.TB, file string, opts ...Option) *Mock {
 	t.Helper()
 	var c config
@@ -90,14 +91,13 @@ func (m *Mock) Pipe() (r io.ReadCloser, w io.WriteCloser) {
 	return r, w
 }
 
-// Command is the command line that a client starts the server with; see the package
-// comment.
+// Command returns the command line that starts the server; see the package comment.
 func (m *Mock) Command() []string {
 	m.t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.command != nil {
-		return append([]string(nil), m.command...)
+		return slices.Clone(m.command)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -111,10 +111,10 @@ func (m *Mock) Command() []string {
 	secret := rand.Text()
 	m.command = []string{self, relayArgument, l.Addr().String(), secret}
 	go m.accept(l, secret)
-	return append([]string(nil), m.command...)
+	return slices.Clone(m.command)
 }
 
-// accept takes the relays that clients have started.
+// accept serves the relays that clients have started.
 func (m *Mock) accept(l net.Listener, secret string) {
 	for {
 		c, err := l.Accept()
@@ -125,7 +125,7 @@ func (m *Mock) accept(l net.Listener, secret string) {
 		m.closers = append(m.closers, c)
 		m.mu.Unlock()
 		go func() {
-			// Anybody on this machine may have dialled.
+			// Other programs on this machine may connect too.
 			said := make([]byte, len(secret))
 			if _, err := io.ReadFull(c, said); err != nil || string(said) != secret {
 				c.Close()
@@ -136,7 +136,7 @@ func (m *Mock) accept(l net.Listener, secret string) {
 	}
 }
 
-// serve plays a session, unless the test is over. The others are closed with it.
+// serve plays a session, unless the test is over. It closes the others with the test.
 func (m *Mock) serve(in io.ReadCloser, out io.WriteCloser, others ...io.Closer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,7 +154,7 @@ func (m *Mock) serve(in io.ReadCloser, out io.WriteCloser, others ...io.Closer) 
 	})
 }
 
-// note takes what there is to say of a session.
+// note reports a note of a session.
 func (m *Mock) note(n replay.Note) {
 	m.noting.Lock()
 	defer m.noting.Unlock()
@@ -162,13 +162,12 @@ func (m *Mock) note(n replay.Note) {
 	case m.over:
 	case m.config.fails(n.Kind):
 		m.t.Errorf("mock of %s: %s", m.file, escape.Escape(n.Text))
-	case n.Kind == replay.NoteRelaxed: // nothing inexact in silence
+	case n.Kind == replay.NoteRelaxed:
 		m.t.Logf("mock of %s: %s", m.file, escape.Escape(n.Text))
 	}
 }
 
-// end ends the sessions, also those whose clients do not read. A request that was
-// answered has been noted before.
+// end ends the sessions. Every request that was answered has been noted before.
 func (m *Mock) end() {
 	m.t.Helper()
 	m.mu.Lock()
@@ -184,7 +183,7 @@ func (m *Mock) end() {
 	m.noting.Lock()
 	defer m.noting.Unlock()
 	m.over = true
-	m.mu.Lock() // of a client whose session ends late
+	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.config.verify {
 		for _, n := range m.coverage.Unasked(maxUnasked) {
@@ -194,4 +193,76 @@ func (m *Mock) end() {
 			m.t.Logf("mock of %s: %d of the %d recorded requests were asked for", m.file, asked, all)
 		}
 	}
+}
+
+// URL returns the URL for a client of Streamable HTTP, with the recorded path or /mcp; see
+// [mock.Server] about the sessions of several clients.
+func (m *Mock) URL() string {
+	m.t.Helper()
+	return m.listen() + m.server.Path()
+}
+
+// EventsURL returns the URL for a client of HTTP+SSE, the transport of 2024-11-05.
+func (m *Mock) EventsURL() string {
+	m.t.Helper()
+	return m.listen() + m.server.EventPath()
+}
+
+// listen starts the HTTP server, unless it has started, and returns its origin.
+func (m *Mock) listen() string {
+	m.t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.server != nil {
+		return m.origin
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		m.t.Fatalf("mocktest: %v", err)
+	}
+	m.origin = "http://" + l.Addr().String()
+	m.server = mock.NewServer(m.rec, mock.ServerOptions{Note: m.note, Over: m.played})
+	h := &http.Server{Handler: m.server}
+	m.sessions.Go(func() {
+		_ = h.Serve(l) // until it is closed
+	})
+	m.closers = append(m.closers, h)
+	return m.origin
+}
+
+// played adds a session to the coverage.
+func (m *Mock) played(s *replay.Session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.coverage.Add(s)
+}
+
+// relayArgument is the first of the three arguments that make the test's binary a relay.
+const relayArgument = "mcptap-mocktest-relay"
+
+// A relay runs before any test, so that tests need no TestMain for it.
+func init() {
+	if len(os.Args) == 4 && os.Args[1] == relayArgument {
+		os.Exit(relay(os.Args[2], os.Args[3]))
+	}
+}
+
+// relay sends its secret to the mock, and then relays stdin and stdout.
+func relay(addr, secret string) int {
+	c, err := net.Dial("tcp", addr)
+	if err == nil {
+		_, err = io.WriteString(c, secret)
+	}
+	if err != nil {
+		os.Stderr.WriteString("mocktest: the test that this mock belongs to has ended: " + err.Error() + "\n")
+		return 1
+	}
+	go func() {
+		_, _ = io.Copy(c, os.Stdin)
+		_ = c.(*net.TCPConn).CloseWrite()
+	}()
+	if _, err := io.Copy(os.Stdout, c); err != nil {
+		return 1
+	}
+	return 0
 }

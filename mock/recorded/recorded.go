@@ -1,6 +1,5 @@
-// Package recorded opens what can be played: a recording, or a text of one, as
-// people commit it beside their tests. It is a package of its own because package
-// mock plays frames wherever they come from, and must know nothing of files.
+// Package recorded opens files for package mock, which does not depend on them: recordings, and
+// texts of recordings, as people commit them beside their tests.
 package recorded
 
 import (
@@ -20,24 +19,18 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// Load makes a script of the file at path: a recording, or one of the two forms of
-// text that `mcptap export` writes, told apart by what is in it. The error names
-// the file. When the context ends, so does the reading, with the context's error.
+// Load loads the file at path: a recording, or one of the two forms of text that `mcptap export`
+// writes, which it distinguishes by content. The error names the file. When the context ends,
+// Load returns its error.
 func Load(ctx context.Context, path string, opt replay.Options) (*mock.Recording, error) {
-	load := loadStored
-	if IsText(path) {
-		load = loadText
-	}
-	rec, err := load(path, func(frames iter.Seq2[tap.Frame, error]) (*mock.Recording, error) {
-		return mock.Load(until(ctx, frames), opt)
-	})
+	rec, err := load(ctx, path, opt)
 	if err != nil && !strings.Contains(err.Error(), path) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return rec, err
 }
 
-// until are the frames until the context ends, which is looked at now and then.
+// until yields frames until the context ends, which it checks now and then.
 func until(ctx context.Context, frames iter.Seq2[tap.Frame, error]) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		n := 0
@@ -52,19 +45,15 @@ func until(ctx context.Context, frames iter.Seq2[tap.Frame, error]) iter.Seq2[ta
 	}
 }
 
-// A player makes something to play of frames.
-type player func(iter.Seq2[tap.Frame, error]) (*mock.Recording, error)
-
-func loadStored(path string, stored player) (*mock.Recording, error) {
-	rec, err := store.Open(path)
-	if err != nil {
-		return nil, err
+func load(ctx context.Context, path string, opt replay.Options) (*mock.Recording, error) {
+	if !IsText(path) {
+		rec, err := store.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		rec.SetMaxRaw(math.MaxInt64)
+		return mock.Load(until(ctx, rec.Frames(0)), opt)
 	}
-	rec.SetMaxRaw(math.MaxInt64)
-	return stored(rec.Frames(0))
-}
-
-func loadText(path string, written player) (*mock.Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -74,11 +63,11 @@ func loadText(path string, written player) (*mock.Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	return written(text.Frames(r))
+	return mock.Load(until(ctx, text.Frames(r)), opt)
 }
 
-// IsText reports whether a name is that of a file which is no recording: those have
-// zero bytes at their beginning, which no text has.
+// IsText reports whether a file is not a recording. Recordings have zero bytes near their start,
+// texts have none.
 func IsText(name string) bool {
 	if strings.HasSuffix(name, store.Ext) {
 		return false
@@ -89,7 +78,7 @@ func IsText(name string) bool {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return true // to say why not
+		return true // so that reading it reports the error
 	}
 	defer f.Close()
 	head := make([]byte, 4096)
