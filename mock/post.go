@@ -413,7 +413,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, head *replay.Head, 
 		return
 	}
 	if !head.Accepts("text/event-stream") {
-		http.Error(w, "mcptap mock: the client does not take an event stream", http.StatusNotAcceptable)
+		http.Error(w, "mcptap mock: the client does not accept an event stream", http.StatusNotAcceptable)
 		return
 	}
 	p := reply{w: w, r: r, srv: s, c: c, primes: primed(head.Version)}

@@ -194,7 +194,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	}
 	if s.addresses.recorded(r.URL.Path) == s.addresses.mcp {
 		w.Header().Set("Allow", "GET, POST, DELETE")
-		http.Error(w, "mcptap mock: no such method here", http.StatusMethodNotAllowed)
+		http.Error(w, "mcptap mock: method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
 	http.Error(w, "mcptap mock: nothing was recorded here; the session is at "+s.addresses.mcp, http.StatusNotFound)

@@ -73,7 +73,7 @@ func TestStdioEndsWhileItWrites(t *testing.T) {
 			if !errors.Is(got.err, context.Canceled) || requests < c.least || requests > c.most {
 				t.Errorf("%v, %d requests", got.err, requests)
 			}
-			coverage := rec.Script.NewCoverage()
+			coverage := replay.NewCoverage(rec.Script)
 			coverage.Add(got.session)
 			line, err := r.ReadString('\n')
 			if err != nil || len(line) < 1<<20 {

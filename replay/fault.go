@@ -325,7 +325,7 @@ func (s *Session) spoil(r *reply, st *step, out *Output, target *reply) bool {
 
 // onPurpose returns the error that replaces an answer.
 func onPurpose(code int) []byte {
-	return []byte(`{"code":` + strconv.Itoa(code) + `,"message":"mcptap mock: an error on purpose"}`)
+	return []byte(`{"code":` + strconv.Itoa(code) + `,"message":"mcptap mock: injected error"}`)
 }
 
 // refuses refuses a request with FaultStatus, and reports whether it does. Where one stream

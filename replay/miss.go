@@ -81,7 +81,7 @@ func (s *Session) difference(n *Note, k *keyed, near uint32) string {
 		words = append(words, usedBy(n.UsedBy))
 	}
 	if len(words) == 0 {
-		return "differs in nothing that can be shown"
+		return "has no difference that can be shown"
 	}
 	return strings.Join(words, " and ")
 }
@@ -193,7 +193,7 @@ func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 	if !strings.HasPrefix(m.Reason, "not JSON") {
 		code = codeNoRequest
 	}
-	n := Note{Kind: NoteMiss, Text: "the client sent what is no message: " + m.Reason}
+	n := Note{Kind: NoteMiss, Text: "the client sent an invalid message: " + m.Reason}
 	s.note(n)
 	s.streams.expect(stream)
 	s.fail(stream, []byte("null"), code, "mcptap mock: "+n.Text, nil)

@@ -132,9 +132,6 @@ func NewCoverage(scripts ...*Script) *Coverage {
 	return v
 }
 
-// NewCoverage returns an empty Coverage of one script.
-func (s *Script) NewCoverage() *Coverage { return NewCoverage(s) }
-
 // Add adds a session of one of the scripts.
 func (v *Coverage) Add(s *Session) {
 	asked := v.asked[s.script]

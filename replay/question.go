@@ -215,7 +215,7 @@ func (s *Session) answeredOtherwise(asked *step, m *jsonrpc.Message) {
 	t := &s.script.triggers[asked.answer]
 	n := Note{Kind: NoteAnswer, Frame: t.ref}
 	n.Method, n.Subject = names(asked.raw)
-	n.Text = fmt.Sprintf("the client answered %s otherwise than in frame %d; the session went on as recorded", n.Method, t.ref.Seq)
+	n.Text = fmt.Sprintf("the client answered %s differently than in frame %d; the session went on as recorded", n.Method, t.ref.Seq)
 	if before := jsonrpc.Peek(t.raw); before.Kind == m.Kind {
 		member, a, b := "result", before.Result, m.Result
 		if m.Kind == jsonrpc.ErrorResponse {

@@ -91,7 +91,7 @@ func (s *Session) remark(m *jsonrpc.Message, x match) {
 	switch {
 	case x.chain:
 		n.Kind = NoteAnswer
-		n.Text = m.Method + " brings other input than recorded; it" + got
+		n.Text = m.Method + " has other input than recorded; it" + got
 		s.compare(&n, m, t)
 	case x.level > MatchExact:
 		n.Kind = NoteRelaxed
@@ -127,7 +127,7 @@ func (s *Session) compare(n *Note, m *jsonrpc.Message, t *trigger) {
 // (basic/lifecycle#version-negotiation).
 func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
 	n := Note{Kind: NoteClient, Method: m.Method, Frame: t.ref,
-		Text: "the client says something else of itself than the recorded one"}
+		Text: "the client describes itself differently than in the recording"}
 	s.compare(&n, m, t)
 	for _, d := range n.Differences {
 		if d.Path == "params.protocolVersion" || d.Path == "params.mcpVersion" {

@@ -122,7 +122,7 @@ func (p *player) inBatch(n int) bool {
 func (p *player) relaxed(n int, m *jsonrpc.Message) {
 	q := &p.pool.all[n]
 	p.opt.Note(Note{Kind: NoteRelaxed, Frame: q.ref, Method: m.Method, Subject: jsonrpc.Subject(*m),
-		Text: fmt.Sprintf("the server asked %s otherwise than in #%d, and got the answer to that", phrase(m.Method, jsonrpc.Subject(*m)), q.ref.Seq)})
+		Text: fmt.Sprintf("the server asked %s differently than in #%d, and got the answer to that", phrase(m.Method, jsonrpc.Subject(*m)), q.ref.Seq)})
 }
 
 // phrase names a request.

@@ -110,7 +110,7 @@ func (p *player) timedOut(a *request, limit time.Duration) {
 		p.name(a), limit.Round(time.Millisecond), a.took.Round(time.Microsecond)))
 	p.unopened(a.method)
 	if p.silence++; p.silence == maxSilence && p.gone == nil {
-		p.lost(errors.New("the server said nothing any more"))
+		p.lost(errors.New("the server stopped answering"))
 	}
 }
 

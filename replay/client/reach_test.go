@@ -270,7 +270,7 @@ func TestSilence(t *testing.T) {
 	if n := strings.Count(all, "timeout: "); n != maxSilence {
 		t.Errorf("%d requests were waited for", n)
 	}
-	if !strings.Contains(all, "died: the server said nothing any more") || !strings.Contains(all, "unsent: 35 requests were never played: tools/call c") {
+	if !strings.Contains(all, "died: the server stopped answering") || !strings.Contains(all, "unsent: 35 requests were never played: tools/call c") {
 		t.Errorf("notes:\n%s", all)
 	}
 }
