@@ -27,7 +27,7 @@ type recordingServer struct {
 	over   chan struct{} // closed when the session is over
 }
 
-// newRecordingServer serves a recording, and what a live server says beside it.
+// newRecordingServer serves a recording together with a live server.
 func newRecordingServer(t *testing.T, recorded string, start func() (io.ReadWriteCloser, error)) *recordingServer {
 	t.Helper()
 	k := &recordingServer{t: t, l: &Live{Dial: dialing(start), Patience: time.Hour}, over: make(chan struct{})}
@@ -188,7 +188,7 @@ func (c *exchangeConn) HangUp(*client.Outgoing) bool { return false }
 func (c *exchangeConn) CloseSend()                   {}
 func (c *exchangeConn) Close() string                { return "" }
 
-// What a live server says on the exchange of a request comes on the stream of that
+// A message that a live server sends on the exchange of a request comes on the stream of that
 // request, though an older one is open; an error there without an id is the answer to it.
 func TestRecordingKeepsExchanges(t *testing.T) {
 	k := newRecordingServer(t, recordedPart, noServer)
@@ -211,7 +211,7 @@ func TestRecordingKeepsExchanges(t *testing.T) {
 	}
 }
 
-// There is one session, and who is not of it is told so, as the specification says.
+// There is one session. Requests outside it are refused as specified.
 func TestRecordingRefuses(t *testing.T) {
 	k := newRecordingServer(t, recordedPart, noServer)
 	is := func(x said, status int, text string) (id string) {

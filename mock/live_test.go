@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/replay/client"
 )
 
-// A fakeLive is a live server: it reads lines and says what they are answered with.
+// A fakeLive is a live server that answers lines.
 type fakeLive struct {
 	io.Reader
 	toClient *io.PipeWriter
@@ -396,7 +396,7 @@ func TestLiveGreeting(t *testing.T) {
 	})
 }
 
-// Whatever the live server says, lines reach the client as lines, and nothing breaks.
+// Whatever the live server sends, lines reach the client as lines.
 func TestLiveHostile(t *testing.T) {
 	deep := strings.Repeat("[", 100_000)
 	live := newFakeLive(map[string][]string{

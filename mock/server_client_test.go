@@ -165,7 +165,7 @@ func (c *webClient) keep(name string, res *http.Response) {
 	})
 }
 
-// add keeps a message; an empty one says that a stream is over.
+// add keeps a message; an empty one is the end of a stream.
 func (c *webClient) add(name, message, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,7 +26,7 @@ func (c *webClient) streams() string {
 }
 
 // Eight clients at once each get what a single one gets, byte for byte and stream by
-// stream, event ids included. The clients of 2026-07-28 are told apart by their URLs.
+// stream, event ids included. The clients of 2026-07-28 differ in their URLs.
 func TestServerIsDeterministic(t *testing.T) {
 	runs := 5
 	if longtest.Sampled(t) {

@@ -43,7 +43,7 @@ func TestServerTakesAnything(t *testing.T) {
 	}
 }
 
-// Neither does a recording make it fail that nobody can have made.
+// Nor does an impossible recording make it fail.
 func TestLoadTakesAnyExchange(t *testing.T) {
 	var frames []tap.Frame
 	add := func(lane tap.Lane, exchange uint64, form tap.Form, raw string) {

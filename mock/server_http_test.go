@@ -171,7 +171,7 @@ func TestServerRefusesWhatIsOver(t *testing.T) {
 	}
 }
 
-// What the specification tells a server to refuse is refused, whatever was recorded.
+// What the specification requires a server to refuse is refused, whatever was recorded.
 func TestServerGuards(t *testing.T) {
 	rec := loaded(t, recorded(t, "2025-11-25-tools-healthy"), replay.Options{Pace: replay.Instant})
 	_, url := served(t, rec, ServerOptions{Names: []string{"mock.test"}})

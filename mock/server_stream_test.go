@@ -166,7 +166,7 @@ func TestServerStandingStream(t *testing.T) {
 	}
 }
 
-// A talk's streams keep what a client may ask for again, and no more than that.
+// A session keeps what a client may resume, and no more than that.
 func TestStreamsAreBounded(t *testing.T) {
 	x := &stream{resumable: true, form: formEvents, name: "0", wake: make(chan struct{}, 1)}
 	long := []byte(strings.Repeat("x", 1000))

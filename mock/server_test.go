@@ -34,7 +34,7 @@ func hasHeads(frames []tap.Frame) bool {
 	})
 }
 
-// notes keeps what a server says that is not as recorded.
+// notes collects the notes of a server.
 type notes struct {
 	mu  sync.Mutex
 	all []replay.Note

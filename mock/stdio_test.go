@@ -318,7 +318,7 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("torn") }
 
-// A server that left by itself leaves again, though the client is still there.
+// A server that ended on its own ends again, though the client is still there.
 func TestStdioLeaves(t *testing.T) {
 	frames := recorded(t, "dialect-002-progress-healthy")
 	got, err := play(frames, loaded(t, frames, replay.Options{Pace: replay.Instant}), nil)

@@ -91,7 +91,7 @@ func TestStdioEndsWhileItWrites(t *testing.T) {
 	}
 }
 
-// A held writer keeps who writes first until it is released, and knows whether
+// A held writer blocks the first write until it is released, and reports whether
 // anybody else writes meanwhile.
 type heldWriter struct {
 	begun, release chan struct{}
@@ -109,7 +109,7 @@ func (w *heldWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// While something is written, nobody else writes, and what the client sends is not
+// While one message is written, no other is, and what the client sends is not
 // taken: it would pile up.
 func TestStdioTakesTurns(t *testing.T) {
 	rec := loaded(t, lines(`>{"jsonrpc":"2.0","id":1,"method":"a"}

@@ -66,7 +66,7 @@ type player struct {
 	stood func() time.Duration
 }
 
-// clock is the time as the session is told it.
+// clock is the time that the session gets.
 func (p *player) clock() time.Duration {
 	if p.stood == nil {
 		return p.now
@@ -229,7 +229,7 @@ func (x *mapper) put(m map[string]any, name string, known map[string]bool) {
 	}
 }
 
-// client makes what the live client says of what the recorded one did.
+// client returns the live message for a recorded client message.
 func (x *mapper) client(tb testing.TB, raw []byte) []byte {
 	var v any
 	if !x.on || decodeJSON(raw, &v) != nil {

@@ -68,7 +68,7 @@ func TestKeyOfBroken(t *testing.T) {
 	}
 }
 
-// What is ignored makes no difference to a key, and is no difference that is named.
+// Ignored members affect neither keys nor reported differences.
 func TestIgnored(t *testing.T) {
 	for _, c := range []struct {
 		path, a, b string

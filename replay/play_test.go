@@ -202,7 +202,7 @@ func (x *stage) do(line string) {
 	x.drain()
 }
 
-// pass lets time pass, and says of what comes how long after.
+// pass advances the clock, and prints for each output how long after.
 func (x *stage) pass(d time.Duration) {
 	from, to := x.now, x.now+d
 	for {

@@ -10,9 +10,9 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// told makes frames of lines, each on an exchange of its own; those with > are the
+// bodies makes frames of lines, each on an exchange of its own; those with > are the
 // client's.
-func told(text string) (frames []tap.Frame) {
+func bodies(text string) (frames []tap.Frame) {
 	for line := range strings.Lines(text) {
 		f := tap.Frame{Seq: uint64(len(frames) + 1), At: time.Duration(len(frames)) * time.Millisecond, Lane: tap.ToClient, Form: tap.FormBody}
 		raw, client := strings.CutPrefix(strings.TrimSpace(line), ">")
@@ -27,7 +27,7 @@ func told(text string) (frames []tap.Frame) {
 
 // A client begins anew when it asks once more for what the recording begins with.
 func TestBeginsAgain(t *testing.T) {
-	frames := told(`>{"id":1,"method":"a"}
+	frames := bodies(`>{"id":1,"method":"a"}
 {"id":1,"result":{}}
 >{"id":2,"method":"b"}
 {"id":2,"result":{}}
@@ -55,7 +55,7 @@ func TestBeginsAgain(t *testing.T) {
 
 // A coverage counts the requests of several scripts.
 func TestCoverage(t *testing.T) {
-	frames := told(`>{"id":1,"method":"a"}
+	frames := bodies(`>{"id":1,"method":"a"}
 >{"id":1,"method":"a"}
 {"id":1,"result":"first"}
 {"id":1,"result":"second"}
@@ -103,7 +103,7 @@ func TestReadClaim(t *testing.T) {
 
 // A request that has no answer in the recording gets none, and its stream ends.
 func TestSilenceEndsTheStream(t *testing.T) {
-	s := script(t, told(`>{"id":1,"method":"a"}`), Options{Pace: Instant}).NewSession()
+	s := script(t, bodies(`>{"id":1,"method":"a"}`), Options{Pace: Instant}).NewSession()
 	if n := s.Receive(0, Input{Stream: 5, Raw: []byte(`{"id":1,"method":"a"}`)}).Requests; n != 1 {
 		t.Fatal(n)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Whatever a file is, it is told apart by what is in it, and an error names it.
+// Files are distinguished by content, and an error names the file.
 func TestLoad(t *testing.T) {
 	const frames = `{"v":1,"type":"recording"}` + "\n" +
 		`{"v":1,"type":"frame","seq":1,"at_ns":0,"lane":"to_server","raw":"{\"id\":1,\"method\":\"a\"}\n"}` + "\n" +

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A headServer answers over HTTP, and keeps what the heads of requests said.
+// A headServer answers over HTTP and records the heads of requests.
 type headServer struct {
 	*httptest.Server
 	mu   sync.Mutex

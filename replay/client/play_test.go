@@ -189,7 +189,7 @@ func differences(r *diff.Report, from diff.Class) string {
 	return b.String()
 }
 
-// notes collects what is told, a line each.
+// notes collects the notes, a line each.
 func notes(opt *Options) *[]string {
 	all := &[]string{}
 	opt.Note = func(n Note) { *all = append(*all, n.Kind.String()+": "+n.Text) }

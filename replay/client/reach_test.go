@@ -113,7 +113,7 @@ func TestRefusedAsRecorded(t *testing.T) {
 	}
 }
 
-// TestGoneOverHTTP: a server that cannot be reached any more is told of once, with what
+// TestGoneOverHTTP: a server that cannot be reached any more is reported once, with what
 // was not played for it.
 func TestGoneOverHTTP(t *testing.T) {
 	var server *httptest.Server
@@ -243,7 +243,7 @@ func TestNotOpened(t *testing.T) {
 	}
 }
 
-// TestSilence: a server that says nothing any more is not waited for again and again.
+// TestSilence: a server that stops answering is given up.
 func TestSilence(t *testing.T) {
 	more := ""
 	for i := 4; i < 40; i++ {

@@ -102,7 +102,7 @@ func TestRevisionAgain(t *testing.T) {
 	}
 }
 
-// TestUntold says what another revision has no words for.
+// TestUntold lists what has no counterpart in another revision.
 func TestUntold(t *testing.T) {
 	frames := lines(`
 >{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"1"}}}

@@ -242,7 +242,7 @@ func TestRecordedPace(t *testing.T) {
 	}
 }
 
-// TestInterrupted: who does not want to wait any more need not.
+// TestInterrupted: a canceled context ends the replay.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	silent := answering(func(method, _, _ string) (string, error) {
