@@ -100,8 +100,11 @@ func topRefs(p *pair) (a, b session.Ref) {
 func (f *finding) difference() Difference {
 	call := f.at.call()
 	d := Difference{
-		Class: f.class, Kind: f.kind, In: f.at.in, By: f.at.by, Method: call.method, Name: call.name, Subject: call.subject, Message: f.at.message,
+		Class: f.class, Kind: f.kind, In: f.at.in, By: "server", Method: call.method, Name: call.name, Subject: call.subject, Message: f.at.message,
 		A: f.at.refA, B: f.at.refB, What: f.what, Reason: f.reason, Page: f.page, Times: 1, names: f.names,
+	}
+	if f.at.by == tap.ToServer {
+		d.By = "client"
 	}
 	if len(f.path) > 0 {
 		d.Path = f.path.String()
@@ -220,30 +223,34 @@ const (
 // A CallRow is a call of both sides, or of one, in a list of the calls side by
 // side.
 type CallRow struct {
-	// A and B are the call on each side, nil where it is not.
-	A, B *CallSide
-	// Differs reports that there is a difference in it, Worst is the highest class.
-	Differs bool
-	Worst   Class
-	// Differences are indexes in [Report.Differences], at most
-	// [MaxInRow]. One that occurs in many calls is named in each.
-	Differences []int
-	// Same is how many calls without a difference the row stands for. If it is
+	// A and B are the call on each side, nil where there is none.
+	A *CallSide `json:"a,omitempty"`
+	B *CallSide `json:"b,omitempty"`
+	// Same is the number of calls without a difference that the row stands for. If it is
 	// not 0, nothing else is set.
-	Same uint64
+	Same uint64 `json:"folded,omitempty"`
+	// Class is the name of the highest class of a difference, "" if there is none.
+	Class string `json:"class"`
+	// Differences are indexes in [Report.Differences], at most [MaxInRow]. A difference
+	// that occurs in several calls is listed in each.
+	Differences []int `json:"differences,omitempty"`
 }
 
 // A CallSide is a call on one side of a [CallRow].
 type CallSide struct {
-	// Ref names its first request, Lane is the request's.
-	Ref  session.Ref
-	Lane tap.Lane
-	// Method and Subject are as in [Difference], as they came.
-	Method, Subject string
-	Status          session.CallStatus
-	// At is when it was asked, Took how long it took without the time in which
-	// the answering side waited for the other; 0 if it was not answered.
-	At, Took time.Duration
+	// Ref names its first request, Lane is the name of the request's lane.
+	Ref  session.Ref `json:"ref"`
+	Lane string      `json:"lane"`
+	// Method and Subject are as in [Difference], Status is the name of a
+	// [session.CallStatus].
+	Method  string `json:"method"`
+	Subject string `json:"subject"`
+	Status  string `json:"status"`
+	// At is the time of the request since the start of the recording. Took is the
+	// duration of the call, without the time in which the responding side waited for the
+	// other; 0 if there was no response.
+	At   time.Duration `json:"at_ns"`
+	Took time.Duration `json:"took_ns"`
 }
 
 // rows lists the calls side by side. Where there are more than most, calls that
@@ -281,14 +288,18 @@ func sameRun(pairs []*pair) int {
 }
 
 func (p *pair) row() CallRow {
-	return CallRow{A: p.a.sided(), B: p.b.sided(), Differs: p.told, Worst: p.worst, Differences: p.differences}
+	r := CallRow{A: p.a.sided(), B: p.b.sided(), Differences: p.differences}
+	if p.told {
+		r.Class = p.worst.String()
+	}
+	return r
 }
 
 func (u *unit) sided() *CallSide {
 	if u == nil {
 		return nil
 	}
-	s := &CallSide{Ref: u.ref, Lane: u.lane, Method: u.method, Subject: u.subject, Status: u.status, At: u.at}
+	s := &CallSide{Ref: u.ref, Lane: u.lane.String(), Method: u.method, Subject: u.subject, Status: u.status.String(), At: u.at}
 	if u.answered() {
 		s.Took = u.own
 	}

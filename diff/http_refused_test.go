@@ -175,7 +175,7 @@ func TestLost(t *testing.T) {
 	if got := verdicts(r); !slices.Equal(got, want) {
 		t.Errorf("told %q", got)
 	}
-	if d := r.Differences[0]; d.Reason != "the server ended with status 3" || d.By != tap.ToClient {
+	if d := r.Differences[0]; d.Reason != "the server ended with status 3" || d.By != "server" {
 		t.Errorf("%+v", d)
 	}
 	if !strings.Contains(r.Summary, "tools/call g: never played (2 times)") {

@@ -71,7 +71,7 @@ func TestWhoseHeaderFieldIsNew(t *testing.T) {
 		c.event(9, tap.Event{Name: tap.EventEnd, By: "server"})
 		return c.frames
 	}
-	for of, by := range map[string]tap.Lane{"request": tap.ToServer, "response": tap.ToClient} {
+	for of, by := range map[string]string{"request": "client", "response": "server"} {
 		r := compare(t, side(""), side(of), Options{})
 		if len(r.Differences) != 1 || r.Differences[0].By != by || !strings.Contains(r.Differences[0].Path, "mcp-new") {
 			t.Errorf("%s: %+v", of, r.Differences)

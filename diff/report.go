@@ -1,12 +1,12 @@
 package diff
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
-	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -21,12 +21,12 @@ type Report struct {
 	// which none is of [Behaviour] or worse.
 	Calls, Same, Alike uint64
 	// Counts is how many differences of each class there are, all of them.
-	Counts [Classes]uint64
+	Counts Counts
 	// Differences are the first [Options.Most] of each class, in the order of the
 	// session. Equal ones are one of them.
 	Differences []Difference
 	// Left counts those that are not in Differences.
-	Left [Classes]uint64
+	Left Counts
 	// Groups sums up the calls, by method and by tool, prompt or resource.
 	Groups []*Group
 	// Rows are the calls side by side, in the order of the first session, if
@@ -45,93 +45,126 @@ type Report struct {
 // A Side describes one of the two sessions.
 type Side struct {
 	// Name is the name that [NewSession] was given.
-	Name string
+	Name string `json:"name"`
 	// Era and Revision are as in [session.Facts]; in the 002 dialect the revision is
 	// [jsonrpc.Dialect].
-	Era      jsonrpc.Era
-	Revision jsonrpc.Revision
-	// Client and Server are what the two call themselves.
-	Client, Server session.Party
-	// Calls counts those that no call asked, Frames what was read.
-	Calls, Frames uint64
-	// Lacks says what is missing in the recording, "" if nothing is.
-	Lacks string
+	Era      jsonrpc.Era      `json:"era,omitempty"`
+	Revision jsonrpc.Revision `json:"revision,omitempty"`
+	// Client and Server are the names that the two give themselves.
+	Client session.Party `json:"client,omitzero"`
+	Server session.Party `json:"server,omitzero"`
+	// Calls counts the calls that are not nested in another, Frames all frames.
+	Calls  uint64 `json:"calls"`
+	Frames uint64 `json:"frames"`
+	// Lacks describes what is missing in the recording, "" if nothing is.
+	Lacks string `json:"lacks,omitempty"`
 }
 
 // A Difference is one way in which the two sessions differ.
 type Difference struct {
-	Class Class
-	Kind  Kind
-	In    Place
-	// By is the lane of the message that differs: [tap.ToServer] if it is the
-	// client's doing, [tap.ToClient] if it is the server's.
-	By tap.Lane
+	Class Class `json:"class"`
+	Kind  Kind  `json:"kind"`
+	In    Place `json:"in"`
+	// By is the side that sent the message that differs: "client" or "server".
+	By string `json:"by"`
 	// Method and Subject are those of the call, "" for the session as a whole.
-	// Name is the tool, prompt or resource, as in [Group]. Message is the method of the notification or the question, "" where the
-	// call's own request or answer differs.
-	Method, Name, Subject, Message string
+	// Name is the tool, prompt or resource, as in [Group]. Message is the method of
+	// the notification or the nested request, "" where the call's own request or
+	// response differs.
+	Method  string `json:"method,omitempty"`
+	Name    string `json:"-"`
+	Subject string `json:"subject,omitempty"`
+	Message string `json:"message,omitempty"`
 	// CallA and CallB name the first request of the call on each side, A and B
 	// the messages that differ. They are zero where there is none.
-	CallA, CallB, A, B session.Ref
+	CallA session.Ref `json:"call_a,omitzero"`
+	CallB session.Ref `json:"call_b,omitzero"`
+	A     session.Ref `json:"a,omitzero"`
+	B     session.Ref `json:"b,omitzero"`
 	// Path leads to the value from the message that it is in, such as
 	// $.result.content[0].text, or from the session, such as $.server.info.version. It
-	// is what [ParseRule] takes.
-	Path string
-	// Old and New are what is there on each side as JSON, shortened to
-	// [MaxExcerpt] bytes; "" where there is nothing. OldSize and NewSize are how
-	// long they are in full.
-	Old, New         string
-	OldSize, NewSize int
-	// Rows compare two texts of some length; MoreRows is how many are left out.
-	Rows     []jsontree.Row
-	MoreRows int
-	// What says in words what changed, where the path does not say it.
-	What string
-	// Reason says why it is of its class, Page which page of the specification
-	// says so, such as 2026-07-28/basic/patterns/mrtr; both may be "".
-	Reason, Page string
-	// Times is how often this very difference occurs, and Also names the calls
-	// where it occurs again: the first [MaxAlso].
-	Times uint64
-	Also  []CallPair
-	// OldTime and NewTime are those of a call that takes another time.
-	OldTime, NewTime time.Duration
+	// can be passed to [ParseRule].
+	Path string `json:"path,omitempty"`
+	// Old and New are the values on each side as JSON, shortened to [MaxExcerpt]
+	// bytes; "" where there is none. OldSize and NewSize are their full lengths in
+	// bytes.
+	Old     string `json:"old,omitempty"`
+	OldSize int    `json:"old_size,omitempty"`
+	New     string `json:"new,omitempty"`
+	NewSize int    `json:"new_size,omitempty"`
+	// Rows compare two long texts; MoreRows is the number of rows left out.
+	Rows     []jsontree.Row `json:"rows,omitempty"`
+	MoreRows int            `json:"more_rows,omitempty"`
+	// What describes the change where the path does not.
+	What string `json:"what,omitempty"`
+	// Reason is why the difference is of its class, Page the page of the specification
+	// to that effect, such as 2026-07-28/basic/patterns/mrtr; both may be "".
+	Reason string `json:"reason,omitempty"`
+	Page   string `json:"page,omitempty"`
+	// Times is how often this difference occurs, and Also names the calls where it
+	// recurs: the first [MaxAlso].
+	Times uint64     `json:"times"`
+	Also  []CallPair `json:"also,omitempty"`
+	// OldTime and NewTime are the durations of a call that is slower or faster.
+	OldTime time.Duration `json:"old_ns,omitempty"`
+	NewTime time.Duration `json:"new_ns,omitempty"`
 
-	// names reports that What names what it is about.
+	// names reports that What names its subject.
 	names bool
 }
 
-// What of a report is bounded.
+// Limits of a report.
 const (
-	// MaxExcerpt is how many bytes of a value stand in a [Difference].
+	// MaxExcerpt is the maximum length of a value in a [Difference], in bytes.
 	MaxExcerpt = 400
-	// MaxAlso is how many calls are named in which a difference occurs again.
+	// MaxAlso is the maximum number of further calls that a [Difference] names.
 	MaxAlso = 8
-	// MaxGroups is how many groups there are; calls beyond count in the last.
+	// MaxGroups is the maximum number of groups; further calls count in the last.
 	MaxGroups = 5000
-	// DefaultMost is how many differences of each class are told unless
-	// [Options] say otherwise.
+	// DefaultMost is the default of [Options.Most].
 	DefaultMost = 1000
 )
 
 // A CallPair names a call on both sides.
-type CallPair struct{ A, B session.Ref }
+type CallPair struct {
+	A session.Ref `json:"a,omitzero"`
+	B session.Ref `json:"b,omitzero"`
+}
 
-// A Group sums up the calls of one method about one thing.
+// A Group sums up the calls of one method for one tool, prompt or resource.
 type Group struct {
-	// Method and Name are theirs: the tool, prompt or resource. Others says
-	// that it holds the calls beyond [MaxGroups], of any method.
-	Method, Name string
-	Others       bool
-	// Calls counts them, and Same and Alike those of them, as in [Report].
-	// Missing and Extra are on one side only.
-	Calls, Same, Alike, Missing, Extra uint64
-	// Counts is how many differences there are in them, by class.
-	Counts [Classes]uint64
-	// MedianA and MedianB are how long they took, of those that were answered on
-	// both sides; Timed is how many that are.
-	MedianA, MedianB time.Duration
-	Timed            int
+	// Method and Name are the method and the tool, prompt or resource. If Others is
+	// set, the group holds the calls beyond [MaxGroups], of any method.
+	Method string `json:"method,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Others bool   `json:"others,omitempty"`
+	// Calls is the number of calls; Same and Alike are as in [Report]. Missing and
+	// Extra are the numbers of calls on one side only.
+	Calls   uint64 `json:"calls"`
+	Same    uint64 `json:"same"`
+	Alike   uint64 `json:"alike"`
+	Missing uint64 `json:"missing"`
+	Extra   uint64 `json:"extra"`
+	// Counts is the number of differences in the calls, by class.
+	Counts Counts `json:"differences"`
+	// MedianA and MedianB are the median durations of the calls that were answered on
+	// both sides; Timed is the number of these.
+	Timed   int           `json:"timed"`
+	MedianA time.Duration `json:"median_a_ns,omitempty"`
+	MedianB time.Duration `json:"median_b_ns,omitempty"`
+}
+
+// Counts are numbers of differences by class. As JSON it is an object with the names of
+// the classes.
+type Counts [Classes]uint64
+
+// MarshalJSON implements [json.Marshaler].
+func (c Counts) MarshalJSON() ([]byte, error) {
+	all := map[Class]uint64{}
+	for class, n := range c {
+		all[Class(class)] = n
+	}
+	return json.Marshal(all)
 }
 
 // Worst returns the highest class of which there is a difference, and false if
@@ -217,6 +250,9 @@ var classNames = [Classes]string{"cosmetic", "timing", "expected", "behaviour", 
 // or breaking.
 func (c Class) String() string { return nameOf(classNames[:], uint8(c), "class") }
 
+// MarshalText implements [encoding.TextMarshaler].
+func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // nameOf is a name of a list, or the number of one that is not in it.
 func nameOf(names []string, i uint8, of string) string {
 	if int(i) < len(names) {
@@ -271,6 +307,9 @@ var kindNames = [kinds]string{"changed", "removed", "added", "moved", "reordered
 // reordered, respelled, slower or faster.
 func (k Kind) String() string { return nameOf(kindNames[:], uint8(k), "kind") }
 
+// MarshalText implements [encoding.TextMarshaler].
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // A Place says which part of a session a difference is in.
 type Place uint8
 
@@ -299,3 +338,6 @@ var placeNames = [placeCount]string{"session", "call", "request", "answer", "not
 // String returns the place's stable name: session, call, request, answer,
 // notification, question, reply or stray.
 func (p Place) String() string { return nameOf(placeNames[:], uint8(p), "place") }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }

@@ -144,11 +144,11 @@ func TestWhoseDoing(t *testing.T) {
 		a>= {"action":"accept"}
 		b>= {"action":"decline"}
 		< {"content":[]}`, Options{})
-	var by []tap.Lane
+	var by []string
 	for _, d := range r.Differences {
 		by = append(by, d.By)
 	}
-	if len(by) != 3 || by[0] != tap.ToServer || by[1] != tap.ToClient || by[2] != tap.ToServer {
+	if len(by) != 3 || by[0] != "client" || by[1] != "server" || by[2] != "client" {
 		t.Errorf("%v\n%s", by, told(r))
 	}
 	if r.Differences[1].Reason != "the request differs too" {

@@ -45,7 +45,7 @@ func rowsText(r *Report) (s string) {
 		case row.Same > 0:
 			flush()
 			s += fmt.Sprintf("%d folded, ", row.Same)
-		case row.Differs:
+		case row.Class != "":
 			flush()
 			s += fmt.Sprintf("1 differs %v, ", row.Differences)
 		default:

@@ -122,7 +122,7 @@ func (t *diffText) difference(d *diff.Difference) {
 	if times := diffreport.Times(d); times != "" {
 		text += "; " + times
 	}
-	for i, line := range foldHard(text+" · "+diffreport.By(d), t.textWidth()-4) {
+	for i, line := range foldHard(text+" · "+d.By, t.textWidth()-4) {
 		indent := "  "
 		if i > 0 {
 			indent = "    "

@@ -17,7 +17,7 @@ var pageText string
 // page is no variable, since mcptap starts faster without.
 func page() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"escape": escape.Escape, "url": pageURL, "party": party, "revision": func(s diff.Side) string { return Revision(&s) }, "location": Location, "means": Means, "by": By,
+		"escape": escape.Escape, "url": pageURL, "party": party, "revision": func(s diff.Side) string { return Revision(&s) }, "location": Location, "means": Means,
 		"times": Times, "sections": sections, "rows": Rows, "has": func(side []jsontree.Piece) bool { return side != nil }, "wide": wide, "shown": shown,
 		"failed": func(s *Set, r *diff.Report) bool { return s.Fails && r.AtLeast(s.FailOn) > 0 },
 	}).Parse(pageText))

@@ -83,7 +83,7 @@ func newSuite(r *diff.Report, s *Set) junitSuite {
 		d := &r.Differences[i]
 		byCase[caseOf(d)] = append(byCase[caseOf(d)], d)
 	}
-	add := func(class, name string, took time.Duration, of []*diff.Difference, counts *[diff.Classes]uint64) {
+	add := func(class, name string, took time.Duration, of []*diff.Difference, counts *diff.Counts) {
 		c := junitCase{Class: escape.Escape(class), Name: escape.Escape(name)}
 		if took > 0 {
 			c.Time = fmt.Sprintf("%.6f", took.Seconds())
@@ -111,7 +111,7 @@ func caseOf(d *diff.Difference) [2]string { return [2]string{d.Method, d.Name} }
 
 // fill reports the differences of a case. Counts knows of those that were not
 // told as well.
-func (c *junitCase) fill(of []*diff.Difference, counts *[diff.Classes]uint64, s *Set) {
+func (c *junitCase) fill(of []*diff.Difference, counts *diff.Counts, s *Set) {
 	var fails, others strings.Builder
 	var worst *diff.Difference
 	for _, d := range of {

@@ -15,7 +15,6 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/internal/term/escape"
-	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -59,14 +58,6 @@ func pageURL(page string) string {
 		return ""
 	}
 	return "https://modelcontextprotocol.io/specification/" + page
-}
-
-// By says who is behind a difference: client or server.
-func By(d *diff.Difference) string {
-	if d.By == tap.ToServer {
-		return "client"
-	}
-	return "server"
 }
 
 // CallOf names the call of a difference, with what is about it, escaped: "session"
