@@ -161,22 +161,20 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 	return x, v
 }
 
-// bare hashes a payload without what never counts by itself, so that most
-// payloads that differ only in that need not be loaded again.
+// bare hashes a payload without the members that never count. Most payloads that differ
+// only in these need not be loaded.
 func (s *Session) bare(p part, method string, v jsontree.Value) (value, spelled uint64) {
 	meta, cursor := v.Get("_meta"), v.Get("nextCursor").Kind() == jsontree.String
 	opens := meta.Kind() == jsontree.Object && !meta.Opaque()
-	value, spelled = hashWithout(v, func(at jsontree.Path) bool {
-		name := at[0].Name
-		return len(at) == 1 && (opens && name == "_meta" || cursor && name == "nextCursor" || neverMember(p, method, name))
+	value, spelled = v.HashWithout(func(name string) bool {
+		return opens && name == "_meta" || cursor && name == "nextCursor" || neverMember(p, method, name)
 	})
-	if cursor { // that there is more counts
+	if cursor { // whether there are more pages counts
 		value, spelled = value+1, spelled+1
 	}
 	if opens {
-		x, y := hashWithout(meta, func(at jsontree.Path) bool {
-			name := at[0].Name
-			return len(at) == 1 && (neverMeta[name] || usualMeta[name] && p != fault && s.usual(name, meta.Get(name)))
+		x, y := meta.HashWithout(func(name string) bool {
+			return neverMeta[name] || usualMeta[name] && p != fault && s.usual(name, meta.Get(name))
 		})
 		if x != 0 {
 			value, spelled = jsontree.Mix(value, x), jsontree.Mix(spelled, y)
@@ -184,16 +182,6 @@ func (s *Session) bare(p part, method string, v jsontree.Value) (value, spelled 
 	}
 	return value, spelled
 }
-
-// hashWithout is [jsontree.HashWithout], and 0 for an object without members.
-func hashWithout(v jsontree.Value, leave func(jsontree.Path) bool) (value, spelled uint64) {
-	if value, spelled = jsontree.HashWithout(v, leave); value == emptyObject.Hash() {
-		return 0, 0
-	}
-	return value, spelled
-}
-
-var emptyObject, _ = jsontree.Parse([]byte("{}"))
 
 // usual reports whether a member of _meta is what the session said at first,
 // or says it first.

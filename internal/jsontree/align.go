@@ -6,20 +6,19 @@ import (
 	"sort"
 )
 
-// A Pair is an element of each of two lists that belong together.
+// A Pair holds the indexes of an element in each of two lists that correspond.
 type Pair struct{ A, B int }
 
 const (
-	// maxLevels is how often what lies between two anchors is searched for anchors of
-	// its own.
+	// maxLevels is the maximum recursion depth of the search for anchors.
 	maxLevels = 8
-	// maxCells is up to how many comparisons a stretch is aligned exactly.
+	// maxCells is the maximum size of the table that aligns a stretch exactly.
 	maxCells = 4096
 )
 
-// Align returns a long common subsequence of two lists of hashes, in time nearly linear
-// whatever they are: what both begin and end with, what occurs once in both as far as
-// it stands in one order (patience diff), and so on between those. Short stretches are
+// Align returns a long common subsequence of two lists of hashes, in nearly linear time:
+// the common prefix and suffix, the elements that are unique in both lists and in the
+// same order (patience diff), and recursively the same between these. Short stretches are
 // aligned exactly. Pairs ascend on both sides.
 func Align(a, b []uint64) []Pair {
 	x := aligner{a: a, b: b}
@@ -32,7 +31,7 @@ type aligner struct {
 	pairs []Pair
 }
 
-// stretch aligns what lies between two places.
+// stretch aligns the elements between two positions.
 func (x *aligner) stretch(from, to Pair, level int) {
 	for from.A < to.A && from.B < to.B && x.a[from.A] == x.b[from.B] {
 		x.pairs = append(x.pairs, from)
@@ -73,7 +72,7 @@ func (x *aligner) middle(from, to Pair, level int) {
 	x.stretch(next, to, level+1)
 }
 
-// exact finds a longest common subsequence with the table of all of them.
+// exact finds a longest common subsequence by dynamic programming.
 func (x *aligner) exact(from Pair, a, b []uint64) {
 	width := len(b) + 1
 	length := make([]uint16, (len(a)+1)*width)
@@ -102,32 +101,30 @@ func (x *aligner) exact(from Pair, a, b []uint64) {
 
 // unique pairs the elements that occur once in both lists, in the order of a.
 func unique(a, b []uint64) (pairs []Pair) {
-	places := make(map[uint64]int, len(b)) // in b; with a complement, the place of the pair
-	twice := map[uint64]bool{}
+	type count struct{ inA, inB, b int }
+	counts := make(map[uint64]count, len(b))
 	for j, h := range b {
-		if _, ok := places[h]; ok {
-			twice[h] = true
+		counts[h] = count{inB: counts[h].inB + 1, b: j}
+	}
+	for _, h := range a {
+		if c, ok := counts[h]; ok {
+			c.inA++
+			counts[h] = c
 		}
-		places[h] = j
 	}
 	for i, h := range a {
-		switch j, ok := places[h]; {
-		case !ok || len(twice) > 0 && twice[h]:
-		case j >= 0:
-			places[h] = ^len(pairs)
-			pairs = append(pairs, Pair{i, j})
-		default:
-			pairs[^j].A = -1 // it occurs again
+		if c := counts[h]; c.inA == 1 && c.inB == 1 {
+			pairs = append(pairs, Pair{i, c.b})
 		}
 	}
-	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.A < 0 })
+	return pairs
 }
 
 // counted pairs equal elements, the first with the first, the second with the second, in
-// the order of a. An element of 0 has no counterpart.
+// the order of a. Zero elements have no counterpart.
 func counted(a, b []uint64) (pairs []Pair) {
-	first := make(map[uint64]int32, len(b)) // the next place in b, plus one
-	later := make([]int32, len(b))          // the one after a place
+	first := make(map[uint64]int32, len(b)) // the next index in b, plus one
+	later := make([]int32, len(b))          // for each element of b, the next equal one, plus one
 	for j := len(b) - 1; j >= 0; j-- {
 		if b[j] != 0 {
 			later[j], first[b[j]] = first[b[j]], int32(j+1)
@@ -142,60 +139,52 @@ func counted(a, b []uint64) (pairs []Pair) {
 	return pairs
 }
 
-// ascending returns the longest part of pairs, which ascend in A, that ascends in B too.
-func ascending(pairs []Pair) []Pair {
-	if slices.IsSortedFunc(pairs, func(p, q Pair) int { return cmp.Compare(p.B, q.B) }) {
-		return pairs
-	}
-	tails := make([]int32, 0, len(pairs)) // the pair that ends the best run of each length
-	before := make([]int32, len(pairs))
+// ascending returns the longest subsequence of pairs, which ascend in A, that ascends in B
+// too.
+func ascending(pairs []Pair) (best []Pair) {
+	tails := make([]int32, 0, len(pairs)) // the last pair of the best run of each length
+	before := make([]int32, len(pairs))   // the pair before each pair in its run, -1 if none
 	for i, p := range pairs {
 		k := sort.Search(len(tails), func(k int) bool { return pairs[tails[k]].B > p.B })
-		before[i] = -1
+		if k == len(tails) {
+			tails = append(tails, 0)
+		}
+		tails[k], before[i] = int32(i), -1
 		if k > 0 {
 			before[i] = tails[k-1]
 		}
-		if k == len(tails) {
-			tails = append(tails, int32(i))
-		} else {
-			tails[k] = int32(i)
+	}
+	if len(tails) > 0 {
+		for i := tails[len(tails)-1]; i >= 0; i = before[i] {
+			best = append(best, pairs[i])
 		}
 	}
-	best := make([]Pair, len(tails))
-	for i, k := tails[len(tails)-1], len(best)-1; i >= 0; i, k = before[i], k-1 {
-		best[k] = pairs[i]
-	}
+	slices.Reverse(best)
 	return best
 }
 
-// A pairing says which elements of two arrays belong together.
+// A pairing records which elements of two arrays correspond.
 type pairing struct {
 	a, b         []Value
-	toB          []int  // for each element of a the one of b, -1 for none
-	moved        []bool // elements of a that stand in another order
-	taken        []bool // elements of b
-	leftA, leftB []int  // those that are not paired
+	toB          []int  // for each element of a the index in b, -1 for none
+	moved        []bool // elements of a whose order changed
+	taken        []bool // elements of b that are paired
+	leftA, leftB []int  // elements that are not paired
 }
 
-// pairElements pairs the elements that are equal, then those that have the same key,
-// wherever they stand, then the others by their places between those that did not move.
+// pairElements pairs the elements that are equal, then those with the same key at any
+// index, then the others by their positions between those that did not move.
 func pairElements(a, b []Value) *pairing {
-	p := &pairing{a: a, b: b, toB: make([]int, len(a)), moved: make([]bool, len(a)), taken: make([]bool, len(b))}
-	for i := range p.toB {
-		p.toB[i] = -1
+	p := &pairing{a: a, b: b, toB: slices.Repeat([]int{-1}, len(a)), moved: make([]bool, len(a)), taken: make([]bool, len(b))}
+	for i := range a {
+		p.leftA = append(p.leftA, i)
 	}
-	stay := Align(hashes(a), hashes(b))
+	for j := range b {
+		p.leftB = append(p.leftB, j)
+	}
+	stay := Align(keys(a, p.leftA, Value.Hash), keys(b, p.leftB, Value.Hash))
 	p.pair(stay)
-	for i, j := range p.toB {
-		if j < 0 {
-			p.leftA = append(p.leftA, i)
-		}
-	}
-	for j, taken := range p.taken {
-		if !taken {
-			p.leftB = append(p.leftB, j)
-		}
-	}
+	p.drop()
 	found := p.match(Value.Hash)
 	for rank := range keyNames {
 		found = append(found, p.match(func(v Value) uint64 { return v.key(rank) })...)
@@ -205,22 +194,20 @@ func pairElements(a, b []Value) *pairing {
 	return p
 }
 
-func hashes(all []Value) []uint64 {
-	out := make([]uint64, len(all))
-	for i, v := range all {
-		out[i] = v.Hash()
-	}
-	return out
-}
-
 func (p *pairing) pair(pairs []Pair) {
 	for _, x := range pairs {
 		p.toB[x.A], p.taken[x.B] = x.B, true
 	}
 }
 
-// match pairs elements that are left and have the same key, the first with the first,
-// the second with the second. A key of 0 is none.
+// drop removes the paired elements from those that are left.
+func (p *pairing) drop() {
+	p.leftA = slices.DeleteFunc(p.leftA, func(i int) bool { return p.toB[i] >= 0 })
+	p.leftB = slices.DeleteFunc(p.leftB, func(j int) bool { return p.taken[j] })
+}
+
+// match pairs the unpaired elements with the same key, the first with the first, the
+// second with the second. A key of 0 means none.
 func (p *pairing) match(key func(Value) uint64) []Pair {
 	if len(p.leftA) == 0 || len(p.leftB) == 0 {
 		return nil
@@ -230,8 +217,7 @@ func (p *pairing) match(key func(Value) uint64) []Pair {
 		found[k] = Pair{p.leftA[x.A], p.leftB[x.B]}
 	}
 	p.pair(found)
-	p.leftA = slices.DeleteFunc(p.leftA, func(i int) bool { return p.toB[i] >= 0 })
-	p.leftB = slices.DeleteFunc(p.leftB, func(j int) bool { return p.taken[j] })
+	p.drop()
 	return found
 }
 
@@ -243,14 +229,11 @@ func keys(all []Value, at []int, key func(Value) uint64) []uint64 {
 	return out
 }
 
-// inOrder adds to the pairs that stay those of the found ones that stand in the same
-// order, and marks the others as moved.
+// inOrder adds to the pairs that stay the found ones in the same order, and marks the
+// others as moved.
 func (p *pairing) inOrder(stay, found []Pair) []Pair {
-	if len(found) == 0 {
-		return stay
-	}
-	slices.SortFunc(found, func(x, y Pair) int { return cmp.Compare(x.A, y.A) })
-	same := found[:0:0]
+	slices.SortFunc(found, compareA)
+	var same []Pair
 	for _, x := range found {
 		p.moved[x.A] = true
 		a := sort.Search(len(stay), func(k int) bool { return stay[k].A > x.A })
@@ -259,18 +242,17 @@ func (p *pairing) inOrder(stay, found []Pair) []Pair {
 			same = append(same, x)
 		}
 	}
-	if same = ascending(same); len(same) == 0 {
-		return stay
-	}
-	for _, x := range same {
+	for _, x := range ascending(same) {
 		p.moved[x.A] = false
+		stay = append(stay, x)
 	}
-	stay = append(stay, same...)
-	slices.SortFunc(stay, func(x, y Pair) int { return cmp.Compare(x.A, y.A) })
+	slices.SortFunc(stay, compareA)
 	return stay
 }
 
-// byPlace pairs what is left between elements that stay.
+func compareA(x, y Pair) int { return cmp.Compare(x.A, y.A) }
+
+// byPlace pairs the unpaired elements between those that stay.
 func (p *pairing) byPlace(stay []Pair) {
 	as, bs := p.leftA, p.leftB
 	for _, s := range append(stay, Pair{len(p.a), len(p.b)}) {
@@ -282,12 +264,9 @@ func (p *pairing) byPlace(stay []Pair) {
 	}
 }
 
-// between pairs what stands between two elements that stay: those that look alike, and
-// between these the first with the first.
+// between pairs the elements between two that stay: those of the same shape, and between
+// these the first with the first.
 func (p *pairing) between(as, bs []int) {
-	if len(as) == 0 || len(bs) == 0 {
-		return
-	}
 	shapesA, keyedA := shapes(p.a, as)
 	shapesB, keyedB := shapes(p.b, bs)
 	var alike []Pair
@@ -309,13 +288,13 @@ func (p *pairing) between(as, bs []int) {
 	}
 }
 
-// shapes are the keys of elements, or where they have none what members they have or
-// what kind they are. It reports whether any has a key.
+// shapes returns the keys of elements, or for those without a key a hash of their kind and
+// the names of their members. It reports whether any has a key.
 func shapes(all []Value, at []int) (shapes []uint64, keyed bool) {
-	shapes = make([]uint64, len(at))
+	shapes = keys(all, at, Value.ownKey)
 	for k, i := range at {
 		v := all[i]
-		if shapes[k] = v.ownKey(); shapes[k] != 0 {
+		if shapes[k] != 0 {
 			keyed = true
 			continue
 		}
@@ -329,10 +308,10 @@ func shapes(all []Value, at []int) (shapes []uint64, keyed bool) {
 	return shapes, keyed
 }
 
-// keyNames are the members by which objects are usually known, the best first.
+// keyNames are the members that usually identify an object, the best first.
 var keyNames = [...]string{"name", "id", "uri", "uriTemplate", "key"}
 
-// key is a hash of one of these members, 0 if the value has no such member.
+// key returns a hash of one of these members, 0 if there is none.
 func (v Value) key(rank int) uint64 {
 	m := v.member(keyNames[rank])
 	if m.Kind() != String && m.Kind() != Number {
@@ -341,7 +320,7 @@ func (v Value) key(rank int) uint64 {
 	return mix(m.Hash(), uint64(rank)+1) | 1
 }
 
-// ownKey is the best of them, 0 for none.
+// ownKey returns the best of these, 0 for none.
 func (v Value) ownKey() uint64 {
 	for rank := range keyNames {
 		if key := v.key(rank); key != 0 {
@@ -351,10 +330,10 @@ func (v Value) ownKey() uint64 {
 	return 0
 }
 
-// maxInner is how many values inside another are searched for a key.
+// maxInner is the number of descendants that are searched for a key.
 const maxInner = 32
 
-// innerKey is the first key inside a value that has none of its own, 0 for none.
+// innerKey returns the first key of a descendant of a value without one, 0 for none.
 func (v Value) innerKey() uint64 {
 	if v.Kind() < Array || v.ownKey() != 0 {
 		return 0

@@ -2,23 +2,24 @@ package jsontree
 
 import "bytes"
 
-// A ChangeKind is how two values differ.
+// A ChangeKind is a kind of difference.
 type ChangeKind uint8
 
 const (
-	// Changed is a value that another one took the place of.
+	// Changed means that the value was replaced.
 	Changed ChangeKind = iota
-	// Removed is only there before, Added only after.
+	// Removed means that there is a value before only, Added after only.
 	Removed
 	Added
-	// Moved is an element that stands elsewhere in its array. If it changed too, more
-	// changes with its path follow.
+	// Moved means that an element of an array has another index. If it changed too,
+	// further changes with its path follow.
 	Moved
-	// Respelled is a value that is written in another way: a number, or JSON inside a
-	// string.
+	// Respelled means that an equal value is spelled differently: a number, or JSON
+	// inside a string.
 	Respelled
-	// Repeated is a member whose name occurs more often in one of the two objects, or
-	// with other values before the last one. The last values are compared as well.
+	// Repeated means that the name of a member occurs a different number of times in the
+	// two objects, or with other values before the last. The last values are compared
+	// too.
 	Repeated
 )
 
@@ -35,25 +36,25 @@ func (k ChangeKind) String() string {
 // A Change is one place at which two values differ.
 type Change struct {
 	Kind ChangeKind
-	// Path leads there, through the places of elements before the change, or after it
-	// for those that were added. It is valid until the next change is reported.
+	// Path is the path to the place, with the indexes of elements before the change, or
+	// after it for those that were added. It is valid until the next change is reported.
 	Path Path
-	// A is the value before, B the one after; one of them may be absent.
+	// A is the value before the change, B the value after it; one of them may be absent.
 	A, B Value
-	// To is the new place of an element that was moved.
+	// To is the new index of a moved element.
 	To int
 }
 
 const (
-	// maxInside is how often JSON may stand in a string inside of JSON.
+	// maxInside is the maximum nesting of JSON inside strings.
 	maxInside = 4
-	// maxInsideText is up to how many bytes of a string are read as JSON.
+	// maxInsideText is the maximum length of a string that is parsed as JSON.
 	maxInsideText = 64 << 20
 )
 
-// Compare reports each place where two values differ, in the order in which they
-// stand, until report returns false. It returns whether it reported them all. At is the
-// path of the two. Either may be absent.
+// Compare calls report for each place where two values differ, in order, until report
+// returns false. It returns whether all were reported. At is the path of the two values.
+// Either may be absent.
 func Compare(a, b Value, at Path, report func(*Change) bool) bool {
 	c := comparer{report: report, path: append(Path(nil), at...)}
 	c.compare(a, b)
@@ -64,11 +65,11 @@ type comparer struct {
 	report func(*Change) bool
 	path   Path
 	change Change
-	inside int // how many strings around are read as JSON
+	inside int // nesting of JSON in strings
 	over   bool
 }
 
-func (c *comparer) tell(change Change) {
+func (c *comparer) add(change Change) {
 	if !c.over {
 		c.change = change
 		c.change.Path = c.path
@@ -76,7 +77,7 @@ func (c *comparer) tell(change Change) {
 	}
 }
 
-// at compares two values one step further.
+// at compares two values below a step.
 func (c *comparer) at(s Step, a, b Value) {
 	if !c.over {
 		c.path = append(c.path, s)
@@ -87,20 +88,20 @@ func (c *comparer) at(s Step, a, b Value) {
 
 func (c *comparer) compare(a, b Value) {
 	if a.Exists() && b.Exists() && a.repeats() != b.repeats() {
-		c.tell(Change{Kind: Repeated, A: a, B: b})
+		c.add(Change{Kind: Repeated, A: a, B: b})
 	}
 	switch {
 	case !a.Exists() && !b.Exists():
 	case !b.Exists():
-		c.tell(Change{Kind: Removed, A: a})
+		c.add(Change{Kind: Removed, A: a})
 	case !a.Exists():
-		c.tell(Change{Kind: Added, B: b})
+		c.add(Change{Kind: Added, B: b})
 	case a.Equal(b) && a.Spelled() == b.Spelled():
 	case a.Kind() >= Array && a.Kind() == b.Kind() && !a.Opaque() && !b.Opaque():
 		switch {
 		case a.Kind() == Object:
 			c.objects(a, b)
-		case a.Equal(b): // only numbers in it are written in another way
+		case a.Equal(b): // only the spelling of numbers differs
 			lb := b.list()
 			for i, x := range a.list() {
 				c.at(Step{Kind: Element, Index: i}, x, lb[i])
@@ -109,11 +110,11 @@ func (c *comparer) compare(a, b Value) {
 			c.arrays(a, b)
 		}
 	case a.Equal(b):
-		c.tell(Change{Kind: Respelled, A: a, B: b})
+		c.add(Change{Kind: Respelled, A: a, B: b})
 	case a.Kind() == String && b.Kind() == String:
 		c.strings(a, b)
 	default:
-		c.tell(Change{Kind: Changed, A: a, B: b})
+		c.add(Change{Kind: Changed, A: a, B: b})
 	}
 }
 
@@ -121,7 +122,7 @@ func (c *comparer) compare(a, b Value) {
 func (c *comparer) objects(a, b Value) {
 	lb := b.list()
 	taken := make([]bool, len(lb))
-	var places map[uint64]int // needed once a member stands in another place
+	var places map[uint64]int // nil while the members have the same order
 	for i, x := range a.list() {
 		j, ok := i, i < len(lb) && lb[i].node().name == x.node().name
 		if !ok {
@@ -148,7 +149,7 @@ func (c *comparer) objects(a, b Value) {
 	}
 }
 
-// arrays compares the elements of two arrays as they are paired.
+// arrays compares the elements of two arrays.
 func (c *comparer) arrays(a, b Value) {
 	p := pairElements(a.list(), b.list())
 	for i, x := range p.a {
@@ -159,7 +160,7 @@ func (c *comparer) arrays(a, b Value) {
 		}
 		if p.moved[i] && i != j {
 			c.path = append(c.path, step)
-			c.tell(Change{Kind: Moved, A: x, B: p.b[j], To: j})
+			c.add(Change{Kind: Moved, A: x, B: p.b[j], To: j})
 			c.path = c.path[:len(c.path)-1]
 		}
 		if !x.Same(p.b[j]) {
@@ -181,7 +182,7 @@ func (c *comparer) strings(a, b Value) {
 		switch {
 		case errA != nil || errB != nil:
 		case x.Same(y):
-			c.tell(Change{Kind: Respelled, A: a, B: b})
+			c.add(Change{Kind: Respelled, A: a, B: b})
 			return
 		default:
 			c.inside++
@@ -190,10 +191,10 @@ func (c *comparer) strings(a, b Value) {
 			return
 		}
 	}
-	c.tell(Change{Kind: Changed, A: a, B: b})
+	c.add(Change{Kind: Changed, A: a, B: b})
 }
 
-// holdsJSON reports whether a text is likely to be an object or an array.
+// holdsJSON reports whether a text looks like a JSON object or array.
 func holdsJSON(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	if len(text) < 2 || len(text) > maxInsideText {

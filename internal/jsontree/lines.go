@@ -6,33 +6,32 @@ import (
 	"unicode/utf8"
 )
 
-// A Row is a line of each of two texts, side by side.
+// A Row is a pair of lines of two texts, side by side.
 type Row struct {
-	// A and B are the numbers of the lines, from 1; 0 where that text has none.
+	// A and B are the line numbers, from 1; 0 on a side without a line.
 	A int `json:"a,omitempty"`
 	B int `json:"b,omitempty"`
-	// Old and New are the pieces of the lines. Those of a line that is the same on both
-	// sides are in Old.
+	// Old and New are the pieces of the lines. If Same is set, only Old is.
 	Old []Piece `json:"old,omitzero"`
 	New []Piece `json:"new,omitzero"`
 	// Same reports that the lines are the same.
 	Same bool `json:"same,omitempty"`
-	// Skipped is how many rows of the same are left out before this one.
+	// Skipped is the number of equal lines left out before this row.
 	Skipped int `json:"skipped,omitempty"`
 }
 
 // A Piece is a part of a line.
 type Piece struct {
 	Text string `json:"text,omitempty"`
-	// Differs reports that the other side has something else here, or nothing.
+	// Differs reports that the other side differs here.
 	Differs bool `json:"differs,omitempty"`
-	// LeftOut is how many bytes are left out here.
+	// LeftOut is the number of bytes left out here.
 	LeftOut int `json:"left_out,omitempty"`
 }
 
-// Lines returns where two texts differ: the rows that do, each with context rows around
-// it that are the same. It returns at most most rows, and how many more there are. Lines
-// that were changed are compared by words. The middle of what is long is left out.
+// Lines compares two texts. It returns the rows that differ, with context equal rows around
+// each: at most most rows, and the number of further ones. Changed lines are compared by
+// words. The middle of long pieces is left out.
 func Lines(a, b string, context, most int) (rows []Row, more int) {
 	x := liner{a: splitLines(a), b: splitLines(b), most: most}
 	var done Pair
@@ -47,7 +46,7 @@ func Lines(a, b string, context, most int) (rows []Row, more int) {
 	return x.rows, x.more
 }
 
-// splitLines cuts a text into lines, with their ends. The last may lack it.
+// splitLines returns the lines of a text with their terminators.
 func splitLines(s string) []string {
 	lines := make([]string, 0, strings.Count(s, "\n")+1)
 	for line := range strings.Lines(s) {
@@ -56,7 +55,7 @@ func splitLines(s string) []string {
 	return lines
 }
 
-// alignWords aligns two lists of texts.
+// alignWords aligns two lists of strings.
 func alignWords(a, b []string) []Pair {
 	all := [2][]uint64{make([]uint64, len(a)), make([]uint64, len(b))}
 	for k, list := range [2][]string{a, b} {
@@ -72,8 +71,8 @@ type liner struct {
 	rows []Row
 	most int
 	more int
-	done Pair // up to which lines rows have been made
-	// pending is how many rows are left out before the next.
+	done Pair // the first lines without a row
+	// pending is the number of rows left out before the next.
 	pending int
 }
 
@@ -86,7 +85,7 @@ func (x *liner) add(r Row) {
 	x.rows = append(x.rows, r)
 }
 
-// same makes the rows of the same up to two lines: those next to what differs.
+// same adds the context rows up to two lines.
 func (x *liner) same(to Pair, context int) {
 	n, behind, before := to.A-x.done.A, context, context
 	if len(x.rows) == 0 {
@@ -98,14 +97,14 @@ func (x *liner) same(to Pair, context int) {
 	for k := range n {
 		if k >= behind && k < n-before {
 			x.pending++
-		} else if len(x.rows) < x.most { // those left out at the end are not counted
+		} else if len(x.rows) < x.most { // rows left out at the end are not counted
 			x.add(Row{A: x.done.A + k + 1, B: x.done.B + k + 1, Old: shorten(Piece{Text: x.a[x.done.A+k]}, true), Same: true})
 		}
 	}
 	x.done = to
 }
 
-// differ makes the rows of what differs.
+// differ adds rows that differ.
 func (x *liner) differ(from, to Pair) {
 	for ; from.A < to.A || from.B < to.B; from = (Pair{min(from.A+1, to.A), min(from.B+1, to.B)}) {
 		var r Row
@@ -129,7 +128,7 @@ func (x *liner) differ(from, to Pair) {
 	x.done = to
 }
 
-// compareWords compares two lines that differ, by words, and returns the pieces of both.
+// compareWords compares two lines by words and returns the pieces of both.
 func compareWords(a, b string) (old, now []Piece) {
 	from, end := ends(a, b)
 	l, r := line{tokens: tokens(a, from, end)}, line{tokens: tokens(b, from, end)}
@@ -141,19 +140,19 @@ func compareWords(a, b string) (old, now []Piece) {
 }
 
 const (
-	// longLine is from how many bytes on what two lines begin and end with is passed
-	// over before they are cut into words.
+	// longLine is the length from which on the common prefix and suffix of two lines are
+	// skipped before the lines are split into words.
 	longLine = 4 << 10
-	// maxWords is how many bytes of a line are cut into words. What is longer is one
-	// word: words take many times the memory of the text.
+	// maxWords is the maximum length of a line that is split into words. A longer one is
+	// one word, as words take many times the memory of the text.
 	maxWords = 4 << 20
-	// maxToken is how long a word may be, so that one endless word, such as the base64
-	// of a picture, is not one.
+	// maxToken is the maximum length of a word. Longer ones, such as the base64 of an
+	// image, are split.
 	maxToken = 64
 )
 
-// ends returns how many bytes two long lines have in common at their beginnings and at
-// their ends, each up to a space.
+// ends returns the lengths of the common prefix and suffix of two long lines, each up to a
+// space.
 func ends(a, b string) (from, end int) {
 	most := min(len(a), len(b))
 	if most < longLine {
@@ -174,8 +173,8 @@ func ends(a, b string) (from, end int) {
 	return from, end
 }
 
-// tokens cuts a line into words, spaces and single other characters, but for its
-// beginning and its end.
+// tokens splits a line into words, spaces and other characters. The first from bytes and
+// the last end bytes are a token each.
 func tokens(s string, from, end int) []string {
 	var all []string
 	if from > 0 {
@@ -217,14 +216,14 @@ func classOf(s string) int {
 	return classOther
 }
 
-// A line is one side of two that are compared.
+// A line is one of two lines that are compared.
 type line struct {
 	tokens []string
 	same   []bool
 }
 
-// pieces joins neighbours. A space between two words that differ differs too, as it
-// would only cut them up.
+// pieces joins adjacent tokens. A space between two words that differ counts as a
+// difference too.
 func (l *line) pieces() (all []Piece) {
 	for i := 1; i+1 < len(l.tokens); i++ {
 		if l.same[i] && !l.same[i-1] && !l.same[i+1] && strings.TrimSpace(l.tokens[i]) == "" {
@@ -243,14 +242,14 @@ func (l *line) pieces() (all []Piece) {
 }
 
 const (
-	// maxPiece is about how many bytes of a piece are kept, keptEnds how many at each of
-	// its ends where a line goes on there.
+	// maxPiece is the approximate maximum length of a piece, keptEnds the number of bytes
+	// that are kept next to another piece.
 	maxPiece = 240
 	keptEnds = 40
 )
 
-// shorten leaves out the middle of a long piece, or of one that is the same all that is
-// far from what differs. Alone reports that the piece is the whole line.
+// shorten leaves out the middle of a long piece. Of an equal piece it keeps only the ends,
+// unless alone is set: the piece is the whole line.
 func shorten(p Piece, alone bool) []Piece {
 	most, head, tail := maxPiece, maxPiece-keptEnds, keptEnds
 	if !p.Differs && !alone {
@@ -268,7 +267,7 @@ func shorten(p Piece, alone bool) []Piece {
 	}
 }
 
-// cutBefore moves a place in a text before the character that it is in.
+// cutBefore returns the start of the character at an index.
 func cutBefore(s string, i int) int {
 	for k := 0; k < 3 && i > 0 && s[i]&0xc0 == 0x80; k++ {
 		i--

@@ -2,11 +2,13 @@ package jsontree
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -14,41 +16,35 @@ import (
 )
 
 const (
-	// MaxDepth is how many arrays and objects may stand inside one another, as in
-	// package tap.
+	// MaxDepth is the maximum depth of nested arrays and objects, as in package tap.
 	MaxDepth = 10000
-	// MaxNodes is how many values of one text are kept apart. Where a text has more,
-	// the array or object in which they become too many is opaque: it is compared as
-	// a whole.
-	MaxNodes = 1 << 21
+	// maxNodes is the maximum number of values of a text that are kept. If a text has
+	// more, the array or object in which the limit is exceeded is opaque.
+	maxNodes = 1 << 21
 )
 
-// The errors of Parse.
 var (
-	ErrSyntax = errors.New("not JSON")
-	ErrDeep   = fmt.Errorf("JSON deeper than %d levels", MaxDepth)
-	ErrLarge  = errors.New("JSON text above 4 GB")
+	errSyntax = errors.New("not JSON")
+	errDeep   = fmt.Errorf("JSON deeper than %d levels", MaxDepth)
+	errLarge  = errors.New("JSON text above 4 GB")
 )
 
-// A doc is a text that was read.
+// A doc is a parsed text.
 type doc struct {
-	raw   []byte
-	nodes []node
-	// repeats has the members whose names occurred before in their objects, nil if
-	// there are none.
-	repeats map[int]repeats
-	path    Path // memory for Remove
+	raw     []byte
+	nodes   []node
+	repeats map[int]repeats // by node, of the members that hide others; nil if there are none
 }
 
-// A node is one value. Its children follow it, each with its own children behind it:
-// next is the place behind the last of them.
+// A node is a value. It is followed by its descendants in the order of the text; next is
+// the index behind the last of them.
 type node struct {
 	sums
-	name             uint64 // the hash of its name in the object that it stands in
-	from, to         uint32 // where it stands
-	nameFrom, nameTo uint32 // where its name does, with quotes
+	name             uint64 // the hash of its name
+	from, to         uint32 // its offsets
+	nameFrom, nameTo uint32 // those of its name, with quotes
 	next             uint32
-	n                uint32 // elements or members, also if they are not kept
+	n                uint32 // number of elements or members, whether kept or not
 	kind             Kind
 	hidden           bool // a later member has the same name
 	opaque           bool // its children are not kept
@@ -57,61 +53,48 @@ type node struct {
 // sums are the hashes of a value, see [Value.Hash] and [Value.Spelled].
 type sums struct{ value, spelled uint64 }
 
-// repeats are the members that a later one of the same name hides.
+// repeats are the members hidden by a later one of the same name.
 type repeats struct {
 	n    int
 	hash uint64 // of their values
 }
 
-// Parse reads a JSON text. Of members with one name the last counts, see
-// [Value.Repeats] for the others. Bytes that are not UTF-8 are taken as they are. The
-// error is [ErrSyntax], [ErrDeep] or [ErrLarge].
-func Parse(raw []byte) (Value, error) {
-	var b builder
-	return b.parse(raw, MaxDepth+1, MaxNodes)
-}
+// Parse parses a JSON text. Of members with the same name the last counts, see
+// [Value.Repeats]. Bytes that are not UTF-8 are kept. An error means that the text is not
+// JSON, that it is nested deeper than [MaxDepth], or that it is longer than 4 GB.
+func Parse(raw []byte) (Value, error) { return new(Reader).ParseTop(raw, MaxDepth+1) }
 
-// A Reader reads one text after the other with the same memory. The zero Reader is
-// ready.
+// A Reader parses parts of JSON texts.
 type Reader struct {
-	// Checked reports that the texts are known to be JSON not deeper than [MaxDepth]: parts
-	// of a message that was checked as a whole. They are not checked again.
+	// Checked skips validation: the texts are JSON not deeper than [MaxDepth], such as
+	// parts of a message that was validated as a whole.
 	Checked bool
-	b       builder
 }
 
-// ParseTop reads a JSON text as [Parse] does, but keeps only the values down to a
-// depth: with 0 the value itself, with 1 its members too. Those below count in the
-// hashes of what they stand in. The value is valid until the next call.
+// ParseTop is like [Parse] but keeps only the values down to a depth: with 0 the value
+// itself, with 1 its children too. Deeper values count in the hashes of the values that
+// contain them.
 func (r *Reader) ParseTop(raw []byte, depth int) (Value, error) {
-	r.b.checked = r.Checked
-	return r.b.parse(raw, depth, MaxNodes)
+	return parse(raw, r.Checked, depth, maxNodes)
 }
 
-// maxReused bounds the memory that a Reader keeps, in nodes.
-const maxReused = 1 << 12
-
-func (b *builder) parse(raw []byte, keep, limit int) (Value, error) {
+func parse(raw []byte, checked bool, keep, limit int) (Value, error) {
 	switch {
 	case len(raw) > math.MaxUint32:
-		return Value{}, ErrLarge
-	case b.checked:
+		return Value{}, errLarge
+	case checked:
 	case len(raw) > MaxDepth && deep(raw):
-		return Value{}, ErrDeep
+		return Value{}, errDeep
 	case !gjson.ValidBytes(raw):
-		return Value{}, ErrSyntax
+		return Value{}, errSyntax
 	}
-	if b.doc == nil || cap(b.nodes)+cap(b.members)+cap(b.buf) > maxReused {
-		*b = builder{checked: b.checked, doc: &doc{nodes: make([]node, 0, min(len(raw)/16, 16)+2)}}
-	}
-	*b.doc = doc{raw: raw, nodes: b.nodes[:0], path: b.path}
-	b.i, b.keep, b.limit = 0, keep, limit
+	b := builder{doc: &doc{raw: raw}, keep: keep, limit: limit}
 	b.space()
 	b.build(0, true)
 	return Value{doc: b.doc}, nil
 }
 
-// deep reports whether a text goes deeper than MaxDepth, be it JSON or not.
+// deep reports whether a text, valid or not, is nested deeper than MaxDepth.
 func deep(raw []byte) bool {
 	depth := 0
 	for i := 0; i < len(raw); i++ {
@@ -131,7 +114,7 @@ func deep(raw []byte) bool {
 	return false
 }
 
-// stringEnd returns the place of the quote that ends the string that begins at i, -1 if
+// stringEnd returns the index of the closing quote of the string that begins at i, -1 if
 // there is none.
 func stringEnd(raw []byte, i int) int {
 	for from := i + 1; ; from++ {
@@ -150,22 +133,20 @@ func stringEnd(raw []byte, i int) int {
 	}
 }
 
-// A builder makes the nodes of a text that is valid.
+// A builder builds the nodes of a valid text.
 type builder struct {
 	*doc
-	i int
-	// keep is down to which depth values are kept, limit how many of them.
-	keep, limit int
-	checked     bool
-	members     []member // of the objects that are open, outermost first
+	i           int
+	keep, limit int      // the maximum depth and number of nodes
+	members     []member // of the objects that are open, the outermost first
 	buf         []byte
 }
 
-// A member is what is remembered of a member until its object ends.
+// A member is a member of an object that is being parsed.
 type member struct {
 	name uint64
 	sums
-	at int // its node, -1 for none
+	at int // its node, -1 if it is not kept
 }
 
 func (b *builder) space() {
@@ -174,13 +155,13 @@ func (b *builder) space() {
 	}
 }
 
-// build reads the next value and returns its hashes. With kept it becomes a node.
+// build parses the next value and returns its hashes. If kept is set, it adds a node.
 func (b *builder) build(depth int, kept bool) sums {
 	n := node{from: uint32(b.i)}
 	at := len(b.nodes)
 	if kept {
-		if at == cap(b.nodes) {
-			b.grow()
+		if at == cap(b.nodes) { // assume that the rest of the text is as dense
+			b.nodes = slices.Grow(b.nodes, min(at*(len(b.raw)-b.i)/(b.i+1)+at/8+8, 7*at+2, b.limit+1))
 		}
 		b.nodes = append(b.nodes, n)
 	}
@@ -213,16 +194,9 @@ func (b *builder) build(depth int, kept bool) sums {
 	return n.sums
 }
 
-// grow makes room for the nodes of the rest of the text, if it is as dense as what was
-// read, at most for seven times as many as there are.
-func (b *builder) grow() {
-	n := len(b.nodes)
-	b.nodes = slices.Grow(b.nodes, min(n*(len(b.raw)-b.i)/(b.i+1)+n/8+8, 7*n, b.limit+1))
-}
-
-// inside reports whether the next child of a value is kept. Those of an opaque one are
-// not, and those that were are dropped.
-func (b *builder) inside(n *node, at, depth int, kept bool) bool {
+// keeps reports whether the next child of a value is kept. If the limit is reached, the
+// value becomes opaque and its children are dropped.
+func (b *builder) keeps(n *node, at, depth int, kept bool) bool {
 	switch {
 	case !kept:
 	case depth >= b.keep:
@@ -236,7 +210,7 @@ func (b *builder) inside(n *node, at, depth int, kept bool) bool {
 	return false
 }
 
-// next goes on behind a child, and reports whether there is another.
+// next skips what follows a child, and reports whether there is another.
 func (b *builder) next() bool {
 	b.space()
 	c := b.raw[b.i]
@@ -246,7 +220,7 @@ func (b *builder) next() bool {
 	return c == ','
 }
 
-// open goes into an array or an object, and reports whether it has a child.
+// open skips the bracket of an array or an object, and reports whether it has a child.
 func (b *builder) open(end byte) bool {
 	b.i++
 	b.space()
@@ -261,7 +235,7 @@ func (b *builder) array(n *node, depth int, kept bool) {
 	at := len(b.nodes) - 1
 	n.kind, n.sums = Array, sums{seeds.array, seeds.array}
 	for more := b.open(']'); more; more = b.next() {
-		kept = b.inside(n, at, depth, kept)
+		kept = b.keeps(n, at, depth, kept)
 		n.n++
 		s := b.build(depth+1, kept)
 		n.value, n.spelled = chain(n.value, s.value), chain(n.spelled, s.spelled)
@@ -273,7 +247,7 @@ func (b *builder) object(n *node, depth int, kept bool) {
 	at, first := len(b.nodes)-1, len(b.members)
 	n.kind, n.sums = Object, sums{seeds.object, seeds.object}
 	for more := b.open('}'); more; more = b.next() {
-		kept = b.inside(n, at, depth, kept)
+		kept = b.keeps(n, at, depth, kept)
 		from := b.i
 		m := member{name: hashText(':', b.text()), at: -1}
 		to := b.i
@@ -290,69 +264,33 @@ func (b *builder) object(n *node, depth int, kept bool) {
 		}
 		b.members = append(b.members, m)
 	}
-	last, hidden := b.last(b.members[first:])
-	for _, m := range last {
-		n.n++
-		r, ok := hidden[m.name]
-		if ok {
-			b.hide(m.at, r)
-		}
-		n.sums = n.member(m.name, m.sums, r)
-	}
-	n.sums = n.end(n.n)
+	members := b.members[first:]
 	b.members = b.members[:first]
-}
-
-// hide notes the repeats of a member, unless its object is opaque and has dropped it.
-func (b *builder) hide(at int, r repeats) {
-	if b.repeats == nil {
-		b.repeats = map[int]repeats{}
-	}
-	if at < len(b.nodes) {
-		b.repeats[at] = r
-	}
-}
-
-// fewMembers is up to how many members are compared with one another to find those of
-// the same name.
-const fewMembers = 16
-
-// last returns the last member of each name, in any order, and by their names what those
-// hide.
-func (b *builder) last(all []member) (kept []member, hidden map[uint64]repeats) {
-	var places map[uint64]int
-	if len(all) > fewMembers {
-		places = make(map[uint64]int, len(all))
-	}
-	kept = all[:0]
-	for _, m := range all {
-		at, known := places[m.name]
-		if places == nil {
-			at = slices.IndexFunc(kept, func(o member) bool { return o.name == m.name })
-			known = at >= 0
-		}
-		if !known {
-			if places != nil {
-				places[m.name] = len(kept)
+	slices.SortStableFunc(members, func(m, o member) int { return cmp.Compare(m.name, o.name) })
+	var r repeats
+	for i, m := range members {
+		kept = m.at >= 0 && m.at < len(b.nodes) // not dropped since
+		if i+1 < len(members) && members[i+1].name == m.name {
+			r = repeats{r.n + 1, chain(r.hash, m.spelled)}
+			if kept {
+				b.nodes[m.at].hidden = true
 			}
-			kept = append(kept, m)
 			continue
 		}
-		old := kept[at]
-		if old.at >= 0 && old.at < len(b.nodes) {
-			b.nodes[old.at].hidden = true
+		if b.repeats == nil && r.n > 0 {
+			b.repeats = map[int]repeats{}
 		}
-		if hidden == nil {
-			hidden = map[uint64]repeats{}
+		if kept && r.n > 0 {
+			b.repeats[m.at] = r
 		}
-		r := hidden[m.name]
-		hidden[m.name] = repeats{r.n + 1, chain(r.hash, old.spelled)}
-		kept[at] = m
+		n.n++
+		n.sums = n.member(m.name, m.sums, r)
+		r = repeats{}
 	}
-	return kept, hidden
+	n.sums = n.end(n.n)
 }
 
-// text reads a string and returns its content, which is valid until the next one.
+// text parses a string and returns its content, which is valid until the next call.
 func (b *builder) text() []byte {
 	from := b.i + 1
 	end := stringEnd(b.raw, b.i)
@@ -365,20 +303,15 @@ func (b *builder) text() []byte {
 	return b.buf
 }
 
-// number reads a number and returns the hashes of its value and its spelling.
+// number parses a number and returns the hashes of its value and its spelling.
 func (b *builder) number() sums {
-	from, plain := b.i, true
-	for ; b.i < len(b.raw); b.i++ {
-		if c := b.raw[b.i]; c-'0' >= 10 {
-			if c != '-' && c != '+' && c != '.' && c|0x20 != 'e' {
-				break
-			}
-			plain = false // as -0 is 0
-		}
+	from := b.i
+	for b.i < len(b.raw) && strings.IndexByte("0123456789+-.eE", b.raw[b.i]) >= 0 {
+		b.i++
 	}
 	text := b.raw[from:b.i]
 	spelled := hashText('0', text)
-	if plain && len(text) <= longInteger {
+	if len(text) <= longInteger && !bytes.ContainsAny(text, "-.eE") {
 		return sums{spelled, spelled}
 	}
 	b.buf = AppendDecimal(b.buf[:0], text)
@@ -388,7 +321,7 @@ func (b *builder) number() sums {
 var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // appendUnescaped appends the content of a valid string. A lone surrogate becomes three
-// bytes that are not UTF-8, so that it differs from U+FFFD.
+// bytes that are not UTF-8, and so differs from U+FFFD.
 func appendUnescaped(dst, body []byte) []byte {
 	for {
 		i := bytes.IndexByte(body, '\\')
@@ -418,8 +351,104 @@ func appendUnescaped(dst, body []byte) []byte {
 	}
 }
 
-// hex reads four hexadecimal digits.
+// hex parses four hexadecimal digits.
 func hex(digits []byte) rune {
 	n, _ := strconv.ParseUint(string(digits[:4]), 16, 16)
 	return rune(n)
+}
+
+// longInteger is the maximum number of digits of an integer in decimal notation.
+const longInteger = 32
+
+// A decimal is the value of a number: its digits without leading and trailing zeros, and
+// the power of ten of the first.
+type decimal struct {
+	negative bool
+	digits   []byte // none for zero
+	power    int64
+}
+
+// readDecimal parses a JSON number. It returns false if the exponent is out of range.
+func readDecimal(n []byte) (d decimal, ok bool) {
+	mantissa, exponent := n, int64(0)
+	if i := bytes.IndexAny(n, "eE"); i >= 0 {
+		e, err := strconv.ParseInt(string(n[i+1:]), 10, 64)
+		if err != nil || len(n)-i > 18 {
+			return d, false
+		}
+		mantissa, exponent = n[:i], e
+	}
+	if len(mantissa) > 0 && mantissa[0] == '-' {
+		d.negative, mantissa = true, mantissa[1:]
+	}
+	whole, fraction, _ := bytes.Cut(mantissa, []byte{'.'})
+	d.digits = append(append(make([]byte, 0, len(mantissa)), whole...), fraction...)
+	exponent += int64(len(whole)) - 1
+	for len(d.digits) > 0 && d.digits[0] == '0' {
+		d.digits = d.digits[1:]
+		exponent--
+	}
+	if d.digits = bytes.TrimRight(d.digits, "0"); len(d.digits) == 0 {
+		return decimal{}, true // -0 is 0
+	}
+	d.power = exponent
+	return d, true
+}
+
+// AppendDecimal appends the canonical spelling of a JSON number. That of an integer is the
+// usual one.
+func AppendDecimal(dst, n []byte) []byte {
+	d, ok := readDecimal(n)
+	if !ok {
+		return append(dst, n...)
+	}
+	if len(d.digits) == 0 {
+		return append(dst, '0')
+	}
+	if d.negative {
+		dst = append(dst, '-')
+	}
+	dst = append(dst, d.digits...)
+	zeros := d.power + 1 - int64(len(d.digits))
+	if zeros >= 0 && d.power < longInteger {
+		for ; zeros > 0; zeros-- {
+			dst = append(dst, '0')
+		}
+		return dst
+	}
+	return strconv.AppendInt(append(dst, 'e'), d.power, 10)
+}
+
+// CompareNumbers compares two JSON numbers by their exact value. The result is negative if
+// a < b, 0 if they are equal, and positive if a > b. It returns false if an exponent is out
+// of range.
+func CompareNumbers(a, b []byte) (order int, ok bool) {
+	x, okX := readDecimal(a)
+	y, okY := readDecimal(b)
+	if !okX || !okY {
+		return 0, false
+	}
+	if x.sign() != y.sign() {
+		return x.sign() - y.sign(), true
+	}
+	order = bytes.Compare(x.digits, y.digits)
+	switch {
+	case x.sign() == 0:
+		return 0, true
+	case x.power < y.power:
+		order = -1
+	case x.power > y.power:
+		order = 1
+	}
+	return order * x.sign(), true
+}
+
+func (d *decimal) sign() int {
+	switch {
+	case len(d.digits) == 0:
+		return 0
+	case d.negative:
+		return -1
+	}
+	return 1
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// A Step leads from a value to one inside it.
+// A Step leads from a value to one of its children.
 type Step struct {
-	// Name is the name of a member, or the key of an element of a list whose elements
-	// are known by a key.
+	// Name is the name of a member, or the key of an element of a list with keys.
 	Name string
-	// Index is the place of an element, from 0.
+	// Index is the index of an element.
 	Index int
 	Kind  StepKind
 }
@@ -22,37 +21,36 @@ type Step struct {
 type StepKind uint8
 
 const (
-	// Member is a member of an object, by its name.
+	// Member is a member of an object, by name.
 	Member StepKind = iota
-	// Element is an element of an array, by its place.
+	// Element is an element of an array, by index.
 	Element
-	// Keyed is an element of an array, by its key.
+	// Keyed is an element of an array, by key.
 	Keyed
-	// Inside leads from a string to the JSON that it holds.
+	// Inside is the JSON in a string.
 	Inside
 )
 
-// To is a step to a member.
+// To returns the step to a member.
 func To(name string) Step { return Step{Name: name} }
 
-// A Path leads from a value to one inside it.
+// A Path leads from a value to one of its descendants.
 type Path []Step
 
-// With returns the path with more steps, in memory of its own.
+// With returns a copy of the path with more steps.
 func (p Path) With(more ...Step) Path { return append(slices.Clip(slices.Clone(p)), more...) }
 
 const (
-	// maxName is how many bytes of a name stand in a path that is written.
+	// maxName is the maximum length of a printed name, in bytes.
 	maxName = 80
-	// maxSteps is how many steps of a path are written: half of them from its
-	// beginning.
+	// maxSteps is the maximum number of printed steps, half of them at the beginning.
 	maxSteps = 64
 )
 
-// String writes the path as package jsonpath reads it, such as
-// $.result.content[0].text.(json)["odd name"]. A key stands in quotes in brackets too.
-// Characters that must not reach a terminal are escaped. Long names are cut, and the
-// middle of a long path is left out, as .. stands for any number of steps.
+// String returns the path in the syntax of package jsonpath, such as
+// $.result.content[0].text.(json)["odd name"]. A key is also quoted in brackets.
+// Characters that are unsafe on a terminal are escaped. Long names are cut, and the middle
+// of a long path is replaced by .., which matches any number of steps.
 func (p Path) String() string {
 	b := []byte{'$'}
 	if len(p) <= maxSteps {
@@ -85,12 +83,12 @@ func (p Path) appendTo(b []byte) []byte {
 	return b
 }
 
-// bracketed reports whether a step stands in brackets.
+// bracketed reports whether a step is printed in brackets.
 func (s Step) bracketed() bool {
 	return s.Kind == Element || s.Kind == Keyed || s.Kind == Member && !isPlain(s.Name)
 }
 
-// isPlain reports whether a name needs no quotes in a path.
+// isPlain reports whether a name is printed without quotes.
 func isPlain(name string) bool {
 	if name == "" || len(name) > maxName || name[0]-'0' < 10 {
 		return false

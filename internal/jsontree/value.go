@@ -1,17 +1,15 @@
-// Package jsontree reads JSON values as trees and compares them. It is the only
-// place where values are compared. It is pure.
+// Package jsontree parses JSON values into trees and compares them. It is the only
+// package that compares JSON values. It is pure.
 //
-// [Parse] validates a text once and makes a [Value] of it. Every value has a hash,
-// so that equal ones are known at once and one that moved is found again. Two values
-// are equal if they are so by value: the order of members, white space, escapes and
-// the spelling of numbers do not count; absent, null and empty differ. Numbers are
-// compared by their exact decimal value and never pass through a float. [Compare]
-// reports each place where two values differ. Strings that hold JSON are compared as
-// JSON. [Lines] returns where two texts differ, by lines and words.
+// [Parse] validates a text and returns a [Value]. Every value has a hash, which finds
+// equal values and moved ones. Values are compared by meaning: the order of members,
+// white space, escapes and the spelling of numbers are ignored; absent, null and empty
+// differ. Numbers are compared by their exact decimal value and are never converted to
+// floating point. [Compare] reports each place where two values differ. Strings that
+// hold JSON are compared as JSON. [Lines] compares two texts by lines and words.
 //
-// Everything takes time nearly linear in the size of its input, as recorded traffic
-// may be hostile. Hashes are keyed anew in each process, so no input can be made to
-// collide.
+// Recorded traffic may be hostile, so all functions take nearly linear time, and hashes
+// are keyed with a random seed for each process.
 package jsontree
 
 import (
@@ -46,8 +44,7 @@ func (k Kind) String() string {
 	return "kind"
 }
 
-// A Value is a value in a text that was read. It refers to the text. The zero Value is
-// absent.
+// A Value is a value in a parsed text. It refers to the text. The zero Value is absent.
 type Value struct {
 	doc *doc
 	i   uint32
@@ -55,7 +52,7 @@ type Value struct {
 
 func (v Value) node() *node { return &v.doc.nodes[v.i] }
 
-// Exists reports whether there is a value, which may be null.
+// Exists reports whether the value is not absent. It may be null.
 func (v Value) Exists() bool { return v.doc != nil }
 
 // Kind returns the kind of the value.
@@ -66,8 +63,8 @@ func (v Value) Kind() Kind {
 	return v.node().kind
 }
 
-// Hash is equal for equal values, and 0 for one that is absent. Hashes of different
-// processes cannot be compared.
+// Hash returns a hash that is the same for equal values, and 0 for an absent one. Hashes
+// of different processes cannot be compared.
 func (v Value) Hash() uint64 {
 	if v.doc == nil {
 		return 0
@@ -75,8 +72,8 @@ func (v Value) Hash() uint64 {
 	return v.node().value
 }
 
-// Spelled is a hash that also differs where numbers of the same value are written in
-// different ways, such as 1 and 1.0, or where a name occurs twice in one object.
+// Spelled returns a hash that also depends on the spelling of numbers, such as 1 and 1.0,
+// and on members hidden by a later one of the same name.
 func (v Value) Spelled() uint64 {
 	if v.doc == nil {
 		return 0
@@ -84,17 +81,17 @@ func (v Value) Spelled() uint64 {
 	return v.node().spelled
 }
 
-// Equal reports whether two values are the same, which two absent ones are.
+// Equal reports whether two values are equal. Two absent values are.
 func (v Value) Equal(w Value) bool { return v.Kind() == w.Kind() && v.Hash() == w.Hash() }
 
-// Same reports whether two values are equal, written in the same way, and hide the same
-// repeats.
+// Same reports whether two values are equal, spelled alike, and hide the same repeated
+// members.
 func (v Value) Same(w Value) bool {
 	return v.Equal(w) && v.Spelled() == w.Spelled() && v.repeats() == w.repeats()
 }
 
-// Repeats returns how many members of the same name stand before a member in its object
-// and are hidden by it, and a hash of their values.
+// Repeats returns the number of members of the same name that precede a member in its
+// object and are hidden by it, and a hash of their values.
 func (v Value) Repeats() (n int, hash uint64) {
 	r := v.repeats()
 	return r.n, r.hash
@@ -119,7 +116,7 @@ func (v Value) Raw() []byte {
 	return v.doc.raw[n.from:n.to]
 }
 
-// Offset returns where the value begins in the text that was read.
+// Offset returns the offset of the value in the parsed text.
 func (v Value) Offset() int {
 	if v.doc == nil {
 		return 0
@@ -135,14 +132,14 @@ func (v Value) Len() int {
 	return int(v.node().n)
 }
 
-// Opaque reports whether the elements or members were not kept, see [MaxNodes] and
-// [Reader.ParseTop].
+// Opaque reports whether the elements or members were not kept, because the text has too
+// many values or because of [Reader.ParseTop].
 func (v Value) Opaque() bool { return v.doc != nil && v.node().opaque }
 
 // Text returns the content of a string, and "" for anything else.
 func (v Value) Text() string { return string(v.text()) }
 
-// text is Text without a copy if there are no escapes.
+// text is like Text but does not copy a string without escapes.
 func (v Value) text() []byte {
 	if v.Kind() != String {
 		return nil
@@ -170,8 +167,7 @@ func (v Value) name() string {
 	return ""
 }
 
-// RawName returns the name of a member as it is written, in quotes, and nothing for
-// other values.
+// RawName returns the quoted name of a member as it is spelled, and nil for other values.
 func (v Value) RawName() []byte {
 	if v.doc == nil {
 		return nil
@@ -180,22 +176,21 @@ func (v Value) RawName() []byte {
 	return v.doc.raw[n.nameFrom:n.nameTo]
 }
 
-// is reports whether a member has a name.
+// is reports whether a value is a member with the given name.
 func (v Value) is(name string) bool {
 	raw := v.RawName()
 	if len(raw) == 0 {
 		return false
 	}
 	body := raw[1 : len(raw)-1]
-	if len(body) <= len(name) { // escapes are longer than what they stand for
+	if len(body) <= len(name) { // escapes are longer than what they encode
 		return string(body) == name
 	}
 	return bytes.IndexByte(body, '\\') >= 0 && v.name() == name
 }
 
-// All yields the members of an object with their names, in the order in which they
-// stand, or the elements of an array with "". A member that a later one of the same
-// name hides is left out.
+// All yields the members of an object with their names, in the order of the text, or the
+// elements of an array with "". It skips members hidden by a later one of the same name.
 func (v Value) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for c := range v.children() {
@@ -206,7 +201,7 @@ func (v Value) All() iter.Seq2[string, Value] {
 	}
 }
 
-// children yields what All does, without the names.
+// children is All without the names.
 func (v Value) children() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.doc == nil {
@@ -230,8 +225,8 @@ func (v Value) list() []Value {
 	return all
 }
 
-// Get follows names from object to object. It returns an absent Value if there is no
-// such member.
+// Get follows member names from object to object. It returns an absent Value if there is
+// no such member.
 func (v Value) Get(names ...string) Value {
 	for _, name := range names {
 		v = v.member(name)
@@ -250,7 +245,7 @@ func (v Value) member(name string) Value {
 	return Value{}
 }
 
-// seeds keys the hashes of this process.
+// seeds are the hash seeds of this process.
 var seeds = func() (s struct {
 	text                         maphash.Seed
 	array, object, null, yes, no uint64
@@ -264,13 +259,13 @@ var seeds = func() (s struct {
 	return s
 }()
 
-// HashString returns the hash of a text that is not JSON, such as a method.
+// HashString returns the hash of a string that is not JSON, such as a method name.
 func HashString(s string) uint64 { return maphash.String(seeds.text, s) }
 
-// Mix makes one hash of two; their order counts.
+// Mix combines two hashes. The result depends on their order.
 func Mix(a, b uint64) uint64 { return chain(a, b) }
 
-// hashText hashes a text of a kind, so that a name differs from a string.
+// hashText hashes a text of a kind, so that a name and a string differ.
 func hashText(kind byte, text []byte) uint64 {
 	return mix(maphash.Bytes(seeds.text, text), uint64(kind)+seeds.mixer)
 }
@@ -280,96 +275,70 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// chain adds an element to the hash of those before it.
+// chain adds an element to the hash of its predecessors.
 func chain(h, element uint64) uint64 { return mix(bits.RotateLeft64(h, 23)+element, seeds.array) }
 
-// pair is the hash of a member. Those of an object are added up, as their order does
-// not count.
-func pair(name, value uint64) uint64 { return mix(name, value+seeds.null) }
-
-// end closes the hash of an array or an object of n children.
+// end completes the hash of an array or an object with n children.
 func (s sums) end(n uint32) sums {
 	return sums{mix(s.value, uint64(n)+seeds.yes), mix(s.spelled, uint64(n)+seeds.yes)}
 }
 
-// HashWithout returns [Value.Hash] and [Value.Spelled] of what a value would be without the
-// members and elements that leave returns true for. The path is valid during the call.
-// What stands below an opaque value counts.
-func HashWithout(v Value, leave func(Path) bool) (value, spelled uint64) {
-	s := hashWithout(v, nil, leave)
+// HashWithout returns the [Value.Hash] and [Value.Spelled] that an object would have
+// without the members for whose names omit returns true, and 0 if no member is left. For
+// other values it returns their hashes.
+func (v Value) HashWithout(omit func(name string) bool) (value, spelled uint64) {
+	if v.Kind() != Object || v.Opaque() {
+		return v.Hash(), v.Spelled()
+	}
+	s, n := sums{seeds.object, seeds.object}, uint32(0)
+	for name, c := range v.All() {
+		if !omit(name) {
+			s = s.member(c.node().name, c.node().sums, c.repeats())
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, 0
+	}
+	s = s.end(n)
 	return s.value, s.spelled
 }
 
-func hashWithout(v Value, at Path, leave func(Path) bool) sums {
-	if v.Kind() < Array || v.Opaque() {
-		return sums{v.Hash(), v.Spelled()}
-	}
-	seed, n, i := seeds.array, uint32(0), -1
-	if v.Kind() == Object {
-		seed = seeds.object
-	}
-	s := sums{seed, seed}
-	for name, c := range v.All() {
-		step := To(name)
-		if i++; v.Kind() == Array {
-			step = Step{Kind: Element, Index: i}
-		}
-		below := append(at, step)
-		if leave(below) {
-			continue
-		}
-		n++
-		if h := hashWithout(c, below, leave); v.Kind() == Array {
-			s = sums{chain(s.value, h.value), chain(s.spelled, h.spelled)}
-		} else {
-			s = s.member(c.node().name, h, c.repeats())
-		}
-	}
-	return s.end(n)
-}
-
-// member adds a member to the hash of an object, with those that it hides.
+// member adds a member and the hidden members of its name to the hash of an object. The
+// hashes of members are summed, as their order does not count.
 func (s sums) member(name uint64, v sums, r repeats) sums {
 	if r.n > 0 {
 		v.spelled = chain(v.spelled, r.hash)
 	}
-	return sums{s.value + pair(name, v.value), s.spelled + pair(name, v.spelled)}
+	return sums{s.value + mix(name, v.value+seeds.null), s.spelled + mix(name, v.spelled+seeds.null)}
 }
 
-// Remove takes members and elements out of a value: those for which gone returns true,
-// which is called with the path from the value on, valid during the call, and with what
-// is left of the member or element. An element leaves a null in its place, so that the
-// others keep theirs. What stands below an opaque value stays. With names, only members of
-// the value with these names are looked at.
+// Remove removes the members and elements of a value for which gone returns true. Gone is
+// called with the path from the value, valid during the call, and with what is left of the
+// member or element. A removed element becomes null, so that the others keep their
+// indexes. The children of an opaque value are not visited. If names are given, only the
+// members of the value with these names are visited.
 func (v Value) Remove(gone func(Path, Value) bool, names ...string) {
-	if v.Kind() >= Array && !v.Opaque() {
-		if v.doc.path == nil {
-			v.doc.path = make(Path, 0, 4)
-		}
-		v.remove(v.doc.path, gone, names)
-	}
+	v.remove(make(Path, 0, 4), gone, names)
 }
 
 // remove reports whether it removed anything.
 func (v Value) remove(at Path, gone func(Path, Value) bool, names []string) (removed bool) {
+	if v.Kind() < Array || v.Opaque() {
+		return false
+	}
 	n, i := v.node(), -1
 	for c := range v.children() {
 		i++
-		var step Step
-		switch known := slices.IndexFunc(names, c.is); {
-		case known >= 0:
-			step.Name = names[known]
-		case names != nil:
+		step := Step{Kind: Element, Index: i}
+		if n.kind == Object {
+			step = To(c.name())
+		}
+		if names != nil && !slices.Contains(names, step.Name) {
 			continue
-		case n.kind == Array:
-			step = Step{Kind: Element, Index: i}
-		default:
-			step.Name = c.name()
 		}
 		below, x := append(at, step), c.node()
-		if x.kind >= Array && !x.opaque && c.remove(below, gone, nil) {
-			removed = true
-		}
+		removed = c.remove(below, gone, nil) || removed
 		if gone(below, c) {
 			x.kind, x.sums, x.hidden = Null, sums{seeds.null, seeds.null}, n.kind == Object
 			removed = true
@@ -381,7 +350,7 @@ func (v Value) remove(at Path, gone func(Path, Value) bool, names []string) (rem
 	return removed
 }
 
-// sum makes the hashes of an array or an object of those of its children.
+// sum computes the hashes of an array or an object from those of its children.
 func (v Value) sum() {
 	n := v.node()
 	n.sums, n.n = sums{seeds.array, seeds.array}, 0
