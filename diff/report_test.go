@@ -254,7 +254,7 @@ func TestSummaries(t *testing.T) {
 			t.Errorf("told %s\nwant %s", r.Summary, c.want)
 		}
 	}
-	if got := rounded(1500 * time.Microsecond); got != "1.5ms" {
+	if got := rounded(1500 * time.Microsecond).String(); got != "1.5ms" {
 		t.Errorf("1.5 ms are %s", got)
 	}
 }

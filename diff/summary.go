@@ -126,7 +126,7 @@ func (d *Difference) clause() (who, what string) {
 	case d.In == InSession:
 		return d.Path, what
 	case d.Kind == Slower || d.Kind == Faster:
-		what = fmt.Sprintf("%s, %s instead of %s", d.Kind, rounded(d.NewTime), rounded(d.OldTime))
+		what = d.Kind.String() + ", " + d.Durations()
 	case d.What == neverPlayed:
 		what = "never played"
 	case d.In == InCall && d.Kind == Removed && d.A == d.CallA:

@@ -144,12 +144,17 @@ func (t *timing) learn(from *timing) {
 	}
 }
 
-// rounded is a time for a sentence, in three digits or so.
-func rounded(d time.Duration) string {
-	for _, unit := range []time.Duration{time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
-		if d < 1000*unit {
-			return d.Round(unit).String()
-		}
+// Durations returns the new and the old duration of a call that is slower or faster, in
+// words.
+func (d *Difference) Durations() string {
+	return fmt.Sprintf("%s instead of %s", rounded(d.NewTime), rounded(d.OldTime))
+}
+
+// rounded rounds a duration to about three digits.
+func rounded(d time.Duration) time.Duration {
+	unit := time.Microsecond
+	for unit < time.Second && d >= 1000*unit {
+		unit *= 10
 	}
-	return d.Round(time.Second).String()
+	return d.Round(unit)
 }

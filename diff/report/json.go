@@ -108,10 +108,7 @@ func JSON(w io.Writer, s *Set) (err error) {
 		line(end)
 	}
 	for _, u := range s.Unpaired {
-		side := "a"
-		if u.Second {
-			side = "b"
-		}
+		side := map[bool]string{false: "a", true: "b"}[u.Second]
 		line(struct {
 			jsonHead
 			Side string `json:"side"`

@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// JUnit's elements, as far as build servers agree about them.
+// The elements of JUnit XML that build servers agree on.
 type junitSuites struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
@@ -41,10 +41,9 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes a test suite for each comparison, with a test case for the
-// session and one for each group of calls: it fails if a difference in it does,
-// and names the others as its output. A recording without a counterpart is a
-// case of a suite of its own.
+// JUnit writes a test suite for each comparison, with a test case for the session and one
+// for each group of calls. A case fails if one of its differences is a failure; the others
+// are its output. Recordings without a counterpart are the cases of another suite.
 func JUnit(w io.Writer, s *Set) error {
 	all := junitSuites{Name: "mcptap diff"}
 	for _, r := range s.Reports {
@@ -81,7 +80,8 @@ func newSuite(r *diff.Report, s *Set) junitSuite {
 	byCase := map[[2]string][]*diff.Difference{}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		byCase[caseOf(d)] = append(byCase[caseOf(d)], d)
+		of := [2]string{d.Method, d.Name}
+		byCase[of] = append(byCase[of], d)
 	}
 	add := func(class, name string, took time.Duration, of []*diff.Difference, counts *diff.Counts) {
 		c := junitCase{Class: escape.Escape(class), Name: escape.Escape(name)}
@@ -106,11 +106,7 @@ func newSuite(r *diff.Report, s *Set) junitSuite {
 	return suite
 }
 
-// caseOf is the test case that a difference belongs to.
-func caseOf(d *diff.Difference) [2]string { return [2]string{d.Method, d.Name} }
-
-// fill reports the differences of a case. Counts knows of those that were not
-// told as well.
+// fill adds the differences of a case. Counts includes those that are not listed.
 func (c *junitCase) fill(of []*diff.Difference, counts *diff.Counts, s *Set) {
 	var fails, others strings.Builder
 	var worst *diff.Difference
@@ -122,7 +118,7 @@ func (c *junitCase) fill(of []*diff.Difference, counts *diff.Counts, s *Set) {
 				worst = d
 			}
 		}
-		tell(to, d)
+		describe(to, d)
 	}
 	c.Out = others.String()
 	switch {
@@ -137,8 +133,8 @@ func (c *junitCase) fill(of []*diff.Difference, counts *diff.Counts, s *Set) {
 	}
 }
 
-// tell writes a difference as text.
-func tell(b *strings.Builder, d *diff.Difference) {
+// describe writes a difference as text.
+func describe(b *strings.Builder, d *diff.Difference) {
 	where := strings.Fields(CallOf(d) + " " + Numbers(d) + " " + Location(d))
 	fmt.Fprintf(b, "%s: %s: %s", d.Class, strings.Join(where, " "), Means(d))
 	if d.Reason != "" {
@@ -157,10 +153,7 @@ func unpairedSuite(s *Set) junitSuite {
 	suite := junitSuite{Name: "recordings"}
 	for _, u := range s.Unpaired {
 		c := junitCase{Class: "recordings", Name: escape.Escape(u.Name)}
-		text := "only the first directory has it"
-		if u.Second {
-			text = "only the second directory has it"
-		}
+		text := "only the " + u.directory() + " directory has it"
 		if s.Fails && s.FailOn <= diff.Behaviour {
 			c.Failure = &junitFailure{text, diff.Behaviour.String(), ""}
 		} else {

@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// Markdown writes a report for a comment on a change. What was recorded stands
-// in code only, where no markup, no link and no mention means anything.
+// Markdown writes a report for a comment on a change. Recorded text appears only in code
+// spans and code blocks, where markup, links and mentions have no effect.
 func Markdown(w io.Writer, s *Set) error {
 	var m markdown
 	for i, r := range s.Reports {
@@ -32,7 +32,7 @@ func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(m, format, a
 
 func (m *markdown) report(r *diff.Report, s *Set) {
 	m.printf("## %s → %s\n\n", code(r.A.Name), code(r.B.Name))
-	m.block("text", []string{wrap(r.Summary)})
+	m.block("", "text", []string{wrap(r.Summary)})
 	if s.Fails {
 		verdict := "passed"
 		if r.AtLeast(s.FailOn) > 0 {
@@ -46,7 +46,7 @@ func (m *markdown) report(r *diff.Report, s *Set) {
 	}
 }
 
-// sides describes both sessions in a table.
+// sides writes a table of both sessions.
 func (m *markdown) sides(r *diff.Report) {
 	m.printf("\n| | session | revision | server | client | calls |\n|---|---|---|---|---|---|\n")
 	for i, s := range []*diff.Side{&r.A, &r.B} {
@@ -61,7 +61,7 @@ func (m *markdown) sides(r *diff.Report) {
 
 func party(p session.Party) string { return strings.TrimSpace(p.Name + " " + p.Version) }
 
-// class lists the differences of a class.
+// class writes the differences of a class.
 func (m *markdown) class(r *diff.Report, c diff.Class) {
 	if r.Counts[c] == 0 {
 		return
@@ -77,13 +77,13 @@ func (m *markdown) class(r *diff.Report, c diff.Class) {
 	}
 }
 
-// titles are what the classes are called over a list of differences.
+// titles are the headings of the classes.
 var titles = [diff.Classes]string{
 	diff.Breaking: "Breaking", diff.Behaviour: "Behaviour", diff.Expected: "Expected by the revision", diff.Timing: "Timing", diff.Cosmetic: "Cosmetic",
 }
 
-// difference writes one. Numbers of frames stand in code as well: a # and a number
-// is a link to something else on most sites.
+// difference writes a difference. Frame numbers are code too, as most sites turn # and a
+// number into a link.
 func (m *markdown) difference(d *diff.Difference) {
 	head := []string{code(CallOf(d))}
 	if n := Numbers(d); n != "" {
@@ -113,71 +113,45 @@ func (m *markdown) difference(d *diff.Difference) {
 		lines = append(lines, l.String())
 	}
 	if len(lines) > 0 {
-		m.indented("diff", lines)
+		m.block("  ", "diff", lines)
 	}
 }
 
 func (m *markdown) unpaired(s *Set) {
 	for _, u := range s.Unpaired {
-		which := "first"
-		if u.Second {
-			which = "second"
-		}
-		m.printf("\nOnly the %s directory has %s.\n", which, code(u.Name))
+		m.printf("\nOnly the %s directory has %s.\n", u.directory(), code(u.Name))
 	}
 }
 
-// block writes lines as they are, between fences that none of them can end.
-func (m *markdown) block(language string, lines []string) {
-	f := fence(lines)
-	m.printf("%s%s\n%s\n%s\n", f, language, strings.Join(lines, "\n"), f)
+// block writes lines as a code block, with a fence longer than any run of backticks in it.
+func (m *markdown) block(indent, language string, lines []string) {
+	text := strings.Join(lines, "\n"+indent)
+	fence := indent + strings.Repeat("`", max(3, longestRun(text)+1))
+	m.printf("%s%s\n%s%s\n%s\n", fence, language, indent, text, fence)
 }
 
-func (m *markdown) indented(language string, lines []string) {
-	f := fence(lines)
-	m.printf("  %s%s\n", f, language)
-	for _, l := range lines {
-		m.printf("  %s\n", l)
+// longestRun returns the length of the longest run of backticks.
+func longestRun(s string) (n int) {
+	for strings.Contains(s, strings.Repeat("`", n+1)) {
+		n++
 	}
-	m.printf("  %s\n", f)
+	return n
 }
 
-// fence is longer than any run of its character in the lines.
-func fence(lines []string) string {
-	longest := 2
-	for _, l := range lines {
-		longest = max(longest, longestRun(l, '`'))
-	}
-	return strings.Repeat("`", longest+1)
-}
-
-func longestRun(s string, c byte) (longest int) {
-	run := 0
-	for i := range len(s) {
-		if s[i] != c {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return longest
-}
-
-// code is a text as code within a line.
+// code returns a text as a code span.
 func code(s string) string {
 	s = escape.Escape(s)
 	if strings.TrimSpace(s) == "" {
 		return "` `"
 	}
-	ticks := strings.Repeat("`", longestRun(s, '`')+1)
+	ticks := strings.Repeat("`", longestRun(s)+1)
 	if s[0] == '`' || s[len(s)-1] == '`' || s[0] == ' ' {
 		s = " " + s + " "
 	}
 	return ticks + s + ticks
 }
 
-// cell is code in a table, which a | would end even there.
+// cell returns a text as a code span in a table, where | must be escaped.
 func cell(s string) string {
 	if s == "" {
 		return ""
@@ -185,12 +159,12 @@ func cell(s string) string {
 	return strings.ReplaceAll(code(short(s, 120)), "|", `\|`)
 }
 
-// plainText is our own words, with what they quote kept from being markup.
+// plainText escapes markup in a text of this program, which may quote recorded names.
 func plainText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", `\<`, "@", `\@`, "\n", " ").Replace(escape.Escape(s))
 }
 
-// wrap breaks a sentence into lines, escaped.
+// wrap breaks a sentence into lines and escapes it.
 func wrap(s string) string {
 	var b strings.Builder
 	column := 0

@@ -1,16 +1,14 @@
-// Package report writes what package diff has found: as JSON for programs, as
-// Markdown for a comment, as a page of HTML that needs nothing else, and as
-// JUnit XML for a build server. It is pure: the text goes to a writer.
+// Package report writes the reports of package diff: as JSON for programs, as Markdown for
+// a comment, as a self-contained HTML page, and as JUnit XML for a build server. It is
+// pure: the text goes to a writer.
 //
-// What was recorded is hostile. In none of the formats can it break out of where
-// it stands, and characters that move a cursor, change their neighbours' order
-// or hide are spelled out.
+// Recorded text may be hostile. In each format it is escaped, including characters that
+// move the cursor, reorder their neighbours or are invisible.
 package report
 
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/internal/jsontree"
@@ -19,23 +17,28 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Set is what is reported at once: one comparison, or those of all recordings
-// of two directories.
+// A Set is one comparison, or the comparisons of all recordings of two directories.
 type Set struct {
 	Reports []*diff.Report
 	// Unpaired are the recordings that only one of two directories has.
 	Unpaired []Unpaired
-	// FailOn is the class from which on a difference is a failure, which it is
-	// if Fails is set.
+	// If Fails is set, differences of class FailOn or higher are failures.
 	FailOn diff.Class
 	Fails  bool
 }
 
-// An Unpaired recording has no counterpart.
+// An Unpaired recording has no counterpart in the other directory.
 type Unpaired struct {
-	// Second reports that only the second directory has it, else only the first.
-	Second bool
+	Second bool // it is in the second directory, else in the first
 	Name   string
+}
+
+// directory is "first" or "second".
+func (u *Unpaired) directory() string {
+	if u.Second {
+		return "second"
+	}
+	return "first"
 }
 
 // Failed reports whether there is a failure. A recording without a counterpart
@@ -52,7 +55,7 @@ func (s *Set) Failed() bool {
 	return len(s.Unpaired) > 0 && s.FailOn <= diff.Behaviour
 }
 
-// pageURL is where a page of the specification is, "" for no page.
+// pageURL returns the URL of a page of the specification, "" for no page.
 func pageURL(page string) string {
 	if page == "" {
 		return ""
@@ -60,8 +63,8 @@ func pageURL(page string) string {
 	return "https://modelcontextprotocol.io/specification/" + page
 }
 
-// CallOf names the call of a difference, with what is about it, escaped: "session"
-// where it is in none.
+// CallOf returns the method and the subject of the call of a difference, escaped, and
+// "session" if it is in no call.
 func CallOf(d *diff.Difference) string {
 	if d.Method == "" {
 		return "session"
@@ -69,11 +72,11 @@ func CallOf(d *diff.Difference) string {
 	return strings.TrimSpace(escape.Escape(d.Method + " " + short(d.Subject, subjectBytes)))
 }
 
-// subjectBytes is how much is written of what a call is about.
+// subjectBytes is the maximum length of a subject.
 const subjectBytes = 100
 
-// Numbers names the calls of a difference on both sides by the numbers of their
-// first frames, such as "#5 | #7"; "" where there are none.
+// Numbers returns the numbers of the first frames of the calls of a difference on both
+// sides, such as "#5 | #7", and "" if there are none.
 func Numbers(d *diff.Difference) string {
 	if d.CallA.Seq == 0 && d.CallB.Seq == 0 {
 		return numbers(d.A, d.B)
@@ -98,16 +101,14 @@ func number(r session.Ref) string {
 	return fmt.Sprintf("#%d", r.Seq)
 }
 
-// A CallPart is the differences of one class in one call, as far as they come in
-// a row.
+// A CallPart holds consecutive differences of one class in one call.
 type CallPart struct {
-	// Call and Numbers are as those functions say.
+	// Call and Numbers are the results of [CallOf] and [Numbers].
 	Call, Numbers string
 	Differences   []*diff.Difference
 }
 
-// ByCall lists the differences of a class that are reported, those of one call
-// together.
+// ByCall returns the reported differences of a class by call.
 func ByCall(r *diff.Report, c diff.Class) (all []CallPart) {
 	for i := range r.Differences {
 		d := &r.Differences[i]
@@ -123,8 +124,8 @@ func ByCall(r *diff.Report, c diff.Class) (all []CallPart) {
 	return all
 }
 
-// Location says where in its call a difference is, escaped: the path, with the
-// method of the notification or the question before it.
+// Location returns the place of a difference in its call, escaped: the path, preceded by
+// the method of the notification or the nested request.
 func Location(d *diff.Difference) string {
 	var parts []string
 	if d.Message != "" {
@@ -142,12 +143,12 @@ func Location(d *diff.Difference) string {
 	return strings.Join(parts, " ")
 }
 
-// Means says in words what a difference is, escaped.
+// Means describes a difference, escaped.
 func Means(d *diff.Difference) string {
 	words := d.Kind.String()
 	switch {
 	case d.Kind == diff.Slower || d.Kind == diff.Faster:
-		words = fmt.Sprintf("%s: %s instead of %s", words, d.NewTime.Round(roundTo(d.NewTime)), d.OldTime.Round(roundTo(d.OldTime)))
+		words += ": " + d.Durations()
 		if d.What != "" {
 			words += ", " + d.What
 		}
@@ -157,19 +158,14 @@ func Means(d *diff.Difference) string {
 	return escape.Escape(words)
 }
 
-// Times says how often a difference occurs beyond once, "" if it does not.
+// Times returns how often and where else a difference occurs, "" if it occurs once.
 func Times(d *diff.Difference) string {
 	if d.Times <= 1 {
 		return ""
 	}
 	s := fmt.Sprintf("%d times", d.Times)
 	for i, p := range d.Also {
-		if i == 0 {
-			s += ", also "
-		} else {
-			s += ", "
-		}
-		s += numbers(p.A, p.B)
+		s += [...]string{", also ", ", "}[min(i, 1)] + numbers(p.A, p.B)
 	}
 	if int(d.Times)-1 > len(d.Also) && len(d.Also) > 0 {
 		s += ", …"
@@ -177,7 +173,7 @@ func Times(d *diff.Difference) string {
 	return s
 }
 
-// short cuts a text.
+// short cuts a text to a number of bytes.
 func short(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -185,8 +181,8 @@ func short(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// Revision names what a side speaks: a revision of the protocol or the dialect,
-// "" if that is not known. It is as it came.
+// Revision returns the revision or the dialect that a side uses, not escaped, and "" if it
+// is not known.
 func Revision(s *diff.Side) string {
 	if s.Revision == jsonrpc.Dialect {
 		return "dialect " + jsonrpc.Dialect002
@@ -194,22 +190,21 @@ func Revision(s *diff.Side) string {
 	return string(s.Revision)
 }
 
-// A Line is one line of what is there before and after.
+// A Line is a line of a unified diff.
 type Line struct {
-	// Op is '-' for before, '+' for after, ' ' for what is the same.
-	Op   byte
+	Op   byte             // '-', '+' or ' '
 	Text []jsontree.Piece // escaped
 }
 
-// Rows are what is there before and after, side by side and escaped: of long texts the
-// lines that differ, else one row with the values in short. Old and New are nil on a side
-// that has none, and equal where the row is the same.
+// Rows returns the values of both sides side by side, escaped: of long texts the lines that
+// differ, else one row with the excerpts. Old and New are nil on a side without a value,
+// and equal if the row is the same.
 func Rows(d *diff.Difference) (all []jsontree.Row) {
 	whole := func(text string, size int) []jsontree.Piece {
 		if text == "" {
 			return nil
 		}
-		return []jsontree.Piece{{Text: Value(text, size), Differs: d.Kind != diff.Moved}}
+		return []jsontree.Piece{{Text: value(text, size), Differs: d.Kind != diff.Moved}}
 	}
 	if len(d.Rows) == 0 && (d.Old != "" || d.New != "") {
 		all = []jsontree.Row{{Old: whole(d.Old, d.OldSize), New: whole(d.New, d.NewSize), Same: d.Kind == diff.Moved}}
@@ -217,10 +212,10 @@ func Rows(d *diff.Difference) (all []jsontree.Row) {
 	for _, r := range d.Rows {
 		row := jsontree.Row{A: r.A, B: r.B, Same: r.Same, Skipped: r.Skipped}
 		if r.A > 0 {
-			row.Old = Pieces(r.Old)
+			row.Old = escapePieces(r.Old)
 		}
 		if r.B > 0 {
-			row.New = Pieces(r.New)
+			row.New = escapePieces(r.New)
 		}
 		all = append(all, row)
 	}
@@ -232,7 +227,7 @@ func Rows(d *diff.Difference) (all []jsontree.Row) {
 	return all
 }
 
-// Lines lists the rows of a difference one below the other.
+// Lines returns the rows of a difference as a unified diff.
 func Lines(d *diff.Difference) (lines []Line) {
 	leftOut := func(format string, n int) Line {
 		return Line{' ', []jsontree.Piece{{Text: fmt.Sprintf(format, n), LeftOut: n}}}
@@ -267,9 +262,8 @@ func Lines(d *diff.Difference) (lines []Line) {
 	return lines
 }
 
-// Value is an excerpt of a value, escaped, with how long the whole is if it was
-// cut.
-func Value(excerpt string, size int) string {
+// value returns an excerpt of a value, escaped, with the full size if it was cut.
+func value(excerpt string, size int) string {
 	s := escape.Escape(excerpt)
 	if strings.HasSuffix(excerpt, "…") && size > len(excerpt) {
 		s += fmt.Sprintf(" (%d bytes)", size)
@@ -277,9 +271,9 @@ func Value(excerpt string, size int) string {
 	return s
 }
 
-// Pieces are the pieces of a line, escaped, without the end of the line unless
-// that is what differs. What is left out says how much.
-func Pieces(pieces []jsontree.Piece) []jsontree.Piece {
+// escapePieces returns the pieces of a line, escaped, without the line terminator unless
+// that differs.
+func escapePieces(pieces []jsontree.Piece) []jsontree.Piece {
 	out := make([]jsontree.Piece, 0, len(pieces))
 	for i, p := range pieces {
 		text := p.Text
@@ -299,23 +293,11 @@ func Pieces(pieces []jsontree.Piece) []jsontree.Piece {
 	return out
 }
 
-// String is the line as text, without what marks the pieces.
+// String returns the line as plain text.
 func (l Line) String() string {
-	var b strings.Builder
-	b.WriteByte(l.Op)
-	b.WriteByte(' ')
+	s := string(l.Op) + " "
 	for _, p := range l.Text {
-		b.WriteString(p.Text)
+		s += p.Text
 	}
-	return b.String()
-}
-
-// roundTo is what a time is rounded to, so that it has three digits or so.
-func roundTo(d time.Duration) time.Duration {
-	for unit := time.Microsecond; unit < time.Second; unit *= 10 {
-		if d.Abs() < 1000*unit {
-			return unit
-		}
-	}
-	return time.Second
+	return s
 }
