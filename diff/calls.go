@@ -216,7 +216,7 @@ func (e *engine) turned(w *where, p *pair) {
 	e.report(w, f)
 }
 
-func (u *unit) kindOfAnswer() string {
+func (u *call) kindOfAnswer() string {
 	if u.answerKind == jsonrpc.ErrorResponse {
 		return "error"
 	}
@@ -279,7 +279,7 @@ func (e *engine) leaves(p *pair, n *note, s *Session) bool {
 func (e *engine) compareRepeats(p *pair) {
 	rest := *p
 	rest.rest = surplus(p.a.repeats, p.b.repeats)
-	late := func(n *note, other *unit, s *Session) bool {
+	late := func(n *note, other *call, s *Session) bool {
 		return n.role == session.RoleLate && (other.hungUp || e.leaves(p, n, s))
 	}
 	rest.rest[0] = slices.DeleteFunc(rest.rest[0], func(n *note) bool { return late(n, p.b, e.a) })
@@ -334,7 +334,7 @@ func (e *engine) compareNotes(p *pair) {
 	for _, n := range a {
 		// As many as there are on both sides changed, the others are missing.
 		like := byMethod[n.like()]
-		if n.kind == jsonrpc.Invalid || len(like) == 0 || e.cross && comesUnasked(*n.method) {
+		if n.kind == jsonrpc.Invalid || len(like) == 0 || e.cross && comesUnasked(n.method) {
 			e.oneNote(p, n, Removed)
 			continue
 		}
@@ -432,11 +432,11 @@ func sharedNotes(as, bs []note, lane tap.Lane) (all []ordered) {
 
 // certain reports whether it is certain enough, for its place among others, which
 // call a question belongs to.
-func (u *unit) certain() bool { return !u.guess || u.alone }
+func (u *call) certain() bool { return !u.guess || u.alone }
 
 // noteWhere is the place of a note.
 func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
-	w := &where{p: p, in: InNotification, part: n.part, method: *n.method, message: *n.method, by: n.lane, refA: a, refB: b}
+	w := &where{p: p, in: InNotification, part: n.part, method: n.method, message: n.method, by: n.lane, refA: a, refB: b}
 	switch n.role {
 	case session.RoleInvalid, session.RoleOrphan, session.RoleUnmatched, session.RoleUnread, session.RoleLate, session.RoleRepeat:
 		w.in = InStray
@@ -461,7 +461,7 @@ func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 		e.err = err
 		return
 	}
-	if why, page, ok := absentIn(*n.method, other); ok && n.kind == jsonrpc.Notification {
+	if why, page, ok := absentIn(n.method, other); ok && n.kind == jsonrpc.Notification {
 		f.class, f.reason, f.page, f.same = Expected, why, page, true
 	} else if e.cross && jsonrpc.EraOf(other) == jsonrpc.Modern && e.unwanted(n, v) {
 		f.class, f.same, f.reason = Expected, true, "in 2026-07-28 it only comes when it is asked for"

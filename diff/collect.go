@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -11,18 +11,18 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A collector makes a report of findings.
+// A collector builds a report from findings.
 type collector struct {
 	r     *Report
 	opt   *Options
 	noise *noise
-	// told are the places in Report.Differences of findings that are the same.
+	// told has the indexes in Report.Differences, by identity.
 	told   map[uint64]int
 	kept   [Classes]int
 	groups map[uint64]*Group
 }
 
-// found takes a finding.
+// found adds a finding.
 func (c *collector) found(f *finding) {
 	if ignored(c.opt.Ignore, f) {
 		c.r.Ignored++
@@ -42,10 +42,10 @@ func (c *collector) found(f *finding) {
 		c.group(f.at.top()).Counts[f.class]++
 	}
 	key := f.identity()
-	i, again := c.told[key]
+	i, known := c.told[key]
 	switch {
-	case again:
-		c.r.Differences[i].again(f)
+	case known:
+		c.r.Differences[i].repeat(f)
 	case c.kept[f.class] == c.opt.Most:
 		c.r.Left[f.class]++
 		return
@@ -56,11 +56,13 @@ func (c *collector) found(f *finding) {
 		c.r.Differences = append(c.r.Differences, f.difference())
 	}
 	if top != nil && c.opt.Rows > 0 {
-		top.note(i)
+		if n := len(top.differences); n < MaxInRow && (n == 0 || top.differences[n-1] != i) {
+			top.differences = append(top.differences, i)
+		}
 	}
 }
 
-// identity is equal for findings that are told as one.
+// identity is equal for findings that are reported as one difference.
 func (f *finding) identity() uint64 {
 	h := jsontree.Mix(uint64(f.class)<<16|uint64(f.kind)<<8|uint64(f.at.in), jsontree.HashString(f.reason))
 	if f.same {
@@ -75,8 +77,8 @@ func (f *finding) identity() uint64 {
 	return jsontree.Mix(jsontree.Mix(h, f.a.Hash()), f.b.Hash()+uint64(f.to))
 }
 
-// again counts a finding that has been told.
-func (d *Difference) again(f *finding) {
+// repeat counts another finding of the difference.
+func (d *Difference) repeat(f *finding) {
 	d.Times++
 	if len(d.Also) < MaxAlso {
 		if a, b := topRefs(f.at.p); a != d.CallA || b != d.CallB {
@@ -85,7 +87,7 @@ func (d *Difference) again(f *finding) {
 	}
 }
 
-// topRefs names the outermost calls of a pair.
+// topRefs returns the first requests of the outermost calls of a pair.
 func topRefs(p *pair) (a, b session.Ref) {
 	if p == nil {
 		return a, b
@@ -96,7 +98,7 @@ func topRefs(p *pair) (a, b session.Ref) {
 	return p.refs()
 }
 
-// difference writes a finding.
+// difference converts a finding.
 func (f *finding) difference() Difference {
 	call := f.at.call()
 	d := Difference{
@@ -116,47 +118,33 @@ func (f *finding) difference() Difference {
 		d.Old, d.New, d.OldSize, d.NewSize = quoted(f.old), quoted(f.new), len(f.old), len(f.new)
 	}
 	if f.kind == Moved {
-		d.What = movedText(f)
+		d.What = fmt.Sprintf("moved from place %d to %d", f.path[len(f.path)-1].Index, f.to)
 	}
 	if f.slow != nil {
 		d.OldTime, d.NewTime = f.slow.a, f.slow.b
 	}
-	if f.kind == Changed && f.a.Kind() == jsontree.String && f.b.Kind() == jsontree.String {
-		d.Rows, d.MoreRows = textRows(f.a.Text(), f.b.Text())
+	a, b := f.a.Text(), f.b.Text()
+	long := max(len(a), len(b)) >= rowText || strings.Contains(a, "\n") || strings.Contains(b, "\n")
+	if long && f.kind == Changed && f.a.Kind() == jsontree.String && f.b.Kind() == jsontree.String {
+		d.Rows, d.MoreRows = jsontree.Lines(a, b, rowsAround, maxRows)
 	}
 	return d
 }
 
 const (
-	// rowText is how long a text has to be for its rows to be told.
+	// rowText is the length from which on texts are compared by lines.
 	rowText = 60
-	// rowsAround and maxRows are for jsontree.Lines.
+	// rowsAround and maxRows are arguments of jsontree.Lines.
 	rowsAround = 2
 	maxRows    = 40
 )
 
-func textRows(a, b string) ([]jsontree.Row, int) {
-	if max(len(a), len(b)) < rowText && !hasLines(a) && !hasLines(b) {
-		return nil, 0
-	}
-	return jsontree.Lines(a, b, rowsAround, maxRows)
-}
-
-func hasLines(s string) bool {
-	for i := range len(s) {
-		if s[i] == '\n' {
-			return true
-		}
-	}
-	return false
-}
-
-func groupKey(u *unit) uint64 {
+func groupKey(u *call) uint64 {
 	return jsontree.Mix(jsontree.HashString(u.method), jsontree.HashString(u.name))
 }
 
-// group finds the group of a call.
-func (c *collector) group(u *unit) *Group {
+// group returns the group of a call.
+func (c *collector) group(u *call) *Group {
 	key := groupKey(u)
 	g := c.groups[key]
 	if g == nil {
@@ -173,7 +161,7 @@ func (c *collector) group(u *unit) *Group {
 	return g
 }
 
-// calls counts the pairs of calls when all has been compared.
+// calls counts the pairs of calls after the comparison.
 func (c *collector) calls(pairs []*pair) {
 	for _, p := range pairs {
 		if p.elsewhere {
@@ -197,11 +185,11 @@ func (c *collector) calls(pairs []*pair) {
 	}
 }
 
-// times notes how long the calls of each group took.
+// times adds the durations of the calls of each group.
 func (c *collector) times(t *timing) {
 	for _, g := range t.order {
 		to := c.groups[groupKey(g.pairs[0].a)]
-		if to == nil || to.Others || to.Calls == 0 { // a handshake is none of the calls
+		if to == nil || to.Others || to.Calls == 0 { // a handshake does not count as a call
 			continue
 		}
 		to.Timed = len(g.pairs)
@@ -209,14 +197,14 @@ func (c *collector) times(t *timing) {
 	}
 }
 
-// What of the calls side by side is bounded.
+// Limits of the calls side by side.
 const (
-	// DefaultRows is a good number for [Options.Rows].
+	// DefaultRows is a reasonable value of [Options.Rows].
 	DefaultRows = 5000
-	// MaxInRow is how many differences a [CallRow] names.
+	// MaxInRow is the maximum number of differences that a [CallRow] lists.
 	MaxInRow = 50
-	// foldFrom is how many calls in a row have to be the same for one row to
-	// stand for them, where not all have one of their own.
+	// foldFrom is the minimum number of consecutive equal calls that are folded into one
+	// row if there are too many rows.
 	foldFrom = 4
 )
 
@@ -253,38 +241,28 @@ type CallSide struct {
 	Took time.Duration `json:"took_ns"`
 }
 
-// rows lists the calls side by side. Where there are more than most, calls that
-// are the same stand in one row. It returns how many calls are left out.
+// rows lists the calls side by side. If there are more than most, consecutive equal calls
+// are folded into one row. It returns the number of calls left out.
 func rows(pairs []*pair, most int) (all []CallRow, left uint64) {
-	fold := len(pairs) > most
 	for i := 0; i < len(pairs); i++ {
-		switch n := 0; {
+		n := 0
+		if len(pairs) > most {
+			for i+n < len(pairs) && !pairs[i+n].told && !pairs[i+n].elsewhere {
+				n++
+			}
+		}
+		switch {
 		case pairs[i].elsewhere:
 		case len(all) == most:
 			left++
-		default:
-			if fold {
-				n = sameRun(pairs[i:])
-			}
-			if n < foldFrom {
-				all = append(all, pairs[i].row())
-				continue
-			}
+		case n >= foldFrom:
 			all = append(all, CallRow{Same: uint64(n)})
 			i += n - 1
+		default:
+			all = append(all, pairs[i].row())
 		}
 	}
 	return all, left
-}
-
-// sameRun is how many of the first pairs do not differ.
-func sameRun(pairs []*pair) int {
-	for n, p := range pairs {
-		if p.told || p.elsewhere {
-			return n
-		}
-	}
-	return len(pairs)
 }
 
 func (p *pair) row() CallRow {
@@ -295,7 +273,7 @@ func (p *pair) row() CallRow {
 	return r
 }
 
-func (u *unit) sided() *CallSide {
+func (u *call) sided() *CallSide {
 	if u == nil {
 		return nil
 	}
@@ -306,67 +284,40 @@ func (u *unit) sided() *CallSide {
 	return s
 }
 
-// note remembers that a difference, by its index in the report, is in a call.
-func (p *pair) note(i int) {
-	n := len(p.differences)
-	if n < MaxInRow && (n == 0 || p.differences[n-1] != i) {
-		p.differences = append(p.differences, i)
-	}
-}
-
-// excerpt is a value as JSON without the white space between its parts, cut at
-// MaxExcerpt bytes, and how long it is as it stands.
+// excerpt returns a value as JSON without white space between tokens, cut at MaxExcerpt
+// bytes, and its full length.
 func excerpt(v jsontree.Value) (text string, size int) {
-	raw := v.Raw()
-	if raw == nil {
-		return "", 0
+	raw, inString := v.Raw(), false
+	var out []byte
+	for i := 0; i < len(raw) && len(out) <= MaxExcerpt; i++ {
+		switch c := raw[i]; {
+		case c == '\\': // in a string
+			out = append(out, c, raw[i+1])
+			i++
+		case inString || c > ' ':
+			inString = inString != (c == '"')
+			out = append(out, c)
+		}
 	}
-	out := make([]byte, 0, min(len(raw), MaxExcerpt+utf8.UTFMax))
-	inString, escaped := false, false
-	for _, c := range raw {
-		if !inString && (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
-			continue
-		}
-		switch {
-		case escaped:
-			escaped = false
-		case inString && c == '\\':
-			escaped = true
-		case c == '"':
-			inString = !inString
-		}
-		if len(out) >= MaxExcerpt {
-			return cutText(out), len(raw)
-		}
-		out = append(out, c)
+	if len(out) <= MaxExcerpt {
+		return string(out), len(raw)
 	}
-	return string(out), len(raw)
-}
-
-// cutText marks a text as cut, and leaves no half of a character or an escape.
-func cutText(out []byte) string {
-	for k := 0; k < utf8.UTFMax && len(out) > 0; k++ {
-		if r, n := utf8.DecodeLastRune(out); r != utf8.RuneError || n != 1 {
-			break
+	out = out[:MaxExcerpt]
+	for range utf8.UTFMax - 1 { // leave no part of a character
+		if r, n := utf8.DecodeLastRune(out); r == utf8.RuneError && n == 1 {
+			out = out[:len(out)-1]
 		}
-		out = out[:len(out)-1]
 	}
-	for k := 1; k <= 6 && k <= len(out); k++ {
+	for k := 1; k <= len(`\u12345`) && k <= len(out); k++ { // leave no part of an escape
 		if out[len(out)-k] == '\\' {
 			out = out[:len(out)-k]
 			break
 		}
 	}
-	return string(out) + "…"
+	return string(out) + "…", len(raw)
 }
 
-// movedText says where an element went.
-func movedText(f *finding) string {
-	from := f.path[len(f.path)-1].Index
-	return "moved from place " + strconv.Itoa(from) + " to " + strconv.Itoa(f.to)
-}
-
-// oneLine makes a line of a text for a sentence.
+// oneLine joins the lines of a text and cuts it for use in a sentence.
 func oneLine(s string, most int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > most {

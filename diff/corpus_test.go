@@ -119,7 +119,7 @@ func TestReplaysDoNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	var calls []string
-	for _, u := range recorded("resumed", frames).units {
+	for _, u := range recorded("resumed", frames).calls {
 		if calls = append(calls, u.method); u.name == "slow" && (u.own != 10*time.Millisecond || len(u.asked) != 1) {
 			t.Errorf("%s took %v of its own and asked %d times, want 10ms and once", u.name, u.own, len(u.asked))
 		}

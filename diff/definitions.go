@@ -32,7 +32,7 @@ func (e *engine) comparePages(w *where, p *pair) {
 	e.compareLists(w, l, path, as, bs)
 }
 
-func (e *engine) pages(u *unit) (all []jsontree.Value) {
+func (e *engine) pages(u *call) (all []jsontree.Value) {
 	all = append(all, e.value(&u.answer))
 	for i := range u.pages {
 		all = append(all, e.value(&u.pages[i]))

@@ -63,7 +63,7 @@ func (t *timing) listen(a, base *Session, opt *Options, n *noise) error {
 func (s *Session) Side() Side {
 	side := Side{
 		Name: s.name, Era: s.facts.Era, Revision: s.revision(), Client: s.facts.Client, Server: s.facts.Server,
-		Frames: s.frames, Calls: uint64(len(s.units)), Lacks: s.lacking,
+		Frames: s.frames, Calls: uint64(len(s.calls)), Lacks: s.lacking,
 	}
 	if side.Era == "" {
 		side.Era = jsonrpc.EraOf(side.Revision)
@@ -147,14 +147,14 @@ const (
 )
 
 // call is the outermost call, zero for the session as a whole.
-func (w *where) call() unit {
+func (w *where) call() call {
 	if w.p == nil {
-		return unit{}
+		return call{}
 	}
 	return *w.top()
 }
 
-func (w *where) top() *unit {
+func (w *where) top() *call {
 	u := w.p.one()
 	for u.parent != nil {
 		u = u.parent
@@ -182,14 +182,14 @@ func (s *Session) revision() jsonrpc.Revision {
 
 // run compares the sessions and returns the pairs of calls.
 func (e *engine) run() ([]*pair, error) {
-	as, bs := e.a.units, e.b.units
+	as, bs := e.a.calls, e.b.calls
 	e.looseA, e.looseB = e.a.loose, e.b.loose
 	e.compareOpening()
 	if e.cross {
 		as, bs = e.equate(as, bs)
 	}
 	as, bs = withoutPings(as, bs)
-	pairs := alignUnits(as, bs)
+	pairs := alignCalls(as, bs)
 	if e.opt.Marked {
 		pairs = marked(pairs)
 	}
@@ -227,13 +227,13 @@ func (e *engine) over() bool {
 // withoutPings leaves out pings that were answered as they should, but for as many as
 // were not on the other side: what pings there are is chance, but whether they are
 // answered is not.
-func withoutPings(as, bs []*unit) (restA, restB []*unit) {
+func withoutPings(as, bs []*call) (restA, restB []*call) {
 	failedA, failedB := failedPings(as), failedPings(bs)
 	return lessPings(as, failedB), lessPings(bs, failedA)
 }
 
 // failedPings counts the pings of each side that were not answered as they should.
-func failedPings(units []*unit) (n [tap.Lanes]int) {
+func failedPings(units []*call) (n [tap.Lanes]int) {
 	for _, u := range units {
 		if u.method == "ping" && !u.worked() {
 			n[u.lane]++
@@ -243,12 +243,12 @@ func failedPings(units []*unit) (n [tap.Lanes]int) {
 }
 
 // lessPings leaves out pings but for the first few.
-func lessPings(units []*unit, keep [tap.Lanes]int) []*unit {
-	ping := func(u *unit) bool { return u.method == "ping" && u.worked() }
+func lessPings(units []*call, keep [tap.Lanes]int) []*call {
+	ping := func(u *call) bool { return u.method == "ping" && u.worked() }
 	if !slices.ContainsFunc(units, ping) {
 		return units
 	}
-	return slices.DeleteFunc(slices.Clone(units), func(u *unit) bool {
+	return slices.DeleteFunc(slices.Clone(units), func(u *call) bool {
 		if ping(u) {
 			keep[u.lane]--
 		}

@@ -32,7 +32,7 @@ const maxTraffic = 64
 
 // An exchange is one that is open.
 type exchange struct {
-	calls []*unit
+	calls []*call
 	// kind names what it is where it brings no call, "" for what does not count.
 	kind string
 }
@@ -163,7 +163,7 @@ func (e *engine) unanswered(w *where, p *pair) {
 // goodbye reports whether the answer to a subscription on HTTP is the last thing that
 // happened: a client ends it by leaving, and whether the server still says that it is
 // over is chance (2026-07-28 basic/patterns/subscriptions).
-func (e *engine) goodbye(answered *unit, p *pair) bool {
+func (e *engine) goodbye(answered *call, p *pair) bool {
 	s := e.a
 	if answered == p.b {
 		s = e.b
@@ -173,7 +173,7 @@ func (e *engine) goodbye(answered *unit, p *pair) bool {
 }
 
 // ending says how a call ended that was not answered, "" if nothing tells.
-func (u *unit) ending() string {
+func (u *call) ending() string {
 	switch {
 	case u.refused:
 		return "refused with HTTP " + strconv.Itoa(u.http)

@@ -37,7 +37,7 @@ func TestUsualTimes(t *testing.T) {
 	took := func(all ...time.Duration) *timing {
 		g := &timedGroup{key: 7}
 		for _, d := range all {
-			g.pairs = append(g.pairs, &pair{b: &unit{own: d}})
+			g.pairs = append(g.pairs, &pair{b: &call{own: d}})
 		}
 		return &timing{order: []*timedGroup{g}}
 	}

@@ -13,22 +13,22 @@ import (
 
 // An opening is where a session says who talks to whom, in whichever revision.
 type opening struct {
-	initialize, discover *unit
+	initialize, discover *call
 	// tried is the latest initialize that was asked, without one a server/discover,
 	// whatever became of it: the opening of a session that was never opened.
-	tried *unit
+	tried *call
 	// meta is the _meta of the client's first request that has a version,
 	// serverInfo what the first result says of the server (2026-07-28
 	// basic/index).
 	meta, serverInfo payload
-	levels           map[string]*unit // the first request with each logLevel in _meta
+	levels           map[string]*call // the first request with each logLevel in _meta
 }
 
 // maxLevels bounds the levels of log messages that are remembered.
 const maxLevels = 64
 
 // asked takes a request.
-func (o *opening) asked(s *Session, u *unit, v jsontree.Value) {
+func (o *opening) asked(s *Session, u *call, v jsontree.Value) {
 	meta := v.Get("_meta")
 	if level := bounded(meta.Get(metaPrefix + "logLevel").Text()); level != "" && o.levels[level] == nil && len(o.levels) < maxLevels {
 		o.levels[level] = u
@@ -46,7 +46,7 @@ func (o *opening) asked(s *Session, u *unit, v jsontree.Value) {
 }
 
 // answered takes an answer.
-func (o *opening) answered(s *Session, u *unit, a *arrived, v jsontree.Value) {
+func (o *opening) answered(s *Session, u *call, a *arrived, v jsontree.Value) {
 	if u.lane != tap.ToServer || a.m.Kind != jsonrpc.Response {
 		return
 	}
@@ -73,7 +73,7 @@ func (o *opening) settle() {
 }
 
 // handshakes are the calls that open the session; either may be nil.
-func (o *opening) handshakes() [2]*unit { return [...]*unit{o.initialize, o.discover} }
+func (o *opening) handshakes() [2]*call { return [...]*call{o.initialize, o.discover} }
 
 // ref is a message in which the revision stands.
 func (o *opening) ref() session.Ref {
@@ -151,7 +151,7 @@ func either(v jsontree.Value, names ...string) jsontree.Value {
 // compareOpening compares who talks to whom, in which revision, what they say they can,
 // and what else stands in a handshake and belongs to it.
 func (e *engine) compareOpening() {
-	marked := func(u *unit) bool { return u != nil && u.marked }
+	marked := func(u *call) bool { return u != nil && u.marked }
 	opensA, opensB := e.a.opening.handshakes(), e.b.opening.handshakes()
 	if e.opt.Marked && !slices.ContainsFunc(opensA[:], marked) && !slices.ContainsFunc(opensB[:], marked) {
 		return
@@ -199,15 +199,15 @@ func (e *engine) compareRevisions() {
 
 // Interests are what a client asks to be notified of, by calls of its era.
 type interests struct {
-	levels, resources map[string]*unit
-	listens           []*unit
-	calls             []*unit // the other calls
+	levels, resources map[string]*call
+	listens           []*call
+	calls             []*call // the other calls
 }
 
 // equate compares what the clients of two eras ask to be notified of, and returns the other
 // calls. Notifications of changes that come on a subscription are compared with those
 // that come unasked.
-func (e *engine) equate(as, bs []*unit) (restA, restB []*unit) {
+func (e *engine) equate(as, bs []*call) (restA, restB []*call) {
 	e.wanted = map[string]bool{}
 	a, b := e.interests(e.a, &e.looseA, as, bs), e.interests(e.b, &e.looseB, bs, as)
 	if e.opt.Marked || e.err != nil {
@@ -245,8 +245,8 @@ func (e *engine) equate(as, bs []*unit) (restA, restB []*unit) {
 // interests takes out of the calls of a session those by which the client of its era asks to
 // be notified of something, unless the other session uses the method too. What comes on
 // its subscriptions is added to the messages that belong to no call.
-func (e *engine) interests(s *Session, loose *[]note, units, others []*unit) *interests {
-	x := &interests{levels: map[string]*unit{}, resources: map[string]*unit{}}
+func (e *engine) interests(s *Session, loose *[]note, units, others []*call) *interests {
+	x := &interests{levels: map[string]*call{}, resources: map[string]*call{}}
 	modern := jsonrpc.EraOf(s.revision()) == jsonrpc.Modern
 	if modern {
 		x.levels = s.opening.levels
@@ -255,7 +255,7 @@ func (e *engine) interests(s *Session, loose *[]note, units, others []*unit) *in
 	for _, u := range others {
 		used[u.method] = used[u.method] || u.interest()
 	}
-	add := func(to map[string]*unit, key string, u *unit) {
+	add := func(to map[string]*call, key string, u *call) {
 		if to[key] == nil {
 			to[key] = u
 		}
@@ -283,7 +283,7 @@ func (e *engine) interests(s *Session, loose *[]note, units, others []*unit) *in
 				}
 			}
 			for _, n := range u.notes {
-				if n.late = false; *n.method != "notifications/subscriptions/acknowledged" {
+				if n.late = false; n.method != "notifications/subscriptions/acknowledged" {
 					*loose = append(slices.Clip(*loose), n)
 				}
 			}
@@ -293,7 +293,7 @@ func (e *engine) interests(s *Session, loose *[]note, units, others []*unit) *in
 }
 
 // interest reports whether a call asks to be notified of something.
-func (u *unit) interest() bool {
+func (u *call) interest() bool {
 	switch u.method {
 	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
 		return u.worked()
@@ -305,7 +305,7 @@ func (u *unit) interest() bool {
 
 // compareInterests compares what both clients ask for, each in the way of its era. One
 // describes what only the client of a revision asks for; "" is not reported.
-func (e *engine) compareInterests(a, b map[string]*unit, both finding, one func(key string, in jsonrpc.Revision) string) {
+func (e *engine) compareInterests(a, b map[string]*call, both finding, one func(key string, in jsonrpc.Revision) string) {
 	both.class, both.kind, both.same = Expected, Changed, true
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
@@ -331,9 +331,9 @@ func comesUnasked(method string) bool {
 
 // unwanted reports whether it is one that the client of 2026-07-28 did not ask for.
 func (e *engine) unwanted(n *note, v jsontree.Value) bool {
-	key := *n.method
+	key := n.method
 	if key == "notifications/resources/updated" {
 		key += " " + v.Get("uri").Text()
 	}
-	return comesUnasked(*n.method) && !e.wanted[key]
+	return comesUnasked(n.method) && !e.wanted[key]
 }

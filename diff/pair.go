@@ -11,7 +11,7 @@ import (
 
 // A pair is a call of both sides, or of one.
 type pair struct {
-	a, b *unit
+	a, b *call
 	// up is the pair of the calls that these were asked within, nil if none.
 	up *pair
 	// asked are the calls within it.
@@ -31,25 +31,25 @@ type pair struct {
 	differences []int
 }
 
-// one is the unit on either side.
-func (p *pair) one() *unit {
+// one returns the call of either side.
+func (p *pair) one() *call {
 	if p.a != nil {
 		return p.a
 	}
 	return p.b
 }
 
-// alignUnits pairs calls: those that ask for the same, then those that ask it of
+// alignCalls pairs calls: those that ask for the same, then those that ask it of
 // the same tool, prompt or resource, then those with the same method and
 // arguments. Pairs come in the order of the first list, with those that are only
 // in the second where they stand there.
-func alignUnits(as, bs []*unit) []*pair {
+func alignCalls(as, bs []*call) []*pair {
 	x := aligner{as: as, bs: bs, toB: make([]int, len(as)), takenB: make([]bool, len(bs))}
 	for i := range x.toB {
 		x.toB[i] = -1
 	}
-	x.by(func(u *unit) (uint64, bool) { return u.key, true })
-	x.by(func(u *unit) (uint64, bool) { return u.weak, true })
+	x.by(func(u *call) (uint64, bool) { return u.key, true })
+	x.by(func(u *call) (uint64, bool) { return u.weak, true })
 	x.renamed()
 	return x.pairs()
 }
@@ -64,13 +64,13 @@ func (x *aligner) renamed() {
 	for _, u := range x.bs {
 		inB[u.weak] = true
 	}
-	x.by(func(u *unit) (uint64, bool) {
+	x.by(func(u *call) (uint64, bool) {
 		return jsontree.Mix(jsontree.HashString(u.method), u.args+uint64(u.lane)), !inA[u.weak] || !inB[u.weak]
 	})
 }
 
 type aligner struct {
-	as, bs []*unit
+	as, bs []*call
 	toB    []int
 	takenB []bool
 }
@@ -79,7 +79,7 @@ type aligner struct {
 type places struct{ a, b []int }
 
 // by pairs the units that are left and have one key, of those that have any.
-func (x *aligner) by(keyOf func(*unit) (key uint64, ok bool)) {
+func (x *aligner) by(keyOf func(*call) (key uint64, ok bool)) {
 	groups := map[uint64]*places{}
 	var order []*places
 	group := func(key uint64) *places {
@@ -135,7 +135,7 @@ func (x *aligner) group(g *places) {
 	}
 }
 
-func answers(units []*unit, at []int) []uint64 {
+func answers(units []*call, at []int) []uint64 {
 	all := make([]uint64, len(at))
 	for k, i := range at {
 		all[k] = units[i].answer.value
@@ -195,7 +195,7 @@ type leftover struct {
 	value uint64
 	at    *pair
 	note  *note
-	asked *unit // nil for a note
+	asked *call // nil for a note
 	guess bool  // where it belongs is not certain
 	taken bool
 }
@@ -216,7 +216,7 @@ func matchInside(pairs []*pair, loose *pair, as, bs []note) {
 		x.addNotes(loose, as, bs)
 	}
 	x.match()
-	left := map[*pair]*[2][]*unit{}
+	left := map[*pair]*[2][]*call{}
 	for side := range x {
 		for _, l := range x[side] {
 			switch {
@@ -225,7 +225,7 @@ func matchInside(pairs []*pair, loose *pair, as, bs []note) {
 				l.at.rest[side] = append(l.at.rest[side], l.note)
 			case l.asked.parent != nil:
 				if left[l.at] == nil {
-					left[l.at] = &[2][]*unit{}
+					left[l.at] = &[2][]*call{}
 				}
 				left[l.at][side] = append(left[l.at][side], l.asked)
 			}
@@ -234,7 +234,7 @@ func matchInside(pairs []*pair, loose *pair, as, bs []note) {
 	var inner []*pair
 	for _, p := range pairs {
 		if rest := left[p]; rest != nil {
-			for _, q := range alignUnits(rest[0], rest[1]) {
+			for _, q := range alignCalls(rest[0], rest[1]) {
 				q.up = p
 				p.asked = append(p.asked, q)
 			}
@@ -262,7 +262,7 @@ func (x *pool) add(p *pair) {
 	}
 	x.addNotes(p, p.a.notes, p.b.notes)
 	as, bs := withoutPings(p.a.asked, p.b.asked)
-	same := map[uint64][]*unit{}
+	same := map[uint64][]*call{}
 	for _, u := range bs {
 		same[u.key] = append(same[u.key], u)
 	}

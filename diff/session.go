@@ -11,71 +11,65 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Loader returns a frame of a session again, by its number. Frames are asked
-// for nearly in order.
+// A Loader returns a frame of a session by its number. Frames are requested nearly in
+// order.
 type Loader func(seq uint64) (tap.Frame, error)
 
-// A Session is what is known of one side of a comparison. Make one with
-// [NewSession], give it all frames in order as a [session.Tracker] reads them, then call
-// [Session.End]. It is for one goroutine at a time.
+// A Session is one side of a comparison. Create it with [NewSession], add all frames in
+// order with [Session.Add] and the outcomes of calls with [Session.Over], then call
+// [Session.End]. It must not be used by several goroutines at once.
 type Session struct {
 	name  string
 	load  Loader
 	facts session.Facts
 
-	units []*unit // that no call asked, in order
-	byRef map[session.Ref]*unit
+	calls []*call // those that are not nested, in order
+	byRef map[session.Ref]*call
 	loose []note // messages that belong to no call
-	// invalid counts the frames that are no message; rest is where among loose
-	// the one stands that all beyond maxInvalid count as.
+	// invalid is the number of invalid frames; rest is the index in loose of the note
+	// that represents all beyond maxInvalid.
 	invalid, rest int
-	// exchanges are those of HTTP that are open, traffic what became of those that
-	// brought no call, by their kind.
-	exchanges map[uint64]*exchange
-	traffic   map[string]*traffic
-	headers   headers
-	first     map[string]uint64
-	// early are requests of the server that came before their session was known, by
-	// their ids: the tracker cannot pair them with their responses.
-	early   map[string]*unit
+	exchanges     map[uint64]*exchange // those of HTTP that are open
+	traffic       map[string]*traffic  // by kind
+	headers       headers
+	first         map[string]uint64 // the first values of members in usualMeta
+	// early are requests of the server before its session was known, by id: the tracker
+	// cannot pair them with their responses.
+	early   map[string]*call
 	opening opening
-	words   map[string]*string // methods, names and what is said of calls, each once
-	asked   uint64             // the frame of the client's latest request
-	open    int                // calls of the client that are not over
-	large   int                // messages that are too large to be read
+	words   map[string]string // methods and names, to share them
+	asked   uint64            // the frame of the client's latest request
+	open    int               // calls of the client without a response
+	large   int               // messages that are too large to be parsed
 	frames  uint64
 	lacking string
-	last    time.Duration
-	ended   bool
 
 	reader jsontree.Reader
 	held   tap.Frame // the frame that was loaded last
 	msg    jsonrpc.Message
 }
 
-// NewSession makes a session of a name, which reports show. Load must return
-// each frame that is added, and is called by [Compare] alone.
+// NewSession returns a session with a name for reports. Load must return every frame that
+// was added; only [Compare] calls it.
 func NewSession(name string, load Loader) *Session {
 	return &Session{
-		name: name, load: load, byRef: map[session.Ref]*unit{}, exchanges: map[uint64]*exchange{}, traffic: map[string]*traffic{},
-		first: map[string]uint64{}, words: map[string]*string{}, headers: headers{},
-		opening: opening{levels: map[string]*unit{}}, early: map[string]*unit{},
+		name: name, load: load, byRef: map[session.Ref]*call{}, exchanges: map[uint64]*exchange{}, traffic: map[string]*traffic{},
+		first: map[string]uint64{}, words: map[string]string{}, headers: headers{},
+		opening: opening{levels: map[string]*call{}}, early: map[string]*call{},
 	}
 }
 
-// Name returns the name that the session was given.
+// Name returns the name of the session.
 func (s *Session) Name() string { return s.name }
 
-// Lacks notes in words what is missing in the recording, for reports to say.
+// Lacks sets the description of what is missing in the recording, for [Side.Lacks].
 func (s *Session) Lacks(what string) { s.lacking = what }
 
-// Add takes the next frame of the session. Of a frame that is not whole, as it is too
-// large, little more than the envelope is compared. Marked reports that it is one of those
-// that are compared if [Options.Marked] is set: a call is when one of its messages is.
-// [Session.Over] takes the outcomes of calls.
+// Add adds the next frame of the session. Of a frame that is too large to be read as a
+// whole, little more than the envelope is compared. If [Options.Marked] is set, only the
+// calls with a marked message are compared.
 func (s *Session) Add(e *session.Entry, marked bool) {
 	s.frames++
-	s.last = e.Frame.At
 	if e.Facts != nil {
 		s.facts = *e.Facts
 	}
@@ -84,54 +78,106 @@ func (s *Session) Add(e *session.Entry, marked bool) {
 		return
 	}
 	for i := range e.Parts {
-		a := arrived{f: e.Frame, m: e.Of(i), p: &e.Parts[i], marked: marked, early: e.Facts == nil}
-		s.part(&a)
+		s.message(&arrived{f: e.Frame, m: e.Of(i), p: &e.Parts[i], marked: marked, early: e.Facts == nil})
 	}
 }
 
-// Over takes a call of the session that is over with the frame that was added last, or
-// that is still open at the end.
+// Over adds the outcome of a call that ended with the last frame, or that is still open
+// after the last frame of the session.
 func (s *Session) Over(c *session.Call) { s.settle(c) }
 
 // End must be called after the last frame.
 func (s *Session) End() {
-	if s.ended {
-		return
+	if s.byRef != nil {
+		s.join()
+		s.byRef, s.exchanges = nil, nil
 	}
-	s.join()
-	s.byRef, s.exchanges, s.ended = nil, nil, true
 }
 
-// An arrived message is on its way into a session.
+// An arrived is a message that is being added to a session.
 type arrived struct {
 	f      *tap.Frame
 	m      *jsonrpc.Message
 	p      *session.Part
 	marked bool
-	early  bool // its session was not known yet
+	early  bool // its session is not known yet
 }
 
-// word keeps one copy of a text that is likely to come again.
-func (s *Session) word(text string) string { return *s.shared(text) }
-
-func (s *Session) shared(text string) *string {
-	if w := s.words[text]; w != nil {
-		return w
+// word returns a copy of a text, shared by all its occurrences.
+func (s *Session) word(text string) string {
+	w, ok := s.words[text]
+	if !ok {
+		w = strings.Clone(text)
+		if len(s.words) < maxWords {
+			s.words[w] = w
+		}
 	}
-	w := strings.Clone(text)
-	if len(s.words) < maxWords {
-		s.words[w] = &w
-	}
-	return &w
+	return w
 }
 
-// maxWords bounds the texts that are looked for.
+// maxWords is the maximum number of shared texts.
 const maxWords = 1 << 14
 
-// at is a payload whose value is not known yet.
+// A part is a member of a message.
+type part uint8
+
+const (
+	params part = iota
+	result
+	fault // the error
+)
+
+func (p part) String() string { return [...]string{"params", "result", "error"}[p] }
+
+func (p part) of(m *jsonrpc.Message) []byte { return [...][]byte{m.Params, m.Result, m.Error}[p] }
+
+// A payload is a member of a message, or a value inside it. Only its hashes are kept; it
+// can be loaded.
+type payload struct {
+	of  *Session // the session that it is loaded from
+	seq uint64   // of the frame
+	// value and spelled are its hashes without the members that never count, see bare.
+	value, spelled uint64
+	odd            *oddity // usually nil
+	index          uint32  // in a batch
+	part           part
+	// there reports that the message has it, large that its frame was too large to be
+	// parsed.
+	there, large bool
+}
+
+// An oddity holds rare properties of a payload.
+type oddity struct {
+	within jsontree.Path // leads from the member to the value
+	twice  string        // duplicate members of the message itself
+	size   int64         // of a large one
+}
+
+// ref returns the message.
+func (p *payload) ref() session.Ref { return session.Ref{Seq: p.seq, Index: int(p.index)} }
+
+func (p *payload) oddity() oddity {
+	if p.odd == nil {
+		return oddity{}
+	}
+	return *p.odd
+}
+
+// at returns a payload without a value.
 func (s *Session) at(ref session.Ref, p part) payload {
 	return payload{of: s, seq: ref.Seq, index: uint32(ref.Index), part: p}
 }
+
+// inside returns the payload of a value inside a message.
+func (s *Session) inside(a *arrived, p part, v jsontree.Value, within ...jsontree.Step) payload {
+	x := s.at(a.p.Message, p)
+	x.there, x.value, x.spelled, x.odd = true, v.Hash(), v.Spelled(), &oddity{within: within}
+	return x
+}
+
+// outlineDepth is the depth to which messages are parsed when they are added: enough for
+// the keys of calls and for _meta.
+const outlineDepth = 2
 
 // payload reads a member of the message.
 func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.Value) {
@@ -139,7 +185,7 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 	if len(a.m.DuplicateKeys) > 0 {
 		x.odd = &oddity{twice: s.word(bounded(strings.Join(a.m.DuplicateKeys, ", ")))}
 	}
-	raw := memberOf(a.m, p)
+	raw := p.of(a.m)
 	if raw == nil {
 		if x.large = !a.f.Whole(); x.large {
 			x.odd = &oddity{size: a.f.Size}
@@ -149,7 +195,7 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 	}
 	x.there = true
 	v, err := s.reader.ParseTop(raw, outlineDepth)
-	if err != nil { // an error object that breaks off, say
+	if err != nil { // such as a truncated error object
 		x.value = jsontree.HashString(string(raw))
 		x.spelled = x.value
 		return x, jsontree.Value{}
@@ -183,35 +229,18 @@ func (s *Session) bare(p part, method string, v jsontree.Value) (value, spelled 
 	return value, spelled
 }
 
-// usual reports whether a member of _meta is what the session said at first,
-// or says it first.
+// usual reports whether a member of _meta has its first value in the session.
 func (s *Session) usual(name string, v jsontree.Value) bool {
-	first, said := s.first[name]
-	if !said {
+	if _, ok := s.first[name]; !ok {
 		s.first[name] = v.Hash()
-		return true
 	}
-	return first == v.Hash()
+	return s.first[name] == v.Hash()
 }
 
-// outlineDepth is down to which depth a message is looked into when it arrives:
-// far enough for what it asks for and for _meta.
-const outlineDepth = 2
+// errGone is returned if a loaded frame is not the one that was added.
+var errGone = errors.New("the frame has changed since it was first read")
 
-func memberOf(m *jsonrpc.Message, p part) []byte {
-	switch p {
-	case params:
-		return m.Params
-	case result:
-		return m.Result
-	}
-	return m.Error
-}
-
-// errGone is the error of a loader that does not return what was added.
-var errGone = errors.New("it is not what it was when it was read first")
-
-// load returns the value, absent if it is not there.
+// load returns the value, absent if the message does not have it.
 func (p *payload) load() (jsontree.Value, error) {
 	if !p.there {
 		return jsontree.Value{}, nil
@@ -231,7 +260,7 @@ func (p *payload) load() (jsontree.Value, error) {
 		}
 		m = &m.Batch[int(p.index)]
 	}
-	v, err := jsontree.Parse(memberOf(m, p.part))
+	v, err := jsontree.Parse(p.part.of(m))
 	if err != nil {
 		return v, err
 	}
@@ -243,17 +272,139 @@ func (p *payload) load() (jsontree.Value, error) {
 	return v, nil
 }
 
-// follow takes one step into a value.
+// follow returns the child of a value that a step leads to.
 func follow(v jsontree.Value, step jsontree.Step) jsontree.Value {
 	if step.Kind == jsontree.Member {
 		return v.Get(step.Name)
 	}
-	i := 0
-	for _, c := range v.All() {
-		if i == step.Index {
-			return c
-		}
-		i++
+	if all := elements(v); step.Index >= 0 && step.Index < len(all) {
+		return all[step.Index]
 	}
 	return jsontree.Value{}
+}
+
+// A note is a message that is neither the request nor the response of a call.
+type note struct {
+	payload
+	method string
+	lane   tap.Lane
+	kind   jsonrpc.Kind
+	role   session.Role
+	// late reports that its call was over when it came, guess that its call is the most
+	// likely of several.
+	late, guess bool
+}
+
+// id is the same for notes with the same content.
+func (n *note) id() uint64 { return jsontree.Mix(n.like(), n.value) }
+
+// same is the same for notes with the same content and spelling.
+func (n *note) same() uint64 { return jsontree.Mix(n.like(), n.spelled) }
+
+// like is the same for notes with the same method, lane and kind.
+func (n *note) like() uint64 {
+	h := jsontree.Mix(jsontree.HashString(n.method), uint64(n.lane)<<8|uint64(n.kind))
+	if n.late {
+		h++
+	}
+	return h
+}
+
+// A call is a request with everything that belongs to it. It may be nested in another: a
+// request of the server, or one in an input_required result.
+type call struct {
+	ref session.Ref
+	// method is the request's, name the tool, prompt or resource, subject a short text
+	// for people.
+	method, name, subject string
+	// key is the same for calls that ask for the same, weak for those with the same tool,
+	// prompt or resource, args for those with the same arguments.
+	key, weak, args uint64
+	request, answer payload
+	code            string // of an error
+	parent          *call
+	asked           []*call // the nested calls
+	notes           []note
+	repeats         []note // late and duplicate responses
+	cancel          *note
+	exchange        uint64
+	http            int           // the status
+	at, end         time.Duration // since the start of the recording
+	own, since      time.Duration // see wait
+	waits           int
+	cursor, next    uint64    // hashes of the cursor in the request and in the result
+	pages           []payload // the results of further pages
+	task            *payload  // the first state of the task, nil if it is none
+	lane            tap.Lane
+	answerKind      jsonrpc.Kind
+	status          session.CallStatus
+	failed          bool // the result has isError
+	elsewhere       bool // the response came on another exchange, so http means nothing
+	refused         bool // the status alone is the response
+	hungUp          bool // the client closed its stream
+	brokenOff       bool // its exchange ended otherwise
+	embedded        bool // it was asked in a result
+	guess           bool // its parent is the most likely of several
+	alone           bool // no other call was open
+	probe           bool // it finds out what the server supports
+	marked          bool // see [Session.Add]
+	joined          bool // it is part of another
+}
+
+// answered reports whether there is a response that ends the call.
+func (u *call) answered() bool { return u.answer.there || u.answer.large }
+
+// worked reports whether the response is a result without isError.
+func (u *call) worked() bool {
+	return u.answered() && u.answerKind == jsonrpc.Response && !u.failed
+}
+
+// wait begins or ends a period in which the responding side waits for the other. Such
+// periods are subtracted from own, the duration of the call; since is the start of the
+// current one.
+func (u *call) wait(at time.Duration, by int) {
+	switch u.waits += by; {
+	case by > 0 && u.waits == 1:
+		u.since = at
+	case by < 0 && u.waits == 0:
+		u.own -= at - u.since
+	}
+}
+
+// setKeys sets the keys and the name of a call from its params.
+func (s *Session) setKeys(u *call, v jsontree.Value) {
+	of := jsontree.Mix(jsontree.HashString(u.method), uint64(u.lane))
+	u.weak = of
+	about := func(x jsontree.Value, name string) {
+		u.name, u.weak = s.word(bounded(name)), jsontree.Mix(of, x.Hash())
+	}
+	switch m := u.method; {
+	case m == "tools/call" || m == "tools/invoke" || m == "prompts/get":
+		about(v.Get("name"), v.Get("name").Text())
+		u.args = v.Get("arguments").Hash()
+	case m == "resources/read" || m == "resources/subscribe" || m == "resources/unsubscribe":
+		about(v.Get("uri"), v.Get("uri").Text())
+	case strings.HasSuffix(m, "/list"), m == "initialize", m == "server/discover", m == "ping":
+	case m == "completion/complete":
+		ref := v.Get("ref")
+		about(ref, ref.Get("name").Text()+ref.Get("uri").Text())
+		u.args = jsontree.Mix(v.Get("argument").Hash(), v.Get("context").Hash())
+	case m == "subscriptions/listen":
+		u.args = v.Get("notifications").Hash()
+	default:
+		for name, c := range v.All() {
+			if name != "_meta" && !neverMember(params, m, name) {
+				u.args += jsontree.Mix(jsontree.HashString(name), c.Hash())
+			}
+		}
+	}
+	u.key = jsontree.Mix(u.weak, u.args)
+}
+
+// bounded returns a copy of the beginning of a recorded text.
+func bounded(s string) string {
+	if len(s) > jsonrpc.MaxSubject {
+		s = strings.ToValidUTF8(s[:jsonrpc.MaxSubject], "")
+	}
+	return strings.Clone(s)
 }

@@ -27,7 +27,7 @@ func TestNotesThatAreMoreOnOneSide(t *testing.T) {
 	method := "notifications/message"
 	say := func(texts ...string) (all []note) {
 		for _, s := range texts {
-			all = append(all, note{method: &method, payload: payload{value: jsontree.HashString(s), spelled: jsontree.HashString(s)}})
+			all = append(all, note{method: method, payload: payload{value: jsontree.HashString(s), spelled: jsontree.HashString(s)}})
 		}
 		return all
 	}
