@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
@@ -12,22 +11,19 @@ import (
 // A pair is a call of both sides, or of one.
 type pair struct {
 	a, b *call
-	// up is the pair of the calls that these were asked within, nil if none.
-	up *pair
-	// asked are the calls within it.
+	// up is the pair that it is nested in, nil if none, asked are the pairs nested in it.
+	up    *pair
 	asked []*pair
-	// rest are notes of each side that the other does not have.
+	// rest are the notes of each side without a counterpart.
 	rest [2][]*note
-	// elsewhere reports that it was asked within a call on the other side.
+	// elsewhere reports that the call is nested in another one on the other side.
 	elsewhere bool
-	// opens reports that the calls open their sessions: see document.
+	// opens reports that the calls open their sessions, see document.
 	opens bool
-	// worst is the highest class of a difference in it, told reports that there is
-	// one.
-	worst Class
-	told  bool
-	// differences are those in it, by their places in the report, where the
-	// calls are listed.
+	// told reports that there is a difference in it, worst is the highest class, and
+	// differences are indexes in the report, if calls are listed.
+	told        bool
+	worst       Class
 	differences []int
 }
 
@@ -39,147 +35,8 @@ func (p *pair) one() *call {
 	return p.b
 }
 
-// alignCalls pairs calls: those that ask for the same, then those that ask it of
-// the same tool, prompt or resource, then those with the same method and
-// arguments. Pairs come in the order of the first list, with those that are only
-// in the second where they stand there.
-func alignCalls(as, bs []*call) []*pair {
-	x := aligner{as: as, bs: bs, toB: make([]int, len(as)), takenB: make([]bool, len(bs))}
-	for i := range x.toB {
-		x.toB[i] = -1
-	}
-	x.by(func(u *call) (uint64, bool) { return u.key, true })
-	x.by(func(u *call) (uint64, bool) { return u.weak, true })
-	x.renamed()
-	return x.pairs()
-}
-
-// renamed pairs calls of the same method with the same arguments, of tools,
-// prompts and resources that the other side never uses.
-func (x *aligner) renamed() {
-	inA, inB := map[uint64]bool{}, map[uint64]bool{}
-	for _, u := range x.as {
-		inA[u.weak] = true
-	}
-	for _, u := range x.bs {
-		inB[u.weak] = true
-	}
-	x.by(func(u *call) (uint64, bool) {
-		return jsontree.Mix(jsontree.HashString(u.method), u.args+uint64(u.lane)), !inA[u.weak] || !inB[u.weak]
-	})
-}
-
-type aligner struct {
-	as, bs []*call
-	toB    []int
-	takenB []bool
-}
-
-// places are those of the units with one key.
-type places struct{ a, b []int }
-
-// by pairs the units that are left and have one key, of those that have any.
-func (x *aligner) by(keyOf func(*call) (key uint64, ok bool)) {
-	groups := map[uint64]*places{}
-	var order []*places
-	group := func(key uint64) *places {
-		g := groups[key]
-		if g == nil {
-			g = &places{}
-			groups[key] = g
-			order = append(order, g)
-		}
-		return g
-	}
-	for i, u := range x.as {
-		if key, ok := keyOf(u); ok && x.toB[i] < 0 {
-			g := group(key)
-			g.a = append(g.a, i)
-		}
-	}
-	for j, u := range x.bs {
-		if key, ok := keyOf(u); ok && !x.takenB[j] {
-			g := group(key)
-			g.b = append(g.b, j)
-		}
-	}
-	for _, g := range order {
-		x.group(g)
-	}
-}
-
-// group pairs the first with the first, the second with the second. Where one
-// side has more, the answers tell which are missing.
-func (x *aligner) group(g *places) {
-	if len(g.a) == len(g.b) {
-		for k := range g.a {
-			x.pair(g.a[k], g.b[k])
-		}
-		return
-	}
-	if len(g.a) == 0 || len(g.b) == 0 {
-		return
-	}
-	i, j := 0, 0
-	same := jsontree.Align(answers(x.as, g.a), answers(x.bs, g.b))
-	for _, p := range append(same, jsontree.Pair{A: len(g.a), B: len(g.b)}) {
-		for i < p.A && j < p.B {
-			x.pair(g.a[i], g.b[j])
-			i++
-			j++
-		}
-		if p.A < len(g.a) {
-			x.pair(g.a[p.A], g.b[p.B])
-		}
-		i, j = p.A+1, p.B+1
-	}
-}
-
-func answers(units []*call, at []int) []uint64 {
-	all := make([]uint64, len(at))
-	for k, i := range at {
-		all[k] = units[i].answer.value
-	}
-	return all
-}
-
-func (x *aligner) pair(i, j int) { x.toB[i], x.takenB[j] = j, true }
-
-func (x *aligner) pairs() []*pair {
-	type placed struct {
-		*pair
-		after, tie int
-	}
-	all := make([]placed, 0, max(len(x.as), len(x.bs)))
-	toA := make([]int, len(x.bs))
-	for i, u := range x.as {
-		p := &pair{a: u}
-		if j := x.toB[i]; j >= 0 {
-			p.b, toA[j] = x.bs[j], i
-		}
-		all = append(all, placed{p, i, -1})
-	}
-	after := -1
-	for j, u := range x.bs {
-		if x.takenB[j] {
-			after = toA[j]
-			continue
-		}
-		all = append(all, placed{&pair{b: u}, after, j})
-	}
-	slices.SortFunc(all, func(p, q placed) int { return cmp.Or(cmp.Compare(p.after, q.after), cmp.Compare(p.tie, q.tie)) })
-	pairs := make([]*pair, len(all))
-	for i := range all {
-		pairs[i] = all[i].pair
-	}
-	return pairs
-}
-
 // refs returns the first requests of a pair.
 func (p *pair) refs() (a, b session.Ref) {
-	if p == nil {
-		return a, b
-	}
 	if p.a != nil {
 		a = p.a.ref
 	}
@@ -189,24 +46,114 @@ func (p *pair) refs() (a, b session.Ref) {
 	return a, b
 }
 
-// A leftover is a notification, or a call that the server asked, that the other side
-// does not have within the same call.
+// alignCalls pairs calls: those that ask for the same, then those with the same tool,
+// prompt or resource, then those with the same method and arguments. Pairs are in the
+// order of the first list; calls of the second list alone follow the pair that precedes
+// them there.
+func alignCalls(as, bs []*call) (pairs []*pair) {
+	x := aligner{as: as, bs: bs, toB: slices.Repeat([]int{-1}, len(as)), toA: slices.Repeat([]int{-1}, len(bs))}
+	x.by(func(u *call) (uint64, bool) { return u.key, true })
+	x.by(func(u *call) (uint64, bool) { return u.weak, true })
+	// Renamed tools, prompts and resources: the other side never uses them.
+	inA, inB := map[uint64]bool{}, map[uint64]bool{}
+	for _, u := range as {
+		inA[u.weak] = true
+	}
+	for _, u := range bs {
+		inB[u.weak] = true
+	}
+	x.by(func(u *call) (uint64, bool) {
+		return jsontree.Mix(jsontree.HashString(u.method), u.args+uint64(u.lane)), !inA[u.weak] || !inB[u.weak]
+	})
+	extra, after := map[int][]*pair{}, -1 // by index in as
+	for j, u := range bs {
+		if x.toA[j] >= 0 {
+			after = x.toA[j]
+			continue
+		}
+		extra[after] = append(extra[after], &pair{b: u})
+	}
+	pairs = extra[-1]
+	for i, u := range as {
+		p := &pair{a: u}
+		if j := x.toB[i]; j >= 0 {
+			p.b = bs[j]
+		}
+		pairs = append(append(pairs, p), extra[i]...)
+	}
+	return pairs
+}
+
+type aligner struct {
+	as, bs   []*call
+	toB, toA []int // the counterparts, -1 for none
+}
+
+// by pairs the remaining calls with the same key.
+func (x *aligner) by(keyOf func(*call) (key uint64, ok bool)) {
+	group := func(calls []*call, to []int) (keys []uint64, groups map[uint64][]int) {
+		groups = map[uint64][]int{}
+		for i, u := range calls {
+			if key, ok := keyOf(u); ok && to[i] < 0 {
+				if groups[key] == nil {
+					keys = append(keys, key)
+				}
+				groups[key] = append(groups[key], i)
+			}
+		}
+		return keys, groups
+	}
+	keys, inA := group(x.as, x.toB)
+	_, inB := group(x.bs, x.toA)
+	for _, key := range keys {
+		x.group(inA[key], inB[key])
+	}
+}
+
+// group pairs calls in order. If one side has more, the responses decide which are missing.
+func (x *aligner) group(a, b []int) {
+	var same []jsontree.Pair
+	if len(a) != len(b) {
+		same = jsontree.Align(answers(x.as, a), answers(x.bs, b))
+	}
+	i, j := 0, 0
+	for _, p := range append(same, jsontree.Pair{A: len(a), B: len(b)}) {
+		for ; i < p.A && j < p.B; i, j = i+1, j+1 {
+			x.pair(a[i], b[j])
+		}
+		if p.A < len(a) {
+			x.pair(a[p.A], b[p.B])
+		}
+		i, j = p.A+1, p.B+1
+	}
+}
+
+func answers(calls []*call, at []int) []uint64 {
+	all := make([]uint64, len(at))
+	for k, i := range at {
+		all[k] = calls[i].answer.value
+	}
+	return all
+}
+
+func (x *aligner) pair(i, j int) { x.toB[i], x.toA[j] = j, i }
+
+// A leftover is a notification or a nested call without a counterpart in the same call.
 type leftover struct {
 	value uint64
 	at    *pair
 	note  *note
 	asked *call // nil for a note
-	guess bool  // where it belongs is not certain
+	guess bool  // the call that it belongs to is not certain
 	taken bool
 }
 
 // A pool holds the leftovers of both sides.
 type pool [2][]leftover
 
-// matchInside pairs what is inside of calls: what the server asked within them, and
-// their notifications. What is left over in one call, or belongs to none, may be that
-// of another one on the other side, if it is a guess where it belongs. Loose takes the
-// messages as and bs, which belong to no call.
+// matchInside pairs the nested calls and the notes of calls. A leftover whose call is a
+// guess may have its counterpart in another call. Loose gets the notes as and bs, which
+// belong to no call.
 func matchInside(pairs []*pair, loose *pair, as, bs []note) {
 	var x pool
 	for _, p := range pairs {
@@ -246,9 +193,8 @@ func matchInside(pairs []*pair, loose *pair, as, bs []note) {
 	}
 }
 
-// add pairs what is the same within a pair of calls, in order, and adds the rest. Of a
-// call on one side only, all is missing, but the server may have asked it within a
-// call on the other side.
+// add pairs equal nested calls in a pair of calls, in order, and adds the rest. A request
+// of the server on one side only may be nested in a call on the other side.
 func (x *pool) add(p *pair) {
 	if p.a == nil || p.b == nil {
 		if u := p.one(); u.parent == nil && u.lane == tap.ToClient {
@@ -282,7 +228,7 @@ func (x *pool) add(p *pair) {
 	}
 }
 
-// addNotes adds the notes that each list has more of than the other.
+// addNotes adds the surplus notes.
 func (x *pool) addNotes(p *pair, as, bs []note) {
 	for side, notes := range surplus(as, bs) {
 		for _, n := range notes {
@@ -292,7 +238,7 @@ func (x *pool) addNotes(p *pair, as, bs []note) {
 	}
 }
 
-// match pairs leftovers of one value, if it is a guess where one of the two belongs.
+// match pairs leftovers of the same value if the call of one of them is a guess.
 func (x *pool) match() {
 	if len(x[0]) == 0 || len(x[1]) == 0 {
 		return
@@ -320,8 +266,8 @@ func (x *pool) match() {
 	}
 }
 
-// join pairs two leftovers. Questions are compared within the call of the first side, if
-// they were asked within one there.
+// join pairs two leftovers. Nested calls are compared in the call of the first side, if
+// they are nested there.
 func (l *leftover) join(with *leftover) {
 	l.taken, with.taken = true, true
 	if l.asked == nil {
@@ -336,8 +282,7 @@ func (l *leftover) join(with *leftover) {
 	p.asked = append(p.asked, &pair{a: l.asked, b: with.asked, up: p})
 }
 
-// surplus returns the notes of each list that the other does not have as often: the last
-// ones.
+// surplus returns the last notes of each list that the other has less often.
 func surplus(as, bs []note) (rest [2][]*note) {
 	if sameNotes(as, bs) {
 		return rest
@@ -358,7 +303,7 @@ func surplus(as, bs []note) (rest [2][]*note) {
 	return rest
 }
 
-// sameNotes is the usual case.
+// sameNotes reports whether two lists have the same notes in the same order.
 func sameNotes(as, bs []note) bool {
 	return slices.EqualFunc(as, bs, func(a, b note) bool { return a.same() == b.same() })
 }
