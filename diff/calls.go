@@ -11,17 +11,19 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// comparePair compares a call with all that belongs to it.
+// comparePair compares two calls with everything that belongs to them.
 func (e *engine) comparePair(p *pair) {
 	switch {
-	case p.elsewhere: // and compared there
+	case p.elsewhere: // compared where it is nested
 	case p.b == nil:
 		e.oneSided(p, Removed)
 	case p.a == nil:
 		e.oneSided(p, Added)
 	default:
 		e.compareRequest(p)
-		e.compareAsked(p)
+		for _, q := range p.asked {
+			e.comparePair(q)
+		}
 		e.compareNotes(p)
 		e.compareOrder(p)
 		e.compareTasks(p)
@@ -33,7 +35,7 @@ func (e *engine) comparePair(p *pair) {
 	}
 }
 
-// of makes the place of something in a pair of calls.
+// of returns the place of a part of a pair of calls.
 func (p *pair) of(in Place, by tap.Lane, refA, refB session.Ref) *where {
 	w := &where{p: p, in: in, by: by, refA: refA, refB: refB, method: p.one().method}
 	if p.up != nil {
@@ -42,44 +44,57 @@ func (p *pair) of(in Place, by tap.Lane, refA, refB session.Ref) *where {
 	return w
 }
 
-// neverPlayed is said of a call that the second session did not come to: its server
-// was gone, or never opened a session. The reason says which.
+// within returns a place, or another one in a nested call.
+func (p *pair) within(in, nested Place) Place {
+	if p.up != nil {
+		return nested
+	}
+	return in
+}
+
+// other returns the opposite lane.
+func other(lane tap.Lane) tap.Lane { return tap.ToServer + tap.ToClient - lane }
+
+// expected makes the finding one that is expected for a reason.
+func (f *finding) expected(reason, page string) {
+	f.class, f.same, f.reason, f.page = Expected, true, reason, page
+}
+
+// The pages of the specification that are cited more than once.
+const (
+	pageMRTR          = "2026-07-28/basic/patterns/mrtr"
+	pageSubscriptions = "2026-07-28/basic/patterns/subscriptions"
+	pageHTTP          = "2026-07-28/basic/transports/streamable-http"
+	pageVersioning    = "2026-07-28/basic/versioning"
+)
+
+const noRequestsOfServer = "2026-07-28 has no requests of the server"
+
+// neverPlayed describes a call that was not sent in the second session.
 const neverPlayed = "it was never played"
 
 // oneSided reports a call that only one side has.
 func (e *engine) oneSided(p *pair, kind Kind) {
 	u := p.one()
-	in := InCall
-	if p.up != nil {
-		in = InQuestion
-	}
 	a, b := p.refs()
-	f := &finding{class: Behaviour, kind: kind}
-	w := p.of(in, u.lane, a, b)
+	w := p.of(p.within(InCall, InQuestion), u.lane, a, b)
 	if why, lost := e.opt.Lost[a]; lost && kind == Removed && u.answered() {
 		w.by = tap.ToClient
 		e.report(w, &finding{class: Breaking, kind: Removed, what: neverPlayed, reason: why})
 		return
 	}
-	side, other := "only the first session has it", e.revB
+	f := &finding{class: Behaviour, kind: kind, what: "only the first session has it", path: jsontree.Path{jsontree.To("params")}}
+	v, lacks := &f.a, e.revB
 	if kind == Added {
-		side, other = "only the second session has it", e.revA
+		f.what, v, lacks = "only the second session has it", &f.b, e.revA
 	}
-	f.what = side
 	if u.probe || u.method == "server/discover" && !u.worked() {
-		f.class, f.same = Expected, true
-		f.reason, f.page = "a client of both eras finds out what the server speaks", "2026-07-28/basic/versioning"
+		f.expected("a client of both eras finds out what the server speaks", pageVersioning)
 	} else if e.cross && u.lane == tap.ToClient && p.up == nil {
-		f.class, f.same = Expected, true
-		f.reason, f.page = "2026-07-28 has no requests of the server", "2026-07-28/basic/patterns/mrtr"
-	} else if why, page, ok := absentIn(u.method, other); ok {
-		f.class, f.reason, f.page, f.same = Expected, why, page, true
+		f.expected(noRequestsOfServer, pageMRTR)
+	} else if why, page, ok := absentIn(u.method, lacks); ok {
+		f.expected(why, page)
 	}
-	v := &f.a
-	if kind == Added {
-		v = &f.b
-	}
-	f.path = jsontree.Path{jsontree.To("params")}
 	if *v = e.value(&u.request); e.err != nil {
 		return
 	}
@@ -91,39 +106,22 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 	e.report(w, f)
 }
 
-// compareRequest compares what was asked for.
+// compareRequest compares the params of two requests.
 func (e *engine) compareRequest(p *pair) {
-	in := InRequest
-	if p.up != nil {
-		in = InQuestion
-	}
 	if p.a.embedded != p.b.embedded {
-		e.asRequest(p)
+		f := &finding{kind: Changed, what: "asked in an input_required result instead of a request of the server"}
+		if p.a.embedded {
+			f.what = "asked in a request of the server instead of a result"
+		}
+		f.expected(noRequestsOfServer, pageMRTR)
+		e.report(p.of(InQuestion, tap.ToClient, p.a.ref, p.b.ref), f)
 	}
-	w := p.of(in, p.a.lane, p.a.ref, p.b.ref)
+	w := p.of(p.within(InRequest, InQuestion), p.a.lane, p.a.ref, p.b.ref)
 	w.part = params
 	e.comparePayload(w, p.a.request, p.b.request)
 }
 
-// asRequest notes that one side asked with a request of its own and the other in
-// a result.
-func (e *engine) asRequest(p *pair) {
-	f := &finding{class: Expected, kind: Changed, same: true, what: "asked in an input_required result instead of a request of the server",
-		reason: "2026-07-28 has no requests of the server", page: "2026-07-28/basic/patterns/mrtr"}
-	if p.a.embedded {
-		f.what = "asked in a request of the server instead of a result"
-	}
-	e.report(p.of(InQuestion, tap.ToClient, p.a.ref, p.b.ref), f)
-}
-
-// compareAsked compares what was asked within two calls.
-func (e *engine) compareAsked(p *pair) {
-	for _, q := range p.asked {
-		e.comparePair(q)
-	}
-}
-
-// compareRefs orders messages as they crossed.
+// compareRefs compares the order of messages in a recording.
 func compareRefs(a, b session.Ref) int {
 	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Index, b.Index))
 }
@@ -136,11 +134,7 @@ func (e *engine) compareAnswer(p *pair) {
 		p.b = &without
 	}
 	a, b := p.a, p.b
-	in := InAnswer
-	if p.up != nil {
-		in = InReply
-	}
-	w := p.of(in, tap.ToServer+tap.ToClient-a.lane, a.answer.ref(), b.answer.ref())
+	w := p.of(p.within(InAnswer, InReply), other(a.lane), a.answer.ref(), b.answer.ref())
 	if a.request.value != b.request.value {
 		w.because = "the request differs too"
 	}
@@ -154,22 +148,21 @@ func (e *engine) compareAnswer(p *pair) {
 		e.lostOtherwise(w, p)
 	case a.answerKind != b.answerKind || a.failed != b.failed:
 		e.turned(w, p)
-	case a.answerKind == jsonrpc.ErrorResponse:
-		w.part = fault
-		e.comparePayload(w, a.answer, b.answer)
-	case len(a.pages) > 0 || len(b.pages) > 0:
+	case a.answerKind != jsonrpc.ErrorResponse && len(a.pages)+len(b.pages) > 0:
 		w.part = result
 		e.comparePages(w, p)
 	default:
 		w.part = result
+		if a.answerKind == jsonrpc.ErrorResponse {
+			w.part = fault
+		}
 		e.comparePayload(w, a.answer, b.answer)
 	}
 	e.compareCancel(p)
 	e.compareHTTP(p)
 }
 
-// crossedAnswers finds pairs of calls whose answers took one another's place: the
-// wires between ids are crossed.
+// crossedAnswers finds pairs of calls that have each other's responses on the second side.
 func crossedAnswers(pairs []*pair) map[*pair]*pair {
 	waiting := map[[2]uint64]*pair{}
 	crossed := map[*pair]*pair{}
@@ -177,10 +170,10 @@ func crossedAnswers(pairs []*pair) map[*pair]*pair {
 		if p.a == nil || p.b == nil || !p.a.answer.there || !p.b.answer.there || p.a.answer.value == p.b.answer.value {
 			continue
 		}
-		other := [2]uint64{p.b.answer.value, p.a.answer.value}
-		if q := waiting[other]; q != nil {
+		swapped := [2]uint64{p.b.answer.value, p.a.answer.value}
+		if q := waiting[swapped]; q != nil {
 			crossed[p], crossed[q] = q, p
-			delete(waiting, other)
+			delete(waiting, swapped)
 			continue
 		}
 		waiting[[2]uint64{p.a.answer.value, p.b.answer.value}] = p
@@ -200,31 +193,20 @@ func (e *engine) turned(w *where, p *pair) {
 	case p.b.worked():
 		f.what = "it does not fail any more"
 	case e.validationMoved(p):
-		f.class, f.same = Expected, true
 		f.what = "arguments that are not valid are an error of the tool instead of the protocol"
-		f.reason, f.page = "2025-11-25 wants it so", "2025-11-25/server/tools#error-handling"
-	}
-	x, y, ok := e.load(&p.a.answer, &p.b.answer)
-	if !ok {
-		return
+		f.expected("2025-11-25 wants it so", "2025-11-25/server/tools#error-handling")
 	}
 	w.part = p.b.answer.part
-	f.path, f.a, f.b = jsontree.Path{jsontree.To(p.a.kindOfAnswer())}, x, y
-	if p.a.kindOfAnswer() != p.b.kindOfAnswer() {
-		f.path = nil
+	if p.a.answerKind == p.b.answerKind { // results, of which one has isError
+		f.path = jsontree.Path{jsontree.To("result")}
 	}
-	e.report(w, f)
+	if f.a, f.b = e.value(&p.a.answer), e.value(&p.b.answer); e.err == nil {
+		e.report(w, f)
+	}
 }
 
-func (u *call) kindOfAnswer() string {
-	if u.answerKind == jsonrpc.ErrorResponse {
-		return "error"
-	}
-	return "result"
-}
-
-// validationMoved reports whether the two sessions are before and after the
-// revision in which wrong arguments became an error of the tool.
+// validationMoved reports whether the sessions are before and after the revision in which
+// invalid arguments became an error of the tool.
 func (e *engine) validationMoved(p *pair) bool {
 	errorSide, revErr, revTool := p.a, e.revA, e.revB
 	if p.b.answerKind == jsonrpc.ErrorResponse {
@@ -234,48 +216,45 @@ func (e *engine) validationMoved(p *pair) bool {
 		known(revErr) && known(revTool) && revErr < jsonrpc.Rev20251125 && revTool >= jsonrpc.Rev20251125
 }
 
-// compareCancel compares whether and why calls were cancelled.
+// compareCancel compares whether and why calls were cancelled. On HTTP a client may close
+// the stream instead.
 func (e *engine) compareCancel(p *pair) {
 	a, b := p.a.cancel, p.b.cancel
+	f, in := &finding{class: Behaviour, kind: Added, what: "it is cancelled"}, p.of(InCall, tap.ToServer, p.a.ref, p.b.ref)
 	switch {
 	case a == nil && b == nil:
-		if p.a.hungUp != p.b.hungUp {
-			e.compareHangUp(p)
+		if p.a.hungUp == p.b.hungUp || p.a.method == "subscriptions/listen" { // subscriptions end so
+			return
 		}
-	case a == nil && p.a.hungUp, b == nil && p.b.hungUp: // on HTTP that says the same
+		if p.a.hungUp {
+			f.kind, f.what = Removed, "it is not cancelled"
+		}
+	case a == nil && p.a.hungUp, b == nil && p.b.hungUp:
+		return
 	case b == nil && e.leaves(p, a, e.a), a == nil && e.leaves(p, b, e.b):
+		return
 	case b == nil:
-		e.report(p.of(InCall, a.lane, a.ref(), session.Ref{}), &finding{class: Behaviour, kind: Removed, what: "it is not cancelled"})
+		f.kind, f.what = Removed, "it is not cancelled"
+		in = p.of(InCall, a.lane, a.ref(), session.Ref{})
 	case a == nil:
-		e.report(p.of(InCall, b.lane, session.Ref{}, b.ref()), &finding{class: Behaviour, kind: Added, what: "it is cancelled"})
+		in = p.of(InCall, b.lane, session.Ref{}, b.ref())
 	default:
 		e.comparePayload(e.noteWhere(p, a, a.ref(), b.ref()), a.payload, b.payload)
-	}
-}
-
-// compareHangUp reports a call whose stream the client closed on one side only.
-// Subscriptions end so.
-func (e *engine) compareHangUp(p *pair) {
-	if p.a.method == "subscriptions/listen" {
 		return
 	}
-	f := &finding{class: Behaviour, kind: Added, what: "it is cancelled"}
-	if p.a.hungUp {
-		f.kind, f.what = Removed, "it is not cancelled"
-	}
-	e.report(p.of(InCall, tap.ToServer, p.a.ref, p.b.ref), f)
+	e.report(in, f)
 }
 
-// leaves reports whether a message is part of how a client takes leave of a
-// subscription when it asks for nothing more: on pipes it cancels it, and may get a
-// last answer, while on HTTP it hangs up (2026-07-28 basic/patterns/subscriptions).
+// leaves reports whether a message is part of the end of a subscription by a client that
+// sends no further requests: on stdio it cancels the subscription and may get a response,
+// on HTTP it closes the stream (2026-07-28 basic/patterns/subscriptions).
 func (e *engine) leaves(p *pair, n *note, s *Session) bool {
 	return p.one().method == "subscriptions/listen" && (p.a.exchange != 0 || p.b.exchange != 0) && n.ref().Seq > s.asked
 }
 
-// compareRepeats compares the responses that came too late or twice. A response after a
-// cancellation equals none after the client closed the stream, on which the server must
-// not send anything more (2026-07-28 basic/transports/streamable-http).
+// compareRepeats compares late and duplicate responses. A response after a cancellation
+// equals none after the client closed the stream, on which the server must not send
+// anything more (2026-07-28 basic/transports/streamable-http).
 func (e *engine) compareRepeats(p *pair) {
 	rest := *p
 	rest.rest = surplus(p.a.repeats, p.b.repeats)
@@ -287,14 +266,10 @@ func (e *engine) compareRepeats(p *pair) {
 	e.compareNotes(&rest)
 }
 
-// compareTasks compares whether two calls became tasks, and what was said of
-// these: in 2025-11-25 (basic/utilities/tasks) and in the extension of
-// 2026-07-28 under other names. How often a client asks how they stand does not
-// count.
+// compareTasks compares whether two calls became tasks and the first states of these. The
+// names of members differ between 2025-11-25 (basic/utilities/tasks) and the extension of
+// 2026-07-28.
 func (e *engine) compareTasks(p *pair) {
-	if p.a.task == nil && p.b.task == nil {
-		return
-	}
 	var a, b payload
 	if p.a.task != nil {
 		a = *p.a.task
@@ -302,10 +277,12 @@ func (e *engine) compareTasks(p *pair) {
 	if p.b.task != nil {
 		b = *p.b.task
 	}
-	w := p.of(InAnswer, tap.ToServer+tap.ToClient-p.a.lane, a.ref(), b.ref())
+	w := p.of(InAnswer, other(p.a.lane), a.ref(), b.ref())
 	w.part = result
 	at := jsontree.Path{jsontree.To("task")}
 	switch {
+	case !a.there && !b.there:
+		return
 	case !b.there:
 		e.report(w, &finding{class: Behaviour, kind: Removed, path: at, what: "it does not become a task"})
 		return
@@ -313,17 +290,16 @@ func (e *engine) compareTasks(p *pair) {
 		e.report(w, &finding{class: Behaviour, kind: Added, path: at, what: "it becomes a task"})
 		return
 	}
-	x, y, ok := e.load(&a, &b)
-	if !ok {
-		return
-	}
+	x, y := e.value(&a), e.value(&b)
 	for _, names := range [][]string{{"ttl", "ttlMs"}, {"pollInterval", "pollIntervalMs"}, {"status"}, {"statusMessage"}} {
-		e.tree(w, at.With(jsontree.To(names[0])), either(x, names...), either(y, names...))
+		if e.err == nil {
+			e.tree(w, at.With(jsontree.To(names[0])), either(x, names...), either(y, names...))
+		}
 	}
 }
 
-// compareNotes compares the notes that a pair has left: those of one method in the
-// order in which they came.
+// compareNotes compares the notes of a pair without a counterpart. Those of the same method
+// on both sides changed, the first to the first, and the others are missing.
 func (e *engine) compareNotes(p *pair) {
 	a, b := p.rest[0], p.rest[1]
 	byMethod := map[uint64][]*note{}
@@ -332,7 +308,6 @@ func (e *engine) compareNotes(p *pair) {
 	}
 	paired := map[*note]bool{}
 	for _, n := range a {
-		// As many as there are on both sides changed, the others are missing.
 		like := byMethod[n.like()]
 		if n.kind == jsonrpc.Invalid || len(like) == 0 || e.cross && comesUnasked(n.method) {
 			e.oneNote(p, n, Removed)
@@ -350,15 +325,15 @@ func (e *engine) compareNotes(p *pair) {
 	}
 }
 
-// ordered is a message that both calls have for certain.
+// An ordered is a message that both calls certainly have.
 type ordered struct {
 	a, b session.Ref
-	note *note // nil for a question
+	note *note // nil for a nested call
 }
 
-// compareOrder compares the order of what both calls have in each direction. A question
-// within a result comes last, so it is compared with notifications only if it is one on
-// both sides.
+// compareOrder compares the order of the messages that both calls have, in each direction.
+// An embedded request comes last, so it is compared with notifications only if it is
+// embedded on both sides.
 func (e *engine) compareOrder(p *pair) {
 	if len(p.asked) == 0 && sameNotes(p.a.notes, p.b.notes) {
 		return
@@ -377,23 +352,23 @@ func (e *engine) compareOrder(p *pair) {
 			lists = [][]ordered{append(notes, questions...)}
 		}
 		for _, all := range lists {
-			x, other := otherOrder(all)
-			switch {
-			case !other:
-			case x.note != nil:
-				e.report(e.noteWhere(p, x.note, p.a.ref, p.b.ref), &finding{class: Behaviour, kind: Reordered, what: "its notifications come in another order"})
-			default:
-				e.report(p.of(InQuestion, lane, p.a.ref, p.b.ref), &finding{class: Behaviour, kind: Reordered, what: "the questions within the call come in another order"})
+			x, moved := otherOrder(all)
+			w, what := p.of(InQuestion, lane, p.a.ref, p.b.ref), "the questions within the call come in another order"
+			if x.note != nil {
+				w, what = e.noteWhere(p, x.note, p.a.ref, p.b.ref), "its notifications come in another order"
+			}
+			if moved {
+				e.report(w, &finding{class: Behaviour, kind: Reordered, what: what})
 			}
 		}
 	}
 }
 
-// otherOrder returns a message that comes behind another on the first side, and before it
-// on the second. Questions of one result come at once.
-func otherOrder(all []ordered) (x ordered, other bool) {
+// otherOrder returns a message that follows another on the first side and precedes it on
+// the second. Requests in one result have no order.
+func otherOrder(all []ordered) (x ordered, moved bool) {
 	slices.SortFunc(all, func(x, y ordered) int { return compareRefs(x.a, y.a) })
-	var before, last session.Ref // the latest of the second side, up to the one before and with it
+	var before, last session.Ref // the latest of the second side, without and with the current message of the first
 	for i, x := range all {
 		if i > 0 && all[i-1].a != x.a {
 			before = last
@@ -409,7 +384,7 @@ func otherOrder(all []ordered) (x ordered, other bool) {
 }
 
 // sharedNotes returns the notes of a direction that both lists have equally often, the
-// first with the first, as far as they are about their call for certain.
+// first with the first, except those whose call is a guess.
 func sharedNotes(as, bs []note, lane tap.Lane) (all []ordered) {
 	same := map[uint64]*[2][]*note{}
 	for side, notes := range [2][]note{as, bs} {
@@ -430,15 +405,23 @@ func sharedNotes(as, bs []note, lane tap.Lane) (all []ordered) {
 	return all
 }
 
-// certain reports whether it is certain enough, for its place among others, which
-// call a question belongs to.
+// certain reports whether the parent of a nested call is certain.
 func (u *call) certain() bool { return !u.guess || u.alone }
 
-// noteWhere is the place of a note.
+// strays describe the notes that are out of place.
+var strays = map[session.Role]string{
+	session.RoleInvalid:   "a frame that is no message",
+	session.RoleOrphan:    "an answer to no request",
+	session.RoleRepeat:    "a second answer",
+	session.RoleLate:      "an answer after the cancellation",
+	session.RoleUnmatched: "it is about nothing that is known",
+	session.RoleUnread:    "a batch that is too large to be read",
+}
+
+// noteWhere returns the place of a note.
 func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	w := &where{p: p, in: InNotification, part: n.part, method: n.method, message: n.method, by: n.lane, refA: a, refB: b}
-	switch n.role {
-	case session.RoleInvalid, session.RoleOrphan, session.RoleUnmatched, session.RoleUnread, session.RoleLate, session.RoleRepeat:
+	if strays[n.role] != "" {
 		w.in = InStray
 	}
 	if p == e.loose {
@@ -447,52 +430,25 @@ func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	return w
 }
 
-// oneNote reports a message that only one side has.
+// oneNote reports a note that only one side has.
 func (e *engine) oneNote(p *pair, n *note, kind Kind) {
-	w := e.noteWhere(p, n, n.ref(), session.Ref{})
-	other := e.revB
-	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To(n.part.String())}, what: n.says()}
+	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To(n.part.String())}, what: strays[n.role]}
+	w, v, lacks := e.noteWhere(p, n, n.ref(), session.Ref{}), &f.a, e.revB
 	if kind == Added {
-		w.refA, w.refB = session.Ref{}, n.ref()
-		other = e.revA
+		w.refA, w.refB, v, lacks = w.refB, w.refA, &f.b, e.revA
 	}
-	v, err := n.load()
-	if err != nil && n.kind != jsonrpc.Invalid {
+	if f.what == "" && n.late {
+		f.what = "it comes when its call is over"
+	}
+	var err error
+	if *v, err = n.load(); err != nil && n.kind != jsonrpc.Invalid {
 		e.err = err
 		return
 	}
-	if why, page, ok := absentIn(n.method, other); ok && n.kind == jsonrpc.Notification {
-		f.class, f.reason, f.page, f.same = Expected, why, page, true
-	} else if e.cross && jsonrpc.EraOf(other) == jsonrpc.Modern && e.unwanted(n, v) {
-		f.class, f.same, f.reason = Expected, true, "in 2026-07-28 it only comes when it is asked for"
-		f.page = "2026-07-28/basic/patterns/subscriptions"
-	}
-	if kind == Removed {
-		f.a = v
-	} else {
-		f.b = v
+	if why, page, ok := absentIn(n.method, lacks); ok && n.kind == jsonrpc.Notification {
+		f.expected(why, page)
+	} else if e.cross && jsonrpc.EraOf(lacks) == jsonrpc.Modern && e.unwanted(n, *v) {
+		f.expected("in 2026-07-28 it only comes when it is asked for", pageSubscriptions)
 	}
 	e.report(w, f)
-}
-
-// says tells what a note is that does not belong where it is.
-func (n *note) says() string {
-	switch n.role {
-	case session.RoleInvalid:
-		return "a frame that is no message"
-	case session.RoleOrphan:
-		return "an answer to no request"
-	case session.RoleRepeat:
-		return "a second answer"
-	case session.RoleLate:
-		return "an answer after the cancellation"
-	case session.RoleUnmatched:
-		return "it is about nothing that is known"
-	case session.RoleUnread:
-		return "a batch that is too large to be read"
-	}
-	if n.late {
-		return "it comes when its call is over"
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,15 +12,11 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// Compare compares two sessions that have ended (see [Session.End]). The error
-// is that of a [Loader], or of [Options.Check].
+// Compare compares two sessions after [Session.End]. It returns an error of a [Loader] or
+// of [Options.Check].
 func Compare(a, b *Session, opt Options) (*Report, error) {
-	if opt.Most <= 0 {
-		opt.Most = DefaultMost
-	}
-	if opt.Slower <= 0 {
-		opt.Slower = DefaultSlower
-	}
+	opt.Most = cmp.Or(max(opt.Most, 0), DefaultMost)
+	opt.Slower = cmp.Or(max(opt.Slower, 0), DefaultSlower)
 	if opt.Ratio <= 1 {
 		opt.Ratio = DefaultRatio
 	}
@@ -29,9 +26,12 @@ func Compare(a, b *Session, opt Options) (*Report, error) {
 	if len(opt.Baselines) > 0 {
 		c.noise = &noise{places: map[uint64]*noisy{}}
 		for _, base := range opt.Baselines {
-			if err := e.timed.listen(a, base, &opt, c.noise); err != nil {
+			x := newEngine(a, base, &opt)
+			x.found = c.noise.learn
+			if _, err := x.run(); err != nil {
 				return nil, err
 			}
+			e.timed.learn(x.timed)
 		}
 	}
 	e.found = c.found
@@ -48,74 +48,55 @@ func Compare(a, b *Session, opt Options) (*Report, error) {
 	return r, nil
 }
 
-// listen compares a session with a baseline and learns what is noise.
-func (t *timing) listen(a, base *Session, opt *Options, n *noise) error {
-	x := newEngine(a, base, opt)
-	x.found = n.learn
-	if _, err := x.run(); err != nil {
-		return err
-	}
-	t.learn(x.timed)
-	return nil
-}
-
-// Side describes the session as far as it has been read.
+// Side describes the frames that were added so far.
 func (s *Session) Side() Side {
 	side := Side{
 		Name: s.name, Era: s.facts.Era, Revision: s.revision(), Client: s.facts.Client, Server: s.facts.Server,
 		Frames: s.frames, Calls: uint64(len(s.calls)), Lacks: s.lacking,
 	}
-	if side.Era == "" {
-		side.Era = jsonrpc.EraOf(side.Revision)
-	}
+	side.Era = cmp.Or(side.Era, jsonrpc.EraOf(side.Revision))
 	return side
 }
 
-// An engine compares two sessions and hands what it finds to found.
+// An engine compares two sessions and passes its findings to found.
 type engine struct {
-	rules     []rule         // once needed
-	pseudonym *regexp.Regexp // once needed
+	rules     []rule         // see expect
+	pseudonym *regexp.Regexp // see samePseudonyms
 	a, b      *Session
 	opt       *Options
 	found     func(*finding)
-	// timed takes the pairs whose times are compared.
-	timed *timing
-	// revA and revB are the revisions, cross reports that one is legacy and the
-	// other modern.
+	timed     *timing
+	// revA and revB are the revisions; cross reports that they are of different eras.
 	revA, revB jsonrpc.Revision
 	cross      bool
-	// looseA and looseB are the notes that belong to no call, loose what is
-	// left of them.
+	// looseA and looseB are the notes that belong to no call, loose those without a
+	// counterpart.
 	looseA, looseB []note
 	loose          *pair
-	// crossed are the calls whose answers took one another's place.
-	crossed map[*pair]*pair
-	// wanted are notifications that the client of 2026-07-28 asks for, if the other
-	// session is of the other era.
+	crossed        map[*pair]*pair // see crossedAnswers
+	// wanted are the notifications that the client of 2026-07-28 subscribes to, if the
+	// sessions are of different eras.
 	wanted map[string]bool
-	ran    int
 	err    error
 }
 
-// A finding is a difference before it is counted, folded and written.
+// A finding is one occurrence of a difference.
 type finding struct {
 	class Class
 	kind  Kind
 	at    *where
-	// path and the values are those of a jsontree.Change. Path is valid as long as
-	// the finding is handed over.
-	path jsontree.Path
-	a, b jsontree.Value
-	to   int // the new place of what was moved
-	// old and new stand for values that are no JSON.
-	old, new string
+	// path and the values are those of a jsontree.Change. Path is valid during the call
+	// of found.
+	path     jsontree.Path
+	a, b     jsontree.Value
+	to       int    // the new index of a moved element
+	old, new string // values that are not JSON
 	// what, reason and page are as in Difference.
 	what, reason, page string
-	// same folds findings into one whatever their values are, names reports that
-	// what names what it is about.
+	// same folds findings with different values into one, names reports that what names
+	// its subject.
 	same, names bool
-	// times of what takes another time
-	slow *slowness
+	slow        *slowness // the durations of a slower or faster call
 }
 
 // A where is the part of a session that is being compared.
@@ -123,30 +104,28 @@ type where struct {
 	p    *pair // nil for the session as a whole
 	in   Place
 	part part
-	// method is that of the request that a payload belongs to or answers,
-	// message what is reported with it, "" for the call's own.
+	// method is that of the request, message is the value of Difference.Message.
 	method, message string
 	by              tap.Lane
 	refA, refB      session.Ref
-	// because is what makes a difference likely.
-	because string
-	of      topic
-	usual   map[string]bool // members of _meta that do not count
-	// anyForm reports that the form of an elicitation is the default: {} stands for
+	because         string // the reason of differences without another
+	of              topic
+	usual           map[string]bool // members of _meta that do not count
+	// anyForm reports that the form of an elicitation is the default: {} is the same as
 	// {"form":{}} (2025-11-25 client/elicitation).
 	anyForm bool
 }
 
-// A topic is what is being compared, as far as classify has rules for it.
+// A topic is the kind of a compared value for classify.
 type topic uint8
 
 const (
 	ofMessage    topic = iota
-	ofGreeting         // what a side reports of itself
+	ofGreeting         // the description of a client or a server
 	ofDefinition       // a tool, prompt or resource
 )
 
-// call is the outermost call, zero for the session as a whole.
+// call returns the outermost call, a zero one for the session as a whole.
 func (w *where) call() call {
 	if w.p == nil {
 		return call{}
@@ -169,7 +148,7 @@ func newEngine(a, b *Session, opt *Options) *engine {
 	return e
 }
 
-// revision is what a session speaks.
+// revision returns the revision of a session.
 func (s *Session) revision() jsonrpc.Revision {
 	switch {
 	case s.facts.Dialect != "":
@@ -190,11 +169,10 @@ func (e *engine) run() ([]*pair, error) {
 	}
 	as, bs = withoutPings(as, bs)
 	pairs := alignCalls(as, bs)
-	if e.opt.Marked {
-		pairs = marked(pairs)
-	}
 	e.loose = &pair{}
 	if e.opt.Marked {
+		marked := func(u *call) bool { return u != nil && u.marked }
+		pairs = slices.DeleteFunc(pairs, func(p *pair) bool { return !marked(p.a) && !marked(p.b) })
 		matchInside(pairs, nil, nil, nil)
 	} else {
 		matchInside(pairs, e.loose, e.looseA, e.looseB)
@@ -215,63 +193,38 @@ func (e *engine) run() ([]*pair, error) {
 	return pairs, e.err
 }
 
-// over reports whether the comparison ends early.
+// over reports whether the comparison must end.
 func (e *engine) over() bool {
-	e.ran++
-	if e.err == nil && e.opt.Check != nil && e.ran%256 == 0 {
+	if e.err == nil && e.opt.Check != nil {
 		e.err = e.opt.Check()
 	}
 	return e.err != nil
 }
 
-// withoutPings leaves out pings that were answered as they should, but for as many as
-// were not on the other side: what pings there are is chance, but whether they are
-// answered is not.
+// withoutPings leaves out pings that succeeded, except as many as failed on the other
+// side: the number of pings depends on timing, but not whether they succeed.
 func withoutPings(as, bs []*call) (restA, restB []*call) {
-	failedA, failedB := failedPings(as), failedPings(bs)
-	return lessPings(as, failedB), lessPings(bs, failedA)
-}
-
-// failedPings counts the pings of each side that were not answered as they should.
-func failedPings(units []*call) (n [tap.Lanes]int) {
-	for _, u := range units {
-		if u.method == "ping" && !u.worked() {
-			n[u.lane]++
+	less := func(calls, others []*call) (rest []*call) {
+		var keep [tap.Lanes]int
+		for _, u := range others {
+			if u.method == "ping" && !u.worked() {
+				keep[u.lane]++
+			}
 		}
-	}
-	return n
-}
-
-// lessPings leaves out pings but for the first few.
-func lessPings(units []*call, keep [tap.Lanes]int) []*call {
-	ping := func(u *call) bool { return u.method == "ping" && u.worked() }
-	if !slices.ContainsFunc(units, ping) {
-		return units
-	}
-	return slices.DeleteFunc(slices.Clone(units), func(u *call) bool {
-		if ping(u) {
-			keep[u.lane]--
+		for _, u := range calls {
+			if u.method == "ping" && u.worked() {
+				if keep[u.lane]--; keep[u.lane] < 0 {
+					continue
+				}
+			}
+			rest = append(rest, u)
 		}
-		return ping(u) && keep[u.lane] < 0
-	})
-}
-
-func marked(pairs []*pair) (kept []*pair) {
-	for _, p := range pairs {
-		if p.a != nil && p.a.marked || p.b != nil && p.b.marked {
-			kept = append(kept, p)
-		}
+		return rest
 	}
-	return kept
+	return less(as, bs), less(bs, as)
 }
 
-// load loads two payloads.
-func (e *engine) load(a, b *payload) (x, y jsontree.Value, ok bool) {
-	x, y = e.value(a), e.value(b)
-	return x, y, e.err == nil
-}
-
-// value loads a payload. It is absent if that fails: see engine.err.
+// value loads a payload. If that fails, it returns an absent value and sets e.err.
 func (e *engine) value(p *payload) jsontree.Value {
 	v, err := p.load()
 	if err != nil && e.err == nil {
@@ -280,39 +233,33 @@ func (e *engine) value(p *payload) jsontree.Value {
 	return v
 }
 
-// comparePayload compares the payloads of two messages, one of which may not be
-// there.
+// comparePayload compares the payloads of two messages, one of which may be absent.
 func (e *engine) comparePayload(w *where, a, b payload) {
+	path := jsontree.Path{jsontree.To(w.part.String())}
 	if x, y := a.oddity().twice, b.oddity().twice; x != y {
-		e.compareTwice(w, x, y)
+		what := "other names occur twice in the message: " + y + " instead of " + x
+		if y == "" {
+			what = "names do not occur twice in the message any more: " + x
+		} else if x == "" {
+			what = "names occur twice in the message: " + y
+		}
+		e.report(w, &finding{class: Behaviour, kind: Changed, path: path, what: what})
 	}
-	if e.err != nil || a.there == b.there && !a.large && !b.large && a.value == b.value && a.spelled == b.spelled {
+	switch {
+	case e.err != nil || a.there == b.there && !a.large && !b.large && a.value == b.value && a.spelled == b.spelled:
+		return
+	case a.large || b.large:
+		if a.oddity().size != b.oddity().size || a.large != b.large {
+			e.report(w, &finding{class: Behaviour, kind: Changed, path: path, what: "its size changed, and it is too large to be compared"})
+		}
 		return
 	}
-	if a.large || b.large {
-		e.compareLarge(w, a, b)
-		return
-	}
-	if x, y, ok := e.load(&a, &b); ok {
+	if x, y := e.value(&a), e.value(&b); e.err == nil {
 		e.compareValues(w, x, y)
 	}
 }
 
-// compareTwice reports members that a message has twice on one side only.
-func (e *engine) compareTwice(w *where, a, b string) {
-	f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To(w.part.String())}}
-	switch {
-	case b == "":
-		f.what = "names do not occur twice in the message any more: " + a
-	case a == "":
-		f.what = "names occur twice in the message: " + b
-	default:
-		f.what = "other names occur twice in the message: " + b + " instead of " + a
-	}
-	e.report(w, f)
-}
-
-// compareValues compares two values that a message holds.
+// compareValues compares the values of two payloads.
 func (e *engine) compareValues(w *where, a, b jsontree.Value) {
 	path := jsontree.Path{jsontree.To(w.part.String())}
 	if l, ok := listings[w.method]; ok && w.part == result {
@@ -323,16 +270,7 @@ func (e *engine) compareValues(w *where, a, b jsontree.Value) {
 	e.tree(w, path, a, b)
 }
 
-// compareLarge compares messages of which one is too large to be read.
-func (e *engine) compareLarge(w *where, a, b payload) {
-	if a.oddity().size == b.oddity().size && a.large == b.large {
-		return
-	}
-	e.report(w, &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To(w.part.String())},
-		what: "its size changed, and it is too large to be compared"})
-}
-
-// report hands a finding over.
+// report passes on a finding.
 func (e *engine) report(w *where, f *finding) {
 	f.at = w
 	if f.reason == "" && f.class >= Behaviour {
@@ -341,25 +279,19 @@ func (e *engine) report(w *where, f *finding) {
 	e.found(f)
 }
 
-// usual lists the members of _meta of two messages that are what both sessions say at
-// first.
+// usual returns the members of _meta of two messages that have their first values in both
+// sessions, or are absent.
 func (e *engine) usual(a, b jsontree.Value) map[string]bool {
+	first := func(s *Session, name string, v jsontree.Value) bool { return !v.Exists() || s.first[name] == v.Hash() }
 	all := map[string]bool{}
 	for name := range usualMeta {
-		all[name] = e.a.says(name, a.Get("_meta", name)) && e.b.says(name, b.Get("_meta", name))
+		all[name] = first(e.a, name, a.Get("_meta", name)) && first(e.b, name, b.Get("_meta", name))
 	}
 	return all
 }
 
-// says reports whether a member of _meta is what the session says at first, or
-// is not there.
-func (s *Session) says(name string, v jsontree.Value) bool {
-	return !v.Exists() || s.first[name] == v.Hash()
-}
-
-// each walks the members of two objects: those of the first, in their order, then those
-// that only the second has. One may be absent. Those that are the same are left out,
-// except with same.
+// each calls visit with the members of two objects: those of the first, in order, then those
+// of the second alone. One may be absent. Equal members are visited only if same is set.
 func each(a, b jsontree.Value, same bool, visit func(name string, x, y jsontree.Value)) {
 	inB := make(map[string]jsontree.Value, b.Len())
 	for name, m := range b.All() {
@@ -379,7 +311,7 @@ func each(a, b jsontree.Value, same bool, visit func(name string, x, y jsontree.
 	}
 }
 
-// tree compares two values whatever they are.
+// tree compares any two values.
 func (e *engine) tree(w *where, path jsontree.Path, a, b jsontree.Value) {
 	jsontree.Compare(a, b, path, func(c *jsontree.Change) bool {
 		e.change(w, c)
@@ -387,14 +319,15 @@ func (e *engine) tree(w *where, path jsontree.Path, a, b jsontree.Value) {
 	})
 }
 
-// change takes a change that comparing two values has found: it leaves out what
-// never counts and what the specification says is the same, and finds the class
-// of the rest.
+// change classifies and reports a change, unless it does not count.
 func (e *engine) change(w *where, c *jsontree.Change) {
 	if never(w, c) || e.open(w, c) {
 		return
 	}
-	f := &finding{kind: kindOf(c.Kind), class: Behaviour, path: c.Path, a: c.A, b: c.B, to: c.To}
+	kinds := [...]Kind{
+		jsontree.Changed: Changed, jsontree.Removed: Removed, jsontree.Added: Added, jsontree.Moved: Moved, jsontree.Respelled: Respelled, jsontree.Repeated: Changed,
+	}
+	f := &finding{kind: kinds[c.Kind], class: Behaviour, path: c.Path, a: c.A, b: c.B, to: c.To}
 	switch c.Kind {
 	case jsontree.Repeated:
 		f.a, f.b, f.what = jsontree.Value{}, jsontree.Value{}, repeated(c)
@@ -413,7 +346,7 @@ func (e *engine) change(w *where, c *jsontree.Change) {
 	e.report(w, f)
 }
 
-// repeated describes a change of how often a name occurs in its object.
+// repeated describes a change of kind jsontree.Repeated.
 func repeated(c *jsontree.Change) string {
 	times := func(v jsontree.Value) string {
 		if n, _ := v.Repeats(); n > 0 {
@@ -427,11 +360,7 @@ func repeated(c *jsontree.Change) string {
 	return "the name occurs " + times(c.B) + " in its object instead of " + times(c.A)
 }
 
-func kindOf(k jsontree.ChangeKind) Kind {
-	return [...]Kind{jsontree.Changed: Changed, jsontree.Removed: Removed, jsontree.Added: Added, jsontree.Moved: Moved, jsontree.Respelled: Respelled, jsontree.Repeated: Changed}[k]
-}
-
-// never reports whether a change is of a member that does not count.
+// never reports whether a change is of a member that never counts.
 func never(w *where, c *jsontree.Change) bool {
 	if len(c.Path) < 2 {
 		return false
@@ -442,7 +371,7 @@ func never(w *where, c *jsontree.Change) bool {
 		return true
 	case name == "nextCursor":
 		return c.A.Kind() == jsontree.String && c.B.Kind() == jsontree.String
-	case name == "task" || name == "tasks": // what tells one task from another
+	case name == "task" || name == "tasks": // the identity of a task
 		return w.part == result && len(c.Path) > 2 && (last == "taskId" || last == "createdAt" || last == "lastUpdatedAt")
 	case name == "_meta" && len(c.Path) > 2 && w.part != fault:
 		return neverMeta[c.Path[2].Name] || w.usual[c.Path[2].Name]
@@ -450,8 +379,8 @@ func never(w *where, c *jsontree.Change) bool {
 	return false
 }
 
-// open reports the members of params, a result or _meta one by one if the other side has
-// none, as each member has a rule of its own.
+// open compares the members of params, a result or _meta one by one if the other side has
+// none, as there are rules for single members. It reports whether it did.
 func (e *engine) open(w *where, c *jsontree.Change) bool {
 	v, n := c.A, len(c.Path)
 	if !v.Exists() {
