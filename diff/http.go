@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,31 +14,26 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// headers are the header fields of the protocol that were seen on HTTP, each
-// with whose they are before it, such as "request mcp-method".
+// headers are the header fields of the protocol on HTTP, such as "request mcp-method".
 type headers map[string]bool
 
-// maxHeaders bounds them.
+// maxHeaders is the maximum number of headers.
 const maxHeaders = 64
 
-// A traffic is what is known of exchanges that bring no request of the client's: those
-// of one notification, of answers, of streams, of the end of a session.
-type traffic struct {
-	first map[int]session.Ref // the first of each status
-}
+// A traffic describes the exchanges of one kind that have no request of the client, such
+// as those of a notification or a stream. It has the first exchange of each status.
+type traffic map[int]session.Ref
 
-// maxTraffic is the maximum number of kinds of exchanges, and of statuses, that are
-// distinguished.
+// maxTraffic is the maximum number of kinds of exchanges, and of statuses.
 const maxTraffic = 64
 
-// An exchange is one that is open.
+// An exchange is an HTTP exchange that is open.
 type exchange struct {
 	calls []*call
-	// kind names what it is where it brings no call, "" for what does not count.
-	kind string
+	kind  string // of one without a call; "" does not count
 }
 
-// event takes an event of the run: of those of HTTP, status, fields and the end.
+// event adds an event of the tap.
 func (s *Session) event(entry *session.Entry) {
 	f, e := entry.Frame, &entry.Event
 	if f.Exchange == 0 {
@@ -61,7 +57,7 @@ func (s *Session) event(entry *session.Entry) {
 	}
 }
 
-// exchange finds an exchange that is open.
+// exchange returns an open exchange.
 func (s *Session) exchange(number uint64) *exchange {
 	x := s.exchanges[number]
 	if x == nil {
@@ -71,7 +67,7 @@ func (s *Session) exchange(number uint64) *exchange {
 	return x
 }
 
-// streamKind names an exchange without a message of the client's by its head.
+// streamKind returns the kind of an exchange without a message of the client.
 func streamKind(e *tap.Event) string {
 	switch e.Method {
 	case "GET":
@@ -87,21 +83,18 @@ func streamKind(e *tap.Event) string {
 	return ""
 }
 
-// over takes the end of an exchange.
+// over adds the end of an exchange.
 func (s *Session) over(f *tap.Frame, x *exchange, status int) {
 	if status == 0 || x.kind == "" || len(x.calls) > 0 {
 		return
 	}
 	t := s.traffic[x.kind]
-	if t == nil {
-		if len(s.traffic) == maxTraffic {
-			return
-		}
-		t = &traffic{first: map[int]session.Ref{}}
+	if t == nil && len(s.traffic) < maxTraffic {
+		t = traffic{}
 		s.traffic[x.kind] = t
 	}
-	if _, known := t.first[status]; !known && len(t.first) < maxTraffic {
-		t.first[status] = session.Ref{Seq: f.Seq}
+	if _, known := t[status]; !known && t != nil && len(t) < maxTraffic {
+		t[status] = session.Ref{Seq: f.Seq}
 	}
 }
 
@@ -117,32 +110,30 @@ func (h headers) add(whose string, fields [][2]string) {
 	}
 }
 
-// What HTTP has on calls that are not answered, and on exchanges that bring none.
-
-// unanswered reports a call that has an answer on one side only.
+// unanswered reports a call that has a response on one side only.
 func (e *engine) unanswered(w *where, p *pair) {
 	if p.a.embedded || p.b.embedded {
 		if p.a.embedded != p.b.embedded || p.a.request.part != p.b.request.part {
-			return // what a user was sent to do is not answered in 2025-11-25
+			return // 2025-11-25 has no answer to the elicitations in an error
 		}
 	}
 	f := &finding{class: Breaking, kind: Removed, what: "it is not answered"}
-	answered, other := p.a, p.b
+	answered, lost, v := p.a, p.b, &f.a
 	if p.b.answered() {
 		f.class, f.kind, f.what = Behaviour, Added, "it is answered"
-		answered, other = p.b, p.a
-	} else if how := other.ending(); how != "" {
+		answered, lost, v = p.b, p.a, &f.b
+	} else if how := lost.ending(); how != "" {
 		f.what = "it is " + how
 	}
-	why, lost := e.opt.Lost[p.a.ref]
+	why, known := e.opt.Lost[p.a.ref]
 	switch {
-	case lost && f.kind == Removed && p.up == nil:
+	case known && f.kind == Removed && p.up == nil:
 		f.reason = why
 	case e.goodbye(answered, p):
 		return
-	case f.kind == Removed && other.refused && !answered.worked():
-		f.class, f.what = Behaviour, "it fails in another way: it is "+other.ending()
-	case other.status == session.CallCancelled:
+	case f.kind == Removed && lost.refused && !answered.worked():
+		f.class, f.what = Behaviour, "it fails in another way: it is "+lost.ending()
+	case lost.status == session.CallCancelled:
 		if f.kind == Removed {
 			f.class, f.what = Behaviour, "it was cancelled and not answered"
 		}
@@ -151,18 +142,15 @@ func (e *engine) unanswered(w *where, p *pair) {
 	}
 	w.part = answered.answer.part
 	f.path = jsontree.Path{jsontree.To(w.part.String())}
-	v := &f.a
-	if f.kind == Added {
-		v = &f.b
-	}
 	if *v = e.value(&answered.answer); e.err == nil {
 		e.report(w, f)
 	}
 }
 
-// goodbye reports whether the answer to a subscription on HTTP is the last thing that
-// happened: a client ends it by leaving, and whether the server still says that it is
-// over is chance (2026-07-28 basic/patterns/subscriptions).
+// goodbye reports whether a response is the result of a subscription on HTTP after the
+// client's last request. The client ends a subscription by closing the stream, and whether
+// the server still sends a result depends on timing (2026-07-28
+// basic/patterns/subscriptions).
 func (e *engine) goodbye(answered *call, p *pair) bool {
 	s := e.a
 	if answered == p.b {
@@ -172,7 +160,7 @@ func (e *engine) goodbye(answered *call, p *pair) bool {
 		(p.a.exchange != 0 || p.b.exchange != 0) && answered.answer.ref().Seq > s.asked
 }
 
-// ending says how a call ended that was not answered, "" if nothing tells.
+// ending describes how a call without a response ended, "" if it is unknown.
 func (u *call) ending() string {
 	switch {
 	case u.refused:
@@ -185,99 +173,76 @@ func (u *call) ending() string {
 	return ""
 }
 
-// lostOtherwise reports a call that neither side answers, each in a way of its own.
-// Where both were refused their statuses are compared, and that one was cancelled is
-// reported by itself.
+// lostOtherwise reports a call without a response that ended in different ways. If both
+// were refused, compareHTTP compares the statuses; a cancellation is reported by
+// compareCancel.
 func (e *engine) lostOtherwise(w *where, p *pair) {
-	old, new := p.a.ending(), p.b.ending()
-	if p.a.refused == p.b.refused || old == "cancelled" || new == "cancelled" {
+	old, now := p.a.ending(), p.b.ending()
+	if p.a.refused == p.b.refused || old == "cancelled" || now == "cancelled" {
 		return
 	}
-	if old == "" {
-		old = "without an answer"
-	}
-	if new == "" {
-		new = "without an answer"
-	}
-	e.report(w, &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To("http"), jsontree.To("status")},
-		what: "it is " + new + " instead of " + old})
+	const none = "without an answer"
+	e.report(w, &finding{class: Behaviour, kind: Changed, path: statusPath, what: "it is " + cmp.Or(now, none) + " instead of " + cmp.Or(old, none)})
 }
 
-// compareHTTP compares the HTTP status of the answers, where both sides have
-// one.
+// statusPath is the path of differences of the HTTP status.
+var statusPath = jsontree.Path{jsontree.To("http"), jsontree.To("status")}
+
+// compareHTTP compares the HTTP statuses of the responses, if both sides have one.
 func (e *engine) compareHTTP(p *pair) {
 	a, b := p.a.http, p.b.http
 	if a == b || a == 0 || b == 0 || p.a.elsewhere || p.b.elsewhere || p.a.answered() != p.b.answered() {
 		return
 	}
-	f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To("http"), jsontree.To("status")},
+	f := &finding{class: Behaviour, kind: Changed, path: statusPath,
 		what: "the HTTP status is " + strconv.Itoa(b) + " instead of " + strconv.Itoa(a)}
 	if e.cross && p.a.answerKind == jsonrpc.ErrorResponse && p.b.answerKind == jsonrpc.ErrorResponse {
-		f.class, f.same = Expected, true
-		f.reason = "2026-07-28 gives errors a status of their own"
-		f.page = "2026-07-28/basic/transports/streamable-http"
+		f.expected("2026-07-28 gives errors a status of their own", pageHTTP)
 	}
 	e.report(p.of(InAnswer, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
 }
 
-// compareTraffic compares what became of exchanges that bring no call, where both
-// sides have some of a kind: how many there are is a matter of time. A client must
-// cope with a server that has no stream of its own and ends no sessions (2025-11-25
-// basic/transports).
+// compareTraffic compares the refusals of exchanges without a call, of the kinds that both
+// sides have. The number of such exchanges depends on timing. A client must support a
+// server that has no stream of its own and ends no sessions (2025-11-25 basic/transports).
 func (e *engine) compareTraffic() {
+	refused := func(kind Kind, what, format string, t, other traffic) {
+		for _, status := range slices.Sorted(maps.Keys(t)) {
+			if _, both := other[status]; both || status < 400 {
+				continue
+			}
+			f := &finding{class: Breaking, kind: kind, path: statusPath, what: what + fmt.Sprintf(format, status)}
+			w := &where{in: InSession, by: tap.ToClient, refB: t[status]}
+			if kind == Removed {
+				w.refA, w.refB = w.refB, w.refA
+			}
+			if kind == Removed || status == 405 {
+				f.class = Behaviour
+			}
+			e.report(w, f)
+		}
+	}
 	for _, kind := range sortedKeys(e.a.traffic) {
-		b := e.b.traffic[kind]
-		if b == nil {
-			continue
-		}
-		a := e.a.traffic[kind]
-		for _, status := range refusals(b) {
-			if _, both := a.first[status]; !both {
-				f := &finding{class: Breaking, kind: Added, what: fmt.Sprintf("%s is refused with HTTP %d", kind, status)}
-				if status == 405 {
-					f.class = Behaviour
-				}
-				e.refusal(f, session.Ref{}, b.first[status])
-			}
-		}
-		for _, status := range refusals(a) {
-			if _, both := b.first[status]; !both {
-				e.refusal(&finding{class: Behaviour, kind: Removed, what: fmt.Sprintf("%s is not refused with HTTP %d any more", kind, status)},
-					a.first[status], session.Ref{})
-			}
+		if a, b := e.a.traffic[kind], e.b.traffic[kind]; b != nil {
+			refused(Added, kind, " is refused with HTTP %d", b, a)
+			refused(Removed, kind, " is not refused with HTTP %d any more", a, b)
 		}
 	}
 }
 
-func (e *engine) refusal(f *finding, a, b session.Ref) {
-	f.path = jsontree.Path{jsontree.To("http"), jsontree.To("status")}
-	e.report(&where{in: InSession, by: tap.ToClient, refA: a, refB: b}, f)
-}
-
-// refusals are the statuses that are one, in order.
-func refusals(t *traffic) (all []int) {
-	for status := range t.first {
-		if status >= 400 {
-			all = append(all, status)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// compareHeaders compares which header fields of the protocol were used on HTTP,
-// where both sides did.
+// compareHeaders compares the header fields of the protocol, if both sides have some.
 func (e *engine) compareHeaders() {
-	if len(e.a.headers) == 0 || len(e.b.headers) == 0 {
+	a, b := e.a.headers, e.b.headers
+	if len(a) == 0 || len(b) == 0 {
 		return
 	}
-	for _, name := range sortedKeys(e.a.headers) {
-		if !e.b.headers[name] {
+	for _, name := range sortedKeys(a) {
+		if !b[name] {
 			e.header(name, Removed)
 		}
 	}
-	for _, name := range sortedKeys(e.b.headers) {
-		if !e.a.headers[name] {
+	for _, name := range sortedKeys(b) {
+		if !a[name] {
 			e.header(name, Added)
 		}
 	}
@@ -285,7 +250,7 @@ func (e *engine) compareHeaders() {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// header reports a header field that only one side has, named as in headers.
+// header reports a header field that only one side has.
 func (e *engine) header(name string, kind Kind) {
 	whose, field, _ := strings.Cut(name, " ")
 	has, lacks := e.revA, e.revB
@@ -298,12 +263,12 @@ func (e *engine) header(name string, kind Kind) {
 	switch {
 	case !known(has) || !known(lacks):
 	case field == "mcp-session-id" && has < rev2026 && lacks >= rev2026:
-		f.class, f.reason, f.page = Expected, "2026-07-28 has no sessions", "2026-07-28/basic/transports/streamable-http"
+		f.class, f.reason, f.page = Expected, "2026-07-28 has no sessions", pageHTTP
 	case field == "mcp-protocol-version" && has >= revJun25 && lacks < revJun25:
 		f.class, f.reason, f.page = Expected, "it is new in 2025-06-18", "2025-06-18/basic/transports#protocol-version-header"
 	case has >= rev2026 && lacks < rev2026:
 		f.class, f.reason = Expected, "it is new in 2026-07-28"
-		f.page = "2026-07-28/basic/transports/streamable-http#standard-request-headers"
+		f.page = pageHTTP + "#standard-request-headers"
 	}
 	by := tap.ToServer
 	if whose == "response" {

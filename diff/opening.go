@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,23 +12,22 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// An opening is where a session says who talks to whom, in whichever revision.
+// An opening holds the messages in which client and server describe themselves.
 type opening struct {
 	initialize, discover *call
-	// tried is the latest initialize that was asked, without one a server/discover,
-	// whatever became of it: the opening of a session that was never opened.
+	// tried is the latest initialize request, or else server/discover, with or without a
+	// response.
 	tried *call
-	// meta is the _meta of the client's first request that has a version,
-	// serverInfo what the first result says of the server (2026-07-28
-	// basic/index).
+	// meta is the _meta of the client's first request with a version, serverInfo that of
+	// the first result (2026-07-28 basic/index).
 	meta, serverInfo payload
 	levels           map[string]*call // the first request with each logLevel in _meta
 }
 
-// maxLevels bounds the levels of log messages that are remembered.
+// maxLevels is the maximum number of log levels.
 const maxLevels = 64
 
-// asked takes a request.
+// asked adds a request.
 func (o *opening) asked(s *Session, u *call, v jsontree.Value) {
 	meta := v.Get("_meta")
 	if level := bounded(meta.Get(metaPrefix + "logLevel").Text()); level != "" && o.levels[level] == nil && len(o.levels) < maxLevels {
@@ -45,7 +45,7 @@ func (o *opening) asked(s *Session, u *call, v jsontree.Value) {
 	}
 }
 
-// answered takes an answer.
+// answered adds a response.
 func (o *opening) answered(s *Session, u *call, a *arrived, v jsontree.Value) {
 	if u.lane != tap.ToServer || a.m.Kind != jsonrpc.Response {
 		return
@@ -61,7 +61,7 @@ func (o *opening) answered(s *Session, u *call, a *arrived, v jsontree.Value) {
 	}
 }
 
-// settle takes what was only tried, where nothing came of it.
+// settle sets the opening of a session that was never opened.
 func (o *opening) settle() {
 	switch {
 	case o.initialize != nil || o.discover != nil || o.tried == nil:
@@ -72,10 +72,10 @@ func (o *opening) settle() {
 	}
 }
 
-// handshakes are the calls that open the session; either may be nil.
+// handshakes returns the calls that open the session. Either may be nil.
 func (o *opening) handshakes() [2]*call { return [...]*call{o.initialize, o.discover} }
 
-// ref is a message in which the revision stands.
+// ref returns a message that names the revision.
 func (o *opening) ref() session.Ref {
 	for _, u := range o.handshakes() {
 		if u != nil {
@@ -85,9 +85,8 @@ func (o *opening) ref() session.Ref {
 	return o.meta.ref()
 }
 
-// A document is what client and server say of themselves when a session opens. A
-// handshake says the same as server/discover and the _meta of requests and results
-// (2026-07-28 basic/versioning), so it is one whatever the era.
+// A document is the description of client and server, from a handshake or from
+// server/discover and the _meta of requests and results (2026-07-28 basic/versioning).
 type document [len(documentPaths)]documentMember
 
 // documentPaths lead to the members of a document.
@@ -98,12 +97,12 @@ var documentPaths = [...][2]string{
 
 type documentMember struct {
 	value jsontree.Value
-	ref   session.Ref // the message that it stands in
-	said  bool        // it would be there if there were any
+	ref   session.Ref // the message that has it
+	said  bool        // the message would have it
 }
 
-// greetingMembers are the members of a handshake and of server/discover that an opening
-// document holds.
+// greetingMembers are the members of a handshake and of server/discover that are in the
+// document.
 var greetingMembers = map[string]bool{
 	"protocolVersion": true, "mcpVersion": true, "capabilities": true, "clientCapabilities": true, "serverCapabilities": true,
 	"clientInfo": true, "client": true, "serverInfo": true, "server": true, "instructions": true, "supportedVersions": true,
@@ -113,9 +112,9 @@ func (e *engine) document(s *Session) document {
 	o := &s.opening
 	if u := o.initialize; u != nil && jsonrpc.EraOf(s.revision()) != jsonrpc.Modern {
 		in, out, answer, worked := e.value(&u.request), e.value(&u.answer), u.answer.ref(), u.worked()
-		info := either(out, "serverInfo", "server")
+		client, info := either(in, "clientInfo", "client"), either(out, "serverInfo", "server")
 		return document{
-			{either(in, "clientInfo", "client"), u.ref, either(in, "clientInfo", "client").Exists()},
+			{client, u.ref, client.Exists()},
 			{either(in, "capabilities", "clientCapabilities"), u.ref, true},
 			{info, answer, info.Exists()},
 			{either(out, "capabilities", "serverCapabilities"), answer, worked},
@@ -139,6 +138,7 @@ func (e *engine) document(s *Session) document {
 	return d
 }
 
+// either returns the first of the members that exists.
 func either(v jsontree.Value, names ...string) jsontree.Value {
 	for _, name := range names {
 		if m := v.Get(name); m.Exists() {
@@ -148,8 +148,7 @@ func either(v jsontree.Value, names ...string) jsontree.Value {
 	return jsontree.Value{}
 }
 
-// compareOpening compares who talks to whom, in which revision, what they say they can,
-// and what else stands in a handshake and belongs to it.
+// compareOpening compares the revisions, the documents, and the rest of the handshakes.
 func (e *engine) compareOpening() {
 	marked := func(u *call) bool { return u != nil && u.marked }
 	opensA, opensB := e.a.opening.handshakes(), e.b.opening.handshakes()
@@ -177,7 +176,7 @@ func (e *engine) compareOpening() {
 	}
 }
 
-// compareRevisions compares what was agreed on.
+// compareRevisions compares the negotiated revisions.
 func (e *engine) compareRevisions() {
 	if e.revA == e.revB || e.revA == "" || e.revB == "" {
 		return
@@ -192,21 +191,20 @@ func (e *engine) compareRevisions() {
 	}
 	if e.cross {
 		f.what = "one session opens with a handshake, the other without"
-		f.page = "2026-07-28/basic/versioning"
+		f.page = pageVersioning
 	}
 	e.report(w, f)
 }
 
-// Interests are what a client asks to be notified of, by calls of its era.
+// Interests are the notifications that a client requests, in the way of its era.
 type interests struct {
 	levels, resources map[string]*call
 	listens           []*call
 	calls             []*call // the other calls
 }
 
-// equate compares what the clients of two eras ask to be notified of, and returns the other
-// calls. Notifications of changes that come on a subscription are compared with those
-// that come unasked.
+// equate compares the interests of clients of two eras, and returns the other calls.
+// Notifications on a subscription are compared with unsolicited ones.
 func (e *engine) equate(as, bs []*call) (restA, restB []*call) {
 	e.wanted = map[string]bool{}
 	a, b := e.interests(e.a, &e.looseA, as, bs), e.interests(e.b, &e.looseB, bs, as)
@@ -217,18 +215,17 @@ func (e *engine) equate(as, bs []*call) (restA, restB []*call) {
 		reason: "there is no logging/setLevel in 2026-07-28", page: "2026-07-28/server/utilities/logging"},
 		func(level string, in jsonrpc.Revision) string {
 			if jsonrpc.EraOf(in) == jsonrpc.Modern {
-				return "" // it is reported where it is asked for
+				return "" // reported with the request
 			}
 			return "only the session in " + string(in) + " asks for log messages from level " + quoted(level) + " on"
 		})
-	const page = "2026-07-28/basic/patterns/subscriptions"
 	e.compareInterests(a.resources, b.resources, finding{what: "resources are subscribed to with subscriptions/listen",
-		reason: "there is no resources/subscribe in 2026-07-28", page: page},
+		reason: "there is no resources/subscribe in 2026-07-28", page: pageSubscriptions},
 		func(uri string, in jsonrpc.Revision) string {
 			return "only the session in " + string(in) + " subscribes to " + quoted(uri)
 		})
-	p, f := &pair{}, &finding{class: Expected, kind: Added, same: true, what: "what is to be told of is asked for",
-		reason: "up to 2025-11-25 the server tells unasked", page: page}
+	p, f := &pair{}, &finding{kind: Added, what: "what is to be told of is asked for"}
+	f.expected("up to 2025-11-25 the server tells unasked", pageSubscriptions)
 	switch {
 	case len(b.listens) > 0 && len(b.resources) == 0:
 		p.b = b.listens[0]
@@ -242,9 +239,9 @@ func (e *engine) equate(as, bs []*call) (restA, restB []*call) {
 	return a.calls, b.calls
 }
 
-// interests takes out of the calls of a session those by which the client of its era asks to
-// be notified of something, unless the other session uses the method too. What comes on
-// its subscriptions is added to the messages that belong to no call.
+// interests splits the calls of a session into requests for notifications, unless the other
+// session uses the method too, and others. It adds the notifications on its subscriptions
+// to those that belong to no call.
 func (e *engine) interests(s *Session, loose *[]note, units, others []*call) *interests {
 	x := &interests{levels: map[string]*call{}, resources: map[string]*call{}}
 	modern := jsonrpc.EraOf(s.revision()) == jsonrpc.Modern
@@ -255,11 +252,7 @@ func (e *engine) interests(s *Session, loose *[]note, units, others []*call) *in
 	for _, u := range others {
 		used[u.method] = used[u.method] || u.interest()
 	}
-	add := func(to map[string]*call, key string, u *call) {
-		if to[key] == nil {
-			to[key] = u
-		}
-	}
+	add := func(to map[string]*call, key string, u *call) { to[key] = cmp.Or(to[key], u) }
 	for _, u := range units {
 		if !u.interest() || used[u.method] || modern != (u.method == "subscriptions/listen") {
 			x.calls = append(x.calls, u)
@@ -292,7 +285,7 @@ func (e *engine) interests(s *Session, loose *[]note, units, others []*call) *in
 	return x
 }
 
-// interest reports whether a call asks to be notified of something.
+// interest reports whether a call requests notifications.
 func (u *call) interest() bool {
 	switch u.method {
 	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
@@ -303,8 +296,8 @@ func (u *call) interest() bool {
 	return false
 }
 
-// compareInterests compares what both clients ask for, each in the way of its era. One
-// describes what only the client of a revision asks for; "" is not reported.
+// compareInterests compares interests of one kind. One describes an interest of one client
+// only, in a revision; "" is not reported.
 func (e *engine) compareInterests(a, b map[string]*call, both finding, one func(key string, in jsonrpc.Revision) string) {
 	both.class, both.kind, both.same = Expected, Changed, true
 	keys := maps.Clone(a)
@@ -323,13 +316,14 @@ func (e *engine) compareInterests(a, b map[string]*call, both finding, one func(
 	}
 }
 
-// comesUnasked reports whether a notification is one that comes unasked up to 2025-11-25,
-// and on a subscription later.
+// comesUnasked reports whether a notification is unsolicited up to 2025-11-25, and needs a
+// subscription later.
 func comesUnasked(method string) bool {
 	return strings.HasSuffix(method, "/list_changed") && method != "notifications/roots/list_changed" || method == "notifications/resources/updated"
 }
 
-// unwanted reports whether it is one that the client of 2026-07-28 did not ask for.
+// unwanted reports whether it is a notification that the client of 2026-07-28 did not
+// subscribe to.
 func (e *engine) unwanted(n *note, v jsontree.Value) bool {
 	key := n.method
 	if key == "notifications/resources/updated" {

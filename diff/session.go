@@ -30,7 +30,7 @@ type Session struct {
 	// that represents all beyond maxInvalid.
 	invalid, rest int
 	exchanges     map[uint64]*exchange // those of HTTP that are open
-	traffic       map[string]*traffic  // by kind
+	traffic       map[string]traffic   // by kind
 	headers       headers
 	first         map[string]uint64 // the first values of members in usualMeta
 	// early are requests of the server before its session was known, by id: the tracker
@@ -53,7 +53,7 @@ type Session struct {
 // was added; only [Compare] calls it.
 func NewSession(name string, load Loader) *Session {
 	return &Session{
-		name: name, load: load, byRef: map[session.Ref]*call{}, exchanges: map[uint64]*exchange{}, traffic: map[string]*traffic{},
+		name: name, load: load, byRef: map[session.Ref]*call{}, exchanges: map[uint64]*exchange{}, traffic: map[string]traffic{},
 		first: map[string]uint64{}, words: map[string]string{}, headers: headers{},
 		opening: opening{levels: map[string]*call{}}, early: map[string]*call{},
 	}
