@@ -2,12 +2,13 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// A listing is a kind of list: the member of the result that holds it, the
-// member by which its elements are known, and what one is called.
+// A listing is a kind of list: the member of the result that has it, the key of its
+// elements, and the word for an element.
 type listing struct{ member, key, thing string }
 
 var listings = map[string]listing{
@@ -17,7 +18,7 @@ var listings = map[string]listing{
 	"roots/list":               {"roots", "uri", "root"},
 }
 
-// comparePages compares lists that came in pages.
+// comparePages compares lists in several pages.
 func (e *engine) comparePages(w *where, p *pair) {
 	as, bs := e.pages(p.a), e.pages(p.b)
 	l, ok := listings[w.method]
@@ -40,8 +41,8 @@ func (e *engine) pages(u *call) (all []jsontree.Value) {
 	return all
 }
 
-// compareLists compares the results of two lists, each in one or more pages:
-// what they list by the key, the rest by the first page.
+// compareLists compares the results of two lists, each in one or more pages: the elements
+// by key, the other members of the first page.
 func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []jsontree.Value) {
 	if as[0].Kind() == jsontree.Object && bs[0].Kind() == jsontree.Object {
 		w.usual = e.usual(as[0], bs[0])
@@ -56,7 +57,7 @@ func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []
 		}
 	}
 	if odd(as, l) || odd(bs, l) {
-		e.comparePagesAsTheyAre(w, l, path, as, bs)
+		e.compareOddPages(w, l, path, as, bs)
 		return
 	}
 	e.shapes(w, path, as[0], bs[0])
@@ -67,9 +68,8 @@ func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []
 	e.compareKeyed(w, l, at, listed(as, l), listed(bs, l), func(at jsontree.Path, x, y jsontree.Value) { e.definition(w, l, at, x, y) })
 }
 
-// comparePagesAsTheyAre compares what is no list that can be taken apart, each
-// page with the one in its place.
-func (e *engine) comparePagesAsTheyAre(w *where, l listing, path jsontree.Path, as, bs []jsontree.Value) {
+// compareOddPages compares pages without a list that has elements, in order.
+func (e *engine) compareOddPages(w *where, l listing, path jsontree.Path, as, bs []jsontree.Value) {
 	whole := func(v jsontree.Value) bool { return v.Kind() != jsontree.Object || v.Opaque() }
 	for i := range max(len(as), len(bs)) {
 		var x, y jsontree.Value
@@ -87,8 +87,7 @@ func (e *engine) comparePagesAsTheyAre(w *where, l listing, path jsontree.Path, 
 	}
 }
 
-// shapes reports a list that stands by itself on one side, and in an object on
-// the other.
+// shapes reports a list that is a bare array on one side, and in an object on the other.
 func (e *engine) shapes(w *where, path jsontree.Path, a, b jsontree.Value) {
 	if a.Kind() == b.Kind() {
 		return
@@ -98,40 +97,34 @@ func (e *engine) shapes(w *where, path jsontree.Path, a, b jsontree.Value) {
 		f.what = "the list stands by itself now"
 	}
 	if e.oneDialect() {
-		f.class, f.same, f.reason = Expected, true, "the 002 dialect has bare lists"
+		f.expected("the 002 dialect has bare lists", "")
 	}
 	e.report(w, f)
 }
 
-// listed returns the elements of a list in all its pages.
+// listed returns the elements of all pages of a list.
 func listed(pages []jsontree.Value, l listing) (all []jsontree.Value) {
 	for _, p := range pages {
-		if p.Kind() == jsontree.Object {
-			p = p.Get(l.member)
-		}
-		for _, v := range p.All() {
-			all = append(all, v)
-		}
+		all = append(all, elements(l.of(p))...)
 	}
 	return all
 }
 
-// odd reports whether a page has no list, or one that is too long to be taken
-// apart.
-func odd(pages []jsontree.Value, l listing) bool {
-	for _, p := range pages {
-		if p.Kind() == jsontree.Object {
-			p = p.Get(l.member)
-		}
-		if p.Kind() != jsontree.Array || p.Opaque() {
-			return true
-		}
+// of returns the list in a page.
+func (l *listing) of(page jsontree.Value) jsontree.Value {
+	if page.Kind() == jsontree.Object {
+		return page.Get(l.member)
 	}
-	return false
+	return page
 }
 
-// compareKeyed compares two lists by the keys of their elements; of those with
-// one key the first with the first.
+// odd reports whether a page has no list, or an opaque one.
+func odd(pages []jsontree.Value, l listing) bool {
+	return slices.ContainsFunc(pages, func(p jsontree.Value) bool { return l.of(p).Kind() != jsontree.Array || l.of(p).Opaque() })
+}
+
+// compareKeyed compares two lists by the keys of their elements. Elements with the same key
+// are compared in order.
 func (e *engine) compareKeyed(w *where, l listing, at jsontree.Path, as, bs []jsontree.Value, both func(jsontree.Path, jsontree.Value, jsontree.Value)) {
 	later := map[uint64][]int{}
 	for j, y := range bs {
@@ -165,7 +158,7 @@ func (e *engine) compareKeyed(w *where, l listing, at jsontree.Path, as, bs []js
 	}
 }
 
-// oneDefinition reports what is listed on one side only.
+// oneDefinition reports an element of one list only.
 func (e *engine) oneDefinition(w *where, l listing, path jsontree.Path, x, y jsontree.Value) {
 	name := quoted(path[len(path)-1].Name)
 	f := &finding{class: Behaviour, kind: Added, path: path, a: x, b: y, what: "the " + l.thing + " " + name + " is new", names: l.thing != "argument"}
@@ -181,7 +174,7 @@ func (e *engine) oneDefinition(w *where, l listing, path jsontree.Path, x, y jso
 	e.report(w, f)
 }
 
-// definition compares two definitions of one name.
+// definition compares two definitions with the same key.
 func (e *engine) definition(w *where, l listing, path jsontree.Path, a, b jsontree.Value) {
 	if a.Kind() != jsontree.Object || b.Kind() != jsontree.Object || a.Opaque() || b.Opaque() {
 		e.tree(w, path, a, b)
@@ -209,6 +202,7 @@ func (e *engine) definition(w *where, l listing, path jsontree.Path, a, b jsontr
 	})
 }
 
+// elements returns the elements of an array.
 func elements(v jsontree.Value) (all []jsontree.Value) {
 	if v.Kind() == jsontree.Array {
 		for _, c := range v.All() {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// A Rule is about differences that are not reported. Make one with [ParseRule].
+// A Rule excludes differences from a report. Create it with [ParseRule].
 type Rule struct {
 	method, name string
 	path         jsonpath.Pattern
@@ -18,11 +18,11 @@ type Rule struct {
 	matched      *bool
 }
 
-// Matched reports whether the rule, or a copy of it, has left out any difference.
+// Matched reports whether the rule, or a copy of it, has excluded a difference.
 func (r Rule) Matched() bool { return r.matched != nil && *r.matched }
 
-// ParseRule reads what is to be ignored: a path as package jsonpath has it, for all
-// calls, or after a method and perhaps a tool, prompt or resource, and a colon:
+// ParseRule parses a rule: a path in the syntax of package jsonpath, optionally preceded by a
+// method, a tool, prompt or resource, and a colon:
 //
 //	$.result.structuredContent.generatedAt
 //	tools/call: $.result..etag
@@ -31,9 +31,8 @@ func (r Rule) Matched() bool { return r.matched != nil && *r.matched }
 //	@timestamps
 //	tools/call now: @durations
 //
-// What is below the path is ignored too. A method or name of * is any. In place of
-// a path may stand the name of a preset, see [Presets]: it is ignored when only such
-// parts of a text differ.
+// The path includes everything below it. A method or name of * matches any. The path may be
+// the name of a preset, see [Presets], which excludes texts that differ only in such parts.
 func ParseRule(text string) (Rule, error) {
 	r := Rule{matched: new(bool)}
 	path := text
@@ -58,8 +57,7 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// cutColon cuts at the last colon that is not within brackets: names of
-// resources have colons.
+// cutColon cuts a text at the last colon before the first bracket. URIs have colons too.
 func cutColon(text string) (before, after string, ok bool) {
 	end := len(text)
 	if i := strings.IndexByte(text, '['); i >= 0 {
@@ -72,10 +70,8 @@ func cutColon(text string) (before, after string, ok bool) {
 	return text[:i], text[i+1:], true
 }
 
-// ignored reports whether one of the rules is about a finding, or all that differs
-// in it is known to one preset or another. Presets are tried in one order,
-// whichever they are given in: what one of them knows may hold what looks like
-// another's.
+// ignored reports whether a rule excludes a finding. The presets are applied in a fixed
+// order, as a match of one may contain a match of another.
 func ignored(rules []Rule, f *finding) bool {
 	var but [presetCount]*preset
 	some, out := false, false
@@ -99,7 +95,7 @@ func ignored(rules []Rule, f *finding) bool {
 	return true
 }
 
-// about reports whether the rule is about the call of a finding.
+// about reports whether the rule applies to the call of a finding.
 func (r *Rule) about(f *finding) bool {
 	call := f.at.call()
 	return (fits(r.method, call.method) || fits(r.method, f.at.message)) && fits(r.name, call.name)
@@ -107,14 +103,14 @@ func (r *Rule) about(f *finding) bool {
 
 func fits(want, is string) bool { return want == "" || want == "*" || want == is }
 
-// A preset knows what a kind of volatile value looks like.
+// A preset matches a kind of volatile values.
 type preset struct {
-	order  int // its place among presets
+	order  int // its index in presets
 	name   string
-	stands string              // in the place of one; nothing a person writes
-	looks  string              // of one within a text: a regular expression
-	text   *regexp.Regexp      // the same, once somebody asks for it
-	number func(s string) bool // nil where no number is one
+	stands string              // the replacement of a match
+	looks  string              // the regular expression of a match in a text
+	text   *regexp.Regexp      // looks, compiled if the preset is used
+	number func(s string) bool // matches a number; nil if none does
 }
 
 const presetCount = 3
@@ -139,8 +135,7 @@ var presets = [presetCount]preset{
 	},
 }
 
-// Presets lists what may stand after --ignore in place of a path: names of
-// volatile values that are known by their looks.
+// Presets returns the names of the presets, which [ParseRule] accepts instead of a path.
 func Presets() []string {
 	var names []string
 	for _, p := range presets {
@@ -149,7 +144,7 @@ func Presets() []string {
 	return names
 }
 
-// presetNamed returns a preset ready for use, nil if there is none of that name.
+// presetNamed returns a preset with its expression compiled, nil if there is none.
 func presetNamed(name string) *preset {
 	for _, p := range presets {
 		if p.name == name {
@@ -160,8 +155,7 @@ func presetNamed(name string) *preset {
 	return nil
 }
 
-// sameBut reports whether two texts, or numbers, are the same but for what some
-// presets are about.
+// sameBut reports whether two texts or numbers differ only in matches of presets.
 func sameBut(but *[presetCount]*preset, a, b jsontree.Value) bool {
 	if a.Kind() != b.Kind() || a.Kind() != jsontree.Number && a.Kind() != jsontree.String {
 		return false
@@ -179,16 +173,10 @@ func sameBut(but *[presetCount]*preset, a, b jsontree.Value) bool {
 	return a.Kind() == jsontree.String && x == y
 }
 
-// isEpoch reports whether a number may be a time since 1970, from 2001 to 2033,
-// in seconds or in thousandths, millionths or billionths of one.
+// isEpoch reports whether a number may be a Unix time from 2001 to 2033 in seconds,
+// milliseconds, microseconds or nanoseconds.
 func isEpoch(s string) bool {
-	whole := s
-	for i := range len(s) {
-		if s[i] == '.' {
-			whole = s[:i]
-			break
-		}
-	}
+	whole, _, _ := strings.Cut(s, ".")
 	n, err := strconv.ParseUint(whole, 10, 64)
 	if err != nil {
 		return false

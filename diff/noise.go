@@ -6,36 +6,35 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// Noise is what differs among recordings of the same version: at which places,
-// and, where texts differ, in which words.
+// A noise records the places at which recordings of the same version differ and, for texts,
+// the words.
 type noise struct {
 	places map[uint64]*noisy
 }
 
-// maxNoise is how many places are learned.
+// maxNoise is the maximum number of places.
 const maxNoise = 1 << 17
 
-// A noisy place is one at which baselines differ.
+// A noisy is a place at which baselines differ.
 type noisy struct {
-	// kinds are the kinds of value that take turns there.
+	// kinds are the kinds of values there.
 	kinds [jsontree.Object + 1]bool
-	// templates are of texts.
+	// templates match the texts there.
 	templates []*template
-	// any reports that texts there have nothing in common.
+	// any reports that any text is noise.
 	any bool
 }
 
 const (
-	// maxTemplates is how many templates one place may have.
+	// maxTemplates is the maximum number of templates of a place.
 	maxTemplates = 16
-	// maxTemplateText is how many bytes a text may have that a template is made
-	// of.
+	// maxTemplateText is the maximum length of a text that a template is made of.
 	maxTemplateText = 64 << 10
 )
 
-// place is what findings at the same place in calls of the same tool, prompt or
-// resource have in common. Elements of arrays have one place. That something is
-// there or not is one, whichever side has it.
+// place returns the same value for findings at the same place in calls of the same tool,
+// prompt or resource. The elements of an array have the same place, and so do a value that
+// was added and one that was removed.
 func (f *finding) place() uint64 {
 	call := f.at.call()
 	h := jsontree.Mix(jsontree.HashString(call.method), jsontree.HashString(call.name))
@@ -47,7 +46,7 @@ func (f *finding) place() uint64 {
 	h = jsontree.Mix(h, uint64(kind))
 	for i, s := range f.path {
 		if len(f.path) > maxPlace && i >= maxPlace/2 && i < len(f.path)-maxPlace/2 {
-			continue // deep values with a change at each level would cost too much
+			continue // deep values may have a change at each level
 		}
 		switch s.Kind {
 		case jsontree.Element:
@@ -61,12 +60,12 @@ func (f *finding) place() uint64 {
 	return h
 }
 
-// maxPlace is how many steps of a path count.
+// maxPlace is the maximum number of steps that count.
 const maxPlace = 64
 
-// learn takes a finding between the first session and a baseline.
+// learn adds a finding between the first session and a baseline.
 func (n *noise) learn(f *finding) {
-	if f.slow != nil || len(n.places) >= maxNoise { // times are learned by timing
+	if f.slow != nil || len(n.places) >= maxNoise { // see timing.learn
 		return
 	}
 	p := n.places[f.place()]
@@ -89,7 +88,7 @@ func (n *noise) learn(f *finding) {
 	p.templates = append(p.templates, t)
 }
 
-// has reports whether a finding is no other than those among the baselines.
+// has reports whether a finding is noise.
 func (n *noise) has(f *finding) bool {
 	p := n.places[f.place()]
 	switch {
@@ -111,19 +110,16 @@ func (n *noise) has(f *finding) bool {
 	return false
 }
 
-// A template is what texts have in common: fixed stretches of words, and gaps
-// between them in which they differ.
+// A template matches texts: fixed parts with gaps between them.
 type template struct {
 	fixed []string
-	// gaps has how many words may stand before each fixed stretch, and after the
-	// last.
-	gaps []int
+	gaps  []int // the maximum number of words before each fixed part, and after the last
 }
 
-// gapSlack is how many more words may stand in a gap than were seen there.
+// gapSlack is the number of words that a gap may have beyond those seen.
 const gapSlack = 2
 
-// learnTemplate makes a template of two texts, nil if they are too long.
+// learnTemplate returns a template that matches two texts, nil if they are too long.
 func learnTemplate(a, b string) *template {
 	if len(a) > maxTemplateText || len(b) > maxTemplateText {
 		return nil
@@ -152,13 +148,12 @@ func learnTemplate(a, b string) *template {
 	return t
 }
 
-// fits reports whether a text has the fixed stretches in order, and no more in
-// the gaps than fits in.
+// fits reports whether the template matches a text.
 func (t *template) fits(s string) bool {
 	for i, fixed := range t.fixed {
 		at := strings.Index(s, fixed)
 		last := i == len(t.fixed)-1
-		if last && t.gaps[i+1] == 0 { // it has to end so
+		if last && t.gaps[i+1] == 0 { // the text must end with it
 			if at = len(s) - len(fixed); at < 0 || s[at:] != fixed {
 				return false
 			}
@@ -178,8 +173,8 @@ func withinGap(s string, most int) bool {
 	return len(s) <= maxTemplateText && len(splitWords(s)) <= most
 }
 
-// splitWords cuts a text at white space and at the marks that set values apart in common
-// formats, such as quotes, brackets and commas. Each of these is a word of its own.
+// splitWords splits a text at white space and delimiters such as quotes, brackets and
+// commas, which are words of their own.
 func splitWords(s string) (all []string) {
 	from := 0
 	for i := range len(s) {

@@ -10,25 +10,22 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// What does not count in messages, and what a difference in them is worth.
-
 const metaPrefix = "io.modelcontextprotocol/"
 
-// neverMeta are the members of _meta that never count by themselves: what they
-// tie together does.
+// neverMeta are the members of _meta whose values are not compared.
 var neverMeta = map[string]bool{
 	"progressToken": true, "traceparent": true, "tracestate": true, "baggage": true,
 	metaPrefix + "protocolVersion": true, metaPrefix + "subscriptionId": true, metaPrefix + "related-task": true,
 }
 
-// usualMeta are the members of _meta that a side repeats with each message. They
-// count where they are not what its session says at first.
+// usualMeta are the members of _meta that a side repeats in each message. They count if
+// they differ from their first value in the session.
 var usualMeta = map[string]bool{
 	metaPrefix + "clientInfo": true, metaPrefix + "clientCapabilities": true, metaPrefix + "serverInfo": true,
 }
 
-// neverMember reports whether a member of params, a result or an error never
-// counts by itself.
+// neverMember reports whether the value of a member of params, a result or an error is not
+// compared.
 func neverMember(p part, method, name string) bool {
 	switch name {
 	case "progressToken":
@@ -49,18 +46,16 @@ func neverMember(p part, method, name string) bool {
 	return false
 }
 
-// A rule is about a member that is there on one side only. If it has a value, the value
-// must be the same.
+// A rule applies to a member that is on one side only. If since is set, the member is new
+// in that revision, so its absence is expected in an older one. Otherwise the value is the
+// default, and its absence does not count.
 type rule struct {
 	method string // of the request, "" for any
 	path   jsonpath.Pattern
-	value  string // as it is written, "" for any
-	// since is the revision that it came with, and then it is expected on one side only
-	// of two revisions. A rule without since is about the value of a member that is not
-	// there: it does not count.
-	since jsonrpc.Revision
-	until jsonrpc.Revision // the first without it, "" for none
-	page  string           // without the revision
+	value  string // the JSON text, "" for any
+	since  jsonrpc.Revision
+	until  jsonrpc.Revision // the first revision without the member, "" for none
+	page   string           // without the revision
 }
 
 const (
@@ -71,9 +66,9 @@ const (
 	rev2026  = jsonrpc.Rev20260728
 )
 
-// rules returns the documented defaults, but for that of resultType, which 2026-07-28
-// requires, and what the changes between the revisions come to on the wire (their
-// changelogs and schemas). It is not a variable, as mcptap starts faster without.
+// rules returns the documented defaults, except that of resultType, which 2026-07-28
+// requires, and the members that are new in a revision (see the changelogs and schemas).
+// It is not a variable, to keep the program's start fast.
 func rules() (all []rule) {
 	add := func(since, until jsonrpc.Revision, page, method string, paths ...string) {
 		for _, p := range paths {
@@ -88,7 +83,7 @@ func rules() (all []rule) {
 		"$.result.tools[*].annotations.idempotentHint=false", "$.result.tools[*].annotations.openWorldHint=true",
 		`$.result.tools[*].execution.taskSupport="forbidden"`)
 	add("", "", "", "prompts/list", "$.result.prompts[*].arguments[*].required=false")
-	// What client and server are able to do.
+	// Capabilities.
 	add(revMar25, "", "server/utilities/completion", "", "$.server.capabilities.completions")
 	add(revJun25, "", "client/elicitation", "", "$.client.capabilities.elicitation")
 	add(revNov25, "", "client/elicitation", "", "$.client.capabilities.elicitation.*")
@@ -127,13 +122,13 @@ func rules() (all []rule) {
 	return all
 }
 
-// definitionPaths lead to the definitions in the results of lists.
+// definitionPaths are the paths of the definitions in the results of lists.
 var definitionPaths = map[string]string{
 	"tools/list": "$.result.tools[*]", "prompts/list": "$.result.prompts[*]",
 	"resources/list": "$.result.resources[*]", "resources/templates/list": "$.result.resourceTemplates[*]",
 }
 
-// known reports whether a revision is one of the specification's.
+// known reports whether a revision is one of the specification.
 func known(r jsonrpc.Revision) bool {
 	return r >= rev2024 && r != jsonrpc.Dialect && r != jsonrpc.ExtTasks
 }
@@ -141,8 +136,8 @@ func known(r jsonrpc.Revision) bool {
 // in reports whether a revision has the member.
 func (r *rule) in(v jsonrpc.Revision) bool { return v >= r.since && (r.until == "" || v < r.until) }
 
-// expect applies the rules to a member that is there on one side only. It reports
-// whether the member does not count.
+// expect applies the rules to a member that is on one side only. It reports whether the
+// member does not count.
 func (e *engine) expect(w *where, f *finding) bool {
 	if e.oneDialect() && w.in == InSession && len(f.path) > 1 && f.path[1].Name == "capabilities" {
 		f.class, f.reason = Expected, "the 002 dialect names other capabilities"
@@ -165,7 +160,7 @@ func (e *engine) expect(w *where, f *finding) bool {
 		default:
 			f.class, f.same = Expected, true
 			f.reason, f.page = "it is new in "+string(r.since), string(r.since)+"/"+r.page
-			if lacks >= r.since { // it went
+			if lacks >= r.since { // it was removed
 				f.reason = "it is gone in " + string(r.until)
 				if r.until != "" {
 					f.page = string(has) + "/" + r.page
@@ -177,8 +172,7 @@ func (e *engine) expect(w *where, f *finding) bool {
 	return false
 }
 
-// classify finds the class of a difference that may be more or less than one of
-// behaviour.
+// classify sets the class of a difference that may be of another class than Behaviour.
 func (e *engine) classify(w *where, f *finding) {
 	switch {
 	case f.kind == Changed && e.samePseudonyms(f.a, f.b):
@@ -195,8 +189,8 @@ func (e *engine) classify(w *where, f *finding) {
 	}
 }
 
-// samePseudonyms reports whether two texts are the same but for the pseudonyms in them,
-// which the HTTP tap and mcptap redact write in the place of secrets.
+// samePseudonyms reports whether two texts differ only in pseudonyms, with which the HTTP
+// tap and mcptap redact replace secrets.
 func (e *engine) samePseudonyms(a, b jsontree.Value) bool {
 	if a.Kind() != jsontree.String || b.Kind() != jsontree.String {
 		return false
@@ -208,8 +202,8 @@ func (e *engine) samePseudonyms(a, b jsontree.Value) bool {
 	return x == y && x != a.Text()
 }
 
-// isEmpty reports whether params, or the arguments in them, are there without
-// members on one side only.
+// isEmpty reports whether params, or the arguments in them, are an empty object on one side
+// and absent on the other.
 func isEmpty(w *where, f *finding) bool {
 	v := f.a
 	if f.kind == Added {
@@ -219,8 +213,7 @@ func isEmpty(w *where, f *finding) bool {
 		(len(f.path) == 1 || len(f.path) == 2 && f.path[1].Name == "arguments")
 }
 
-// errorMember finds the class of a change in an error: its code counts, its
-// words do not.
+// errorMember classifies a change in an error: the code counts, the message does not.
 func (e *engine) errorMember(w *where, f *finding) {
 	if len(f.path) < 2 {
 		return
@@ -232,14 +225,13 @@ func (e *engine) errorMember(w *where, f *finding) {
 		}
 	case "code":
 		if e.missingResource(w, f) {
-			f.class, f.same = Expected, true
-			f.reason, f.page = "a missing resource is -32602 in 2026-07-28", "2026-07-28/basic/index#error-codes"
+			f.expected("a missing resource is -32602 in 2026-07-28", "2026-07-28/basic/index#error-codes")
 		}
 	}
 }
 
-// missingResource reports whether two codes are those of a missing resource
-// before and since 2026-07-28.
+// missingResource reports whether two codes are those of a missing resource before and
+// since 2026-07-28.
 func (e *engine) missingResource(w *where, f *finding) bool {
 	old, new, revOld, revNew := string(f.a.Raw()), string(f.b.Raw()), e.revA, e.revB
 	if old == "-32602" {
@@ -249,7 +241,7 @@ func (e *engine) missingResource(w *where, f *finding) bool {
 		known(revOld) && known(revNew) && revOld < rev2026 && revNew >= rev2026
 }
 
-// greeted finds the class of a change in what a side says of itself.
+// greeted classifies a change in the description of a client or a server.
 func greeted(f *finding) {
 	who, what, last := f.path[0].Name, f.path[1].Name, f.path[len(f.path)-1].Name
 	switch {
@@ -265,7 +257,7 @@ func greeted(f *finding) {
 	}
 }
 
-// defined finds the class of a change in a definition.
+// defined classifies a change in a definition.
 func defined(f *finding) {
 	last := f.path[len(f.path)-1].Name
 	switch {
@@ -292,7 +284,7 @@ func taskSupport(v jsontree.Value) string {
 	return "forbidden"
 }
 
-// onPath reports whether a path leads through a member.
+// onPath reports whether a path has a step to a member.
 func onPath(path jsontree.Path, name string) bool {
 	for _, s := range path {
 		if s.Kind == jsontree.Member && s.Name == name {
@@ -302,15 +294,13 @@ func onPath(path jsontree.Path, name string) bool {
 	return false
 }
 
-// oneDialect reports whether one session speaks the 002 dialect, and the other a
-// revision.
+// oneDialect reports whether one session uses the 002 dialect, and the other a revision.
 func (e *engine) oneDialect() bool {
 	return (e.revA == jsonrpc.Dialect) != (e.revB == jsonrpc.Dialect) && e.revA != "" && e.revB != ""
 }
 
-// absentIn reports whether a method does not exist in a revision, although it is
-// a method of others, and why. Of an unknown revision, such as one
-// that is yet to come, it says nothing.
+// absentIn reports whether a method of other revisions does not exist in a revision, and
+// why. It returns false for an unknown revision, such as a later one.
 func absentIn(method string, r jsonrpc.Revision) (reason, page string, ok bool) {
 	m, known1 := jsonrpc.LookupMethod(method)
 	if !known1 || !slices.Contains(jsonrpc.Revisions, r) {
@@ -325,7 +315,7 @@ func absentIn(method string, r jsonrpc.Revision) (reason, page string, ok bool) 
 	return "there is no " + method + " in " + string(r), methodPage(method, m), true
 }
 
-// methodPage is the page of a method in the newest revision that has it.
+// methodPage returns the page of a method in the newest revision that has it.
 func methodPage(method string, m jsonrpc.Method) string {
 	at := ""
 	for _, r := range []jsonrpc.Revision{rev2024, revMar25, revJun25, revNov25, rev2026} {

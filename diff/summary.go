@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Of each class the summary names maxClauses calls, and of each call maxInClause
-// differences.
+// The summary names up to maxClauses calls of each class, and up to maxInClause differences
+// of each call.
 const (
 	maxClauses  = 3
 	maxInClause = 2
 )
 
-// summarize says in a sentence what changed, what matters most first.
+// summarize describes the report in a sentence, the highest class first.
 func (r *Report) summarize() string {
 	if _, differs := r.Worst(); !differs {
 		s := fmt.Sprintf("No differences in %s", count(r.Calls, "call"))
@@ -31,7 +31,7 @@ func (r *Report) summarize() string {
 	return strings.TrimSpace(strings.Join(parts, " ") + " " + r.rest())
 }
 
-// rest says how much is the same.
+// rest describes what is the same.
 func (r *Report) rest() string {
 	if r.Calls == 0 {
 		return strings.TrimPrefix(r.kept()+".", ".")
@@ -43,7 +43,7 @@ func (r *Report) rest() string {
 	return fmt.Sprintf("%d of %s %s the same%s.", r.Same+r.Alike, count(r.Calls, "call"), verb, r.kept())
 }
 
-// kept says what was kept back.
+// kept describes what was left out.
 func (r *Report) kept() string {
 	var parts []string
 	if r.Noise > 0 {
@@ -61,7 +61,7 @@ func (r *Report) kept() string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// clause names the first differences of a class, those of one call together.
+// clause describes the first differences of a class by call.
 func (r *Report) clause(c Class, n uint64) string {
 	s := classCount(c, n)
 	if c == Cosmetic || c == Expected {
@@ -74,21 +74,21 @@ func (r *Report) clause(c Class, n uint64) string {
 		if d.Class != c {
 			continue
 		}
-		who, what := d.clause()
-		k := slices.IndexFunc(named, func(p clausePart) bool { return p.who == who && who != "" })
+		call, what := d.clause()
+		k := slices.IndexFunc(named, func(p clausePart) bool { return p.call == call && call != "" })
 		switch {
 		case k >= 0 && slices.Contains(named[k].whats, what):
 		case k >= 0 && len(named[k].whats) < maxInClause:
 			named[k].whats = append(named[k].whats, what)
 		case k < 0 && len(named) < maxClauses:
-			named = append(named, clausePart{who, []string{what}})
+			named = append(named, clausePart{call, []string{what}})
 		default:
 			more = true
 		}
 	}
 	var parts []string
 	for _, p := range named {
-		parts = append(parts, strings.TrimPrefix(p.who+": "+strings.Join(p.whats, ", "), ": "))
+		parts = append(parts, strings.TrimPrefix(p.call+": "+strings.Join(p.whats, ", "), ": "))
 	}
 	if more {
 		parts = append(parts, "and more")
@@ -99,13 +99,13 @@ func (r *Report) clause(c Class, n uint64) string {
 	return s + "."
 }
 
-// A clausePart is what a clause says of one call.
+// A clausePart is the part of a clause about one call.
 type clausePart struct {
-	who   string
+	call  string
 	whats []string
 }
 
-// classCount is how many differences of a class there are, in words.
+// classCount returns the number of differences of a class in words.
 func classCount(c Class, n uint64) string {
 	switch c {
 	case Behaviour, Timing:
@@ -116,10 +116,9 @@ func classCount(c Class, n uint64) string {
 	return count(n, c.String()+" difference")
 }
 
-// clause says in a few words where it differs, "" if the words say that too, and
-// how.
-func (d *Difference) clause() (who, what string) {
-	who, what = d.who(), d.What
+// clause describes the difference in a few words. Call is "" if what names it.
+func (d *Difference) clause() (call, what string) {
+	call, what = d.call(), d.What
 	switch {
 	case d.In == InSession && what == "":
 		return d.Path, d.Kind.String()
@@ -136,9 +135,9 @@ func (d *Difference) clause() (who, what string) {
 	case d.names:
 		return "", what
 	case what == "" && d.Message != "" && d.Path == "$.params" && d.Kind == Removed:
-		return who, oneLine(d.Message, 60) + " is missing"
+		return call, oneLine(d.Message, 60) + " is missing"
 	case what == "" && d.Message != "" && d.Path == "$.params" && d.Kind == Added:
-		return who, oneLine(d.Message, 60) + " is new"
+		return call, oneLine(d.Message, 60) + " is new"
 	case what == "":
 		what = d.part() + " " + d.Kind.String()
 	}
@@ -148,10 +147,10 @@ func (d *Difference) clause() (who, what string) {
 	if d.Times > 1 {
 		what += fmt.Sprintf(" (%d times)", d.Times)
 	}
-	return who, what
+	return call, what
 }
 
-// part is the path, within a definition for those.
+// part returns the path, relative to the definition if it is in one.
 func (d *Difference) part() string {
 	if i := strings.Index(d.Path, `"].`); i >= 0 && strings.HasSuffix(d.Method, "/list") {
 		return d.Path[i+len(`"].`):]
@@ -159,8 +158,8 @@ func (d *Difference) part() string {
 	return d.Path
 }
 
-// who names the call, or of a definition what is defined.
-func (d *Difference) who() string {
+// call names the call, or the definition that the difference is in.
+func (d *Difference) call() string {
 	if i := strings.Index(d.Path, `["`); i >= 0 && strings.HasSuffix(d.Method, "/list") {
 		if end := strings.Index(d.Path[i+2:], `"]`); end >= 0 {
 			return d.Path[i+2 : i+2+end]
@@ -169,7 +168,7 @@ func (d *Difference) who() string {
 	return strings.TrimSpace(d.Method + " " + oneLine(d.Subject, 60))
 }
 
-// count is a number with its noun.
+// count returns a number with its noun.
 func count(n uint64, noun string) string {
 	if n == 1 {
 		return "1 " + noun

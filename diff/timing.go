@@ -9,15 +9,15 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A timing gathers how long calls took.
+// A timing records the durations of calls.
 type timing struct {
 	groups map[uint64]*timedGroup
 	order  []*timedGroup
-	// usual are the longest and the shortest times among the baselines.
+	// usual are the ranges of durations in the baselines, by key.
 	usual map[uint64]timeRange
 }
 
-// A timedGroup holds the calls of one method about one thing.
+// A timedGroup holds the pairs of calls with the same key call.weak.
 type timedGroup struct {
 	key   uint64
 	pairs []*pair
@@ -25,11 +25,10 @@ type timedGroup struct {
 
 type timeRange struct{ shortest, longest time.Duration }
 
-// slowness is what is found of a group.
+// A slowness holds two durations that differ.
 type slowness struct{ a, b time.Duration }
 
-// add takes a pair of calls, if both were answered. Subscriptions take as long
-// as somebody listens.
+// add adds a pair of calls, if both have a response. Subscriptions do not count.
 func (t *timing) add(p *pair) {
 	if !p.a.answered() || !p.b.answered() || p.a.method == "subscriptions/listen" {
 		return
@@ -43,8 +42,8 @@ func (t *timing) add(p *pair) {
 	g.pairs = append(g.pairs, p)
 }
 
-// compareTimes compares how long the calls of each group took: their medians,
-// else single ones among them.
+// compareTimes compares the durations of the calls of each group: the medians, or else the
+// single calls.
 func (e *engine) compareTimes() {
 	for _, g := range e.timed.order {
 		if !e.compareMedians(g) {
@@ -76,7 +75,8 @@ func median(pairs []*pair, of func(*pair) time.Duration) time.Duration {
 	return times[(len(times)-1)/2]
 }
 
-// compareEach reports the call of a group that differs most, and how many do.
+// compareEach reports the slowest and the fastest call of a group compared with the other
+// side.
 func (e *engine) compareEach(g *timedGroup) {
 	for _, kind := range []Kind{Slower, Faster} {
 		var worst *pair
@@ -110,8 +110,8 @@ func (e *engine) reportTimes(p *pair, kind Kind, a, b time.Duration, what string
 	e.report(w, f)
 }
 
-// timesDiffer reports whether a call takes another time: by more than so much,
-// and by more than a factor, also than any of the baselines.
+// timesDiffer reports whether a duration differs by more than both thresholds, from those of
+// the baselines too.
 func (e *engine) timesDiffer(g *timedGroup, a, b time.Duration) (Kind, bool) {
 	longest, shortest := a, a
 	if u, ok := e.timed.usual[g.key]; ok {
@@ -127,7 +127,7 @@ func (e *engine) timesDiffer(g *timedGroup, a, b time.Duration) (Kind, bool) {
 	return 0, false
 }
 
-// learn takes the times of a comparison with a baseline.
+// learn adds the durations of a comparison with a baseline.
 func (t *timing) learn(from *timing) {
 	if t.usual == nil {
 		t.usual = map[uint64]timeRange{}
