@@ -16,8 +16,8 @@ type collector struct {
 	r     *Report
 	opt   *Options
 	noise *noise
-	// told has the indexes in Report.Differences, by identity.
-	told   map[uint64]int
+	// index has the indexes in Report.Differences, by identity.
+	index  map[uint64]int
 	kept   [Classes]int
 	groups map[uint64]*Group
 }
@@ -34,7 +34,7 @@ func (c *collector) found(f *finding) {
 	}
 	var top *pair
 	for p := f.at.p; p != nil; p = p.up {
-		p.told, p.worst = true, max(p.worst, f.class)
+		p.differs, p.worst = true, max(p.worst, f.class)
 		top = p
 	}
 	c.r.Counts[f.class]++
@@ -42,7 +42,7 @@ func (c *collector) found(f *finding) {
 		c.group(f.at.top()).Counts[f.class]++
 	}
 	key := f.identity()
-	i, known := c.told[key]
+	i, known := c.index[key]
 	switch {
 	case known:
 		c.r.Differences[i].repeat(f)
@@ -52,7 +52,7 @@ func (c *collector) found(f *finding) {
 	default:
 		i = len(c.r.Differences)
 		c.kept[f.class]++
-		c.told[key] = i
+		c.index[key] = i
 		c.r.Differences = append(c.r.Differences, f.difference())
 	}
 	if top != nil && c.opt.Rows > 0 {
@@ -175,7 +175,7 @@ func (c *collector) calls(pairs []*pair) {
 			g.Missing++
 		case p.a == nil:
 			g.Extra++
-		case !p.told:
+		case !p.differs:
 			c.r.Same++
 			g.Same++
 		case p.worst < Behaviour:
@@ -247,7 +247,7 @@ func rows(pairs []*pair, most int) (all []CallRow, left uint64) {
 	for i := 0; i < len(pairs); i++ {
 		n := 0
 		if len(pairs) > most {
-			for i+n < len(pairs) && !pairs[i+n].told && !pairs[i+n].elsewhere {
+			for i+n < len(pairs) && !pairs[i+n].differs && !pairs[i+n].elsewhere {
 				n++
 			}
 		}
@@ -267,7 +267,7 @@ func rows(pairs []*pair, most int) (all []CallRow, left uint64) {
 
 func (p *pair) row() CallRow {
 	r := CallRow{A: p.a.sided(), B: p.b.sided(), Differences: p.differences}
-	if p.told {
+	if p.differs {
 		r.Class = p.worst.String()
 	}
 	return r

@@ -21,7 +21,7 @@ func Compare(a, b *Session, opt Options) (*Report, error) {
 		opt.Ratio = DefaultRatio
 	}
 	r := &Report{A: a.Side(), B: b.Side(), TooLarge: a.large + b.large}
-	c := &collector{r: r, opt: &opt, told: map[uint64]int{}, groups: map[uint64]*Group{}}
+	c := &collector{r: r, opt: &opt, index: map[uint64]int{}, groups: map[uint64]*Group{}}
 	e := newEngine(a, b, &opt)
 	if len(opt.Baselines) > 0 {
 		c.noise = &noise{places: map[uint64]*noisy{}}

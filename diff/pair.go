@@ -20,9 +20,9 @@ type pair struct {
 	elsewhere bool
 	// opens reports that the calls open their sessions, see document.
 	opens bool
-	// told reports that there is a difference in it, worst is the highest class, and
+	// differs reports that there is a difference in it, worst is the highest class, and
 	// differences are indexes in the report, if calls are listed.
-	told        bool
+	differs     bool
 	worst       Class
 	differences []int
 }

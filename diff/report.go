@@ -11,34 +11,32 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Report is the outcome of a comparison. Its texts come from the wire as they
-// are, but for paths and what [jsontree.Path] escapes: code that shows them escapes
-// them.
+// A Report is the result of a comparison. Its texts are not escaped, except for paths.
 type Report struct {
 	A, B Side
-	// Calls are the calls of both sides together, one that is on both counted
-	// once. Same are those without any difference, Alike those with some, of
-	// which none is of [Behaviour] or worse.
+	// Calls is the number of calls; one that is on both sides counts once. Same is the
+	// number of calls without a difference, Alike of those with differences below
+	// [Behaviour] only.
 	Calls, Same, Alike uint64
-	// Counts is how many differences of each class there are, all of them.
+	// Counts is the number of differences of each class.
 	Counts Counts
 	// Differences are the first [Options.Most] of each class, in the order of the
-	// session. Equal ones are one of them.
+	// session. Equal differences are listed once.
 	Differences []Difference
-	// Left counts those that are not in Differences.
+	// Left is the number of those that are not in Differences.
 	Left Counts
 	// Groups sums up the calls, by method and by tool, prompt or resource.
 	Groups []*Group
 	// Rows are the calls side by side, in the order of the first session, if
-	// [Options.Rows] asks for them; MoreRows is how many calls are beyond.
+	// [Options.Rows] is set; MoreRows is the number of further calls.
 	Rows     []CallRow
 	MoreRows uint64
-	// Ignored is how many differences a rule of [Options.Ignore] kept back, Noise
-	// how many are no others than among the baselines.
+	// Ignored is the number of differences excluded by [Options.Ignore], Noise of those
+	// excluded by the baselines.
 	Ignored, Noise uint64
-	// TooLarge is how many messages were too large to be compared.
+	// TooLarge is the number of messages that were too large to be compared.
 	TooLarge int
-	// Summary says in a sentence what changed.
+	// Summary describes the changes in a sentence.
 	Summary string
 }
 
@@ -167,8 +165,7 @@ func (c Counts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// Worst returns the highest class of which there is a difference, and false if
-// there is none at all.
+// Worst returns the highest class of a difference, and false if there is none.
 func (r *Report) Worst() (Class, bool) {
 	for c := int(Classes) - 1; c >= 0; c-- {
 		if r.Counts[c] > 0 {
@@ -178,7 +175,7 @@ func (r *Report) Worst() (Class, bool) {
 	return 0, false
 }
 
-// AtLeast returns how many differences there are of a class or a higher one.
+// AtLeast returns the number of differences of a class or a higher one.
 func (r *Report) AtLeast(c Class) (n uint64) {
 	for ; c < Classes; c++ {
 		n += r.Counts[c]
@@ -186,59 +183,56 @@ func (r *Report) AtLeast(c Class) (n uint64) {
 	return n
 }
 
-// Options are what a comparison depends on. The zero value is good.
+// Options are the options of [Compare]. The zero value is valid.
 type Options struct {
-	// Baselines are sessions with the same server as the first one: what differs
-	// between them and that one is noise.
+	// Baselines are sessions with the same server as the first session. What differs
+	// between them and the first session is noise.
 	Baselines []*Session
-	// Ignore is what is not reported.
+	// Ignore are the differences that are not reported.
 	Ignore []Rule
-	// Marked compares those calls only of which a message was marked, on either
-	// side.
+	// Marked limits the comparison to calls with a marked message on either side.
 	Marked bool
-	// Lost are requests of the first session that the second one did not come to, or
-	// that its server did not answer, each with the reason in words, "" for none. That is
-	// [Breaking], also where the request itself is missing, and where an answer was recorded
-	// that the client did not get: a body that broke off.
+	// Lost are requests of the first session that were not sent in the second, or whose
+	// response the client did not receive, each with a reason or "". They are
+	// [Breaking], even if a response was recorded, such as a truncated body.
 	Lost map[session.Ref]string
-	// Slower and Ratio say from when on a call takes another time: from so much
-	// more or less, and from so many times as long. They are [DefaultSlower] and
-	// [DefaultRatio] if they are zero.
+	// Slower and Ratio are the thresholds for durations, absolute and relative. A
+	// duration differs if it exceeds both. The defaults are [DefaultSlower] and
+	// [DefaultRatio].
 	Slower time.Duration
 	Ratio  float64
-	// Most is how many differences of each class are told, [DefaultMost] if it
-	// is zero.
+	// Most is the maximum number of reported differences of each class. The default is
+	// [DefaultMost].
 	Most int
-	// Rows is how many rows of calls side by side are listed, 0 for none. Those
-	// that are the same are folded where there are more.
+	// Rows is the maximum number of rows of calls side by side, 0 for none. If there are
+	// more, equal calls are folded.
 	Rows int
-	// Check is called now and then; an error ends the comparison.
+	// Check, if not nil, is called for each call; an error ends the comparison.
 	Check func() error
 }
 
-// What is a call that takes another time, unless [Options] say otherwise.
+// The default thresholds for durations.
 const (
 	DefaultSlower = 250 * time.Millisecond
 	DefaultRatio  = 2.0
 )
 
-// A Class says how much a difference matters. The classes are ordered: a higher
-// one matters more.
+// A Class is the severity of a difference. Higher classes are more severe.
 type Class uint8
 
 const (
-	// Cosmetic is another way to say the same: a number written as 1.0 for 1,
-	// the words of an error, titles and icons, the version of a server.
+	// Cosmetic differences have no effect on behaviour: 1.0 instead of 1, the message of
+	// an error, titles and icons, the version of a server.
 	Cosmetic Class = iota
-	// Timing is a call that takes much longer, or much less.
+	// Timing is a call that is much slower or faster.
 	Timing
-	// Expected is what comes with another revision of the protocol, or with
-	// another transport.
+	// Expected differences follow from another revision of the protocol or another
+	// transport.
 	Expected
-	// Behaviour is anything that says or does something else.
+	// Behaviour is any other change of behaviour.
 	Behaviour
-	// Breaking is what fails those who relied on it: a tool that is gone, an
-	// argument that is required now, a call that fails or is not answered.
+	// Breaking differences break users of the server: a removed tool, a new required
+	// argument, a call that fails or has no response.
 	Breaking
 	// Classes is the number of classes.
 	Classes
@@ -253,7 +247,7 @@ func (c Class) String() string { return nameOf(classNames[:], uint8(c), "class")
 // MarshalText implements [encoding.TextMarshaler].
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// nameOf is a name of a list, or the number of one that is not in it.
+// nameOf returns the name of a value, or its number if it has none.
 func nameOf(names []string, i uint8, of string) string {
 	if int(i) < len(names) {
 		return names[i]
@@ -271,7 +265,7 @@ func ParseClass(s string) (Class, error) {
 	return 0, fmt.Errorf("unknown class %q (want %s)", s, strings.Join(ClassNames(), ", "))
 }
 
-// ClassNames lists the names of the classes, what matters most first.
+// ClassNames returns the names of the classes, the highest first.
 func ClassNames() []string {
 	var names []string
 	for c := int(Classes) - 1; c >= 0; c-- {
@@ -280,22 +274,22 @@ func ClassNames() []string {
 	return names
 }
 
-// A Kind says in which way two sessions differ at one place.
+// A Kind is the kind of a difference.
 type Kind uint8
 
 const (
-	// Changed has something else in its place.
+	// Changed means that the value was replaced.
 	Changed Kind = iota
-	// Removed is only in the first session, Added only in the second.
+	// Removed means that it is in the first session only, Added in the second only.
 	Removed
 	Added
-	// Moved stands elsewhere in its array, Reordered are several that come in
-	// another order.
+	// Moved means that an element has another index, Reordered that several messages or
+	// elements have another order.
 	Moved
 	Reordered
-	// Respelled is the same value, written in another way.
+	// Respelled means that an equal value is spelled differently.
 	Respelled
-	// Slower and Faster are calls that take another time.
+	// Slower and Faster mean that the duration of a call differs.
 	Slower
 	Faster
 	kinds
@@ -310,25 +304,25 @@ func (k Kind) String() string { return nameOf(kindNames[:], uint8(k), "kind") }
 // MarshalText implements [encoding.TextMarshaler].
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// A Place says which part of a session a difference is in.
+// A Place is the part of a session that a difference is in.
 type Place uint8
 
 const (
-	// InSession is what client and server agreed on at the beginning.
+	// InSession is the session as a whole, such as its negotiated capabilities.
 	InSession Place = iota
-	// InCall is the call as a whole: that it was asked, how it ended.
+	// InCall is a call as a whole.
 	InCall
-	// InRequest is what was asked for, in the params of a request.
+	// InRequest is the params of a request.
 	InRequest
 	// InAnswer is the result or the error.
 	InAnswer
-	// InNotification is a notification, that of a call or one of none.
+	// InNotification is a notification, of a call or not.
 	InNotification
-	// InQuestion is what the server asked for within a call, by a request of
-	// its own or by an input_required result, and InReply the client's answer.
+	// InQuestion is a request of the server within a call, or one in an input_required
+	// result, and InReply the client's response.
 	InQuestion
 	InReply
-	// InStray is a message that belongs nowhere.
+	// InStray is a message that is out of place.
 	InStray
 	placeCount
 )

@@ -9,18 +9,18 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// An effect is what a change of a JSON Schema does to what it allows.
+// An effect is the effect of a change on the values that a JSON Schema allows.
 type effect uint8
 
 const (
 	neither effect = iota
-	unclear        // nobody can tell
+	unclear        // unknown
 	tighter        // it allows less
 	looser         // it allows more
 	both           // less of one thing and more of another
-	gone           // a property that was known is not any more
-	words          // only what it says to people changed
-	texts          // only what it says to models changed
+	gone           // a property was removed
+	words          // only text for people changed
+	texts          // only text for models changed
 )
 
 var effectReasons = map[effect]string{
@@ -28,17 +28,17 @@ var effectReasons = map[effect]string{
 	tighter: "it allows less", looser: "it allows more", texts: "models read it",
 }
 
-// A direction says who has to keep to a schema.
+// A direction is the direction of the values that a schema describes.
 type direction bool
 
 const (
-	// intoServer is the schema of arguments: what it allows less fails clients.
+	// intoServer is the direction of arguments: allowing less breaks clients.
 	intoServer direction = false
-	// outOfServer is that of results: what it allows more fails clients.
+	// outOfServer is the direction of results: allowing more breaks clients.
 	outOfServer direction = true
 )
 
-// class is what an effect means for those who relied on the schema.
+// class returns the class of an effect.
 func (x effect) class(dir direction) Class {
 	switch {
 	case x == both, x == gone, x == tighter && dir == intoServer, x == looser && dir == outOfServer:
@@ -49,7 +49,7 @@ func (x effect) class(dir direction) Class {
 	return Behaviour
 }
 
-// schemas compares two JSON Schemas by what they allow (2026-07-28
+// schemas compares two JSON Schemas by the values that they allow (2026-07-28
 // server/tools#tool, JSON Schema 2020-12 and draft-07).
 func (e *engine) schemas(w *where, path jsontree.Path, a, b jsontree.Value, dir direction) {
 	if a.HasRepeats() || b.HasRepeats() {
@@ -61,11 +61,11 @@ func (e *engine) schemas(w *where, path jsontree.Path, a, b jsontree.Value, dir 
 		})
 	}
 	if a.Equal(b) && a.Spelled() == b.Spelled() {
-		return // whatever references in them lead to is the same
+		return // and so are the targets of references
 	}
 	x := schemer{a: a, b: b, active: map[[2]uint64]bool{}, left: maxSchemas}
 	x.refs = hasRefs(a) || hasRefs(b)
-	x.tell = func(kind Kind, does effect, path jsontree.Path, a, b jsontree.Value, what string) {
+	x.report = func(kind Kind, does effect, path jsontree.Path, a, b jsontree.Value, what string) {
 		f := &finding{kind: kind, path: path, a: a, b: b, what: what, class: does.class(dir), reason: effectReasons[does]}
 		if kind == Respelled {
 			f.class = Cosmetic
@@ -83,35 +83,35 @@ func (e *engine) schemas(w *where, path jsontree.Path, a, b jsontree.Value, dir 
 
 // A schemer compares two schemas.
 type schemer struct {
-	a, b jsontree.Value // the whole of both, which references are resolved in
-	refs bool           // there are references
-	tell func(kind Kind, does effect, path jsontree.Path, a, b jsontree.Value, what string)
-	// active are the pairs of schemas that are being compared: references may
-	// lead round and round. Left is how many more may be.
+	a, b   jsontree.Value // the root schemas
+	refs   bool           // there are references
+	report func(kind Kind, does effect, path jsontree.Path, a, b jsontree.Value, what string)
+	// active are the pairs of schemas that are being compared, as references may be
+	// cyclic. Left is the number of further comparisons.
 	active map[[2]uint64]bool
 	left   int
-	cut    bool // it was too deep
-	// merged counts the bytes of schemas that were written anew.
+	cut    bool // a schema was too deep
+	// merged is the size of the schemas that were built by merge.
 	merged int
 	// inA and inB are the schemas whose keywords are being compared.
 	inA, inB jsontree.Value
 }
 
-// What a schema made by an enemy may cost.
+// Limits for hostile schemas.
 const (
-	// maxRefs is how many references may lead from one to the next.
+	// maxRefs is the maximum length of a chain of references.
 	maxRefs = 32
-	// maxSchemas is how many pairs of schemas are compared within one: references
-	// can make a small one as large as they like.
+	// maxSchemas is the maximum number of pairs of schemas, which references can make
+	// exponential.
 	maxSchemas     = 20_000
 	maxSchemaDepth = 500
-	// maxMerged is how many bytes of schemas are written anew within one comparison.
+	// maxMerged is the maximum of merged.
 	maxMerged = 8 << 20
-	// maxChoices bounds the alternatives that are tried one by one.
+	// maxChoices is the maximum number of alternatives that are compared one by one.
 	maxChoices = 16
 )
 
-// differ tells of a change whose kind shows in what is there.
+// differ reports a change, whose kind follows from the values that exist.
 func (x *schemer) differ(does effect, path jsontree.Path, a, b jsontree.Value, what string) {
 	kind := Changed
 	switch {
@@ -120,11 +120,10 @@ func (x *schemer) differ(does effect, path jsontree.Path, a, b jsontree.Value, w
 	case !b.Exists():
 		kind = Removed
 	}
-	x.tell(kind, does, path, a, b, what)
+	x.report(kind, does, path, a, b, what)
 }
 
-// compare compares two schemas, of which one may be absent: that is one that
-// allows anything.
+// compare compares two schemas. An absent one allows anything.
 func (x *schemer) compare(path jsontree.Path, a, b jsontree.Value) {
 	a, b = x.whole(x.a, a), x.whole(x.b, b)
 	if a.Equal(b) && (!x.refs || !a.Exists()) {
@@ -149,13 +148,13 @@ func (x *schemer) compare(path jsontree.Path, a, b jsontree.Value) {
 	nothing := func(v jsontree.Value) bool { return v.Kind() == jsontree.Bool && !v.True() }
 	switch {
 	case nothing(b) && !nothing(a):
-		x.tell(Changed, tighter, path, a, b, "nothing is allowed here any more")
+		x.report(Changed, tighter, path, a, b, "nothing is allowed here any more")
 	case nothing(a) && !nothing(b):
-		x.tell(Changed, looser, path, a, b, "something is allowed here now")
+		x.report(Changed, looser, path, a, b, "something is allowed here now")
 	case !isSchema(a) || !isSchema(b):
-		x.tell(Changed, neither, path, a, b, "it is no schema")
+		x.report(Changed, neither, path, a, b, "it is no schema")
 	case a.Opaque() || b.Opaque():
-		x.tell(Changed, unclear, path, a, b, "it is too large to be compared")
+		x.report(Changed, unclear, path, a, b, "it is too large to be compared")
 	case x.choice(path, a, b):
 	default:
 		x.types(path, a, b)
@@ -164,18 +163,18 @@ func (x *schemer) compare(path jsontree.Path, a, b jsontree.Value) {
 	}
 }
 
-// respelled reports the numbers in two values that are the same.
+// respelled reports the numbers in equal values that are spelled differently.
 func (x *schemer) respelled(path jsontree.Path, a, b jsontree.Value) {
 	jsontree.Compare(a, b, path, func(c *jsontree.Change) bool {
 		if c.Kind != jsontree.Repeated { // see schemas
-			x.tell(Respelled, neither, c.Path, c.A, c.B, "")
+			x.report(Respelled, neither, c.Path, c.A, c.B, "")
 		}
 		return true
 	})
 }
 
-// alternatives are the schemas by which one leaves a choice, with the keyword. One
-// without the keyword is a choice of one.
+// alternatives returns the alternatives of a schema and their keyword. A schema without
+// the keyword is its only alternative.
 func alternatives(v jsontree.Value) (keyword string, all []jsontree.Value) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		if all := elements(v.Get(name)); len(all) > 0 {
@@ -185,10 +184,9 @@ func alternatives(v jsontree.Value) (keyword string, all []jsontree.Value) {
 	return "", []jsontree.Value{v}
 }
 
-// choice compares a schema that leaves a choice with one that leaves none, and reports
-// whether it did: each alternative alone, with what stands beside the choice, is compared
-// with the other schema. Where both leave a choice, or one of types alone, the keywords
-// are compared.
+// choice compares a schema with alternatives with one without, and reports whether it did:
+// each alternative is merged with the other keywords and compared with the other schema.
+// If both have alternatives, or only alternative types, the keywords are compared.
 func (x *schemer) choice(path jsontree.Path, a, b jsontree.Value) bool {
 	nameA, as := alternatives(a)
 	nameB, bs := alternatives(b)
@@ -209,7 +207,7 @@ func (x *schemer) choice(path jsontree.Path, a, b jsontree.Value) bool {
 	if nameA != "" {
 		what, most, least = "there is no choice any more", tighter, looser
 	}
-	// With one alternative that allows as much as before, nothing that was allowed is lost.
+	// One alternative that allows as much as before is enough.
 	all := true
 	for _, v := range alone(x.a, a, nameA, as) {
 		for _, w := range alone(x.b, b, nameB, bs) {
@@ -228,17 +226,17 @@ func (x *schemer) choice(path jsontree.Path, a, b jsontree.Value) bool {
 	return true
 }
 
-// silently compares two schemas and returns what the change does as a whole.
+// silently compares two schemas without a report and returns the overall effect.
 func (x *schemer) silently(a, b jsontree.Value) effect {
 	var less, more, other bool
-	tell, left := x.tell, x.left
-	x.tell = func(_ Kind, does effect, _ jsontree.Path, _, _ jsontree.Value, _ string) {
+	report, left := x.report, x.left
+	x.report = func(_ Kind, does effect, _ jsontree.Path, _, _ jsontree.Value, _ string) {
 		less = less || does == tighter || does == both || does == gone
 		more = more || does == looser || does == both
 		other = other || does == unclear
 	}
 	x.compare(nil, a, b)
-	x.tell = tell
+	x.report = report
 	switch {
 	case x.left < left/2: // it used too much of the budget
 		return unclear
@@ -254,9 +252,8 @@ func (x *schemer) silently(a, b jsontree.Value) effect {
 	return neither
 }
 
-// inAnyOrder compares lists of schemas, of which the order does not count. More does what
-// one more of them does. Those that are on one side only are compared with one another
-// in order, as one that was changed.
+// inAnyOrder compares lists of schemas whose order does not count. More is the effect of an
+// additional one. Schemas without an equal one are compared in order.
 func (x *schemer) inAnyOrder(path jsontree.Path, a, b jsontree.Value, more effect) {
 	fewer := tighter + looser - more
 	la, lb := elements(a), elements(b)
@@ -295,11 +292,11 @@ func (x *schemer) inAnyOrder(path jsontree.Path, a, b jsontree.Value, more effec
 	}
 }
 
-// noneBeside are the keywords that add nothing to the reference they stand beside.
+// noneBeside are the keywords that do not constrain a reference beside them.
 var noneBeside = []string{"$ref", "$defs", "definitions", "$schema", "$id", "$comment"}
 
-// whole follows a reference within a schema to where it leads, and adds what stands
-// beside it, which counts as well since 2019-09: a description, a default, a limit.
+// whole resolves a reference and merges the keywords beside it, which count since draft
+// 2019-09.
 func (x *schemer) whole(root, v jsontree.Value) jsontree.Value {
 	for range maxRefs {
 		ref := v.Get("$ref")
@@ -322,9 +319,9 @@ func (x *schemer) whole(root, v jsontree.Value) jsontree.Value {
 	return v
 }
 
-// merge makes one schema of two, of which the first may be absent. Of a keyword that both
-// have the second's counts; what is dropped of the second does not. Where too much would
-// have to be written it gives up, which is told in the end.
+// merge returns a schema with the keywords of two, of which the first may be absent. The
+// keywords of the second take precedence, except those in drop, which are left out. Beyond
+// maxMerged it returns the first and ends the comparison.
 func (x *schemer) merge(first, second jsontree.Value, drop ...string) jsontree.Value {
 	if x.merged += len(first.Raw()) + len(second.Raw()); x.merged > maxMerged || first.Opaque() || second.Opaque() {
 		x.left = -1
@@ -350,7 +347,7 @@ func (x *schemer) merge(first, second jsontree.Value, drop ...string) jsontree.V
 	return doc
 }
 
-// pointer finds what a JSON pointer in a fragment leads to.
+// pointer resolves a JSON pointer in a fragment.
 func pointer(root jsontree.Value, ref string) jsontree.Value {
 	text, ok := strings.CutPrefix(ref, "#")
 	if !ok || text != "" && text[0] != '/' {

@@ -7,23 +7,23 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// keywords compares all keywords but type, enum and const.
+// keywords compares all keywords except type, enum and const.
 func (x *schemer) keywords(path jsontree.Path, a, b jsontree.Value) {
 	outerA, outerB := x.inA, x.inB
 	x.inA, x.inB = a, b
 	defer func() { x.inA, x.inB = outerA, outerB }()
-	// A reference may lead elsewhere though it is written the same.
+	// Equal references may have different targets.
 	each(a, b, x.refs, func(name string, v, w jsontree.Value) {
 		at := path.With(jsontree.To(name))
 		if !v.Opaque() && !w.Opaque() {
 			x.keyword(name, at, v, w)
 		} else if !v.Equal(w) {
-			x.tell(Changed, unclear, at, v, w, "it is too large to be compared")
+			x.report(Changed, unclear, at, v, w, "it is too large to be compared")
 		}
 	})
 }
 
-// keyword compares one keyword. Of those that are not known nobody can tell what they do.
+// keyword compares a keyword. The effect of unknown ones is unclear.
 func (x *schemer) keyword(name string, path jsontree.Path, a, b jsontree.Value) {
 	annotation := func(does effect) {
 		if !a.Equal(b) {
@@ -33,7 +33,7 @@ func (x *schemer) keyword(name string, path jsontree.Path, a, b jsontree.Value) 
 	switch name {
 	case "type", "enum", "const": // see types and values
 	case "$defs", "definitions": // compared where they are used
-	case "$ref": // it leads nowhere, or it would have been followed
+	case "$ref": // it could not be resolved
 		annotation(unclear)
 	case "$schema", "$id", "$comment", "title", "examples", "deprecated":
 		annotation(words)
@@ -84,13 +84,13 @@ func (x *schemer) keyword(name string, path jsontree.Path, a, b jsontree.Value) 
 	}
 }
 
-// isZero reports whether a number is 0, or is not there.
+// isZero reports whether a number is 0 or absent.
 func isZero(v jsontree.Value) bool {
 	order, ok := jsontree.CompareNumbers(v.Raw(), []byte("0"))
 	return !v.Exists() || v.Kind() == jsontree.Number && ok && order == 0
 }
 
-// limit compares limits: with 1, a higher one allows less.
+// limit compares limits. If up is 1, a higher limit allows less; if it is -1, a lower one.
 func (x *schemer) limit(path jsontree.Path, a, b jsontree.Value, up int) {
 	does, order, ok := neither, 0, a.Kind() == jsontree.Number && b.Kind() == jsontree.Number
 	if ok {
@@ -99,7 +99,7 @@ func (x *schemer) limit(path jsontree.Path, a, b jsontree.Value, up int) {
 	switch {
 	case ok && order == 0:
 		if a.Spelled() != b.Spelled() {
-			x.tell(Respelled, neither, path, a, b, "")
+			x.report(Respelled, neither, path, a, b, "")
 		}
 		return
 	case !a.Exists(), ok && order*up < 0:
@@ -110,7 +110,8 @@ func (x *schemer) limit(path jsontree.Path, a, b jsontree.Value, up int) {
 	x.differ(does, path, a, b, "")
 }
 
-// restriction compares what allows less when it is there. Changed is what another one does.
+// restriction compares a keyword that allows less if present. Changed is the effect of
+// another value.
 func (x *schemer) restriction(path jsontree.Path, a, b jsontree.Value, changed effect) {
 	switch {
 	case a.Equal(b):
@@ -123,7 +124,7 @@ func (x *schemer) restriction(path jsontree.Path, a, b jsontree.Value, changed e
 	x.differ(changed, path, a, b, "")
 }
 
-// multiples is what it does that numbers must be multiples of another one.
+// multiples returns the effect of a change of multipleOf.
 func multiples(a, b jsontree.Value) effect {
 	old, errOld := strconv.ParseInt(string(a.Raw()), 10, 64)
 	new, errNew := strconv.ParseInt(string(b.Raw()), 10, 64)
@@ -137,8 +138,8 @@ func multiples(a, b jsontree.Value) effect {
 	return unclear
 }
 
-// required compares the lists of what must be there. What became of a property
-// that is gone is told by properties.
+// required compares the required properties. Removed properties are reported by
+// properties.
 func (x *schemer) required(path jsontree.Path, a, b jsontree.Value) {
 	inA, inB := hashes(elements(a)), hashes(elements(b))
 	before, after := memberNames(x.inA.Get("properties")), memberNames(x.inB.Get("properties"))
@@ -170,8 +171,8 @@ func hashes(all []jsontree.Value) map[uint64]bool {
 	return set
 }
 
-// properties compares what an object may hold. That a new one is required is
-// told by required. A new one allows more where no others were allowed.
+// properties compares the properties of an object. New required ones are reported by
+// required. A new one allows more if additional properties were not allowed.
 func (x *schemer) properties(path jsontree.Path, a, b jsontree.Value) {
 	addition := neither
 	if other := x.inA.Get("additionalProperties"); other.Kind() == jsontree.Bool && !other.True() {
@@ -195,7 +196,7 @@ func (x *schemer) properties(path jsontree.Path, a, b jsontree.Value) {
 	})
 }
 
-// items compares the schema of all elements, or those of each.
+// items compares the schemas of elements.
 func (x *schemer) items(path jsontree.Path, a, b jsontree.Value) {
 	if a.Kind() != jsontree.Array && b.Kind() != jsontree.Array {
 		x.compare(path, a, b)
@@ -209,14 +210,14 @@ func (x *schemer) items(path jsontree.Path, a, b jsontree.Value) {
 	}
 }
 
-// A typeSet is a set of the types that JSON Schema knows.
+// A typeSet is a set of JSON Schema types.
 type typeSet uint8
 
 const (
 	typeNull typeSet = 1 << iota
 	typeBoolean
 	typeInteger
-	typeFraction // a number that is no integer
+	typeFraction // a number that is not an integer
 	typeString
 	typeArray
 	typeObject
@@ -232,7 +233,7 @@ var typeNames = []struct {
 	{"string", typeString}, {"array", typeArray}, {"object", typeObject}, {"number with a fraction", typeFraction},
 }
 
-// String lists the types, such as "string or null".
+// String returns the types, such as "string or null".
 func (s typeSet) String() string {
 	if s == typeAny {
 		return "of any type"
@@ -247,8 +248,8 @@ func (s typeSet) String() string {
 	return strings.Join(names, " or ")
 }
 
-// typesOf is what a schema's type allows, or, where it has none, that of
-// alternatives that say nothing but their type.
+// typesOf returns the types that a schema allows by its type, or by alternatives that have
+// nothing but a type.
 func typesOf(v jsontree.Value) typeSet {
 	for _, set := range []typeSet{declared(v.Get("type")), altTypes(v)} {
 		if set != 0 {
@@ -273,8 +274,8 @@ func declared(t jsontree.Value) (set typeSet) {
 	return set
 }
 
-// altTypes are the types of an anyOf or oneOf whose schemas say nothing else, 0
-// if it is none.
+// altTypes returns the types of an anyOf or oneOf whose schemas have nothing but a type, 0
+// for other schemas.
 func altTypes(v jsontree.Value) (set typeSet) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		for _, one := range elements(v.Get(name)) {
@@ -288,13 +289,12 @@ func altTypes(v jsontree.Value) (set typeSet) {
 	return set
 }
 
-// onlyTypes reports whether the alternatives of a schema, if it has any, say
-// nothing but their types.
+// onlyTypes reports whether the alternatives of a schema, if any, have nothing but a type.
 func onlyTypes(v jsontree.Value) bool {
 	return !v.Get("anyOf").Exists() && !v.Get("oneOf").Exists() || altTypes(v) != 0
 }
 
-// types compares what types are allowed.
+// types compares the allowed types.
 func (x *schemer) types(path jsontree.Path, a, b jsontree.Value) {
 	before, after := typesOf(a), typesOf(b)
 	does, what := both, "it is "+after.String()+" now instead of "+before.String()
@@ -306,7 +306,7 @@ func (x *schemer) types(path jsontree.Path, a, b jsontree.Value) {
 	case before&^after == 0:
 		does, what = looser, "it may be "+(after&^before).String()+" too"
 	}
-	x.tell(Changed, does, path.With(jsontree.To("type")), a.Get("type"), b.Get("type"), what)
+	x.report(Changed, does, path.With(jsontree.To("type")), a.Get("type"), b.Get("type"), what)
 }
 
 // values compares enum and const, which is an enum of one.
@@ -341,8 +341,8 @@ func (x *schemer) values(path jsontree.Path, a, b jsontree.Value) {
 	}
 }
 
-// allowed lists the values that a schema names, with const or enum itself, which is
-// absent if it names none.
+// allowed returns the value of const or enum, absent if there is none, and the values that
+// it allows.
 func allowed(v jsontree.Value) (whole jsontree.Value, all []jsontree.Value) {
 	if c := v.Get("const"); c.Exists() {
 		return c, []jsontree.Value{c}
@@ -353,11 +353,11 @@ func allowed(v jsontree.Value) (whole jsontree.Value, all []jsontree.Value) {
 	return whole, nil
 }
 
-// inWords is a value in a sentence.
+// inWords returns a value for use in a sentence.
 func inWords(v jsontree.Value) string {
 	text, _ := excerpt(v)
 	return oneLine(text, 60)
 }
 
-// quoted names something of a schema in a text.
+// quoted returns a recorded name in quotes.
 func quoted(name string) string { return strconv.Quote(bounded(name)) }
