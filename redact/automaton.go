@@ -1,21 +1,20 @@
 package redact
 
-// An automaton finds many words in a text in one pass (Aho and Corasick, 1975).
-// Letters of ASCII match in either case.
+// An automaton finds words in a text in one pass (Aho and Corasick, 1975). ASCII letters
+// match in either case.
 type automaton struct {
-	// class says which of the bytes of the words a byte is, 0 for none of them; so
-	// a row of the table has a few columns, and the table stays in the cache.
+	// class maps the bytes that occur in words to columns of the table, and others to 0.
 	class   [256]uint8
 	classes int32
 	// next has a row for each state and a column for each class. A state is where its
 	// row begins, times two, and one more if words end in it. The state behind a byte c is
 	// next[s>>1+class[c]].
 	next  []int32
-	found [][]int32 // the words that end in a state, by number of the row
+	found [][]int32 // the words that end in a state, by row
 	words []string
 }
 
-// fold makes a byte's letter small.
+// fold returns an ASCII letter in lower case.
 func fold(c byte) byte {
 	if c-'A' < 26 {
 		return c | 0x20
@@ -23,22 +22,12 @@ func fold(c byte) byte {
 	return c
 }
 
-// frequent are the letters that texts have most of. They stand together in a row, in
-// as few lines of the cache as can be.
-const frequent = "etaoinsrhldcumpfgybw\"_"
-
-// newAutomaton builds an automaton of words that are not empty.
+// newAutomaton builds an automaton for words that are not empty.
 func newAutomaton(words []string) *automaton {
 	a := &automaton{words: words, classes: 1}
-	used := [256]bool{}
 	for _, w := range words {
 		for j := range len(w) {
-			used[fold(w[j])] = true
-		}
-	}
-	for _, w := range append([]string{frequent}, words...) {
-		for j := range len(w) {
-			if c := fold(w[j]); a.class[c] == 0 && used[c] { // without capitals there are at most 230
+			if c := fold(w[j]); a.class[c] == 0 { // without capitals there are at most 230
 				a.class[c] = uint8(a.classes)
 				a.classes++
 			}
@@ -70,8 +59,8 @@ func (a *automaton) state() int32 {
 	return int32(len(a.found) - 1)
 }
 
-// link turns the tree of words into an automaton: where a word does not go on,
-// the longest end of what was read that begins another does.
+// link adds the transitions for mismatches, to the state of the longest suffix that is the
+// beginning of a word.
 func (a *automaton) link() {
 	fail := make([]int32, len(a.found))
 	queue := make([]int32, 0, len(a.found))
@@ -105,7 +94,7 @@ func (a *automaton) link() {
 // at returns the words that end in a state.
 func (a *automaton) at(s int32) []int32 { return a.found[s>>1/a.classes] }
 
-// any reports whether one of the words occurs.
+// any reports whether a word occurs.
 func (a *automaton) any(text []byte) bool {
 	next, class, s := a.next, &a.class, int32(0)
 	for _, c := range text {
@@ -116,7 +105,7 @@ func (a *automaton) any(text []byte) bool {
 	return false
 }
 
-// each calls fn with each word that occurs and where, in the order of their ends.
+// each calls fn with each occurrence of a word, in the order of their ends.
 func (a *automaton) each(text []byte, fn func(word int32, start, end int)) {
 	next, class, s := a.next, &a.class, int32(0)
 	for i, c := range text {

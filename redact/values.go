@@ -10,97 +10,71 @@ import (
 	"strings"
 )
 
-// What a [Values] takes for secrets that can be found again.
+// Limits of [Values].
 const (
-	leastValue = 6       // bytes
-	mostValue  = 8 << 10 // as long as a head may be at most servers
-	maxValues  = 512     // the last ones, beside those that are kept
+	leastValue = 6       // minimum length of a secret in bytes
+	mostValue  = 8 << 10 // maximum length; most servers limit a header to it
+	maxValues  = 512     // maximum number of secrets, besides those that are kept
 )
 
-// Values replaces secrets that are known, wherever they occur in streams of bytes: a
-// server that repeats a token in a sentence gives it no name. They are found as they
-// are, and with the escapes of JSON and URLs. Nil knows none. It does not change, so it
-// may be used by several goroutines at once.
+// Values replaces known secrets wherever they occur in byte streams, as they are and with
+// the escapes of JSON and URLs. It is immutable, so several goroutines may use it. A nil
+// Values has no secrets.
 type Values struct {
-	known []knownValue // the oldest first
-	words []spelling   // of these, in their order
-	kept  int          // how many of the first are never left out
-	// index finds the words in a text; nil for a few.
-	index *spellingIndex
+	known []knownValue   // the oldest first
+	words []spelling     // of these, in the same order
+	kept  int            // the number of secrets that are never dropped
+	index *spellingIndex // of words; nil for a few
 }
 
-// A knownValue is a secret, what replaces it, and how many spellings it has.
+// A knownValue is a secret, its pseudonym and the number of its spellings.
 type knownValue struct {
 	secret, pseudonym string
 	spellings         int
 }
 
-// A spelling is a way to write a secret. Alone reports that it may be an ordinary word,
-// so it counts only where it is not part of another word.
+// A spelling is an encoding of a secret. If alone is set, it may be an ordinary word and
+// counts only if it is not part of another word.
 type spelling struct {
 	text, pseudonym string
 	alone           bool
 }
 
-// commonValues are words that stand where credentials do but are not secrets: to replace
-// them everywhere would change what was said.
+// commonValues are words that occur in place of credentials but are not secrets.
 var commonValues = map[string]bool{
 	"bearer": true, "password": true, "secret": true, "default": true, "undefined": true, "string": true, "example": true,
 	"testing": true, "unknown": true, "localhost": true, "anonymous": true,
 }
 
-// A spellingIndex finds the spellings that begin at a place of a text by the first bytes
-// there, so that it takes as long to look for many as for few.
+// A spellingIndex finds spellings by their first bytes, in a time that does not depend on
+// their number.
 type spellingIndex struct {
-	may   [1 << (indexBits - 6)]uint64 // a bit for each hash of first bytes
-	heads []spellingHead               // ordered by first
-}
-
-type spellingHead struct {
-	first uint32 // the first indexBytes, little-endian
-	word  int
+	may   [1 << indexBits]bool // by the hash of the first bytes
+	words map[uint32][]int     // by the first bytes
 }
 
 const (
 	indexBytes = 4 // no spelling is shorter
 	indexBits  = 15
-	// fewSpellings are looked for one by one, which is quicker.
+	// fewSpellings are searched for one by one, which is faster.
 	fewSpellings = 16
 )
 
 func newSpellingIndex(words []spelling) *spellingIndex {
-	x := &spellingIndex{heads: make([]spellingHead, len(words))}
+	x := &spellingIndex{words: map[uint32][]int{}}
 	for i, w := range words {
-		first := binary.LittleEndian.Uint32([]byte(w.text[:indexBytes]))
-		x.heads[i] = spellingHead{first, i}
-		h := hashOf(first)
-		x.may[h/64] |= 1 << (h % 64)
+		first := binary.LittleEndian.Uint32([]byte(w.text))
+		x.may[hashOf(first)] = true
+		x.words[first] = append(x.words[first], i)
 	}
-	slices.SortFunc(x.heads, func(a, b spellingHead) int { return cmp.Compare(a.first, b.first) })
 	return x
 }
 
 func hashOf(first uint32) uint32 { return first * 0x9e3779b1 >> (32 - indexBits) }
 
-// mayBegin reports whether a spelling may begin with these bytes.
-func (x *spellingIndex) mayBegin(first uint32) bool {
-	h := hashOf(first)
-	return x.may[h/64]&(1<<(h%64)) != 0
-}
-
-// beginning returns the spellings that begin with these bytes.
-func (x *spellingIndex) beginning(first uint32) []spellingHead {
-	from, _ := slices.BinarySearchFunc(x.heads, first, func(h spellingHead, first uint32) int { return cmp.Compare(h.first, first) })
-	to := from
-	for to < len(x.heads) && x.heads[to].first == first {
-		to++
-	}
-	return x.heads[from:to]
-}
-
-// With returns Values that know a secret too. Certain reports that it stood in a place
-// for credentials alone; of others those are left out that may be ordinary words. So is
-// what is shorter than six bytes, longer than 8 KiB, or has no letter.
+// With returns Values with another secret. Certain reports that the place of the secret is
+// for credentials only; other secrets are skipped if they may be ordinary words. Secrets
+// shorter than six bytes, longer than 8 KiB, or without a letter are skipped too.
 func (v *Values) With(secret, pseudonym string, certain bool) *Values {
 	if len(secret) < leastValue || len(secret) > mostValue || !certain && !distinct(secret) ||
 		commonValues[strings.ToLower(secret)] || !strings.ContainsFunc(secret, isLetter) {
@@ -113,10 +87,10 @@ func (v *Values) With(secret, pseudonym string, certain bool) *Values {
 		}
 		next.known, next.words, next.kept = slices.Clone(v.known), slices.Clone(v.words), v.kept
 		if len(v.known)-v.kept >= maxValues {
-			next.leaveOut(v.kept)
+			next.drop(v.kept)
 		}
 	}
-	words := written(secret, pseudonym)
+	words := spellingsOf(secret, pseudonym)
 	next.known = append(next.known, knownValue{secret, pseudonym, len(words)})
 	next.words = append(next.words, words...)
 	if len(next.words) > fewSpellings {
@@ -125,7 +99,7 @@ func (v *Values) With(secret, pseudonym string, certain bool) *Values {
 	return next
 }
 
-// Keep returns Values that leave out none of those known so far, however many follow.
+// Keep returns Values that never drop the current secrets.
 func (v *Values) Keep() *Values {
 	if v == nil {
 		return nil
@@ -135,8 +109,8 @@ func (v *Values) Keep() *Values {
 	return &next
 }
 
-// leaveOut removes the i-th secret.
-func (v *Values) leaveOut(i int) {
+// drop removes the i-th secret.
+func (v *Values) drop(i int) {
 	from := 0
 	for _, k := range v.known[:i] {
 		from += k.spellings
@@ -150,8 +124,8 @@ func distinct(s string) bool { return len(s) > 256 || telling([]byte(s)) }
 
 func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r >= 0x80 }
 
-// written returns the ways in which JSON and URLs write a secret.
-func written(secret, pseudonym string) (words []spelling) {
+// spellingsOf returns the encodings of a secret in JSON and URLs.
+func spellingsOf(secret, pseudonym string) (words []spelling) {
 	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret)}
 	if quoted, err := json.Marshal(secret); err == nil {
 		all = append(all, string(quoted[1:len(quoted)-1]))
@@ -166,7 +140,7 @@ func written(secret, pseudonym string) (words []spelling) {
 	return words
 }
 
-// Text replaces the secrets in a text that is whole.
+// Text replaces the secrets in a complete text.
 func (v *Values) Text(text string) string {
 	if v == nil {
 		return text
@@ -175,15 +149,15 @@ func (v *Values) Text(text string) string {
 	return string(out)
 }
 
-// Held is what has to be known of the bytes of a stream so far: the last one that was
-// returned, and those behind it, which may be the beginning of a secret.
+// Held is the state of a stream: the last byte that was returned, and the bytes behind it,
+// which may be the beginning of a secret.
 type Held struct {
 	before byte
 	Data   []byte
 }
 
-// Stream replaces the secrets in the next bytes of a stream, whose last call returned
-// what is held, zero before the first. At the end of the stream nothing is held.
+// Stream replaces the secrets in the next bytes of a stream. Held is the result of the
+// previous call, zero for the first. At the end of the stream nothing is held.
 func (v *Values) Stream(held Held, p []byte, end bool) (out []byte, next Held) {
 	if len(held.Data) > 0 {
 		p = slices.Concat(held.Data, p)
@@ -209,24 +183,25 @@ func (v *Values) Stream(held Held, p []byte, end bool) (out []byte, next Held) {
 	if cut < len(p) {
 		next.Data = bytes.Clone(p[cut:])
 	}
-	return v.replaced(p[:cut], hits), next
+	return apply(p[:cut], hits), next
 }
 
-// hits are the secrets in a text, of those that overlap the first and, where several
-// begin at one place, the longest. Before is the byte before the text, 0 for none.
-func (v *Values) hits(p []byte, before byte) (hits []hit) {
+// hits returns the replacements of the secrets in a text: of those that overlap the first,
+// and of those with the same start the longest. Before is the byte before the text, 0 for
+// none.
+func (v *Values) hits(p []byte, before byte) (hits []edit) {
 	v.each(p, func(w *spelling, start, end int) {
 		left := before
 		if start > 0 {
 			left = p[start-1]
 		}
 		if !w.alone || !joins(left) && (end == len(p) || !joins(p[end])) {
-			hits = append(hits, hit{start: start, end: end, rule: w.pseudonym})
+			hits = append(hits, edit{start, end, w.pseudonym})
 		}
 	})
-	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+	slices.SortFunc(hits, func(a, b edit) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	to := 0
-	return slices.DeleteFunc(hits, func(h hit) bool {
+	return slices.DeleteFunc(hits, func(h edit) bool {
 		if h.start < to {
 			return true
 		}
@@ -235,7 +210,7 @@ func (v *Values) hits(p []byte, before byte) (hits []hit) {
 	})
 }
 
-// each calls fn with where each spelling occurs in a text.
+// each calls fn with each occurrence of a spelling in a text.
 func (v *Values) each(p []byte, fn func(w *spelling, start, end int)) {
 	if v.index == nil {
 		for i := range v.words {
@@ -245,11 +220,11 @@ func (v *Values) each(p []byte, fn func(w *spelling, start, end int)) {
 	}
 	for start := range max(len(p)-indexBytes+1, 0) {
 		first := binary.LittleEndian.Uint32(p[start:])
-		if !v.index.mayBegin(first) {
+		if !v.index.may[hashOf(first)] {
 			continue
 		}
-		for _, h := range v.index.beginning(first) {
-			w := &v.words[h.word]
+		for _, i := range v.index.words[first] {
+			w := &v.words[i]
 			if end := start + len(w.text); end <= len(p) && string(p[start:end]) == w.text {
 				fn(w, start, end)
 			}
@@ -257,21 +232,8 @@ func (v *Values) each(p []byte, fn func(w *spelling, start, end int)) {
 	}
 }
 
-// replaced returns p if there are no hits.
-func (v *Values) replaced(p []byte, hits []hit) (out []byte) {
-	if len(hits) == 0 {
-		return p
-	}
-	at := 0
-	for _, h := range hits {
-		out = append(append(out, p[at:h.start]...), h.rule...)
-		at = h.end
-	}
-	return append(out, p[at:]...)
-}
-
-// partial is how many of the last bytes may be the beginning of a secret. One that may be
-// an ordinary word may be there whole, and go on as another word.
+// partial returns the number of last bytes that may be the beginning of a secret. One that
+// may be an ordinary word may be complete, and be continued as another word.
 func (v *Values) partial(p []byte) (most int) {
 	for i := range v.words {
 		w := &v.words[i]
@@ -294,5 +256,5 @@ func (v *Values) partial(p []byte) (most int) {
 	return most
 }
 
-// joins reports whether a byte makes one word of what is on its sides.
+// joins reports whether a byte may be part of a word.
 func joins(c byte) bool { return alnum[fold(c)] || c == '_' || c == '-' }
