@@ -7,42 +7,40 @@ import (
 	"unicode/utf8"
 )
 
-// knownRule is the name under which a value is found again.
+// knownRule is the name of the rule for known values.
 const knownRule = "known-value"
 
-// maxKnown is how many values are remembered, and maxKnownBytes how long they may
-// be together. Their automaton takes some hundred bytes for each of these.
+// maxKnown is the maximum number of known values, maxKnownBytes their maximum total length.
+// The automaton takes some hundred bytes for each.
 const (
 	maxKnown      = 2000
 	maxKnownBytes = 16 << 10
 )
 
-// A form is what is looked for: a value, the digits of a number, or a part of a value that
-// no escape can hide, which is only a sign that it may be there.
+// A form is a searched text: a value, the digits of a number, or a part of a value without
+// characters that are escaped, which only indicates that the value may occur.
 type form struct {
 	text         string
 	number, sign bool
 }
 
-// known are the values that were found to be secrets by their place. They are
-// looked for everywhere.
+// A known holds the values that other rules found. They are searched for everywhere.
 type known struct {
 	values map[string]bool
-	// numbers are the digits of those that are numbers.
+	// numbers are the digits of the numbers.
 	numbers map[string]bool
 	list    []form
 	bytes   int // of the values
-	// auto finds the first built of the list. The few behind them are looked for
-	// one by one, so that it is not built anew for each.
+	// auto finds the first built forms of the list. The others are searched for one by
+	// one, to rebuild the automaton less often.
 	auto  *automaton
 	built int
-	// hidden says that there is a value that may be spelled so that no part of it
-	// is as it was.
+	// hidden reports that there is a value without a part that cannot be escaped.
 	hidden bool
 }
 
-// tellingNumber reports whether digits can be looked for: a count, a size, a port, a
-// year, a date or the first number that comes to mind would be found where it is none.
+// tellingNumber reports whether digits can be searched for: they are not likely to be a
+// count, a size, a port, a year, a date or a sequence.
 func tellingNumber(digits []byte) bool {
 	if len(digits) < 6 || len(digits) > 64 || !isFigures(digits) || bytes.HasSuffix(digits, []byte("000")) || isDate(digits) {
 		return false
@@ -58,7 +56,7 @@ func tellingNumber(digits []byte) bool {
 	return bits.OnesCount(uint(seen)) >= 4 && !up && !down
 }
 
-// isDate reports whether digits are those of a day, as 20261127.
+// isDate reports whether digits are a date such as 20261127.
 func isDate(digits []byte) bool {
 	if len(digits) != 8 {
 		return false
@@ -67,8 +65,8 @@ func isDate(digits []byte) bool {
 	return (century == "19" || century == "20") && "01" <= month && month <= "12" && "01" <= day && day <= "31"
 }
 
-// addNumber adds a number. One that was found as a text has the pseudonym of the text in
-// other texts.
+// addNumber adds a number. If text is set, it was found as a text and has the pseudonym of
+// the text.
 func (k *known) addNumber(token []byte, text bool) {
 	digits := bytes.TrimPrefix(token, []byte("-"))
 	if k.numbers[string(digits)] || !tellingNumber(digits) || len(k.numbers) >= maxKnown || k.bytes+len(digits) > maxKnownBytes {
@@ -109,15 +107,15 @@ func (k *known) add(value []byte) {
 	k.rebuild()
 }
 
-// rebuild builds the automaton anew where it lacks too many forms.
+// rebuild rebuilds the automaton if it lacks too many forms.
 func (k *known) rebuild() {
 	if len(k.list)-k.built > max(8, k.built/4) {
 		k.build()
 	}
 }
 
-// addInside adds what a value in base64 holds: of the credentials of Basic the
-// password alone is a secret elsewhere.
+// addInside adds the decoded content of a value in base64, or the password of Basic
+// credentials.
 func (k *known) addInside(value []byte) {
 	if len(value) < 8 || !textual(value) {
 		return
@@ -140,7 +138,7 @@ func (k *known) build() {
 	k.auto, k.built = newAutomaton(words), len(words)
 }
 
-// longestWord is the longest row of letters and digits of a text.
+// longestWord returns the longest run of letters and digits in a text.
 func longestWord(s string) (longest string) {
 	for start := 0; start < len(s); start++ {
 		end := start
@@ -155,13 +153,13 @@ func longestWord(s string) (longest string) {
 	return longest
 }
 
-// is reports whether the part of a text that is the form's but for the case is it. Digits
-// are not where they are part of another number or of a word.
+// is reports whether a match of the automaton, which ignores case, is the form. Digits must
+// not be part of another number or of a word.
 func (f *form) is(text []byte, start, end int) bool {
 	return !f.sign && string(text[start:end]) == f.text && (f.text[0] > '9' || !isFigures(text[start:end]) || isNumber(text, start, end))
 }
 
-// isNumber reports whether digits are all of a number.
+// isNumber reports whether digits are a complete number.
 func isNumber(text []byte, start, end int) bool {
 	joins := func(i, beyond int) bool {
 		switch {
@@ -175,7 +173,7 @@ func isNumber(text []byte, start, end int) bool {
 	return !joins(start-1, start-2) && !joins(end, end+1)
 }
 
-// each calls fn with where a value occurs, and whether it is a number.
+// each calls fn with each occurrence of a value, and whether it is a number.
 func (k *known) each(text []byte, fn func(start, end int, number bool)) {
 	if k.auto != nil {
 		k.auto.each(text, func(w int32, start, end int) {
@@ -205,8 +203,7 @@ func occurrences(text []byte, v string, fn func(start, end int)) {
 	}
 }
 
-// has reports whether a value may occur in a text: the automaton does not tell
-// letters apart by case.
+// has reports whether a value may occur in a text.
 func (k *known) has(text []byte) bool {
 	if k.hidden || k.auto != nil && k.auto.any(text) {
 		return true

@@ -6,11 +6,9 @@ import (
 	"strings"
 )
 
-// Names are compared without case and without what parts their words, so that
-// API_KEY, api-key and apiKey are one.
-
-// secretNames are names whose values are secrets, whatever stands before them:
-// GITHUB_TOKEN ends in token, x-api-key in apikey. A blank parts their words.
+// secretNames are the suffixes of names whose values are secrets: GITHUB_TOKEN ends in
+// token, x-api-key in apikey. A space separates words. Names are compared without case
+// and separators.
 var secretNames = []string{
 	"password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "api key", "secret key", "access key",
 	"private key", "signing key", "encryption key", "encryption customer key", "master key", "account key", "auth key", "session key", "client key",
@@ -19,20 +17,20 @@ var secretNames = []string{
 	"subscription key", "function key", "functions key", "application key", "app key", "service key", "service role key", "admin key",
 	"license key", "shared key", "deploy key", "webhook key", "hmac key", "write key", "ingest key", "integration key",
 	"saml response", "jwt assertion", "id token hint", "basic auth",
-	// what services call a key in the names of variables
+	// keys of services in the names of variables
 	"openai key", "anthropic key", "gemini key", "groq key", "mistral key", "cohere key", "deepseek key", "perplexity key", "openrouter key", "together key",
 	"replicate key", "elevenlabs key", "huggingface key", "tavily key", "exa key", "brave key", "firecrawl key", "serper key", "serp key", "jina key",
 	"pinecone key", "langsmith key", "supabase key", "anon key", "stripe key", "sendgrid key", "mailgun key", "twilio key", "notion key", "linear key",
 	"airtable key", "algolia key", "datadog key", "newrelic key", "grafana key", "mapbox key", "maps key", "weather key", "youtube key", "azure key",
 }
 
-// lastWords are secrets where they are the last word of a name, as in DB_PASS, X-Jwt and
-// redisPass. A longer word may end like them: compass.
+// lastWords are the names of secrets if they are the last word, as in DB_PASS, X-Jwt and
+// redisPass, but not in compass.
 var lastWords = map[string]bool{
 	"pass": true, "pw": true, "jwt": true, "bearer": true, "otp": true, "pat": true, "creds": true, "credentials": true, "auth": true,
 }
 
-// wholeNames are secrets only where they are the whole name.
+// wholeNames are the names of secrets if they are the whole name.
 var wholeNames = map[string]bool{
 	"pass": true, "auth": true, "jwt": true, "pw": true, "bearer": true, "pin": true, "otp": true, "cvv": true, "cvc": true, "ssn": true, "pat": true,
 	"sig": true, "creds": true, "credentials": true, "secrets": true, "passwords": true, "apikeys": true, "dsn": true,
@@ -40,15 +38,14 @@ var wholeNames = map[string]bool{
 	"secretkeys": true, "privatekeys": true, "sessionids": true,
 }
 
-// openNames end like secrets and are none: words of the protocol and of pages.
+// openNames end like the names of secrets, but are not: names of the protocol and of APIs.
 var openNames = map[string]bool{
 	"progresstoken": true, "nextpagetoken": true, "pagetoken": true, "nexttoken": true, "continuationtoken": true,
 	"synctoken": true, "maxtoken": true, "totaltoken": true, "eostoken": true, "bostoken": true, "padtoken": true,
 	"oldpwd": true,
 }
 
-// isDir reports whether a value is the directory that a shell calls PWD, and no
-// password.
+// isDir reports whether a value is the working directory in the variable PWD of a shell.
 func isDir(name string, value []byte) bool {
 	if plainName(name) != "pwd" || len(value) == 0 {
 		return false
@@ -56,9 +53,8 @@ func isDir(name string, value []byte) bool {
 	return value[0] == '/' || len(value) > 2 && value[1] == ':' && (value[2] == '\\' || value[2] == '/')
 }
 
-// weakName reports whether a plain name that is a secret's has other meanings too: a
-// token may be a word or a coin, a session a row in a table. A number below such a
-// name may be one of them, or how many there are, unless it is long.
+// weakName reports whether the name of a secret is ambiguous: a token may be a word or a
+// coin, a session a row of a table. A short number with such a name is not a secret.
 func weakName(name string) bool {
 	if !wholeNames[plainName(name)] && lastWords[lastWord(name)] {
 		return true
@@ -78,15 +74,15 @@ func weakName(name string) bool {
 	return true
 }
 
-// figureNames are secrets whose values are numbers, and short ones.
+// figureNames are the names of secrets that are short numbers.
 var figureNames = map[string]bool{
 	"pin": true, "otp": true, "cvv": true, "cvc": true, "ssn": true, "passcode": true, "password": true, "onetimecode": true,
 }
 
-// maxName is the length in bytes beyond which nothing is a name.
+// maxName is the maximum length of a name in bytes.
 const maxName = 128
 
-// plainName returns a name as names are compared.
+// plainName returns a name in lower case, without separators.
 func plainName(name string) string {
 	if len(name) > maxName || strings.IndexByte(name, '\n') >= 0 {
 		return ""
@@ -118,9 +114,9 @@ func SecretName(name string) bool {
 	return plain != "" && lastWords[lastWord(name)]
 }
 
-// lastWord returns the last word of a name, in lower case: they are parted by signs, or
-// by capitals. Of auth, which is also a word for a way to sign in, only what a sign
-// parts from others counts.
+// lastWord returns the last word of a name in lower case. Words are separated by
+// punctuation or begin with a capital; auth must be separated by punctuation, as an Auth
+// suffix may name a method of authentication.
 func lastWord(name string) string {
 	name = strings.TrimRight(name, "-_.[] ")
 	at := strings.LastIndexAny(name, "-_./[] ") + 1
@@ -139,7 +135,7 @@ func lastWord(name string) string {
 	return strings.ToLower(last)
 }
 
-// endings are the secretNames as plain names.
+// endings are the plain names of secretNames.
 var endings = func() (list []string) {
 	for _, n := range secretNames {
 		list = append(list, strings.ReplaceAll(n, " ", ""))
@@ -147,8 +143,8 @@ var endings = func() (list []string) {
 	return list
 }()
 
-// nameWords are what the automaton looks for: in whatever holds a secret name and
-// its value there is one of them.
+// nameWords returns words for the automaton: a text with the name of a secret and its value
+// has one of them.
 func nameWords() (list []string) {
 	for _, n := range secretNames {
 		list = append(list, strings.ReplaceAll(n, " ", ""))
@@ -167,7 +163,7 @@ func nameWords() (list []string) {
 			list = append(list, n+end)
 		}
 	}
-	for _, n := range []string{"pass", "pin", "otp", "cvv", "cvc", "ssn"} { // the names of columns
+	for _, n := range []string{"pass", "pin", "otp", "cvv", "cvc", "ssn"} { // of columns
 		for _, end := range []string{",", ";", "|", "\t", "\r", "\n", `\`} {
 			list = append(list, n+end)
 		}

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// prefix begins every pseudonym of a text.
+// prefix is the prefix of the pseudonyms of texts.
 const prefix = "redacted-"
 
-// digits is how many hexadecimal digits follow the prefix.
+// digits is the number of hexadecimal digits after the prefix.
 const digits = 12
 
-// A namer makes pseudonyms. The same value has the same one.
+// A namer generates pseudonyms. Equal values have equal ones.
 type namer struct {
 	mac hash.Hash
 	sum []byte
@@ -24,7 +24,7 @@ type namer struct {
 
 func newNamer(key []byte) namer { return namer{mac: hmac.New(sha256.New, key)} }
 
-// stream returns n hexadecimal digits that the value decides on.
+// stream returns count hexadecimal digits derived from the value.
 func (n *namer) stream(value []byte, count int) string {
 	var b strings.Builder
 	for block := byte(0); b.Len() < count; block++ {
@@ -40,15 +40,15 @@ func (n *namer) stream(value []byte, count int) string {
 // text returns the pseudonym of a text that is not empty.
 func (n *namer) text(value []byte) string { return prefix + n.stream(value, digits) }
 
-// number returns the pseudonym of a number: one of the same form with other
-// digits, the first of which are nines.
+// number returns the pseudonym of a number: one of the same format with other digits, the
+// first of which are nines.
 func (n *namer) number(value []byte) string {
 	out := []byte(n.stream(value, len(value)))
 	left := nines(value)
 	for i, c := range value {
 		switch {
 		case c == 'e' || c == 'E':
-			return string(append(out[:i], value[i:]...)) // the exponent stays
+			return string(append(out[:i], value[i:]...)) // the exponent is kept
 		case c < '0' || c > '9':
 			out[i] = c
 		case left > 0:
@@ -61,8 +61,8 @@ func (n *namer) number(value []byte) string {
 	return string(out)
 }
 
-// nines is how many nines the pseudonym of a number begins with: more than half of
-// the digits before the exponent, so that few numbers look like one.
+// nines returns the number of nines at the beginning of the pseudonym of a number: more than
+// half of the digits before the exponent, so that few numbers look like one.
 func nines(value []byte) int {
 	digits := 0
 	for _, c := range value {
@@ -83,8 +83,8 @@ func fromHex(c byte) byte {
 	return c - '0'
 }
 
-// made reports whether a text is a pseudonym, of this package or of the HTTP tap, with
-// at most a few signs around it, as where it ends is not always found alike.
+// made reports whether a text is a pseudonym of this package or of the HTTP tap, possibly
+// with a few characters around it, as its end may be found differently.
 func made(value []byte) bool {
 	for _, p := range []string{prefix, "masked:"} {
 		at := bytes.Index(value, []byte(p))

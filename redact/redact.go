@@ -12,32 +12,31 @@ import (
 
 // Options are the settings of a [Redactor].
 type Options struct {
-	// Key decides on the pseudonyms. It should be random, and secret.
+	// Key is the key of the pseudonyms. It should be random and secret.
 	Key []byte
-	// Emails counts e-mail addresses among the secrets.
+	// Emails treats e-mail addresses as secrets.
 	Emails bool
-	// Rules are the person's own.
+	// Rules are additional rules.
 	Rules []Rule
-	// Check changes nothing and lets pass what is a pseudonym, or a number that looks like
-	// one.
+	// Check reports findings without changing frames. Pseudonyms, and numbers that look like
+	// pseudonyms, are not findings.
 	Check bool
 }
 
-// A Place is where a secret was found: a lane and a path in it, such as
-// "to_server $.params.arguments.password". Elements of arrays have no numbers in
-// it, so that there are not too many places.
+// A Place is a rule and a place where it found a secret: a lane and a path, such as
+// "to_server $.params.arguments.password". Elements of arrays have no index.
 type Place struct{ Rule, Where string }
 
-// A Finding says how often a rule found a secret at a place.
+// A Finding counts the secrets that a rule found at a place.
 type Finding struct {
 	Place
 	Times uint64
-	// First is the number of the first frame, 0 for what stands beside the frames.
+	// First is the number of the first frame, 0 for the header of the recording.
 	First uint64
 }
 
-// MaxFindings is how many places are remembered; what is found at others counts
-// under the Where "elsewhere".
+// MaxFindings is the maximum number of places. Further ones are counted with the Where
+// "elsewhere".
 const MaxFindings = 1000
 
 // A Redactor rewrites the frames of one recording.
@@ -48,20 +47,20 @@ type Redactor struct {
 	namer namer
 	known known
 
-	names       map[string]string         // the rule that a name falls under
+	names       map[string]string         // the rules of names, see named
 	expressions map[string]*regexp.Regexp // by their texts; see expression
 
 	findings map[Place]*Finding
-	// inKey says of each lane that it is in the middle of a private key.
+	// inKey is the number of lines of a private key that may follow in each lane.
 	inKey [tap.Lanes]int
 
-	// Of the frame in work.
+	// The state of the current frame.
 	seq   uint64
 	where string
 	path  []crumb
-	depth int // of codings within codings, each of which is one of several ways to read a text
-	// nested counts contents within contents. JSON in a string of JSON is twice as
-	// long each time, so that it needs no limit.
+	depth int // nesting of encodings, see maxDepth
+	// nested is the nesting of contents. It needs no limit, as each level of JSON in a
+	// string doubles the length.
 	nested int
 }
 
@@ -72,7 +71,7 @@ func New(opt Options) *Redactor {
 	return r
 }
 
-// Findings returns what was found, the rules in alphabetical order.
+// Findings returns the findings, ordered by rule.
 func (r *Redactor) Findings() []Finding {
 	var all []Finding
 	for _, f := range r.findings {
@@ -84,15 +83,15 @@ func (r *Redactor) Findings() []Finding {
 	return all
 }
 
-// Again begins another pass over the same recording: what was found so far is
-// forgotten, but for the values themselves.
+// Again begins another pass over the same recording. It clears the findings and keeps the
+// known values.
 func (r *Redactor) Again() {
 	clear(r.findings)
 	clear(r.inKey[:])
 }
 
-// Frame returns the bytes of a frame with pseudonyms in them; they are f.Raw
-// itself where there is nothing to change. Frames come in their order.
+// Frame returns the redacted bytes of a frame, f.Raw itself if nothing changes. Frames must
+// be passed in order.
 func (r *Redactor) Frame(f *tap.Frame) []byte {
 	r.seq, r.where = f.Seq, f.Lane.String()
 	r.path, r.depth, r.nested = r.path[:0], 0, 0
@@ -118,8 +117,7 @@ func (r *Redactor) Frame(f *tap.Frame) []byte {
 	return out
 }
 
-// unreadable stands for content that is no text: compressed or encrypted, it may
-// hold anything.
+// unreadable replaces content that is not text, which may be compressed or encrypted.
 func (r *Redactor) unreadable(raw []byte) []byte {
 	if !r.found("not-text", raw) {
 		return raw
@@ -127,8 +125,7 @@ func (r *Redactor) unreadable(raw []byte) []byte {
 	return fmt.Appendf(nil, "redacted: %d bytes that are no text were withheld", len(raw))
 }
 
-// Withhold returns what stands for a frame that has more bytes than anybody wants
-// to hold: it may have secrets, too.
+// Withhold returns the replacement of a frame that is too large to be searched.
 func (r *Redactor) Withhold(f *tap.Frame) []byte {
 	r.seq, r.where, r.path = f.Seq, f.Lane.String(), r.path[:0]
 	r.note("too-large")
@@ -143,7 +140,7 @@ func Withheld(size int64) []byte {
 	return fmt.Appendf(nil, "redacted: a frame of %d bytes was withheld\n", size)
 }
 
-// found notes a secret and returns whether it is to be replaced.
+// found counts a secret and reports whether to replace it.
 func (r *Redactor) found(rule string, value []byte) bool {
 	if len(value) == 0 || made(value) {
 		return false
@@ -168,7 +165,7 @@ func (r *Redactor) note(rule string) {
 	f.Times++
 }
 
-// replace returns the pseudonym of a text under a rule, and whether there is one.
+// replace returns the pseudonym of a text, and whether to replace it.
 func (r *Redactor) replace(rule string, value []byte) (string, bool) {
 	if !r.found(rule, value) {
 		return "", false
@@ -179,10 +176,10 @@ func (r *Redactor) replace(rule string, value []byte) (string, bool) {
 	return r.namer.text(value), true
 }
 
-// maxWhere is how long the name of a place gets, in bytes.
+// maxWhere is the maximum length of Place.Where, in bytes.
 const maxWhere = 200
 
-// place names where the work is.
+// place returns the current place.
 func (r *Redactor) place() string {
 	s := r.where
 	for i, c := range r.path {
@@ -201,23 +198,21 @@ func (r *Redactor) place() string {
 	return s
 }
 
-// A crumb is a step of the path to where the work is: the name of a member, or
-// the number of an element.
+// A crumb is a step of the current path: the name of a member or the index of an element.
 type crumb struct {
 	name    string
 	element bool
 }
 
-// An edit puts text in the place of content[start:end]. Its text is such that it
-// need not be escaped, however deep the content is inside strings: letters,
-// digits, and the signs of base64 and numbers.
+// An edit replaces content[start:end] with text, which never needs escapes: it consists of
+// letters, digits, and the characters of base64 and numbers.
 type edit struct {
 	start, end int
 	text       string
 }
 
-// apply returns the content with the edits made, which are in order and apart;
-// the content itself when there are none.
+// apply returns the content after edits, which are in order and do not overlap. It returns
+// the content itself if there are none.
 func apply(content []byte, edits []edit) []byte {
 	if len(edits) == 0 {
 		return content
@@ -236,17 +231,17 @@ func apply(content []byte, edits []edit) []byte {
 type hit struct {
 	start, end int
 	rule       string
-	// value is the secret itself where text spells it with escapes, else nil.
+	// value is the decoded secret if the text has escapes, else nil.
 	value []byte
-	// number says that it is a number that is known.
+	// number reports that it is a known number.
 	number bool
-	// text is what takes its place where that is known already; done says so.
+	// text is the replacement if done is set.
 	text string
 	done bool
 }
 
-// spelled is how long the secret is without its escapes: the fewest of several hits
-// of one are what it is.
+// spelled returns the length of the secret without escapes. Of several hits with the same
+// range the shortest is right.
 func (h *hit) spelled() int {
 	if h.value == nil {
 		return h.end - h.start
@@ -254,8 +249,7 @@ func (h *hit) spelled() int {
 	return len(h.value)
 }
 
-// replaced makes edits of hits, which may overlap: then what they cover together
-// is one secret.
+// replaced returns the edits for hits. Overlapping hits are one secret.
 func (r *Redactor) replaced(text []byte, hits []hit) []edit {
 	slices.SortFunc(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(a.spelled(), b.spelled()))

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// A Rule is one that a person gives beside the built-in ones.
+// A Rule is an additional rule of the user.
 type Rule struct {
-	// text is the rule as it was written, which names it in a [Finding].
+	// text is the source of the rule, its name in a [Finding].
 	text string
 	// Exactly one of these is set.
-	key, header string // patterns as of path.Match, plain
+	key, header string // lower-case patterns of path.Match
 	pattern     *regexp.Regexp
 	path        []step
 }
 
-// ParseRule reads a rule:
+// ParseRule parses a rule:
 //
 //	key:NAME       the values of members, parameters and variables of that name,
-//	               without case; * stands for any characters
+//	               ignoring case; * matches any characters
 //	header:NAME    the values of header fields of that name, likewise
-//	path:$.a[*].b  the values at a path in a message; .. stands for any number of
-//	               steps, * for any one, [0] for the first element
-//	pattern:REGEX  what a regular expression (RE2) matches, or its first group
+//	path:$.a[*].b  the values at a path in a message; .. matches any number of
+//	               steps, * any single one, [0] the first element
+//	pattern:REGEX  the matches of a regular expression (RE2), or of its first group
 func ParseRule(s string) (Rule, error) {
 	kind, rest, ok := strings.Cut(s, ":")
 	if !ok || rest == "" {
-		return Rule{}, fmt.Errorf("%q is no rule", s)
+		return Rule{}, fmt.Errorf("invalid rule %q", s)
 	}
 	r := Rule{text: s}
 	var err error
@@ -44,10 +44,10 @@ func ParseRule(s string) (Rule, error) {
 	case "path":
 		r.path, err = parsePath(rest)
 	default:
-		err = fmt.Errorf("there are no rules of the kind %q", kind)
+		err = fmt.Errorf("unknown kind %q", kind)
 	}
 	if err != nil {
-		return Rule{}, fmt.Errorf("%q is no rule: %w", s, err)
+		return Rule{}, fmt.Errorf("invalid rule %q: %w", s, err)
 	}
 	return r, nil
 }
@@ -55,14 +55,14 @@ func ParseRule(s string) (Rule, error) {
 // A step is a part of a path.
 type step struct {
 	name string // of a member, or an index
-	// any says that every name fits, deep that there may be steps before.
+	// any matches every name, deep any number of steps before.
 	any, deep bool
 }
 
 func parsePath(s string) ([]step, error) {
 	rest, ok := strings.CutPrefix(s, "$")
 	if !ok {
-		return nil, fmt.Errorf("a path begins with $")
+		return nil, fmt.Errorf("path does not begin with $")
 	}
 	var steps []step
 	for rest != "" {
@@ -74,12 +74,12 @@ func parsePath(s string) ([]step, error) {
 				rest = rest[1:]
 			}
 		case rest[0] != '.' && rest[0] != '[':
-			return nil, fmt.Errorf(". or [ is missing before %q", rest)
+			return nil, fmt.Errorf("missing . or [ before %q", rest)
 		}
 		if rest[0] == '[' {
 			inside, after, ok := strings.Cut(rest[1:], "]")
 			if !ok {
-				return nil, fmt.Errorf("] is missing")
+				return nil, fmt.Errorf("missing ]")
 			}
 			st.name, rest = strings.Trim(inside, `'"`), after
 		} else {
@@ -90,21 +90,21 @@ func parsePath(s string) ([]step, error) {
 			st.name, rest = rest[1:1+end], rest[1+end:]
 		}
 		if st.name == "" {
-			return nil, fmt.Errorf("a step is empty")
+			return nil, fmt.Errorf("empty step in path")
 		}
 		st.any = st.name == "*"
 		steps = append(steps, st)
 	}
 	if len(steps) == 0 || len(steps) > 32 {
-		return nil, fmt.Errorf("a path has 1 to 32 steps")
+		return nil, fmt.Errorf("path must have 1 to 32 steps")
 	}
 	return steps, nil
 }
 
-// fits reports whether a path leads to a place, whose names are below $. It takes
-// time in proportion to the product of their lengths.
+// fits reports whether a path matches a place, in time proportional to the product of their
+// lengths.
 func fits(steps []step, place []crumb) bool {
-	// at holds which numbers of steps may have been taken so far.
+	// at is the set of the numbers of steps that may have been matched.
 	at := uint64(1)
 	for _, c := range place {
 		next := uint64(0)
@@ -124,14 +124,13 @@ func fits(steps []step, place []crumb) bool {
 	return at>>len(steps)&1 == 1
 }
 
-// matchName reports whether a name fits a pattern of a rule.
+// matchName reports whether a pattern of a rule matches a name.
 func matchName(pattern, name string) bool {
 	ok, _ := path.Match(pattern, strings.ToLower(name))
 	return ok
 }
 
-// matches calls fn with what the pattern of a rule matches, or with the first group
-// of that.
+// matches calls fn with the matches of the pattern of a rule, or of its first group.
 func (r *Rule) matches(text []byte, fn func(start, end int, rule string)) {
 	for _, m := range r.pattern.FindAllSubmatchIndex(text, -1) {
 		if len(m) > 2 && m[2] >= 0 {
