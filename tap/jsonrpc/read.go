@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 )
 
 // Peek reads the envelope of one frame. It takes any bytes: terminators, white
@@ -36,9 +38,20 @@ func Peek(raw []byte) Message {
 // (RFC 8259 section 8.1).
 const bom = "\xef\xbb\xbf"
 
-// nesting returns how many arrays and objects are open at the end of text, and whether
-// that is in a string.
-func nesting(text []byte) (open int, inString bool) {
+// valid reports whether text is one JSON value, nested at most MaxDepth deep. The depth
+// is checked first because gjson recurses.
+func valid(text []byte) bool {
+	if bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) > MaxDepth {
+		if deepest, _, _ := nesting(text); deepest > MaxDepth {
+			return false
+		}
+	}
+	return gjson.ValidBytes(text)
+}
+
+// nesting returns how deep arrays and objects are nested in text, how many of them are
+// open at its end, and whether it ends inside a string.
+func nesting(text []byte) (deepest, open int, inString bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case inString && c == '\\':
@@ -48,11 +61,12 @@ func nesting(text []byte) (open int, inString bool) {
 		case inString:
 		case c == '{' || c == '[':
 			open++
+			deepest = max(deepest, open)
 		case c == '}' || c == ']':
 			open--
 		}
 	}
-	return open, inString
+	return deepest, open, inString
 }
 
 // notJSON returns the reason why a text at an offset in its frame is not JSON.
@@ -71,7 +85,7 @@ func notJSON(text []byte, offset int) string {
 		return "not JSON"
 	}
 	at := min(int(fault.Offset)-1, len(text))
-	open, inString := nesting(text[:at])
+	_, open, inString := nesting(text[:at])
 	where := fmt.Sprintf(" at byte %d", offset+at)
 	switch {
 	case at == len(text) && inString:

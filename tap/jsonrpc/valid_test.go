@@ -2,11 +2,8 @@ package jsonrpc
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/tidwall/gjson"
 )
 
 func TestValid(t *testing.T) {
@@ -27,25 +24,6 @@ func TestValid(t *testing.T) {
 	for _, text := range texts {
 		if got, want := valid([]byte(text)), json.Valid([]byte(text)); got != want {
 			t.Errorf("%.60q: %v, want %v", text, got, want)
-		}
-	}
-}
-
-func BenchmarkValid(b *testing.B) {
-	for name, text := range map[string]string{
-		"text":  `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("Partly cloudy, wind from the south-west.", 100) + `"}]}}`,
-		"small": `{"jsonrpc":"2.0","id":1,"result":{"tools":[` + strings.Repeat(`{"name":"a","inputSchema":{"type":"object"}},`, 100) + `{}]}}`,
-	} {
-		raw := []byte(text)
-		for by, f := range map[string]func([]byte) bool{"valid": valid, "gjson": gjson.ValidBytes} {
-			b.Run(fmt.Sprint(name, "/", by), func(b *testing.B) {
-				b.SetBytes(int64(len(text)))
-				for b.Loop() {
-					if !f(raw) {
-						b.Fatal("not valid")
-					}
-				}
-			})
 		}
 	}
 }
