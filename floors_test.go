@@ -29,9 +29,9 @@ var (
 
 var floors = map[string]floor{
 	"tap": {never: pure},
-	// The only reader of JSON-RPC, and the only door for gjson.
+	// The only reader of JSON-RPC.
 	"tap/jsonrpc": {
-		ours:  []string{"tap"},
+		ours:  []string{"internal/jsontree", "tap"},
 		third: []string{"github.com/tidwall/gjson"},
 		never: pure,
 	},

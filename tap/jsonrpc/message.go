@@ -1,3 +1,9 @@
+// Package jsonrpc reads JSON-RPC messages from frames. It is the only reader of them:
+// [PeekFrame] takes any bytes and returns the message, or the reason why they are not
+// one. Only what a list shows is decoded, and no number goes through a float.
+//
+// It also has the vocabulary of the protocol: methods ([Methods]), revisions
+// ([Revisions]), and what a message is about ([Subject]).
 package jsonrpc
 
 import "fmt"

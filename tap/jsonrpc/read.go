@@ -6,36 +6,151 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
-// Peek reads the envelope of one frame. It takes any bytes: terminators, white
-// space around the message, a byte order mark, banners, cut or hostile JSON.
-// The frame is checked to be JSON in full, since tools that skip that read
-// nonsense without complaint. Peek holds on to raw and changes nothing in it.
+// PeekFrame reads the message of a frame of any form. It ignores the lane: frames of
+// stderr and lifecycle carry no messages. Of a frame that was too large to load it
+// reads the beginning and reports that in Reason: later members are unknown, and so are
+// the values of params, result and error.
+//
+//   - A line, and the text of a WebSocket message, is read by [Peek].
+//   - So is the data of an event. An event without data, which keeps a connection
+//     open or carries an id, and one with a name other than "message", such as
+//     "endpoint" (2024-11-05, basic/transports), is [Other].
+//   - A body is read if it is meant to be JSON-RPC: if it is an object with a member
+//     jsonrpc, with an id and a method, a result or an error, or with a known method;
+//     or if it is an array with a message in it. A body that is cut off or invalid
+//     JSON is [Invalid] if the part before the error has one of jsonrpc, method and
+//     result, or an error that is an object. Any other body is Other: a page, a token
+//     response, nothing at all.
+//   - A WebSocket control frame, and bytes that could not be read, are Other.
+//
+// Byte slices of the message point into Raw, except those of an event with several
+// lines of data, which point into a copy.
+func PeekFrame(f *tap.Frame) Message {
+	text, truncated := f.Raw, int64(len(f.Raw)) < f.Size
+	switch f.Form {
+	case tap.FormLine, tap.FormText, tap.FormBinary, tap.FormBody:
+	case tap.FormEvent:
+		e := tap.ParseServerSentEvent(f.Raw)
+		if text = e.Data; e.Name != "" && e.Name != "message" || !truncated && len(trimJSON(text)) == 0 {
+			return Message{Kind: Other}
+		}
+	default:
+		return Message{Kind: Other}
+	}
+	switch {
+	case truncated:
+		return peekHead(f, text)
+	case f.Form == tap.FormBody:
+		return peekBody(text)
+	}
+	return Peek(text)
+}
+
+// Payload returns the part of a frame to show and to search: the data of an event that
+// has any, without a copy if it is one line; of any other frame, Raw.
+func Payload(f *tap.Frame) []byte {
+	if f.Form == tap.FormEvent {
+		if x := tap.ParseServerSentEvent(f.Raw); len(x.Data) > 0 {
+			return x.Data
+		}
+	}
+	return f.Raw
+}
+
+// Peek reads the envelope of one frame. It takes any bytes: terminators, white space
+// around the message, a byte order mark, banners, cut off or hostile JSON. All of the
+// frame is checked to be JSON. The message points into raw.
 func Peek(raw []byte) Message {
 	text, marked := bytes.CutPrefix(raw, []byte(bom))
 	if !valid(text) {
 		return Message{Reason: notJSON(text, len(raw)-len(text))}
 	}
-	m := classify(trimJSON(text))
+	m := readMessage(trimJSON(text))
 	if m.Kind == Invalid {
 		return m
 	}
 	if marked {
-		m.Reason = remark(m.Reason, "byte order mark")
+		m.remark("byte order mark")
 	}
-	if i := invalidUTF8(raw); i >= 0 {
-		m.Reason = remark(m.Reason, "not UTF-8 at byte "+strconv.Itoa(i))
+	if !utf8.Valid(raw) {
+		i := 0
+		for r, n := utf8.DecodeRune(raw); r != utf8.RuneError || n != 1; r, n = utf8.DecodeRune(raw[i:]) {
+			i += n
+		}
+		m.remark(fmt.Sprintf("not UTF-8 at byte %d", i))
 	}
 	return m
 }
 
-// bom must not precede JSON and may be ignored where it does
-// (RFC 8259 section 8.1).
+// peekBody is [Peek] for a body, which may be anything.
+func peekBody(raw []byte) Message {
+	text := Value(trimJSON(bytes.TrimPrefix(raw, []byte(bom))))
+	if !text.IsObject() && !text.IsArray() {
+		return Message{Kind: Other}
+	}
+	m := Peek(raw)
+	meant := false
+	switch {
+	case m.Kind == Batch:
+		meant = slices.ContainsFunc(m.Batch, func(m Message) bool { return m.Kind != Invalid })
+	case text.IsObject():
+		e := readEnvelope(text)
+		meant = e.meant() || m.Kind == Invalid && !valid(text) && e.looksMeant()
+	case m.Kind == Invalid: // a broken array
+		for _, v := range text.Each {
+			e := readEnvelope(v)
+			meant = meant || e.looksMeant()
+		}
+	}
+	if !meant {
+		return Message{Kind: Other}
+	}
+	return m
+}
+
+// peekHead reads the beginning of the text of a frame that is not whole.
+func peekHead(f *tap.Frame, text Value) Message {
+	text = trimJSON(bytes.TrimPrefix(text, []byte(bom)))
+	e := readEnvelope(text)
+	m := Message{Reason: fmt.Sprintf("too large to be read: %d bytes", f.Size)}
+	body := f.Form == tap.FormBody
+	switch {
+	case len(text) == 0:
+		m.Kind = Other
+		return m
+	case text.IsArray() && !body:
+		m.Kind = Batch
+		return m
+	case text.IsObject() && (!body || e.meant() || e.looksMeant()):
+	case body:
+		return Message{Kind: Other}
+	default:
+		return Message{Reason: notJSON(text, len(f.Raw)-len(text))}
+	}
+	for _, v := range []*Value{&e.jsonrpc, &e.id, &e.method, &e.params, &e.result, &e.err, &e.isError, &e.resultType, &e.errorCode, &e.errorMessage} {
+		if v.Class() == cutOff {
+			*v = nil
+		}
+	}
+	reason := m.Reason
+	m = e.message()
+	m.Params, m.Result, m.Error, m.Reason, m.Unread = nil, nil, nil, reason, true
+	if m.Kind == Notification && !isNotification(m.Method) {
+		m.Kind = Request
+	}
+	return m
+}
+
+// bom, the byte order mark, must not precede JSON but may be ignored (RFC 8259, section
+// 8.1).
 const bom = "\xef\xbb\xbf"
 
 // valid reports whether text is one JSON value, nested at most MaxDepth deep. The depth
@@ -79,75 +194,43 @@ func notJSON(text []byte, offset int) string {
 	}
 	var value json.RawMessage
 	var fault *json.SyntaxError
-	// White space changes nothing but where a text that ends too early is found
-	// to be broken: behind its end.
+	// The added space makes the error of a text that is cut off one after its end.
 	if !errors.As(json.Unmarshal(append(slices.Clip(text), ' '), &value), &fault) {
 		return "not JSON"
 	}
 	at := min(int(fault.Offset)-1, len(text))
 	_, open, inString := nesting(text[:at])
-	where := fmt.Sprintf(" at byte %d", offset+at)
+	what := ""
 	switch {
 	case at == len(text) && inString:
-		return "not JSON: ends inside a string" + where
+		what = "ends inside a string"
 	case at == len(text):
-		return "not JSON: ends too early" + where
-	}
-	switch c := text[at]; {
-	case inString && c < ' ':
-		return "not JSON: control character in a string" + where
+		what = "ends too early"
+	case inString && text[at] < ' ':
+		what = "control character in a string"
 	case inString:
-		return "not JSON: bad escape" + where
-	case open == MaxDepth && (c == '[' || c == '{'):
-		return fmt.Sprintf("nested more than %d deep", MaxDepth) + where
-	case c < ' ' || c >= 0x7f:
-		return fmt.Sprintf("not JSON: unexpected 0x%02X", c) + where
+		what = "bad escape"
+	case open == MaxDepth && (text[at] == '[' || text[at] == '{'):
+		return fmt.Sprintf("nested more than %d deep at byte %d", MaxDepth, offset+at)
+	case text[at] < ' ' || text[at] >= 0x7f:
+		what = fmt.Sprintf("unexpected 0x%02X", text[at])
 	default:
-		return fmt.Sprintf("not JSON: unexpected %q", c) + where
+		what = fmt.Sprintf("unexpected %q", text[at])
 	}
+	return fmt.Sprintf("not JSON: %s at byte %d", what, offset+at)
 }
 
-// invalidUTF8 returns where raw stops being UTF-8, or -1.
-func invalidUTF8(raw []byte) int {
-	if utf8.Valid(raw) {
-		return -1
-	}
-	for i := 0; i < len(raw); {
-		r, n := utf8.DecodeRune(raw[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return -1
-}
-
-// remark adds one remark to those that a reason already holds.
-func remark(reason, more string) string {
-	if reason == "" {
-		return more
-	}
-	return reason + "; " + more
-}
-
-// classify makes the Message of a text that is JSON.
-func classify(text Value) (m Message) {
+// readMessage reads the message of a text that is JSON.
+func readMessage(text Value) (m Message) {
 	if !text.IsArray() {
-		var e envelope
-		e.read(text)
-		e.classify(&m)
-		return m
+		return readEnvelope(text).message()
 	}
 	elements := 0
-	text.Each(func(_ []byte, v Value) bool {
+	for _, v := range text.Each {
 		if elements++; elements <= MaxBatch {
-			var e envelope
-			e.read(v)
-			m.Batch = append(m.Batch, Message{})
-			e.classify(&m.Batch[elements-1])
+			m.Batch = append(m.Batch, readEnvelope(v).message())
 		}
-		return true
-	})
+	}
 	if elements == 0 {
 		return Message{Reason: "empty batch"}
 	}
@@ -157,216 +240,185 @@ func classify(text Value) (m Message) {
 	return m
 }
 
-// An envelope is what was read of one message: its first byte, and the values of its
-// members and of those of its result or error, nil for those that are absent.
+// An envelope has the values of the members of a message and of those of its result or
+// error, nil for those that are absent.
 type envelope struct {
-	class                                      byte
-	jsonrpc, id, method, params, result, err   Value
-	isError, resultType, errorCode, errMessage Value
-	twice                                      []string // members that occur more than once
+	class                                        byte // of the message
+	jsonrpc, id, method, params, result, err     Value
+	isError, resultType, errorCode, errorMessage Value
+	duplicates                                   []string // names of members that occur more than once
 }
 
-// maxNames is how many names of other members are compared with one another.
+// maxNames is the number of names of other members that are compared with one another.
 const maxNames = 32
 
-// read reads a message, which may be cut off. The last of several members of one
-// name counts.
-func (e *envelope) read(text Value) {
+// readEnvelope reads a message, which may be cut off. The last of several members with
+// one name counts.
+func readEnvelope(text Value) (e envelope) {
 	e.class = text.Class()
 	if e.class != '{' {
-		return
+		return e
 	}
-	var others [maxNames]string
-	n := 0
-	text.Each(func(name []byte, v Value) bool {
-		switch to := e.member(name); {
-		case to != nil:
-			if *to != nil {
-				e.repeated(name)
+	known := map[string]*Value{"jsonrpc": &e.jsonrpc, "id": &e.id, "method": &e.method, "params": &e.params, "result": &e.result, "error": &e.err}
+	var others []string
+	for name, v := range text.Each {
+		to, ok := known[string(name)]
+		if ok && *to != nil || slices.Contains(others, string(name)) {
+			if len(e.duplicates) < maxNames && !slices.Contains(e.duplicates, string(name)) {
+				e.duplicates = append(e.duplicates, string(name))
 			}
+		} else if !ok && len(others) < maxNames {
+			others = append(others, string(name))
+		}
+		if ok {
 			*to = v
-		case slices.Contains(others[:n], string(name)):
-			e.repeated(name)
-		case n < maxNames:
-			others[n] = string(name)
-			n++
 		}
+	}
+	result, err := e.result.Members("isError", "resultType"), e.err.Members("code", "message")
+	e.isError, e.resultType, e.errorCode, e.errorMessage = result["isError"], result["resultType"], err["code"], err["message"]
+	return e
+}
+
+// meant reports whether an object is meant to be a message.
+func (e *envelope) meant() bool {
+	if e.jsonrpc != nil || e.id != nil && (e.method != nil || e.result != nil || e.err != nil) {
 		return true
-	})
-	if e.result.IsObject() {
-		e.result.Each(func(name []byte, v Value) bool {
-			switch string(name) {
-			case "isError":
-				e.isError = v
-			case "resultType":
-				e.resultType = v
-			}
-			return true
-		})
 	}
-	e.errorCode, e.errMessage = e.err.Get("code"), e.err.Get("message")
+	_, known := methodIndex[e.method.Decoded()]
+	return known
 }
 
-// member returns where a member belongs, nil for one that does not matter.
-func (e *envelope) member(name []byte) *Value {
-	switch string(name) {
-	case "jsonrpc":
-		return &e.jsonrpc
-	case "id":
-		return &e.id
-	case "method":
-		return &e.method
-	case "params":
-		return &e.params
-	case "result":
-		return &e.result
-	case "error":
-		return &e.err
-	}
-	return nil
+// looksMeant reports whether the part of a broken object before the error looks like a
+// message.
+func (e *envelope) looksMeant() bool {
+	method := e.method.Class()
+	return e.jsonrpc != nil || method == '"' || method == cutOff || e.result != nil || e.err.IsObject()
 }
 
-func (e *envelope) repeated(name []byte) {
-	if len(e.twice) < maxNames && !slices.Contains(e.twice, string(name)) {
-		e.twice = append(e.twice, string(name))
-	}
-}
-
-// classify makes the Message of the envelope.
-func (e *envelope) classify(m *Message) {
+// message returns the message of the envelope.
+func (e envelope) message() (m Message) {
 	if e.class != '{' {
-		m.Reason = "JSON, but " + className[e.class] + " where a message should be"
-		return
+		return Message{Reason: "JSON, but " + className[e.class] + " where a message should be"}
 	}
-	e.fill(m)
-	switch {
-	case e.method.Class() != 0:
-		e.classifyCall(m)
-	case e.err.Class() != 0 && (e.err.Class() != 'n' || e.result.Class() == 0):
-		m.Kind = ErrorResponse
-		e.classifyError(m)
-	case e.result.Class() != 0:
-		m.Kind = Response
-		m.IsError = e.isError.IsTrue()
-		if e.err.Class() != 0 {
-			m.Reason = remark(m.Reason, "error is null beside a result")
-		}
-	default:
-		m.Reason = "object without method, result or error"
-		return
-	}
-	e.classifyID(m)
-	if v := e.jsonrpc; v == nil {
-		m.Reason = remark(m.Reason, "no jsonrpc member")
-	} else if string(v) != `"2.0"` && v.Decoded() != "2.0" {
-		m.Reason = remark(m.Reason, "jsonrpc is not \"2.0\"")
-	}
-}
-
-// fill copies what the envelope holds, whatever it amounts to.
-func (e *envelope) fill(m *Message) {
-	m.Params, m.Result, m.Error = e.params, e.result, e.err
+	m.Params, m.Result, m.Error, m.DuplicateKeys = e.params, e.result, e.err, e.duplicates
 	if c := e.id.Class(); c != '{' && c != '[' {
 		m.ID = e.id
-		m.Long = len(m.ID) > MaxWord
 	}
-	if e.method.Class() == '"' {
-		m.Long = m.Long || len(e.method) > MaxWord
-		m.Method = methodName(e.method)
-	}
-	if e.resultType.Class() == '"' {
-		m.ResultType = unquote(clip(e.resultType, MaxWord))
-	}
+	m.Long = len(m.ID) > MaxWord || len(e.method) > MaxWord
+	m.Method = e.method.word(len(e.method))
+	m.ResultType = e.resultType.word(MaxWord)
 	if e.errorCode.Class() == '0' {
 		m.ErrorCode = string(clip(e.errorCode, MaxWord))
 	}
-	if e.errMessage.Class() == '"' {
-		m.ErrorMessage = unquote(clip(e.errMessage, MaxWord))
-	} else if e.err.Class() == '"' {
-		m.ErrorMessage = unquote(clip(e.err, MaxWord))
+	if m.ErrorMessage = e.err.word(MaxWord); e.errorMessage != nil {
+		m.ErrorMessage = e.errorMessage.word(MaxWord)
 	}
-	m.DuplicateKeys = e.twice
+	switch {
+	case e.method != nil:
+		m.Kind = e.callKind(&m)
+	case e.err != nil && (e.err.Class() != 'n' || e.result == nil):
+		m.Kind = ErrorResponse
+		e.checkError(&m)
+	case e.result != nil:
+		m.Kind = Response
+		m.IsError = e.isError.IsTrue()
+		if e.err != nil {
+			m.remark("error is null beside a result")
+		}
+	default:
+		m.Reason = "object without method, result or error"
+		return m
+	}
+	e.checkID(&m)
+	if e.jsonrpc == nil {
+		m.remark("no jsonrpc member")
+	} else if e.jsonrpc.Decoded() != "2.0" {
+		m.remark("jsonrpc is not \"2.0\"")
+	}
+	return m
 }
 
-// classifyCall decides between request and notification.
-func (e *envelope) classifyCall(m *Message) {
+// word returns a string decoded, of at most n bytes of JSON, and "" for any other value.
+func (v Value) word(n int) string {
+	if v.Class() != '"' {
+		return ""
+	}
+	return unquote(clip(v, n))
+}
+
+// callKind decides between request and notification.
+func (e *envelope) callKind(m *Message) (kind Kind) {
 	switch {
 	case e.method.Class() != '"':
-		m.Reason = "method is " + className[e.method.Class()]
-	case e.id.Class() == 0:
-		m.Kind = Notification
+		m.remark("method is " + className[e.method.Class()])
+	case e.id == nil:
+		kind = Notification
 	case e.id.Class() == 'n':
-		m.Reason = "a method with id null is neither request nor notification"
+		m.remark("a method with id null is neither request nor notification")
 	default:
-		m.Kind = Request
+		kind = Request
 	}
-	if e.result.Class() != 0 {
-		m.Reason = remark(m.Reason, "both method and result")
+	if e.result != nil {
+		m.remark("both method and result")
 	}
-	if e.err.Class() != 0 {
-		m.Reason = remark(m.Reason, "both method and error")
+	if e.err != nil {
+		m.remark("both method and error")
 	}
-	if c := e.params.Class(); c != 0 && c != '{' {
-		m.Reason = remark(m.Reason, "params is "+className[c])
+	if e.params != nil && !e.params.IsObject() {
+		m.remark("params is " + className[e.params.Class()])
 	}
+	return kind
 }
 
-// classifyError reports what is odd about an error response.
-func (e *envelope) classifyError(m *Message) {
-	if e.result.Class() != 0 {
-		m.Reason = remark(m.Reason, "both result and error")
+// checkError remarks on an error response.
+func (e *envelope) checkError(m *Message) {
+	if e.result != nil {
+		m.remark("both result and error")
 	}
-	if c := e.err.Class(); c != '{' {
-		m.Reason = remark(m.Reason, "error is "+className[c])
+	if !e.err.IsObject() {
+		m.remark("error is " + className[e.err.Class()])
 		return
 	}
-	if e.errorCode.Class() != '0' || !integral(e.errorCode) {
-		m.Reason = remark(m.Reason, "error code is not an integer")
+	if e.errorCode.Class() != '0' || !isInteger(e.errorCode) {
+		m.remark("error code is not an integer")
 	}
-	if e.errMessage.Class() != '"' {
-		m.Reason = remark(m.Reason, "error message is not a string")
+	if e.errorMessage.Class() != '"' {
+		m.remark("error message is not a string")
 	}
 }
 
-// classifyID reports what is odd about the id. One that is not a string, number or
-// null makes the message invalid (basic/index).
-func (e *envelope) classifyID(m *Message) {
+// checkID remarks on the id. A message is invalid if its id is not a string, a number or
+// null (basic/index).
+func (e *envelope) checkID(m *Message) {
 	switch c := e.id.Class(); c {
 	case '"':
 	case '0':
-		if !integral(m.ID) {
-			m.Reason = remark(m.Reason, "id is not written as an integer")
+		if !isInteger(e.id) {
+			m.remark("id is not written as an integer")
 		}
 	case 0:
 		if m.Kind == Response || m.Kind == ErrorResponse {
-			m.Reason = remark(m.Reason, "response without id")
+			m.remark("response without id")
 		}
 	case 'n':
 		if m.Kind != Invalid {
-			m.Reason = remark(m.Reason, "id is null")
+			m.remark("id is null")
 		}
 	default:
 		m.Kind, m.IsError = Invalid, false
-		m.Reason = remark(m.Reason, "id is "+className[c])
+		m.remark("id is " + className[c])
 	}
 }
 
-var className = [256]string{
+// isInteger reports whether a number is written without a point and an exponent.
+func isInteger(n []byte) bool { return !bytes.ContainsAny(n, ".eE") }
+
+// remark adds a remark to the reason.
+func (m *Message) remark(text string) {
+	m.Reason = strings.TrimPrefix(m.Reason+"; "+text, "; ")
+}
+
+var className = map[byte]string{
 	'{': "an object", '[': "an array", '"': "a string", '0': "a number",
 	't': "true", 'f': "false", 'n': "null",
-}
-
-// methodName decodes a method. A known one costs no memory.
-func methodName(token []byte) string {
-	if m, ok := methodIndex[string(token[1:len(token)-1])]; ok {
-		return m.Name
-	}
-	return unquote(token)
-}
-
-func clip(b []byte, n int) []byte {
-	if len(b) > n {
-		return b[:n]
-	}
-	return b
 }

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,10 +13,10 @@ const MaxSubject = 512
 
 // Subject describes in a few words what a message is about, for one row of a list:
 // the tool, prompt or resource of a request, the text of an error, the name of the
-// server in an initialize result. It is "" where there is nothing to report. Words come
-// from the wire as they are, cut at MaxSubject bytes: they must be escaped where they
-// are shown. Ids and tokens keep their quotes, so that `"1"` and `1` differ. The
-// result does not keep the frame in memory.
+// server in an initialize result. It is "" if there is nothing to report. The words are
+// those of the message, cut at MaxSubject bytes; escape them before printing. Ids and
+// tokens keep their quotes, so that `"1"` and `1` differ. The result does not keep the
+// frame in memory.
 func Subject(m Message) string {
 	switch m.Kind {
 	case Request, Notification:
@@ -30,7 +31,7 @@ func Subject(m Message) string {
 	return ""
 }
 
-// Bound cuts s at MaxSubject bytes, between characters where it has any.
+// Bound cuts s at MaxSubject bytes, between two characters.
 func Bound(s string) string {
 	if len(s) <= MaxSubject {
 		return s
@@ -74,7 +75,7 @@ func aboutBatch(batch []Message) string {
 	return b.String()
 }
 
-// FirstOf returns the first of some members that is not empty, as [Value.Text] does.
+// FirstOf returns the [Value.Text] of the first of the members that is not empty.
 func FirstOf(v Value, names ...string) string {
 	for _, name := range names {
 		if s := v.Get(name).Text(); s != "" {
@@ -84,7 +85,7 @@ func FirstOf(v Value, names ...string) string {
 	return ""
 }
 
-// joined joins what is not empty with spaces, listed with commas.
+// joined joins the texts that are not empty with spaces, listed with commas.
 func joined(parts ...string) string { return strings.Join(nonEmpty(parts), " ") }
 func listed(parts ...string) string { return strings.Join(nonEmpty(parts), ", ") }
 
@@ -92,7 +93,7 @@ func nonEmpty(parts []string) []string {
 	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 }
 
-// plural is a count of things: "1 tool", "2 tools".
+// plural returns a count with its noun: "1 tool", "2 tools".
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -100,20 +101,19 @@ func plural(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
-// count is how many elements an array has.
+// count returns the number of elements of an array.
 func count(v Value) (n int) {
-	v.Each(func(_ []byte, _ Value) bool {
+	for range v.Each {
 		n++
-		return true
-	})
+	}
 	return n
 }
 
 // MetaPrefix begins the names of the members of _meta that the protocol defines.
 const MetaPrefix = "io.modelcontextprotocol/"
 
-// party is the name and version of an Implementation: the specification's name for
-// the description of a client or a server.
+// party returns the name and version of an Implementation, which describes a client or
+// a server.
 func party(v Value) string {
 	return joined(v.Get("name").Text(), v.Get("version").Text())
 }
@@ -163,24 +163,29 @@ func amount(p Value) string {
 // aboutListen takes the kinds of notification that are asked for or granted.
 func aboutListen(p Value) string {
 	var kinds []string
-	p.Get("notifications").Each(func(name []byte, value Value) bool {
+	for name, value := range p.Get("notifications").Each {
 		switch {
+		case len(kinds) == maxListed:
+			return strings.Join(kinds, " ")
 		case value.IsTrue():
 			kinds = append(kinds, string(name))
 		case value.IsArray():
 			kinds = append(kinds, string(name)+"="+strings.Join(texts(value), ","))
 		}
-		return len(kinds) < 16
-	})
+	}
 	return strings.Join(kinds, " ")
 }
 
-// texts are the first elements of an array as words.
+// maxListed is the maximum number of elements of a list that a subject names.
+const maxListed = 16
+
+// texts returns the first elements of an array.
 func texts(array Value) (all []string) {
-	array.Each(func(_ []byte, v Value) bool {
-		all = append(all, v.Text())
-		return len(all) < 16
-	})
+	for _, v := range array.Each {
+		if all = append(all, v.Text()); len(all) == maxListed {
+			break
+		}
+	}
 	return all
 }
 
@@ -199,32 +204,24 @@ func aboutLog(p Value) string {
 
 // aboutSampling takes the first model hint and the text of the last message.
 func aboutSampling(p Value) string {
-	var hint, said string
-	p.Get("modelPreferences", "hints").Each(func(_ []byte, v Value) bool {
-		hint = v.Get("name").Text()
-		return false
-	})
-	p.Get("messages").Each(func(_ []byte, v Value) bool {
-		if s := contentText(v.Get("content")); s != "" {
-			said = s
-		}
-		return true
-	})
-	return joined(hint, said)
+	last := ""
+	for _, v := range p.Get("messages").Each {
+		last = cmp.Or(contentText(v.Get("content")), last)
+	}
+	return joined(firstElement(p.Get("modelPreferences", "hints"), "name"), last)
 }
 
-// contentText is the first text in a content block or a list of them.
-func contentText(content Value) (s string) {
+// contentText returns the first text in a content block or a list of them.
+func contentText(content Value) string {
 	if content.IsObject() {
 		return content.Get("text").Text()
 	}
-	if content.IsArray() {
-		content.Each(func(_ []byte, block Value) bool {
-			s = block.Get("text").Text()
-			return s == ""
-		})
+	for _, block := range content.Each {
+		if s := block.Get("text").Text(); s != "" {
+			return s
+		}
 	}
-	return s
+	return ""
 }
 
 func aboutElicitation(p Value) string {
@@ -240,13 +237,14 @@ func aboutChanged(p Value) string {
 	var parts []string
 	for _, list := range []string{"added", "removed", "updated"} {
 		var names []string
-		p.Get(list).Each(func(_ []byte, v Value) bool {
+		for _, v := range p.Get(list).Each {
 			if v.IsObject() {
 				v = v.Get("name")
 			}
-			names = append(names, v.Text())
-			return len(names) < 16
-		})
+			if names = append(names, v.Text()); len(names) == maxListed {
+				break
+			}
+		}
 		if len(names) > 0 {
 			parts = append(parts, list+" "+strings.Join(names, ","))
 		}
@@ -254,19 +252,13 @@ func aboutChanged(p Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// AboutResult describes a result in a few words. The method that it answers is not
-// known here, so it goes by the members.
+// AboutResult describes a result in a few words. It goes by the members, since the
+// method is not known.
 func AboutResult(r Value) string {
 	if !r.IsObject() {
 		return "" // the dialect answers with arrays and null
 	}
-	x := map[string]Value{}
-	r.Each(func(name []byte, v Value) bool {
-		if slices.Contains(resultNames, string(name)) {
-			x[string(name)] = v
-		}
-		return true
-	})
+	x := r.Members(resultNames...)
 	switch {
 	case x["protocolVersion"] != nil:
 		return listed(party(x["serverInfo"]), x["protocolVersion"].Text())
@@ -311,22 +303,181 @@ var resultLists = []struct{ name, thing string }{
 	{"roots", "root"}, {"tasks", "task"},
 }
 
-// inputs are the methods that a result with inputRequests asks for, each with
-// its subject.
+// inputs returns the methods of some inputRequests, each with its subject.
 func inputs(requests Value) (all []string) {
-	requests.Each(func(_ []byte, v Value) bool {
+	for _, v := range requests.Each {
 		m := Message{Kind: Request, Method: v.Get("method").Text(), Params: v.Get("params")}
-		all = append(all, joined(m.Method, Subject(m)))
-		return len(all) < 8
-	})
+		if all = append(all, joined(m.Method, Subject(m))); len(all) == 8 {
+			break
+		}
+	}
 	return all
 }
 
-// firstElement is one member of an array's first element.
-func firstElement(array Value, name string) (s string) {
-	array.Each(func(_ []byte, v Value) bool {
-		s = v.Get(name).Text()
-		return false
-	})
-	return s
+// firstElement returns a member of an array's first element.
+func firstElement(array Value, name string) string {
+	for _, v := range array.Each {
+		return v.Get(name).Text()
+	}
+	return ""
+}
+
+// Preview returns what a message carries beside its [Subject]. Of a request it is the
+// arguments as JSON without white space; of a result its structured content, else its
+// first text in quotes, else the subject, such as "3 tools"; of a cancellation its reason,
+// and of progress the amount and the message. It is "" if there is nothing to show, as for
+// an error response. Like the subject it is cut at MaxSubject bytes and must be escaped
+// before printing.
+func Preview(m Message) string {
+	switch m.Kind {
+	case Request:
+		return Bound(arguments(m))
+	case Notification:
+		switch params := Value(m.Params); {
+		case IsCancelled(m.Method):
+			return Bound(params.Get("reason").Text())
+		case IsProgress(m.Method):
+			return Bound(joined(amount(params), params.Get("message").Text()))
+		}
+	case Response:
+		return Bound(previewResult(m.Result))
+	}
+	return ""
+}
+
+// IsCancelled reports whether a method is that of a cancellation, in any vocabulary.
+func IsCancelled(method string) bool {
+	return method == "notifications/cancelled" || method == "cancel"
+}
+
+// IsProgress reports whether a method is that of progress, in any vocabulary.
+func IsProgress(method string) bool {
+	return method == "notifications/progress" || method == "progress"
+}
+
+// arguments returns those of a tool or a prompt, or the params of an unknown method, and
+// the inputResponses.
+func arguments(m Message) string {
+	params := Value(m.Params)
+	var args string
+	switch m.Method {
+	case "tools/call", "prompts/get", "tools/invoke":
+		if args = compact(params.Get("arguments")); args == "{}" {
+			args = ""
+		}
+	default:
+		if _, known := methodIndex[m.Method]; !known {
+			args = without(params, "_meta")
+		}
+	}
+	if answers := params.Get("inputResponses"); answers != nil {
+		args = joined(args, "inputResponses "+compact(answers))
+	}
+	return args
+}
+
+func previewResult(r Value) string {
+	if !r.IsObject() {
+		return compact(r)
+	}
+	x := r.Members("structuredContent", "output", "status", "inputRequests", "content", "action", "contents")
+	switch content := x["content"]; {
+	case x["structuredContent"] != nil:
+		return compact(x["structuredContent"])
+	case x["output"] != nil: // of the dialect
+		return joined(x["status"].Text(), compact(x["output"]))
+	case x["inputRequests"] != nil:
+	case content.IsArray():
+		return blocks(content)
+	case content.IsObject() && x["action"] != nil:
+		return joined(x["action"].Text(), compact(content))
+	case content.IsObject():
+		return block(content)
+	case x["contents"].IsArray():
+		return blocks(x["contents"])
+	}
+	if s := AboutResult(r); s != "" {
+		return s
+	}
+	return without(r, "_meta", "resultType")
+}
+
+// blocks returns the first of some blocks of content, and how many others there are.
+func blocks(list Value) string {
+	for _, first := range list.Each {
+		if n := count(list); n > 1 {
+			return joined(block(first), "+"+strconv.Itoa(n-1)+" more")
+		}
+		return block(first)
+	}
+	return ""
+}
+
+// block returns the text of a block of content or of a resource, or else its type.
+func block(v Value) string {
+	if !v.IsObject() {
+		return compact(v)
+	}
+	if text := v.Get("text"); text.Class() == '"' {
+		return `"` + strings.Join(strings.Fields(text.Decoded()), " ") + `"`
+	}
+	if inside := v.Get("resource"); inside.IsObject() {
+		return joined("resource", inside.Get("uri").Text())
+	}
+	kind := v.Get("type").Text()
+	for _, name := range []string{"data", "blob"} {
+		if data := v.Get(name); data.Class() == '"' {
+			kind = joined(FirstOf(v, "mimeType", "type"), strconv.Itoa(max(len(data)-2, 0)/4*3), "bytes")
+		}
+	}
+	return joined(kind, FirstOf(v, "uri", "name"))
+}
+
+// without is like compact, but leaves out some members of an object.
+func without(v Value, names ...string) string {
+	if !v.IsObject() {
+		return compact(v)
+	}
+	var b strings.Builder
+	b.WriteByte('{')
+	for name, value := range v.Each {
+		if slices.Contains(names, string(name)) {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + string(name) + `":` + compact(value))
+		if b.Len() >= textLimit {
+			return b.String()
+		}
+	}
+	return b.String() + "}"
+}
+
+// compact returns the beginning of a value without the white space between its tokens,
+// and with characters in place of their \u escapes.
+func compact(v Value) string {
+	var b []byte
+	inString := false
+	for i := 0; i < len(v) && len(b) < textLimit; i++ {
+		c := v[i]
+		switch {
+		case inString && c == '\\' && i+1 < len(v):
+			r, n := Unescape(v[i:])
+			if n > 2 && r >= ' ' && r != '"' && r != '\\' {
+				b = utf8.AppendRune(b, r)
+			} else {
+				b = append(b, v[i:i+max(n, 2)]...)
+			}
+			i += max(n, 2) - 1
+			continue
+		case c == '"':
+			inString = !inString
+		case !inString && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			continue
+		}
+		b = append(b, c)
+	}
+	return string(b)
 }

@@ -2,19 +2,23 @@ package jsonrpc
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// A Value is the JSON text of a value in a frame, nil when it is absent. It is neither
-// copied nor checked. Where it is not JSON, reading it ends.
+// A Value is the JSON text of a value in a frame, nil if it is absent. It points into
+// the frame and may be invalid JSON: reading stops at the first error.
 type Value []byte
 
 // cutOff is the class of a string, a number or a word that is cut off.
 const cutOff = '?'
 
-// Class is the first byte of the value, '0' for a number, and 0 for nothing.
+// Class returns the first byte of the value, '0' for a number, and 0 if it is absent.
 func (v Value) Class() byte {
 	switch {
 	case v == nil:
@@ -36,24 +40,22 @@ func (v Value) IsArray() bool { return v.Class() == '[' }
 // IsTrue reports whether the value is true.
 func (v Value) IsTrue() bool { return string(v) == "true" }
 
-// Each calls f for the members of an object, with their names decoded, for the
-// elements of an array, or for the value alone if it is neither, until f
-// returns false. What f is given is valid during the call. Where the value is cut
-// off, so is the last value that f is given: a string, a number or a word is empty
-// then.
-func (v Value) Each(f func(name []byte, value Value) bool) {
+// Each yields the members of an object with their decoded names, the elements of an
+// array, or the value itself if it is neither. If the text is cut off, so is the last
+// value; a string, a number or a word is then empty.
+func (v Value) Each(yield func(name []byte, value Value) bool) {
 	if len(v) == 0 {
 		return
 	}
 	object := v[0] == '{'
 	if !object && v[0] != '[' {
-		f(nil, v)
+		yield(nil, v)
 		return
 	}
 	for i := skipSpace(v, 1); i < len(v) && v[i] != '}' && v[i] != ']'; {
 		var name []byte
 		if object {
-			if i, name = nameIn(v, i); i == len(v) {
+			if i, name = readName(v, i); i == len(v) {
 				return
 			}
 		}
@@ -63,9 +65,9 @@ func (v Value) Each(f func(name []byte, value Value) bool) {
 		case i == from:
 			return // broken
 		case i == len(v) && v[from] != '{' && v[from] != '[':
-			f(name, v[from:from:from])
+			yield(name, v[from:from:from])
 			return
-		case !f(name, v[from:i:i]):
+		case !yield(name, v[from:i:i]):
 			return
 		}
 		if i = skipSpace(v, i); i == len(v) || v[i] != ',' {
@@ -75,27 +77,32 @@ func (v Value) Each(f func(name []byte, value Value) bool) {
 	}
 }
 
-// Get follows names from object to object. Of two members of one name the last
+// Get follows names from object to object. Of two members with one name the last
 // counts, as it does for [Peek].
 func (v Value) Get(names ...string) Value {
 	for _, name := range names {
-		if !v.IsObject() {
-			return nil
-		}
-		var found Value
-		v.Each(func(n []byte, value Value) bool {
-			if string(n) == name {
-				found = value
-			}
-			return true
-		})
-		v = found
+		v = v.Members(name)[name]
 	}
 	return v
 }
 
-// Text is the value as words: a string decoded, "" for null, anything else as it
-// stands. It is cut beyond what [Bound] keeps.
+// Members returns those members of an object that have one of the names. Of two with one
+// name the last counts.
+func (v Value) Members(names ...string) map[string]Value {
+	if !v.IsObject() {
+		return nil
+	}
+	found := map[string]Value{}
+	for name, value := range v.Each {
+		if slices.Contains(names, string(name)) {
+			found[string(name)] = value
+		}
+	}
+	return found
+}
+
+// Text returns a string decoded, "" for null, and the JSON text of any other value. It
+// is cut to little more than [Bound] keeps.
 func (v Value) Text() string {
 	switch v.Class() {
 	case 0, 'n':
@@ -106,33 +113,24 @@ func (v Value) Text() string {
 	return v.raw()
 }
 
-// raw is the JSON text, cut as by Text.
+// raw returns the JSON text, cut as by Text.
 func (v Value) raw() string { return string(clip(v, textLimit)) }
 
 // textLimit leaves the character at which [Bound] cuts.
 const textLimit = MaxSubject + utf8.UTFMax
 
-// Decoded is a string, cut as by Text; "" for any other value.
+// Decoded returns a string, cut as by Text, and "" for any other value.
 func (v Value) Decoded() string {
-	const longest = len(`\u0000`) // what one byte may take
-	if len(v) < 2 || v[0] != '"' {
+	if v.Class() != '"' {
 		return ""
 	}
-	if head := clip(v, 1+textLimit); !escaped(head) {
-		return unquote(head)
-	}
-	return clipped(unquote(clip(v, longest*textLimit)))
+	s := unquote(clip(v, 1+len(`\u0000`)*textLimit)) // one byte may be written as an escape
+	return s[:min(len(s), textLimit)]
 }
 
-// clipped cuts a string at textLimit.
-func clipped(s string) string {
-	if len(s) > textLimit {
-		return s[:textLimit]
-	}
-	return s
-}
+func clip(b []byte, n int) []byte { return b[:min(len(b), n)] }
 
-// trimJSON cuts off white space on both sides.
+// trimJSON trims white space.
 func trimJSON(b []byte) []byte { return bytes.Trim(b, " \t\r\n") }
 
 // skipSpace returns the index of the first byte from i on that is not white space.
@@ -143,9 +141,9 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// nameIn reads the name of the member that begins at i, decoded. It returns the
-// index of the value, or len(b) if there is none.
-func nameIn(b []byte, i int) (value int, name []byte) {
+// readName reads the name of the member that begins at i. It returns the index of the
+// value, or len(b) if there is none.
+func readName(b []byte, i int) (value int, name []byte) {
 	if b[i] != '"' {
 		return len(b), nil
 	}
@@ -154,13 +152,13 @@ func nameIn(b []byte, i int) (value int, name []byte) {
 	if colon == len(b) || b[colon] != ':' {
 		return len(b), nil
 	}
-	if name = b[i+1 : end-1]; escaped(name) {
+	if name = b[i+1 : end-1]; bytes.IndexByte(name, '\\') >= 0 {
 		name = []byte(unquote(b[i:end]))
 	}
 	return skipSpace(b, colon+1), name
 }
 
-// skipValue returns the index behind the value that begins at i.
+// skipValue returns the index after the value that begins at i.
 func skipValue(b []byte, i int) int {
 	switch b[i] {
 	case '"':
@@ -174,7 +172,7 @@ func skipValue(b []byte, i int) int {
 	return i
 }
 
-// skipNested returns the index behind the object or array that begins at i.
+// skipNested returns the index after the object or array that begins at i.
 func skipNested(b []byte, i int) int {
 	for depth := 0; i < len(b); {
 		switch b[i] {
@@ -193,8 +191,8 @@ func skipNested(b []byte, i int) int {
 	return len(b)
 }
 
-// skipString returns the index behind the string that begins at i: behind the
-// first quote that has an even number of backslashes before it.
+// skipString returns the index after the string that begins at i: after the first quote
+// with an even number of backslashes before it.
 func skipString(b []byte, i int) int {
 	for i++; i < len(b); {
 		n := bytes.IndexByte(b[i:], '"')
@@ -213,63 +211,85 @@ func skipString(b []byte, i int) int {
 	return len(b)
 }
 
-// escaped reports whether a string's body holds an escape.
-func escaped(body []byte) bool { return bytes.IndexByte(body, '\\') >= 0 }
-
-// unquote decodes a JSON string token that a lexer accepted. The end may have
-// been cut off, closing quote included; an escape that was cut is dropped. A
-// lone surrogate becomes U+FFFD; bytes that are not UTF-8 stay as they are.
+// unquote decodes a JSON string. It may be cut off; an escape that is cut off is dropped.
+// A lone surrogate becomes U+FFFD, and bytes that are not UTF-8 stay as they are.
 func unquote(token []byte) string {
 	if len(token) == 0 {
 		return ""
 	}
-	body := token[1:]
-	if !escaped(body) {
-		if n := len(body); n > 0 && body[n-1] == '"' {
-			body = body[:n-1]
+	var out []byte
+	for rest := token[1:]; ; {
+		i := bytes.IndexAny(rest, `"\`)
+		if i < 0 {
+			return string(append(out, rest...))
 		}
-		return string(body)
-	}
-	out := make([]byte, 0, len(body))
-	for i := 0; i < len(body); {
-		switch c := body[i]; {
-		case c == '"':
-			return string(out)
-		case c != '\\':
-			out = append(out, c)
-			i++
-		case i+1 < len(body) && body[i+1] != 'u':
-			out = append(out, unescape[body[i+1]])
-			i += 2
-		case i+6 <= len(body):
-			r := hex4(body[i+2:])
-			i += 6
-			if utf16.IsSurrogate(r) {
-				var low rune = -1
-				if i+6 <= len(body) && body[i] == '\\' && body[i+1] == 'u' {
-					low = hex4(body[i+2:])
-				}
-				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					i += 6
-				}
-			}
-			out = utf8.AppendRune(out, r)
-		default:
+		out = append(out, rest[:i]...)
+		r, n := Unescape(rest[i:])
+		if n == 0 { // the closing quote, or an escape that is cut off
 			return string(out)
 		}
+		out, rest = utf8.AppendRune(out, r), rest[i+n:]
 	}
-	return string(out)
 }
 
-var unescape = [256]byte{
-	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+// Unescape decodes the escape of a JSON string (RFC 8259, section 7) that b begins with,
+// and returns its length; n is 0 if there is none. A surrogate pair is one escape, and a
+// lone surrogate is U+FFFD.
+func Unescape(b []byte) (r rune, n int) {
+	r, n = unescapeUnit(b)
+	if utf16.IsSurrogate(r) {
+		low, more := unescapeUnit(b[n:])
+		if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+			n += more
+		}
+	}
+	return r, n
 }
 
-// hex4 reads the four digits of \uXXXX.
-func hex4(b []byte) rune {
-	n, err := strconv.ParseUint(string(b[:4]), 16, 32)
-	if err != nil {
-		return utf8.RuneError
+func unescapeUnit(b []byte) (r rune, n int) {
+	if len(b) < 2 || b[0] != '\\' {
+		return 0, 0
 	}
-	return rune(n)
+	if i := bytes.IndexByte([]byte(`"\/bfnrt`), b[1]); i >= 0 {
+		return rune("\"\\/\b\f\n\r\t"[i]), 2
+	}
+	if b[1] == 'u' && len(b) >= 6 {
+		if u, err := strconv.ParseUint(string(b[2:6]), 16, 16); err == nil {
+			return rune(u), 6
+		}
+	}
+	return 0, 0
+}
+
+// keySize is the maximum number of bytes of a value that [AppendKey] appends. It appends
+// the hash of a longer one: a requestState may have any length.
+const keySize = 64
+
+// AppendKey appends a key of a JSON value that is the same for equal values of one type,
+// and nothing for one that is absent or null: `"a"` and `"\u0061"` have the same key, `1`
+// and `"1"` do not. Numbers are compared by their exact decimal value, so `1`, `1.0` and
+// `1e0` have the same key: a JavaScript peer that reads `1.0` can only answer `1`. No
+// float is involved: 9007199254740993 and 9007199254740992 differ.
+func AppendKey(dst, raw []byte) []byte {
+	class, word := Value(raw).Class(), raw
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return dst
+	case class == '0' && len(raw) <= keySize:
+		return jsontree.AppendDecimal(append(dst, '0'), raw)
+	case class == '0':
+		class = raw[0]
+	case class == '"':
+		// A lone surrogate or a byte that is not UTF-8 differs from U+FFFD.
+		if s := []byte(unquote(raw)); bytes.Contains(s, []byte("\ufffd")) && bytes.IndexByte(raw, '\\') >= 0 {
+			class = '\\'
+		} else {
+			word = s
+		}
+	}
+	if len(word) > keySize {
+		sum := sha256.Sum256(word)
+		return append(append(dst, 'h', class), sum[:]...)
+	}
+	return append(append(dst, class), word...)
 }
