@@ -8,8 +8,8 @@ package jsonrpc
 
 import "fmt"
 
-// MaxWord is how many bytes of one id, method or error message are kept where
-// they cannot simply point into the frame.
+// MaxWord is how many bytes of one id, method or error message are kept if they are
+// copied.
 const MaxWord = 4096
 
 // MaxDepth is how deep arrays and objects may be nested. A deeper frame is
@@ -22,14 +22,14 @@ const MaxDepth = 10000
 // memory. The TypeScript SDK refuses batches above 100.
 const MaxBatch = 10000
 
-// A Message is the envelope of one frame, and the few words below it that a list
-// needs. Byte slices point into the frame.
+// A Message is the envelope of one frame, with the few inner members that a list needs.
+// Byte slices point into the frame.
 //
-// Where a member occurs twice, the last one counts, as it does for the JSON
-// parsers of JavaScript, Python and Go, and DuplicateKeys names it.
+// If a member occurs twice, the last one counts, as it does for the JSON parsers of
+// JavaScript, Python and Go, and DuplicateKeys names it.
 type Message struct {
-	// Kind is what the frame is. The other fields are set as far as they
-	// could be read, whatever the kind.
+	// Kind is what the frame is. The other fields are set if they could be read,
+	// whatever the kind.
 	Kind Kind
 	// ID is the id exactly as in the frame, quotes included, so that `"1"` and
 	// `1` differ; nil when there is none, or when it is an object or an array.
@@ -39,8 +39,8 @@ type Message struct {
 	// Params, Result and Error are the members' values as in the frame; nil when
 	// absent. Result may be any JSON, `null` included.
 	Params, Result, Error []byte
-	// ErrorCode is error.code as it is written, never through a float; "" when
-	// it is absent or not a number.
+	// ErrorCode is error.code as it is written; "" when it is absent or not a
+	// number.
 	ErrorCode string
 	// ErrorMessage is error.message, decoded, at most [MaxWord] bytes of it. An
 	// error that is itself a string is its own message.
@@ -50,8 +50,8 @@ type Message struct {
 	IsError bool
 	// ResultType is result.resultType, decoded (2026-07-28, basic/index).
 	ResultType string
-	// Reason is why the kind is Invalid or what else is wrong with the envelope; ""
-	// when nothing is. Several remarks are joined by "; ".
+	// Reason is why the kind is Invalid, or what else is wrong with the envelope, or
+	// "". Several remarks are joined by "; ".
 	Reason string
 	// DuplicateKeys names the members that occur twice in the envelope, each
 	// once.
@@ -65,7 +65,7 @@ type Message struct {
 	Batch []Message
 }
 
-// All yields the elements of a batch that has any, otherwise the message itself.
+// All yields the elements of a batch, or the message itself if it has none.
 func (m *Message) All(yield func(*Message) bool) {
 	if m.Kind != Batch || len(m.Batch) == 0 {
 		yield(m)
@@ -78,7 +78,7 @@ func (m *Message) All(yield func(*Message) bool) {
 	}
 }
 
-// Failures returns how many errors a frame reports, and how many of these are not
+// Failures returns the number of failures in a frame, and how many of these are not
 // messages.
 func (m *Message) Failures() (errors, invalid uint64) {
 	for m := range m.All {
@@ -116,8 +116,8 @@ const (
 	Notification
 	// Batch is a JSON array of messages (2025-03-26 only: basic/index).
 	Batch
-	// Other is not meant to be JSON-RPC: an HTTP body such as a page or a token
-	// response, a WebSocket ping. It is not a failure.
+	// Other is not meant to be JSON-RPC, and not a failure: an HTTP body such as a page
+	// or a token response, a WebSocket ping.
 	Other
 	// Kinds is the number of kinds.
 	Kinds

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// A Method is one word of the protocol: a request or a notification of one of
-// the five revisions, of the tasks extension or of the 002 dialect.
+// A Method is a method of one of the five revisions, of the tasks extension or of the
+// 002 dialect.
 type Method struct {
 	// Name is the method on the wire.
 	Name string
 	// Kind is [Request] or [Notification].
 	Kind Kind
-	// Client and Server are the vocabularies in which that side sends it.
+	// Client and Server are the vocabularies in which the side sends it.
 	Client, Server RevisionSet
-	// Embedded are the vocabularies in which it crosses without an id, inside
-	// a result's inputRequests (2026-07-28, basic/patterns/mrtr).
+	// Embedded are the vocabularies in which it is sent without an id, inside a
+	// result's inputRequests (2026-07-28, basic/patterns/mrtr).
 	Embedded RevisionSet
 	// Param is the member of params that names what the message is about, such
 	// as "name" or "uri"; "" when it takes several or none.
 	Param string
-	// about makes the subject where one member does not.
+	// about returns the subject if Param does not name it.
 	about func(params Value) string
 }
 
-// In reports whether the method exists in r at all, in whichever direction.
+// In reports whether the method exists in r, in either direction.
 func (m Method) In(r Revision) bool { return (m.Client | m.Server | m.Embedded).Has(r) }
 
 // Methods returns every known method, in the order of the specification.
@@ -36,8 +36,8 @@ func LookupMethod(name string) (Method, bool) {
 	return m, ok
 }
 
-// isNotification reports whether a method is that of a notification, by its name
-// where it is not known.
+// isNotification reports whether a method is that of a notification. An unknown one is
+// if its name begins as those of notifications do.
 func isNotification(method string) bool {
 	if m, ok := methodIndex[method]; ok {
 		return m.Kind == Notification
@@ -47,8 +47,7 @@ func isNotification(method string) bool {
 
 var methodIndex map[string]Method
 
-// init breaks what would be a cycle: a method's subject can be that of a
-// message.
+// init breaks an initialization cycle: the subject of a method can be that of a message.
 func init() {
 	methodIndex = map[string]Method{}
 	for _, m := range methods {
@@ -95,7 +94,7 @@ var methods = []Method{
 	{Name: "logging/setLevel", Kind: Request, Client: inLegacy, Param: "level"},
 	{Name: "notifications/message", Kind: Notification, Server: inAll, about: aboutLog},
 
-	// What the server asks of the client: client/sampling, client/roots,
+	// What the server requests of the client: client/sampling, client/roots,
 	// client/elicitation.
 	{Name: "sampling/createMessage", Kind: Request, Server: inLegacy, Embedded: in2026 | inTasks, about: aboutSampling},
 	{Name: "roots/list", Kind: Request, Server: inLegacy, Embedded: in2026 | inTasks},
@@ -113,7 +112,7 @@ var methods = []Method{
 	{Name: "notifications/tasks/status", Kind: Notification, Client: inNov25, Server: inNov25, about: aboutTask},
 	{Name: "notifications/tasks", Kind: Notification, Server: inTasks, about: aboutTask},
 
-	// The dialect's own words.
+	// Methods of the dialect alone.
 	{Name: "initialized", Kind: Notification, Client: inDialect},
 	{Name: "tools/invoke", Kind: Request, Client: inDialect, Param: "name"},
 	{Name: "tools/changed", Kind: Notification, Server: inDialect, about: aboutChanged},
@@ -129,8 +128,8 @@ var methods = []Method{
 type Revision string
 
 // The revisions of the specification, oldest first, and two vocabularies that
-// are not revisions: the tasks extension of 2026-07-28, and the dialect of a
-// draft that goes around under the name of 2025-06-18 (see [Dialect002]).
+// are not revisions: the tasks extension of 2026-07-28, and the dialect of a draft
+// that calls itself 2025-06-18 (see [Dialect002]).
 const (
 	Rev20241105 Revision = "2024-11-05"
 	Rev20250326 Revision = "2025-03-26"
@@ -162,9 +161,9 @@ const (
 	Modern Era = "modern"
 )
 
-// EraOf returns the era of a version on the wire, "" for "". The
-// specification orders its versions as strings, so a version that is not known
-// yet is modern, and so are the drafts of the first modern one.
+// EraOf returns the era of a version on the wire, "" for "". The specification orders
+// versions as strings, so a future version is modern, and so are the drafts of the first
+// modern one.
 func EraOf(r Revision) Era {
 	switch {
 	case r == "":
@@ -180,7 +179,7 @@ func EraOf(r Revision) Era {
 // A RevisionSet is a set of vocabularies.
 type RevisionSet uint8
 
-// The sets that the method table is written in.
+// The sets used in the method table.
 const (
 	in2024 RevisionSet = 1 << iota
 	inMar25
@@ -196,10 +195,6 @@ const (
 
 // Has reports whether r is in the set.
 func (s RevisionSet) Has(r Revision) bool {
-	for i, known := range Revisions {
-		if known == r {
-			return s>>i&1 == 1
-		}
-	}
-	return false
+	i := slices.Index(Revisions, r)
+	return i >= 0 && s>>i&1 == 1
 }
