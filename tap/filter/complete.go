@@ -124,15 +124,14 @@ func (c *completer) values(k *key, v *value) {
 	if k.seen == nil {
 		return
 	}
-	var letters folder
-	values, typed := k.seen(c.seen), letters.fold(nil, []byte(v.text))
+	values, typed := k.seen(c.seen), fold([]byte(v.text))
 	for _, s := range values {
 		if begins(s) {
 			c.add(v.from, to, asValue(s), "")
 		}
 	}
 	for _, s := range values {
-		if !begins(s) && bytes.Contains(letters.fold(nil, []byte(s)), typed) {
+		if !begins(s) && bytes.Contains(fold([]byte(s)), typed) {
 			c.add(v.from, to, asValue(s), "")
 		}
 	}

@@ -6,15 +6,11 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A Filter is a compiled query. It reuses its buffers, so it must not be used by
-// several goroutines at once.
+// A Filter is a compiled query.
 type Filter struct {
 	root  *node // nil matches everything
 	needs Needs
 	texts []payloadText // by their bits in a Found
-
-	letters           folder
-	unescaped, folded []byte // buffers
 }
 
 // Parse compiles a query; see the package for its language. The error is an

@@ -143,21 +143,6 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: fields cost no memory.
-func TestNoAllocation(t *testing.T) {
-	all := items(t)
-	for _, q := range fieldQueries {
-		f := mustParse(t, q)
-		if n := testing.AllocsPerRun(10, func() {
-			for _, it := range all {
-				f.Match(it, nil)
-			}
-		}); n > 0 {
-			t.Errorf("%s: %v allocations", q, n)
-		}
-	}
-}
-
 // TestLongFields: hostile fields are read once.
 func TestLongFields(t *testing.T) {
 	long := strings.Repeat("a", 1<<18)

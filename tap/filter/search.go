@@ -2,13 +2,15 @@ package filter
 
 import (
 	"bytes"
-	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"regexp"
-	"slices"
+	"regexp/syntax"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 // Found is the set of the texts and regular expressions of a filter that a payload
@@ -45,18 +47,11 @@ type payloadText struct {
 	re   *regexp.Regexp
 }
 
-const (
-	// views is the number of forms in which a payload is searched: as it is, with
-	// the escapes of JSON strings replaced, and with those of JSON inside a JSON
-	// string replaced as well. A view without a backslash is the last one.
-	views = 3
-	// maxKept is the capacity in bytes above which a buffer is not kept.
-	maxKept = 1 << 20
-)
+// views is the number of forms in which a payload is searched: as it is, with the escapes
+// of JSON strings replaced, and with those of JSON inside a JSON string replaced as well.
+const views = 3
 
-// Search returns which texts and regular expressions of the filter the payload
-// holds. It grows two buffers to the size of the payload, and keeps them if they are
-// small.
+// Search returns which texts and regular expressions of the filter the payload holds.
 func (f *Filter) Search(payload []byte) (found Found) {
 	left := len(f.texts)
 	view := payload
@@ -65,10 +60,9 @@ func (f *Filter) Search(payload []byte) (found Found) {
 			if bytes.IndexByte(view, '\\') < 0 {
 				break
 			}
-			f.unescaped = unescape(f.unescaped[:0], view) // in place, from the second time on
-			view = f.unescaped
+			view = unescape(view)
 		}
-		f.folded = f.folded[:0]
+		var folded []byte
 		for bit, text := range f.texts {
 			ok := found.has(bit)
 			switch {
@@ -77,22 +71,16 @@ func (f *Filter) Search(payload []byte) (found Found) {
 			case text.re != nil:
 				ok = text.re.Match(view)
 			default:
-				if len(f.folded) == 0 {
-					f.folded = f.letters.fold(f.folded, view)
+				if folded == nil {
+					folded = fold(view)
 				}
-				ok = text.glob.within(f.folded)
+				ok = text.glob.within(folded)
 			}
 			if ok {
 				found.set(bit)
 				left--
 			}
 		}
-	}
-	if cap(f.unescaped) > maxKept {
-		f.unescaped = nil
-	}
-	if cap(f.folded) > maxKept {
-		f.folded = nil
 	}
 	return found
 }
@@ -101,14 +89,14 @@ func (f *Filter) Search(payload []byte) (found Found) {
 // folded texts between the stars; they may be empty.
 type glob [][]byte
 
-// glob returns the glob of a value. The stars of a quoted value are characters.
-func (f *Filter) glob(v *value) (g glob) {
+// newGlob returns the glob of a value. The stars of a quoted value are characters.
+func newGlob(v *value) (g glob) {
 	parts := []string{v.text}
 	if v.form == bare {
 		parts = strings.Split(v.text, "*")
 	}
 	for _, s := range parts {
-		g = append(g, f.letters.fold(nil, []byte(s)))
+		g = append(g, fold([]byte(s)))
 	}
 	return g
 }
@@ -136,120 +124,150 @@ func (g glob) is(folded []byte) bool {
 		g[1:last].within(folded[len(g[0]):n])
 }
 
-// A folder replaces each character by one that is the same for all its cases, so
-// that folded texts are equal if [strings.EqualFold] reports that the texts are.
-// It caches the results for pages of 256 characters; a page is nil until it is
-// used.
-type folder [0x200]*[256]rune
-
-// rune returns the smallest of the characters that differ from r by case only, and
-// lower case for ASCII letters.
-func (x *folder) rune(r rune) rune {
-	n := int(r >> 8)
-	if n >= len(x) {
-		return r // no character there has cases
-	}
-	if x[n] == nil {
-		x[n] = new([256]rune)
-		for i := range x[n] {
-			first := rune(n<<8 | i)
-			least := first
-			for c := unicode.SimpleFold(first); c != first; c = unicode.SimpleFold(c) {
-				least = min(least, c)
-			}
-			if 'A' <= least && least <= 'Z' {
-				least += 'a' - 'A'
-			}
-			x[n][i] = least
-		}
-	}
-	return x[n][r&0xff]
-}
-
-// fold appends b to dst with its characters replaced. The result is not longer
-// than b, and dst may be b[:0]. Bytes that are not UTF-8 stay as they are.
-func (x *folder) fold(dst, b []byte) []byte {
-	const ones = 0x0101010101010101
-	n := len(dst)
-	dst = slices.Grow(dst, len(b))[:n+len(b)]
+// fold replaces each character by the smallest of those that differ from it by case only,
+// and letters of ASCII by lower case, so that folded texts are equal if [strings.EqualFold]
+// reports that the texts are. Bytes that are not UTF-8 stay as they are.
+func fold(b []byte) []byte {
+	folded := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {
-		if i+8 <= len(b) {
-			if w := binary.LittleEndian.Uint64(b[i:]); w&(0x80*ones) == 0 { // eight ASCII characters
-				upper := (w + (0x80-'A')*ones) &^ (w + (0x7f-'Z')*ones) & (0x80 * ones)
-				binary.LittleEndian.PutUint64(dst[n:], w|upper>>2)
-				i, n = i+8, n+8
-				continue
-			}
-		}
-		r, size := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && size == 1 {
-			dst[n] = b[i]
-			n++
-		} else {
-			n += utf8.EncodeRune(dst[n:], x.rune(r))
+		c := b[i]
+		r, size := rune(c), 1
+		if c >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(b[i:])
 		}
 		i += size
+		switch {
+		case 'A' <= c && c <= 'Z':
+			folded = append(folded, c+'a'-'A')
+		case size == 1:
+			folded = append(folded, c)
+		default:
+			folded = utf8.AppendRune(folded, foldRune(r))
+		}
 	}
-	return dst[:n]
+	return folded
 }
 
-// unescape appends b to dst with the escapes of JSON strings (RFC 8259, section
-// 7) replaced by what they stand for. What is not an escape stays as it is, and
-// half of a surrogate pair becomes U+FFFD. The result is not longer than b, and
-// dst may be b[:0].
-func unescape(dst, b []byte) []byte {
-	dst = slices.Grow(dst, len(b))
+func foldRune(r rune) rune {
+	least := r
+	for c := unicode.SimpleFold(r); c != r; c = unicode.SimpleFold(c) {
+		least = min(least, c)
+	}
+	if 'A' <= least && least <= 'Z' {
+		least += 'a' - 'A'
+	}
+	return least
+}
+
+// unescape replaces the escapes of JSON strings. What is not an escape stays as it is.
+func unescape(b []byte) []byte {
+	var text []byte
 	for {
 		i := bytes.IndexByte(b, '\\')
 		if i < 0 {
-			return append(dst, b...)
+			return append(text, b...)
 		}
-		dst = append(dst, b[:i]...)
-		b = b[i:]
-		r, n := unescapeOne(b)
-		switch {
-		case n == 0:
-			dst = append(dst, '\\')
-			n = 1
-		case utf16.IsSurrogate(r):
-			low, more := unescapeOne(b[n:])
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-				n += more
-			}
-			fallthrough
-		default:
-			dst = utf8.AppendRune(dst, r)
+		text = append(text, b[:i]...)
+		r, n := jsonrpc.Unescape(b[i:])
+		if n == 0 {
+			r, n = '\\', 1
 		}
-		b = b[n:]
+		text = utf8.AppendRune(text, r)
+		b = b[i+n:]
 	}
 }
 
-// plainEscapes has what the escapes of one letter stand for.
-var plainEscapes = [256]byte{
-	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
-}
-
-// unescapeOne returns what the escape stands for that b begins with, and its length
-// in bytes; n is 0 if there is none.
-func unescapeOne(b []byte) (r rune, n int) {
+// payload compiles a value of a term without a key.
+func (p *parser) payload(v *value) (*node, *Error) {
+	text := payloadText{}
 	switch {
-	case len(b) < 2 || b[0] != '\\':
-		return 0, 0
-	case plainEscapes[b[1]] != 0:
-		return rune(plainEscapes[b[1]]), 2
-	case b[1] != 'u' || len(b) < 6:
-		return 0, 0
-	}
-	for _, c := range b[2:6] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, 0
+	case v.form == pattern:
+		var err *Error
+		if text.re, err = p.regexp(v, "(?m)"); err != nil {
+			return nil, err
 		}
-		r = r<<4 | rune(c)
+	case v.form == bare && strings.Trim(v.text, "*") == "":
+		return testNode(func(*Item) bool { return true }), nil
+	default:
+		text.glob = newGlob(v)
 	}
-	return r, 6
+	p.f.needs |= NeedPayload
+	p.f.texts = append(p.f.texts, text)
+	return &node{op: opPayload, bit: len(p.f.texts) - 1}, nil
+}
+
+// text compiles a value of a key of text.
+func (p *parser) text(k *key, v *value) (*node, *Error) {
+	if v.form == pattern {
+		re, err := p.regexp(v, "")
+		return testNode(func(it *Item) bool {
+			s := k.text(it)
+			return s != "" && re.MatchString(s)
+		}), err
+	}
+	g := newGlob(v)
+	return testNode(func(it *Item) bool {
+		s := k.text(it)
+		return s != "" && g.is(fold([]byte(s)))
+	}), nil
+}
+
+// id compiles a value of id:. A quoted value is a string. A bare one is a number
+// or null if it can be, and a string otherwise. Patterns match all of them.
+func (p *parser) id(v *value) (*node, *Error) {
+	if v.form == pattern {
+		re, err := p.regexp(v, "")
+		return testNode(func(it *Item) bool {
+			id, _ := idText(it.ID)
+			return len(it.ID) > 0 && re.Match(id)
+		}), err
+	}
+	if v.form == bare && (v.text == "null" || isNumber(v.text)) {
+		return testNode(func(it *Item) bool { return string(it.ID) == v.text }), nil
+	}
+	g := newGlob(v)
+	return testNode(func(it *Item) bool {
+		id, isString := idText(it.ID)
+		return len(it.ID) > 0 && (isString || len(g) > 1) && g.is(fold(id))
+	}), nil
+}
+
+// isNumber reports whether s is a JSON number.
+func isNumber(s string) bool {
+	return (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && json.Valid([]byte(s))
+}
+
+// idText returns an id without its quotes and escapes.
+func idText(id []byte) (text []byte, isString bool) {
+	if len(id) < 2 || id[0] != '"' {
+		return id, false
+	}
+	return unescape(bytes.TrimSuffix(id[1:], []byte(`"`))), true // it may be cut off
+}
+
+// regexp compiles a regular expression, with flags before it.
+func (p *parser) regexp(v *value, flags string) (*regexp.Regexp, *Error) {
+	_, err := syntax.Parse(v.text, syntax.Perl) // without the flags, as errors quote it
+	if err == nil {
+		var re *regexp.Regexp
+		if re, err = regexp.Compile(flags + v.text); err == nil {
+			return re, nil
+		}
+	}
+	from, to := v.from+strings.IndexByte(p.q[v.from:v.to], '/')+1, v.to-1
+	problem, help := "bad regular expression", `a backslash before a character makes it literal, and "…" a whole text`
+	var bad *syntax.Error
+	if errors.As(err, &bad) {
+		problem += ": " + bad.Code.String()
+		if i := strings.Index(p.q[from:to], bad.Expr); i >= 0 && bad.Expr != "" {
+			from, to = from+i, from+i+len(bad.Expr)
+		}
+		switch bad.Code {
+		case syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape:
+			help = "RE2 has no look-around and no backreferences, see https://golang.org/s/re2syntax"
+		case syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth:
+			help = "at most 1000 repetitions are allowed"
+		}
+	}
+	return nil, p.wrong(from, to, problem, help)
 }
