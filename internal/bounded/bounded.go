@@ -1,21 +1,21 @@
-// Package bounded has a map of limited size, so that what is remembered of a
-// recording does not grow with it.
+// Package bounded has a map of limited size, for state that must not grow with a
+// recording.
 package bounded
 
-// A Map holds at most Max values and drops the oldest beyond that: the one whose key
-// was added, or touched, longest ago. Set Max before the first Put. It must not be
-// used by several goroutines at once.
+import "container/list"
+
+// A Map holds at most Max values. Beyond that it drops the oldest: the one whose key was
+// put, or touched, longest ago. Set Max before the first Put. It must not be used by
+// several goroutines at once.
 type Map[K comparable, V any] struct {
-	Max    int
-	nodes  map[K]*node[K, V]
-	oldest *node[K, V]
-	newest *node[K, V]
+	Max   int
+	nodes map[K]*list.Element // of *node[K, V]
+	order list.List           // the oldest first
 }
 
 type node[K comparable, V any] struct {
-	key          K
-	value        V
-	older, newer *node[K, V]
+	key   K
+	value V
 }
 
 // Len returns the number of values.
@@ -23,94 +23,72 @@ func (m *Map[K, V]) Len() int { return len(m.nodes) }
 
 // Get returns the value of a key and whether there is one.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
-	if n := m.nodes[key]; n != nil {
-		return n.value, true
+	if v := m.At(key); v != nil {
+		return *v, true
 	}
 	return value, false
 }
 
-// At returns where the value of a key is kept, nil if there is none. It is valid
-// until the key is deleted or dropped.
+// At returns a pointer to the value of a key, nil if there is none. It is valid until
+// the key is deleted or dropped.
 func (m *Map[K, V]) At(key K) *V {
-	if n := m.nodes[key]; n != nil {
-		return &n.value
+	if e := m.nodes[key]; e != nil {
+		return &e.Value.(*node[K, V]).value
 	}
 	return nil
 }
 
-// Put sets the value of a key, which keeps its age if it is there. It returns the
-// value that was dropped for it, if one was.
+// Put sets the value of a key and makes it the newest. It returns the value that was
+// dropped for it, if one was.
 func (m *Map[K, V]) Put(key K, value V) (dropped V, ok bool) {
-	if n := m.nodes[key]; n != nil {
-		n.value = value
+	if v := m.At(key); v != nil {
+		*v = value
+		m.Touch(key)
 		return dropped, false
 	}
 	if m.nodes == nil {
-		m.nodes = map[K]*node[K, V]{}
+		m.nodes = map[K]*list.Element{}
 	}
-	n := &node[K, V]{key: key, value: value}
-	m.nodes[key] = n
-	m.append(n)
+	m.nodes[key] = m.order.PushBack(&node[K, V]{key, value})
 	if len(m.nodes) > m.Max {
-		dropped, ok = m.oldest.value, true
-		m.Delete(m.oldest.key)
+		oldest := m.order.Front().Value.(*node[K, V])
+		m.Delete(oldest.key)
+		return oldest.value, true
 	}
-	return dropped, ok
+	return dropped, false
 }
 
 // Touch makes a key the newest, if it is there.
 func (m *Map[K, V]) Touch(key K) {
-	if n := m.nodes[key]; n != nil && n != m.newest {
-		m.remove(n)
-		m.append(n)
+	if e := m.nodes[key]; e != nil {
+		m.order.MoveToBack(e)
 	}
 }
 
 // Delete removes a key, if it is there.
 func (m *Map[K, V]) Delete(key K) {
-	if n := m.nodes[key]; n != nil {
-		m.remove(n)
+	if e := m.nodes[key]; e != nil {
+		m.order.Remove(e)
 		delete(m.nodes, key)
 	}
 }
 
 // Newest returns the newest value, the zero value of an empty map.
 func (m *Map[K, V]) Newest() (value V) {
-	if m.newest != nil {
-		value = m.newest.value
+	if e := m.order.Back(); e != nil {
+		value = e.Value.(*node[K, V]).value
 	}
 	return value
 }
 
-// All yields the keys and values, the oldest first. Meanwhile the map must not be
-// changed, except that the key that was yielded may be deleted.
+// All yields the keys and values, the oldest first. The key that was yielded may be
+// deleted; other changes are not allowed.
 func (m *Map[K, V]) All(yield func(K, V) bool) {
-	for n := m.oldest; n != nil; n = n.newer {
+	for e := m.order.Front(); e != nil; {
+		n := e.Value.(*node[K, V])
+		e = e.Next()
 		if !yield(n.key, n.value) {
 			return
 		}
-	}
-}
-
-func (m *Map[K, V]) append(n *node[K, V]) {
-	n.older, n.newer = m.newest, nil
-	if m.newest != nil {
-		m.newest.newer = n
-	} else {
-		m.oldest = n
-	}
-	m.newest = n
-}
-
-func (m *Map[K, V]) remove(n *node[K, V]) {
-	if n.older != nil {
-		n.older.newer = n.newer
-	} else {
-		m.oldest = n.newer
-	}
-	if n.newer != nil {
-		n.newer.older = n.older
-	} else {
-		m.newest = n.older
 	}
 }

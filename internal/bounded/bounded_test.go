@@ -33,12 +33,13 @@ func TestMap(t *testing.T) {
 			}
 		default:
 			want, drops := 0, false
-			if values[key] = i; at < 0 {
-				if ages = append(ages, key); len(ages) > m.Max {
-					want, drops = values[ages[0]], true
-					delete(values, ages[0])
-					ages = ages[1:]
-				}
+			if values[key] = i; at >= 0 {
+				ages = slices.Delete(ages, at, at+1)
+			}
+			if ages = append(ages, key); len(ages) > m.Max {
+				want, drops = values[ages[0]], true
+				delete(values, ages[0])
+				ages = ages[1:]
 			}
 			if got, ok := m.Put(key, i); got != want || ok != drops {
 				t.Fatalf("step %d: dropped %d %v, want %d %v", i, got, ok, want, drops)

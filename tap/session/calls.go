@@ -466,9 +466,9 @@ func (c *call) endsOn(x *arrival, s CallStatus) bool {
 }
 
 // cancelled notes which side asked for the end of a call.
-func (c *call) cancelled(x *arrival, w *fields) {
+func (c *call) cancelled(x *arrival, w fields) {
 	if c.Cancel == (Ref{}) {
-		c.Cancel, c.CancelledBy, c.CancelReason = x.part.Message, x.f.Lane, wordText(w.reason)
+		c.Cancel, c.CancelledBy, c.CancelReason = x.part.Message, x.f.Lane, wordText(w["reason"])
 	}
 }
 

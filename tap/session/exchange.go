@@ -457,7 +457,6 @@ func (s *Sessions) occurs(x *exchangeState, f *tap.Frame) {
 	}
 	x.in.events.Max = MaxSessionEvents
 	x.in.events.Put(id, seenEvent{exchange: x.Number, seq: f.Seq, stream: x.stream, data: data})
-	x.in.events.Touch(id)
 }
 
 // stream returns the exchange that began the stream that an exchange carries.

@@ -13,14 +13,14 @@ import (
 func (t *Pairing) await(x *arrival, c *call) {
 	w := readFields(x.m.Result)
 	c.Status = CallInputRequired
-	c.embed(x, w.inputRequests)
-	t.name(c.first, wordState, word(wordState, c.Lane, w.state))
+	c.embed(x, w["inputRequests"])
+	t.name(c.first, wordState, word(wordState, c.Lane, w["requestState"]))
 	t.name(c.first, wordShape, shape(c.Lane, c.Method, c.name))
 }
 
 // shapeName is what a retry has in common with its request beside the method.
-func shapeName(w *fields) string {
-	return string(jsonrpc.AppendKey(jsonrpc.AppendKey(nil, w.name), w.uri))
+func shapeName(w fields) string {
+	return string(jsonrpc.AppendKey(jsonrpc.AppendKey(nil, w["name"]), w["uri"]))
 }
 
 func shape(lane tap.Lane, method, name string) string {
@@ -32,15 +32,15 @@ func shape(lane tap.Lane, method, name string) string {
 const chainChoice = 8
 
 // retried finds the call that a request with input or a state goes on with.
-func (t *Pairing) retried(x *arrival, w *fields) *call {
+func (t *Pairing) retried(x *arrival, w fields) *call {
 	name := shapeName(w)
-	key := word(wordState, x.f.Lane, w.state)
+	key := word(wordState, x.f.Lane, w["requestState"])
 	c, guess := bestMatch(t.words[key], x, w, name)
 	lost := false
-	if c == nil && w.inputs != nil {
+	if c == nil && w["inputResponses"] != nil {
 		key = shape(x.f.Lane, x.m.Method, name)
 		c, guess = bestMatch(t.words[key], x, w, name)
-		lost = c != nil && (w.state != nil || c.first.word(wordState) != "")
+		lost = c != nil && (w["requestState"] != nil || c.first.word(wordState) != "")
 	}
 	if c == nil {
 		return nil
@@ -60,7 +60,7 @@ func (t *Pairing) retried(x *arrival, w *fields) *call {
 	if c.Status == CallInputRequired {
 		c.Status = CallPending
 	}
-	c.answerEmbedded(x, w.inputs)
+	c.answerEmbedded(x, w["inputResponses"])
 	return c
 }
 
@@ -70,9 +70,9 @@ func few(l requests) requests { return l[:min(len(l), chainChoice)] }
 // shape and ask for the same thing. It prefers one whose state was given back or
 // that has none, then one whose questions the input answers, then one with the same
 // arguments, then the one that waits longest. Guess reports that it had a choice.
-func bestMatch(waiting requests, x *arrival, w *fields, name string) (best *call, guess bool) {
+func bestMatch(waiting requests, x *arrival, w fields, name string) (best *call, guess bool) {
 	most, fit := -1, 0
-	arguments := hashText(w.arguments)
+	arguments := hashText(w["arguments"])
 	for _, a := range few(waiting) {
 		c := a.call
 		if c.Method != x.m.Method || c.name != name && c.name != "" && name != "" {
@@ -80,10 +80,10 @@ func bestMatch(waiting requests, x *arrival, w *fields, name string) (best *call
 		}
 		fit++
 		score := 0
-		if (w.state != nil) == (c.first.word(wordState) != "") {
+		if (w["requestState"] != nil) == (c.first.word(wordState) != "") {
 			score += 4
 		}
-		if c.answeredBy(w.inputs) {
+		if c.answeredBy(w["inputResponses"]) {
 			score += 2
 		}
 		if c.arguments == arguments {

@@ -10,17 +10,17 @@ func (t *Pairing) notification(x *arrival) {
 	w := readFields(x.m.Params)
 	switch x.m.Method {
 	case "notifications/progress", "progress":
-		t.progress(x, &w)
+		t.progress(x, w)
 	case "notifications/cancelled", "cancel":
-		t.cancel(x, &w)
+		t.cancel(x, w)
 	case "notifications/message":
-		t.log(x, &w)
+		t.log(x, w)
 	case "notifications/tasks", "notifications/tasks/status":
-		if !t.taskNews(x, &w) && !t.subscribed(x, &w) {
+		if !t.taskNews(x, w) && !t.subscribed(x, w) {
 			t.give(x, nil, RoleUnmatched)
 		}
 	case "notifications/elicitation/complete":
-		past := t.past.At(word(wordElicitation, x.f.Lane, w.elicitation))
+		past := t.past.At(word(wordElicitation, x.f.Lane, w["elicitationId"]))
 		if past == nil {
 			t.give(x, nil, RoleUnmatched)
 			return
@@ -29,16 +29,16 @@ func (t *Pairing) notification(x *arrival) {
 	case "notifications/initialized", "initialized":
 		t.initialized(x)
 	default:
-		t.other(x, &w)
+		t.other(x, w)
 	}
 }
 
 // progress finds the call of a progress notification, from the side that was
 // asked.
-func (t *Pairing) progress(x *arrival, w *fields) {
-	key := word(wordToken, opposite(x.f.Lane), w.progressToken)
-	if w.progressToken == nil { // the 002 dialect
-		key = word(wordID, opposite(x.f.Lane), w.id)
+func (t *Pairing) progress(x *arrival, w fields) {
+	key := word(wordToken, opposite(x.f.Lane), w["progressToken"])
+	if w["progressToken"] == nil { // the 002 dialect
+		key = word(wordID, opposite(x.f.Lane), w["id"])
 	}
 	t.about(x, key, RoleProgress)
 }
@@ -74,10 +74,10 @@ func (t *Pairing) aboutPast(x *arrival, key string, role Role) bool {
 }
 
 // cancel takes a cancellation of a request by its id.
-func (t *Pairing) cancel(x *arrival, w *fields) {
-	id := w.requestID
+func (t *Pairing) cancel(x *arrival, w fields) {
+	id := w["requestId"]
 	if id == nil {
-		id = w.id
+		id = w["id"]
 	}
 	lane := x.f.Lane
 	if lane == tap.ToClient && t.words[word(wordID, lane, id)] == nil && t.words[word(wordSubscription, tap.ToServer, id)] != nil {
@@ -100,7 +100,7 @@ func (t *Pairing) cancel(x *arrival, w *fields) {
 
 // cancelWaiting takes the cancellation of a request that was answered, which
 // means something where the call waits for input.
-func (t *Pairing) cancelWaiting(x *arrival, w *fields) {
+func (t *Pairing) cancelWaiting(x *arrival, w fields) {
 	c := t.call(x.part.Call)
 	if c == nil || c.Status != CallInputRequired || c.open > 0 || c.holder != nil {
 		return
@@ -121,8 +121,8 @@ func (t *Pairing) initialized(x *arrival) {
 }
 
 // subscribed ties what comes on a subscription to it.
-func (t *Pairing) subscribed(x *arrival, w *fields) bool {
-	key := word(wordSubscription, tap.ToServer, w.subscription)
+func (t *Pairing) subscribed(x *arrival, w fields) bool {
+	key := word(wordSubscription, tap.ToServer, w["_meta/subscriptionId"])
 	if key == "" || x.f.Lane != tap.ToClient {
 		return false
 	}
@@ -139,15 +139,15 @@ func (t *Pairing) subscribed(x *arrival, w *fields) bool {
 }
 
 // other takes the notifications that are about nothing in particular.
-func (t *Pairing) other(x *arrival, w *fields) {
+func (t *Pairing) other(x *arrival, w fields) {
 	if x.m.Method == "notifications/roots/list_changed" && x.f.Lane == tap.ToServer {
 		t.rootsDue = true
 	}
-	c := t.words[word(wordTask, opposite(x.f.Lane), w.relatedTask)].newestCall()
+	c := t.words[word(wordTask, opposite(x.f.Lane), w["_meta/related-task"])].newestCall()
 	stream := t.onStream()
 	switch {
 	case t.subscribed(x, w):
-	case w.subscription != nil:
+	case w["_meta/subscriptionId"] != nil:
 		t.give(x, nil, RoleUnmatched)
 	case c != nil:
 		t.give(x, c, RoleNotification)
@@ -207,13 +207,13 @@ func logLevel(name string) int {
 }
 
 // log finds the call of a log message.
-func (t *Pairing) log(x *arrival, w *fields) {
-	c := t.words[word(wordTask, opposite(x.f.Lane), w.relatedTask)].newestCall()
+func (t *Pairing) log(x *arrival, w fields) {
+	c := t.words[word(wordTask, opposite(x.f.Lane), w["_meta/related-task"])].newestCall()
 	if c == nil && x.f.Lane == tap.ToClient {
 		if stream := t.onStream(); len(stream) > 0 {
 			c, x.part.Guess = stream.newestCall(), len(stream) > 1
 		} else if x.f.Exchange == 0 {
-			c, x.part.Guess = t.logged(logLevel(wordText(w.level)))
+			c, x.part.Guess = t.logged(logLevel(wordText(w["level"])))
 		}
 	}
 	if c != nil {

@@ -11,7 +11,7 @@ import (
 // request takes a request: the first of a call, or a further one of a call.
 func (t *Pairing) request(x *arrival) {
 	w := readFields(x.m.Params)
-	a := &request{ref: x.part.Message, at: x.f.At, method: x.part.Method, task: w.task != nil}
+	a := &request{ref: x.part.Message, at: x.f.At, method: x.part.Method, task: w["task"] != nil}
 	id := word(wordID, x.f.Lane, x.m.ID)
 	if id == "" {
 		id = unreadID(x.f.Lane)
@@ -19,8 +19,8 @@ func (t *Pairing) request(x *arrival) {
 		x.part.Clash = open.ref
 	}
 	role := RoleRequest
-	if a.call, a.purpose = t.known(x, &w); a.call == nil {
-		a.call = t.begin(x, &w, a)
+	if a.call, a.purpose = t.known(x, w); a.call == nil {
+		a.call = t.begin(x, w, a)
 	} else if role = RoleRetry; a.purpose == asksCancel {
 		role = RoleCancel
 	}
@@ -31,27 +31,27 @@ func (t *Pairing) request(x *arrival) {
 	a.guess = x.part.Guess || x.m.ID == nil // unread
 	switch {
 	case a.purpose == asksUpdate:
-		c.answerEmbedded(x, w.inputs)
+		c.answerEmbedded(x, w["inputResponses"])
 	case a.purpose == asksCancel && !c.Status.Settled():
-		c.cancelled(x, &w)
+		c.cancelled(x, w)
 	}
 	t.name(a, wordID, id)
-	t.ask(x, &w, a)
+	t.ask(x, w, a)
 	t.give(x, c, role)
 	t.bound()
 }
 
 // known finds the call that a request is a further one of.
-func (t *Pairing) known(x *arrival, w *fields) (*call, purpose) {
+func (t *Pairing) known(x *arrival, w fields) (*call, purpose) {
 	if why := taskPurpose(x.m.Method); why != asksCall {
-		tasks := t.words[word(wordTask, x.f.Lane, w.taskID)]
+		tasks := t.words[word(wordTask, x.f.Lane, w["taskId"])]
 		if c := tasks.newestCall(); c != nil {
 			x.part.Guess = len(tasks) > 1
 			return c, why
 		}
 		return nil, asksCall
 	}
-	if w.state != nil || w.inputs != nil {
+	if w["requestState"] != nil || w["inputResponses"] != nil {
 		if c := t.retried(x, w); c != nil {
 			return c, asksRetry
 		}
@@ -74,7 +74,7 @@ func taskPurpose(method string) purpose {
 }
 
 // begin makes a call of its first request.
-func (t *Pairing) begin(x *arrival, w *fields, first *request) *call {
+func (t *Pairing) begin(x *arrival, w fields, first *request) *call {
 	c := &call{first: first, Call: &Call{
 		Ref: x.part.Message, Lane: x.f.Lane, Exchange: x.f.Exchange, At: x.f.At, Session: t.session,
 		ID: bytes.Clone(x.m.ID[:min(len(x.m.ID), jsonrpc.MaxWord)]), Method: x.part.Method, Subject: jsonrpc.Subject(*x.m), Revision: t.revisionOf(w),
@@ -82,14 +82,14 @@ func (t *Pairing) begin(x *arrival, w *fields, first *request) *call {
 	if x.m.Long {
 		c.Notes |= NoteLong
 	}
-	if (w.version != nil || t.revision == "") && (w.name != nil || w.uri != nil) {
-		c.name, c.arguments = shapeName(w), hashText(w.arguments)
+	if (w["_meta/protocolVersion"] != nil || t.revision == "") && (w["name"] != nil || w["uri"] != nil) {
+		c.name, c.arguments = shapeName(w), hashText(w["arguments"])
 	}
 	t.calls = append(t.calls, c)
 	t.hold(1)
 	t.within(x, w, c)
-	if x.m.Method == "elicitation/create" && w.elicitation != nil {
-		t.elicited(x, c, w.elicitation)
+	if x.m.Method == "elicitation/create" && w["elicitationId"] != nil {
+		t.elicited(x, c, w["elicitationId"])
 	}
 	if x.f.Lane == tap.ToServer {
 		t.opens(x, c)
@@ -113,28 +113,18 @@ func (t *Pairing) opens(x *arrival, c *call) {
 }
 
 // revisionOf is the version that a request is in.
-func (t *Pairing) revisionOf(w *fields) jsonrpc.Revision {
+func (t *Pairing) revisionOf(w fields) jsonrpc.Revision {
 	switch {
-	case w.version != nil:
-		return revisionNamed(w.version)
+	case w["_meta/protocolVersion"] != nil:
+		return jsonrpc.Revision(wordText(w["_meta/protocolVersion"]))
 	case t.dialect:
 		return jsonrpc.Dialect
 	}
 	return t.revision
 }
 
-// revisionNamed is the version that a string names. A known one takes no memory.
-func revisionNamed(v jsonrpc.Value) jsonrpc.Revision {
-	for _, r := range jsonrpc.Revisions {
-		if string(v[1:len(v)-1]) == string(r) {
-			return r
-		}
-	}
-	return jsonrpc.Revision(jsonrpc.Bound(v.Decoded()))
-}
-
 // ask opens a request.
-func (t *Pairing) ask(x *arrival, w *fields, a *request) {
+func (t *Pairing) ask(x *arrival, w fields, a *request) {
 	c := a.call
 	t.open = append(t.open, a)
 	if c.open++; c.open > 1 {
@@ -144,7 +134,7 @@ func (t *Pairing) ask(x *arrival, w *fields, a *request) {
 	if x.part.Clash != (Ref{}) {
 		c.Notes |= NoteClash
 	}
-	token := word(wordToken, x.f.Lane, w.token)
+	token := word(wordToken, x.f.Lane, w["_meta/progressToken"])
 	if t.words[token] != nil {
 		c.Notes |= NoteTokenClash
 	}
@@ -154,8 +144,8 @@ func (t *Pairing) ask(x *arrival, w *fields, a *request) {
 	}
 	t.name(a, wordExchange, exchangeWord(x.f.Exchange))
 	a.causes = a.purpose <= asksRetry && mayCause(x.m.Method)
-	if w.logLevel != nil {
-		a.level = 1 + logLevel(w.logLevel.Decoded())
+	if w["_meta/logLevel"] != nil {
+		a.level = 1 + logLevel(w["_meta/logLevel"].Decoded())
 	}
 	if x.m.Method == "subscriptions/listen" {
 		t.name(c.first, wordSubscription, word(wordSubscription, x.f.Lane, x.m.ID))
@@ -175,18 +165,18 @@ func mayCause(method string) bool {
 }
 
 // within finds the call that a call is asked within.
-func (t *Pairing) within(x *arrival, w *fields, c *call) {
+func (t *Pairing) within(x *arrival, w fields, c *call) {
 	var parent *call
 	past := ""
-	related := word(wordTask, opposite(x.f.Lane), w.relatedTask)
+	related := word(wordTask, opposite(x.f.Lane), w["_meta/related-task"])
 	if parent = t.words[related].newestCall(); parent == nil {
 		switch {
 		case taskPurpose(x.m.Method) != asksCall:
-			past = word(wordTask, x.f.Lane, w.taskID)
-		case w.relatedTask != nil:
+			past = word(wordTask, x.f.Lane, w["taskId"])
+		case w["_meta/related-task"] != nil:
 			past = related
-		case w.state != nil:
-			past = word(wordState, x.f.Lane, w.state)
+		case w["requestState"] != nil:
+			past = word(wordState, x.f.Lane, w["requestState"])
 		case x.f.Lane == tap.ToClient && mayNest(x.m.Method):
 			parent, c.Guess = t.cause(x)
 		}

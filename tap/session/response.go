@@ -173,7 +173,7 @@ func (t *Pairing) conclude(x *arrival, c *call) {
 		c.Notes &^= NoteProbe
 		t.spoke = true
 	case c == t.initialize:
-		c.Revision = t.revisionOf(&fields{})
+		c.Revision = t.revisionOf(nil)
 	}
 }
 

@@ -414,7 +414,6 @@ func (s *Sessions) begin(kind SessionKind) *session {
 // touch makes a session the one in which something happened last.
 func (s *Sessions) touch(x *session) {
 	oldest, full := s.open.Put(x.Number, x)
-	s.open.Touch(x.Number)
 	if full {
 		s.forget(oldest)
 	}
@@ -445,7 +444,6 @@ func (s *Sessions) name(x *session, key string) {
 	}
 	x.keys = append(x.keys, key)
 	s.names.Put(key, x)
-	s.names.Touch(key)
 }
 
 // unname takes a name of a session back.

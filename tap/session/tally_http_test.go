@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -133,20 +132,5 @@ func TestTallyOfSeveralSessions(t *testing.T) {
 		session(2, other)...))
 	if refused.Facts.Client.Name != "second" || refused.Facts.Revision != "2024-11-05" {
 		t.Errorf("%+v", refused.Facts)
-	}
-}
-
-func BenchmarkTallyOfForms(b *testing.B) {
-	for _, f := range benchFrames()[:4] {
-		for _, frame := range overHTTP([]tap.Frame{{Lane: f.lane, Raw: f.raw}}) {
-			b.Run(fmt.Sprint(frame.Form, "/", f.name), func(b *testing.B) {
-				b.SetBytes(frame.Size)
-				b.ReportAllocs()
-				t := legacyTally()
-				for b.Loop() {
-					t.Add(&frame)
-				}
-			})
-		}
 	}
 }

@@ -81,7 +81,7 @@ func TestTallyIsExact(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"result":{"isError":true},"error":{"code":1,"message":"m"}}`, 1, 0},
 		{`[{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}},1,{"jsonrpc":"2.0","id":1,"result":{}}]`, 2, 1},
 	} {
-		tally := *legacyTally()
+		var tally Tally
 		f := tap.Frame{Lane: tap.ToClient, Raw: []byte(c.raw)}
 		if tally.Add(&f); tally.Invalid != c.invalid || tally.Errors != c.errors {
 			t.Errorf("%s: %d invalid, %d errors, want %d and %d", c.raw, tally.Invalid, tally.Errors, c.invalid, c.errors)

@@ -12,17 +12,17 @@ func (t *Pairing) created(x *arrival, a *request) bool {
 	w := readFields(x.m.Result)
 	extension := x.m.ResultType == "task"
 	if !extension {
-		w = readFields(w.task)
+		w = readFields(w["task"])
 	}
-	key := word(wordTask, c.Lane, w.taskID)
+	key := word(wordTask, c.Lane, w["taskId"])
 	if key == "" && !(extension && x.m.Unread) {
 		return false
 	}
 	t.give(x, c, RoleInterim)
 	c.holder, c.extension = a, extension
 	t.name(c.first, wordTask, key)
-	c.Status, c.TaskID = CallWorking, wordText(w.taskID)
-	c.progressed(x, w.status, w.statusMessage)
+	c.Status, c.TaskID = CallWorking, wordText(w["taskId"])
+	c.progressed(x, w["status"], w["statusMessage"])
 	return true
 }
 
@@ -109,14 +109,14 @@ func (t *Pairing) taskState(x *arrival, c *call) {
 		c.endsOn(x, CallDone)
 		return
 	}
-	if status := wordText(w.status); c.extension && taskEnded(status) {
+	if status := wordText(w["status"]); c.extension && taskEnded(status) {
 		role = RoleResponse
 		if c.CancelledBy != tap.Lifecycle && status != "cancelled" {
 			role, x.part.Late = RoleLate, true
 		}
 	}
 	t.give(x, c, role)
-	c.news(x, &w)
+	c.news(x, w)
 	if role != RoleInterim {
 		c.final = true
 	}
@@ -124,23 +124,23 @@ func (t *Pairing) taskState(x *arrival, c *call) {
 
 // news takes the status of a task, in the extension with what it asks for or ended
 // with.
-func (c *call) news(x *arrival, w *fields) {
-	c.progressed(x, w.status, w.statusMessage)
+func (c *call) news(x *arrival, w fields) {
+	c.progressed(x, w["status"], w["statusMessage"])
 	if !c.extension {
 		return
 	}
-	c.embed(x, w.inputRequests)
+	c.embed(x, w["inputRequests"])
 	switch {
-	case c.TaskStatus == "completed" && w.result.Get("isError").IsTrue():
-		c.ErrorText = jsonrpc.Bound(jsonrpc.AboutResult(w.result))
+	case c.TaskStatus == "completed" && w["result"].Get("isError").IsTrue():
+		c.ErrorText = jsonrpc.Bound(jsonrpc.AboutResult(w["result"]))
 		switch c.Status {
 		case CallDone:
 			c.Status = CallToolError
 		case CallCancelledLate:
 			c.instead = CallToolError
 		}
-	case c.TaskStatus == "failed" && w.err != nil:
-		c.ErrorCode, c.ErrorText = wordText(w.err.Get("code")), wordText(w.err.Get("message"))
+	case c.TaskStatus == "failed" && w["error"] != nil:
+		c.ErrorCode, c.ErrorText = wordText(w["error"].Get("code")), wordText(w["error"].Get("message"))
 		if c.Status == CallToolError {
 			c.Status = CallError
 		}
@@ -148,8 +148,8 @@ func (c *call) news(x *arrival, w *fields) {
 }
 
 // taskNews takes notifications/tasks/status and notifications/tasks.
-func (t *Pairing) taskNews(x *arrival, w *fields) bool {
-	key := word(wordTask, opposite(x.f.Lane), w.taskID)
+func (t *Pairing) taskNews(x *arrival, w fields) bool {
+	key := word(wordTask, opposite(x.f.Lane), w["taskId"])
 	tasks := t.words[key]
 	c := tasks.newestCall()
 	if c == nil {

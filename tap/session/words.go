@@ -1,9 +1,9 @@
 package session
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/maphash"
+	"maps"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
@@ -97,7 +97,6 @@ func (a *request) word(kind byte) string {
 func (t *Pairing) remember(word string, of tie) {
 	t.past.Max = MaxPast
 	t.past.Put(word, of)
-	t.past.Touch(word)
 }
 
 // requests are some requests, in the order in which they came.
@@ -157,112 +156,38 @@ func remove[S ~[]T, T comparable](list S, v T) S {
 	return list
 }
 
-// fields are the members of params or of a result that tie a message to others, each
-// as on the wire; nil when absent or null. They point into the message.
-type fields struct {
-	name, uri, task, arguments, elicitation jsonrpc.Value
-	taskID, state, inputs                   jsonrpc.Value
-	requestID, id, progressToken, reason    jsonrpc.Value
-	status, statusMessage, level            jsonrpc.Value
-	inputRequests, result, err              jsonrpc.Value // of a result, or of news of a task
-	// Those of _meta.
-	token, version, logLevel, relatedTask, subscription jsonrpc.Value
-}
+// fields are the members of params or of a result that tie a message to others, as on the
+// wire, without those that are null. Those of _meta have its name and a slash before
+// theirs. They point into the message.
+type fields map[string]jsonrpc.Value
 
-// readFields reads an object. Of two members of one name the last counts.
-func readFields(object jsonrpc.Value) (w fields) {
-	if !object.IsObject() {
-		return w
+var (
+	fieldNames = []string{
+		"name", "uri", "task", "arguments", "elicitationId", "taskId", "requestState", "inputResponses", "requestId", "id", "progressToken",
+		"reason", "status", "statusMessage", "level", "inputRequests", "result", "error", "_meta",
 	}
-	object.Each(func(name []byte, v jsonrpc.Value) bool {
-		if to := w.member(name); to != nil {
-			if *to = v; string(v) == "null" {
-				*to = nil
-			}
-		} else if string(name) == "_meta" {
-			w.readMeta(v)
-		}
-		return true
-	})
-	return w
-}
+	metaNames = []string{
+		"progressToken", jsonrpc.MetaPrefix + "protocolVersion", jsonrpc.MetaPrefix + "logLevel",
+		jsonrpc.MetaPrefix + "subscriptionId", jsonrpc.MetaPrefix + "related-task",
+	}
+)
 
-// member returns where a member belongs, nil for one that does not matter.
-func (w *fields) member(name []byte) *jsonrpc.Value {
-	switch string(name) {
-	case "name":
-		return &w.name
-	case "uri":
-		return &w.uri
-	case "task":
-		return &w.task
-	case "arguments":
-		return &w.arguments
-	case "elicitationId":
-		return &w.elicitation
-	case "taskId":
-		return &w.taskID
-	case "requestState":
-		return &w.state
-	case "inputResponses":
-		return &w.inputs
-	case "requestId":
-		return &w.requestID
-	case "id":
-		return &w.id
-	case "progressToken":
-		return &w.progressToken
-	case "reason":
-		return &w.reason
-	case "status":
-		return &w.status
-	case "statusMessage":
-		return &w.statusMessage
-	case "level":
-		return &w.level
-	case "inputRequests":
-		return &w.inputRequests
-	case "result":
-		return &w.result
-	case "error":
-		return &w.err
-	}
-	return nil
-}
-
-func (w *fields) readMeta(meta jsonrpc.Value) {
-	w.token, w.version, w.logLevel, w.subscription, w.relatedTask = nil, nil, nil, nil, nil
-	if !meta.IsObject() {
-		return
-	}
-	meta.Each(func(name []byte, v jsonrpc.Value) bool {
-		if string(name) == "progressToken" {
-			w.token = v
-		}
-		name, ours := bytes.CutPrefix(name, []byte(jsonrpc.MetaPrefix))
-		if !ours {
-			return true
-		}
-		switch string(name) {
-		case "protocolVersion":
-			w.version = nonEmpty(v)
-		case "logLevel":
-			w.logLevel = nonEmpty(v)
-		case "subscriptionId":
-			w.subscription = v
+// readFields reads an object. Of two members with one name the last counts.
+func readFields(object jsonrpc.Value) fields {
+	w := object.Members(fieldNames...)
+	for name, v := range w["_meta"].Members(metaNames...) {
+		switch name = strings.TrimPrefix(name, jsonrpc.MetaPrefix); name {
 		case "related-task":
-			w.relatedTask = v.Get("taskId")
+			v = v.Get("taskId")
+		case "protocolVersion", "logLevel":
+			if v.Decoded() == "" {
+				continue
+			}
 		}
-		return true
-	})
-}
-
-// nonEmpty returns v if it is a string that is not empty.
-func nonEmpty(v jsonrpc.Value) jsonrpc.Value {
-	if len(v) > len(`""`) && v[0] == '"' {
-		return v
+		w["_meta/"+name] = v
 	}
-	return nil
+	maps.DeleteFunc(w, func(_ string, v jsonrpc.Value) bool { return v == nil || string(v) == "null" })
+	return w
 }
 
 // wordText is a value as text to keep: decoded, bounded, and with no hold on

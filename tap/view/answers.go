@@ -148,7 +148,6 @@ func (a *Answers) keep(q question, before, next *answer) {
 		a.Forgotten++
 	}
 	dropped, full := a.last.Put(q, next)
-	a.last.Touch(q)
 	a.bytes += next.size() - before.size() - dropped.size()
 	a.lost = a.lost || full
 	for q, old := range a.last.All {
