@@ -59,6 +59,8 @@ var floors = map[string]floor{
 	},
 	"tap/stdio": {
 		ours: []string{"tap"},
+		// System calls that package syscall lacks.
+		third: []string{"golang.org/x/sys"},
 		never: map[string]string{
 			"net/http": "this is the transport over pipes",
 			"net":      "this is the transport over pipes",

@@ -5,7 +5,6 @@ package stdio
 import "syscall"
 
 func sysProcAttr(ownGroup bool) *syscall.SysProcAttr {
-	// A tap that is killed takes the server with it, as if the client had
-	// killed the server.
+	// If the tap is killed, so is the server, as if the client had killed it.
 	return &syscall.SysProcAttr{Setpgid: ownGroup, Pdeathsig: syscall.SIGKILL}
 }

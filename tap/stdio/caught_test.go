@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -64,7 +66,7 @@ func TestOutputWaitsForSignalsToBeCaught(t *testing.T) {
 	eventually(t, "the server to answer", func() bool { _, err := os.Stat(answered); return err == nil })
 	for _, f := range []*os.File{r.out[0], r.err[0]} {
 		// However long one waits, nothing may come.
-		came, err := poll(fd(f.Fd()), pollIn, 200)
+		came, err := poll(fd(f.Fd()), unix.POLLIN, 200)
 		must(t, err)
 		if came {
 			t.Error("signals are not caught yet, and a byte or the end of the server has been forwarded")

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"hash"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -41,8 +43,8 @@ func (f *fake) Chunk(lane tap.Lane, p []byte) {
 		if lane == tap.ToClient {
 			panic("cannot record")
 		}
-	case "torn-record":
-		copy(tornMemory(), p)
+	case "fault-record":
+		copy(truncatedMemory(), p)
 	case "slow-record":
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -66,11 +68,11 @@ func (f *fake) Event(_ uint64, e tap.Event) {
 	switch f.kind {
 	case "panic-note":
 		panic("cannot note")
-	case "torn-note":
-		tornMemory()[0] = 1
-	case "torn-signal":
+	case "fault-note":
+		truncatedMemory()[0] = 1
+	case "fault-signal":
 		if e.Name == tap.EventSignal {
-			tornMemory()[0] = 1
+			truncatedMemory()[0] = 1
 		}
 	}
 	f.rec.Notes = append(f.rec.Notes, e)
@@ -89,6 +91,27 @@ func (f *fake) dump() []byte {
 	}
 	b, err := json.Marshal(rec)
 	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// truncatedMemory returns the mapping of a file that was truncated. Access is a fault.
+func truncatedMemory() []byte {
+	f, err := os.CreateTemp("", "truncated")
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	_ = os.Remove(f.Name())
+	if err := f.Truncate(256 << 10); err != nil {
+		panic(err)
+	}
+	b, err := syscall.Mmap(int(f.Fd()), 0, 256<<10, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		panic(err)
+	}
+	if err := f.Truncate(0); err != nil {
 		panic(err)
 	}
 	return b

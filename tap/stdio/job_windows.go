@@ -2,51 +2,30 @@ package stdio
 
 import (
 	"os"
-	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/windows"
 )
 
-// tie puts the server into a job that ends with this process, so that a tap
-// that is killed takes the server with it. Where that fails the server is left
-// with the end of its stdin.
-func tie(p *os.Process) {
-	kernel := syscall.NewLazyDLL("kernel32.dll")
-	create, set, assign := kernel.NewProc("CreateJobObjectW"), kernel.NewProc("SetInformationJobObject"),
-		kernel.NewProc("AssignProcessToJobObject")
-	if create.Find() != nil || set.Find() != nil || assign.Find() != nil {
-		return
-	}
-	// JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	var limits struct {
-		processTime, jobTime     int64
-		flags                    uint32
-		minSet, maxSet           uintptr
-		active                   uint32
-		affinity                 uintptr
-		priority, scheduling     uint32
-		io                       [6]uint64
-		processMemory, jobMemory uintptr
-		peakProcess, peakJob     uintptr
-	}
-	const (
-		killOnClose   = 0x2000      // JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-		breakawayOK   = 0x0800      // JOB_OBJECT_LIMIT_BREAKAWAY_OK
-		extendedClass = 9           // JobObjectExtendedLimitInformation
-		access        = 0x100 | 0x1 // PROCESS_SET_QUOTA | PROCESS_TERMINATE
-	)
-	limits.flags = killOnClose | breakawayOK
-	// The job's handle is left open on purpose: closing it is what kills.
-	job, _, _ := create.Call(0, 0)
-	if job == 0 {
-		return
-	}
-	if ok, _, _ := set.Call(job, extendedClass, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)); ok == 0 {
-		return
-	}
-	h, err := syscall.OpenProcess(access, false, uint32(p.Pid))
+func init() { killWithUs = joinJob }
+
+// joinJob puts the server into a job that ends with this process, so that the server ends
+// if the tap is killed. If that fails, the server sees the end of its stdin.
+func joinJob(p *os.Process) {
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | windows.JOB_OBJECT_LIMIT_BREAKAWAY_OK
+	job, err := windows.CreateJobObject(nil, nil) // stays open: closing it ends the server
 	if err != nil {
 		return
 	}
-	_, _, _ = assign.Call(job, uintptr(h))
-	_ = syscall.CloseHandle(h)
+	size := uint32(unsafe.Sizeof(limits))
+	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), size); err != nil {
+		return
+	}
+	server, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.Pid))
+	if err != nil {
+		return
+	}
+	_ = windows.AssignProcessToJobObject(job, server)
+	_ = windows.CloseHandle(server)
 }

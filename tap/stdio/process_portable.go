@@ -3,10 +3,102 @@
 package stdio
 
 import (
-	"fmt"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
+	"os/signal"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
 )
+
+// quiet is how long Run waits for output that another process still holds open once the
+// server has ended.
+const quiet = 100 * time.Millisecond
+
+// killWithUs makes the system end a server when this process ends, where it can.
+var killWithUs = func(*os.Process) {}
+
+// Run starts the server, forwards until it has ended, and returns the status with which
+// the tap must exit. It prints nothing: the caller prints err, if it is not nil, and
+// exits with code in any case.
+func Run(cfg Config) (code int, err error) {
+	if len(cfg.Command) == 0 {
+		return ExitOwnFailure, errNoCommand
+	}
+	// The console sends Ctrl-C to every process: the server decides, and the tap ends
+	// with it.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	server, err := Start(cfg.Command)
+	var failure *spawnError
+	if errors.As(err, &failure) {
+		return cfg.spawnFailed(failure)
+	}
+	rec := cfg.started(server.pid)
+	if cfg.Started != nil {
+		cfg.Started(server.pid)
+	}
+	in, out, errs := clientFile(cfg.Stdin, os.Stdin), clientFile(cfg.Stdout, os.Stdout), clientFile(cfg.Stderr, os.Stderr)
+	var over atomic.Bool
+	pumps := [3]*pump{
+		{lane: tap.ToServer, src: in, dst: server.Stdin, atEOF: closer(server.Stdin), atBroken: func() { _ = in.Close(); _ = server.Stdin.Close() }},
+		{lane: tap.ToClient, src: server.Stdout, dst: out, atEOF: closer(out), atBroken: closer(server.Stdout)},
+		{lane: tap.Stderr, src: server.Stderr, dst: errs, atEOF: func() {}, atBroken: closer(server.Stderr)},
+	}
+	for _, p := range pumps {
+		p.rec, p.over = rec, &over
+		p.start()
+	}
+	<-server.ended
+	settle(pumps[1:])
+	over.Store(true)
+	for _, p := range pumps {
+		for p.state.Load() == stateRecording {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	rec.Event(0, tap.Event{Name: tap.EventExit, Code: &server.code})
+	return server.code, nil
+}
+
+// settle waits for the end of the output lanes, or until nothing has moved on them for a
+// while.
+func settle(pumps []*pump) {
+	var seen int64
+	for rested := time.Now(); time.Since(rested) < quiet; time.Sleep(quiet / 10) {
+		var reads int64
+		open, busy := false, false
+		for _, p := range pumps {
+			reads += p.reads.Load()
+			open = open || !p.finished()
+			busy = busy || !p.finished() && p.state.Load() != stateReading
+		}
+		if !open {
+			return
+		}
+		if busy || reads != seen {
+			rested, seen = time.Now(), reads
+		}
+	}
+}
+
+func clientFile(handle uintptr, own *os.File) *os.File {
+	if handle == 0 {
+		return own
+	}
+	return os.NewFile(handle, own.Name())
+}
+
+func closer(c io.Closer) func() { return func() { _ = c.Close() } }
+
+func (e *spawnError) code() int {
+	if errors.Is(e.Err, exec.ErrNotFound) || errors.Is(e.Err, os.ErrNotExist) {
+		return exitNotFound
+	}
+	return exitCannotExec
+}
 
 // Start starts a server. The error is as that of [Run] for a command that cannot be
 // started.
@@ -15,30 +107,53 @@ func Start(command []string) (*Process, error) {
 		return nil, errNoCommand
 	}
 	p := &Process{ended: make(chan struct{})}
-	theirs, err := p.pipes()
-	if err != nil {
-		return nil, err
-	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Args[0] = command[0]
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	err = cmd.Start()
-	for _, f := range theirs {
-		f.Close()
+	files, err := p.pipes(cmd)
+	if err == nil {
+		err = cmd.Start()
+	}
+	for i, f := range files {
+		if ours := i >= 3; !ours || err != nil {
+			_ = f.Close()
+		}
 	}
 	if err != nil {
-		p.closePipes()
-		return nil, fmt.Errorf("cannot start %q: %w", command[0], err)
+		var path *os.PathError
+		var look *exec.Error
+		switch {
+		case errors.As(err, &look):
+			err = look.Err
+		case errors.As(err, &path):
+			err = path.Err
+		}
+		return nil, &spawnError{command[0], err}
 	}
-	tie(cmd.Process)
+	killWithUs(cmd.Process)
 	p.pid = cmd.Process.Pid
 	go func() {
+		p.code = ExitOwnFailure
 		if state, err := cmd.Process.Wait(); err == nil {
 			p.code = state.ExitCode()
 		}
 		close(p.ended)
 	}()
 	return p, nil
+}
+
+// pipes makes the pipes and returns their ends: the server's, then ours. With an error it
+// returns those that were made.
+func (p *Process) pipes(cmd *exec.Cmd) ([]*os.File, error) {
+	var r, w [3]*os.File
+	for i := range r {
+		var err error
+		if r[i], w[i], err = os.Pipe(); err != nil {
+			return append(r[:i:i], w[:i]...), err
+		}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r[0], w[1], w[2]
+	p.Stdin, p.Stdout, p.Stderr = w[0], r[1], r[2]
+	return []*os.File{r[0], w[1], w[2], w[0], r[1], r[2]}, nil
 }
 
 // Terminate does nothing: there is no such signal here. It returns "".
@@ -56,31 +171,4 @@ func (p *Process) Kill() (string, error) {
 		err = handle.Kill()
 	}
 	return "SIGKILL", err
-}
-
-// pipes makes the pipes and returns the server's ends.
-func (p *Process) pipes() (theirs [3]*os.File, err error) {
-	var all []*os.File
-	for i, ours := range []**os.File{&p.Stdin, &p.Stdout, &p.Stderr} {
-		r, w, err := os.Pipe()
-		if err != nil {
-			for _, f := range all {
-				f.Close()
-			}
-			return theirs, err
-		}
-		if i == 0 {
-			theirs[i], *ours = r, w
-		} else {
-			*ours, theirs[i] = r, w
-		}
-		all = append(all, r, w)
-	}
-	return theirs, nil
-}
-
-func (p *Process) closePipes() {
-	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr} {
-		f.Close()
-	}
 }

@@ -16,7 +16,7 @@ import (
 
 // Law 1: whatever happens to the recording.
 func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
-	for _, kind := range []string{"panic-record", "panic-note", "panic-end", "torn-record", "torn-note"} {
+	for _, kind := range []string{"panic-record", "panic-note", "panic-end", "fault-record", "fault-note"} {
 		t.Run(kind, func(t *testing.T) {
 			var stderr bytes.Buffer
 			tp := tapping(t, self("echo"), "rec="+kind)
@@ -104,7 +104,7 @@ func TestOpenThatPanics(t *testing.T) {
 // The recorder whose memory is gone when a signal is noted stops no signal.
 func TestSignalWithoutRecorder(t *testing.T) {
 	var stderr bytes.Buffer
-	tp := tapping(t, self("signals"), "rec=torn-signal")
+	tp := tapping(t, self("signals"), "rec=fault-signal")
 	tp.Stderr = &stderr
 	in, out := tp.pipes()
 	wantLine(t, out, "ready")

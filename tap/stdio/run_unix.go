@@ -4,35 +4,38 @@ package stdio
 
 import (
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mcptap/mcptap/tap"
 )
 
 const (
-	// procs is how many Ps Run wants. A goroutine that comes back from a
-	// blocking system call needs one; where there are fewer than pumps, each
-	// read waits for the runtime to notice (24 times slower with one).
+	// procs is the least GOMAXPROCS of Run. A goroutine that returns from a blocking
+	// system call needs a P; with fewer of them than pumps, each read waits for the
+	// runtime's monitor (with one, reads are 24 times slower).
 	procs = 8
-	// tick is how often the lanes of a server that has ended are looked at.
+	// tick is the poll interval for the lanes of a server that has ended.
 	tick = 10 * time.Millisecond
 )
 
-// quiet is how long the output of a server that has ended must rest before the
-// run is over, where somebody else still holds it open. See the package comment.
+// quiet is how long the output of a server that has ended must be idle before the run is
+// over, if another process still holds it open. See the package comment.
 var quiet = 100 * time.Millisecond
 
-// Run starts the server, forwards until it is over and returns the status that
-// the tap must exit with. It prints nothing: err, where there is one, is for
-// the caller to print, and code is to be returned all the same.
+// Run starts the server, forwards until it has ended, and returns the status with which
+// the tap must exit. It prints nothing: the caller prints err, if it is not nil, and
+// exits with code in any case.
 //
-// Call it from the main goroutine. On Linux the server dies with the thread
-// that started it, which Run keeps to itself until it returns. Signals stay
-// caught afterwards, so that one that comes late does not change the status.
+// Call it from the main goroutine. On Linux the server is killed when the thread that
+// started it ends; Run locks that thread until it returns. Signals stay caught
+// afterwards, so that a late one does not change the status.
 func Run(cfg Config) (code int, err error) {
 	if len(cfg.Command) == 0 {
 		return ExitOwnFailure, errNoCommand
@@ -41,17 +44,16 @@ func Run(cfg Config) (code int, err error) {
 	return runWith(cfg, sigs, func() { catchSignals(sigs) })
 }
 
-// runWith is Run with what catches the signals.
+// runWith is Run with the function that catches the signals.
 func runWith(cfg Config, sigs <-chan os.Signal, catch func()) (int, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// The recorder's memory may be mapped from a file, see pump.run.
+	// As in pump.run.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 
 	client := clientSide(&cfg)
-	// Beside the spawn, as the runtime takes longer over the signals than the
-	// system over a process. The package comment says what becomes of those that
-	// come before.
+	// In parallel with the spawn, as catching signals takes longer than starting a
+	// process. See the package comment about signals that come before.
 	caught := make(chan struct{})
 	go func() {
 		defer close(caught)
@@ -60,28 +62,28 @@ func runWith(cfg Config, sigs <-chan os.Signal, catch func()) (int, error) {
 	srv, failure := spawn(cfg.Command, !mayStepOut(client[0]))
 	if failure != nil {
 		<-caught
-		return spawnFailed(&cfg, failure)
+		return cfg.spawnFailed(failure)
 	}
 	if !srv.ownGroup {
-		// The server has the process group that it would have had. The tap
-		// leaves it, so that whoever signals the group reaches the server once.
-		stepOut()
+		// The server has the process group that it would have without a tap. The
+		// tap leaves it, so that a signal to the group reaches the server once.
+		// Now in the background, the tap may have stderr on a terminal that stops
+		// background writers.
+		signal.Ignore(syscall.SIGTTOU)
+		_ = syscall.Setpgid(0, 0)
 	}
-	rec := cfg.recorder(srv.pid)
-	dir, _ := os.Getwd()
-	rec.Event(0, tap.Event{Name: tap.EventStart, Transport: "stdio", Command: cfg.Command, Dir: dir, PID: srv.pid})
+	rec := cfg.started(srv.pid)
 	if cfg.Started != nil {
-		<-caught // who is told of a server may send it signals
+		<-caught // Started may cause signals
 		cfg.Started(srv.pid)
 	}
 	r := newRun(rec, client, srv)
 	r.pumps[0].start()
-	// Whoever has seen something of the server may count on its getting signals.
-	<-caught
+	<-caught // a client that has seen output of the server may send it signals
 	go srv.relay(sigs, rec)
 	r.pumps[1].start()
 	r.pumps[2].start()
-	if runtime.GOMAXPROCS(0) < procs { // it takes a while, so not earlier
+	if runtime.GOMAXPROCS(0) < procs { // slow, so not earlier
 		runtime.GOMAXPROCS(procs)
 	}
 	srv.awaitExit()
@@ -99,21 +101,13 @@ func clientSide(cfg *Config) [3]fd {
 	return side
 }
 
-// spawnFailed records that there is no server.
-func spawnFailed(cfg *Config, err *spawnError) (int, error) {
-	code := err.code()
-	cfg.recorder(0).Event(0, tap.Event{Name: tap.EventSpawnFailed, Transport: "stdio",
-		Command: cfg.Command, Code: &code, Error: err.Err.Error()})
-	return code, err
-}
-
 // A run is one server with its three lanes.
 type run struct {
 	rec   tap.Recorder
 	srv   *server
 	over  atomic.Bool
 	pumps [3]*pump // in, out, err
-	wait  stall    // of the receivers of out and err, once the server has ended
+	wait  stall    // of the receivers of out and err, after the server has ended
 }
 
 func newRun(rec tap.Recorder, client [3]fd, srv *server) *run {
@@ -121,7 +115,7 @@ func newRun(rec tap.Recorder, client [3]fd, srv *server) *run {
 	r.pumps = [3]*pump{
 		{lane: tap.ToServer, src: client[0], dst: srv.stdin,
 			atEOF: srv.stdin.close,
-			// The client must find nobody listening, as it would without us.
+			// The client's next write must fail, as it would without us.
 			atBroken: func() { client[0].release(); srv.stdin.close() }},
 		{lane: tap.ToClient, src: srv.stdout, dst: client[1],
 			atEOF: client[1].release,
@@ -138,14 +132,14 @@ func newRun(rec tap.Recorder, client [3]fd, srv *server) *run {
 	return r
 }
 
-// finish is called when the server has ended. It sees its output through,
-// takes the recorder away from the pumps, and returns the status.
+// finish is called when the server has ended. It waits for the rest of the output, ends
+// the pumps' use of the recorder, and returns the status.
 func (r *run) finish() int {
 	status := r.srv.reap()
 	r.wait.limited = r.srv.wasAsked(time.Now())
 	r.drain()
-	// What the client was sending fails at once, unless somebody else still
-	// holds the server's stdin: that write may block for ever.
+	// A write to the server fails at once, unless another process still holds its
+	// stdin: then it may block for ever.
 	in := r.pumps[0]
 	for wait := quiet; wait > 0 && in.state.Load() == stateWriting; wait -= tick {
 		time.Sleep(tick)
@@ -172,8 +166,7 @@ func (r *run) finish() int {
 func (r *run) holdsUp(p *pump) bool {
 	switch p.state.Load() {
 	case stateRecording:
-		// The recorder may be waiting for the store: that is the backpressure which
-		// loses nothing.
+		// The recorder may be waiting for the store, so that nothing is lost.
 		return true
 	case stateWriting:
 		return p.lane != tap.ToServer && !r.srv.hurry.Load()
@@ -181,13 +174,12 @@ func (r *run) holdsUp(p *pump) bool {
 	return false
 }
 
-// drain waits until both output lanes have ended or, where somebody else holds
-// them open, have rested. A receiver that reads slowly is waited for, until
-// somebody signals the tap to end; one that does not read at all may be given
-// up, see [run.lookForStall].
+// drain waits until both output lanes have ended or, if another process holds them open,
+// are idle. It waits for a receiver that reads slowly until a signal asks the tap to end;
+// for one that does not read at all see [run.lookForStall].
 func (r *run) drain() {
 	var seen [3]int64
-	rested := time.Now()
+	last := time.Now() // of progress
 	for {
 		moved, open := false, false
 		for i, p := range r.pumps {
@@ -201,9 +193,9 @@ func (r *run) drain() {
 			moved = moved || r.flowing(p)
 		}
 		if moved {
-			rested = time.Now()
+			last = time.Now()
 		}
-		if !open || time.Since(rested) >= quiet {
+		if !open || time.Since(last) >= quiet {
 			return
 		}
 		r.nap()
@@ -217,16 +209,15 @@ func (r *run) flowing(p *pump) bool {
 		return !r.srv.hurry.Load()
 	}
 	src, _ := p.src.(fd)
-	waiting, err := poll(src, pollIn, 0)
+	waiting, err := poll(src, unix.POLLIN, 0)
 	return waiting && err == nil
 }
 
 // nap sleeps for a tick, or less if a lane ends.
 func (r *run) nap() {
-	// A channel that is closed already would not let it sleep.
 	var ends [2]<-chan struct{}
 	for i, p := range r.pumps[1:] {
-		if !p.finished() {
+		if !p.finished() { // a closed channel would end the sleep at once
 			ends[i] = p.done
 		}
 	}
@@ -239,3 +230,81 @@ func (r *run) nap() {
 
 // ended is how a server ended.
 type ended = syscall.WaitStatus
+
+var (
+	// patience is how long the client may read nothing of the output that is left of a
+	// server that was asked to end, before the tap ends as well.
+	patience = time.Second
+	// askedLimit is how long after a signal the end of a server is attributed to it.
+	// Clients send SIGKILL at most 10 seconds later.
+	askedLimit = 10 * time.Second
+)
+
+// wasAsked reports whether the server, which ended now, was asked to end. Without a tap
+// it would be gone, whatever its client had read.
+func (s *server) wasAsked(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.status.Signaled() && asksToEnd(s.status.Signal()) {
+		return true
+	}
+	return !s.asked.IsZero() && now.Sub(s.asked) < askedLimit
+}
+
+// A stall detects receivers that have stopped reading.
+type stall struct {
+	limited bool     // they may not take longer than patience
+	seen    [3]int64 // reads of each pump that is waiting for its receiver
+	moved   time.Time
+}
+
+// step takes the reads of the pumps that are waiting for their receivers, 0 for the
+// others, and reports whether none has made progress for longer than patience.
+func (s *stall) step(now time.Time, reads [3]int64) bool {
+	if reads == ([3]int64{}) || reads != s.seen || s.moved.IsZero() {
+		s.seen, s.moved = reads, now
+	}
+	return now.Sub(s.moved) >= patience
+}
+
+// lookForStall makes the tap end if the client has stopped reading the output of a server
+// that was asked to end: if it has not taken one read of a pump, at most 64 KiB, within
+// patience.
+func (r *run) lookForStall() {
+	if !r.wait.limited {
+		return
+	}
+	var reads [3]int64
+	for i, p := range r.pumps {
+		if p.lane != tap.ToServer && p.state.Load() == stateWriting {
+			reads[i] = p.reads.Load() // not 0 here
+		}
+	}
+	if r.wait.step(time.Now(), reads) {
+		r.srv.hurry.Store(true)
+	}
+}
+
+// noteUnread records which lanes end with bytes that their receiver did not read. How
+// many is not known.
+func (r *run) noteUnread() {
+	for _, p := range r.pumps {
+		if p.lane != tap.ToServer && p.state.Load() == stateWriting {
+			r.rec.Event(0, tap.Event{Name: tap.EventBroken, Lane: p.lane.String(),
+				Error: "not all was read before the tap had to end"})
+		}
+	}
+}
+
+// mayStepOut reports whether the tap can leave its process group to the server. A leader
+// cannot: the group has its id. Nor may a tap whose stdin is the terminal: in the
+// background it would be stopped.
+func mayStepOut(stdin fd) bool {
+	return syscall.Getpgrp() != syscall.Getpid() && !controls(stdin)
+}
+
+// controls reports whether f is the terminal that controls this process.
+func controls(f fd) bool {
+	_, err := unix.IoctlGetInt(int(f), unix.TIOCGPGRP)
+	return err == nil
+}

@@ -3,11 +3,11 @@
 package stdio
 
 import (
+	"os/signal"
 	"syscall"
-	"unsafe"
 )
 
-// newPipe returns a pipe whose ends no child inherits.
+// newPipe returns a pipe whose ends are not inherited.
 func newPipe() (r, w fd, err error) {
 	var p [2]int
 	syscall.ForkLock.RLock()
@@ -20,9 +20,33 @@ func newPipe() (r, w fd, err error) {
 	return fd(p[0]), fd(p[1]), nil
 }
 
-func dup2(from, to int) error { return syscall.Dup2(from, to) }
-
-func rawPoll(p *pollFD, ms int) (int, syscall.Errno) {
-	n, _, errno := syscall.Syscall(syscall.SYS_POLL, uintptr(unsafe.Pointer(p)), 1, uintptr(ms))
-	return int(n), errno
+// awaitExit returns when the server has ended. There is no portable way here to wait
+// without reaping it; in theory a signal could then reach another process with the same
+// pid.
+func (s *server) awaitExit() {
+	for {
+		var status ended
+		_, err := syscall.Wait4(s.pid, &status, syscall.WUNTRACED, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err == nil && status.Stopped() {
+			s.stopped(status.StopSignal())
+			continue
+		}
+		s.mu.Lock()
+		s.gone, s.status = true, status
+		s.mu.Unlock()
+		return
+	}
 }
+
+// reap returns the server's status.
+func (s *server) reap() ended {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status
+}
+
+// ignored reports whether sig was ignored when the program started.
+func ignored(sig syscall.Signal) bool { return signal.Ignored(sig) }
