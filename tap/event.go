@@ -2,11 +2,12 @@ package tap
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
-// An Event is what the tap saw of the run itself. It travels as JSON in the Raw
-// of a [Lifecycle] frame. Which fields are set depends on Name.
+// An Event is what the tap observed of the run. It is recorded as JSON in the Raw of a
+// [Lifecycle] frame. Which fields are set depends on Name.
 type Event struct {
 	// Name reports what happened; see the Event constants.
 	Name string `json:"event"`
@@ -32,16 +33,15 @@ type Event struct {
 	// Code is the server's exit status, or the status that the tap itself
 	// returned (exit, spawn_failed).
 	Code *int `json:"code,omitempty"`
-	// Error is a failure in words (spawn_failed, gap, broken, disconnect, end).
-	// On a request it is why the rest of its head is missing: what the
-	// client sent is not HTTP/1, or ended too early, or is too large. Such a
-	// request has no Method, Target and Header. On an end it reports by whom and
-	// where the exchange was broken off, and then, after semicolons, what of it
-	// was not recorded and why.
+	// Error is a failure in words (spawn_failed, gap, broken, disconnect, end). On a
+	// request it is why the rest of its head is missing: it is not HTTP/1, ended too
+	// early, or is too large. Such a request has no Method, Target and Header. On an
+	// end it is which side broke the exchange off, and where, and then, after
+	// semicolons, what was not recorded, and why.
 	Error string `json:"error,omitempty"`
 
-	// Listen is the address that the tap listens on, Upstream the origin that
-	// it stands in front of (start of an HTTP recording).
+	// Listen is the address that the tap listens on, Upstream the origin that it
+	// forwards to (start of an HTTP recording).
 	Listen   string `json:"listen,omitempty"`
 	Upstream string `json:"upstream,omitempty"`
 	// Conn numbers the client's connections from 1 (connect, disconnect,
@@ -62,25 +62,24 @@ type Event struct {
 	// Header has the fields in their order and spelling, each a name and a
 	// value (request, response). Values that are secret are masked.
 	Header [][2]string `json:"header,omitempty"`
-	// Masked names what was replaced by pseudonyms, each once. An entry of one
-	// word is a header field, in the spelling that it came in (request, response),
-	// or a trailer field (end). The others are "target NAME", a parameter of the
-	// target, such as "target code" (request); "body NAME", a member of a JSON
-	// body or a parameter of a form, such as "body access_token" (end); and
-	// "endpoint NAME", a parameter of the URL that an HTTP+SSE server names in
-	// its first event, such as "endpoint sessionId" (end). A body that could not
-	// be masked was not recorded, which Error says (end).
+	// Masked names what was replaced by pseudonyms, each once. An entry of one word is
+	// a header field in its original spelling (request, response), or a trailer field
+	// (end). The others are "target NAME", a parameter of the target, such as "target
+	// code" (request); "body NAME", a member of a JSON body or a parameter of a form,
+	// such as "body access_token" (end); and "endpoint NAME", a parameter of the URL in
+	// the first event of an HTTP+SSE server, such as "endpoint sessionId" (end). A body
+	// that could not be masked was not recorded, which Error reports (end).
 	Masked []string `json:"masked,omitempty"`
 	// Trailer has the fields after a chunked body (end).
 	Trailer [][2]string `json:"trailer,omitempty"`
 	// By is the side that did it: client, server or tap. The tap answers by itself when
 	// the upstream cannot be reached (response, end, rewrite, disconnect).
 	By string `json:"by,omitempty"`
-	// HalfClosed reports that the client had closed its side of the connection before
-	// the response was over, whichever side ended that: so clients hang up (end).
+	// HalfClosed reports that the client, to hang up, had closed its side of the
+	// connection before the end of the response, whichever side ended that (end).
 	HalfClosed bool `json:"half_closed,omitempty"`
-	// Coding is the content coding that was decoded, or that could not be,
-	// which Error then says (end).
+	// Coding is the content coding that was decoded, or that could not be decoded,
+	// which Error reports (end).
 	Coding string `json:"coding,omitempty"`
 	// What names the thing that was rewritten, such as "header Host" or "event
 	// endpoint"; Before is what it was, After what was forwarded (rewrite).
@@ -120,7 +119,7 @@ const (
 func (e Event) Encode() []byte {
 	b, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // nothing in it can fail to be encoded
+		panic(err) // cannot happen: all fields can be encoded
 	}
 	return b
 }
@@ -138,11 +137,11 @@ type Range struct {
 	To   uint64 `json:"to"`
 }
 
-// A Header is what is known of a recording before its first frame.
+// A Header describes a recording. It is known before the first frame.
 type Header struct {
 	// ID names the recording: lower-case hex, made at random.
 	ID string `json:"id"`
-	// Label is the name that the person gave it, or one made from the command.
+	// Label is the name that the user gave it, or one derived from the command.
 	Label string `json:"label"`
 	// Start is the wall clock at offset zero, in UTC.
 	Start time.Time `json:"start"`
@@ -158,7 +157,59 @@ type Header struct {
 	Program string `json:"program,omitempty"`
 	// Platform is GOOS/GOARCH.
 	Platform string `json:"platform,omitempty"`
-	// ReplayOf is the id of the recording whose client was played, "" where the client
-	// was a real one.
+	// ReplayOf is the id of the recording whose client was played, "" for a real
+	// client.
 	ReplayOf string `json:"replay_of,omitempty"`
 }
+
+// failedStatus reports whether the status of an HTTP response to a request of a method
+// is a failure. Those from 400 on are, except what the specification expects
+// (basic/transports, basic/authorization):
+//
+//   - 401 to anything: it begins an authorization.
+//   - 404 and 405 to a request that carries no message (GET, HEAD, OPTIONS, DELETE):
+//     clients look for metadata that a server may not have, ask for a stream that it may
+//     not offer, or end a session that it may not let them end.
+//
+// A POST that is answered with 404 or 405 has a dead session, the wrong URL, or requests an
+// unknown method. An unknown method, "", is taken for POST.
+func failedStatus(method string, status int) bool {
+	switch {
+	case status == 404 || status == 405:
+		return !slices.Contains([]string{"GET", "HEAD", "OPTIONS", "DELETE"}, method)
+	}
+	return status >= 400 && status != 401
+}
+
+// IsError reports whether an event is an error: the server could not be started, it ended
+// with a failure status or by a signal other than those that ask it to end, a lane broke,
+// frames were not recorded, or an HTTP response has a failure status (from 400 on, except
+// 401, and 404 and 405 to a request that carries no message). Method is that of the request
+// that the event is about, if any. An exchange that was broken off is not an error; its
+// calls report what that means for them.
+func (e *Event) IsError(method string) bool {
+	switch e.Name {
+	case "": // not an event
+		return true
+	case EventSpawnFailed, EventBroken, EventGap:
+		return true
+	case EventExit:
+		return !e.askedToEnd()
+	case EventResponse:
+		return failedStatus(method, e.Status)
+	}
+	return false
+}
+
+// askedToEnd reports whether a server ended well, or as it was asked to by one of the
+// signals with which clients end servers.
+func (e *Event) askedToEnd() bool {
+	if !slices.Contains([]string{"", "SIGTERM", "SIGINT", "SIGHUP"}, e.Signal) {
+		return false
+	}
+	return e.Signal != "" || e.Code == nil || slices.Contains([]int{0, 128 + 1, 128 + 2, 128 + 15}, *e.Code)
+}
+
+// Failed reports whether an event is a failure: whether it is an error, or an
+// exchange or a connection was broken off.
+func (e *Event) Failed(method string) bool { return e.IsError(method) || e.Error != "" }

@@ -9,8 +9,8 @@ import (
 type Lane uint8
 
 const (
-	// Lifecycle carries no traffic: its frames are [Event] values, in JSON, about
-	// the run itself (start, end of a lane, signal, exit, gap).
+	// Lifecycle carries no traffic: its frames are [Event] values, in JSON, about the
+	// run (start, end of a lane, signal, exit, gap).
 	Lifecycle Lane = iota
 	// ToServer is what the client sent.
 	ToServer
@@ -32,7 +32,7 @@ func (l Lane) String() string {
 	return fmt.Sprintf("lane(%d)", uint8(l))
 }
 
-// ParseLane is the inverse of [Lane.String]. It also takes life, the name of
+// ParseLane is the inverse of [Lane.String]. It also accepts life, the name of
 // [Lifecycle] in older texts.
 func ParseLane(s string) (Lane, error) {
 	if s == "life" {
@@ -51,8 +51,8 @@ func ParseLane(s string) (Lane, error) {
 // body, a server-sent event, a WebSocket message, or an event of the run.
 type Frame struct {
 	// Seq numbers the frames of one recording from 1 without a gap, in the
-	// order in which their last byte reached the tap. Numbers are missing only
-	// where the recording itself is incomplete, which it records too.
+	// order in which their last byte reached the tap. Numbers are missing only if the
+	// recording is incomplete, which it reports.
 	Seq uint64
 	// At is when the last byte of the frame reached the tap, as a monotonic
 	// offset from the start of the recording. At never decreases with Seq.
@@ -72,11 +72,58 @@ type Frame struct {
 	Truncated bool
 	// Raw is what crossed, byte for byte, terminator included.
 	Raw []byte
-	// Size is the frame's whole length in bytes. It is larger than len(Raw)
-	// only where a reader was asked not to load frames beyond a limit; Raw
-	// then holds the beginning.
+	// Size is the length of the whole frame in bytes. It is larger than len(Raw) only
+	// if a reader does not load frames beyond a limit; Raw is then the beginning.
 	Size int64
 }
 
 // Whole reports whether Raw holds every byte of the frame that was recorded.
 func (f *Frame) Whole() bool { return int64(len(f.Raw)) == f.Size }
+
+// A Form is the kind of unit that a frame is in its transport.
+type Form uint8
+
+const (
+	// FormLine is a line on stdio, a piece of stderr, or an [Event].
+	FormLine Form = iota
+	// FormBody is an HTTP body, without its transfer coding and, where the tap
+	// could decode it, without its content coding.
+	FormBody
+	// FormEvent is one server-sent event, with all of its lines and the blank
+	// line that ends it. The events of a response, joined, are its body.
+	FormEvent
+	// FormText and FormBinary are WebSocket messages: their payload, unmasked,
+	// fragments joined.
+	FormText
+	FormBinary
+	// FormPing, FormPong and FormClose are the payloads of WebSocket control
+	// frames.
+	FormPing
+	FormPong
+	FormClose
+	// FormBytes are bytes of a connection that could not be read as HTTP or WebSocket.
+	FormBytes
+	// Forms is the number of forms.
+	Forms
+)
+
+var formNames = [Forms]string{"line", "body", "event", "text", "binary", "ping", "pong", "close", "bytes"}
+
+// String returns the form's stable name: line, body, event, text, binary, ping,
+// pong, close or bytes.
+func (f Form) String() string {
+	if f < Forms {
+		return formNames[f]
+	}
+	return fmt.Sprintf("form(%d)", uint8(f))
+}
+
+// ParseForm is the inverse of [Form.String].
+func ParseForm(s string) (Form, error) {
+	for f, name := range formNames {
+		if name == s {
+			return Form(f), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown form %q (want line, body, event, text, binary, ping, pong, close or bytes)", s)
+}

@@ -5,27 +5,24 @@ import (
 	"sync/atomic"
 )
 
-// A Recorder takes what crosses a tap. It copies the bytes that it is given
-// and keeps none of the caller's memory.
+// A Recorder records the traffic of a tap. It copies the bytes that it is given.
 //
-// A tap calls it before it forwards the bytes in question (law 3): whatever a
-// peer can react to has been handed over before the peer could see it.
+// A tap calls it before it forwards the bytes (law 3), so a peer can only react to what has
+// been recorded.
 //
-// Methods may be called from several goroutines at once, but the calls for one
-// lane of one exchange must come one after another. No method fails: a recorder
-// that cannot record counts what it missed. Each may wait while the queue to the
-// store is full and the store is alive.
+// Methods may be called from several goroutines at once, but not for the same lane of the
+// same exchange. No method fails: a recorder that cannot record counts what it missed. Each
+// may block while the queue to the store is full and the store works.
 type Recorder interface {
 	// Chunk records the next bytes of a lane of stdio, as they were read. An
 	// empty p ends the lane, so that a last line without its terminator is a
 	// frame too.
 	Chunk(lane Lane, p []byte)
-	// Piece adds bytes to the current frame of a lane of an exchange, cut
-	// already: what is recorded of HTTP is not what is forwarded, since transfer
-	// codings are undone and secrets masked. The first piece decides on the
-	// frame's form. End reports that they are its last; p may be empty then, and
-	// if it is all of the frame, the frame is. A frame that was begun and never
-	// ended is recorded as it is when the recording is closed.
+	// Piece adds bytes to the current frame of a lane of an exchange. What is recorded
+	// of HTTP is not what is forwarded, since transfer codings are undone and secrets
+	// masked. The first piece determines the form of the frame. End reports that these
+	// are its last bytes; p may be empty then, and so may the frame. A frame that was
+	// never ended is recorded as it is when the recording is closed.
 	Piece(exchange uint64, lane Lane, form Form, p []byte, end bool)
 	// Event records an event of an exchange, or of the run where exchange is 0.
 	Event(exchange uint64, e Event)
@@ -43,11 +40,10 @@ func (Discard) Piece(uint64, Lane, Form, []byte, bool) {}
 // Event implements [Recorder].
 func (Discard) Event(uint64, Event) {}
 
-// Guard returns a recorder that never panics, so that nothing that next does can
-// stop the traffic. The first panic in next, a fault in its mapped memory included,
-// ends the recording: next gets a gap event if it can still take one, and nothing
-// after that, and warn, if set, is called with a message for a person. A nil next
-// records nothing.
+// Guard returns a recorder that never panics, so that next cannot stop the traffic. The
+// first panic in next, which may be a fault in its mapped memory, ends the recording: next
+// gets a gap event, if it can record one, and nothing after that, and warn, if set, is
+// called with a message for the user. A nil next records nothing.
 func Guard(next Recorder, warn func(string)) Recorder {
 	if next == nil {
 		next = Discard{}

@@ -6,7 +6,7 @@ import "bytes"
 // longer frame is recorded in parts of this size and read back as one.
 const PartSize = 1 << 20
 
-// A Cut is where a piece of a lane ends.
+// A Cut is how a piece of a lane ends.
 type Cut uint8
 
 const (
@@ -18,14 +18,14 @@ const (
 	CutFrame
 )
 
-// A Splitter cuts one lane of stdio into frames: lines that end in \n. It holds
-// no bytes, only how many of the current frame have not been cut off yet, so
-// its memory is constant whatever it is fed. The zero value is ready.
+// A Splitter cuts one lane of stdio into frames: lines that end in \n. It holds no bytes,
+// only the number of those of the current frame that are not cut off yet, so its memory is
+// constant. The zero value is ready.
 type Splitter struct{ held int }
 
-// Next returns how many leading bytes of chunk belong to the current frame and
-// what follows them. Call it again with the rest of the chunk while that is
-// not empty. The pieces, joined, are the chunks joined.
+// Next returns how many leading bytes of chunk belong to the current frame, and how that
+// piece ends. Call it again with the rest of the chunk while that is not empty. The pieces,
+// joined, are the chunks, joined.
 func (s *Splitter) Next(chunk []byte) (n int, cut Cut) {
 	room := PartSize - s.held
 	window := chunk

@@ -8,21 +8,19 @@ import "bytes"
 // the stream, so a byte order mark belongs to the first of them. It holds no
 // bytes, so its memory is constant whatever it is fed. The zero value is ready.
 //
-// A line may end in \n, \r or \r\n. A blank line that ends in \r may have a \n
-// behind it that is not there yet. In a stream that has ended its last line in a
-// lone \r none is waited for, and one that comes nevertheless is a blank line of
-// its own; in every other stream the unit is over when the next byte is seen,
-// which is at once where lines end in \r\n. So the same stream makes the same
-// units whatever the chunks are.
+// A line may end in \n, \r or \r\n. A blank line that ends in \r may be followed by a \n in
+// the next chunk. If the line before ended in a lone \r, the splitter does not wait for it,
+// and a \n that comes nevertheless is a blank line of its own; otherwise the unit is over
+// at the next byte. So the units of a stream do not depend on its chunks.
 type SSESplitter struct {
 	held int  // bytes of the current unit since the last cut
-	mark int  // bytes of a byte order mark at the stream's beginning; -1: behind it
+	mark int  // bytes of a byte order mark at the stream's beginning; -1: after it
 	line bool // the current line has bytes
 	lone bool // the line end before was a \r without \n
 	cr   crState
 }
 
-// A crState is what a \r has ended of which it is not known whether \n follows.
+// A crState is what ended in a \r that a \n may follow.
 type crState uint8
 
 const (
@@ -33,8 +31,8 @@ const (
 
 // Next returns how many leading bytes of chunk belong to the current unit and
 // what follows them, as [Splitter.Next] does. Call it again with the rest of the
-// chunk while that is not empty. n is 0 where a unit was over before the chunk,
-// which is only known now; then cut is [CutFrame].
+// chunk while that is not empty. n is 0 if the unit turns out to have ended before the
+// chunk; then cut is [CutFrame].
 func (s *SSESplitter) Next(chunk []byte) (n int, cut Cut) {
 	if s.cr == crBlank && len(chunk) > 0 {
 		if chunk[0] == '\n' {
@@ -105,8 +103,8 @@ func (s *SSESplitter) part(n int) Cut {
 	return CutNone
 }
 
-// inMark reports whether c belongs to a byte order mark at the stream's
-// beginning. The beginning of one alone makes a line that is not blank.
+// inMark reports whether c belongs to a byte order mark at the stream's beginning. An
+// incomplete one makes a line that is not blank.
 func (s *SSESplitter) inMark(c byte) bool {
 	if s.mark < 0 {
 		return false
@@ -120,9 +118,8 @@ func (s *SSESplitter) inMark(c byte) bool {
 	return false
 }
 
-// lineEnd returns where the first \n or \r stands in p, len(p) if none does. It
-// looks at a stretch at a time, so that neither is searched for far behind the
-// other.
+// lineEnd returns the index of the first \n or \r in p, or len(p). It searches in short
+// stretches, so that neither is searched for far beyond the other.
 func lineEnd(p []byte) int {
 	const stretch = 256
 	for from := 0; from < len(p); from += stretch {
@@ -141,9 +138,9 @@ func lineEnd(p []byte) int {
 	return len(p)
 }
 
-// EndpointURL finds the URL in the endpoint event of HTTP+SSE (2024-11-05,
-// basic/transports): event[from:to], to is 0 if there is none. Speaks reports whether
-// the event has more than comments.
+// EndpointURL returns the range of the URL in the endpoint event of HTTP+SSE (2024-11-05,
+// basic/transports): event[from:to]; to is 0 if there is none. Speaks reports whether the
+// event has more than comments.
 func EndpointURL(event []byte) (from, to int, speaks bool) {
 	e := ParseServerSentEvent(event)
 	if e.Name != "endpoint" || len(e.Data) == 0 || bytes.IndexByte(e.Data, '\n') >= 0 {
@@ -159,4 +156,70 @@ func EndpointURL(event []byte) (from, to int, speaks bool) {
 		}
 		at++
 	}
+}
+
+// byteOrderMark may precede the first event of a stream and has no meaning.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// A ServerSentEvent is a parsed event (WHATWG HTML, server-sent events, "interpreting an
+// event stream"). A byte slice that is on one line points into the frame.
+type ServerSentEvent struct {
+	// ID is the event's own id, and HasID reports that it has one: an empty id makes a
+	// client forget the last one.
+	ID    string
+	HasID bool
+	// Name is the event's type; "" stands for "message".
+	Name string
+	// Data has the data lines, joined by \n; nil when there is none. Such an
+	// event does not reach the application behind a client, but its id counts.
+	Data []byte
+	// Retry is the reconnection time in milliseconds, as it is written; "" if it is
+	// absent or not a number.
+	Retry string
+	// Comments has the comment lines, joined by \n; nil when there is none.
+	Comments []byte
+}
+
+// ParseServerSentEvent parses one unit of an [SSESplitter], with or without the blank line
+// that ends it. Any bytes are an event: unknown lines are ignored, as the standard requires.
+// A byte order mark at the beginning is taken for the stream's.
+func ParseServerSentEvent(raw []byte) (x ServerSentEvent) {
+	raw = bytes.TrimPrefix(raw, []byte(byteOrderMark))
+	for len(raw) > 0 {
+		end := lineEnd(raw)
+		line := raw[:end:end]
+		raw = raw[min(end+1, len(raw)):] // the \n of a \r\n becomes a blank line, which is ignored
+		name, value, found := bytes.Cut(line, []byte{':'})
+		if value = bytes.TrimPrefix(value, []byte{' '}); !found {
+			value = []byte{}
+		}
+		switch string(name) {
+		case "data":
+			x.Data = joinLine(x.Data, value)
+		case "event":
+			x.Name = string(value)
+		case "id":
+			if bytes.IndexByte(value, 0) < 0 {
+				x.ID, x.HasID = string(value), true
+			}
+		case "retry":
+			if len(value) > 0 && len(bytes.TrimLeft(value, "0123456789")) == 0 {
+				x.Retry = string(value)
+			}
+		case "":
+			if len(line) > 0 { // it begins with a colon
+				x.Comments = joinLine(x.Comments, value)
+			}
+		}
+	}
+	return x
+}
+
+// joinLine adds a line to those before, nil if there are none. The first line is not
+// copied; its capacity ends with it, so that the next one copies it.
+func joinLine(text, line []byte) []byte {
+	if text == nil {
+		return line
+	}
+	return append(append(text, '\n'), line...)
 }
