@@ -6,7 +6,7 @@ import "bytes"
 // "parsing an event stream") into units that end with a blank line: an event, or
 // a block of nothing but comments, or a blank line alone. The units, joined, are
 // the stream, so a byte order mark belongs to the first of them. It holds no
-// bytes, so its memory is constant whatever it is fed. The zero value is ready.
+// bytes, so its memory is constant. The zero value is ready.
 //
 // A line may end in \n, \r or \r\n. A blank line that ends in \r may be followed by a \n in
 // the next chunk. If the line before ended in a lone \r, the splitter does not wait for it,

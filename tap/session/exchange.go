@@ -10,30 +10,29 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// exchangeState is what is known of an exchange that is open.
+// exchangeState is the state of an open exchange.
 type exchangeState struct {
 	Exchange
 	conn   uint64
 	target string // path and query
 	path   string
 	head
-	// in is its session, nil as long as that is not known.
+	// in is its session, nil if that is not known yet.
 	in *session
-	// first and began are of its first frame, and early reports that a frame of it
-	// came while in was nil.
+	// first and began are the number and time of its first frame, and early reports that
+	// a frame came while in was nil.
 	first uint64
 	began time.Duration
 	early bool
-	// opens reports that its request may open a session, and that its response has
-	// not begun.
+	// opens reports that its request may open a session and has no response yet.
 	opens bool
-	// stream is the one that it begins or goes on with.
+	// stream is the one that it begins or resumes.
 	stream stream
-	// refused is the status line of a response that refuses the request, nil for none.
+	// refused is the response, if it refuses the request.
 	refused *tap.Event
 }
 
-// event takes an event of an exchange.
+// event handles an event of an exchange.
 func (s *Sessions) event(f *tap.Frame, e *tap.Event) *session {
 	s.http = true
 	if e.Name == tap.EventRequest {
@@ -64,7 +63,7 @@ func (s *Sessions) known(x *exchangeState, f *tap.Frame) *session {
 		x.early = true
 	case x.early:
 		x.early = false
-		s.late, s.lateIs = x.Number, x.in.Number
+		s.late, s.lateSession = x.Number, x.in.Number
 		if x.in.First == 0 {
 			x.in.First, x.in.Began = x.first, x.began
 		}
@@ -72,7 +71,7 @@ func (s *Sessions) known(x *exchangeState, f *tap.Frame) *session {
 	return x.in
 }
 
-// request takes the head of a request.
+// request handles the head of a request.
 func (s *Sessions) request(f *tap.Frame, e *tap.Event) {
 	x := &exchangeState{
 		Exchange: Exchange{Number: f.Exchange, Method: jsonrpc.Bound(e.Method), Target: jsonrpc.Bound(e.Target)}, conn: e.Conn, head: readHead(e.Header),
@@ -88,13 +87,13 @@ func (s *Sessions) request(f *tap.Frame, e *tap.Event) {
 		s.enter(x, in)
 		return
 	}
-	// In 2026-07-28 the header is to be ignored.
+	// 2026-07-28 ignores the header.
 	if x.id == "" || jsonrpc.EraOf(jsonrpc.Revision(x.version)) == jsonrpc.Modern {
 		return
 	}
 	key := sessionKey(keyID, x.id)
 	in := s.named(key)
-	if in == nil { // it began before the recording, or never
+	if in == nil { // it began before the recording, or the id is invalid
 		in = s.begin(SessionID)
 		in.Name, in.settled = jsonrpc.Bound(x.id), true
 		in.Facts.Requested = jsonrpc.Revision(sane(x.version))
@@ -103,10 +102,10 @@ func (s *Sessions) request(f *tap.Frame, e *tap.Event) {
 	s.enter(x, in)
 }
 
-// enter makes an exchange one of a session.
+// enter assigns an exchange to a session.
 func (s *Sessions) enter(x *exchangeState, in *session) {
 	x.in = in
-	if known, _ := s.exchanges.Get(x.Number); known == x { // otherwise it cannot be distinguished from the next
+	if known, _ := s.exchanges.Get(x.Number); known == x { // else it cannot be distinguished from the next
 		in.Exchanges++
 	}
 	if in.path == "" {
@@ -123,7 +122,7 @@ func (s *Sessions) enter(x *exchangeState, in *session) {
 	}
 }
 
-// response takes the head of the final response.
+// response handles the head of the final response.
 func (s *Sessions) response(x *exchangeState, e *tap.Event) {
 	refused := e.Status >= 400
 	if x.opens {
@@ -147,7 +146,7 @@ func (s *Sessions) response(x *exchangeState, e *tap.Event) {
 	}
 }
 
-// opened notes what became of a request that may open a session.
+// opened handles the response to a request that may open a session.
 func (s *Sessions) opened(x *exchangeState, refused bool) {
 	x.opens = false
 	x.in.opening--
@@ -156,20 +155,19 @@ func (s *Sessions) opened(x *exchangeState, refused bool) {
 	}
 }
 
-// identify notes the id that a server gives a session.
+// identify handles the id that a server assigns to a session.
 func (s *Sessions) identify(in *session, id string) {
-	key := sessionKey(keyID, id)
 	if in.Kind == SessionClient {
 		in.Kind, in.Name = SessionID, jsonrpc.Bound(id)
 		s.unnameAll(in, keyAgent, keyClient)
 	}
 	if in.Kind == SessionID {
-		s.name(in, key)
+		s.name(in, sessionKey(keyID, id))
 	}
 }
 
-// follow finds the session of an exchange that carries no message but opens a
-// stream of it, or deletes it.
+// follow finds the session of an exchange that carries no message but opens a stream of the
+// session, or deletes it.
 func (s *Sessions) follow(x *exchangeState) {
 	if x.Method == "DELETE" || x.Method == "GET" && x.events {
 		if in := s.before(x); in != nil {
@@ -178,9 +176,9 @@ func (s *Sessions) follow(x *exchangeState) {
 	}
 }
 
-// Follow returns the session that an exchange goes on with which carries no message: if it
-// opens or ends a stream, or posts something; 0 if there is none. It is for a server, which
-// sees no response.
+// Follow returns the session of an exchange that carries no message but opens or ends a
+// stream of the session, or is a POST; 0 if there is none. It is for a server, which has no
+// response yet.
 func (s *Sessions) Follow(exchange uint64) int {
 	x, ok := s.exchanges.Get(exchange)
 	if !ok {
@@ -198,7 +196,7 @@ func (s *Sessions) Follow(exchange uint64) int {
 	return x.in.Number
 }
 
-// end takes the end of an exchange.
+// end handles the end of an exchange.
 func (s *Sessions) end(x *exchangeState) {
 	s.exchanges.Delete(x.Number)
 	if x.opens {
@@ -216,11 +214,11 @@ func (s *Sessions) end(x *exchangeState) {
 	}
 }
 
-// frame takes a frame of an exchange that carries traffic.
+// frame handles a frame of traffic of an exchange.
 func (s *Sessions) frame(f *tap.Frame, m *jsonrpc.Message) *session {
 	s.http = true
 	x, ok := s.exchanges.Get(f.Exchange)
-	if !ok { // its head is not there
+	if !ok { // its head is missing
 		x = &exchangeState{Exchange: Exchange{Number: f.Exchange}}
 	}
 	if x.in == nil {
@@ -253,8 +251,7 @@ func (s *Sessions) decide(x *exchangeState, f *tap.Frame, m *jsonrpc.Message) {
 	}
 }
 
-// endpoint takes the event that names the URL to which a client of 2024-11-05 sends
-// its messages.
+// endpoint handles the event that names the URL for the messages of a client of 2024-11-05.
 func (s *Sessions) endpoint(x *exchangeState, f *tap.Frame) {
 	e := tap.ParseServerSentEvent(f.Raw)
 	if e.Name != "endpoint" || len(e.Data) == 0 {
@@ -281,10 +278,10 @@ const (
 	keyAgent  = 'a' // a path, a program and its credentials
 )
 
-// maxKey is how long a part of a name may be; of a longer one it has a hash.
+// maxKey is the maximum length of a part of a name; a longer one is hashed.
 const maxKey = 256
 
-// sessionKey joins the parts of a name so that different parts make different names.
+// sessionKey joins the parts of a name unambiguously.
 func sessionKey(letter byte, parts ...string) string {
 	var b strings.Builder
 	b.WriteByte(letter)
@@ -299,13 +296,13 @@ func sessionKey(letter byte, parts ...string) string {
 	return b.String()
 }
 
-// head are those of a request's head by which sessions are known.
+// A head has the fields of a request's head by which sessions are recognized.
 type head struct {
 	id, version, agent string
 	credentials        string // what identifies the user and stays the same, unlike cookies
-	last               string // the last event that it has of a stream
-	events             bool   // it asks for an event stream
-	socket             bool   // it asks for a WebSocket
+	last               string // the id of the last event that the client received
+	events             bool   // it accepts an event stream
+	socket             bool   // it requests a WebSocket
 }
 
 func readHead(header [][2]string) (x head) {
@@ -331,8 +328,8 @@ func readHead(header [][2]string) (x head) {
 	return x
 }
 
-// splitTarget returns the path of a request's target, and the path with the
-// query: without scheme and host, if it has these.
+// splitTarget returns the path of a request's target, and the path with the query, without
+// scheme and host.
 func splitTarget(target string) (path, whole string) {
 	whole = target
 	if u, err := url.Parse(target); err == nil {
@@ -350,8 +347,8 @@ func localPart(u *url.URL) string {
 	return whole
 }
 
-// endpointTarget returns the target that an endpoint event names, which came on
-// a stream that was asked for with another target.
+// endpointTarget returns the target that an endpoint event names. It may be relative to
+// the target of the stream.
 func endpointTarget(stream, data string) string {
 	base, err := url.Parse(stream)
 	if err != nil {
@@ -364,7 +361,7 @@ func endpointTarget(stream, data string) string {
 	return localPart(u)
 }
 
-// clientKey is what a client calls itself; "" where it does not.
+// clientKey returns the name and version of a client, "" if it has no name.
 func clientKey(info jsonrpc.Value) string {
 	var p Party
 	if p.refine(info); p.Name == "" {
@@ -373,10 +370,10 @@ func clientKey(info jsonrpc.Value) string {
 	return p.Name + "\x00" + p.Version
 }
 
-// saysInitialize finds, among the messages of a frame, an initialize and what its
-// client calls itself. saysModern finds one of 2026-07-28; probe reports that it is a
+// findInitialize finds an initialize among the messages of a frame and returns the
+// clientKey. findModern finds a message of 2026-07-28; probe reports that it is a
 // server/discover.
-func saysInitialize(m *jsonrpc.Message) (client string, ok bool) {
+func findInitialize(m *jsonrpc.Message) (client string, ok bool) {
 	for r := range m.All {
 		if asks(r) && r.Method == "initialize" {
 			params := jsonrpc.Value(r.Params)
@@ -389,7 +386,7 @@ func saysInitialize(m *jsonrpc.Message) (client string, ok bool) {
 	return "", false
 }
 
-func saysModern(m *jsonrpc.Message) (client string, probe, ok bool) {
+func findModern(m *jsonrpc.Message) (client string, probe, ok bool) {
 	for r := range m.All {
 		if !asks(r) {
 			continue
@@ -415,10 +412,9 @@ func asks(m *jsonrpc.Message) bool {
 // session: the last ones.
 const MaxSessionEvents = 1024
 
-// A seenEvent is an event that came on the stream of an exchange. Those of a session
-// are remembered by their ids, so that a stream that is resumed can be distinguished from
-// one that begins (2025-11-25 basic/transports#resumability-and-redelivery), and what is
-// sent on it once more from what is new.
+// A seenEvent is an event on the stream of an exchange. A session remembers its events by
+// their ids, to recognize a stream that is resumed (2025-11-25
+// basic/transports#resumability-and-redelivery), and the events that are repeated on it.
 type seenEvent struct {
 	exchange uint64
 	seq      uint64
@@ -426,10 +422,10 @@ type seenEvent struct {
 	data     uint64 // a hash
 }
 
-// A stream is known by the exchange that began it and its first frame.
+// A stream is identified by the exchange that began it and its first frame.
 type stream struct{ exchange, first uint64 }
 
-// resume looks for the stream that a request asks to go on with.
+// resume looks up the stream that a request resumes.
 func (s *Sessions) resume(x *exchangeState) {
 	x.stream = stream{x.Number, x.first}
 	if x.in == nil || x.last == "" {
@@ -440,8 +436,8 @@ func (s *Sessions) resume(x *exchangeState) {
 	}
 }
 
-// occurs takes an event of a stream. One that came before, and comes once more on
-// a stream that was resumed, is a replay.
+// occurs handles an event of a stream. If it repeats an earlier one on a stream that was
+// resumed, it is a replay.
 func (s *Sessions) occurs(x *exchangeState, f *tap.Frame) {
 	if x.in == nil || f.Lane != tap.ToClient || f.Form != tap.FormEvent || int64(len(f.Raw)) < f.Size {
 		return
@@ -467,20 +463,11 @@ func (s *Sessions) stream(exchange uint64) uint64 {
 	return exchange
 }
 
-// refusal is, of a frame from the client, the response that refused the request before, nil
-// for none.
+// refusal returns the response that refused the request before this frame of the client
+// came, or nil.
 func (s *Sessions) refusal(f *tap.Frame) *tap.Event {
 	if x, ok := s.exchanges.Get(f.Exchange); ok && f.Lane == tap.ToServer {
 		return x.refused
 	}
 	return nil
 }
-
-// Resumes returns, after the head of a request that asks to go on with a stream,
-// the first frame of the exchange that began that stream; 0 if it does not, or if
-// that is not known.
-func (s *Sessions) Resumes() uint64 { return s.resumes }
-
-// Replays returns, after an event that came before and was sent once more on a
-// stream that was resumed, the frame in which it came first; 0 after any other.
-func (s *Sessions) Replays() uint64 { return s.replays }

@@ -17,19 +17,19 @@ type SessionKind uint8
 const (
 	// SessionStdio is a recording without exchanges: all of it is one session.
 	SessionStdio SessionKind = iota
-	// SessionID has an id, which the server gives out with its answer to the
-	// initialize and the client repeats in a header (2025-03-26 to 2025-11-25,
+	// SessionID has an id, which the server assigns in its response to the initialize
+	// and the client repeats in a header (2025-03-26 to 2025-11-25,
 	// basic/transports#session-management).
 	SessionID
-	// SessionEndpoint has a URL of its own for what the client sends, which the
-	// server names in the first event (2024-11-05, basic/transports#http-with-sse).
+	// SessionEndpoint has a URL of its own for the client's messages, which the server
+	// names in the first event (2024-11-05, basic/transports#http-with-sse).
 	SessionEndpoint
 	// SessionSocket is a WebSocket connection.
 	SessionSocket
-	// SessionClient has no name on the wire: it has the messages of one client, which
-	// is known by its name and version, its credentials and its connections. All
-	// sessions of 2026-07-28 are of this kind, and older ones where the server gives
-	// out no ids.
+	// SessionClient has no name on the wire. It has the messages of one client, which is
+	// recognized by its name and version, its credentials and its connections. All
+	// sessions of 2026-07-28 are of this kind, and older ones if the server assigns no
+	// ids.
 	SessionClient
 	sessionKinds
 )
@@ -51,99 +51,95 @@ type Session struct {
 	Number int
 	// Kind is how its frames are recognized.
 	Kind SessionKind
-	// Name is what the wire calls it: the id of a [SessionID] and the target of
-	// the requests of a [SessionEndpoint] as they were recorded, which is masked
-	// as a rule; "" for the others. At most [jsonrpc.MaxSubject] bytes of it.
+	// Name is its name on the wire: the id of a [SessionID] or the target of the
+	// requests of a [SessionEndpoint] as recorded, which is usually masked, cut at
+	// [jsonrpc.MaxSubject] bytes; "" for the others.
 	Name string
-	// Facts are what it reports about itself.
+	// Facts are what its messages report about it.
 	Facts Facts
-	// First and Last are the numbers of its first and its last frame, and Began
-	// and Ended when these crossed.
+	// First and Last are the numbers of its first and its last frame, Began and Ended
+	// their times.
 	First, Last  uint64
 	Began, Ended time.Duration
 	// Exchanges counts its HTTP exchanges.
 	Exchanges uint64
-	// Over reports that one side ended it: with a DELETE, or by ending the
-	// connection that it is.
+	// Over reports that one side ended it, with a DELETE or by closing its connection.
 	Over bool
 }
 
 // Limits of [Sessions].
 const (
-	// MaxSessions is how many sessions are kept in memory: those that something
-	// happened in last. The others keep their numbers, as long as one of their
-	// names is among the MaxNames that were used last.
+	// MaxSessions is how many sessions are kept in memory: the most recently active
+	// ones. The others keep their numbers as long as one of their names is among the
+	// MaxNames that were used last.
 	MaxSessions = 1024
 	MaxNames    = 17 << 10
-	// MaxExchanges is how many HTTP exchanges, and how many connections, may be
-	// open in a recording. Beyond that the oldest are forgotten: what comes on them
-	// later is taken for that of an exchange without a head. A machine has no more
-	// ports.
+	// MaxExchanges is how many HTTP exchanges, and how many connections, may be open in
+	// a recording: a machine has no more ports. Beyond that the oldest are forgotten, and
+	// their later frames are taken for those of an exchange without a head.
 	MaxExchanges = 1 << 16
 )
 
 // Sessions assigns the frames of a recording to its sessions. A recording of stdio is one
-// session. In one of HTTP traffic there may be many, of several revisions, one
-// beside the other:
+// session. A recording of HTTP may have many at the same time, of several revisions:
 //
-//   - A request with a session id belongs to that session, and a request to the
-//     URL that an endpoint event named to the one which that stream began.
+//   - A request with a session id belongs to that session, and a request to the URL of
+//     an endpoint event to the session that began with that stream.
 //   - A WebSocket is a session from its first message on.
-//   - An initialize begins a session. The answer gives it its id, if it has one.
-//   - A request of 2026-07-28 belongs to the session of its client: the same
-//     name and version of the client, to the same path, with the same credentials
-//     or, as tokens change, on a connection on which it has spoken before.
-//   - Any other message belongs to the last session on its connection, else to
-//     the last one of the same program (User-Agent) with the same credentials. If
-//     there is none, a message of the client begins a session.
-//   - An exchange without a message belongs to a session if it opens or deletes a
-//     stream of it, even if it is answered with 405. The rest belongs to none:
+//   - An initialize begins a session. The response assigns its id, if it has one.
+//   - A request of 2026-07-28 belongs to the session of its client: of the client with
+//     the same name and version, to the same path, with the same credentials or, as
+//     tokens change, on the same connection.
+//   - Any other message belongs to the last session on its connection, or else to the
+//     last one of the same program (User-Agent) with the same credentials. If there is
+//     none, a message of the client begins a session.
+//   - An exchange without a message belongs to a session if it opens or deletes a stream
+//     of it, even if it is answered with 405. Other exchanges belong to none:
 //     authorization, CORS, pages.
 //
-// A client that was refused, or that only asked for the server's versions, retries with
-// a token, with an initialize or with a GET. That is one session.
+// A client that was refused, or that only requested the server's versions, retries with a
+// token, with an initialize or with a GET. That is one session.
 //
-// A frame belongs to the session of its exchange. Which one that is may not be
-// known before the exchange's first message: [Survey] has the answer for
-// the frames before that.
+// A frame belongs to the session of its exchange, which may be unknown before the first
+// message of the exchange: [Survey] knows it for the frames before that.
 //
-// Its memory is bounded by [MaxExchanges], [MaxSessions] and [MaxNames]. The zero
-// value is ready. Frames must come in the order of their numbers. It must not be used
-// by several goroutines at once.
+// Its memory is bounded by [MaxExchanges], [MaxSessions] and [MaxNames]. The zero value is
+// ready. Frames must be added in the order of their numbers. It must not be used by several
+// goroutines at once.
 type Sessions struct {
 	count int
-	// open are the sessions that are kept, the newest is that in which something
-	// happened last.
+	// open are the sessions that are kept, the most recently active one last.
 	open      bounded.Map[int, *session]
 	exchanges bounded.Map[uint64, *exchangeState]
 	conns     bounded.Map[uint64, *session] // the last session on each connection
-	// names are what sessions are known by, those that are not kept among them; see
-	// sessionKey.
+	// names are the keys of sessions, also of those that are not kept; see sessionKey.
 	names bounded.Map[string, *session]
-	// unsettled are the sessions that may go on under another name.
+	// unsettled are the sessions that may continue under another name.
 	unsettled []*session
 	http      bool
-	// Of the last frame: see Late, Resumes and Replays; and the sessions that are not
-	// kept any more.
-	late      uint64
-	lateIs    int
-	resumes   uint64
-	replays   uint64
-	forgotten []*session
+
+	// What the last frame caused: late is the exchange whose session became known
+	// although other frames of it came before, and lateSession that session's number;
+	// forgotten are the sessions that are not kept any more. See [Entry] for resumes and
+	// replays.
+	late             uint64
+	lateSession      int
+	resumes, replays uint64
+	forgotten        []*session
 }
 
-// session is a Session with what is kept to go on with it.
+// session is a Session with the state that is needed to continue it.
 type session struct {
 	Session
 	finding finding
-	// path is where the client sends its messages to, client what it calls
-	// itself (see clientKey), and agent what its program does.
+	// path is that of the client's requests, client its clientKey, and agent its
+	// User-Agent.
 	path, client, agent string
-	// keys are the names that it has in Sessions.names, the oldest first.
+	// keys are its names in Sessions.names, the oldest first.
 	keys []string
-	// probe reports that the client has only asked for the server's versions,
-	// opening counts the requests that may open it and have no response yet, and
-	// settled reports that one of them was not refused.
+	// probe reports that the client has only requested the server's versions, opening
+	// counts the requests that may open it and have no response yet, and settled reports
+	// that one of them was not refused.
 	probe   bool
 	opening int
 	settled bool
@@ -151,11 +147,10 @@ type session struct {
 	pairing *Pairing                       // of a Tracker
 }
 
-// Add takes the next frame and what it carries: an event, a message, or neither. It
-// returns the number of the session that the frame belongs to: 0 for none, or if that
-// is not known yet.
+// Add adds the next frame and its event or message, if it has one. It returns the number of
+// the session that the frame belongs to: 0 for none, or if that is not known yet.
 func (s *Sessions) Add(f *tap.Frame, e *tap.Event, m *jsonrpc.Message) int {
-	s.late, s.lateIs, s.resumes, s.replays = 0, 0, 0, 0
+	s.late, s.lateSession, s.resumes, s.replays = 0, 0, 0, 0
 	clear(s.forgotten)
 	s.forgotten = s.forgotten[:0]
 	var in *session
@@ -172,13 +167,21 @@ func (s *Sessions) Add(f *tap.Frame, e *tap.Event, m *jsonrpc.Message) int {
 	if in == nil {
 		return 0
 	}
-	s.touch(in)
-	in.saw(f, m)
+	if oldest, full := s.open.Put(in.Number, in); full {
+		s.forget(oldest)
+	}
+	if in.First == 0 {
+		in.First, in.Began = f.Seq, f.At
+	}
+	in.Last, in.Ended = f.Seq, f.At
+	if m != nil {
+		in.Facts.learn(&in.finding, f.Lane, m)
+	}
 	return in.Number
 }
 
-// ofTheRun takes an event that is about no exchange, and reports whether it is
-// about no session either: in a recording of HTTP traffic.
+// ofTheRun handles an event without an exchange. It reports whether the event belongs to no
+// session, as in a recording of HTTP.
 func (s *Sessions) ofTheRun(e *tap.Event) bool {
 	switch e.Name {
 	case tap.EventStart:
@@ -203,18 +206,7 @@ func (s *Sessions) only() *session {
 	return in
 }
 
-// saw notes a frame.
-func (x *session) saw(f *tap.Frame, m *jsonrpc.Message) {
-	if x.First == 0 {
-		x.First, x.Began = f.Seq, f.At
-	}
-	x.Last, x.Ended = f.Seq, f.At
-	if m != nil {
-		x.Facts.learn(&x.finding, f.Lane, m)
-	}
-}
-
-// Count is how many sessions there have been so far.
+// Count returns the number of sessions so far.
 func (s *Sessions) Count() int { return s.count }
 
 // Session returns a session so far, and whether it is still kept.
@@ -225,25 +217,20 @@ func (s *Sessions) Session(number int) (Session, bool) {
 	return Session{}, false
 }
 
-// Late returns the exchange whose session became known with the last frame, although
-// others had come on it before, and that session's number; 0 if there is none.
-func (s *Sessions) Late() (exchange uint64, session int) { return s.late, s.lateIs }
-
-// An Exchange is what is known of an HTTP exchange that is not over.
+// An Exchange is an HTTP exchange that is not over.
 type Exchange struct {
 	Number uint64
 	// Method and Target are those of its request, at most [jsonrpc.MaxSubject] bytes.
 	Method, Target string
-	// Status is that of its response, 0 as long as there is none. An interim
-	// response counts until another comes.
+	// Status is that of the last response, which may be interim; 0 if there is none.
 	Status int
-	// Carries reports that it has brought a message to the server, Asks that one of
-	// them was a request.
+	// Carries reports that it has carried a message to the server, Asks that one of
+	// these was a request.
 	Carries, Asks bool
 }
 
-// Exchange returns what is known of an exchange, zero for one that is over or that
-// began before the recording.
+// Exchange returns an exchange, zero for one that is over or that began before the
+// recording.
 func (s *Sessions) Exchange(number uint64) Exchange {
 	if x, ok := s.exchanges.Get(number); ok {
 		return x.Exchange
@@ -251,18 +238,17 @@ func (s *Sessions) Exchange(number uint64) Exchange {
 	return Exchange{}
 }
 
-// opens returns the session that a message of the client belongs to where
-// nothing in the request's head names one.
+// opens returns the session of a message of the client if the request's head names none.
 func (s *Sessions) opens(x *exchangeState, f *tap.Frame, m *jsonrpc.Message) *session {
 	if f.Form == tap.FormText || f.Form == tap.FormBinary || x.socket {
 		in := s.begin(SessionSocket)
 		in.settled = true
 		return in
 	}
-	if client, ok := saysInitialize(m); ok {
+	if client, ok := findInitialize(m); ok {
 		return s.handshake(x, client)
 	}
-	client, probe, modern := saysModern(m)
+	client, probe, modern := findModern(m)
 	switch {
 	case probe:
 		return s.discover(x, client)
@@ -281,9 +267,7 @@ func (s *Sessions) opens(x *exchangeState, f *tap.Frame, m *jsonrpc.Message) *se
 func (s *Sessions) handshake(x *exchangeState, client string) *session {
 	in := s.left(x, client)
 	if in == nil {
-		in = s.begin(SessionClient)
-		in.client, in.path, in.agent = client, x.path, x.agent
-		s.mayGoOn(in)
+		in = s.beginClient(x, client)
 	}
 	s.unnameAll(in, keyClient) // it is not a session of 2026-07-28
 	in.probe = false
@@ -291,9 +275,8 @@ func (s *Sessions) handshake(x *exchangeState, client string) *session {
 	return in
 }
 
-// discover returns the session of a server/discover: that of its client if there
-// is one, else one of its own, since the client may as well go on with an
-// initialize.
+// discover returns the session of a server/discover: that of its client if there is one, or
+// a new one, since the client may continue with an initialize.
 func (s *Sessions) discover(x *exchangeState, client string) *session {
 	if in := s.byClient(x, client); in != nil {
 		return in
@@ -302,12 +285,25 @@ func (s *Sessions) discover(x *exchangeState, client string) *session {
 		s.mayOpen(x, in)
 		return in
 	}
-	in := s.begin(SessionClient)
-	in.client, in.path, in.agent, in.probe = client, x.path, x.agent, true
-	s.mayGoOn(in)
+	in := s.beginClient(x, client)
+	in.probe = true
 	s.mayOpen(x, in)
 	return in
 }
+
+// beginClient begins a session that may continue under another name.
+func (s *Sessions) beginClient(x *exchangeState, client string) *session {
+	in := s.begin(SessionClient)
+	in.client, in.path, in.agent = client, x.path, x.agent
+	s.unsettled = append(s.unsettled, in)
+	if len(s.unsettled) > maxUnsettled {
+		s.unsettled = s.unsettled[1:]
+	}
+	return in
+}
+
+// maxUnsettled is how many sessions may wait to continue under another name.
+const maxUnsettled = 64
 
 // ofClient returns the session of a request of 2026-07-28.
 func (s *Sessions) ofClient(x *exchangeState, client string) *session {
@@ -319,9 +315,7 @@ func (s *Sessions) ofClient(x *exchangeState, client string) *session {
 	}
 	if in == nil {
 		if in = s.left(x, client); in == nil {
-			in = s.begin(SessionClient)
-			in.client, in.path, in.agent = client, x.path, x.agent
-			s.mayGoOn(in)
+			in = s.beginClient(x, client)
 		}
 		s.mayOpen(x, in)
 	}
@@ -332,7 +326,7 @@ func (s *Sessions) ofClient(x *exchangeState, client string) *session {
 	return in
 }
 
-// byClient returns the session of 2026-07-28 of a client that names itself.
+// byClient returns the session of 2026-07-28 of a client with a name, or nil.
 func (s *Sessions) byClient(x *exchangeState, client string) *session {
 	if client == "" {
 		return nil
@@ -348,8 +342,7 @@ func (s *Sessions) byClient(x *exchangeState, client string) *session {
 	return nil
 }
 
-// before returns the session that an exchange without any name goes on with,
-// nil if there is none.
+// before returns the session that an exchange without any name continues, or nil.
 func (s *Sessions) before(x *exchangeState) *session {
 	if x.path == "" { // its head was not recorded
 		return s.open.Newest()
@@ -360,9 +353,9 @@ func (s *Sessions) before(x *exchangeState) *session {
 	return s.named(sessionKey(keyAgent, x.path, x.agent, x.credentials))
 }
 
-// left returns the session that a client may go on with: it was refused, or it
-// has only asked for the server's versions. Of several it is the one of the same
-// connection, else the oldest.
+// left returns the session that a client may continue because it was refused, or has only
+// requested the server's versions; or nil. Of several it is the one on the same connection,
+// or else the oldest.
 func (s *Sessions) left(x *exchangeState, client string) *session {
 	var found *session
 	onConn, _ := s.conns.Get(x.conn)
@@ -381,8 +374,7 @@ func (s *Sessions) left(x *exchangeState, client string) *session {
 	return found
 }
 
-// mayOpen notes that a request may open a session, if its response can be
-// waited for.
+// mayOpen records that a request may open a session, if its exchange is known.
 func (s *Sessions) mayOpen(x *exchangeState, in *session) {
 	if known, _ := s.exchanges.Get(x.Number); known != x {
 		s.settle(in)
@@ -411,26 +403,18 @@ func (s *Sessions) begin(kind SessionKind) *session {
 	return &session{Session: Session{Number: s.count, Kind: kind}}
 }
 
-// touch makes a session the one in which something happened last.
-func (s *Sessions) touch(x *session) {
-	oldest, full := s.open.Put(x.Number, x)
-	if full {
-		s.forget(oldest)
-	}
-}
-
-// forget keeps of a session only its number and its names.
+// forget drops all of a session but its number and its names.
 func (s *Sessions) forget(x *session) {
 	s.settle(x)
 	x.Facts, x.finding, x.events = Facts{}, finding{}, bounded.Map[uint64, seenEvent]{}
 	s.forgotten = append(s.forgotten, x)
 }
 
-// maxSessionKeys is how many names a session has at once. A client of
-// 2026-07-28 has one for each of its credentials, which change by the hour.
+// maxSessionKeys is how many names a session may have. A client of 2026-07-28 has one for
+// each of its credentials, which change every hour or so.
 const maxSessionKeys = 16
 
-// name makes a session known by a name. The one that had it before loses it.
+// name gives a session a name, which another session loses.
 func (s *Sessions) name(x *session, key string) {
 	old := s.named(key)
 	if old == x {
@@ -446,7 +430,7 @@ func (s *Sessions) name(x *session, key string) {
 	s.names.Put(key, x)
 }
 
-// unname takes a name of a session back.
+// unname removes a name of a session.
 func (s *Sessions) unname(x *session, key string) {
 	x.keys = remove(x.keys, key)
 	if now, _ := s.names.Get(key); now == x {
@@ -454,7 +438,7 @@ func (s *Sessions) unname(x *session, key string) {
 	}
 }
 
-// unnameAll takes back the names that begin with one of some letters.
+// unnameAll removes the names that begin with one of the letters.
 func (s *Sessions) unnameAll(x *session, letters ...byte) {
 	for _, key := range slices.Clone(x.keys) {
 		if slices.Contains(letters, key[0]) {
@@ -463,27 +447,15 @@ func (s *Sessions) unnameAll(x *session, letters ...byte) {
 	}
 }
 
-// named returns the session with a name, nil if there is none. One that is not kept
-// any more comes back, without what was known of it.
+// named returns the session with a name, or nil. One that is not kept any more is returned
+// without its state.
 func (s *Sessions) named(key string) *session {
 	s.names.Touch(key)
 	x, _ := s.names.Get(key)
 	return x
 }
 
-// maxUnsettled is how many sessions may wait to be gone on with under another
-// name.
-const maxUnsettled = 64
-
-// mayGoOn notes a session that the client may go on with under another name.
-func (s *Sessions) mayGoOn(x *session) {
-	s.unsettled = append(s.unsettled, x)
-	if len(s.unsettled) > maxUnsettled {
-		s.unsettled = s.unsettled[1:]
-	}
-}
-
-// settle notes that it goes on under the names that it has.
+// settle records that the session continues under the names that it has.
 func (s *Sessions) settle(x *session) {
 	s.unsettled = remove(s.unsettled, x)
 	x.settled = true

@@ -160,16 +160,18 @@ func addTo(sessions *session.Sessions, f *tap.Frame) int {
 // run returns the sessions of the frames as they are known by then, those that are known
 // after a first pass, and the sessions in words.
 func (s *script) run() (told, indexed []int, summary []string) {
-	var sessions session.Sessions
+	var tracker session.Tracker
+	sessions := &tracker.Sessions
 	survey := session.NewSurvey(false)
 	var tally session.Tally
 	for i := range s.frames {
 		f := &s.frames[i]
-		told = append(told, addTo(&sessions, f))
-		if n := sessions.Resumes(); n > 0 {
+		e := tracker.Add(f)
+		told = append(told, e.Session)
+		if n := e.Resumes; n > 0 {
 			summary = append(summary, fmt.Sprintf("frame %d resumes the stream that began with %d", f.Seq, n))
 		}
-		if n := sessions.Replays(); n > 0 {
+		if n := e.Replays; n > 0 {
 			summary = append(summary, fmt.Sprintf("frame %d is %d once more", f.Seq, n))
 		}
 		survey.Add(f)

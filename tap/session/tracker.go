@@ -127,7 +127,7 @@ func (s *Sessions) read(e *Entry, f *tap.Frame, m *jsonrpc.Message) {
 	default:
 		e.Session = s.Add(f, nil, nil)
 	}
-	e.Resumes, e.Replays = s.Resumes(), s.Replays()
+	e.Resumes, e.Replays = s.resumes, s.replays
 }
 
 // A Tracker reads the frames of a recording: it makes an [Entry] of each, with a
