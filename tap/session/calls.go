@@ -44,43 +44,40 @@ type Part struct {
 	// Kind is what it is in JSON-RPC, Role what it is to its call.
 	Kind jsonrpc.Kind
 	Role Role
-	// Guess reports that Call or Parent is the likeliest of several, not certain.
+	// Guess reports that Call or Parent is the likeliest of several.
 	Guess bool
-	// Late reports that it came when its call was over, or the request that it is
-	// about had been answered or cancelled.
+	// Late reports that its call was over, or that the request that it is about had been
+	// answered or cancelled.
 	Late bool
 	// Method is its method; of an answer that of its request. Subject is, of an
 	// answer, what [jsonrpc.Subject] returns for its request; "" for others.
 	Method, Subject string
 	// Call names the first request of its call, zero when it belongs to none.
 	Call Ref
-	// Parent is the call within which Call was asked, zero when there is none.
-	// A tasks request that comes when its task's call is over opens a call of
-	// its own within that one, and so does a retry with a requestState that was
-	// given back before.
+	// Parent is the call within which Call was made, zero if there is none. A tasks
+	// request for a task whose call is over begins a call within that one, and so does a
+	// retry with a requestState that was used before.
 	Parent Ref
 	// Request is the request that an answer answers, which is not Call where a
 	// call has several; Latency is from its last byte to the answer's.
 	Request Ref
 	Latency time.Duration
-	// Status is, in what Add returns, that of a call which is not over, after the
-	// message.
+	// Status is that of a call which is not over, after the message.
 	Status CallStatus
 	// First is the message that a replay repeats, zero for others.
 	First Ref
-	// Unanswered and Cancelled report of a request, where a [Survey] knows, that it
-	// gets no answer, and that the call that it begins is cancelled.
+	// Unanswered and Cancelled report that a request will get no answer, and that the
+	// call that it begins will be cancelled. They need a [Survey].
 	Unanswered, Cancelled bool
-	// Clash is the oldest open request of the same side with the same id, for a
-	// request that came although there is one.
+	// Clash is, for a request, the oldest open request of the same side with the same
+	// id.
 	Clash Ref
 }
 
 // RoleCounts is a number for each role.
 type RoleCounts [Roles]uint64
 
-// A Call is a request with all that belongs to it. Which messages these are is
-// in [Role].
+// A Call is a request with all messages that belong to it: see [Role].
 type Call struct {
 	// Ref names the first request. Lane, Exchange, ID and Method are its own
 	// (ID as on the wire), Subject is what [jsonrpc.Subject] returns for it.
@@ -92,16 +89,15 @@ type Call struct {
 	ID      []byte
 	Method  string
 	Subject string
-	// Parent is the call within which it was asked, zero when there is none;
-	// Guess reports that Parent is the likeliest of several, not certain.
+	// Parent is the call within which it was made, zero if there is none; Guess reports
+	// that Parent is the likeliest of several.
 	Parent Ref
 	Guess  bool
-	// Revision is the version that the request itself names, or the one agreed
-	// on in the handshake; "" when neither is known. In a session of the 002
-	// dialect it is [jsonrpc.Dialect].
+	// Revision is the version in the request, or the one agreed on in the handshake; ""
+	// if neither is known. In a session of the 002 dialect it is [jsonrpc.Dialect].
 	Revision jsonrpc.Revision
-	// At is when it was asked. FirstAnswer is when the first answer came, of
-	// any role, and End when what settled it did, or when it was lost (see
+	// At is the time of the request, FirstAnswer that of the first answer of any role,
+	// and End that of the message that settled it, or when it was lost (see
 	// [NoteStreamEnded]); both are 0 until then.
 	At, FirstAnswer, End time.Duration
 	// Status is its state; Answer names the message that settled it: an answer, the
@@ -113,19 +109,18 @@ type Call struct {
 	// JSON-RPC error, or in ErrorText alone the text of a failed tool or task, or
 	// the HTTP status that refused it, as soon as that is known.
 	ErrorCode, ErrorText string
-	// Cancel names the message that asked for its end, or the end of the exchange
-	// that did (see [NoteHungUp]); CancelledBy is its lane ([tap.ToServer]: the
-	// client asked; [tap.Lifecycle]: it was not cancelled), CancelReason the reason
-	// given.
+	// Cancel names the message that cancelled it, or the end of the exchange that did
+	// (see [NoteHungUp]); CancelledBy is its lane ([tap.ToServer]: the client;
+	// [tap.Lifecycle]: it was not cancelled), CancelReason the reason given.
 	Cancel       Ref
 	CancelledBy  tap.Lane
 	CancelReason string
 	// TaskID and TaskStatus are those of the task that it became, at most
 	// [jsonrpc.MaxSubject] bytes of each.
 	TaskID, TaskStatus string
-	// Notes are what is odd about it.
+	// Notes are its peculiarities.
 	Notes Notes
-	// Requests are its requests, Nested the calls asked within it: the first
+	// Requests are its requests, Nested the calls made within it: the first
 	// [MaxCallRefs] of each.
 	Requests, Nested []Ref
 	// Asked are the requests for input in its results: the first [MaxCallRefs].
@@ -146,12 +141,12 @@ type EmbeddedRequest struct {
 	// Key is its name among the others; one longer than [jsonrpc.MaxSubject] bytes is
 	// cut and ends in its SHA-256.
 	Key string
-	// Method and Subject are what it asks for.
+	// Method and Subject are those of the embedded request.
 	Method, Subject string
 	// Request names the message that carried it, Response the one that carried
 	// the answer in its inputResponses; zero as long as there is none.
 	Request, Response Ref
-	// Answer is a few words of the answer, such as accept.
+	// Answer describes the answer, such as accept.
 	Answer string
 }
 
@@ -166,13 +161,12 @@ const (
 	// RoleRetry is a further request of the same call: the retry after an
 	// input_required result, or a tasks/get, tasks/result or tasks/update.
 	RoleRetry
-	// RoleCancel asks for the end of a call: notifications/cancelled, the
-	// dialect's cancel, or tasks/cancel.
+	// RoleCancel cancels a call: notifications/cancelled, the dialect's cancel, or
+	// tasks/cancel.
 	RoleCancel
 	// RoleProgress is a progress notification with the token of a call.
 	RoleProgress
-	// RoleLog is a log message. Where nothing ties it to a call, as in the
-	// legacy era on stdio, it belongs to none.
+	// RoleLog is a log message. In the legacy era on stdio it belongs to no call.
 	RoleLog
 	// RoleNotification is any other notification that belongs to a call: all
 	// that comes on a subscription, the status of a task, the end of an
@@ -188,21 +182,20 @@ const (
 	RoleLate
 	// RoleRepeat is an answer to a request that has been answered already.
 	RoleRepeat
-	// RoleOrphan is an answer to no request that is known.
+	// RoleOrphan is an answer to an unknown request.
 	RoleOrphan
-	// RoleUnmatched is a notification about something that is not known: progress
-	// with a token, a cancellation of an id, or the status of a task or a message of
-	// a subscription that was not asked for.
+	// RoleUnmatched is a notification about an unknown token, request, task or
+	// subscription.
 	RoleUnmatched
-	// RoleUnsolicited is a notification that belongs to no call and names none, such
+	// RoleUnsolicited is a notification that belongs to no call and refers to none, such
 	// as list_changed in the legacy era.
 	RoleUnsolicited
 	// RoleUnread is a message too large to be read (see [jsonrpc.Message.Unread]) whose
 	// call is not known: a batch, or a response with more than one open request
 	// that it may belong to.
 	RoleUnread
-	// RoleReplay is a message that came before and was sent once more on a stream
-	// that was resumed. Of it nothing but its kind and First is known.
+	// RoleReplay is an earlier message that was repeated on a stream that was resumed.
+	// Only its kind and First are set.
 	RoleReplay
 	// Roles is the number of roles.
 	Roles
@@ -223,17 +216,16 @@ func (r Role) String() string {
 	return fmt.Sprintf("role(%d)", uint8(r))
 }
 
-// A CallStatus is the state of a call. Those from [CallDone] on are settled:
-// they change only if something comes after the end.
+// A CallStatus is the state of a call. Those from [CallDone] on are settled.
 type CallStatus uint8
 
 const (
 	// CallPending waits for an answer.
 	CallPending CallStatus = iota
-	// CallInputRequired was asked for more input, which has not been given yet
-	// (2026-07-28 basic/patterns/mrtr; or a task of that status).
+	// CallInputRequired requires more input (2026-07-28 basic/patterns/mrtr; or a task of
+	// that status).
 	CallInputRequired
-	// CallWorking has become a task that has not ended, as far as was seen.
+	// CallWorking has become a task that has not ended.
 	CallWorking
 	// CallListening is a subscription that was acknowledged and has not ended
 	// (2026-07-28 basic/patterns/subscriptions).
@@ -271,16 +263,15 @@ func (s CallStatus) Settled() bool { return s >= CallDone }
 // not a subscription: it waits for a response, for input or for the end of a task.
 func (s CallStatus) Unanswered() bool { return s <= CallWorking }
 
-// Lost reports whether a call that is over has no answer, as the stream on which it
-// was to come has ended.
+// Lost reports whether a call is over without an answer because the stream of the answer
+// has ended.
 func (c *Call) Lost() bool { return !c.Status.Settled() && c.Notes&NoteStreamEnded != 0 && c.End != 0 }
 
-// Notes is a set of what is odd about a call.
+// Notes is a set of peculiarities of a call.
 type Notes uint16
 
 const (
-	// NoteClash: another request of its side with the same id was open when it was
-	// asked.
+	// NoteClash: another request of its side with the same id was open.
 	NoteClash Notes = 1 << iota
 	// NoteTokenClash: the same for its progress token.
 	NoteTokenClash
@@ -288,32 +279,32 @@ const (
 	NoteDuplicateKeys
 	// NoteLong: its id or its method is longer than [jsonrpc.MaxWord] and was cut.
 	NoteLong
-	// NoteNullID: its answer had no id and is known by the HTTP exchange.
+	// NoteNullID: its answer had no id and was identified by the HTTP exchange.
 	NoteNullID
-	// NoteProbe: it is a server/discover before anything else, and refused or
+	// NoteProbe: it is a server/discover before any other request, and refused or
 	// unanswered: the client finds out which versions the server supports.
 	NoteProbe
-	// NoteStateLost: a retry did not carry the requestState that it was given,
-	// or carried one that it was not given.
+	// NoteStateLost: a retry did not carry the requestState of the result, or carried
+	// another one.
 	NoteStateLost
 	// NoteCancelRefused: a tasks/cancel was answered with an error.
 	NoteCancelRefused
 	// NoteLetGo: too many requests were open (see [MaxOpen]), and it was handed over
-	// before its end was seen.
+	// before its end.
 	NoteLetGo
 	// NoteRefused: it was refused by the HTTP status of the response alone, with
 	// no JSON-RPC answer. ErrorText has the status, Answer the end of the exchange.
 	NoteRefused
-	// NoteChallenged: that was a 401, which begins an authorization. The client
+	// NoteChallenged: the status was 401, which begins an authorization. The client
 	// repeats it, as another call, when it has a token.
 	NoteChallenged
 	// NoteHungUp: it was cancelled by the end of its HTTP exchange, which the
 	// client closed (2026-07-28 basic/transports/streamable-http). Cancel is the
 	// end of the exchange.
 	NoteHungUp
-	// NoteStreamEnded: the HTTP exchange on which it was to be answered is over,
-	// and it was not. In 2026-07-28 it will not be, and End is when that was; in
-	// the legacy era a stream that is resumed may still bring the answer.
+	// NoteStreamEnded: its HTTP exchange ended before the answer. In 2026-07-28 there will
+	// be none, and End is when the exchange ended; in the legacy era the answer may still
+	// come on a stream that is resumed.
 	NoteStreamEnded
 )
 
@@ -356,14 +347,13 @@ type request struct {
 	subject string // of the message
 	call    *call
 	purpose purpose
-	// closed reports that it is not open any more, cancelled that it was cancelled,
-	// task that it asks to become a task, causes that the server may ask something
-	// for it, guess that it belongs to its call by guess.
+	// closed reports that it is not open any more, cancelled that it was cancelled, task
+	// that it requests to become a task, causes that the server may send requests because
+	// of it, guess that its call is a guess.
 	closed, cancelled, task, causes, guess bool
-	// level is 1 + the least level of the log messages that it asks for, 0 for none.
+	// level is 1 + the least level of the log messages that it requests, 0 for none.
 	level int
-	// status is that of the HTTP response, 0 as long as there is none, and for
-	// the usual one.
+	// status is that of the HTTP response, 0 if there is none yet or it is ordinary.
 	status int
 	// words are its keys in Pairing.words, at most one of each kind. The first
 	// request of a call has those of the call.
@@ -382,23 +372,23 @@ type call struct {
 	// tail are the last parts beyond those in Parts, oldest at next.
 	tail []Part
 	next int
-	// name is the tool, prompt or resource of a modern request, and arguments
-	// a hash of what it was given: a retry repeats both. doubt reports that a
-	// retry of this call may have been taken for that of another.
+	// name is the tool, prompt or resource of a modern request, and arguments a hash of
+	// its arguments: a retry repeats both. doubt reports that a retry of this call may
+	// have been taken for that of another.
 	name      string
 	arguments uint64
 	doubt     bool
-	holder    *request // the request that became the task: its token lives on
+	holder    *request // the request that became the task: its token remains valid
 	extension bool     // the task is one of the tasks extension
 }
 
-// A tie is what is remembered of a request, or of a word, that is out of use.
+// A tie is what is remembered of a request or a word after its use.
 type tie struct {
 	call, parent    Ref
 	method, subject string
 	guess           bool
-	// Of an id: its last request and when that was sent. late reports that it was
-	// given up and that no response has come so far.
+	// Of an id: its last request and the time of that. late reports that it was given up
+	// and has no response so far.
 	request Ref
 	at      time.Duration
 	late    bool
@@ -429,8 +419,8 @@ func (c *call) keep(p *Part, size int64) {
 	}
 }
 
-// assembled returns the call with its last parts in place. It shares no memory with
-// c that may still be written to.
+// assembled returns the call with its last parts in place. It shares no memory with c that
+// may be written to.
 func (c *call) assembled() Call {
 	whole := *c.Call
 	whole.Parts = slices.Concat(c.Parts, c.tail[c.next:], c.tail[:c.next])
@@ -438,7 +428,7 @@ func (c *call) assembled() Call {
 	return whole
 }
 
-// settle notes how the call ended. A later message may know better.
+// settle sets how the call ended. A later message may correct it.
 func (c *call) settle(x *arrival, s CallStatus) {
 	c.Status, c.End, c.Answer = s, x.part.At, x.part.Message
 }
@@ -465,14 +455,14 @@ func (c *call) endsOn(x *arrival, s CallStatus) bool {
 	return true
 }
 
-// cancelled notes which side asked for the end of a call.
+// cancelled records which side cancelled the call.
 func (c *call) cancelled(x *arrival, w fields) {
 	if c.Cancel == (Ref{}) {
 		c.Cancel, c.CancelledBy, c.CancelReason = x.part.Message, x.f.Lane, wordText(w["reason"])
 	}
 }
 
-// uncancel takes a cancellation back that was refused.
+// uncancel revokes a cancellation that was refused.
 func (c *call) uncancel() {
 	c.Notes |= NoteCancelRefused
 	c.Cancel, c.CancelledBy, c.CancelReason = Ref{}, tap.Lifecycle, ""

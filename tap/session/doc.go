@@ -1,9 +1,9 @@
-// Package session pairs the messages of a recording and assigns its frames to
-// sessions. It is the only place where that is done.
+// Package session pairs the messages of a recording and assigns its frames to sessions. It
+// is the only place where that is done.
 //
-//   - [Tracker] reads frames and makes an [Entry] of each, which everything that
-//     shows, counts, compares or plays a recording takes. [Survey] is a first pass,
-//     for what only later frames determine.
+//   - [Tracker] makes an [Entry] of each frame, from which a recording is shown, counted,
+//     compared and played. [Survey] is a first pass, for what only later frames
+//     determine.
 //   - [Sessions] assigns frames to sessions and follows HTTP exchanges, and [Pairing]
 //     ties the messages of one session to calls.
 //   - [Facts] are what a session reports about itself.

@@ -45,7 +45,7 @@ type Facts struct {
 	Probe bool `json:"probe,omitempty"`
 }
 
-// A finding is what has to be kept between frames to go on learning [Facts].
+// A finding is the state that is kept between frames to learn [Facts].
 type finding struct {
 	// initialize and discover are the keys of the ids of such requests that are open,
 	// nil for none.
@@ -56,8 +56,8 @@ type finding struct {
 	asked, discovered, modern, settled bool
 }
 
-// learn takes the message of the next frame of a session. State is the zero
-// finding before the first, and goes with the facts from then on.
+// learn adds the message of the next frame of a session. State is the zero finding before
+// the first.
 func (x *Facts) learn(state *finding, lane tap.Lane, m *jsonrpc.Message) {
 	for m := range m.All {
 		switch {
@@ -157,9 +157,8 @@ func (x *Facts) answer(state *finding, m *jsonrpc.Message) {
 }
 
 // ofProbe reports whether an answer with the id of an open initialize is that of a
-// server/discover with the same id: a client that gave up waiting for it may use
-// its id for another request. A result shows which one it answers; an error is taken
-// for that of the probe, which was sent first.
+// server/discover with the same id: a client that gave up waiting may reuse the id. A result
+// shows which one it answers; an error is taken for that of the probe, which was sent first.
 func (state *finding) ofProbe(key []byte, m *jsonrpc.Message, result jsonrpc.Value) bool {
 	if state.discover == nil || string(key) != string(state.discover) {
 		return false
@@ -167,8 +166,7 @@ func (state *finding) ofProbe(key []byte, m *jsonrpc.Message, result jsonrpc.Val
 	return m.Kind == jsonrpc.ErrorResponse || result.Get("supportedVersions") != nil
 }
 
-// initialized reads the result of an initialize, which ends all doubt about
-// the era.
+// initialized reads the result of an initialize, which settles the era.
 func (x *Facts) initialized(state *finding, result jsonrpc.Value) {
 	x.Era = jsonrpc.Legacy
 	*state = finding{asked: true, discovered: state.discovered, settled: true}
@@ -210,12 +208,11 @@ func (p *Party) refine(v jsonrpc.Value) {
 	take("title", &p.Title)
 }
 
-// sane bounds a text and makes it UTF-8, so that it is the same before and
-// after it was written as JSON.
+// sane bounds a text and makes it UTF-8, so that JSON does not change it.
 func sane(s string) string { return string([]rune(jsonrpc.Bound(s))) }
 
-// capabilities takes over an object of capabilities in the form in which
-// encoding/json would write it, which makes it stable for the same reason.
+// capabilities copies an object of capabilities as encoding/json writes it, so that JSON
+// does not change it.
 func (x *Facts) capabilities(v jsonrpc.Value) {
 	if !v.IsObject() || len(v) > maxCapabilities {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// await takes an input_required result (2026-07-28 basic/patterns/mrtr): the
-// call goes on with a retry under a new id.
+// await handles an input_required result (2026-07-28 basic/patterns/mrtr): the call continues
+// with a retry that has a new id.
 func (t *Pairing) await(x *arrival, c *call) {
 	w := readFields(x.m.Result)
 	c.Status = CallInputRequired
@@ -18,7 +18,7 @@ func (t *Pairing) await(x *arrival, c *call) {
 	t.name(c.first, wordShape, shape(c.Lane, c.Method, c.name))
 }
 
-// shapeName is what a retry has in common with its request beside the method.
+// shapeName returns the name and the URI, which a retry repeats.
 func shapeName(w fields) string {
 	return string(jsonrpc.AppendKey(jsonrpc.AppendKey(nil, w["name"]), w["uri"]))
 }
@@ -31,7 +31,7 @@ func shape(lane tap.Lane, method, name string) string {
 // how many keys.
 const chainChoice = 8
 
-// retried finds the call that a request with input or a state goes on with.
+// retried finds the call that a request with input or a state continues.
 func (t *Pairing) retried(x *arrival, w fields) *call {
 	name := shapeName(w)
 	key := word(wordState, x.f.Lane, w["requestState"])
@@ -66,10 +66,10 @@ func (t *Pairing) retried(x *arrival, w fields) *call {
 
 func few(l requests) requests { return l[:min(len(l), chainChoice)] }
 
-// bestMatch chooses a call from those that wait with the same state or the same
-// shape and ask for the same thing. It prefers one whose state was given back or
-// that has none, then one whose questions the input answers, then one with the same
-// arguments, then the one that waits longest. Guess reports that it had a choice.
+// bestMatch chooses from the calls that wait with the same state or the same shape. It
+// prefers one whose state was returned or that has none, then one whose requests the input
+// answers, then one with the same arguments, then the oldest. Guess reports that it had a
+// choice.
 func bestMatch(waiting requests, x *arrival, w fields, name string) (best *call, guess bool) {
 	most, fit := -1, 0
 	arguments := hashText(w["arguments"])

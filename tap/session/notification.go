@@ -5,7 +5,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// notification takes a notification.
+// notification handles a notification.
 func (t *Pairing) notification(x *arrival) {
 	w := readFields(x.m.Params)
 	switch x.m.Method {
@@ -43,8 +43,8 @@ func (t *Pairing) progress(x *arrival, w fields) {
 	t.about(x, key, RoleProgress)
 }
 
-// about ties a notification to the request that an id or a token names, and returns
-// the request if it is open.
+// about assigns a notification to the request with an id or a token, and returns the request
+// if it is open.
 func (t *Pairing) about(x *arrival, key string, role Role) *request {
 	named := t.words[key]
 	if len(named) == 0 {
@@ -63,7 +63,7 @@ func (t *Pairing) about(x *arrival, key string, role Role) *request {
 	return a
 }
 
-// aboutPast ties a notification to what a word named, if that is remembered.
+// aboutPast assigns a notification to a word of the past, if it is remembered.
 func (t *Pairing) aboutPast(x *arrival, key string, role Role) bool {
 	past := t.past.At(key)
 	if past != nil {
@@ -73,7 +73,7 @@ func (t *Pairing) aboutPast(x *arrival, key string, role Role) bool {
 	return past != nil
 }
 
-// cancel takes a cancellation of a request by its id.
+// cancel handles a cancellation of a request by its id.
 func (t *Pairing) cancel(x *arrival, w fields) {
 	id := w["requestId"]
 	if id == nil {
@@ -98,8 +98,8 @@ func (t *Pairing) cancel(x *arrival, w fields) {
 	}
 }
 
-// cancelWaiting takes the cancellation of a request that was answered, which
-// means something where the call waits for input.
+// cancelWaiting handles the cancellation of a request that was answered. It cancels a call
+// that waits for input.
 func (t *Pairing) cancelWaiting(x *arrival, w fields) {
 	c := t.call(x.part.Call)
 	if c == nil || c.Status != CallInputRequired || c.open > 0 || c.holder != nil {
@@ -109,7 +109,7 @@ func (t *Pairing) cancelWaiting(x *arrival, w fields) {
 	c.settle(x, CallCancelled)
 }
 
-// initialized ties the second half of the handshake to the first.
+// initialized assigns the second half of the handshake to the first.
 func (t *Pairing) initialized(x *arrival) {
 	if t.initialize == nil || x.f.Lane != tap.ToServer {
 		t.give(x, nil, RoleUnsolicited)
@@ -120,7 +120,7 @@ func (t *Pairing) initialized(x *arrival) {
 	t.rootsDue = t.rootsDue || x.f.Lane == tap.ToServer
 }
 
-// subscribed ties what comes on a subscription to it.
+// subscribed assigns a notification of a subscription to it.
 func (t *Pairing) subscribed(x *arrival, w fields) bool {
 	key := word(wordSubscription, tap.ToServer, w["_meta/subscriptionId"])
 	if key == "" || x.f.Lane != tap.ToClient {
@@ -138,7 +138,7 @@ func (t *Pairing) subscribed(x *arrival, w fields) bool {
 	return t.aboutPast(x, key, RoleNotification)
 }
 
-// other takes the notifications that are about nothing in particular.
+// other handles all other notifications.
 func (t *Pairing) other(x *arrival, w fields) {
 	if x.m.Method == "notifications/roots/list_changed" && x.f.Lane == tap.ToServer {
 		t.rootsDue = true
@@ -167,8 +167,8 @@ func (t *Pairing) other(x *arrival, w fields) {
 // maxElicitations is how many elicitations of one error are remembered.
 const maxElicitations = 16
 
-// elicitationsRequired remembers the elicitations of an error -32042, whose
-// ends are reported later (2025-11-25 client/elicitation).
+// elicitationsRequired remembers the elicitations of an error -32042, whose ends are
+// notified later (2025-11-25 client/elicitation).
 func (t *Pairing) elicitationsRequired(x *arrival, c *call) {
 	if x.m.ErrorCode != "-32042" {
 		return
@@ -222,10 +222,9 @@ func (t *Pairing) log(x *arrival, w fields) {
 	t.give(x, c, RoleLog)
 }
 
-// logged is the call for which a message of a level was logged, and whether
-// that is a guess. A server may log only for a request that asks for it, from
-// its level on (2026-07-28 server/utilities/logging); where none allows it, it
-// is likely to be one of those that ask at all.
+// logged returns the call of a log message with a level, and whether that is a guess. A
+// server may log only for a request with a logLevel, from that level on (2026-07-28
+// server/utilities/logging); if there is none, any request with a logLevel is likely.
 func (t *Pairing) logged(level int) (*call, bool) {
 	a, several := t.latest(func(a *request) bool { return a.level > 0 && a.level <= level+1 })
 	if a == nil {

@@ -10,56 +10,52 @@ import (
 
 // Limits of a [Pairing].
 const (
-	// MaxOpen is how many requests may be open in a recording. A call that waits
-	// without an open request, as an abandoned chain or task does, counts as one.
-	// Beyond that the calls that began first are handed over as they are, with
-	// [NoteLetGo], and a response that still comes is late. SDKs give a request up
-	// after a minute or so, so only a recording made to exhaust memory gets there.
-	// Each session may have [MaxOpen] / [MaxSessions] requests open whatever the
-	// others have, so that one session cannot end the calls of another: together
-	// they have at most twice MaxOpen.
+	// MaxOpen is how many requests may be open in a recording. A call that waits without
+	// an open request, such as an abandoned chain or task, counts as one. Beyond that the
+	// oldest calls are handed over as they are, with [NoteLetGo], and a response that
+	// still comes is late. SDKs give a request up after a minute or so, so only a
+	// recording made to exhaust memory reaches this. Each session may have at least
+	// [MaxOpen] / [MaxSessions] requests open, so that one session cannot end the calls
+	// of another: all sessions have at most twice MaxOpen.
 	MaxOpen = 1 << 16
-	// MaxPast is how many ids and other words of a session are remembered after
-	// their requests or calls are over, to tell what is repeated or late from what
-	// belongs to nothing.
+	// MaxPast is how many ids and other words of a session are remembered after their
+	// requests or calls are over, to recognize messages that are repeated or late.
 	MaxPast = 1024
 )
 
-// A Pairing ties the messages of one session to calls: a request and its response
-// with all that belongs to them. A call is over when its response has come; one
-// that was cancelled, became a task or waits for input is kept until that is over
-// too.
+// A Pairing assigns the messages of one session to calls: a request and its response with
+// all messages that belong to them. A call is over when its response has come; one that was
+// cancelled, became a task or requires input is kept until that is over too.
 //
-// How messages are tied:
+// How messages are assigned:
 //
 //   - Progress by its token, typed as ids are, from the side that was asked. In
 //     the 002 dialect, by the request's id.
 //   - A cancellation by the id of a request of the same side; from a server of
 //     2026-07-28 by the id of a subscription. tasks/cancel by the task.
-//   - A server's request (sampling, elicitation, roots) is a call within the
-//     call that its related-task or its HTTP exchange names, otherwise within the
-//     only open request that can cause it. Of several it is the latest, as a
-//     guess.
-//   - A log message by related-task or HTTP exchange. In 2026-07-28 on stdio,
-//     by the only open request that asks for messages of its level, or as a
-//     guess by the latest. In the legacy era on stdio nothing ties it to a call.
+//   - A server's request (sampling, elicitation, roots) is a call within the call of
+//     its related-task or its HTTP exchange, or else within the only open request that
+//     can cause it. Of several it is the latest, as a guess.
+//   - A log message by related-task or HTTP exchange. In 2026-07-28 on stdio, by the
+//     only open request that requests messages of its level, or as a guess by the
+//     latest. In the legacy era on stdio it belongs to no call.
 //   - The retry after an input_required result by its requestState. Without
 //     one, by the method and the tool, prompt or resource, the keys of the
 //     input and the arguments.
 //   - What concerns a task by its id, and what comes on a subscription by the
 //     id of that.
-//   - A response by its id; of several open requests with that id to the one on
-//     its HTTP exchange, otherwise to the oldest. An error without an id, with
-//     which HTTP servers refuse a request, by the exchange alone.
+//   - A response by its id; of several open requests with that id, to the one on its
+//     HTTP exchange, or else to the oldest. An error without an id, with which HTTP
+//     servers refuse a request, by the exchange alone.
 //   - A response whose id was not read (see [jsonrpc.Message.Unread]) to the only open
-//     request of its exchange or its side, as a guess. So is a response with the
-//     id of no open request, if only one open request has an id that was not read.
+//     request of its exchange or its side, as a guess. So is a response with an unknown
+//     id, if exactly one open request has an id that was not read.
 //   - The head of a response and the end of an exchange by the exchange; see
 //     [Pairing.AddEvent].
 //
 // Its memory is bounded by [MaxOpen] and [MaxPast]. The zero value is ready. Frames
-// must come in the order of their numbers. It must not be used by several
-// goroutines at once.
+// must be added in the order of their numbers. It must not be used by several goroutines at
+// once.
 type Pairing struct {
 	session int // its number, for a Tracker
 	parts   []Part
@@ -67,28 +63,27 @@ type Pairing struct {
 
 	calls []*call                  // those that are not over, oldest first
 	open  requests                 // those without a response, oldest first
-	words map[string]requests      // what messages name requests and calls by; see word
+	words map[string]requests      // the requests by the ids and tokens in messages; see word
 	past  bounded.Map[string, tie] // words that are not in use any more
 
 	stream uint64 // the exchange that began the stream on which the frame came
 
-	// held is what counts towards MaxOpen: of each call the open requests, or one.
-	// total is the sum over all sessions of a recording.
+	// held counts towards MaxOpen: the open requests of each call, or one. total is the
+	// sum over all sessions of a recording.
 	held  int
 	total *int
 
-	// initialize is the call of the last initialize, revision the version that its
-	// response names, dialect reports that it is in the 002 dialect.
+	// initialize is the call of the last initialize, revision the version in its response,
+	// dialect reports that it is in the 002 dialect.
 	initialize *call
 	revision   jsonrpc.Revision
 	dialect    bool
-	// spoke reports that the client has sent a request other than a
-	// server/discover that was refused; rootsDue that it has given the server
-	// a reason to ask for its roots that is not a call.
-	spoke, rootsDue bool
+	// began reports that the client has sent a request other than a server/discover that
+	// was refused; rootsDue that the server may request the roots without a call.
+	began, rootsDue bool
 }
 
-// An arrival is a message on its way through a Pairing.
+// An arrival is a message that is being assigned.
 type arrival struct {
 	f    *tap.Frame
 	m    *jsonrpc.Message
@@ -102,7 +97,7 @@ func arrive(f *tap.Frame, m *jsonrpc.Message, i int, size int64) arrival {
 	}}
 }
 
-// Add takes the message of the next frame and returns a part for each message
+// Add adds the message of the next frame and returns a part for each message
 // in it: several for a batch, none for a frame without one (m is nil or of the
 // kind [jsonrpc.Other], or the lane carries no messages). The slice is valid until the
 // next call. Of f only Seq, At, Lane, Exchange and its size are read.
@@ -139,8 +134,7 @@ func (t *Pairing) next() {
 	t.ended = t.ended[:0]
 }
 
-// batch adds the messages of a batch. The size of the frame is shared out to them
-// by their lengths.
+// batch adds the messages of a batch. The size of the frame is divided by their lengths.
 func (t *Pairing) batch(f *tap.Frame, batch []jsonrpc.Message, size int64) {
 	const envelope = 32
 	total := 0
@@ -173,10 +167,9 @@ func (t *Pairing) add(f *tap.Frame, m *jsonrpc.Message, i int, size int64) {
 	}
 }
 
-// Ended returns the calls that the last Add ended, in the order in which they
-// did. The slice is valid until the next Add; the Pairing does not change the
-// calls any more. What comes after the end of a call still names it, for as long
-// as the Pairing remembers its id or word (see [MaxPast]).
+// Ended returns the calls that the last Add ended, in that order. The slice is valid until
+// the next Add; the calls do not change any more. Later messages still name a call that is
+// over, as long as the Pairing remembers its id or word (see [MaxPast]).
 func (t *Pairing) Ended() []*Call { return t.ended }
 
 // Open returns the calls that are not over, in the order of their first
@@ -218,8 +211,7 @@ func (t *Pairing) give(x *arrival, c *call, role Role) {
 	t.parts = append(t.parts, x.part)
 }
 
-// recall adds a part that is tied to something of the past. Its call may not be
-// over, as a token or an id can be out of use before that.
+// recall adds a part that refers to the past. Its call may not be over yet.
 func (t *Pairing) recall(x *arrival, past *tie, role Role) {
 	if x.m.Kind != jsonrpc.Notification {
 		x.part.Method = past.method
@@ -241,7 +233,7 @@ func (t *Pairing) hold(n int) {
 	*t.total += n
 }
 
-// bound lets go of the calls that began first as long as too much is open.
+// bound lets go of the oldest calls while too many requests are open.
 func (t *Pairing) bound() {
 	for *t.total > MaxOpen && t.held > MaxOpen/MaxSessions {
 		c := t.calls[0]
@@ -252,7 +244,7 @@ func (t *Pairing) bound() {
 	}
 }
 
-// leave returns the calls of a session that is forgotten. The Pairing must not be used
+// leave returns the open calls of a session that is forgotten. The Pairing must not be used
 // after that.
 func (t *Pairing) leave() []*Call {
 	open := t.Open()
@@ -260,7 +252,7 @@ func (t *Pairing) leave() []*Call {
 	return open
 }
 
-// rest is called when something has happened to a call, which may be over.
+// rest hands a call over if it is over.
 func (t *Pairing) rest(c *call) {
 	if c.final && c.open == 0 {
 		t.handOver(c)
@@ -290,8 +282,7 @@ func (t *Pairing) handOver(c *call) {
 	t.ended = append(t.ended, c.Call)
 }
 
-// close takes a request for answered, or for given up: then a response to it is
-// late.
+// close closes a request that was answered, or given up: then a response to it is late.
 func (t *Pairing) close(a *request, givenUp bool) {
 	c := a.call
 	past := c.tie()

@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// request takes a request: the first of a call, or a further one of a call.
+// request handles a request, the first of a call or a further one.
 func (t *Pairing) request(x *arrival) {
 	w := readFields(x.m.Params)
 	a := &request{ref: x.part.Message, at: x.f.At, method: x.part.Method, task: w["task"] != nil}
@@ -97,19 +97,18 @@ func (t *Pairing) begin(x *arrival, w fields, first *request) *call {
 	return c
 }
 
-// opens looks at how a client begins: with a handshake, or with a probe before
-// anything else.
+// opens recognizes a handshake, and a probe before any other request.
 func (t *Pairing) opens(x *arrival, c *call) {
 	switch {
 	case x.m.Method == "initialize":
 		t.initialize = c
 		t.dialect = t.dialect || inDialect(x.m.Params, "mcpVersion", "clientCapabilities")
 	case x.m.Method != "server/discover":
-	case !t.spoke:
+	case !t.began:
 		c.Notes |= NoteProbe
 		return
 	}
-	t.spoke = true
+	t.began = true
 }
 
 // revisionOf is the version that a request is in.
@@ -152,9 +151,8 @@ func (t *Pairing) ask(x *arrival, w fields, a *request) {
 	}
 }
 
-// mayCause reports whether a server may ask the client something because of a
-// request: one that makes it work, not a list, a ping or a handshake. Nothing is
-// known of custom methods.
+// mayCause reports whether a server may send requests because of a request with this
+// method: not of a list, a ping or a handshake. A custom method may.
 func mayCause(method string) bool {
 	switch method {
 	case "tools/call", "prompts/get", "resources/read", "completion/complete", "tools/invoke":
@@ -196,7 +194,7 @@ func (t *Pairing) within(x *arrival, w fields, c *call) {
 	}
 }
 
-// mayNest reports whether a server asks a method for the sake of a call.
+// mayNest reports whether a request of a server with this method may belong to a call.
 func mayNest(method string) bool {
 	switch method {
 	case "sampling/createMessage", "elicitation/create", "roots/list":
@@ -206,10 +204,9 @@ func mayNest(method string) bool {
 	return !known
 }
 
-// cause is the call for which a server asks something, and whether that is a
-// guess. On an HTTP exchange without a request (a GET stream) what comes should
-// have nothing to do with an open request, except in HTTP+SSE, where everything
-// comes on one.
+// cause returns the call that caused a request of the server, and whether that is a guess.
+// On an HTTP exchange without a request (a GET stream) messages should be unrelated to open
+// requests, except in HTTP+SSE, where all of them come on such an exchange.
 func (t *Pairing) cause(x *arrival) (c *call, guess bool) {
 	due := t.rootsDue && x.m.Method == "roots/list"
 	if due {
@@ -232,8 +229,8 @@ func (t *Pairing) cause(x *arrival) (c *call, guess bool) {
 // lookBack is how many of the latest calls or open requests are considered for a guess.
 const lookBack = 1024
 
-// latest returns the latest open request that fits, nil for none, and whether there
-// may be several.
+// latest returns the latest open request that fits, or nil, and whether there may be
+// several.
 func (t *Pairing) latest(fits func(a *request) bool) (found *request, several bool) {
 	from := max(0, len(t.open)-lookBack)
 	for _, a := range slices.Backward(t.open[from:]) {

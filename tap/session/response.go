@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// response takes a response.
+// response handles a response.
 func (t *Pairing) response(x *arrival) {
 	id := word(wordID, opposite(x.f.Lane), x.m.ID)
 	a := t.sameStream(x, id)
@@ -26,7 +26,7 @@ func (t *Pairing) response(x *arrival) {
 		t.unnamed(x)
 		return
 	}
-	// It was answered before, or given up as cancelled.
+	// It was answered before, or given up.
 	x.part.Request, x.part.Latency, x.part.Late, x.part.Subject = past.request, x.f.At-past.at, true, past.subject
 	role := RoleRepeat
 	if past.late {
@@ -35,9 +35,8 @@ func (t *Pairing) response(x *arrival) {
 	t.recall(x, past, role)
 }
 
-// sameStream is the open request that a response on an HTTP exchange has come
-// back for, nil if that is not certain. Where clients share a session, ids clash
-// that the exchanges distinguish.
+// sameStream returns the open request on the HTTP exchange of a response that has its id, or
+// nil. If clients share a session, their ids clash and only the exchanges distinguish them.
 func (t *Pairing) sameStream(x *arrival, id string) *request {
 	const few = 8 // a batch may hold any number
 	stream := t.onStream()
@@ -52,10 +51,9 @@ func (t *Pairing) sameStream(x *arrival, id string) *request {
 	return nil
 }
 
-// unnamed takes a response that names no open request. HTTP servers refuse with
-// an error that has no id: then the exchange reports what was refused. Where the id
-// of one side was too far behind to be read, the response belongs to the only
-// request that it can belong to, as a guess.
+// unnamed handles a response that names no open request. HTTP servers refuse with an error
+// without an id: then the exchange identifies the request. If the id of one side was not
+// read, the response belongs to the only request to which it can belong, as a guess.
 func (t *Pairing) unnamed(x *arrival) {
 	noID := len(x.m.ID) == 0 || string(x.m.ID) == "null"
 	role := RoleOrphan
@@ -69,7 +67,7 @@ func (t *Pairing) unnamed(x *arrival) {
 	case noID:
 		a = stream.only()
 		if socket := x.f.Form == tap.FormText || x.f.Form == tap.FormBinary; socket || x.m.Kind != jsonrpc.ErrorResponse || x.f.Lane != tap.ToClient {
-			a = nil // on a WebSocket, it may as well be about what is no message
+			a = nil // on a WebSocket, it may be about an invalid message
 		} else if a != nil {
 			a.call.Notes |= NoteNullID
 		}
@@ -87,8 +85,8 @@ func (t *Pairing) unnamed(x *arrival) {
 	t.answered(x, a)
 }
 
-// onlyOpen is the only open request on the exchange of a response, otherwise the
-// only one that it can answer, nil if there are none or several.
+// onlyOpen returns the only open request on the exchange of a response, or else the only one
+// that it can answer, or nil.
 func (t *Pairing) onlyOpen(x *arrival) *request {
 	if stream := t.onStream(); x.f.Lane == tap.ToClient && len(stream) > 0 {
 		return stream.only()
@@ -100,7 +98,7 @@ func (t *Pairing) onlyOpen(x *arrival) *request {
 	return a
 }
 
-// answered takes the response to an open request.
+// answered handles the response to an open request.
 func (t *Pairing) answered(x *arrival, a *request) {
 	c := a.call
 	if c.FirstAnswer == 0 {
@@ -128,7 +126,7 @@ func (t *Pairing) answered(x *arrival, a *request) {
 	t.rest(c)
 }
 
-// callAnswered takes the answer to the first request of a call, or to a retry.
+// callAnswered handles the answer to the first request of a call, or to a retry.
 func (t *Pairing) callAnswered(x *arrival, a *request) {
 	c, m := a.call, x.m
 	if c.Status == CallCancelled {
@@ -171,28 +169,28 @@ func (t *Pairing) conclude(x *arrival, c *call) {
 	switch {
 	case status == CallDone && c.Method == "server/discover":
 		c.Notes &^= NoteProbe
-		t.spoke = true
+		t.began = true
 	case c == t.initialize:
 		c.Revision = t.revisionOf(nil)
 	}
 }
 
-// AddEvent takes the next frame if it is about the run, and its event. The calls that
-// it ended are in [Pairing.Ended]. It matters for the requests of an exchange that
-// have no answer when the exchange is over:
+// AddEvent adds the event of the next frame. The calls that it ended are in
+// [Pairing.Ended]. It matters for the requests of an exchange that have no answer when the
+// exchange is over:
 //
 //   - One that was refused by the HTTP status alone has failed ([NoteRefused];
-//     [NoteChallenged] where it was a 401), even if that came before all of the request had.
-//   - In 2026-07-28, where the client closed the stream of the response, that is
-//     how it cancels the request (basic/transports/streamable-http).
-//   - In 2026-07-28, where it was not the client, the request is lost, as no
-//     other stream can bring its answer: it stays unanswered ([NoteStreamEnded]).
-//   - In the legacy era its answer may still come on a stream that is resumed
-//     (2025-11-25 basic/transports#resumability-and-redelivery), and that a
-//     client is gone cancels nothing. The note stays as long as none has come.
+//     [NoteChallenged] for a 401), even if the status came before the end of the request.
+//   - In 2026-07-28 a client cancels a request by closing the stream of the response
+//     (basic/transports/streamable-http).
+//   - In 2026-07-28, if it was not the client that closed it, the request is lost, as
+//     the answer cannot come on another stream: it stays unanswered ([NoteStreamEnded]).
+//   - In the legacy era the answer may still come on a stream that is resumed
+//     (2025-11-25 basic/transports#resumability-and-redelivery), and a client that
+//     disconnects cancels nothing. The note stays as long as no answer has come.
 //
-// In HTTP+SSE the exchange of a request is over before its answer comes, on
-// another. It has a status such as 202.
+// In HTTP+SSE the exchange of a request ends, with a status such as 202, before the answer
+// comes on another.
 func (t *Pairing) AddEvent(f *tap.Frame, e *tap.Event) {
 	t.next()
 	stream := t.words[exchangeWord(f.Exchange)]
@@ -211,8 +209,7 @@ func (t *Pairing) AddEvent(f *tap.Frame, e *tap.Event) {
 	}
 }
 
-// refusedEarly takes that the requests which have just come were refused before all of them
-// had come, by the response e.
+// refusedEarly handles requests that the response e had refused before they were complete.
 func (t *Pairing) refusedEarly(exchange uint64, e *tap.Event) {
 	for _, a := range t.words[exchangeWord(exchange)] {
 		if a.status == 0 {
@@ -221,11 +218,11 @@ func (t *Pairing) refusedEarly(exchange uint64, e *tap.Event) {
 	}
 }
 
-// ordinaryStatus reports whether a response of a status may bring the answers to
-// the requests of its exchange, or whether it is an interim one.
+// ordinaryStatus reports whether a response with a status is interim, or may carry the
+// answers to the requests of its exchange.
 func ordinaryStatus(status int) bool { return status == 200 || status < 200 && status != 101 }
 
-// replied notes the head of the response.
+// replied records the head of the response.
 func (a *request) replied(e *tap.Event) {
 	a.status = e.Status
 	if e.Status >= 400 {
@@ -239,7 +236,7 @@ func (a *request) replied(e *tap.Event) {
 	}
 }
 
-// exchangeEnded takes the end of the exchange of a request that has no answer.
+// exchangeEnded handles the end of the exchange of a request that has no answer.
 func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 	c := a.call
 	modern := jsonrpc.EraOf(c.Revision) == jsonrpc.Modern && a.status != 101
@@ -247,7 +244,7 @@ func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 	case a.status >= 400:
 		t.refusedBy(x, a)
 	case a.purpose > asksRetry:
-		if modern { // a poll of a task, which goes on without it
+		if modern { // a poll of a task, which continues without it
 			t.abandon(a)
 		}
 	case modern && (e.By == "client" || e.HalfClosed):

@@ -216,7 +216,7 @@ type Meter struct {
 // NewMeter makes a Meter that adds to s the calls of one session, or of all for 0.
 func NewMeter(s *Stats, session int) *Meter { return &Meter{stats: s, session: session} }
 
-// Add takes the next frame.
+// Add adds the next frame.
 func (m *Meter) Add(f *tap.Frame) {
 	for _, c := range m.wanted(m.tracker.Add(f).Ended) {
 		m.stats.Add(c)
@@ -243,8 +243,7 @@ type StatsKey struct {
 	Lane tap.Lane
 	// Nested reports that they were asked within other calls.
 	Nested bool
-	// Others marks the calls for which there was no group left, whatever their
-	// method and name.
+	// Others marks the calls of any method and name for which there was no group left.
 	Others bool
 	// Method is the method, Name the tool or prompt, "" for other methods.
 	// Both are from the wire, at most [jsonrpc.MaxSubject] bytes of each.

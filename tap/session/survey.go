@@ -5,14 +5,13 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Survey is what a first pass over a recording finds out, so that a second one
-// knows at once what only later frames determine: the session of the head of a
-// request, which comes before the message that names it, and optionally what becomes
-// of a request. Make one with [NewSurvey].
+// A Survey is the result of a first pass over a recording: what only later frames determine.
+// That is the session of the head of a request, which comes before the message that names
+// it, and optionally the outcome of each request. Make one with [NewSurvey].
 //
-// Its memory grows with the number of exchanges whose session became known late,
-// which are the handshakes and all those of 2026-07-28, and with that of the
-// requests that are unanswered or of cancelled calls.
+// Its memory grows with the number of exchanges whose session became known late, which are
+// the handshakes and all those of 2026-07-28, and with that of the requests that are
+// unanswered or of cancelled calls.
 type Survey struct {
 	tracker  Tracker
 	sessions int
@@ -23,13 +22,12 @@ type Survey struct {
 	unanswered, cancelled map[Ref]struct{}
 }
 
-// NewSurvey makes a Survey. If requests is set, it also finds out what becomes of
-// each request.
+// NewSurvey makes a Survey. If requests is set, it has the outcome of each request.
 func NewSurvey(requests bool) *Survey {
 	return &Survey{late: map[uint64]int{}, requests: requests, unanswered: map[Ref]struct{}{}, cancelled: map[Ref]struct{}{}}
 }
 
-// Add takes the next frame.
+// Add adds the next frame.
 func (s *Survey) Add(f *tap.Frame) {
 	e := s.tracker.Add(f)
 	if x := &s.tracker.Sessions; x.late != 0 {
@@ -76,7 +74,7 @@ func (s *Survey) ended(calls []*Call) {
 // Sessions returns how many sessions there are in the recording.
 func (s *Survey) Sessions() int { return s.sessions }
 
-// foretell sets what becomes of the requests among the messages.
+// foretell sets the outcome of the requests among the messages.
 func (s *Survey) foretell(parts []Part) {
 	if s == nil || !s.requests {
 		return
@@ -88,7 +86,7 @@ func (s *Survey) foretell(parts []Part) {
 	}
 }
 
-// session returns that of a frame; soFar is the one that [Sessions] returned.
+// session returns the session of a frame; soFar is what [Sessions] returned.
 func (s *Survey) session(f *tap.Frame, soFar int) int {
 	if s == nil || soFar != 0 {
 		return soFar

@@ -42,15 +42,14 @@ func (c *LaneCounts) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// A Tally is the one view that is kept beside the frames and not computed on
-// read, so that a hundred recordings can be listed without a scan. It is written
-// as JSON after any frame; to be continued after that it has to be given all frames
-// once more. The zero value is ready.
+// A Tally is the one view that is stored with the frames and not computed on read, so that a
+// hundred recordings can be listed without a scan. It is stored as JSON after any frame; to
+// continue a stored one, add all frames to a new one. The zero value is ready.
 type Tally struct {
 	// Frames and Bytes count what crossed, terminators included.
 	Frames LaneCounts `json:"frames"`
 	Bytes  LaneCounts `json:"bytes"`
-	// Errors counts the errors, both ways: see [jsonrpc.Message.Failures] and
+	// Errors counts the errors in both directions: see [jsonrpc.Message.Failures] and
 	// [tap.Event.IsError]. What a resumed stream repeats does not count.
 	Errors uint64 `json:"errors"`
 	// Invalid counts those of Errors that are frames, or elements of batches, that
@@ -105,7 +104,7 @@ func (t *Tally) Add(f *tap.Frame) {
 	t.learn(e.Session)
 }
 
-// learn takes over the facts of a session.
+// learn copies the facts of a session.
 func (t *Tally) learn(session int) {
 	x, ok := t.sessions.open.Get(session)
 	if !ok || session != t.of && (t.agreed || t.of != 0 && !x.finding.settled) {

@@ -5,7 +5,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// created takes a CreateTaskResult (2025-11-25 basic/utilities/tasks, and the
+// created handles a CreateTaskResult (2025-11-25 basic/utilities/tasks, and the
 // tasks extension, where it is flat) and reports whether it is one.
 func (t *Pairing) created(x *arrival, a *request) bool {
 	c := a.call
@@ -26,7 +26,7 @@ func (t *Pairing) created(x *arrival, a *request) bool {
 	return true
 }
 
-// progressed takes the status of a task.
+// progressed handles the status of a task.
 func (c *call) progressed(x *arrival, status, message jsonrpc.Value) {
 	if status == nil {
 		return
@@ -58,7 +58,7 @@ func taskEnded(status string) bool {
 	return status == "completed" || status == "failed" || status == "cancelled"
 }
 
-// taskAnswered takes the answer to a tasks request.
+// taskAnswered handles the answer to a tasks request.
 func (t *Pairing) taskAnswered(x *arrival, a *request) {
 	c := a.call
 	switch {
@@ -77,7 +77,7 @@ func (t *Pairing) taskAnswered(x *arrival, a *request) {
 	}
 }
 
-// taskResult takes the answer to tasks/result, which is the one that the call
+// taskResult handles the answer to tasks/result, which is the one that the call
 // would have had without a task.
 func (t *Pairing) taskResult(x *arrival, c *call) {
 	if c.CancelledBy != tap.Lifecycle && x.m.Kind == jsonrpc.Response {
@@ -97,7 +97,7 @@ func (t *Pairing) taskResult(x *arrival, c *call) {
 	t.conclude(x, c)
 }
 
-// taskState takes the answer to tasks/get or tasks/cancel: a task, in the
+// taskState handles the answer to tasks/get or tasks/cancel: a task, in the
 // extension with its result.
 func (t *Pairing) taskState(x *arrival, c *call) {
 	w := readFields(x.m.Result)
@@ -122,8 +122,8 @@ func (t *Pairing) taskState(x *arrival, c *call) {
 	}
 }
 
-// news takes the status of a task, in the extension with what it asks for or ended
-// with.
+// news handles the status of a task, in the extension with the input that it requires or
+// its result.
 func (c *call) news(x *arrival, w fields) {
 	c.progressed(x, w["status"], w["statusMessage"])
 	if !c.extension {
@@ -147,7 +147,7 @@ func (c *call) news(x *arrival, w fields) {
 	}
 }
 
-// taskNews takes notifications/tasks/status and notifications/tasks.
+// taskNews handles notifications/tasks/status and notifications/tasks.
 func (t *Pairing) taskNews(x *arrival, w fields) bool {
 	key := word(wordTask, opposite(x.f.Lane), w["taskId"])
 	tasks := t.words[key]

@@ -8,9 +8,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// An Entry is a frame with what is known of it: it was read, assigned to its session
-// and tied to its calls. It and all that it holds are valid until the next frame is
-// added.
+// An Entry is a frame with its message or event, its session and its calls. It is valid
+// until the next frame is added.
 type Entry struct {
 	Frame *tap.Frame
 	// Message is what a frame of traffic carries, as [jsonrpc.PeekFrame] reads it;
@@ -24,7 +23,7 @@ type Entry struct {
 	// itself so far, not to be changed; nil where [Sessions] does not know it.
 	Session int
 	Facts   *Facts
-	// Exchange is what was known of its HTTP exchange before the frame.
+	// Exchange is its HTTP exchange before the frame.
 	Exchange Exchange
 	// Parts has for each message what it is to which call: several for a batch,
 	// none for a frame without a message.
@@ -37,12 +36,11 @@ type Entry struct {
 	// Failed reports whether a frame about the run is a failure: see
 	// [tap.Event.Failed], and [Call.Lost] of those that it ended.
 	Failed bool
-	// Resumes is, of the head of a request that asks to go on with a stream, the
-	// first frame of the exchange that began that stream; 0 for others, and where
-	// it is not known.
+	// Resumes is, for the head of a request that resumes a stream, the first frame of the
+	// exchange that began the stream; 0 for others, and if it is not known.
 	Resumes uint64
-	// Replays is, of an event that came before and was sent once more on a stream
-	// that was resumed, the frame in which it came first; 0 for others.
+	// Replays is, for an event that was repeated on a stream that was resumed, the frame
+	// in which it came first; 0 for others.
 	Replays uint64
 }
 
@@ -130,16 +128,16 @@ func (s *Sessions) read(e *Entry, f *tap.Frame, m *jsonrpc.Message) {
 	e.Resumes, e.Replays = s.resumes, s.replays
 }
 
-// A Tracker reads the frames of a recording: it makes an [Entry] of each, with a
-// [Pairing] for each session, so that what one client numbers does not mix with
-// what another does. The zero value is ready. Frames must come in the order of
-// their numbers. It must not be used by several goroutines at once.
+// A Tracker reads the frames of a recording and makes an [Entry] of each. It has a [Pairing]
+// for each session, since ids are unique only within one. The zero value is ready. Frames
+// must be added in the order of their numbers. It must not be used by several goroutines at
+// once.
 //
 // Its memory is bounded as that of [Sessions] and of the Pairings is, which together
 // have at most about twice [MaxOpen] requests open. When a session is not kept any
 // more, its open calls are handed over as they are.
 type Tracker struct {
-	// Survey is what a first pass has found out, nil if there was none.
+	// Survey is the result of a first pass, nil if there was none.
 	Survey   *Survey
 	Sessions Sessions
 
@@ -172,7 +170,7 @@ type Request struct {
 	Lost   bool
 }
 
-// Add takes the next frame.
+// Add adds the next frame.
 func (t *Tracker) Add(f *tap.Frame) *Entry { return t.AddRead(f, nil) }
 
 // AddRead is Add for a frame whose message was read already, by [jsonrpc.PeekFrame]; m
@@ -246,8 +244,8 @@ func (t *Tracker) turn() *Pairing {
 	return in.pairing
 }
 
-// replay makes the parts of a frame that repeats another. The Pairing knows that
-// one: a request that is answered already must not wait once more.
+// replay makes the parts of a frame that repeats another. They are not added to the Pairing,
+// in which a repeated request would wait for an answer.
 func (e *Entry) replay() {
 	m := e.traffic()
 	if m == nil || m.Kind == jsonrpc.Other {

@@ -44,8 +44,7 @@ func exchangeWord(exchange uint64) string {
 	return string(binary.BigEndian.AppendUint64([]byte{wordExchange}, exchange))
 }
 
-// name makes a request known by a word, unless that is "", in place of the one of
-// that kind that it has.
+// name gives a request a word, unless that is "", in place of its word of that kind.
 func (t *Pairing) name(a *request, kind byte, word string) {
 	t.drop(a, kind)
 	if word == "" {
@@ -58,8 +57,7 @@ func (t *Pairing) name(a *request, kind byte, word string) {
 	a.words = append(a.words, word)
 }
 
-// drop takes the word of a kind of a request out of use and returns it, "" if it has
-// none.
+// drop removes the word of a kind of a request and returns it, "" if it has none.
 func (t *Pairing) drop(a *request, kind byte) string {
 	word := a.word(kind)
 	if word == "" {
@@ -93,7 +91,7 @@ func (a *request) word(kind byte) string {
 	return ""
 }
 
-// remember notes what a word stood for that is not in use any more.
+// remember keeps what a word that is not in use any more stood for.
 func (t *Pairing) remember(word string, of tie) {
 	t.past.Max = MaxPast
 	t.past.Put(word, of)
@@ -133,8 +131,7 @@ func (l requests) newestCall() *call {
 	return nil
 }
 
-// remove returns the list without v. The nearer v is to either end, the quicker that
-// is.
+// remove returns the list without v. It searches from both ends.
 func remove[S ~[]T, T comparable](list S, v T) S {
 	n := len(list)
 	for i := 0; 2*i < n; i++ {
@@ -194,7 +191,7 @@ func readFields(object jsonrpc.Value) fields {
 // the frame.
 func wordText(raw jsonrpc.Value) string { return jsonrpc.Bound(raw.Text()) }
 
-// hashText is a hash for telling texts apart where a mistake does no harm.
+// hashText returns a hash to distinguish texts where a collision does no harm.
 func hashText(b []byte) uint64 { return maphash.Bytes(hashSeed, b) }
 
 var hashSeed = maphash.MakeSeed()
