@@ -11,26 +11,25 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// What an [Answers] keeps.
+// Limits of [Answers].
 const (
 	// MaxAnswers is how many questions it remembers the last answer to.
 	MaxAnswers = 512
-	// MaxAnswer is the size in bytes above which an answer is not kept, and
-	// MaxAnswerBytes what all of them may have together.
+	// MaxAnswer is the size in bytes above which an answer is not kept, and MaxAnswerBytes
+	// the limit for all answers.
 	MaxAnswer      = 256 << 10
 	MaxAnswerBytes = 16 << 20
 	// MaxChanges is how many changes of one answer are returned.
 	MaxChanges = 20
 )
 
-// Answers compares each answer with the one before it to the same question: of
-// the same side, with the same method and the same params, but for _meta, which
-// differs from call to call, and whatever their spelling. Make one with
-// [NewAnswers].
+// Answers compares each answer with the one before it to the same question: a request of the
+// same side with the same method and equal params, except for _meta, which differs between
+// calls. Make one with [NewAnswers].
 type Answers struct {
-	// TooLarge counts answers that were not compared because of their size.
-	// Forgotten counts those whose question may have been asked before: too many
-	// others were asked since to know.
+	// TooLarge counts answers that were not compared because of their size. Forgotten
+	// counts those that were not compared because an earlier answer may have been
+	// dropped.
 	TooLarge, Forgotten uint64
 
 	asked map[session.Ref]question // the open calls
@@ -39,7 +38,7 @@ type Answers struct {
 	lost  bool // answers have been forgotten
 }
 
-// A question is what two calls have in common when they are the same. Params is a hash.
+// A question identifies equal requests. Params is a hash.
 type question struct {
 	lane      tap.Lane
 	method    string
@@ -53,7 +52,7 @@ type answer struct {
 	raw  []byte
 }
 
-// A Delta is what changed from one answer to the next.
+// A Delta has the changes from one answer to the next.
 type Delta struct {
 	// Call names the call, Message its answer, Previous the answer before.
 	Call, Message, Previous session.Ref
@@ -68,8 +67,8 @@ func NewAnswers() *Answers {
 	return &Answers{asked: map[session.Ref]question{}, last: bounded.Map[question, *answer]{Max: MaxAnswers}}
 }
 
-// Add takes the next entry and returns what changed with the answers in it, as far as
-// there were answers before.
+// Add adds the next entry and returns the changes of the answers in it that have an answer
+// before.
 func (a *Answers) Add(r *session.Entry) (deltas []*Delta) {
 	for i := range r.Parts {
 		p, m := &r.Parts[i], r.Of(i)
@@ -132,7 +131,7 @@ func (a *Answers) answered(q question, p *session.Part, m *jsonrpc.Message) *Del
 	return d
 }
 
-// tree is the answer with the name of what it is.
+// tree returns the answer as an object with a member result or error.
 func (a *answer) tree() json.RawMessage {
 	name := `{"result":`
 	if a.kind == jsonrpc.ErrorResponse {
@@ -141,8 +140,8 @@ func (a *answer) tree() json.RawMessage {
 	return append(append([]byte(name), a.raw...), '}')
 }
 
-// keep keeps an answer in place of the one before it, and drops those to what was not
-// asked for the longest time.
+// keep keeps an answer in place of the one before it, and drops those to the questions that
+// were asked longest ago.
 func (a *Answers) keep(q question, before, next *answer) {
 	if before == nil && a.lost {
 		a.Forgotten++

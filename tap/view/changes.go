@@ -12,16 +12,14 @@ import (
 
 // A Change is one place at which two JSON texts differ.
 type Change struct {
-	// Path leads there from the top, such as $.result.content[0].text; in a text
-	// of several lines " line 3" follows it, and " moved" where an element stands
-	// elsewhere in its list.
+	// Path is the path to it, such as $.result.content[0].text. In a text of several
+	// lines " line 3" follows, and " moved" if an element has another index.
 	Path string
-	// Old and New are the values as JSON, shortened; one of them is "" where there
-	// is none.
+	// Old and New are the values as JSON, shortened; one of them is "" if there is none.
 	Old, New string
 }
 
-// maxShown is about how many bytes of a value a Change has.
+// maxShown is the approximate number of bytes of a value in a Change.
 const maxShown = 120
 
 // Changes compares two JSON texts by value: see [jsontree.Compare]. It returns the first
@@ -60,7 +58,7 @@ func (d *changeList) add(path, before, after string) {
 }
 
 func (d *changeList) change(c *jsontree.Change) {
-	if len(d.changes) == d.most && c.Kind != jsontree.Changed { // without spelling it out
+	if len(d.changes) == d.most && c.Kind != jsontree.Changed { // no text is needed
 		if c.Kind != jsontree.Respelled {
 			d.more++
 		}
@@ -78,15 +76,14 @@ func (d *changeList) change(c *jsontree.Change) {
 		d.add(path, spelled(c.A), spelled(c.B))
 	default:
 		before, after := spelled(c.A), spelled(c.B)
-		if before == after { // a name occurs twice in one of two objects that are equal otherwise
+		if before == after { // a name occurs twice in one of two objects that are otherwise equal
 			path += " twice"
 		}
 		d.add(path, before, after)
 	}
 }
 
-// texts compares by lines where there are several, and leaves out what long
-// ones have in common.
+// texts compares two texts, by lines if there are several.
 func (d *changeList) texts(path, a, b string) {
 	if !strings.Contains(a, "\n") && !strings.Contains(b, "\n") {
 		before, after := around(a, b)
@@ -115,8 +112,8 @@ func (d *changeList) texts(path, a, b string) {
 	}
 }
 
-// around spells out two texts that differ. Of long ones it leaves out most of
-// what they have in common at both ends.
+// around returns two texts that differ as JSON. Of long ones it leaves out most of the common
+// beginning and end.
 func around(a, b string) (before, after string) {
 	if len(a) <= maxShown && len(b) <= maxShown {
 		return quotedText(a), quotedText(b)
@@ -150,7 +147,7 @@ func around(a, b string) (before, after string) {
 	return cut(a), cut(b)
 }
 
-// spelled is a value as JSON, shortened, "" for none. Numbers stay as they are written.
+// spelled returns a value as JSON, shortened, "" for none. Numbers stay as they are written.
 func spelled(v jsontree.Value) string {
 	switch {
 	case !v.Exists():
@@ -165,7 +162,7 @@ func spelled(v jsontree.Value) string {
 	return short(b.String())
 }
 
-// quotedText is a string as JSON, shortened.
+// quotedText returns a string as JSON, shortened.
 func quotedText(s string) string {
 	if len(s) > maxShown {
 		s = strings.ToValidUTF8(s[:maxShown], "") + "…"

@@ -9,8 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A target is which of the things that a filter knows the subject of a
-// request is.
+// A target is the field of a [filter.Item] that the subject of a request belongs to.
 type target uint8
 
 const (
@@ -20,7 +19,6 @@ const (
 	targetURI
 )
 
-// targetOf goes by the method.
 func targetOf(method string) target {
 	switch method {
 	case "tools/call", "tools/invoke":
@@ -44,7 +42,7 @@ func (t target) fill(it *filter.Item, subject string) {
 	}
 }
 
-// sessionName is a session as the filter knows it.
+// sessionName returns the name of a session for a filter.
 func sessionName(number int) string {
 	if number == 0 {
 		return ""
@@ -52,12 +50,11 @@ func sessionName(number int) string {
 	return strconv.Itoa(number)
 }
 
-// Items appends what a filter can match of a frame to dst: one item, or, of a
-// batch, two for each message in it, of which one has the kind of the message
-// and the other that of the frame. A frame matches when one of its items does.
-// What becomes of a request an item has from the [session.Survey] alone. Of a tool, a
-// prompt or a URI it has the first [jsonrpc.MaxSubject] bytes, and nothing where the
-// request is too large to be loaded.
+// Items appends what a filter can match of a frame to dst: one item, or two for each message
+// of a batch, one with the kind of the message and one with that of the frame. A frame
+// matches if one of its items does. The outcome of a request comes from the [session.Survey].
+// A tool, a prompt or a URI is cut at [jsonrpc.MaxSubject] bytes, and missing if the request
+// was too large to be loaded.
 func Items(dst []filter.Item, r *session.Entry) []filter.Item {
 	it := itemOf(r)
 	if r.Message.Kind != jsonrpc.Batch || len(r.Parts) == 0 {
@@ -77,7 +74,7 @@ func Items(dst []filter.Item, r *session.Entry) []filter.Item {
 	return dst
 }
 
-// itemOf has the fields that every frame has, whatever it carries.
+// itemOf returns an item with the fields that every frame has.
 func itemOf(r *session.Entry) filter.Item {
 	f := r.Frame
 	it := filter.Item{Frame: f, Session: sessionName(r.Session), Revision: string(r.Revision()), Status: r.Status()}
@@ -120,14 +117,14 @@ func fill(it *filter.Item, r *session.Entry, i int) {
 	}
 }
 
-// byRole is what the roles are to a filter.
+// byRole maps roles to the words of a filter.
 var byRole = [session.Roles]filter.Is{
 	session.RoleRetry: filter.IsRetry, session.RoleCancel: filter.IsCancel, session.RoleProgress: filter.IsProgress, session.RoleLog: filter.IsLog,
 	session.RoleInterim: filter.IsInterim, session.RoleLate: filter.IsLate, session.RoleRepeat: filter.IsDuplicate, session.RoleReplay: filter.IsDuplicate,
 	session.RoleOrphan: filter.IsOrphan, session.RoleUnmatched: filter.IsUnmatched,
 }
 
-// about reports what is known of a message without its future.
+// about returns the words of a message that do not depend on later frames.
 func about(m *jsonrpc.Message, p *session.Part) (is filter.Is) {
 	if m.IsFailure() {
 		is |= filter.IsError

@@ -15,29 +15,29 @@ const (
 	// MaxLines is how many of the first messages of a call a [Node] keeps, and
 	// how many of the last.
 	MaxLines = 8
-	// MaxKids is how many of the first calls within a call a [Node] keeps, and
-	// how many of the last, beside those that are not over.
+	// MaxKids is how many of the first calls within a call a [Node] keeps, and how many of
+	// the last, in addition to those that are not over.
 	MaxKids = 64
 	// MaxDepth is how deep calls may be nested. A deeper one is a top-level node.
 	MaxDepth = 32
 )
 
-// A Node is a call with what belongs to it, or a line that belongs to no call.
+// A Node is a call with its messages, or a line that belongs to no call.
 type Node struct {
-	// Call is nil where there is none.
+	// Call is nil if there is none.
 	Call *session.Call
-	// Row is that of the call's first request, or the one that there is.
+	// Row is that of the call's first request, or the only row.
 	Row Row
-	// First and Last are the further messages of the call, of which Skipped, by
-	// their roles, are left out between the two.
+	// First and Last are the other messages of the call. Skipped counts by role those
+	// that are left out between the two.
 	First, Last []Row
 	Skipped     session.RoleCounts
 	// Kids are the calls within it, of which KidsSkipped are left out after the
 	// first [MaxKids].
 	Kids        []*Node
 	KidsSkipped uint64
-	// Delta is how the answer differs from the one before it, nil where they
-	// were not compared.
+	// Delta is how the answer differs from the one before it, nil if they were not
+	// compared.
 	Delta *Delta
 
 	parent *Node
@@ -56,7 +56,7 @@ type Node struct {
 	http    string // how it came, see Row
 }
 
-// Title returns the title of the call, or of the row where there is none.
+// Title returns the title of the call, or of the row if there is none.
 func (n *Node) Title() Title {
 	if n.Call == nil {
 		return n.Row.Title()
@@ -67,9 +67,9 @@ func (n *Node) Title() Title {
 	return t
 }
 
-// An Entry is one of the things below a call: a message, a call, a request that
-// a result carried, or how much is left out at this place, of messages by their
-// roles and of calls. Exactly one of them is set.
+// An Entry is an item below a call: a message, a call, an embedded request of a result, or
+// the number of messages, by role, or of calls that are left out here. Exactly one field is
+// set.
 type Entry struct {
 	Row   *Row
 	Kid   *Node
@@ -144,11 +144,10 @@ func (n *Node) add(l Row) {
 	}
 }
 
-// Item is what a filter can match of a call as a whole, or of a node without one.
-// Is has what is true of any of its messages, and that HTTP refused it, Kind is
-// that of its answer (request as long as there is none), Size the sum of its
-// frames. A call that is not over has taken as long as until end. What a filter
-// finds in its payloads is [Node.Found].
+// Item returns what a filter can match of a call. Is has the words of all of its messages,
+// and whether HTTP refused it, Kind is that of its answer (request if there is none), Size
+// the sum of its frames. The latency of a call that is not over lasts until end. What a
+// filter finds in its payloads is [Node.Found].
 func (n *Node) Item(end time.Duration) filter.Item {
 	c := n.Call
 	it := filter.Item{
@@ -180,8 +179,8 @@ func (n *Node) Found() filter.Found { return n.found }
 // Session is the number of the call's session, 0 if it is not known.
 func (n *Node) Session() int { return n.session }
 
-// Span is from when to when the call was open; one that is not over is open
-// until the given end of the recording.
+// Span returns when the call was open. One that is not over is open until end, the end of the
+// recording.
 func (n *Node) Span(end time.Duration) (from, to time.Duration) {
 	if !n.Call.Status.Settled() {
 		return n.Call.At, max(end, n.Call.At)

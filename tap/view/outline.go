@@ -9,32 +9,29 @@ import (
 )
 
 const (
-	// DefaultWindow is how many nodes that are ready wait for one that began
-	// before them.
+	// DefaultWindow is how many nodes that are ready wait for one that began earlier.
 	DefaultWindow = 256
-	// linger is how many nodes a call that is over waits for, so that what
-	// comes shortly after its end, as initialized does, is below it.
+	// linger is how many nodes a call that is over waits for, so that messages shortly
+	// after its end, such as initialized, are below it.
 	linger = 16
 )
 
-// An Outline gathers entries into calls with all that belongs to
-// them, in the order in which they began. A call within another is below that
-// one. What belongs to no call is a top-level node.
+// An Outline collects entries into calls, in the order in which the calls began. A call
+// within another is below that one. A message that belongs to no call is a top-level node.
 //
-// No call holds up the others for long: one that is still open when
-// [DefaultWindow] later nodes are ready comes when it is over, or at the end.
-// What comes after the end of a call is below it as long as it waits, and else a
-// top-level node.
+// A call does not delay the others for long: if it is still open when [DefaultWindow] later
+// nodes are ready, it is returned when it is over, or at the end. A message after the end of
+// a call is below it if the call has not been returned, and else a top-level node.
 type Outline struct {
 	// Stderr includes what the server writes to its standard error.
 	Stderr bool
 	// Flat makes a call within another a top-level node too.
 	Flat bool
-	// Keep, if it is not nil, decides on each line that belongs to no call: i is
-	// the message's place in the row, -1 where it carries none.
+	// Keep, if it is not nil, decides on each line that belongs to no call: i is the index
+	// of the message in the row, -1 if it carries none.
 	Keep func(r *session.Entry, i int) bool
-	// Search, if it is not nil, is called with the payload of each frame that
-	// carries messages of calls; its results are added up in [Node.Found].
+	// Search, if it is not nil, is called with the payload of each frame that carries
+	// messages of calls; [Node.Found] is the union of its results.
 	Search func(payload []byte) filter.Found
 	// Answers compares answers, if it is not nil.
 	Answers *Answers
@@ -54,12 +51,11 @@ func NewOutline() *Outline {
 	return &Outline{window: DefaultWindow, linger: linger, nodes: map[session.Ref]*Node{}, overdue: map[*Node]struct{}{}}
 }
 
-// Live makes the Outline return nodes as soon as they are ready from now on, in
-// any order.
+// Live makes the Outline return nodes as soon as they are ready, in any order.
 func (o *Outline) Live() { o.window, o.linger = 0, 0 }
 
-// Open returns the node of a call that has not been returned, as it is with what is known of
-// the call so far; nil for another.
+// Open returns the node of a call that has not been returned, with the call so far; nil for
+// another call.
 func (o *Outline) Open(call *session.Call) *Node {
 	n := o.nodes[call.Ref]
 	if n == nil {
@@ -70,8 +66,8 @@ func (o *Outline) Open(call *session.Call) *Node {
 	return &open
 }
 
-// Add takes the next entry and returns the nodes that are ready. The slice is
-// valid until the next call; the nodes are handed over.
+// Add adds the next entry and returns the nodes that are ready. The slice is valid until the
+// next call.
 func (o *Outline) Add(r *session.Entry) []*Node {
 	clear(o.out)
 	o.out = o.out[:0]
@@ -94,7 +90,7 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 	for _, c := range r.Ended {
 		if n := o.nodes[c.Ref]; n != nil {
 			n.Call = c
-			n.status = max(n.status, r.Status()) // of the head, where no answer came
+			n.status = max(n.status, r.Status()) // of the head, if there is no answer
 			o.less(n)
 		}
 	}
@@ -102,9 +98,8 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 	return o.out
 }
 
-// notable reports whether a frame without a message is shown among calls. Events of the
-// run are; connections, bodies that are not messages and what a call shows already are
-// not.
+// notable reports whether a frame without a message is shown among calls. Events of the run
+// are, but not connections, bodies that are not messages, and events that a call shows.
 func notable(r *session.Entry) bool {
 	if r.Frame.Lane == tap.ToServer || r.Frame.Lane == tap.ToClient {
 		return false
@@ -121,8 +116,8 @@ func notable(r *session.Entry) bool {
 	return false
 }
 
-// inCall reports whether a call shows already what an event of HTTP reports: that it
-// was refused, answered with an error or cancelled, or that the tap ended the exchange.
+// inCall reports whether a call shows an event of HTTP: that it was refused, answered with an
+// error or cancelled, or that the tap ended the exchange.
 func inCall(r *session.Entry) bool {
 	switch r.Event.Name {
 	case tap.EventResponse:
@@ -137,7 +132,7 @@ func inCall(r *session.Entry) bool {
 
 func (o *Outline) keeps(r *session.Entry, i int) bool { return o.Keep == nil || o.Keep(r, i) }
 
-// part takes one message.
+// part adds one message.
 func (o *Outline) part(r *session.Entry, i int) {
 	p, m := &r.Parts[i], r.Of(i)
 	if p.Call == p.Message {
@@ -166,7 +161,7 @@ func (o *Outline) part(r *session.Entry, i int) {
 	}
 }
 
-// search adds what is found in a frame to the calls whose messages it carries.
+// search searches a frame for the calls whose messages it carries.
 func (o *Outline) search(r *session.Entry) {
 	if o.Search == nil {
 		return
@@ -208,7 +203,7 @@ func (o *Outline) adopt(parent, kid *Node) {
 	}
 }
 
-// thin leaves out calls in the middle of those below a node.
+// thin drops calls in the middle of those below a node.
 func (o *Outline) thin(parent *Node) {
 	kids := parent.Kids
 	kept := kids[:MaxKids]
@@ -224,7 +219,7 @@ func (o *Outline) thin(parent *Node) {
 	parent.Kids = kept
 }
 
-// more and less count what a node waits for, and pass it on to the one above it.
+// more and less count what a node waits for, and propagate that to its parent.
 func (o *Outline) more(n *Node) {
 	n.busy++
 	if n.busy > 1 {
@@ -251,8 +246,8 @@ func (o *Outline) less(n *Node) {
 	}
 }
 
-// advance returns what is ready at the head of the queue. A call there that is
-// not is passed over when too many wait for it.
+// advance returns the nodes that are ready at the head of the queue. It skips a call that is
+// not ready if too many nodes wait for it.
 func (o *Outline) advance() {
 	for o.head < len(o.queue) {
 		n := o.queue[o.head]
@@ -278,13 +273,13 @@ func (o *Outline) advance() {
 	o.queue, o.head = o.queue[:0], 0
 }
 
-// give hands a node over.
+// give returns a node from Add.
 func (o *Outline) give(n *Node) {
 	o.forget(n)
 	o.out = append(o.out, n)
 }
 
-// forget takes the calls of a node out of the index.
+// forget removes the calls of a node from the index.
 func (o *Outline) forget(n *Node) {
 	if n.Call != nil {
 		delete(o.nodes, n.Call.Ref)
@@ -294,8 +289,7 @@ func (o *Outline) forget(n *Node) {
 	}
 }
 
-// End ends the Outline: the recording is over, or the rest of it is not needed. Open
-// are the calls that are not over. It returns the nodes that are left, in order.
+// End returns the remaining nodes, in order. Open are the calls that are not over.
 func (o *Outline) End(open []*session.Call) []*Node {
 	o.out = nil
 	for _, c := range open {

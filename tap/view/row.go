@@ -15,40 +15,39 @@ import (
 )
 
 // A Row is what one line of a list shows of a frame, or of one message of a batch.
-// Its texts come from the wire as they are; they must be escaped where they are shown.
+// Its texts are those of the wire; escape them before printing.
 type Row struct {
-	// Part is what it is to which call. Of a frame that carries no message,
-	// and of a batch as a whole, only Message, Lane, At and Exchange are set.
+	// Part assigns it to a call. For a frame that carries no message, and for a batch as
+	// a whole, only Message, Lane, At and Exchange are set.
 	Part session.Part
 	// Messages are its messages: of a batch as a whole all of them, none where it
 	// carries none. They are valid until the next frame is added.
 	Messages []session.Part
-	// Session is the number of the session of its HTTP exchange, 0 where there is
-	// none or it is not known yet.
+	// Session is the number of the session of its HTTP exchange, 0 if there is none or
+	// it is not known yet.
 	Session int
 	// Kind is the name of a [jsonrpc.Kind], stderr, or the name of an event of the
 	// run ("lifecycle" where that cannot be read).
 	Kind string
-	// Sort is what sort of frame it is that carries no message, as [OtherWords]
-	// has it; "" for all others, and where that is not known.
+	// Sort is the sort of a frame that carries no message, as [OtherWords] returns it; ""
+	// for all others.
 	Sort string
-	// ID is the id as it stands on the wire, nil when there is none.
+	// ID is the id as it is on the wire, nil if there is none.
 	ID []byte
 	// Method is the method, of a response that of its request.
 	Method string
-	// About is what it is about; of a response without words of its own, what
-	// its request is about.
+	// About is what it is about, or else what the request of a response is about.
 	About string
 	// Subject is what the request is about, of a response what its request is, and
 	// Preview what the message carries beside it: see [jsonrpc.Preview]. Both are "" where
 	// there is no message.
 	Subject, Preview string
-	// Failed reports whether it is a failure; Fault is that failure in words. Error
-	// reports whether it counts as an error, which a batch leaves to its messages.
+	// Failed reports whether it is a failure, which Fault describes. Error reports
+	// whether it counts as an error; a batch does not, but its messages may.
 	Failed, Error bool
 	Fault         string
-	// Truncated reports that bytes of the frame are missing, Unread that it is too large
-	// for its id to be known; see [jsonrpc.Message.Unread].
+	// Truncated reports that bytes of the frame are missing, Unread that it was too large
+	// to be read; see [jsonrpc.Message.Unread].
 	Truncated, Unread bool
 	// Size is the frame's, in bytes, and Took how long it took to arrive.
 	Size int64
@@ -97,7 +96,7 @@ func NewRow(r *session.Entry) Row {
 	return l
 }
 
-// newRow has what is the frame's.
+// newRow returns a Row with the fields of the frame.
 func newRow(r *session.Entry) Row {
 	f := r.Frame
 	l := Row{Truncated: f.Truncated, Size: f.Size, Took: f.Took}
@@ -279,28 +278,24 @@ func (l *Row) Answer() (session.Part, bool) {
 	return session.Part{}, false
 }
 
-// keep makes a row that may outlive its frame.
+// keep returns a row that remains valid after its frame.
 func (l Row) keep() Row {
 	l.ID, l.Messages = bytes.Clone(l.ID), slices.Clone(l.Messages)
-	l.Method, l.About, l.Fault = strings.Clone(l.Method), strings.Clone(l.About), strings.Clone(l.Fault)
-	l.HTTP = strings.Clone(l.HTTP)
-	l.Subject, l.Preview = strings.Clone(l.Subject), strings.Clone(l.Preview)
 	return l
 }
 
-// maxBeginning is how much of a frame that is not a message stands in a line, in
-// bytes.
+// maxBeginning is the maximum number of bytes of a frame without a message in a line.
 const maxBeginning = 1000
 
-// beginning is the beginning of some bytes, without the end of the line.
+// beginning returns the beginning of some bytes, without the end of the line.
 func beginning(raw []byte) string {
 	return string(bytes.TrimRight(raw[:min(len(raw), maxBeginning)], "\r\n"))
 }
 
-// OtherWords describes a frame that carries no message: its sort, which is body,
-// bytes, ping, pong, close, event, priming, comment or endpoint, and what it is about.
-// about is "" where the payload shows it; both are "" where nothing is known, as of a
-// line on stdio or of an event that is not whole. about is not escaped.
+// OtherWords describes a frame that carries no message: its sort, which is body, bytes, ping,
+// pong, close, event, priming, comment or endpoint, and what it is about, not escaped. about
+// is "" if the payload shows it; both are "" for a line on stdio and for an event that is not
+// whole.
 func OtherWords(f *tap.Frame) (sort, about string) {
 	switch f.Form {
 	case tap.FormEvent:

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,12 +13,12 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// EventWords reports what an event of the run is about, and what went wrong. The
-// texts hold what was recorded as it is; they must be escaped where they are shown. Of an
-// event of a newer program only the failure is known.
+// EventWords describes an event of the run, and what went wrong. The texts contain what was
+// recorded; escape them before printing. Of an event of a newer program only the failure is
+// known.
 func EventWords(e *tap.Event) (about, fault string) { return eventWords(e, "") }
 
-// eventWords does so with a text for what it knows nothing of.
+// eventWords is EventWords with a text for an unknown event.
 func eventWords(e *tap.Event, text string) (about, fault string) {
 	switch e.Name {
 	case tap.EventStart:
@@ -75,8 +77,8 @@ func gapWords(e *tap.Event) string {
 	return JoinWords(", ", missing, crossed, e.Error)
 }
 
-// wordsOf are those of an event's row: with what it means for calls and streams, which
-// comes first.
+// wordsOf returns those of an event's row, with the effect on calls and streams, which comes
+// first.
 func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 	e := &r.Event
 	about, fault = eventWords(e, beginning(r.Frame.Raw))
@@ -85,9 +87,9 @@ func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 	}
 	outcome := endedWords(ended)
 	switch {
-	case !r.Failed: // a 401, say, as the specification expects it
+	case !r.Failed: // such as a 401
 		return JoinWords(", ", outcome, about, fault), ""
-	case outcome != "" || e.Name == tap.EventEnd: // how many bytes it had matters less
+	case outcome != "" || e.Name == tap.EventEnd: // leave out the number of bytes
 		about = ""
 	}
 	return about, JoinWords(", ", fault, outcome)
@@ -96,8 +98,7 @@ func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 // maxEnded is how many calls of an exchange its end names.
 const maxEnded = 3
 
-// endedWords reports what the end of an exchange means for the calls that it
-// brought.
+// endedWords describes the effect of the end of an exchange on its calls.
 func endedWords(calls []Ended) string {
 	var words []string
 	for _, c := range calls {
@@ -114,8 +115,7 @@ func endedWords(calls []Ended) string {
 	return strings.Join(words, ", ")
 }
 
-// How names what became of the call: refused, cancelled, lost, or "" for nothing
-// that an exchange does.
+// How returns how an exchange ended the call: refused, cancelled, lost, or "" if it did not.
 func (c *Ended) How() string {
 	switch {
 	case c.Notes&session.NoteRefused != 0:
@@ -130,16 +130,11 @@ func (c *Ended) How() string {
 
 // JoinWords joins those of the texts that are not empty.
 func JoinWords(sep string, words ...string) string {
-	kept := make([]string, 0, len(words))
-	for _, w := range words {
-		if w != "" {
-			kept = append(kept, w)
-		}
-	}
-	return strings.Join(kept, sep)
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
+	return strings.Join(words, sep)
 }
 
-// httpWords are the words of the events of an HTTP recording.
+// httpWords describes the events of an HTTP recording.
 func httpWords(e *tap.Event, text string) (about, fault string) {
 	switch e.Name {
 	case tap.EventConnect:
@@ -165,7 +160,7 @@ func httpWords(e *tap.Event, text string) (about, fault string) {
 	return text, e.Error
 }
 
-// by names the side that did it.
+// by names the side that caused the event.
 func by(e *tap.Event) string {
 	if e.By == "" {
 		return ""
@@ -173,13 +168,9 @@ func by(e *tap.Event) string {
 	return "by the " + e.By
 }
 
-// responseWords are those of a head. A status that refuses is a failure.
+// responseWords describes a head. A status that refuses is a failure.
 func responseWords(e *tap.Event) (about, fault string) {
-	reason := e.Reason
-	if reason == "" {
-		reason = reasons[e.Status]
-	}
-	status := JoinWords(" ", strconv.Itoa(e.Status), reason)
+	status := JoinWords(" ", strconv.Itoa(e.Status), cmp.Or(e.Reason, reasons[e.Status]))
 	if e.By == "tap" {
 		status += ", by mcptap itself"
 	}
@@ -190,8 +181,8 @@ func responseWords(e *tap.Event) (about, fault string) {
 	return status, ""
 }
 
-// endWords report how much an exchange was, how long its answer took to begin, and
-// the side that ended it, which an error names too.
+// endWords describes the size of an exchange, the time until its response, and the side that
+// ended it, unless an error names that.
 func endWords(e *tap.Event) string {
 	var size, first, whose string
 	if e.BytesUp > 0 || e.BytesDown > 0 {
@@ -209,8 +200,8 @@ func endWords(e *tap.Event) string {
 	return JoinWords(", ", size, first, whose)
 }
 
-// advice is the field of a response's head that reports what the client is to do: a 401
-// has a challenge.
+// advice returns the field of a response's head that tells the client what to do, such as the
+// challenge of a 401.
 func advice(e *tap.Event) string {
 	switch e.Status {
 	case 401, 403:
@@ -235,7 +226,7 @@ func advice(e *tap.Event) string {
 	return ""
 }
 
-// headerOf is the first value of a header of an event, "" if there is none.
+// headerOf returns the first value of a header of an event, "" if there is none.
 func headerOf(e *tap.Event, name string) string {
 	for _, h := range e.Header {
 		if strings.EqualFold(h[0], name) {
@@ -279,8 +270,8 @@ func Size[N int64 | uint64](n N) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Took returns how long something took, in three digits or so: 85µs, 1.2ms,
-// 123ms, 4.56s, 1m05s, 2h03m, 3d04h.
+// Took returns a duration in about three digits: 85µs, 1.2ms, 123ms, 4.56s, 1m05s, 2h03m,
+// 3d04h.
 func Took(d time.Duration) string {
 	switch {
 	case d < -500*time.Nanosecond: // less is 0µs
