@@ -217,6 +217,10 @@ func (s *Sessions) Session(number int) (Session, bool) {
 	return Session{}, false
 }
 
+// Late returns the exchange whose session became known with the last frame, although other
+// frames of it came before, and that session's number; 0 if there is none.
+func (s *Sessions) Late() (exchange uint64, session int) { return s.late, s.lateSession }
+
 // An Exchange is an HTTP exchange that is not over.
 type Exchange struct {
 	Number uint64

@@ -30,8 +30,8 @@ func NewSurvey(requests bool) *Survey {
 // Add adds the next frame.
 func (s *Survey) Add(f *tap.Frame) {
 	e := s.tracker.Add(f)
-	if x := &s.tracker.Sessions; x.late != 0 {
-		s.late[x.late] = x.lateSession
+	if exchange, number := s.tracker.Sessions.Late(); exchange != 0 {
+		s.late[exchange] = number
 	}
 	if !s.requests {
 		return
