@@ -35,14 +35,14 @@ func Drive(ctx context.Context, revision string, command []string, report func(s
 		{"got 2 prompts, completed an argument of a prompt and one of a template", c.prompts},
 		{"read 3 resources, one of them by a template", c.resources},
 		{"called tools that return structured content, a picture and a link", c.tools},
-		{"met a tool that failed and a tool that is unknown", c.failures},
+		{"called a tool that failed and a tool that does not exist", c.failures},
 		{"a survey with 4 progress notifications and 2 log messages", c.survey},
 		{"3 calls at once, answered in reverse order", c.overtaking},
 		{"cancelled a call", c.cancellation},
-		{"was told 4 times that a list had changed, and listed again", c.listChanged},
-		{"subscribed to a resource, heard of its change, and unsubscribed", c.subscription},
+		{"received 4 list_changed notifications, and listed again", c.listChanged},
+		{"subscribed to a resource, received an update, and unsubscribed", c.subscription},
 	}
-	end := step{"closed stdin; the server said goodbye on stderr and left", c.close}
+	end := step{"closed stdin; the server wrote to stderr and exited", c.close}
 	switch revision {
 	case Handshake:
 		steps = append([]step{{"initialized a session with " + ServerName, c.initialize}}, steps...)

@@ -82,10 +82,7 @@ func runDemo(ctx context.Context, a *app) error {
 		}
 		made = append(made, res)
 	}
-	flag := ""
-	if a.dirFlag != "" {
-		flag = " --dir " + shellQuote(a.dirFlag)
-	}
+	flag := a.dirArg()
 	l.printf("\n%s\n", a.palette().paint("Try:", bold))
 	for _, line := range [][2]string{
 		{"ls" + flag, "all recordings"},

@@ -273,7 +273,7 @@ func (o *httpOptions) announce(a *app, t *streamable.Tap, h tap.Header, rec *sto
 	}
 	a.say(fmt.Sprintf("connect the client to %s in place of %s", t.URL(), h.Upstream))
 	if rec != nil {
-		a.say(fmt.Sprintf("recording %s; `mcptap show -f %s --calls` follows it, Ctrl-C stops", h.ID, h.ID))
+		a.say(fmt.Sprintf("recording %s; `mcptap show -f %s --calls%s` follows it, Ctrl-C stops", h.ID, h.ID, a.dirArg()))
 	} else {
 		a.say("not recording; Ctrl-C stops")
 	}

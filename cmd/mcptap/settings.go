@@ -137,6 +137,14 @@ func checkCollector(value string) error {
 	return nil
 }
 
+// dirArg returns the --dir flag for a suggested command, "" if none was given.
+func (a *app) dirArg() string {
+	if a.dirFlag == "" {
+		return ""
+	}
+	return " --dir " + shellQuote(a.dirFlag)
+}
+
 // dataDir returns the directory of the recordings: --dir, MCPTAP_DIR, or the
 // directory of the operating system for such data. It need not exist.
 func (a *app) dataDir() (string, error) {

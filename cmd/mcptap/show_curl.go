@@ -36,7 +36,7 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 		return withHint(fmt.Errorf("--curl: frame #%d %s", number, cause), wayOut)
 	}
 	if f.Exchange == 0 {
-		return fail("did not cross HTTP", fmt.Sprintf("`mcptap replay %s --only '#%d' -- CMD` sends it to a server on stdio", shellQuote(arg), number))
+		return fail("did not cross HTTP", fmt.Sprintf("`mcptap replay %s --only '#%d'%s -- CMD` sends it to a server on stdio", shellQuote(arg), number, a.dirArg()))
 	}
 	var head tap.Event
 	var body bytes.Buffer
@@ -53,7 +53,7 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 		}
 		switch {
 		case f2.Form == tap.FormText || f2.Form == tap.FormBinary:
-			return fail("is a WebSocket message, which curl cannot send", fmt.Sprintf("`mcptap replay %s --only '#%d' --to URL` sends it", shellQuote(arg), number))
+			return fail("is a WebSocket message, which curl cannot send", fmt.Sprintf("`mcptap replay %s --only '#%d'%s --to URL` sends it", shellQuote(arg), number, a.dirArg()))
 		case f2.Lane == tap.Lifecycle:
 			e, err := tap.ParseEvent(f2.Raw)
 			if err != nil {
@@ -81,7 +81,7 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 	if head.Method == "" {
 		return fail("belongs to an HTTP request without a head", "`mcptap show REC --http` lists what was recorded of it")
 	}
-	return printCurl(a.stdout, info.Header.Upstream+head.Target, &head, body.Bytes(), fmt.Sprintf("mcptap show %s %d --raw", shellQuote(arg), bodySeq))
+	return printCurl(a.stdout, info.Header.Upstream+head.Target, &head, body.Bytes(), fmt.Sprintf("mcptap show %s %d --raw%s", shellQuote(arg), bodySeq, a.dirArg()))
 }
 
 // printCurl writes the command. A body that is large, or not text, is read from the standard
