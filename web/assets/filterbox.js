@@ -85,6 +85,7 @@ export class FilterBox {
   }
 
   #offer(list) {
+    const chosen = this.offers?.[this.choice]?.text;
     this.choice = -1;
     this.offeredFor = this.input.value;
     // Nothing to offer where the text is what it would become.
@@ -97,6 +98,9 @@ export class FilterBox {
       onpointerdown: (e) => { e.preventDefault(); this.#take(c); },
     }, h('span', { class: 'mono' }, c.text), c.help && h('span', { class: 'note' }, c.help))));
     this.list.scrollTop = 0;
+    // Keep the choice of a person who types faster than the program responds.
+    const same = this.offers.findIndex((c) => c.text === chosen);
+    if (same >= 0) this.#choose(same);
   }
 
   // Whether what is offered was meant for another text: somebody types faster
@@ -123,6 +127,12 @@ export class FilterBox {
     if (!ends) this.#hide();
   }
 
+  // Takes the choice, after the response to what was typed last if that is still to come.
+  async #takeChoice() {
+    if (this.#stale) await this.#ask(true);
+    if (this.choice >= 0) this.#take(this.offers[this.choice]);
+  }
+
   #choose(n) {
     const all = [...this.list.children];
     all[this.choice]?.setAttribute('aria-selected', 'false');
@@ -144,7 +154,7 @@ export class FilterBox {
         this.#choose(this.choice < 0 ? -1 : this.choice - 1);
         break;
       case 'Enter':
-        if (open && this.choice >= 0 && !this.#stale) this.#take(this.offers[this.choice]);
+        if (open && this.choice >= 0) this.#takeChoice();
         else {
           this.#hide();
           this.input.dispatchEvent(new CustomEvent('leave', { bubbles: true }));
