@@ -322,7 +322,7 @@ func WriteReadme(w io.Writer, secrets bool) error {
 (https://github.com/mcptap/mcptap).
 
 `+Summary+`         what went wrong, for an issue tracker
-`+Page+`          all of it, to be opened in a browser; it asks nobody for anything
+`+Page+`          a self-contained page, for a browser; it loads nothing from the network
 `+Recording+`   the recording
 
 `+kept+`

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -131,20 +132,22 @@ func NewID() string {
 // FileName is the name of the file of a recording: its start in UTC, its label,
 // of which only letters, digits, dot and underscore are kept, and its id.
 func FileName(h tap.Header) string {
-	label := strings.Map(func(r rune) rune {
+	return h.Start.UTC().Format(nameTime) + "-" + labelInName(h.Label) + "-" + h.ID + Ext
+}
+
+// labelInName returns a label as it stands in the name of a file.
+func labelInName(label string) string {
+	label = strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_':
 			return r
 		}
 		return '-'
-	}, h.Label)
+	}, label)
 	if label = strings.Trim(label, "-."); len(label) > 64 {
 		label = label[:64]
 	}
-	if label == "" {
-		label = "session"
-	}
-	return h.Start.UTC().Format(nameTime) + "-" + label + "-" + h.ID + Ext
+	return cmp.Or(label, "session")
 }
 
 // Path returns the recording's file.

@@ -37,7 +37,11 @@ func Resolve(dir, arg string) (path string, session int, err error) {
 	case strings.HasPrefix(name, "@"):
 		err = fmt.Errorf("%q is not known; use %s, %s or an id that `mcptap ls` shows", name, argLast, argLive)
 	case isPath(name):
-		path, err = byPath(dir, name)
+		if path, err = byPath(dir, name); err != nil {
+			if found := labelled(dir, name); found != "" {
+				path, err = found, nil
+			}
+		}
 	default:
 		path, err = byPrefix(dir, name)
 	}
@@ -113,7 +117,7 @@ func byPrefix(dir, arg string) (string, error) {
 	case len(all) == 0:
 		return "", fmt.Errorf("no recording %q: there are none in %s", arg, dir)
 	}
-	if path := labelled(arg, all); path != "" {
+	if path := labelled(dir, arg); path != "" {
 		return path, nil
 	}
 	slices.Reverse(all)
@@ -127,18 +131,31 @@ func byPrefix(dir, arg string) (string, error) {
 	case path != "" || err != nil:
 		return path, err
 	case len(all) > maxHeaders:
-		return "", fmt.Errorf("no recording %q in %s: no id or file name begins with it, no label is it, and %d of the %d files were opened to look for it inside; name the file", arg, dir, maxHeaders, len(all))
+		return "", fmt.Errorf("no recording %q in %s: no id or file name begins with it, and no recording has that label; only %d of %d files were opened to look for it inside; name the file", arg, dir, maxHeaders, len(all))
 	}
-	return "", fmt.Errorf("no recording %q in %s: no id or file name begins with it, and no label is it; `mcptap ls` lists them", arg, dir)
+	return "", fmt.Errorf("no recording %q in %s: no id or file name begins with it, and no recording has that label; `mcptap ls` lists them", arg, dir)
 }
 
-// labelled returns the path of the newest recording with a label, "" if there is none.
-func labelled(label string, all []Info) string {
-	all = slices.DeleteFunc(slices.Clone(all), func(i Info) bool { return i.Header.Label != label })
-	if len(all) == 0 {
-		return ""
+// labelled returns the path of the newest recording in dir with a label, as it was given
+// or as it stands in the file's name, "" if there is none. A replay has the label of what
+// it replayed, and is found only if nothing else is.
+func labelled(dir, label string) string {
+	all, _ := named(dir)
+	inName := labelInName(label)
+	all = slices.DeleteFunc(all, func(i Info) bool { return i.Header.Label != inName })
+	slices.SortFunc(all, newestFirst)
+	replay := ""
+	for _, i := range all[:min(len(all), maxHeaders)] {
+		h := Stat(i.Path).Header
+		switch {
+		case h.Label != label && inName != label:
+		case h.ReplayOf == "":
+			return i.Path
+		case replay == "":
+			replay = i.Path
+		}
 	}
-	return slices.MinFunc(all, newestFirst).Path
+	return replay
 }
 
 // choose returns the path of the one recording that has the id arg, or else whose id or

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // moved renames the recording of an id in dir to another file name.
@@ -93,8 +96,41 @@ func TestResolveOpensNotAllFiles(t *testing.T) {
 	if path, _, err := Resolve(dir, "abcd0001"); filepath.Base(path) != "mine.mcptap" || err != nil {
 		t.Errorf("%q, %v", path, err)
 	}
-	want := fmt.Sprintf("and %d of the %d files were opened", maxHeaders, maxHeaders+1)
+	want := fmt.Sprintf("only %d of %d files were opened", maxHeaders, maxHeaders+1)
 	if _, _, err := Resolve(dir, "eeee"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// A label names the newest recording that has it, written as it was given or as it stands in
+// the file's name. A replay, which has the label of what it replayed, comes last.
+func TestResolveLabel(t *testing.T) {
+	dir := t.TempDir()
+	made := func(label, replayOf string, age time.Duration) string {
+		h := tap.Header{ID: fmt.Sprintf("%08x", int64(age/time.Second)), Label: label, Start: time.Now().Add(-age), Transport: "stdio", ReplayOf: replayOf}
+		path := filepath.Join(dir, FileName(h))
+		w, err := NewWriter(path, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(End{}); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	made("v1", "", 3*time.Hour)
+	newer := made("v1", "", 2*time.Hour)
+	made("v1", "00000001", time.Hour)
+	replay := made("only", "00000001", time.Minute)
+	odd := made("a/b  c", "", time.Second)
+	for label, want := range map[string]string{"v1": newer, "only": replay, "a/b  c": odd, "a-b--c": odd} {
+		if got, _, err := Resolve(dir, label); got != want || err != nil {
+			t.Errorf("%q is %s, %v, want %s", label, got, err, want)
+		}
+	}
+	for _, label := range []string{"a b  c", "./v1", "v1 "} {
+		if got, _, err := Resolve(dir, label); err == nil {
+			t.Errorf("%q is %s", label, got)
+		}
 	}
 }

@@ -172,6 +172,9 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 	if err != nil {
 		return err
 	}
+	if err := d.checkOnly(o.only); err != nil {
+		a.say("warning: " + err.Error())
+	}
 	if err := o.write(a, &set, nil); err != nil {
 		return err
 	}

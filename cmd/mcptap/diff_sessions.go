@@ -67,10 +67,20 @@ func (r *sessionReader) read(f *tap.Frame) (e *session.Entry, marked bool) {
 	return e, r.only.filter.MatchAny(r.items)
 }
 
+// checkOnly returns an error if --only was given and no frame matched it.
+func (d *differ) checkOnly(text string) error {
+	if d.only == nil || d.only.matched {
+		return nil
+	}
+	return withHint(fmt.Errorf("--only: no call matches %s", quote(text)), "`mcptap show REC --calls` lists the calls, `mcptap help filter` explains filters")
+}
+
 // onlyCalls picks calls, by a filter or by numbers of their frames.
 type onlyCalls struct {
 	filter *filter.Filter
 	frames []tap.Range
+	// matched reports that a frame of a session matched.
+	matched bool
 }
 
 // parseOnly reads --only.
@@ -89,6 +99,9 @@ func (a *app) parseOnly(text string) (*onlyCalls, error) {
 func (r *sessionReader) add(f *tap.Frame) error {
 	e, marked := r.read(f)
 	if number := e.Session; number != 0 && (r.session == 0 || number == r.session) { // not a page, a token: of no session
+		if marked {
+			r.only.matched = true
+		}
 		if r.seen != nil {
 			r.seen(e, marked)
 		}

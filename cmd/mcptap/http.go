@@ -271,7 +271,7 @@ func (o *httpOptions) announce(a *app, t *streamable.Tap, h tap.Header, rec *sto
 	if o.json {
 		return o.announceJSON(a, t, h, rec)
 	}
-	a.say(fmt.Sprintf("connect the client to %s in place of %s", t.URL(), h.Upstream))
+	a.say(fmt.Sprintf("connect the client to %s in place of the server's URL", t.URL()))
 	if rec != nil {
 		a.say(fmt.Sprintf("recording %s; `mcptap show -f %s --calls%s` follows it, Ctrl-C stops", h.ID, h.ID, a.dirArg()))
 	} else {

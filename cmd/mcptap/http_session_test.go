@@ -134,10 +134,10 @@ func TestShowExchanges(t *testing.T) {
 			t.Errorf("row %d is %q, want …%q", number, line, want)
 		}
 	}
-	if strings.Contains(out.String(), "no response to") {
+	if !strings.Contains(out.String(), "no response to: #11 GET /mcp (") {
 		t.Errorf("a request that was sent twice waits for two answers:\n%s", out)
 	}
-	for query, want := range map[string]string{"is:duplicate": " 10 ", "is:pending": "no frame"} {
+	for query, want := range map[string]string{"is:duplicate": " 10 ", "is:pending": "#11 GET /mcp ("} {
 		a, out := testApp(nil)
 		if a.run([]string{"show", path, query}); !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %s", query, out)

@@ -64,6 +64,9 @@ func (r *replayer) read(name string) (err error) {
 	if r.old, err = r.d.read(r.from, seen); err != nil {
 		return err
 	}
+	if err := r.d.checkOnly(r.o.diff.only); err != nil {
+		return err
+	}
 	if len(r.old) > 1 {
 		return withHint(fmt.Errorf("%s has %s; name one to play", quote(name), plural(len(r.old), "session", "sessions")),
 			"such as "+name+"#1")
@@ -107,6 +110,9 @@ func (r *replayer) perform(command []string) error {
 	if errors.As(err, &none) {
 		// Of what was not played there is nothing to look at.
 		return errors.Join(r.unreached(none), store.Remove(r.made), broken)
+	}
+	if err != nil && r.o.noSave {
+		err = errors.Join(err, store.Remove(r.made))
 	}
 	return errors.Join(err, broken)
 }

@@ -66,7 +66,10 @@ func serverURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	var wrong *url.Error
 	if errors.As(err, &wrong) {
-		return nil, fmt.Errorf("--to: invalid URL: %w", wrong.Err)
+		if !strings.Contains(raw, "://") && !strings.Contains(raw, "@") {
+			return nil, withHint(fmt.Errorf("--to: invalid server URL %s", quote(raw)), "did you mean http://"+escape(raw)+"?")
+		}
+		return nil, fmt.Errorf("--to: invalid server URL: %w", wrong.Err)
 	}
 	if u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
 		return nil, withHint(fmt.Errorf("--to: invalid server URL %s", quote(u.Redacted())), "use http://, https://, ws:// or wss://")

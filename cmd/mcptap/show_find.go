@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,6 +24,10 @@ type oneFrame struct {
 	answers map[int]session.Part
 	// cancel is the frame that cancelled the request, 0 for none, until the response.
 	cancel uint64
+	// refusal is the HTTP response to it with a failure status, refusalBody the frame with
+	// the body of that, 0 for none.
+	refusal     string
+	refusalBody uint64
 	// delta is how the response differs from the last one to the same request.
 	delta *view.Delta
 	info  store.Info
@@ -88,6 +93,14 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 				if p.Kind == jsonrpc.Request && p.Role != session.RoleReplay {
 					waiting++
 				}
+			}
+		}
+		if exchange != 0 && f.Exchange == exchange {
+			switch {
+			case next.Event.Name == tap.EventResponse && next.Event.Status >= 400:
+				one.refusal = escape(joinWords(" ", fmt.Sprintf("HTTP %d", next.Event.Status), next.Event.Reason)) + fmt.Sprintf(" in #%d", f.Seq)
+			case f.Lane == tap.ToClient && one.refusal != "" && one.refusalBody == 0:
+				one.refusalBody = f.Seq
 			}
 		}
 		for _, p := range next.Parts {

@@ -140,6 +140,7 @@ func (l *lister) frame(ctx context.Context, f *tap.Frame) (enough bool, err erro
 		return true, nil
 	}
 	r := l.v.next(f)
+	l.openExchange(r)
 	if l.byCall != nil {
 		return l.byCall.row(r)
 	}
@@ -168,12 +169,9 @@ func (l *lister) row(r *session.Entry) error {
 		return nil
 	}
 	l.shown++
-	if l.folds() {
-		l.openExchange(r)
-		if view.Plumbing(r) {
-			l.folded++
-			return nil
-		}
+	if l.folds() && view.Plumbing(r) {
+		l.folded++
+		return nil
 	}
 	row := view.NewRow(r)
 	return l.print(&row, deltas)
@@ -189,6 +187,10 @@ func (l *lister) openExchange(r *session.Entry) {
 		}
 	case tap.EventResponse, tap.EventEnd:
 		delete(l.exchanges, n)
+	default:
+		if r.Frame.Lane == tap.ToClient {
+			delete(l.exchanges, n)
+		}
 	}
 }
 
@@ -220,11 +222,15 @@ func (l *lister) finish(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return errors.Join(l.w.Flush(), err)
 	}
-	if l.o.json || l.lines > 0 || l.want.everything() {
+	if l.o.json || l.lines > 0 || l.want.everything() || l.opensWait() {
 		return errors.Join(l.total(), l.w.Flush())
 	}
 	return nil // as grep does: the verdict is all there is to say
 }
+
+// opensWait reports whether HTTP exchanges without a message wait for a response, and are
+// what was asked for.
+func (l *lister) opensWait() bool { return l.want.pending() && len(l.exchanges) > 0 }
 
 // total prints what the listing adds up to.
 func (l *lister) total() error {
@@ -283,7 +289,7 @@ func (l *lister) sum() (*summary, error) {
 
 // verdict is a negative answer when nothing of what was asked for is there.
 func (l *lister) verdict(a *app) error {
-	if l.want.everything() || l.lines > 0 {
+	if l.want.everything() || l.lines > 0 || l.opensWait() {
 		return nil
 	}
 	what := "frame"

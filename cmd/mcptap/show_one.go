@@ -42,6 +42,11 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 			return errors.Join(w.Flush(), err)
 		}
 	}
+	if len(one.answers) == 0 && one.refusalBody > 0 && one.row.Kind == jsonrpc.Request.String() {
+		if err := showRefusal(w, a, rec, one); err != nil {
+			return errors.Join(w.Flush(), err)
+		}
+	}
 	for _, line := range deltaWords(one.delta, max(a.width(), 0)) {
 		fmt.Fprintln(w, line)
 	}
@@ -60,6 +65,19 @@ func showResponse(w io.Writer, a *app, rec *store.Recording, answer session.Part
 		return err
 	}
 	return response.body(w, a, rec.WriteRaw)
+}
+
+// showRefusal shows the body of an HTTP response that refused a request.
+func showRefusal(w io.Writer, a *app, rec *store.Recording, one *oneFrame) error {
+	f, err := rec.Frame(one.refusalBody)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "\n%s, its body in #%d, %s\n\n", a.palette().paint(one.refusal, boldRed), f.Seq, formatSize(f.Size)); err != nil {
+		return err
+	}
+	body := oneFrame{frame: f, message: jsonrpc.PeekFrame(&f)}
+	return body.body(w, a, rec.WriteRaw)
 }
 
 // head prints what is known of the frame.
@@ -161,6 +179,8 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 		return "", ""
 	case p.Kind == jsonrpc.Request && ok:
 		return "response", fmt.Sprintf("%s#%d after %s", at, answer.Message.Seq, formatDuration(answer.Latency))
+	case p.Kind == jsonrpc.Request && one.refusal != "":
+		return "response", at + one.refusal
 	case p.Kind == jsonrpc.Request && one.info.Status == store.Live:
 		return "response", at + "none yet, after " + formatDuration(one.waited(p))
 	case p.Kind == jsonrpc.Request:

@@ -409,13 +409,40 @@ func (p *Planner) choose() {
 			choose(p.plan.requests[i].call)
 		}
 	}
-	kept := p.plan.steps[:0]
+	var kept []step
+	// A marked call that had no response may get one now, so it is awaited before the client
+	// hangs up or leaves, unless the client cancelled it.
+	awaited := map[int]bool{}
 	for _, s := range p.plan.steps {
+		if s.role == session.RoleCancel {
+			for _, n := range byCall[s.call] {
+				awaited[n] = true
+			}
+		}
+	}
+	await := func(at time.Duration, n int) {
+		if r := &p.plan.requests[n]; p.marked[r.call] && r.answer == (session.Ref{}) && r.method != methodListen && !awaited[n] {
+			awaited[n] = true
+			kept = append(kept, step{kind: stepAwait, ref: r.ref, at: at, method: r.method, call: r.call, request: n, question: -1})
+		}
+	}
+	for _, s := range p.plan.steps {
+		switch s.kind {
+		case stepHangUp:
+			await(s.at, s.request)
+		case stepEnd:
+			for n := range p.plan.requests {
+				await(s.at, n)
+			}
+		}
 		opening := s.method == methodInitialized || s.method == "initialized"
 		about := chosen[s.call] || s.question >= 0 && chosen[p.plan.questions[s.question].within]
 		if about && s.call != (session.Ref{}) || opening || s.kind == stepEnd {
 			kept = append(kept, s)
 		}
+	}
+	for n := range p.plan.requests {
+		await(p.plan.requests[n].took, n)
 	}
 	p.plan.steps = kept
 }

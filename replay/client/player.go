@@ -230,6 +230,10 @@ func (p *player) await(s *step) {
 		}
 		return
 	}
+	if a.answer == (session.Ref{}) { // nor was it answered in the recording
+		p.until(settled, limit)
+		return
+	}
 	if !p.until(settled, limit) {
 		if p.ctx.Err() != nil || p.gone != nil {
 			return
