@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -69,13 +67,19 @@ func Payload(f *tap.Frame) []byte {
 // around the message, a byte order mark, banners, cut off or hostile JSON. All of the
 // frame is checked to be JSON. The message points into raw.
 func Peek(raw []byte) Message {
+	m, _, _ := peek(raw)
+	return m
+}
+
+// peek is [Peek], and reports whether the frame is JSON and, if it is not an array, its
+// envelope.
+func peek(raw []byte) (m Message, e envelope, ok bool) {
 	text, marked := bytes.CutPrefix(raw, []byte(bom))
 	if !valid(text) {
-		return Message{Reason: notJSON(text, len(raw)-len(text))}
+		return Message{Reason: notJSON(text, len(raw)-len(text))}, e, false
 	}
-	m := readMessage(trimJSON(text))
-	if m.Kind == Invalid {
-		return m
+	if m, e = readMessage(trimJSON(text)); m.Kind == Invalid {
+		return m, e, true
 	}
 	if marked {
 		m.remark("byte order mark")
@@ -87,7 +91,7 @@ func Peek(raw []byte) Message {
 		}
 		m.remark(fmt.Sprintf("not UTF-8 at byte %d", i))
 	}
-	return m
+	return m, e, true
 }
 
 // peekBody is [Peek] for a body, which may be anything.
@@ -96,14 +100,16 @@ func peekBody(raw []byte) Message {
 	if !text.IsObject() && !text.IsArray() {
 		return Message{Kind: Other}
 	}
-	m := Peek(raw)
+	m, e, ok := peek(raw)
 	meant := false
 	switch {
 	case m.Kind == Batch:
 		meant = slices.ContainsFunc(m.Batch, func(m Message) bool { return m.Kind != Invalid })
 	case text.IsObject():
-		e := readEnvelope(text)
-		meant = e.meant() || m.Kind == Invalid && !valid(text) && e.looksMeant()
+		if !ok {
+			e = readEnvelope(text)
+		}
+		meant = e.meant() || !ok && e.looksMeant()
 	case m.Kind == Invalid: // a broken array
 		for _, v := range text.Each {
 			e := readEnvelope(v)
@@ -153,20 +159,9 @@ func peekHead(f *tap.Frame, text Value) Message {
 // 8.1).
 const bom = "\xef\xbb\xbf"
 
-// valid reports whether text is one JSON value, nested at most MaxDepth deep. The depth
-// is checked first because gjson recurses.
-func valid(text []byte) bool {
-	if bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) > MaxDepth {
-		if deepest, _, _ := nesting(text); deepest > MaxDepth {
-			return false
-		}
-	}
-	return gjson.ValidBytes(text)
-}
-
-// nesting returns how deep arrays and objects are nested in text, how many of them are
-// open at its end, and whether it ends inside a string.
-func nesting(text []byte) (deepest, open int, inString bool) {
+// nesting returns how many arrays and objects are open at the end of text, and whether it
+// ends inside a string.
+func nesting(text []byte) (open int, inString bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case inString && c == '\\':
@@ -176,12 +171,11 @@ func nesting(text []byte) (deepest, open int, inString bool) {
 		case inString:
 		case c == '{' || c == '[':
 			open++
-			deepest = max(deepest, open)
 		case c == '}' || c == ']':
 			open--
 		}
 	}
-	return deepest, open, inString
+	return open, inString
 }
 
 // notJSON returns the reason why a text at an offset in its frame is not JSON.
@@ -199,7 +193,7 @@ func notJSON(text []byte, offset int) string {
 		return "not JSON"
 	}
 	at := min(int(fault.Offset)-1, len(text))
-	_, open, inString := nesting(text[:at])
+	open, inString := nesting(text[:at])
 	what := ""
 	switch {
 	case at == len(text) && inString:
@@ -220,10 +214,12 @@ func notJSON(text []byte, offset int) string {
 	return fmt.Sprintf("not JSON: %s at byte %d", what, offset+at)
 }
 
-// readMessage reads the message of a text that is JSON.
-func readMessage(text Value) (m Message) {
+// readMessage reads the message of a text that is JSON, and its envelope if it is not an
+// array.
+func readMessage(text Value) (m Message, e envelope) {
 	if !text.IsArray() {
-		return readEnvelope(text).message()
+		e = readEnvelope(text)
+		return e.message(), e
 	}
 	elements := 0
 	for _, v := range text.Each {
@@ -232,12 +228,12 @@ func readMessage(text Value) (m Message) {
 		}
 	}
 	if elements == 0 {
-		return Message{Reason: "empty batch"}
+		return Message{Reason: "empty batch"}, e
 	}
 	if m.Kind = Batch; elements > MaxBatch {
 		m.Reason = fmt.Sprintf("batch of %d, only the first %d were read", elements, MaxBatch)
 	}
-	return m
+	return m, e
 }
 
 // An envelope has the values of the members of a message and of those of its result or
@@ -259,24 +255,42 @@ func readEnvelope(text Value) (e envelope) {
 	if e.class != '{' {
 		return e
 	}
-	known := map[string]*Value{"jsonrpc": &e.jsonrpc, "id": &e.id, "method": &e.method, "params": &e.params, "result": &e.result, "error": &e.err}
 	var others []string
 	for name, v := range text.Each {
-		to, ok := known[string(name)]
-		if ok && *to != nil || slices.Contains(others, string(name)) {
+		to := e.member(name)
+		if to != nil && *to != nil || to == nil && slices.Contains(others, string(name)) {
 			if len(e.duplicates) < maxNames && !slices.Contains(e.duplicates, string(name)) {
 				e.duplicates = append(e.duplicates, string(name))
 			}
-		} else if !ok && len(others) < maxNames {
+		} else if to == nil && len(others) < maxNames {
 			others = append(others, string(name))
 		}
-		if ok {
+		if to != nil {
 			*to = v
 		}
 	}
-	result, err := e.result.Members("isError", "resultType"), e.err.Members("code", "message")
-	e.isError, e.resultType, e.errorCode, e.errorMessage = result["isError"], result["resultType"], err["code"], err["message"]
+	e.isError, e.resultType = e.result.pair("isError", "resultType")
+	e.errorCode, e.errorMessage = e.err.pair("code", "message")
 	return e
+}
+
+// member returns where the member of a message with a name is kept, nil for other names.
+func (e *envelope) member(name []byte) *Value {
+	switch string(name) {
+	case "jsonrpc":
+		return &e.jsonrpc
+	case "id":
+		return &e.id
+	case "method":
+		return &e.method
+	case "params":
+		return &e.params
+	case "result":
+		return &e.result
+	case "error":
+		return &e.err
+	}
+	return nil
 }
 
 // meant reports whether an object is meant to be a message.
@@ -332,7 +346,7 @@ func (e envelope) message() (m Message) {
 	e.checkID(&m)
 	if e.jsonrpc == nil {
 		m.remark("no jsonrpc member")
-	} else if e.jsonrpc.Decoded() != "2.0" {
+	} else if string(e.jsonrpc) != `"2.0"` && e.jsonrpc.Decoded() != "2.0" {
 		m.remark("jsonrpc is not \"2.0\"")
 	}
 	return m

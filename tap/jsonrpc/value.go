@@ -86,6 +86,22 @@ func (v Value) Get(names ...string) Value {
 	return v
 }
 
+// pair returns the members of an object with two names; of several with one name the last.
+func (v Value) pair(a, b string) (x, y Value) {
+	if !v.IsObject() {
+		return nil, nil
+	}
+	for name, value := range v.Each {
+		switch string(name) {
+		case a:
+			x = value
+		case b:
+			y = value
+		}
+	}
+	return x, y
+}
+
 // Members returns those members of an object that have one of the names. Of two with one
 // name the last counts.
 func (v Value) Members(names ...string) map[string]Value {
@@ -222,6 +238,9 @@ func unquote(token []byte) string {
 		i := bytes.IndexAny(rest, `"\`)
 		if i < 0 {
 			return string(append(out, rest...))
+		}
+		if out == nil && rest[i] == '"' { // the usual string, without an escape
+			return string(rest[:i])
 		}
 		out = append(out, rest[:i]...)
 		r, n := Unescape(rest[i:])
