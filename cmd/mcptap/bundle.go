@@ -162,7 +162,7 @@ func (o *bundleOptions) write(ctx context.Context, a *app, copied string, was st
 	if err != nil {
 		return err
 	}
-	asOf(&was, a.now())
+	extendLive(&was, a.now())
 	info.Duration = max(info.Duration, was.Duration)
 	about := bundle.About{
 		Header: info.Header, Status: was.Status.String(), Duration: info.Duration, Gaps: info.Gaps,

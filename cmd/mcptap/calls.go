@@ -15,114 +15,82 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A callPrinter prints calls as they come, and what they add up to.
+// A callPrinter prints calls as they come, and a summary.
 type callPrinter interface {
-	// node prints a call, or what is none, with what the server wrote to its
-	// standard error meanwhile.
+	// node prints a call, or a row that belongs to no call, with what the server wrote
+	// to its standard error meanwhile.
 	node(n *view.Node, stderr []view.Row) error
-	// begun prints a call that is open, and part a message of one.
-	begun(n *view.Node) error
+	// open prints a call that has not ended, and part a message of one.
+	open(n *view.Node) error
 	part(l *view.Row) error
 	end(s *summary) error
-	untitled() // see rowPrinter
+	skipHeader() // see rowPrinter
 }
 
-// callRows prints calls for a person: a line a call, its parts below it.
+// callRows prints calls for a person: a line per call, its parts below it.
 type callRows struct {
-	w       *bufio.Writer
-	paint   palette
-	width   int
-	prefix  string
-	digits  int
-	offset  int
-	when    func(time.Duration) string
-	live    bool // the recording is
-	follow  bool
-	ended   func() time.Duration // how long the recording ran
-	tree    bool
-	has     [callColumns]bool
-	started bool
-	again   repeats
-	// told are the messages of open calls that were printed.
-	told map[session.Ref]bool
+	rowTable
+	digits   int // of the numbers
+	offset   int // width of the times
+	when     func(time.Duration) string
+	live     bool // the recording is live
+	follow   bool
+	ended    func() time.Duration // how long the recording ran
+	tree     bool
+	repeated repeats
+	// printed holds the messages of open calls that are printed.
+	printed map[session.Ref]bool
 }
-
-// The columns that may be left out, the first to go first. In place of the last
-// there is still the sign.
-const (
-	columnParts = iota
-	columnCallTime
-	columnCallTook
-	columnStatus
-	callColumns
-)
 
 const (
 	partsWidth = 5
 	tookWidth  = latencyWidth + 1 // with the >
-	// leastCall is how much room the last column has before others go, leastBeside
-	// before even the word for how a call stands does.
-	leastCall, leastBeside = 20, 12
+	// leastCall is the width of the last column below which others are omitted, and
+	// leastStatus that below which the status is reduced to its sign.
+	leastCall, leastStatus = 20, 12
 	// maxIndentedCalls is how many levels of calls are indented.
 	maxIndentedCalls = 12
 )
 
 func newCallRows(w *bufio.Writer, paint palette, width int, info store.Info, tree bool) *callRows {
 	t := &callRows{
-		w: w, paint: paint, width: width, tree: tree, live: info.Status == store.Live,
-		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)),
+		rowTable: rowTable{w: w, paint: paint, width: width, gap: "  "}, tree: tree, live: info.Status == store.Live,
+		digits: numberWidth(info),
 		offset: max(len("0.000s"), len(formatOffset(info.Duration))),
 		ended:  func() time.Duration { return info.Duration }, when: formatOffset,
 	}
 	if tree {
+		t.gap = " "
 		t.offset++ // times are relative, with a sign
 	}
 	t.choose()
 	return t
 }
 
-// among is what it is of [textRows].
-func (t *callRows) among(label string, when func(time.Duration) string) {
+// withLabel is like the method of [textRows].
+func (t *callRows) withLabel(label string, when func(time.Duration) string) {
 	t.prefix, t.when = labelColumn(label, t.width), when
-	t.digits, t.offset = max(t.digits, amongDigits), max(t.offset, len(clockLayout))
+	t.digits, t.offset = max(t.digits, labelledDigits), max(t.offset, len(clockLayout))
 	t.choose()
 }
 
-func (t *callRows) untitled() { t.started = true }
-
+// choose selects the columns.
 func (t *callRows) choose() {
-	t.has = [callColumns]bool{columnParts: !t.tree && (t.width == 0 || t.width >= wide), columnCallTime: true, columnCallTook: !t.tree, columnStatus: !t.tree}
-	for i := 0; i < columnStatus && t.width > 0 && t.width-t.fixed() < leastCall; i++ {
-		t.has[i] = false
+	t.cols = []column{
+		{title: "NO", right: true}, {title: "TIME", right: true, rank: 2}, {title: " "}, {title: "STATUS"},
+		{title: "TOOK", right: true, rank: 1}, {title: "PARTS", right: true, rank: 3},
 	}
-	if t.width > 0 && t.width-t.fixed() < leastBeside {
-		t.has[columnStatus] = false
-	}
-}
-
-// fixed is the width of all that stands before the last column.
-func (t *callRows) fixed() int {
-	n := columns.StringWidth(t.prefix) + t.digits + 3 // with the arrow
-	for i, width := range [callColumns]int{partsWidth + 1, t.offset + 1, tookWidth + 1, markWidth + 1} {
-		switch {
-		case t.has[i]:
-			n += width
-		case i == columnStatus && !t.tree:
-			n += 2
+	t.widths = []int{t.digits, t.offset, 1, 0, 0, 0}
+	if !t.tree {
+		t.widths[3], t.widths[4] = markWidth, tookWidth
+		if t.width == 0 || t.width >= wide {
+			t.widths[5] = partsWidth
 		}
 	}
-	if t.tree {
-		return n + 1
+	t.omit(leastCall)
+	if !t.tree && t.width > 0 && t.width-t.fixed() < leastStatus {
+		t.cols[3].title, t.widths[3] = " ", 1
 	}
-	return n + 2
-}
-
-// room is how much of the last column is left behind an indent, 0 for any.
-func (t *callRows) room(indent string) int {
-	if t.width == 0 {
-		return 0
-	}
-	return max(t.width-t.fixed()-columns.StringWidth(indent), 1)
 }
 
 // callCells are the texts of one line, with their styles.
@@ -140,42 +108,34 @@ func (t *callRows) node(n *view.Node, stderr []view.Row) error {
 		if err := t.begin(); err != nil {
 			return err
 		}
-		return t.loose(&n.Row)
+		return t.standalone(&n.Row)
 	}
 	if err := errors.Join(t.begin(), t.flush()); err != nil {
 		return err
 	}
 	if t.tree {
-		return t.branch(n, stderr)
+		return t.treeCall(n, stderr)
 	}
 	return t.call(n, 0, stderr)
 }
 
-// begin prints the titles of the columns, once.
-func (t *callRows) begin() error {
-	if t.started {
-		return nil
-	}
-	t.started = true
-	c := callCells{number: "NO", offset: "TIME", arrow: " ", mark: callMark{word: "STATUS"}, took: "TOOK", parts: "PARTS", title: plainTitle("CALL", dim)}
-	c.mark.style = dim
-	return t.write(c)
-}
+// begin prints the column titles, once.
+func (t *callRows) begin() error { return t.header("CALL") }
 
-// begun implements [callPrinter].
-func (t *callRows) begun(n *view.Node) error {
-	return errors.Join(t.begin(), t.flush(), t.write(t.line(n, 0)))
+// open implements [callPrinter].
+func (t *callRows) open(n *view.Node) error {
+	return errors.Join(t.begin(), t.flush(), t.print(t.line(n, 0)))
 }
 
 // part implements [callPrinter].
 func (t *callRows) part(l *view.Row) error {
-	if t.told == nil {
-		t.told = map[session.Ref]bool{}
+	if t.printed == nil {
+		t.printed = map[session.Ref]bool{}
 	}
-	t.told[l.Part.Message] = true
-	c := looseCells(l)
+	t.printed[l.Part.Message] = true
+	c := standaloneCells(l)
 	c.offset, c.title.method = t.when(l.Part.At), ""
-	return errors.Join(t.begin(), t.flush(), t.write(c))
+	return errors.Join(t.begin(), t.flush(), t.print(c))
 }
 
 // line returns the line of a call at a nesting depth.
@@ -192,9 +152,9 @@ func (t *callRows) line(n *view.Node, depth int) callCells {
 	return cells
 }
 
-// call prints a call at a nesting depth, and what belongs to it.
+// call prints a call at a nesting depth, and its entries.
 func (t *callRows) call(n *view.Node, depth int, stderr []view.Row) error {
-	if err := t.write(t.line(n, depth)); err != nil {
+	if err := t.print(t.line(n, depth)); err != nil {
 		return err
 	}
 	if err := t.delta(n.Delta, indented(depth+1)); err != nil {
@@ -203,7 +163,7 @@ func (t *callRows) call(n *view.Node, depth int, stderr []view.Row) error {
 	return t.below(n, depth, stderr)
 }
 
-// below prints what stands below a call.
+// below prints the entries below a call.
 func (t *callRows) below(n *view.Node, depth int, stderr []view.Row) error {
 	for _, e := range withStderr(n.Entries(), stderr) {
 		var err error
@@ -211,12 +171,12 @@ func (t *callRows) below(n *view.Node, depth int, stderr []view.Row) error {
 		case e.Kid != nil:
 			err = t.call(e.Kid, depth+1, nil)
 		case e.Asked != nil:
-			err = t.write(callCells{title: plainTitle(indented(depth+2)+askedWords(e.Asked), plain), arrow: " "})
+			err = t.print(callCells{title: plainTitle(indented(depth+2)+askedWords(e.Asked), plain), arrow: " "})
 		case e.Row == nil:
-			err = t.write(callCells{title: plainTitle(indented(depth+1)+skippedWords(&e), dim), arrow: " "})
-		case t.told[e.Row.Part.Message]:
-			delete(t.told, e.Row.Part.Message)
-		case e.Row.Part.Role != session.RoleResponse: // which is in the call's own line
+			err = t.print(callCells{title: plainTitle(indented(depth+1)+skippedWords(&e), dim), arrow: " "})
+		case t.printed[e.Row.Part.Message]:
+			delete(t.printed, e.Row.Part.Message)
+		case e.Row.Part.Role != session.RoleResponse: // the call's own line has the response
 			err = t.message(e.Row, depth+1)
 		}
 		if err != nil {
@@ -226,7 +186,7 @@ func (t *callRows) below(n *view.Node, depth int, stderr []view.Row) error {
 	return nil
 }
 
-// withStderr puts lines of the server's stderr where they came.
+// withStderr inserts lines of the server's stderr in order of arrival.
 func withStderr(entries []view.Entry, stderr []view.Row) (all []view.Entry) {
 	if len(stderr) == 0 {
 		return entries
@@ -249,10 +209,10 @@ func (t *callRows) message(l *view.Row, depth int) error {
 	c := partCells(l)
 	c.offset = t.when(l.Part.At)
 	c.title.indent = indented(depth)
-	return t.write(c)
+	return t.print(c)
 }
 
-// partCells are those of a message below a call, but for its time.
+// partCells returns the cells of a message below a call, without its time.
 func partCells(l *view.Row) callCells {
 	p := &l.Part
 	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
@@ -271,86 +231,53 @@ func indented(depth int) string {
 	return strings.Repeat("  ", min(depth, maxIndentedCalls))
 }
 
-// delta prints what changed from one answer to the next.
+// delta prints how a response differs from the one before.
 func (t *callRows) delta(d *view.Delta, indent string) error {
 	for _, text := range deltaWords(d, t.room(indent)) {
-		if err := t.write(callCells{title: plainTitle(indent+text, plain), arrow: " "}); err != nil {
+		if err := t.print(callCells{title: plainTitle(indent+text, plain), arrow: " "}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// write lays out one line: it cuts and pads, then paints, then writes.
-func (t *callRows) write(c callCells) error {
-	if t.width > 0 {
-		c.title = c.title.fit(max(t.width-t.fixed(), 1))
+// print prints a line.
+func (t *callRows) print(c callCells) error {
+	mark := c.mark.sign
+	if t.widths[3] > 1 {
+		mark = strings.TrimSpace(mark + " " + c.mark.word)
 	}
-	p := t.paint
-	var b strings.Builder
-	b.WriteString(t.prefix + p.paint(pad(c.number, t.digits, true), dim) + " ")
-	if t.has[columnCallTime] {
-		b.WriteString(" " + p.paint(pad(c.offset, t.offset, true), dim))
-	}
-	b.WriteString(" " + p.paint(c.arrow, laneStyles[c.lane]))
-	switch {
-	case t.has[columnStatus]:
-		b.WriteString(" " + p.paint(pad(strings.TrimSpace(c.mark.sign+" "+c.mark.word), markWidth, false), c.mark.style))
-	case !t.tree:
-		b.WriteString(" " + p.paint(pad(c.mark.sign, 1, false), c.mark.style))
-	}
-	if t.has[columnCallTook] {
-		b.WriteString(" " + p.paint(pad(c.took, tookWidth, true), dim))
-	}
-	if t.has[columnParts] {
-		b.WriteString(" " + p.paint(pad(c.parts, partsWidth, true), dim))
-	}
-	if t.tree {
-		b.WriteString(" ")
-	} else {
-		b.WriteString("  ")
-	}
-	b.WriteString(c.title.paint(p))
-	_, err := t.w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
-	return err
+	return t.write([]cell{
+		{c.number, dim}, {c.offset, dim}, {c.arrow, laneStyles[c.lane]}, {mark, c.mark.style}, {c.took, dim}, {c.parts, dim},
+	}, c.title)
 }
 
 // end implements [callPrinter].
-func (t *callRows) end(s *summary) error {
-	if err := t.flush(); err != nil {
-		return err
-	}
-	l := lines{w: t.w}
-	if t.started && s.label == "" {
-		l.printf("\n")
-	}
-	s.print(&l, t.paint, t.width)
-	return l.err
-}
+func (t *callRows) end(s *summary) error { return errors.Join(t.flush(), t.rowTable.end(s)) }
 
-// branch prints a call and all that belongs to it as a tree. Times below it are
-// relative to it.
-func (t *callRows) branch(n *view.Node, stderr []view.Row) error {
-	c := t.trunk(n, false)
+// treeCall prints a call and its entries as a tree. Times below a call are relative
+// to it.
+func (t *callRows) treeCall(n *view.Node, stderr []view.Row) error {
+	c := t.treeCells(n, false)
 	c.offset = t.when(n.Call.At)
-	if err := t.write(c); err != nil {
+	if err := t.print(c); err != nil {
 		return err
 	}
-	return t.twigs(n, "", n.Call.At, 1, stderr)
+	return t.treeEntries(n, "", n.Call.At, 1, stderr)
 }
 
-// trunk is the line of a call.
-func (t *callRows) trunk(n *view.Node, nested bool) callCells {
+// treeCells returns the cells of a call in a tree.
+func (t *callRows) treeCells(n *view.Node, nested bool) callCells {
 	c, mark := n.Call, markOf(n.Call, t.live)
 	cells := callCells{number: strconv.FormatUint(c.Ref.Seq, 10), arrow: arrows[c.Lane], lane: c.Lane, title: callTitle(n, nested)}
-	cells.title.result = "" // it stands below
+	cells.title.result = "" // it is printed below
 	cells.title.fault = joinWords("  ", mark.sign+" "+mark.word+" "+callTook(c, t.ended()), cells.title.fault)
 	cells.title.faultStyle = mark.style
 	return cells
 }
 
-// twigs prints what stands below a call, with guides.
-func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth int, stderr []view.Row) error {
+// treeEntries prints the entries below a call, with guides.
+func (t *callRows) treeEntries(n *view.Node, guide string, from time.Duration, depth int, stderr []view.Row) error {
 	entries := withStderr(n.Entries(), stderr)
 	changes := deltaWords(n.Delta, t.room(guide+"└─ "))
 	for i := range entries {
@@ -359,13 +286,13 @@ func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth i
 		if i == len(entries)-1 && len(changes) == 0 {
 			knee, below = guide+"└─ ", guide+"   "
 		}
-		if depth >= maxIndentedCalls { // it gets no deeper
+		if depth >= maxIndentedCalls { // do not indent further
 			below = guide
 		}
 		var c callCells
 		switch {
 		case e.Kid != nil:
-			c = t.trunk(e.Kid, true)
+			c = t.treeCells(e.Kid, true)
 			c.offset = "+" + formatOffset(e.Kid.Call.At-from)
 		case e.Row != nil:
 			c = partCells(e.Row)
@@ -382,11 +309,11 @@ func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth i
 			c = callCells{arrow: " ", title: plainTitle(skippedWords(e), dim)}
 		}
 		c.title.indent = knee
-		if err := t.write(c); err != nil {
+		if err := t.print(c); err != nil {
 			return err
 		}
 		if e.Kid != nil {
-			if err := t.twigs(e.Kid, below, from, depth+1, nil); err != nil {
+			if err := t.treeEntries(e.Kid, below, from, depth+1, nil); err != nil {
 				return err
 			}
 		}
@@ -396,60 +323,60 @@ func (t *callRows) twigs(n *view.Node, guide string, from time.Duration, depth i
 		if i > 0 {
 			knee = guide + strings.Repeat(" ", 3)
 		}
-		if err := t.write(callCells{arrow: " ", title: plainTitle(knee+text, plain)}); err != nil {
+		if err := t.print(callCells{arrow: " ", title: plainTitle(knee+text, plain)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// maxAlike is how many notifications of one kind in a row that belong to no call
-// are printed before the rest of them is only counted.
+// maxAlike is how many consecutive notifications of one method outside calls are
+// printed; the others are counted.
 const maxAlike = 3
 
-// repeats counts lines that are alike.
+// repeats counts consecutive notifications of one method.
 type repeats struct {
 	method string
 	lane   tap.Lane
 	n      uint64
 }
 
-// loose prints what belongs to no call. Nobody waits for the end of a row of
-// notifications while more are coming.
-func (t *callRows) loose(l *view.Row) error {
+// standalone prints a row that belongs to no call. When following, it prints every
+// notification, as the count would come too late.
+func (t *callRows) standalone(l *view.Row) error {
 	if l.Part.Kind == jsonrpc.Notification && !t.follow {
-		if t.again.n > 0 && t.again.method == l.Method && t.again.lane == l.Part.Lane {
-			if t.again.n++; t.again.n > maxAlike {
+		if t.repeated.n > 0 && t.repeated.method == l.Method && t.repeated.lane == l.Part.Lane {
+			if t.repeated.n++; t.repeated.n > maxAlike {
 				return nil
 			}
 		} else {
 			if err := t.flush(); err != nil {
 				return err
 			}
-			t.again = repeats{strings.Clone(l.Method), l.Part.Lane, 1}
+			t.repeated = repeats{strings.Clone(l.Method), l.Part.Lane, 1}
 		}
 	} else if err := t.flush(); err != nil {
 		return err
 	}
-	c := looseCells(l)
+	c := standaloneCells(l)
 	c.offset = t.when(l.Part.At)
-	return t.write(c)
+	return t.print(c)
 }
 
-// flush tells how many notifications were not printed.
+// flush prints how many notifications were omitted.
 func (t *callRows) flush() error {
-	again := t.again
-	t.again = repeats{}
-	if again.n <= maxAlike {
+	repeated := t.repeated
+	t.repeated = repeats{}
+	if repeated.n <= maxAlike {
 		return nil
 	}
-	return t.write(callCells{
-		arrow: arrows[again.lane], lane: again.lane, title: plainTitle(escape(fmt.Sprintf("… %d more %s", again.n-maxAlike, again.method)), dim),
+	return t.print(callCells{
+		arrow: arrows[repeated.lane], lane: repeated.lane, title: plainTitle(escape(fmt.Sprintf("… %d more %s", repeated.n-maxAlike, repeated.method)), dim),
 	})
 }
 
-// looseCells are those of a line that belongs to no call, but for its time.
-func looseCells(l *view.Row) callCells {
+// standaloneCells returns the cells of a row that belongs to no call, without its time.
+func standaloneCells(l *view.Row) callCells {
 	p := &l.Part
 	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
 	c.title = newTitle(l.Title())

@@ -10,13 +10,13 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A callMark says how a call stands: by its shape, in a word, and by colour.
+// A callMark shows the state of a call as a sign, a word and a style.
 type callMark struct {
 	sign, word string
 	style      style
 }
 
-// markOf returns the mark of a call; live says that more may come.
+// markOf returns the mark of a call; live reports whether the recording is live.
 func markOf(c *session.Call, live bool) callMark {
 	switch {
 	case c.Notes&session.NoteChallenged != 0 && c.Status == session.CallError:
@@ -50,31 +50,31 @@ func markOf(c *session.Call, live bool) callMark {
 	return callMark{"…", "no response", boldRed}
 }
 
-// markWidth is that of the widest word, with the sign.
+// markWidth is the width of the widest word, with the sign.
 const markWidth = len("x needs input")
 
-// callTook says how long a call took, or, with a > before it, for how long it
-// has waited at the end of the recording.
+// callTook returns how long a call took or, after a >, how long it had waited at the
+// end of the recording.
 func callTook(c *session.Call, end time.Duration) string {
 	if c.Status.Settled() {
 		return formatDuration(c.End - c.At)
 	}
-	if c.End != 0 { // it was lost then
+	if c.End != 0 { // the response was lost at c.End
 		end = c.End
 	}
 	return ">" + formatDuration(max(end-c.At, 0))
 }
 
-// callTitle is the title of a call. Nested says that it stands below the call that it
-// belongs to.
+// callTitle returns the title of a call; nested reports whether it is printed below its
+// parent.
 func callTitle(n *view.Node, nested bool) title {
 	t := newTitle(n.Title())
 	t.style, t.fault = bold, callFault(n, nested)
 	return t
 }
 
-// callFault says what went wrong with a call, and what is odd about it, escaped.
-// nested says that it stands below the call that it belongs to.
+// callFault describes the failure and the anomalies of a call, escaped; nested reports
+// whether the call is printed below its parent.
 func callFault(n *view.Node, nested bool) string {
 	c := n.Call
 	var words []string
@@ -105,8 +105,8 @@ func callFault(n *view.Node, nested bool) string {
 	return escape(strings.Join(words, ", "))
 }
 
-// noteWords are the notes of a call in words, in the order of their bits; ""
-// for one that is said otherwise.
+// noteWords describes the notes of a call, in the order of their bits; "" marks a note
+// that is shown elsewhere.
 var noteWords = []string{
 	"",
 	"progress token in use",
@@ -117,14 +117,14 @@ var noteWords = []string{
 	"requestState lost",
 	"cancellation refused",
 	"no longer tracked",
-	"", // the status of the response is told
+	"", // the status of the response shows it
 	"asks for authorization",
 	"", // see cancelWords
 	"its stream ended",
 }
 
-// cancelWords says who cancelled a call, and why; that it was cancelled stands
-// beside it, as a rule.
+// cancelWords describes which side cancelled a call, and the reason. The mark usually
+// shows the cancellation itself.
 func cancelWords(c *session.Call) string {
 	text := "by " + map[tap.Lane]string{tap.ToServer: "the client", tap.ToClient: "the server"}[c.CancelledBy]
 	if c.Status != session.CallCancelled && c.Status != session.CallCancelledLate {
@@ -136,7 +136,7 @@ func cancelWords(c *session.Call) string {
 	return joinWords(": ", text, c.CancelReason)
 }
 
-// partTitle is the title of a message below a call, with what is odd about it.
+// partTitle returns the title of a message below a call, with its anomalies.
 func partTitle(l *view.Row) title {
 	p := &l.Part
 	var t title
@@ -172,13 +172,13 @@ func partTitle(l *view.Row) title {
 	return t
 }
 
-// responseNames are the names of the responses below a call.
+// responseNames names the responses below a call.
 var responseNames = map[session.Role]string{
 	session.RoleInterim: "interim response", session.RoleResponse: "response", session.RoleLate: "late response",
 	session.RoleRepeat: "another response",
 }
 
-// askedWords says what a request is about that a result carried.
+// askedWords describes a request embedded in a result.
 func askedWords(e *session.EmbeddedRequest) string {
 	answer := "no response"
 	if e.Response != (session.Ref{}) {
@@ -187,7 +187,7 @@ func askedWords(e *session.EmbeddedRequest) string {
 	return escape(joinWords(" ", "asks", e.Method, e.Subject) + ": " + answer)
 }
 
-// skippedWords says how much is left out at one place.
+// skippedWords describes the entries omitted at one point.
 func skippedWords(e *view.Entry) string {
 	var words []string
 	if e.Roles != nil {
@@ -203,7 +203,7 @@ func skippedWords(e *view.Entry) string {
 	return "… " + strings.Join(words, ", ")
 }
 
-// skippedRoles are the roles as they are counted.
+// skippedRoles names the roles in counts of omitted entries.
 var skippedRoles = [session.Roles]string{
 	session.RoleInvalid: "invalid", session.RoleRequest: "request", session.RoleRetry: "requests", session.RoleCancel: "cancel",
 	session.RoleProgress: "progress", session.RoleLog: "log", session.RoleNotification: "notifications", session.RoleInterim: "interim responses",

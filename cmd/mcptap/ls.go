@@ -112,7 +112,7 @@ func (o *lsOptions) run(a *app, words []string) error {
 		infos = infos[:min(o.limit, len(infos))]
 	}
 	for i := range infos {
-		asOf(&infos[i], a.now())
+		extendLive(&infos[i], a.now())
 	}
 	w := bufio.NewWriter(a.stdout)
 	if o.json {

@@ -14,132 +14,113 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A rowPrinter prints the rows of a listing as they come, and what they add up
-// to.
+// A rowPrinter prints the rows of a listing as they come, and a summary.
 type rowPrinter interface {
 	row(r *view.Row, deltas []*view.Delta) error
 	end(s *summary) error
-	// untitled says that the titles of the columns have been printed.
-	untitled()
+	// skipHeader omits the column titles.
+	skipHeader()
 }
 
-// textRows prints rows for a person. The columns have fixed widths, as nothing
-// is known of what comes, and the one that may be long stands last. On a narrow
-// terminal columns are left out, in a fixed order.
+// textRows prints rows for a person. On a narrow terminal it omits columns.
 type textRows struct {
-	w       *bufio.Writer
-	paint   palette
-	width   int    // of the line, 0 for any
-	prefix  string // before each row: which recording it is of
-	digits  int    // of the numbers
-	offset  int    // width of the times
-	when    func(time.Duration) string
-	http    bool          // there are exchanges
-	ended   time.Duration // how long the recording ran
-	has     [frameColumns]bool
-	started bool
+	rowTable
+	digits int // of the numbers
+	offset int // width of the times
+	when   func(time.Duration) string
+	http   bool          // the recording has HTTP exchanges
+	ended  time.Duration // how long the recording ran
 }
-
-// The columns that may be left out, the first to go first.
-const (
-	columnExchange = iota
-	columnSize
-	columnTo
-	columnTime
-	columnTook
-	columnKind
-	frameColumns
-)
 
 const (
 	kindWidth    = 8
 	latencyWidth = 6
 	sizeWidth    = 7
-	// leastAbout is how much room the last column has before others go.
+	// leastAbout is the width of the last column below which others are omitted.
 	leastAbout = 16
-	// wideEnough is the width from which sizes are shown, wide that from which
-	// the numbers of HTTP exchanges are.
+	// wideEnough is the least width of a line with sizes, wide that of one with
+	// the numbers of HTTP exchanges.
 	wideEnough = 72
 	wide       = 90
 )
 
 func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *textRows {
 	t := &textRows{
-		w: w, paint: paint, width: width,
-		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)),
-		offset: max(len("0.000s"), len(formatOffset(info.Duration))), when: formatOffset,
+		rowTable: rowTable{w: w, paint: paint, width: width, gap: "  "},
+		digits:   numberWidth(info),
+		offset:   max(len("0.000s"), len(formatOffset(info.Duration))), when: formatOffset,
 		http: info.Header.Transport == "http", ended: info.Duration,
 	}
 	t.choose()
 	return t
 }
 
-// choose decides on the columns.
-func (t *textRows) choose() {
-	t.has = [frameColumns]bool{
-		columnExchange: t.http && (t.width == 0 || t.width >= wide),
-		columnSize:     t.width == 0 || t.width >= wideEnough, columnTo: true, columnTime: true, columnTook: true, columnKind: true,
-	}
-	for i := 0; i < frameColumns && t.width > 0 && t.width-t.fixed() < leastAbout; i++ {
-		t.has[i] = false
-	}
-}
+// numberWidth returns the width of the frame numbers of a recording.
+func numberWidth(info store.Info) int { return len(strconv.FormatUint(max(info.Frames, 999), 10)) }
 
-// fixed is the width of all that stands before the last column.
-func (t *textRows) fixed() int {
-	n := columns.StringWidth(t.prefix) + t.digits + 3 // with the arrow
-	for i, width := range [frameColumns]int{t.digits + 2, sizeWidth + 1, t.digits + 2, t.offset + 1, latencyWidth + 1, kindWidth + 1} {
-		if t.has[i] {
-			n += width
-		}
+// choose selects the columns.
+func (t *textRows) choose() {
+	t.cols = []column{
+		{title: "NO", right: true}, {title: "TIME", right: true, rank: 3}, {title: "EXCH", right: true, rank: 6}, {},
+		{title: "KIND", rank: 1}, {title: "TO", right: true, rank: 4}, {title: "TOOK", right: true, rank: 2}, {title: "SIZE", right: true, rank: 5},
 	}
-	return n + 2
+	t.widths = []int{t.digits, t.offset, 0, 1, kindWidth, t.digits + 1, latencyWidth, 0}
+	if t.http && (t.width == 0 || t.width >= wide) {
+		t.widths[2] = t.digits + 1
+	}
+	if t.width == 0 || t.width >= wideEnough {
+		t.widths[7] = sizeWidth
+	}
+	t.omit(leastAbout)
 }
 
 func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
-	if !t.started {
-		t.started = true
-		if err := t.write(cells{"NO", "TIME", " ", "EXCH", "KIND", "TO", "TOOK", "SIZE", plainTitle("ABOUT", dim)}, t.header); err != nil {
-			return err
-		}
-	}
-	p := &r.Part
-	c := cells{number: strconv.FormatUint(p.Message.Seq, 10), offset: t.when(p.At), arrow: arrows[p.Lane], kind: rowKind(r), title: newTitle(r.Title())}
-	if p.Exchange > 0 {
-		c.exchange = strconv.FormatUint(p.Exchange, 10)
-	}
-	if p.Lane != tap.Lifecycle {
-		c.size = formatSize(r.Size)
-	}
-	if l, ok := r.Answer(); ok {
-		c.to = "#" + strconv.FormatUint(l.Request.Seq, 10)
-		c.took = formatDuration(l.Latency)
-	}
-	if p.Unanswered && p.Kind == jsonrpc.Request {
-		c.took = ">" + formatDuration(max(t.ended-p.At, 0))
-	}
-	c.title.fault = joinWords(", ", fault(r), odd(r))
-	if err := t.write(c, func(c *cells) { t.style(c, r) }); err != nil {
+	if err := t.header("ABOUT"); err != nil {
 		return err
 	}
+	p := &r.Part
+	var exchange, to, took, size string
+	if p.Exchange > 0 {
+		exchange = strconv.FormatUint(p.Exchange, 10)
+	}
+	if p.Lane != tap.Lifecycle {
+		size = formatSize(r.Size)
+	}
+	if l, ok := r.Answer(); ok {
+		to = "#" + strconv.FormatUint(l.Request.Seq, 10)
+		took = formatDuration(l.Latency)
+	}
+	if p.Unanswered && p.Kind == jsonrpc.Request {
+		took = ">" + formatDuration(max(t.ended-p.At, 0))
+	}
+	title, kindStyle := newTitle(r.Title()), plain
+	title.fault = joinWords(", ", fault(r), odd(r))
+	switch {
+	case r.Failed:
+		kindStyle = boldRed
+	case p.Lane == tap.Stderr || p.Lane == tap.Lifecycle:
+		kindStyle, title.style = dim, dim
+	case r.Kind == "request":
+		title.style = bold
+	}
+	err := t.write([]cell{
+		{strconv.FormatUint(p.Message.Seq, 10), dim}, {t.when(p.At), dim}, {exchange, dim}, {arrows[p.Lane], laneStyles[p.Lane]},
+		{fit(rowKind(r), kindWidth), kindStyle}, {to, dim}, {fit(took, latencyWidth), plain}, {size, dim},
+	}, title)
 	for _, d := range deltas {
-		room := 0
-		if t.width > 0 {
-			room = max(t.width-t.fixed()-2, 1)
-		}
-		for _, text := range deltaWords(d, room) {
-			if err := t.write(cells{arrow: " ", title: plainTitle("  "+text, plain)}, func(*cells) {}); err != nil {
-				return err
+		for _, text := range deltaWords(d, t.room("  ")) {
+			if err == nil {
+				err = t.write(make([]cell, len(t.cols)), plainTitle("  "+text, plain))
 			}
 		}
 	}
-	return nil
+	return err
 }
 
-// labelWidth is how wide the column is that says which recording a row is of.
+// labelWidth is the width of the column with the label of the recording.
 const labelWidth = 14
 
-// labelColumn is that column, for a line of a width.
+// labelColumn returns the column with a label, for a line of the given width.
 func labelColumn(label string, width int) string {
 	if label == "" {
 		return ""
@@ -151,38 +132,30 @@ func labelColumn(label string, width int) string {
 	return pad(fit(escape(label), n), n, false) + " "
 }
 
-// clock returns the time of the day at an offset.
+// clock returns a function that formats the time of day at an offset from start.
 func clock(start time.Time, zone *time.Location) func(time.Duration) string {
 	return func(d time.Duration) string { return start.Add(d).In(zone).Format(clockLayout) }
 }
 
 const clockLayout = "15:04:05.000"
 
-// among says that the rows stand among those of other recordings: they begin
-// with a label, and have the time of the day.
-func (t *textRows) among(label string, when func(time.Duration) string) {
+// withLabel prepares for rows of several recordings: they begin with a label and have
+// the time of day.
+func (t *textRows) withLabel(label string, when func(time.Duration) string) {
 	t.prefix, t.when = labelColumn(label, t.width), when
-	t.digits, t.offset = max(t.digits, amongDigits), len(clockLayout)
+	t.digits, t.offset = max(t.digits, labelledDigits), len(clockLayout)
 	t.choose()
 }
 
-// amongDigits is how wide numbers are at least where recordings are mixed.
-const amongDigits = 5
-
-func (t *textRows) untitled() { t.started = true }
-
-// cells are the texts of one line.
-type cells struct {
-	number, offset, arrow, exchange, kind, to, took, size string
-	title                                                 title
-}
+// labelledDigits is the least width of numbers when several recordings are listed.
+const labelledDigits = 5
 
 var arrows = [tap.Lanes]string{tap.Lifecycle: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
 
 var laneStyles = [tap.Lanes]style{tap.Lifecycle: dim, tap.ToServer: cyan, tap.ToClient: magenta, tap.Stderr: dim}
 
-// rowKind is the kind of a row. The head of an HTTP request is no request as
-// others are, and what carries no message has a name of its own.
+// rowKind returns the kind of a row. The heads of HTTP messages and rows without a
+// message have kinds of their own.
 func rowKind(r *view.Row) string {
 	if r.Part.Lane == tap.Lifecycle {
 		switch r.Kind {
@@ -198,7 +171,7 @@ func rowKind(r *view.Row) string {
 	return shortKind(r.Kind)
 }
 
-// shortKind is a kind that fits its column.
+// shortKind returns a kind that fits its column.
 func shortKind(kind string) string {
 	switch kind {
 	case "notification":
@@ -211,8 +184,7 @@ func shortKind(kind string) string {
 	return escape(kind)
 }
 
-// fault is what went wrong, escaped. It names the failure in words, so that
-// nobody needs the colour.
+// fault describes what went wrong, escaped. It does not rely on colour.
 func fault(r *view.Row) string {
 	var words []string
 	if r.Truncated { // which explains the rest
@@ -224,7 +196,7 @@ func fault(r *view.Row) string {
 	return escape(strings.Join(words, ", "))
 }
 
-// odd says what is odd about how a message relates to others.
+// odd describes anomalies in how messages relate to others.
 func odd(r *view.Row) string {
 	var words []string
 	for i := range r.Messages {
@@ -261,94 +233,28 @@ func oddPart(p *session.Part) string {
 	return ""
 }
 
-func (t *textRows) header(c *cells) {
-	for _, s := range []*string{&c.number, &c.offset, &c.exchange, &c.kind, &c.to, &c.took, &c.size} {
-		*s = t.paint.paint(*s, dim)
-	}
-}
-
-// style paints the cells of a row, which have their widths already.
-func (t *textRows) style(c *cells, r *view.Row) {
-	p := t.paint
-	for _, s := range []*string{&c.number, &c.offset, &c.exchange, &c.to, &c.size} {
-		*s = p.paint(*s, dim)
-	}
-	c.arrow = p.paint(c.arrow, laneStyles[r.Part.Lane])
-	switch {
-	case r.Failed:
-		c.kind = p.paint(c.kind, boldRed)
-	case r.Part.Lane == tap.Stderr || r.Part.Lane == tap.Lifecycle:
-		c.kind, c.title.style = p.paint(c.kind, dim), dim
-	case r.Kind == "request":
-		c.title.style = bold
-	}
-}
-
-// write lays out one line: it cuts and pads, then paints, then writes.
-func (t *textRows) write(c cells, dress func(*cells)) error {
-	c.number = pad(c.number, t.digits, true)
-	c.offset = pad(c.offset, t.offset, true)
-	c.exchange = pad(c.exchange, t.digits+1, true)
-	c.kind = pad(fit(c.kind, kindWidth), kindWidth, false)
-	c.to = pad(c.to, t.digits+1, true)
-	c.took = pad(fit(c.took, latencyWidth), latencyWidth, true)
-	c.size = pad(c.size, sizeWidth, true)
-	dress(&c)
-	var b strings.Builder
-	b.WriteString(t.prefix + c.number + " ")
-	put := func(column int, text string) {
-		if t.has[column] {
-			b.WriteString(" " + text)
-		}
-	}
-	put(columnTime, c.offset)
-	put(columnExchange, c.exchange)
-	b.WriteString(" " + c.arrow)
-	put(columnKind, c.kind)
-	put(columnTo, c.to)
-	put(columnTook, c.took)
-	put(columnSize, c.size)
-	if t.width > 0 {
-		c.title = c.title.fit(max(t.width-t.fixed(), 1))
-	}
-	b.WriteString("  " + c.title.paint(t.paint))
-	_, err := t.w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
-	return err
-}
-
-// A summary is what a listing adds up to.
+// A summary describes a whole listing.
 type summary struct {
 	counts rowCounts
 	info   store.Info
-	// unanswered are the calls without a response, beyond how many more there are.
+	// unanswered holds the first calls without a response, beyond counts the others.
 	unanswered []session.Request
 	beyond     uint64
-	// selected says that only a part was asked for, and shown how many frames,
-	// or calls, that was.
+	// selected reports whether only part of the recording was selected, and shown how
+	// many frames or calls were.
 	selected bool
 	shown    uint64
-	// byCall says that calls were listed, and calls how many there are, if that
-	// is known.
+	// byCall reports whether calls were listed. calls is their number, nil if unknown.
 	byCall bool
 	calls  *uint64
-	// pending says that it was asked for what has no response: then unanswered and stderr,
-	// the last lines of the server, are shown though only a part was asked for.
+	// pending reports whether requests without a response were selected. Then the summary
+	// includes unanswered and stderr, the last lines of the server, in any case.
 	pending bool
 	stderr  lastLines
-	// notes are what else there is to say.
+	// notes are printed after the counts.
 	notes []string
-	// label is the recording's, where there are several.
+	// label is the label of the recording, if there are several.
 	label string
-}
-
-// end prints the sums, and the unanswered calls.
-func (t *textRows) end(s *summary) error {
-	l := lines{w: t.w}
-	if t.started && s.label == "" {
-		l.printf("\n")
-	}
-	s.print(&l, t.paint, t.width)
-	return l.err
 }
 
 func (s *summary) print(l *lines, p palette, width int) {
@@ -397,19 +303,19 @@ func (s *summary) print(l *lines, p palette, width int) {
 	}
 }
 
-// lastLines are the last lines of the server's stderr, escaped, with their times.
+// lastLines holds the last lines of the server's stderr, escaped, with their times.
 type lastLines []string
 
-// add takes a piece of stderr.
+// add adds the first line of a piece of stderr.
 func (l *lastLines) add(f *tap.Frame) {
-	const most = 5
+	const limit = 5
 	line, _, _ := strings.Cut(strings.TrimRight(string(f.Raw[:min(len(f.Raw), 1000)]), "\r\n"), "\n")
-	if *l = append(*l, formatOffset(f.At)+"  "+escape(line)); len(*l) > most {
+	if *l = append(*l, formatOffset(f.At)+"  "+escape(line)); len(*l) > limit {
 		*l = (*l)[1:]
 	}
 }
 
-// waiting names the unanswered calls.
+// waiting prints the unanswered calls.
 func (s *summary) waiting(l *lines, p palette, width int) {
 	what := "no response to: "
 	if s.info.Status == store.Live {
@@ -442,9 +348,9 @@ func (s *summary) paragraph(l *lines, p palette, width int, title string, words 
 	}
 }
 
-// wrap joins words with commas, in lines of at most width columns; those after
-// the first are two columns shorter, for an indent. What is longer than a line
-// is broken at its spaces, and cut where it has none. 0 stands for any width.
+// wrap joins words with commas, in lines of at most width columns. Lines after the
+// first are two columns shorter, for an indent. A word longer than a line is broken
+// at its spaces, and cut if it has none. A width of 0 means unlimited.
 func wrap(title string, words []string, width int) (out []string) {
 	if width <= 0 {
 		return []string{title + strings.Join(words, ", ")}
@@ -481,7 +387,7 @@ func wrap(title string, words []string, width int) (out []string) {
 	return out
 }
 
-// statusWord says what became of a recording, where that is worth a word.
+// statusWord describes the status of a recording, "" if it is complete.
 func statusWord(info store.Info) string {
 	switch info.Status {
 	case store.Live:

@@ -216,7 +216,7 @@ func (p *jsonRows) row(r *view.Row, deltas []*view.Delta) error {
 	return text.WriteRaw(p.w, b, f, p.payload.WriteRaw)
 }
 
-func (p *jsonRows) untitled() {}
+func (p *jsonRows) skipHeader() {}
 
 func (p *jsonRows) end(s *summary) error {
 	return writeJSONSummary(p.w, s, p.recording)
@@ -487,11 +487,11 @@ func (p *jsonCalls) row(l *view.Row) error {
 	return writeJSON(p.w, j)
 }
 
-func (p *jsonCalls) untitled() {}
+func (p *jsonCalls) skipHeader() {}
 
-// begun and part print nothing: a call is printed once, when all is known of it.
-func (p *jsonCalls) begun(*view.Node) error { return nil }
-func (p *jsonCalls) part(*view.Row) error   { return nil }
+// open and part print nothing: a call is printed once, when it is complete.
+func (p *jsonCalls) open(*view.Node) error { return nil }
+func (p *jsonCalls) part(*view.Row) error  { return nil }
 
 // end implements [callPrinter].
 func (p *jsonCalls) end(s *summary) error { return writeJSONSummary(p.w, s, p.recording) }

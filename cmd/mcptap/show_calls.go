@@ -12,18 +12,18 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A callLister gathers the rows of a lister into calls.
+// A callLister groups the rows of a lister into calls.
 type callLister struct {
 	*lister
 	out     callPrinter
 	outline *view.Outline
 	stderr  stderrLines
-	begun   uint64 // how many calls there are
-	// named are the calls that have one of the frames that were named, and open
-	// those that began before the end of the span.
+	total   uint64 // number of calls
+	// named holds the calls with a frame in the selected ranges, open the open calls
+	// that began before the end of the span.
 	named, open map[session.Ref]bool
-	finished    time.Duration // how long the recording ran, once that is known
-	live        bool          // what was there when it was opened has been read
+	finished    time.Duration // how long the recording ran, once known
+	live        bool          // the frames present at opening have been read
 }
 
 func newCallLister(l *lister, a *app, id string) *callLister {
@@ -41,18 +41,18 @@ func newCallLister(l *lister, a *app, id string) *callLister {
 	}
 	rows := newCallRows(l.w, a.palette(), a.width(), l.info, l.o.tree)
 	if l.label != "" {
-		rows.among(l.label, clock(l.info.Header.Start, a.zone))
+		rows.withLabel(l.label, clock(l.info.Header.Start, a.zone))
 	}
 	rows.ended, rows.follow = c.ended, l.o.follow
 	c.out = rows
 	return c
 }
 
-// ended is how long the recording ran, as far as it was read.
+// ended returns how long the recording ran, as far as it has been read.
 func (c *callLister) ended() time.Duration { return max(c.finished, c.last) }
 
-// row takes the next row. It reports whether no more are needed: beyond the end
-// of the span only what is still open matters.
+// row adds the next row. It reports whether no more are needed: after the end of the
+// span only open calls matter.
 func (c *callLister) row(r *session.Entry) (enough bool, err error) {
 	f := r.Frame
 	if f.Lane == tap.Stderr && c.o.stderr && c.want.picks() {
@@ -62,7 +62,7 @@ func (c *callLister) row(r *session.Entry) (enough bool, err error) {
 	for i := range r.Parts {
 		p := &r.Parts[i]
 		if p.Role == session.RoleRequest && (c.want.session == 0 || r.Session == c.want.session) {
-			c.begun++
+			c.total++
 			if !after {
 				c.open[p.Call] = true
 			}
@@ -91,19 +91,19 @@ func (c *callLister) row(r *session.Entry) (enough bool, err error) {
 	return after && len(c.open) == 0, nil
 }
 
-// changes prints what a live frame changes: calls that begin, at first all that are open,
-// and the messages of others.
+// changes prints the effect of a live frame: calls that begin, on the first frame all
+// open calls, and messages of other calls.
 func (c *callLister) changes(r *session.Entry, first bool) error {
 	if !first && len(r.Parts) == 0 {
 		return nil
 	}
 	for _, call := range c.v.tracker.Open() {
 		n := c.outline.Open(call)
-		if n == nil || !c.wants(n) {
+		if n == nil || !c.selects(n) {
 			continue
 		}
 		if first || call.Ref.Seq == r.Frame.Seq {
-			if err := errors.Join(c.out.begun(n), c.printed()); err != nil {
+			if err := errors.Join(c.out.open(n), c.printed()); err != nil {
 				return err
 			}
 			continue
@@ -121,27 +121,27 @@ func (c *callLister) changes(r *session.Entry, first bool) error {
 	return nil
 }
 
-// finish prints the calls that are not over.
+// finish prints the calls that have not ended.
 func (c *callLister) finish() error {
 	info, err := c.rec.Info()
 	if err != nil {
 		return err
 	}
-	asOf(&info, c.now())
+	extendLive(&info, c.now())
 	if info.Status != store.Live || !c.partial {
 		c.finished = info.Duration
 	}
 	return c.nodes(c.outline.End(c.v.tracker.Open()))
 }
 
-// keep decides on what belongs to no call.
+// keep reports whether a message outside calls is selected.
 func (c *callLister) keep(r *session.Entry, i int) bool {
 	return c.span.holds(r.Frame) && c.want.message(r, i)
 }
 
 func (c *callLister) nodes(nodes []*view.Node) error {
 	for _, n := range nodes {
-		ok := c.wants(n)
+		ok := c.selects(n)
 		c.forget(n)
 		if !ok {
 			continue
@@ -161,8 +161,8 @@ func (c *callLister) nodes(nodes []*view.Node) error {
 	return nil
 }
 
-// wants reports whether a call is picked, or one within it.
-func (c *callLister) wants(n *view.Node) bool {
+// selects reports whether a call, or one nested in it, is selected.
+func (c *callLister) selects(n *view.Node) bool {
 	if n.Call == nil {
 		return true // selected by keep
 	}
@@ -181,7 +181,7 @@ func (c *callLister) wants(n *view.Node) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(n.Kids, c.wants)
+	return slices.ContainsFunc(n.Kids, c.selects)
 }
 
 func (c *callLister) forget(n *view.Node) {

@@ -276,9 +276,9 @@ func (s *several) take(x *arrival) error {
 	}
 	before := f.lines
 	if f.rows != nil && s.began {
-		f.rows.untitled()
+		f.rows.skipHeader()
 	} else if f.byCall != nil && s.began {
-		f.byCall.out.untitled()
+		f.byCall.out.skipHeader()
 	}
 	var err error
 	if x.over {

@@ -74,10 +74,10 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		l.rows = rows
 	default:
 		now := info
-		asOf(&now, a.now())
+		extendLive(&now, a.now())
 		rows := newTextRows(l.w, a.palette(), a.width(), now)
 		if label != "" {
-			rows.among(label, clock(info.Header.Start, a.zone))
+			rows.withLabel(label, clock(info.Header.Start, a.zone))
 		}
 		l.rows = rows
 	}
@@ -250,7 +250,7 @@ func (l *lister) sum() (*summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	asOf(&info, l.now())
+	extendLive(&info, l.now())
 	s := &summary{counts: l.v.counts, info: info, selected: !l.want.everything(), shown: l.shown, label: l.label}
 	if s.pending = l.want.pending(); s.pending || !l.want.picks() {
 		s.unanswered, s.beyond = l.v.tracker.Unanswered()
@@ -271,7 +271,7 @@ func (l *lister) sum() (*summary, error) {
 		s.counts = rowCounts{frames: t.Frames.Total(), errors: t.Errors, bytes: int64(t.Bytes.Total())}
 	}
 	if s.byCall = l.byCall != nil; s.byCall && !l.partial {
-		s.calls = &l.byCall.begun
+		s.calls = &l.byCall.total
 	}
 	if l.folded > 0 {
 		s.notes = append(s.notes, plural(l.folded, "HTTP frame is", "HTTP frames are")+" hidden (use --http)")

@@ -26,7 +26,7 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 	if err != nil {
 		return err
 	}
-	asOf(&one.info, a.now())
+	extendLive(&one.info, a.now())
 	w := bufio.NewWriterSize(a.stdout, 32<<10)
 	if o.json {
 		return errors.Join(writeJSONFrame(w, one, rec.WriteRaw), w.Flush())

@@ -268,7 +268,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number in
 	meter := session.NewMeter(stats, number)
 	if err := meterFrames(ctx, rec, meter, func() (time.Duration, error) {
 		info, err = rec.Info()
-		asOf(&info, now)
+		extendLive(&info, now)
 		return info.Duration, err
 	}); err != nil {
 		return nil, info, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -216,14 +217,14 @@ func plural[N int | uint64 | int64](n N, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// A column of a table: how much of it may go when the line is too narrow.
+// A column describes a column of a table.
 type column struct {
 	title string
 	right bool
 	// least is the width below which it is not cut; 0 means never cut.
 	least int
-	// rank orders the columns for leaving them out: the highest goes first, 0
-	// never goes.
+	// rank is the order in which columns are omitted, the highest first.
+	// A column of rank 0 is never omitted.
 	rank int
 }
 
@@ -233,18 +234,18 @@ type cell struct {
 	style style
 }
 
-// layout chooses a width for each column, 0 for one that is left out, so that
-// a line has at most width columns, 0 for any. First what is a luxury is left
-// out, then the columns that may be cut give way, then more are left out, and
-// those that were cut get back what is free.
+// layout chooses a width for each column, 0 to omit it, so that a line has at most
+// width columns; a width of 0 means unlimited. It omits columns of rank luxury and
+// above, cuts columns to their least width, omits more columns, and then gives free
+// space back to the cut columns.
 func layout(cols []column, natural []int, width int) []int {
 	widths := make([]int, len(cols))
 	copy(widths, natural)
 	if width == 0 {
 		return widths
 	}
-	leaveOut(cols, widths, width, luxury)
-	if lineWidth(widths) <= width {
+	omitColumns(cols, widths, columnGap, width, luxury)
+	if lineWidth(widths, columnGap) <= width {
 		return widths
 	}
 	for i, c := range cols {
@@ -252,20 +253,20 @@ func layout(cols []column, natural []int, width int) []int {
 			widths[i] = min(widths[i], c.least)
 		}
 	}
-	leaveOut(cols, widths, width, 1)
-	for _, most := range []int{20, width} { // from the left, but no one takes it all
+	omitColumns(cols, widths, columnGap, width, 1)
+	for _, limit := range []int{20, width} { // from the left; one column must not take all of it
 		for i := range widths {
-			if free := width - lineWidth(widths); widths[i] > 0 && free > 0 {
-				widths[i] = max(widths[i], min(natural[i], widths[i]+free, most))
+			if free := width - lineWidth(widths, columnGap); widths[i] > 0 && free > 0 {
+				widths[i] = max(widths[i], min(natural[i], widths[i]+free, limit))
 			}
 		}
 	}
 	return widths
 }
 
-// leaveOut leaves out columns of that rank or a higher one until the rest fits.
-func leaveOut(cols []column, widths []int, width, rank int) {
-	for lineWidth(widths) > width {
+// omitColumns omits columns of at least the given rank until the others fit.
+func omitColumns(cols []column, widths []int, gap, width, rank int) {
+	for lineWidth(widths, gap) > width {
 		drop := -1
 		for i, c := range cols {
 			if widths[i] > 0 && c.rank >= rank && (drop < 0 || c.rank > cols[drop].rank) {
@@ -279,16 +280,17 @@ func leaveOut(cols []column, widths []int, width, rank int) {
 	}
 }
 
-// luxury is the rank from which a column goes before another is cut.
+// luxury is the lowest rank of columns that are omitted before others are cut.
 const luxury = 6
 
 const columnGap = 2
 
-func lineWidth(widths []int) int {
-	n := -columnGap
+// lineWidth returns the width of columns with gap spaces between them.
+func lineWidth(widths []int, gap int) int {
+	n := -gap
 	for _, w := range widths {
 		if w > 0 {
-			n += w + columnGap
+			n += w + gap
 		}
 	}
 	return n
@@ -332,4 +334,90 @@ func printTable(l *lines, p palette, width int, cols []column, rows [][]cell) {
 		}
 		l.printf("%s\n", b.String())
 	}
+}
+
+// A rowTable prints rows as they come. Its columns have fixed widths, because the later
+// rows are unknown; a title takes the rest of the line.
+type rowTable struct {
+	w       *bufio.Writer
+	paint   palette
+	width   int    // of the line; 0 means unlimited
+	prefix  string // precedes each row
+	gap     string // precedes the title
+	cols    []column
+	widths  []int // of cols; 0 omits a column
+	started bool  // the column titles are printed
+}
+
+// omit omits columns until the title has least columns.
+func (t *rowTable) omit(least int) {
+	if free := t.width - t.fixed(); t.width > 0 && free < least {
+		omitColumns(t.cols, t.widths, 1, lineWidth(t.widths, 1)+free-least, 1)
+	}
+}
+
+// fixed returns the width of everything before the title.
+func (t *rowTable) fixed() int {
+	return columns.StringWidth(t.prefix) + lineWidth(t.widths, 1) + 1 + len(t.gap)
+}
+
+// room returns the width of a title after an indent, 0 if it is unlimited.
+func (t *rowTable) room(indent string) int {
+	if t.width == 0 {
+		return 0
+	}
+	return max(t.width-t.fixed()-columns.StringWidth(indent), 1)
+}
+
+// skipHeader records that the column titles are printed already.
+func (t *rowTable) skipHeader() { t.started = true }
+
+// header prints the column titles, once.
+func (t *rowTable) header(last string) error {
+	if t.started {
+		return nil
+	}
+	t.started = true
+	titles := make([]cell, len(t.cols))
+	for i, c := range t.cols {
+		if c.title != "" {
+			titles[i] = cell{c.title, dim}
+		}
+	}
+	return t.write(titles, plainTitle(last, dim))
+}
+
+// write prints one row: it pads and cuts the texts, then paints them. A second space
+// follows the first column.
+func (t *rowTable) write(cells []cell, last title) error {
+	var b strings.Builder
+	b.WriteString(t.prefix)
+	for i, c := range t.cols {
+		if t.widths[i] == 0 {
+			continue
+		}
+		if i > 0 {
+			b.WriteString(" ")
+		}
+		b.WriteString(t.paint.paint(pad(cells[i].text, t.widths[i], c.right), cells[i].style))
+		if i == 0 {
+			b.WriteString(" ")
+		}
+	}
+	if t.width > 0 {
+		last = last.fit(t.room(""))
+	}
+	b.WriteString(t.gap + last.paint(t.paint))
+	_, err := t.w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
+	return err
+}
+
+// end prints a summary.
+func (t *rowTable) end(s *summary) error {
+	l := lines{w: t.w}
+	if t.started && s.label == "" {
+		l.printf("\n")
+	}
+	s.print(&l, t.paint, t.width)
+	return l.err
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A viewer turns frames, in order, into rows. It holds what is open and nothing
-// else, so a recording may be of any length.
+// A viewer turns frames, in order, into rows. It holds only open calls, so memory
+// does not grow with the recording.
 type viewer struct {
 	tracker session.Tracker
-	// only is the session that counts, 0 for all.
+	// only is the session to count, 0 for all.
 	only   int
 	counts rowCounts
 }
 
-// rowCounts is what a listing sums up at its end.
+// rowCounts holds the totals of a listing.
 type rowCounts struct {
 	frames uint64
 	errors uint64 // as session.Tally counts them
@@ -36,7 +36,7 @@ func newViewer() *viewer {
 // row reads the next frame.
 func (v *viewer) row(f *tap.Frame) view.Row { return view.NewRow(v.next(f)) }
 
-// next reads the next frame, for whoever wants more of it than a row.
+// next reads the next frame and returns its entry.
 func (v *viewer) next(f *tap.Frame) *session.Entry {
 	r := v.tracker.Add(f)
 	if v.only != 0 && r.Session != v.only {
@@ -48,22 +48,22 @@ func (v *viewer) next(f *tap.Frame) *session.Entry {
 	return r
 }
 
-// An exportSource is what can be exported: a recording, or what is left of one.
+// An exportSource is a recording, or the readable part of one.
 type exportSource interface {
 	Info() (store.Info, error)
 	Frames(after uint64) iter.Seq2[tap.Frame, error]
 	WriteRaw(w io.Writer, f tap.Frame) error
 }
 
-// asOf makes a live recording last until now, and not only until its last frame: so
-// long have those waited that have no response.
-func asOf(info *store.Info, now time.Time) {
+// extendLive sets the duration of a live recording to the time until now, so that
+// pending requests show how long they have waited.
+func extendLive(info *store.Info, now time.Time) {
 	if info.Status == store.Live {
 		info.Duration = max(info.Duration, now.Sub(info.Header.Start))
 	}
 }
 
-// salvage exports what can be read and says what cannot.
+// salvage exports the readable part of a recording and reports what is missing.
 func salvage(a *app, path string, write func(exportSource) error) error {
 	rec, r, err := store.OpenSalvage(path)
 	if err != nil {
@@ -102,23 +102,23 @@ func salvage(a *app, path string, write func(exportSource) error) error {
 	return nil
 }
 
-// A title is what a line shows of a message or a call, in its last column: what
-// distinguishes it first, the method of a tool last. All texts are escaped.
+// A title is the last column of a line about a message or a call. The name comes
+// first, the method of a tool last. All texts are escaped.
 type title struct {
 	indent, name, args, result, fault, method string
 	// style is that of the name, faultStyle that of the failure.
 	style, faultStyle style
 }
 
-// newTitle has the texts of a row or a call.
+// newTitle returns the title of a row or a call.
 func newTitle(t view.Title) title {
 	return title{name: escape(t.Name), args: escape(t.Args), result: escape(t.Result), method: escape(t.Method), faultStyle: red}
 }
 
-// plainTitle is a title of one text.
+// plainTitle returns a title of one text.
 func plainTitle(text string, as style) title { return title{name: text, style: as, faultStyle: red} }
 
-// What stands before the parts of a title.
+// Separators before the parts of a title.
 const (
 	argsGap   = " "
 	resultGap = " → "
@@ -128,8 +128,8 @@ const (
 // leastPreview is the width below which a part of a title is left out.
 const leastPreview = 6
 
-// fit cuts the title to a width. The method goes first, then the arguments and the result
-// share what the name leaves. A failure matters more than these.
+// fit cuts the title to a width. It omits the method first; then the arguments and the
+// result share the space after the name. A failure takes precedence over these.
 func (t title) fit(room int) title {
 	t.indent = fit(t.indent, room)
 	room = max(room-columns.StringWidth(t.indent), 1)
@@ -138,7 +138,7 @@ func (t title) fit(room int) title {
 	}
 	t.method = ""
 	if t.fault != "" {
-		// Without the name the failure means little.
+		// The failure needs the name as context.
 		least := min(room/2, columns.StringWidth(t.name))
 		if least > 0 {
 			least += len(faultGap)
@@ -157,7 +157,7 @@ func (t title) fit(room int) title {
 	return t
 }
 
-// preview cuts a text to a width, and leaves out one of which too little would be left.
+// preview cuts a text to a width, and returns "" if too little would remain.
 func preview(text string, width int) string {
 	if width < leastPreview && columns.StringWidth(text) > width {
 		return ""
@@ -165,7 +165,7 @@ func preview(text string, width int) string {
 	return fit(text, width)
 }
 
-// part is the width of a text with what stands before it.
+// part returns the width of a text with the texts before it.
 func part(before, text, gap string) int {
 	if text == "" {
 		return 0
@@ -178,11 +178,11 @@ func (t title) width() int {
 		part("", t.method, faultGap)
 }
 
-// paint is the title as it is printed.
+// paint returns the title as printed.
 func (t title) paint(p palette) string {
 	var b strings.Builder
 	b.WriteString(t.indent)
-	put := func(gap, text string, as style) {
+	add := func(gap, text string, as style) {
 		if text != "" {
 			if b.Len() > len(t.indent) {
 				b.WriteString(gap)
@@ -190,8 +190,8 @@ func (t title) paint(p palette) string {
 			b.WriteString(p.paint(text, as))
 		}
 	}
-	put("", t.name, t.style)
-	put(argsGap, t.args, plain)
+	add("", t.name, t.style)
+	add(argsGap, t.args, plain)
 	if t.result != "" {
 		gap := resultGap
 		if b.Len() == len(t.indent) {
@@ -199,7 +199,7 @@ func (t title) paint(p palette) string {
 		}
 		b.WriteString(p.paint(gap, dim) + t.result)
 	}
-	put(faultGap, t.fault, t.faultStyle)
-	put(faultGap, t.method, dim)
+	add(faultGap, t.fault, t.faultStyle)
+	add(faultGap, t.method, dim)
 	return b.String()
 }
