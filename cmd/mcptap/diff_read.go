@@ -37,7 +37,7 @@ type compared struct {
 	// frames yields those above a number, frame returns one.
 	frames func(after uint64) iter.Seq2[tap.Frame, error]
 	frame  func(seq uint64) (tap.Frame, error)
-	// session is the only one that is wanted, 0 for all.
+	// session is the only session to compare, 0 for all.
 	session int
 }
 
@@ -282,20 +282,19 @@ func (d *differ) read(c *compared, seen func(*session.Entry, bool)) ([]*diff.Ses
 	return r.all, nil
 }
 
-// A frameCache returns frames of a recording again that were read before. They
-// are asked for nearly in order, and opening the file for each would take most
-// of the time.
+// A frameCache reads frames of a recording a second time. The requests are nearly in
+// order, and opening the file for each would dominate the time.
 type frameCache struct {
 	from *compared
-	// first are the first frames, bytes of them.
+	// first holds the first frames, which take bytes bytes.
 	first map[uint64]tap.Frame
 	bytes int64
-	// ahead are those that were read last, from a number on.
+	// ahead holds the frames read last, in order.
 	ahead []tap.Frame
-	last  uint64 // the last that was asked for
+	last  uint64 // number of the last frame requested
 }
 
-// keep remembers a frame, if there is room.
+// keep stores a frame if there is room.
 func (c *frameCache) keep(f *tap.Frame) {
 	if size := f.Size + frameSize; c.bytes+size <= heldFrames {
 		c.bytes += size
@@ -313,8 +312,8 @@ func (c *frameCache) get(seq uint64) (tap.Frame, error) {
 		c.last = seq
 		return c.ahead[i], nil
 	}
-	const near = 64 // further on, it is likely that not all between is wanted
-	inOrder := seq > c.last && seq-c.last <= near
+	const window = 64 // beyond it, reading all frames between is unlikely to pay off
+	inOrder := seq > c.last && seq-c.last <= window
 	c.last = seq
 	if inOrder {
 		return c.read(seq)
@@ -322,7 +321,7 @@ func (c *frameCache) get(seq uint64) (tap.Frame, error) {
 	return c.checked(c.from.frame(seq))
 }
 
-// read reads a frame and some of those behind it.
+// read reads a frame and some of the following ones.
 func (c *frameCache) read(seq uint64) (tap.Frame, error) {
 	clear(c.ahead)
 	c.ahead = c.ahead[:0]
@@ -342,7 +341,7 @@ func (c *frameCache) read(seq uint64) (tap.Frame, error) {
 	return c.ahead[0], nil
 }
 
-// checked says of which recording a frame is gone.
+// checked adds the recording to an error about a missing frame.
 func (c *frameCache) checked(f tap.Frame, err error) (tap.Frame, error) {
 	if errors.Is(err, store.ErrNoFrame) {
 		err = fmt.Errorf("a frame of %s can no longer be read: %w", c.from.path, err)

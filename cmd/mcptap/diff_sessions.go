@@ -19,11 +19,11 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A sessionReader gives the frames of a recording to its sessions.
+// A sessionReader passes the frames of a recording to its sessions.
 type sessionReader struct {
 	*compared
 	only *onlyCalls
-	// several says that there is more than one session.
+	// several reports whether there is more than one session.
 	several  bool
 	tracker  session.Tracker
 	items    []filter.Item
@@ -31,13 +31,13 @@ type sessionReader struct {
 	requests int // in the sessions
 	all      []*diff.Session
 	held     frameCache
-	// seen, if set, is told each frame of a session, and whether it is one that
-	// the filter chose.
+	// seen, if set, is called with each frame of a session, and whether the filter
+	// selected it.
 	seen func(e *session.Entry, marked bool)
 }
 
-// firstPass finds out what only later frames tell: of HTTP traffic which session
-// the head of a request is of, and for some filters what becomes of a request.
+// firstPass finds what only later frames reveal: in HTTP traffic the session of a
+// request head, and for some filters the outcome of a request.
 func (r *sessionReader) firstPass(ctx context.Context) error {
 	future := r.only != nil && r.only.filter != nil && r.only.filter.Needs().Has(filter.NeedFuture)
 	if r.info.Header.Transport != "http" && !future {
@@ -54,7 +54,7 @@ func (r *sessionReader) firstPass(ctx context.Context) error {
 	return err
 }
 
-// read reads a frame, and reports whether it is one that the filter chose.
+// read reads a frame, and reports whether the filter selected it.
 func (r *sessionReader) read(f *tap.Frame) (e *session.Entry, marked bool) {
 	e = r.tracker.Add(f)
 	switch {
@@ -75,7 +75,7 @@ func (d *differ) checkOnly(text string) error {
 	return withHint(fmt.Errorf("--only: no call matches %s", quote(text)), "`mcptap show REC --calls` lists the calls, `mcptap help filter` explains filters")
 }
 
-// onlyCalls picks calls, by a filter or by numbers of their frames.
+// onlyCalls selects calls, by a filter or by frame numbers.
 type onlyCalls struct {
 	filter *filter.Filter
 	frames []tap.Range
@@ -98,7 +98,7 @@ func (a *app) parseOnly(text string) (*onlyCalls, error) {
 
 func (r *sessionReader) add(f *tap.Frame) error {
 	e, marked := r.read(f)
-	if number := e.Session; number != 0 && (r.session == 0 || number == r.session) { // not a page, a token: of no session
+	if number := e.Session; number != 0 && (r.session == 0 || number == r.session) { // pages and tokens have no session
 		if marked {
 			r.only.matched = true
 		}
@@ -114,7 +114,7 @@ func (r *sessionReader) add(f *tap.Frame) error {
 		if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
 			r.held.keep(f)
 			limit := maxDiffRequests
-			if r.seen != nil { // a plan to play them is held too
+			if r.seen != nil { // memory also holds a plan to play them
 				limit /= 2
 			}
 			if r.requests += requestsIn(&e.Message); r.requests > limit {
@@ -128,7 +128,7 @@ func (r *sessionReader) add(f *tap.Frame) error {
 	return nil
 }
 
-// over gives calls that are over to their sessions.
+// over passes ended calls to their sessions.
 func (r *sessionReader) over(calls []*session.Call) {
 	for _, c := range calls {
 		if s := r.made[c.Session]; s != nil {
@@ -137,7 +137,7 @@ func (r *sessionReader) over(calls []*session.Call) {
 	}
 }
 
-// end says that there are no more frames.
+// end ends all sessions.
 func (r *sessionReader) end() {
 	r.over(r.tracker.Open())
 	for _, s := range r.all {

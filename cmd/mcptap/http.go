@@ -145,7 +145,7 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	err = o.announce(a, t, header, recording)
 	if err == nil {
 		if recording != nil {
-			a.lookBeside(o.web, &o.otlp, recording.Path())
+			a.startReaders(o.web, &o.otlp, recording.Path())
 		}
 		err = serveHTTP(cmd.Context(), t)
 	} else {

@@ -34,7 +34,7 @@ func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.verify, "verify", false, "fail if the client does not send every recorded request")
 }
 
-// whole reports whether something is to be said of all that was recorded.
+// whole reports whether the report covers requests that were not sent.
 func (o *mockReportOptions) whole() bool { return o.verify || o.file != "" }
 
 // check refuses a report that would be written over the recording.
@@ -66,15 +66,14 @@ func (o *mockReportOptions) unread(a *app) error {
 }
 
 const (
-	// maxMockWords is how many notes are said on stderr. The report has them all.
-	maxMockWords = 50
-	// maxMockUnasked is how many of the requests that were not asked for are named.
+	// maxMockMessages limits the notes on stderr. The report has all of them.
+	maxMockMessages = 50
+	// maxMockUnasked limits the recorded requests that are named as not sent.
 	maxMockUnasked = 100
 )
 
-// A mockReport says in what the sessions were not what was recorded: on stderr what
-// went wrong and what was matched inexactly, in a file everything. Several sessions
-// may use it at once.
+// A mockReport reports how sessions deviate from the recording: failures and inexact
+// matches on stderr, everything in a file. It is safe for concurrent use.
 type mockReport struct {
 	a        *app
 	opt      mockReportOptions
@@ -84,16 +83,16 @@ type mockReport struct {
 	to       mockReportWriter
 	err      error // of the first write that failed
 	counts   map[string]int
-	said     int
+	messages int // on stderr
 	wrong    int
-	// faults are those of --fault, struck says which of them have befallen something, and
-	// ignored which of the paths of --ignore have led to something.
-	faults          []replay.Fault
-	paths           []replay.Path
-	struck, ignored []bool
+	// faults holds the faults of --fault, applied whether each had an effect. ignored
+	// reports the same of the paths of --ignore.
+	faults           []replay.Fault
+	paths            []replay.Path
+	applied, ignored []bool
 }
 
-// newMockReport begins the report on the scripts of a recording that was named as name.
+// newMockReport starts a report on the scripts of the named recording.
 func newMockReport(a *app, opt mockReportOptions, name string, scripts ...*replay.Script) (*mockReport, error) {
 	r := &mockReport{a: a, opt: opt, coverage: replay.NewCoverage(scripts...), counts: map[string]int{}}
 	if opt.file == "" {
@@ -107,21 +106,21 @@ func newMockReport(a *app, opt mockReportOptions, name string, scripts ...*repla
 	return r, nil
 }
 
-// note takes a note of a session.
+// note records a note of a session.
 func (r *mockReport) note(n replay.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take(n, 1)
 }
 
-// take takes a note that stands for so many.
+// take records a note that stands for count events.
 func (r *mockReport) take(n replay.Note, count int) {
 	failure := r.fails(n.Kind)
 	r.counts[n.Kind.String()] += count
 	if failure {
 		r.wrong++
 	}
-	if failure || n.Kind == replay.NoteRelaxed { // nothing inexact in silence
+	if failure || n.Kind == replay.NoteRelaxed { // report every inexact match
 		r.say(n.Text)
 	}
 	if r.to != nil && r.err == nil {
@@ -133,38 +132,38 @@ func (r *mockReport) fails(kind replay.NoteKind) bool {
 	return kind.Fails() || r.opt.strict && kind.Deviates() || r.opt.verify && kind == replay.NoteUnasked
 }
 
-// say says something on stderr, unless there is too much.
+// say prints a message on stderr, up to maxMockMessages.
 func (r *mockReport) say(text string) {
-	if r.said++; r.said <= maxMockWords {
+	if r.messages++; r.messages <= maxMockMessages {
 		r.a.say("mock: " + text)
 	}
-	if r.said == maxMockWords {
+	if r.messages == maxMockMessages {
 		r.a.say("mock: further messages suppressed; --report FILE has all of them")
 	}
 }
 
-// over counts what a session that is over was asked for.
+// over adds the requests of a session that has ended to the coverage.
 func (r *mockReport) over(s *replay.Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.coverage.Add(s)
-	for i, struck := range s.Struck() {
-		r.struck[i] = r.struck[i] || struck
+	for i, applied := range s.Struck() {
+		r.applied[i] = r.applied[i] || applied
 	}
 	for i, ignored := range s.Ignored() {
 		r.ignored[i] = r.ignored[i] || ignored
 	}
 }
 
-// watch takes the faults of --fault and the paths of --ignore. One that has matched nothing
-// by the end is warned about.
+// watch records the faults of --fault and the paths of --ignore, to warn about those
+// that match nothing.
 func (r *mockReport) watch(opt *replay.Options) {
-	r.faults, r.struck = opt.Faults, make([]bool, len(opt.Faults))
+	r.faults, r.applied = opt.Faults, make([]bool, len(opt.Faults))
 	r.paths, r.ignored = opt.Ignore, make([]bool, len(opt.Ignore))
 }
 
-// problems reports what is wrong with a recording that a person wrote or edited. With
-// --verify it fails.
+// problems reports the problems of a recording written or edited by hand. With --verify
+// they count as failures.
 func (r *mockReport) problems(name string, rec *mock.Recording) {
 	first, more := rec.Problems()
 	for _, p := range first {
@@ -178,8 +177,8 @@ func (r *mockReport) problems(name string, rec *mock.Recording) {
 	}
 }
 
-// end ends the report on a run that err ended. If that is nil it returns whether the
-// clients got on with the recording.
+// end ends the report on a run that ended with err. If err is nil, it returns whether
+// the sessions matched the recording.
 func (r *mockReport) end(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +195,7 @@ func (r *mockReport) end(err error) error {
 		r.a.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Asked(), r.coverage.Recorded()))
 	}
 	for i, f := range r.faults {
-		if !r.struck[i] && f.Chance == 0 {
+		if !r.applied[i] && f.Chance == 0 {
 			r.a.say(fmt.Sprintf("mock: warning: --fault '%v' matched nothing", f))
 		}
 	}

@@ -30,10 +30,10 @@ func newCallLister(l *lister, a *app, id string) *callLister {
 	c := &callLister{lister: l, outline: view.NewOutline(), named: map[session.Ref]bool{}, open: map[session.Ref]bool{}}
 	c.outline.Answers = l.answers
 	c.outline.Keep = c.keep
-	c.outline.Stderr = l.o.stderr && !l.want.picks()
+	c.outline.Stderr = l.o.stderr && !l.sel.picks()
 	c.outline.Flat = l.o.json
-	if l.want.needsPayload() {
-		c.outline.Search = l.want.filter.Search
+	if l.sel.needsPayload() {
+		c.outline.Search = l.sel.filter.Search
 	}
 	if l.o.json {
 		c.out = &jsonCalls{w: l.w, ended: c.ended, recording: id}
@@ -55,19 +55,19 @@ func (c *callLister) ended() time.Duration { return max(c.finished, c.last) }
 // span only open calls matter.
 func (c *callLister) row(r *session.Entry) (enough bool, err error) {
 	f := r.Frame
-	if f.Lane == tap.Stderr && c.o.stderr && c.want.picks() {
+	if f.Lane == tap.Stderr && c.o.stderr && c.sel.picks() {
 		c.stderr.add(view.NewRow(r))
 	}
 	after := c.span.after(f)
 	for i := range r.Parts {
 		p := &r.Parts[i]
-		if p.Role == session.RoleRequest && (c.want.session == 0 || r.Session == c.want.session) {
+		if p.Role == session.RoleRequest && (c.sel.session == 0 || r.Session == c.sel.session) {
 			c.total++
 			if !after {
 				c.open[p.Call] = true
 			}
 		}
-		if len(c.want.ranges) > 0 && p.Call != (session.Ref{}) && c.want.inRanges(f.Seq) {
+		if len(c.sel.ranges) > 0 && p.Call != (session.Ref{}) && c.sel.inRanges(f.Seq) {
 			c.named[p.Call] = true
 		}
 	}
@@ -136,7 +136,7 @@ func (c *callLister) finish() error {
 
 // keep reports whether a message outside calls is selected.
 func (c *callLister) keep(r *session.Entry, i int) bool {
-	return c.span.holds(r.Frame) && c.want.message(r, i)
+	return c.span.holds(r.Frame) && c.sel.message(r, i)
 }
 
 func (c *callLister) nodes(nodes []*view.Node) error {
@@ -171,13 +171,13 @@ func (c *callLister) selects(n *view.Node) bool {
 	if n.Call.Status.Settled() {
 		lastSeq = n.Call.Answer.Seq
 	}
-	if c.span.overlaps(n.Call.Ref.Seq, from, to, lastSeq) && (len(c.want.ranges) == 0 || c.named[n.Call.Ref]) &&
-		(c.want.session == 0 || n.Session() == c.want.session) {
-		if c.want.filter == nil {
+	if c.span.overlaps(n.Call.Ref.Seq, from, to, lastSeq) && (len(c.sel.ranges) == 0 || c.named[n.Call.Ref]) &&
+		(c.sel.session == 0 || n.Session() == c.sel.session) {
+		if c.sel.filter == nil {
 			return true
 		}
 		it := n.Item(c.ended())
-		if c.want.filter.Match(&it, n.Found()) {
+		if c.sel.filter.Match(&it, n.Found()) {
 			return true
 		}
 	}

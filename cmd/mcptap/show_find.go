@@ -13,19 +13,19 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// oneFrame is what can be known of a frame when the whole recording is there.
+// oneFrame describes a frame, with what the whole recording tells about it.
 type oneFrame struct {
 	frame   tap.Frame
 	message jsonrpc.Message
 	row     view.Row
-	// time is the wall clock at the frame.
+	// time is the wall-clock time of the frame.
 	time time.Time
-	// answers are the responses to it, by place in a batch.
+	// answers holds the responses to the frame, by index in a batch.
 	answers map[int]session.Part
-	// cancel is the frame that cancelled the request, 0 for none, until the response.
+	// cancel is the frame that cancelled the request before its response, 0 for none.
 	cancel uint64
-	// refusal is the HTTP response to it with a failure status, refusalBody the frame with
-	// the body of that, 0 for none.
+	// refusal describes the HTTP response with a failure status, and refusalBody is the
+	// frame with its body, 0 for none.
 	refusal     string
 	refusalBody uint64
 	// delta is how the response differs from the last one to the same request.
@@ -33,11 +33,10 @@ type oneFrame struct {
 	info  store.Info
 }
 
-// findOne reads a frame and those that it pairs with. A frame of stdio that pairs
-// with nothing is read alone. For another, all frames before it count: a response
-// belongs to the oldest request with its id that is open, and what an HTTP exchange
-// brings to the session of what was said before. The search ends with the last
-// answer, and with the session, which the head of a request does not tell.
+// findOne reads a frame and the frames it pairs with. A stdio frame that pairs with none
+// is read alone. For others it reads all earlier frames, because a response belongs to
+// the oldest open request with its id, and stops after the last response, once the
+// session of the frame is known.
 func findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool) (*oneFrame, error) {
 	f, err := rec.Frame(number)
 	if err != nil {
@@ -50,20 +49,20 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool
 	one := &oneFrame{time: info.Header.Start.Add(f.At), info: info}
 	one.take(newViewer().next(&f))
 	if f.Exchange == 0 && !slices.ContainsFunc(one.row.Messages, func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }) {
-		one.row.Messages = nil // what they belong to is not known
+		one.row.Messages = nil // what they belong to is unknown
 		return one, nil
 	}
 	return one, one.pair(ctx, rec, diff)
 }
 
-// take notes what is known of the frame by then.
+// take records what is known of the frame so far.
 func (one *oneFrame) take(e *session.Entry) {
 	one.frame, one.message, one.row = *e.Frame, e.Message, view.NewRow(e)
 	one.row.Messages = slices.Clone(one.row.Messages) // they are valid until the next frame
 }
 
-// pair reads the recording up to the frame, and on to its answers and the frame that
-// tells its session.
+// pair reads the recording up to the frame, and on until its responses and its session
+// are known.
 func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) error {
 	number, exchange, waiting := one.frame.Seq, one.frame.Exchange, 0
 	one.answers = map[int]session.Part{}
@@ -112,7 +111,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 				waiting--
 			}
 		}
-		if told, session := v.tracker.Sessions.Late(); told == exchange && exchange != 0 {
+		if late, session := v.tracker.Sessions.Late(); late == exchange && exchange != 0 {
 			one.row.Session = session
 		}
 		unknown := exchange != 0 && one.row.Session == 0

@@ -22,40 +22,40 @@ import (
 // page appears at once even if matches are rare.
 const firstLines = 100
 
-// A lister prints what is wanted of one recording.
+// A lister prints the selected part of one recording.
 type lister struct {
 	o     *showOptions
-	label string // where there are several
+	label string // set if there are several recordings
 	rec   *store.Recording
-	info  store.Info // as it was at the beginning
+	info  store.Info // at the start of the listing
 	now   func() time.Time
-	want  *selection
+	sel   *selection
 	span  span
 	w     *bufio.Writer
 	rows  rowPrinter // of frames
 
 	v       *viewer
 	answers *view.Answers
-	near    nearby
-	last    time.Duration // of the frames that were read
-	shown   uint64        // frames, or calls
-	folded  uint64        // of these not printed, as they are HTTP's own
-	// exchanges are those without a message or a response, by number.
+	context nearby
+	last    time.Duration // offset of the last frame read
+	shown   uint64        // frames or calls printed
+	hidden  uint64        // of shown: HTTP frames that are hidden
+	// exchanges holds the exchanges without a message or a response, by number.
 	exchanges map[uint64]session.Request
-	lines     uint64    // that were printed, parts of calls aside
-	stderr    lastLines // of the server, where a request hangs
+	lines     uint64    // printed, without parts of calls
+	stderr    lastLines // of the server, if requests are pending
 	partial   bool      // not all frames were read
 
-	byCall *callLister // of calls, else nil
+	byCall *callLister // nil unless calls are listed
 }
 
-func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, want *selection, label string) (*lister, error) {
-	l := &lister{o: o, now: a.now, label: label, rec: rec, info: info, want: want, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer(), exchanges: map[uint64]session.Request{}}
+func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, sel *selection, label string) (*lister, error) {
+	l := &lister{o: o, now: a.now, label: label, rec: rec, info: info, sel: sel, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer(), exchanges: map[uint64]session.Request{}}
 	var err error
-	if l.span, err = want.span(rec, info); err != nil {
+	if l.span, err = sel.span(rec, info); err != nil {
 		return nil, err
 	}
-	l.v.only = want.session
+	l.v.only = sel.session
 	if o.diff {
 		l.answers = view.NewAnswers()
 	}
@@ -81,16 +81,15 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		}
 		l.rows = rows
 	}
-	future := want.future() && !o.byCall()
-	if future || (want.needsSessions() || o.json) && info.Header.Transport == "http" && !o.follow {
+	future := sel.future() && !o.byCall()
+	if future || (sel.needsSessions() || o.json) && info.Header.Transport == "http" && !o.follow {
 		return l, l.lookAhead(ctx, future)
 	}
 	return l, nil
 }
 
-// lookAhead is the first pass, over the whole recording: what is to come of
-// requests, and which sessions there are. What a live one gets later is left out
-// of the second.
+// lookAhead makes a first pass over the whole recording, to find its sessions and the
+// outcome of requests. The second pass ignores frames that arrive later.
 func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	survey := session.NewSurvey(future)
 	last := uint64(0)
@@ -106,8 +105,8 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	if l.span.last > last {
 		l.span.last = last
 	}
-	if n := survey.Sessions(); l.want.session > n {
-		return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(l.rec.Path())), plural(uint64(n), "session", "sessions"), l.want.session)
+	if n := survey.Sessions(); l.sel.session > n {
+		return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(l.rec.Path())), plural(uint64(n), "session", "sessions"), l.sel.session)
 	}
 	return nil
 }
@@ -130,10 +129,10 @@ func (l *lister) all(ctx context.Context) error {
 	return l.finish(ctx)
 }
 
-// frame takes the next frame. It reports whether no more are needed.
+// frame processes the next frame. It reports whether no more are needed.
 func (l *lister) frame(ctx context.Context, f *tap.Frame) (enough bool, err error) {
 	l.last = f.At
-	if f.Lane == tap.Stderr && l.want.pending() {
+	if f.Lane == tap.Stderr && l.sel.pending() {
 		l.stderr.add(f)
 	}
 	if l.byCall == nil && l.span.after(f) {
@@ -147,7 +146,7 @@ func (l *lister) frame(ctx context.Context, f *tap.Frame) (enough bool, err erro
 	return false, l.row(r)
 }
 
-// row prints a frame, if it is wanted.
+// row prints a frame if it is selected.
 func (l *lister) row(r *session.Entry) error {
 	var deltas []*view.Delta
 	if l.answers != nil {
@@ -156,9 +155,9 @@ func (l *lister) row(r *session.Entry) error {
 	if !l.span.holds(r.Frame) {
 		return nil
 	}
-	ok := l.want.frame(r)
-	if l.o.stderr && l.want.picks() {
-		around := l.near.row(r, ok)
+	ok := l.sel.frame(r)
+	if l.o.stderr && l.sel.picks() {
+		around := l.context.row(r, ok)
 		for i := range around {
 			if err := l.print(&around[i], nil); err != nil {
 				return err
@@ -169,16 +168,16 @@ func (l *lister) row(r *session.Entry) error {
 		return nil
 	}
 	l.shown++
-	if l.folds() && view.Plumbing(r) {
-		l.folded++
+	if l.hidesHTTP() && view.Plumbing(r) {
+		l.hidden++
 		return nil
 	}
 	row := view.NewRow(r)
 	return l.print(&row, deltas)
 }
 
-// openExchange keeps track of exchanges without a message that have no response yet: no
-// row shows them until then.
+// openExchange records exchanges without a message until they have a response. No row
+// shows them until then.
 func (l *lister) openExchange(r *session.Entry) {
 	switch n := r.Frame.Exchange; r.Event.Name {
 	case tap.EventRequest:
@@ -201,7 +200,7 @@ func (l *lister) print(r *view.Row, deltas []*view.Delta) error {
 	return l.printed()
 }
 
-// printed writes out what was printed, if somebody may wait for it.
+// printed flushes the output if a person may be waiting for it.
 func (l *lister) printed() error {
 	if l.lines++; l.lines < firstLines || l.o.follow {
 		return l.w.Flush()
@@ -209,10 +208,10 @@ func (l *lister) printed() error {
 	return nil
 }
 
-// folds reports whether frames that only show how HTTP carries messages are left out.
-func (l *lister) folds() bool { return !l.o.http && !l.o.json && !l.want.picks() }
+// hidesHTTP reports whether frames that only carry HTTP are hidden.
+func (l *lister) hidesHTTP() bool { return !l.o.http && !l.o.json && !l.sel.picks() }
 
-// finish prints what there is to say at the end.
+// finish prints the summary.
 func (l *lister) finish(ctx context.Context) error {
 	if l.byCall != nil {
 		if err := l.byCall.finish(); err != nil {
@@ -222,17 +221,17 @@ func (l *lister) finish(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return errors.Join(l.w.Flush(), err)
 	}
-	if l.o.json || l.lines > 0 || l.want.everything() || l.opensWait() {
+	if l.o.json || l.lines > 0 || l.sel.everything() || l.opensWait() {
 		return errors.Join(l.total(), l.w.Flush())
 	}
-	return nil // as grep does: the verdict is all there is to say
+	return nil // like grep; verdict reports that nothing matched
 }
 
-// opensWait reports whether HTTP exchanges without a message wait for a response, and are
-// what was asked for.
-func (l *lister) opensWait() bool { return l.want.pending() && len(l.exchanges) > 0 }
+// opensWait reports whether pending requests are selected and HTTP exchanges without a
+// message wait for a response.
+func (l *lister) opensWait() bool { return l.sel.pending() && len(l.exchanges) > 0 }
 
-// total prints what the listing adds up to.
+// total prints the summary of the listing.
 func (l *lister) total() error {
 	s, err := l.sum()
 	if err != nil {
@@ -244,22 +243,22 @@ func (l *lister) total() error {
 	return l.rows.end(s)
 }
 
-// sum is what the listing adds up to.
+// sum returns the summary of the listing.
 func (l *lister) sum() (*summary, error) {
 	info, err := l.rec.Info()
 	if err != nil {
 		return nil, err
 	}
 	extendLive(&info, l.now())
-	s := &summary{counts: l.v.counts, info: info, selected: !l.want.everything(), shown: l.shown, label: l.label}
-	if s.pending = l.want.pending(); s.pending || !l.want.picks() {
+	s := &summary{counts: l.v.counts, info: info, selected: !l.sel.everything(), shown: l.shown, label: l.label}
+	if s.pending = l.sel.pending(); s.pending || !l.sel.picks() {
 		s.unanswered, s.beyond = l.v.tracker.Unanswered()
 		s.stderr = l.stderr
 		for _, n := range slices.Sorted(maps.Keys(l.exchanges)) {
 			s.unanswered = append(s.unanswered, l.exchanges[n])
 		}
 	}
-	if only := l.want.session; only > 0 {
+	if only := l.sel.session; only > 0 {
 		s.unanswered = slices.DeleteFunc(s.unanswered, func(q session.Request) bool { return q.Session != only })
 		x, _ := l.v.tracker.Sessions.Session(only)
 		if info.Status != store.Live || x.Over {
@@ -273,8 +272,8 @@ func (l *lister) sum() (*summary, error) {
 	if s.byCall = l.byCall != nil; s.byCall && !l.partial {
 		s.calls = &l.byCall.total
 	}
-	if l.folded > 0 {
-		s.notes = append(s.notes, plural(l.folded, "HTTP frame is", "HTTP frames are")+" hidden (use --http)")
+	if l.hidden > 0 {
+		s.notes = append(s.notes, plural(l.hidden, "HTTP frame is", "HTTP frames are")+" hidden (use --http)")
 	}
 	if x := l.answers; x != nil {
 		if x.TooLarge > 0 {
@@ -287,9 +286,9 @@ func (l *lister) sum() (*summary, error) {
 	return s, nil
 }
 
-// verdict is a negative answer when nothing of what was asked for is there.
+// verdict returns exit code 1 if nothing matched.
 func (l *lister) verdict(a *app) error {
-	if l.want.everything() || l.lines > 0 || l.opensWait() {
+	if l.sel.everything() || l.lines > 0 || l.opensWait() {
 		return nil
 	}
 	what := "frame"
@@ -298,18 +297,17 @@ func (l *lister) verdict(a *app) error {
 	}
 	text := "no " + what + " in that period"
 	switch {
-	case l.want.filter != nil:
-		text = "no " + what + " matches " + l.want.filter.String()
-	case l.want.picks():
+	case l.sel.filter != nil:
+		text = "no " + what + " matches " + l.sel.filter.String()
+	case l.sel.picks():
 		text = "no such " + what
 	}
 	a.say(text)
 	return exitCode(exitNo)
 }
 
-// deltaWords says what changed from one answer to the next, a line each,
-// escaped. A change that has no room of so many columns on one line, 0 for any,
-// gets three.
+// deltaWords describes how a response differs from the one before, a line per change,
+// escaped. A change wider than room takes three lines; a room of 0 means unlimited.
 func deltaWords(d *view.Delta, room int) (out []string) {
 	if d == nil {
 		return nil
@@ -339,27 +337,23 @@ func deltaWords(d *view.Delta, room int) (out []string) {
 }
 
 const (
-	// nearTime is how long before and after a match the server's stderr is
-	// shown with it.
+	// nearTime is how long before and after a match the server's stderr is shown.
 	nearTime = time.Second
-	// nearLines is how many lines before a match are shown at most, and
-	// stderrLinesHeld how many are held for calls.
+	// nearLines limits the lines before a match, stderrLinesHeld those held for calls.
 	nearLines       = 20
 	stderrLinesHeld = 256
 )
 
-// nearby picks the lines of stderr around the frames that match: those of a
-// second before and after, and those that came while a request that matches was
-// open.
+// nearby selects lines of stderr around matching frames: within nearTime, and while a
+// matching request is open.
 type nearby struct {
 	held  []view.Row
 	until time.Duration
 	open  map[session.Ref]bool
 }
 
-// row takes the next row, and whether it matches. It returns the lines to be
-// printed before it; one that does not match and is to be printed itself is
-// among these.
+// row adds the next row, and whether it matches. It returns the lines to print first, or
+// an unmatched line of stderr that is to be printed itself.
 func (n *nearby) row(r *session.Entry, matches bool) (lines []view.Row) {
 	at := r.Frame.At
 	for _, c := range r.Ended {
@@ -392,7 +386,7 @@ func (n *nearby) row(r *session.Entry, matches bool) (lines []view.Row) {
 	return lines
 }
 
-// opened notes the requests of a row that are open.
+// opened records the open requests of a row.
 func (n *nearby) opened(r *session.Entry) {
 	if n.open == nil {
 		n.open = map[session.Ref]bool{}
@@ -417,7 +411,7 @@ func (s *stderrLines) add(l view.Row) {
 	s.held = append(s.held, l)
 }
 
-// take returns the lines from one offset to another. Each is taken once.
+// take removes and returns the lines between two offsets.
 func (s *stderrLines) take(from, to time.Duration) (lines []view.Row) {
 	kept := s.held[:0]
 	for _, l := range s.held {

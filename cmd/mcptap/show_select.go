@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A selection is what of a recording is wanted.
+// A selection describes the part of a recording to show.
 type selection struct {
 	filter *filter.Filter // nil: no filter was given
 	query  string
@@ -22,7 +22,7 @@ type selection struct {
 	lane   tap.Lane
 	byLane bool
 	times  times
-	// session is the number of the only session that is wanted, 0 for all.
+	// session is the number of the only session to show, 0 for all.
 	session int
 
 	items []filter.Item
@@ -53,13 +53,12 @@ func (o *showOptions) selection(a *app, words *showWords) (*selection, error) {
 	return want, nil
 }
 
-// everything reports whether nothing is left out of the recording, or of the session
-// that is wanted.
+// everything reports whether the whole recording, or the whole session, is selected.
 func (s *selection) everything() bool {
 	return s.filter == nil && len(s.ranges) == 0 && !s.byLane && s.times.since == nil && s.times.until == nil
 }
 
-// picks reports whether single frames or calls are picked out.
+// picks reports whether single frames or calls are selected.
 func (s *selection) picks() bool {
 	return s.filter != nil || len(s.ranges) > 0 || s.byLane
 }
@@ -69,17 +68,17 @@ func (s *selection) future() bool {
 	return s.filter != nil && s.filter.Needs().Has(filter.NeedFuture)
 }
 
-// pending reports whether the filter asks for what has no response.
+// pending reports whether the filter selects requests without a response.
 func (s *selection) pending() bool {
 	return s.filter != nil && strings.Contains(" "+s.query+" ", " is:pending ")
 }
 
-// needsSessions reports whether it has to be known which session a frame is of.
+// needsSessions reports whether the session of each frame must be known.
 func (s *selection) needsSessions() bool {
 	return s.session > 0 || s.filter != nil && s.filter.Needs().Has(filter.NeedSession)
 }
 
-// needsPayload reports whether the filter looks at the bytes.
+// needsPayload reports whether the filter examines the bytes.
 func (s *selection) needsPayload() bool {
 	return s.filter != nil && s.filter.Needs().Has(filter.NeedPayload)
 }
@@ -91,7 +90,7 @@ func (s *selection) span(rec *store.Recording, info store.Info) (span, error) {
 	return s.times.in(rec, info)
 }
 
-// inRanges reports whether a frame is one of those that were named.
+// inRanges reports whether a frame is in the selected ranges.
 func (s *selection) inRanges(seq uint64) bool {
 	for _, r := range s.ranges {
 		if r.From <= seq && seq <= r.To {
@@ -101,7 +100,7 @@ func (s *selection) inRanges(seq uint64) bool {
 	return len(s.ranges) == 0
 }
 
-// frame reports whether a frame is picked.
+// frame reports whether a frame is selected.
 func (s *selection) frame(r *session.Entry) bool {
 	if s.byLane && r.Frame.Lane != s.lane || !s.inRanges(r.Frame.Seq) || s.session > 0 && r.Session != s.session {
 		return false
@@ -113,8 +112,8 @@ func (s *selection) frame(r *session.Entry) bool {
 	return s.filter.MatchAny(s.items)
 }
 
-// message reports whether one message of a frame is picked, or, for -1, a frame
-// that carries none.
+// message reports whether one message of a frame is selected or, for -1, a frame without
+// a message.
 func (s *selection) message(r *session.Entry, i int) bool {
 	if s.filter == nil || r.Message.Kind != jsonrpc.Batch || i < 0 {
 		return s.frame(r)
@@ -126,8 +125,8 @@ func (s *selection) message(r *session.Entry, i int) bool {
 	return s.filter.MatchAny(s.items[2*i : 2*i+2])
 }
 
-// readFrames yields the frames from a number on, of a live recording also those to
-// come if that is asked for.
+// readFrames yields the frames from a number on. With follow, it waits for later frames
+// of a live recording.
 func readFrames(ctx context.Context, rec *store.Recording, first uint64, follow bool) iter.Seq2[tap.Frame, error] {
 	after := max(first, 1) - 1
 	if follow {

@@ -14,29 +14,29 @@ import (
 
 // A span is the part of a recording between two moments, both included.
 type span struct {
-	// from and to are offsets, first and last frame numbers; a frame has to be
-	// within both.
+	// from and to are offsets, first and last frame numbers; a frame must be within
+	// both.
 	from, to    time.Duration
 	first, last uint64
 }
 
-// whole is all of a recording.
+// whole is the span of the whole recording.
 var whole = span{to: math.MaxInt64, last: math.MaxUint64}
 
 func (s *span) holds(f *tap.Frame) bool { return !s.before(f) && !s.after(f) }
 
 func (s *span) before(f *tap.Frame) bool { return f.Seq < s.first || f.At < s.from }
 
-// after reports whether a frame, and so all that follow it, is beyond the span.
+// after reports whether a frame, and thus every later one, is after the span.
 func (s *span) after(f *tap.Frame) bool { return f.Seq > s.last || f.At > s.to }
 
-// overlaps reports whether something that began with one frame, and was going on
-// from one offset to another, was going on within the span.
+// overlaps reports whether an interval of offsets, which began with the given frame,
+// overlaps the span.
 func (s *span) overlaps(seq uint64, from, to time.Duration, lastSeq uint64) bool {
 	return from <= s.to && to >= s.from && seq <= s.last && lastSeq >= s.first
 }
 
-// A moment is what --since or --until names.
+// A moment is the value of --since or --until.
 type moment struct {
 	seq     uint64        // a frame, or
 	offset  time.Duration // an offset, where fromEnd is false from the start
@@ -46,8 +46,7 @@ type moment struct {
 	unit    time.Duration // how long that lasts, as it was written
 }
 
-// layouts are the ways to write a time. A fraction of a second may follow a
-// second.
+// layouts are the accepted layouts of a time. A fraction of a second may follow.
 var layouts = []struct {
 	layout string
 	clock  bool // without a day
@@ -63,7 +62,7 @@ var layouts = []struct {
 	{"2006-01-02", false, 24 * time.Hour},
 }
 
-// parseMoment reads a moment. Times of the day are in zone.
+// parseMoment parses a moment. Times of day are in zone.
 func parseMoment(flag, s string, zone *time.Location) (m moment, err error) {
 	text := strings.TrimSpace(s)
 	if number, ok := strings.CutPrefix(text, "#"); ok {
@@ -89,9 +88,8 @@ func parseMoment(flag, s string, zone *time.Location) (m moment, err error) {
 		"use 2s or 1m30s from the start, -30s from the end, 14:03:05, 2026-11-20T14:03:05Z, or a frame such as #120")
 }
 
-// offsetIn is the moment as an offset in a recording. A time of the day is that
-// of the day on which the recording began or, if only that is within it, of the
-// next.
+// offsetIn returns the moment as an offset in a recording. A time of day is on the day
+// the recording began or, if only that is within the recording, on the next.
 func (m *moment) offsetIn(info *store.Info, zone *time.Location) time.Duration {
 	switch {
 	case m.clock:
@@ -109,7 +107,7 @@ func (m *moment) offsetIn(info *store.Info, zone *time.Location) time.Duration {
 	return m.offset
 }
 
-// times are --since and --until, nil where they are not given.
+// times holds --since and --until, nil if not given.
 type times struct {
 	since, until *moment
 	zone         *time.Location
@@ -133,8 +131,8 @@ func (o *showOptions) times(a *app) (t times, err error) {
 	return t, nil
 }
 
-// in finds the span of a recording. The first frame is looked up, as numbers and
-// offsets both ascend.
+// in returns the span in a recording. It looks up the first frame by bisection, as
+// numbers and offsets both ascend.
 func (t *times) in(rec *store.Recording, info store.Info) (span, error) {
 	s := whole
 	if m := t.until; m != nil && m.seq > 0 {
@@ -161,8 +159,7 @@ func (t *times) in(rec *store.Recording, info store.Info) (span, error) {
 	return s, nil
 }
 
-// firstAt finds the number of the first frame at an offset or after it, by
-// halves.
+// firstAt finds the number of the first frame at or after an offset, by bisection.
 func firstAt(rec *store.Recording, info store.Info, at time.Duration) (uint64, error) {
 	low, high := uint64(1), info.Frames+1 // the one before low is too early, high is not
 	for low < high {
@@ -180,8 +177,8 @@ func firstAt(rec *store.Recording, info store.Info, at time.Duration) (uint64, e
 	return low, nil
 }
 
-// frameFrom returns the first frame with that number or a higher one, nil if
-// there is none. In a gap there may be none for long.
+// frameFrom returns the first frame with at least that number, nil if there is none. A
+// gap may be long.
 func frameFrom(rec *store.Recording, seq uint64) (*tap.Frame, error) {
 	f, err := rec.Frame(seq)
 	if err == nil {

@@ -38,7 +38,7 @@ type statsOptions struct {
 	sort    string
 }
 
-// slowest is how many of the slowest calls are listed.
+// slowest is the number of slowest calls listed.
 func (o *statsOptions) slowest() int {
 	if o.json {
 		return 20
@@ -106,8 +106,7 @@ func (o *statsOptions) run(ctx context.Context, a *app, args []string) error {
 	return errors.Join(l.err, w.Flush())
 }
 
-// order sorts groups: what was asked within other calls comes last. They come
-// in the order of time.
+// order sorts groups, nested calls last, otherwise by time.
 func (o *statsOptions) order(groups []*session.StatsGroup) {
 	by := map[string]func(*session.StatsGroup) uint64{
 		"time":   func(*session.StatsGroup) uint64 { return 0 },
@@ -128,16 +127,16 @@ func (o *statsOptions) order(groups []*session.StatsGroup) {
 	})
 }
 
-// faults is how many calls did not end as they should.
+// faults returns how many calls did not succeed.
 func faults(g *session.StatsGroup) uint64 {
 	return g.Statuses.Errors() + g.Statuses.Cancelled() + g.Statuses.Unanswered()
 }
 
-// A measured is what `stats` prints.
+// A measured holds the results of `stats`.
 type measured struct {
 	*session.Stats
 	groups []*session.StatsGroup
-	// top and nested are the sums of the groups.
+	// top and nested are the totals of the groups.
 	top, nested session.StatsGroup
 	// recordings is how many there are, duration how long they ran together,
 	// live how many are live, leftOut how many of a directory could not be read.
@@ -145,7 +144,7 @@ type measured struct {
 	duration                  time.Duration
 }
 
-// statuses are those of all calls, within others or not.
+// statuses returns those of all calls, nested or not.
 func (m *measured) statuses() session.StatusCounts {
 	all := m.top.Statuses
 	for i, n := range m.nested.Statuses {
@@ -154,7 +153,7 @@ func (m *measured) statuses() session.StatusCounts {
 	return all
 }
 
-// all are the latencies of all calls, within others or not.
+// all returns the latencies of all calls, nested or not.
 func (m *measured) all() *session.Latencies {
 	var all session.Latencies
 	all.Merge(&m.top.Latency)
@@ -190,13 +189,13 @@ func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*mea
 	return m, nil
 }
 
-// A statsSource is a recording, or with session one of its sessions.
+// A statsSource is a recording or, if session is set, one of its sessions.
 type statsSource struct {
 	path    string
 	session int
 }
 
-// find returns what the arguments mean, each once.
+// find returns the recordings that the arguments name, each once.
 func (m *measured) find(a *app, args []string) ([]statsSource, error) {
 	var found []statsSource
 	for _, arg := range args {
@@ -231,8 +230,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// inside returns the recordings in a directory, the oldest first. What cannot
-// be read is left out, and said.
+// inside returns the recordings in a directory, oldest first. It reports and omits
+// unreadable ones.
 func (m *measured) inside(a *app, dir string) ([]string, error) {
 	infos, err := store.List(dir)
 	if err != nil {
@@ -254,7 +253,7 @@ func (m *measured) inside(a *app, dir string) ([]string, error) {
 	return paths, nil
 }
 
-// read sums up one recording, as far as it is there now.
+// read measures one recording, as far as it has been written.
 func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number int, now time.Time) (*session.Stats, store.Info, error) {
 	info, err := rec.Info()
 	if err != nil {
@@ -279,8 +278,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number in
 	return stats, info, nil
 }
 
-// meterFrames gives the frames of a recording to a meter, and at the end how long it
-// ran.
+// meterFrames passes the frames of a recording to a meter, and then its duration.
 func meterFrames(ctx context.Context, rec *store.Recording, m *session.Meter, end func() (time.Duration, error)) error {
 	for f, err := range rec.Frames(0) {
 		if err == nil && f.Seq%1024 == 0 {

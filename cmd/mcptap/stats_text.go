@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A statsText prints what was measured for a person.
+// A statsText prints statistics for a person.
 type statsText struct {
 	l     *lines
 	p     palette
@@ -30,11 +30,11 @@ func (t *statsText) print(m *measured) {
 	t.sum(m)
 }
 
-// narrow reports whether there is too little room for whole methods, and for
-// each kind of failure by itself.
+// narrow reports whether the line is too narrow for whole methods and for a column per
+// kind of failure.
 func (t *statsText) narrow() bool { return t.width > 0 && t.width < 100 }
 
-// groups prints a row for each group.
+// groups prints a row per group.
 func (t *statsText) groups(m *measured, h *histogram) {
 	cols := []column{
 		{title: "CALL", least: 24},
@@ -92,7 +92,7 @@ func statsGroupRow(g *session.StatsGroup, time time.Duration, h *histogram) []ce
 	return row
 }
 
-// countCell is a number, or nothing for none.
+// countCell returns a cell with a number, empty for 0.
 func countCell(n uint64) string {
 	if n == 0 {
 		return ""
@@ -100,7 +100,7 @@ func countCell(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// formatShare returns a part of a whole in percent.
+// formatShare formats part of a whole as a percentage.
 func formatShare(part, whole time.Duration) string {
 	if whole == 0 {
 		return ""
@@ -115,8 +115,8 @@ func formatShare(part, whole time.Duration) string {
 	return "<0.1%"
 }
 
-// statsGroupName is what a group's calls are, escaped. The short form has a word
-// for the methods that names belong to.
+// statsGroupName returns the name of a group, escaped. The short form has a word for
+// methods that take a name.
 func statsGroupName(g *session.StatsGroup, short bool) string {
 	method := g.Method
 	if short && g.Name != "" {
@@ -129,7 +129,8 @@ func statsGroupName(g *session.StatsGroup, short bool) string {
 	return statsCallName(g.Lane, g.Nested, name)
 }
 
-// statsCallName marks a call with who asked it, and whether it was within another.
+// statsCallName returns the name of a call, marked with its sender and whether it was
+// nested.
 func statsCallName(lane tap.Lane, nested bool, name string) string {
 	mark := arrows[lane] + " "
 	if nested {
@@ -138,8 +139,8 @@ func statsCallName(lane tap.Lane, nested bool, name string) string {
 	return mark + escape(name)
 }
 
-// calls prints some calls with the frames that they begin with, and how many
-// more there are. Of several recordings each call says which is its own.
+// calls prints some calls with their first frames, and how many more there are. With
+// several recordings, each call names its own.
 func (t *statsText) calls(title string, calls []session.StatsCall, several bool, more uint64) {
 	if len(calls) == 0 {
 		return
@@ -165,7 +166,7 @@ func (t *statsText) calls(title string, calls []session.StatsCall, several bool,
 	t.l.printf("\n")
 }
 
-// statsCallState says how a call stands, and where.
+// statsCallState returns the state of a call, and its parent.
 func statsCallState(c *session.StatsCall) string {
 	var words []string
 	switch c.Status {
@@ -191,7 +192,7 @@ func statsCallState(c *session.StatsCall) string {
 	return strings.Join(words, ", ")
 }
 
-// mostWaiting is how many unanswered calls a person is told of.
+// mostWaiting limits the unanswered calls that are listed.
 const mostWaiting = 10
 
 func (t *statsText) waiting(m *measured) {
@@ -228,7 +229,7 @@ func (t *statsText) histogram(h *histogram, total uint64) {
 	t.l.printf("\n")
 }
 
-// sum prints what it all adds up to.
+// sum prints the totals.
 func (t *statsText) sum(m *measured) {
 	both := m.statuses()
 	head := plural(m.top.Statuses.Calls(), "call", "calls")
@@ -260,7 +261,7 @@ func (t *statsText) sum(m *measured) {
 	t.start("first useful response", &m.Useful, m.recordings)
 }
 
-// start says how long after the start something was there.
+// start prints how long after the start of a recording something happened.
 func (t *statsText) start(what string, l *session.Latencies, recordings int) {
 	switch {
 	case l.Count() == 0:
@@ -272,18 +273,17 @@ func (t *statsText) start(what string, l *session.Latencies, recordings int) {
 	}
 }
 
-// A histogram is a row of bins whose limits grow by 1, 2, 5, 10 and so on, or
-// by tens where those would be too many.
+// A histogram is a series of bins whose limits grow by 1, 2, 5, 10 and so on, or by
+// powers of ten if there would be too many.
 type histogram struct {
 	limits []time.Duration // bin i holds what is from limits[i] to below limits[i+1]
 	counts []uint64
 }
 
-// maxBins is how many lines a histogram has at most, unless each holds ten times
-// what the one before it does.
+// maxBins limits the lines of a histogram with limits 1, 2, 5.
 const maxBins = 14
 
-// newHistogram chooses bins for all of the durations.
+// newHistogram chooses bins for the durations.
 func newHistogram(l *session.Latencies) histogram {
 	if l.Count() == 0 {
 		return histogram{}
@@ -295,8 +295,8 @@ func newHistogram(l *session.Latencies) histogram {
 	return histogram{limits: limits, counts: countsBetween(l, limits)}
 }
 
-// limitsBetween are the limits of the bins that hold least and most. They are
-// microseconds or more: nothing is measured any finer.
+// limitsBetween returns the limits of the bins from least to most. They are at least a
+// microsecond, because shorter times are not measured.
 func limitsBetween(least, most time.Duration, steps []int64) []time.Duration {
 	limits := []time.Duration{0}
 	const end = 1000 * time.Hour // what is longer falls into the last bin
@@ -329,12 +329,12 @@ func countsBetween(l *session.Latencies, limits []time.Duration) []uint64 {
 	return counts
 }
 
-// label says what a bin holds.
+// label returns the range of a bin.
 func (h *histogram) label(i int) string {
 	return fmt.Sprintf("%s – %s", formatLimit(h.limits[i]), formatLimit(h.limits[i+1]))
 }
 
-// formatLimit returns a limit without digits that say nothing.
+// formatLimit formats a limit without superfluous digits.
 func formatLimit(d time.Duration) string {
 	for _, u := range []struct {
 		name string
@@ -347,8 +347,8 @@ func formatLimit(d time.Duration) string {
 	return fmt.Sprintf("%dµs", d/time.Microsecond)
 }
 
-// bar draws a part of a whole in so many columns, to an eighth of one. What is
-// not nothing can be seen.
+// bar draws part of a whole in at most width columns, to an eighth of a column. It draws
+// at least an eighth for a part above 0.
 func bar(n, whole uint64, width int) string {
 	const part = "▏▎▍▌▋▊▉"
 	if n == 0 || whole == 0 {
@@ -362,7 +362,7 @@ func bar(n, whole uint64, width int) string {
 	return text
 }
 
-// spark draws how durations are distributed among the bins, in a column each.
+// spark draws the counts of the bins, a column each.
 func (h *histogram) spark(l *session.Latencies) string {
 	if l.Count() == 0 || len(h.limits) == 0 {
 		return ""

@@ -105,7 +105,7 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 		go func() { // while the server is being started
 			defer close(opened)
 			if rec = o.record(a, command, queue, warn); rec != nil {
-				a.lookBeside(o.web, &o.otlp, rec.Path())
+				a.startReaders(o.web, &o.otlp, rec.Path())
 			}
 		}()
 		cfg.Open = func(int) (to tap.Recorder) {

@@ -26,21 +26,20 @@ import (
 	"github.com/mcptap/mcptap/store"
 )
 
-// A beside is a process that a tap has started for something that looks at its
-// recording: a process of its own, so that nothing it does can hold up the traffic.
-// It has its own memory, and may crash.
+// A subprocess is a process that a tap starts to read its recording. It has its own
+// memory and may crash without affecting the traffic.
 //
-// It gets none of the tap's own streams. stdout and stderr belong to the host, which
-// may wait until the last process that has them is gone.
-type beside struct {
-	// stdin is its own. It is open as long as the tap lives, however that ends.
+// It does not inherit the tap's streams: stdout and stderr belong to the host, which may
+// wait until every process that holds them has exited.
+type subprocess struct {
+	// stdin stays open until the tap exits, for any reason.
 	stdin io.Writer
-	// said is what it says on stdout and stderr. It ends with the process.
-	said *os.File
+	// output carries its stdout and stderr, and ends when it exits.
+	output *os.File
 }
 
-// startBeside starts this program with other arguments.
-func startBeside(args ...string) (*beside, error) {
+// startSubprocess starts this program with other arguments.
+func startSubprocess(args ...string) (*subprocess, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func startBeside(args ...string) (*beside, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, w, err := os.Pipe()
+	output, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
@@ -58,37 +57,37 @@ func startBeside(args ...string) (*beside, error) {
 	err = cmd.Start()
 	w.Close()
 	if err != nil {
-		said.Close()
+		output.Close()
 		return nil, err
 	}
 	go func() {
 		_ = cmd.Wait()
 		alive.Close()
 	}()
-	return &beside{alive, said}, nil
+	return &subprocess{alive, output}, nil
 }
 
-// lookBeside starts what was asked for to look at a recording while it is made: the
-// viewer, and what sends traces. It returns at once.
-func (a *app) lookBeside(web string, traces *otlpOptions, path string) {
+// startReaders starts the processes that read a recording while it is made: the viewer,
+// and the sender of traces. It returns at once.
+func (a *app) startReaders(web string, traces *otlpOptions, path string) {
 	if web != "" {
-		a.watchBeside(web, path)
+		a.openViewer(web, path)
 	}
 	if traces.to != nil {
-		a.sendBeside(traces, path)
+		a.sendTraces(traces, path)
 	}
 }
 
-// addWeb adds the flag that starts the viewer, to a command that records.
+// addWeb adds --web, which starts the viewer, to a command that records.
 func addWeb(f *pflag.FlagSet, web *string) {
 	f.StringVar(web, "web", "", "serve the recording to a browser at this `address`, and print the URL on stderr")
 	f.Lookup("web").NoOptDefVal = anyPort
 }
 
-// watchBeside starts the viewer on a recording, which may not be there yet, and
-// says on stderr where it is. It returns at once. The viewer ends when the tap
-// has, and nobody looks any more.
-func (a *app) watchBeside(listen, path string) {
+// openViewer starts the viewer on a recording, which may not exist yet, and prints its
+// URL on stderr. It returns at once. The viewer exits when the tap has exited and no
+// page is open.
+func (a *app) openViewer(listen, path string) {
 	go func() {
 		url, err := startViewer(listen, filepath.Dir(path), path)
 		if err != nil {
@@ -101,12 +100,12 @@ func (a *app) watchBeside(listen, path string) {
 
 // startViewer starts the process and returns the URL of the page.
 func startViewer(listen, dir, path string) (string, error) {
-	p, err := startBeside("web", "--until-eof", "--listen", listen, "--dir", dir, "--", path)
+	p, err := startSubprocess("web", "--until-eof", "--listen", listen, "--dir", dir, "--", path)
 	if err != nil {
 		return "", err
 	}
-	defer p.said.Close()
-	line, err := bufio.NewReader(p.said).ReadString('\n')
+	defer p.output.Close()
+	line, err := bufio.NewReader(p.output).ReadString('\n')
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "http://") {
 		if err == nil || err == io.EOF {
@@ -117,7 +116,7 @@ func startViewer(listen, dir, path string) (string, error) {
 	return line, nil
 }
 
-// otlpOptions are where a tap's spans go.
+// otlpOptions holds the destination of the spans of a tap.
 type otlpOptions struct {
 	url     string
 	headers []string
@@ -135,8 +134,8 @@ func (o *otlpOptions) addFlags(cmd *cobra.Command) {
 	}
 }
 
-// check reads the URL and the fields. Its errors do not repeat them: they may be
-// secrets.
+// check parses the URL and the fields. Its errors do not repeat them, because they may
+// be secrets.
 func (o *otlpOptions) check() error {
 	o.to, o.header = nil, http.Header{}
 	if o.url == "" {
@@ -156,16 +155,16 @@ func (o *otlpOptions) check() error {
 	return err
 }
 
-// An otlpTarget is the line of JSON on stdin of the process that sends: others may read
-// arguments and environment.
+// An otlpTarget is the line of JSON on stdin of the sending process. Arguments and
+// environment are visible to other processes.
 type otlpTarget struct {
 	URL    string      `json:"url"`
 	Header http.Header `json:"header"`
 }
 
-// sendBeside starts the process that sends the calls of a recording, which may not
+// sendTraces starts the process that sends the calls of a recording, which may not
 // exist yet. It returns at once. The first problem is reported on stderr.
-func (a *app) sendBeside(o *otlpOptions, path string) {
+func (a *app) sendTraces(o *otlpOptions, path string) {
 	go func() {
 		if err := o.send(path, a.say); err != nil {
 			a.say("no traces: " + err.Error())
@@ -173,39 +172,38 @@ func (a *app) sendBeside(o *otlpOptions, path string) {
 	}()
 }
 
-// send starts the process, repeats its first line of output, and returns when it has
-// ended.
+// send starts the process, repeats its first line of output, and returns when it exits.
 func (o *otlpOptions) send(path string, say func(string)) error {
 	settings, err := json.Marshal(otlpTarget{o.to.String(), o.header})
 	if err != nil {
 		return err
 	}
-	p, err := startBeside("send-otlp", "--", path)
+	p, err := startSubprocess("send-otlp", "--", path)
 	if err != nil {
 		return err
 	}
-	defer p.said.Close()
+	defer p.output.Close()
 	if _, err := p.stdin.Write(append(settings, '\n')); err != nil {
 		return err
 	}
-	line, _ := bufio.NewReader(io.LimitReader(p.said, maxSaid)).ReadString('\n')
+	line, _ := bufio.NewReader(io.LimitReader(p.output, maxOutputLine)).ReadString('\n')
 	if line = strings.TrimSpace(line); line != "" {
 		say(strings.TrimPrefix(line, "mcptap: "))
 	}
-	_, _ = io.Copy(io.Discard, p.said)
+	_, _ = io.Copy(io.Discard, p.output)
 	return nil
 }
 
-// maxSaid limits the line of the process that is repeated.
-const maxSaid = 2 << 10
+// maxOutputLine limits the line of the process that is repeated.
+const maxOutputLine = 2 << 10
 
-// beginPause is the poll interval for a recording that does not exist yet.
-const beginPause = 50 * time.Millisecond
+// openInterval is the poll interval for a recording that does not exist yet.
+const openInterval = 50 * time.Millisecond
 
 // sendGrace limits sending after the tap's end. Tests, on a busy machine, raise it.
 var sendGrace = 5 * time.Second
 
-// newSendOTLP is the command that a tap runs for --otlp.
+// newSendOTLP returns the command that a tap runs for --otlp.
 func newSendOTLP(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "send-otlp FILE", Short: "Send the calls of a recording that is being made", Hidden: true,
@@ -215,14 +213,14 @@ func newSendOTLP(a *app) *cobra.Command {
 	}
 }
 
-// sendOTLP follows a recording to its end. Stdin brings an [otlpTarget], and then
-// ends with the tap.
+// sendOTLP follows a recording to its end. Stdin carries an [otlpTarget] and ends when
+// the tap exits.
 func sendOTLP(a *app, path string) error {
 	store.GiveWay() // to the tap, and to client and server
-	// Ctrl-C and the end of a terminal are for the tap, whose end this one outlives;
-	// and so does it outlive whoever heard what it says.
+	// Ctrl-C and hangup are for the tap, which this process outlives; the reader of its
+	// output may exit first.
 	signal.Ignore(os.Interrupt, syscall.SIGHUP, syscall.SIGPIPE)
-	told, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	var to otlpTarget
 	settings := json.NewDecoder(a.stdin)
@@ -233,10 +231,10 @@ func sendOTLP(a *app, path string) error {
 	if err != nil {
 		return errors.New("send-otlp: no URL") // the error would repeat it
 	}
-	alive, gone := context.WithCancel(told)
+	alive, cancel := context.WithCancel(ctx)
 	go func() {
 		_, _ = io.Copy(io.Discard, a.stdin)
-		gone()
+		cancel()
 	}()
 	rec, err := awaitRecording(alive, path)
 	if err != nil {
@@ -247,45 +245,45 @@ func sendOTLP(a *app, path string) error {
 		Resource: otlp.Attributes(a.env("OTEL_RESOURCE_ATTRIBUTES")),
 	})}
 	context.AfterFunc(alive, func() { x.to.Limit(sendGrace) })
-	if err := x.follow(told); err != nil {
+	if err := x.follow(ctx); err != nil {
 		return fmt.Errorf("no more traces: %w", err)
 	}
 	return nil
 }
 
-// awaitRecording opens a recording that is about to be made. It waits for it until the
-// tap ends.
+// awaitRecording opens a recording that is about to be created. It waits for the file
+// until the tap exits.
 func awaitRecording(alive context.Context, path string) (*store.Recording, error) {
 	for {
 		rec, err := store.Open(path)
-		young := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNotRecording)
-		if !young || alive.Err() != nil {
+		notYet := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNotRecording)
+		if !notYet || alive.Err() != nil {
 			return rec, err
 		}
 		select {
 		case <-alive.Done():
-		case <-time.After(beginPause):
+		case <-time.After(openInterval):
 		}
 	}
 }
 
-// A sending is a recording whose calls are sent.
+// A sending sends the calls of a recording.
 type sending struct {
 	rec   *store.Recording
 	to    *otlp.Sender
 	spans *formats.Spans
-	whose store.Info
+	info  store.Info
 }
 
-// follow sends the calls of the recording as they end, and the open ones when the
-// recording has ended. It returns when ctx ends.
+// follow sends each call of the recording when it ends, and the open calls when the
+// recording ends. It returns when ctx is done.
 func (x *sending) follow(ctx context.Context) error {
 	defer x.to.Close()
 	var err error
-	if x.whose, err = x.rec.Info(); err != nil {
+	if x.info, err = x.rec.Info(); err != nil {
 		return err
 	}
-	x.spans = formats.NewSpans(formats.About{Header: x.whose.Header, Raw: x.rec.WriteRaw})
+	x.spans = formats.NewSpans(formats.About{Header: x.info.Header, Raw: x.rec.WriteRaw})
 	for f, err := range x.rec.Follow(ctx, 0) {
 		if err == nil {
 			err = x.send(x.spans.Add(&f))
@@ -300,17 +298,17 @@ func (x *sending) follow(ctx context.Context) error {
 	return x.send(x.spans.Open())
 }
 
-// send queues spans with what is known by now of their resource.
+// send queues spans with what is known of their resource.
 func (x *sending) send(spans []formats.Span) error {
 	if len(spans) == 0 {
 		return nil
 	}
-	if f := &x.whose.Tally.Facts; f.Client.Name == "" || f.Server.Name == "" {
+	if f := &x.info.Tally.Facts; f.Client.Name == "" || f.Server.Name == "" {
 		var err error
-		if x.whose, err = x.rec.Info(); err != nil {
+		if x.info, err = x.rec.Info(); err != nil {
 			return err
 		}
 	}
-	x.to.Send(formats.Resource(&x.whose.Header, &x.whose.Tally.Facts), spans)
+	x.to.Send(formats.Resource(&x.info.Header, &x.info.Tally.Facts), spans)
 	return nil
 }
