@@ -23,7 +23,7 @@ const doctorLong = `Checks the program, the data directory and its disk, the rec
 variables, and the clients with their servers. It changes nothing. The exit code is 1
 if something does not work.`
 
-// A health is what a check comes to.
+// A health is the result of a check.
 type health uint8
 
 const (
@@ -37,7 +37,7 @@ func (h health) String() string { return [...]string{"ok", "warning", "problem"}
 
 func (h health) style() style { return [...]style{green, magenta, red}[h] }
 
-// A finding is one line of what doctor says.
+// A finding is one line of the output of doctor.
 type finding struct {
 	what   string // the thing that was looked at
 	health health
@@ -96,7 +96,7 @@ func (o *doctorOptions) run(a *app) error {
 	return nil
 }
 
-// examine looks at everything.
+// examine runs all checks.
 func (a *app) examine() []finding {
 	all := []finding{examineProgram()}
 	if dir, err := a.dataDir(); err != nil {
@@ -126,7 +126,7 @@ func examineProgram() finding {
 	return f
 }
 
-// examineDir looks at the data directory itself.
+// examineDir checks the data directory.
 func (a *app) examineDir(dir string) finding {
 	f := finding{what: "directory", text: dir}
 	switch {
@@ -154,7 +154,7 @@ func (a *app) examineDir(dir string) finding {
 	return f
 }
 
-// examineRecording makes a recording beside the others, reads it and removes it.
+// examineRecording makes a recording in the data directory, reads it and removes it.
 func (a *app) examineRecording(dir string) finding {
 	f := finding{what: "recording", text: "a test recording was written, read and removed"}
 	if err := tryRecording(nearest(dir)); err != nil {
@@ -164,7 +164,7 @@ func (a *app) examineRecording(dir string) finding {
 	return f
 }
 
-// nearest is the directory that a new one would be made in, or dir itself.
+// nearest returns dir if it exists, else its closest existing parent.
 func nearest(dir string) string {
 	for {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -269,7 +269,7 @@ func examineRecordings(dir string) finding {
 	return f
 }
 
-// examineSettings lists the variables that are set, with what they do.
+// examineSettings lists the variables that are set, with their effects.
 func (a *app) examineSettings() (all []finding) {
 	for i := range settings {
 		s := &settings[i]
@@ -304,7 +304,7 @@ func (a *app) examineSettings() (all []finding) {
 	return all
 }
 
-// examineClients says of each client that has servers how many are wrapped.
+// examineClients reports, for each client with servers, how many are wrapped.
 func (a *app) examineClients() (all []finding) {
 	configs, err := (&wrapOptions{}).find(a)
 	if err != nil {

@@ -106,9 +106,8 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 	return err
 }
 
-// exportTo writes one recording. What was written before an error is no whole
-// file in either format: it lacks the end. But it ends with a whole frame, which
-// an [unfinished] error names.
+// exportTo writes one recording. After an error the output is incomplete, as it lacks
+// the end, but it stops after a whole frame, which an [unfinished] error names.
 func exportTo(ctx context.Context, to io.Writer, format string, src exportSource) error {
 	w := bufio.NewWriterSize(to, 64<<10)
 	x := newExporter(format, w, src.WriteRaw)
@@ -146,7 +145,7 @@ type unfinished struct {
 
 func (u unfinished) Unwrap() error { return u.error }
 
-// unfinishedTo says of an error how far the export to a file got, "" for stdout.
+// unfinishedTo adds to an error how far the export got; file is "" for stdout.
 func unfinishedTo(file string, err error) error {
 	var u unfinished
 	switch {
@@ -158,8 +157,8 @@ func unfinishedTo(file string, err error) error {
 	return fmt.Errorf("export ended after frame %d: %w", u.last, err)
 }
 
-// find turns what a person typed for a whole recording into its file. It must be a recording,
-// not a text or a bundle.
+// find returns the file of an argument that must name a whole recording, not a text, a
+// bundle or a session.
 func (a *app) find(arg string) (string, error) {
 	dir, err := a.dataDir()
 	if err != nil {
@@ -184,11 +183,11 @@ func (a *app) completeRecording(_ *cobra.Command, args []string, prefix string) 
 	return store.Completions(dir, prefix), cobra.ShellCompDirectiveDefault
 }
 
-// exportFormats are the formats of `mcptap export`. import reads the first two.
+// exportFormat returns the format of --format or, without it, that of the file
+// extension.
 var exportFormats = []string{"ndjson", "txtar", "har", "otlp", "mermaid"}
 
-// exportExts are the formats by the extension of a file. NDJSON is also what a file
-// without one gets.
+// exportExts maps file extensions to formats. A file without an extension is NDJSON.
 var exportExts = map[string]string{
 	"": "ndjson", ".ndjson": "ndjson", ".txtar": "txtar", ".har": "har", ".otlp": "otlp", ".mmd": "mermaid", ".md": "mermaid",
 }
@@ -226,7 +225,7 @@ type exporter interface {
 	end(at time.Duration, status store.Status) error
 }
 
-// newExporter returns what writes a format.
+// newExporter returns the exporter of a format.
 func newExporter(format string, w *bufio.Writer, raw func(io.Writer, tap.Frame) error) exporter {
 	switch format {
 	case "txtar":
@@ -241,12 +240,12 @@ func newExporter(format string, w *bufio.Writer, raw func(io.Writer, tap.Frame) 
 	return ndjsonExporter{&text.NDJSONWriter{W: w, Raw: raw}}
 }
 
-// headOf returns what a text says of a recording.
+// headOf returns the header of a text export.
 func headOf(info store.Info) text.Head {
 	return text.Head{Header: info.Header, Status: info.Status.String(), End: info.Duration, Gaps: info.Gaps}
 }
 
-// An ndjsonExporter is the exporter of NDJSON.
+// An ndjsonExporter exports NDJSON.
 type ndjsonExporter struct{ to *text.NDJSONWriter }
 
 func (n ndjsonExporter) begin(info store.Info) error { return n.to.Begin(headOf(info)) }
@@ -257,7 +256,7 @@ func (n ndjsonExporter) end(at time.Duration, status store.Status) error {
 	return n.to.End(at, status.String())
 }
 
-// A txtarExporter is the exporter of txtar: it chooses the words for the reader.
+// A txtarExporter exports txtar, with descriptions for people.
 type txtarExporter struct {
 	to   *text.TxtarWriter
 	view *viewer
@@ -282,7 +281,7 @@ func (t *txtarExporter) frame(f tap.Frame) error {
 
 func (t *txtarExporter) end(time.Duration, store.Status) error { return nil }
 
-// A viewExporter is the exporter of the formats of other tools.
+// A viewExporter exports the formats of other tools.
 type viewExporter struct {
 	raw  func(io.Writer, tap.Frame) error
 	open func(formats.About) formats.Writer

@@ -127,9 +127,8 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	if err != nil {
 		return err
 	}
-	// What is left behind is short-lived for the most part, so collecting it
-	// seldom saves work. The limit keeps the tap small beside its queue all the
-	// same.
+	// Garbage is mostly short-lived, so collecting rarely saves work. The limit keeps
+	// the tap small, without its queue.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(httpHeapLimit)
 	header := o.redaction.header(o.recordingHeader(cfg))
@@ -158,12 +157,11 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	return err
 }
 
-// httpHeapLimit is how many bytes the memory of the tap itself may take before it
-// is collected at once, as heapLimit. Each of its connections needs some.
+// httpHeapLimit is like heapLimit, with room for connections.
 const httpHeapLimit = 128 << 20
 
-// A recorderToBe is the recorder of a tap that listens before there is one, so
-// that a tap which cannot listen leaves no recording behind.
+// A recorderToBe is set after the tap listens, so that a tap that cannot listen leaves
+// no recording.
 type recorderToBe struct{ tap.Recorder }
 
 // open listens.
@@ -181,8 +179,8 @@ func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
 	return t, nil
 }
 
-// maskSecrets puts a recorder that masks credentials before another, unless the
-// person wants to keep them. The key of the pseudonyms is not kept.
+// maskSecrets returns a recorder that masks credentials, unless the user chose to keep
+// them. The key of the pseudonyms is discarded.
 func maskSecrets(cfg streamable.Config, rec tap.Recorder) tap.Recorder {
 	if cfg.KeepSecrets {
 		return rec
@@ -192,8 +190,8 @@ func maskSecrets(cfg streamable.Config, rec tap.Recorder) tap.Recorder {
 	return redacting.NewMasker(key, cfg.Header, rec)
 }
 
-// recordingHeader is what the recording says of itself. Of the URL it has the
-// origin alone: what stands behind it may be a secret.
+// recordingHeader returns the header of the recording. It has only the origin of the
+// URL: the rest may be a secret.
 func (o *httpOptions) recordingHeader(cfg streamable.Config) tap.Header {
 	label := o.label
 	if label == "" {
@@ -206,8 +204,7 @@ func (o *httpOptions) recordingHeader(cfg streamable.Config) tap.Header {
 	}
 }
 
-// record opens the recording; nil where none is wanted, or where there is no
-// place for one.
+// record opens the recording. It returns nil with --off, or without a data directory.
 func (o *httpOptions) record(a *app, h tap.Header, queue int64, warn func(string)) *store.Recorder {
 	if o.off {
 		return nil
@@ -234,8 +231,8 @@ type jsonListening struct {
 	Path string `json:"path,omitempty"`
 }
 
-// A reachWatch reports once that the server cannot be reached. It does so on a goroutine of
-// its own, since a write to stderr may block and traffic must not wait for it.
+// A reachWatch reports once that the server cannot be reached. It does so in a
+// goroutine, because a write to stderr may block and traffic must not wait.
 type reachWatch struct {
 	tap.Recorder
 	say     func(string)
@@ -251,7 +248,7 @@ func (w *reachWatch) Event(exchange uint64, e tap.Event) {
 	w.Recorder.Event(exchange, e)
 }
 
-// finish waits until the report is written, but not for long.
+// finish waits a limited time for the report to be written.
 func (w *reachWatch) finish() {
 	written := make(chan struct{})
 	go func() {
@@ -264,8 +261,8 @@ func (w *reachWatch) finish() {
 	}
 }
 
-// announce prints the URL to use, and reports what is recorded, how to stop, and what it
-// means to listen there.
+// announce prints the URL to use, what is recorded, how to stop, and the consequences of
+// the listening address.
 func (o *httpOptions) announce(a *app, t *streamable.Tap, h tap.Header, rec *store.Recorder) error {
 	o.explain(a, t)
 	if o.json {
@@ -292,7 +289,7 @@ func (o *httpOptions) announceJSON(a *app, t *streamable.Tap, h tap.Header, rec 
 	return writeJSON(a.stdout, line)
 }
 
-// serveHTTP serves until a signal comes. The next one ends the process at once.
+// serveHTTP serves until a signal arrives. The next one ends the process at once.
 func serveHTTP(ctx context.Context, t *streamable.Tap) error {
 	ours := []os.Signal{syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -320,7 +317,7 @@ func serveHTTP(ctx context.Context, t *streamable.Tap) error {
 	return err
 }
 
-// config makes of URL and flags what the tap wants.
+// config returns the configuration of the tap for a URL and the flags.
 func (o *httpOptions) config(rawURL string) (streamable.Config, error) {
 	cfg := streamable.Config{Names: o.names, AllowOrigins: o.origins, RewriteAuth: o.rewriteAuth, KeepSecrets: o.keepsOpen}
 	var err error
@@ -336,13 +333,13 @@ func (o *httpOptions) config(rawURL string) (streamable.Config, error) {
 	if cfg.ServerTLS, err = o.serverTLS(); err != nil {
 		return cfg, err
 	}
-	// http.ProxyFromEnvironment is what other programs do: it spares loopback
-	// addresses, and reads the names of the variables in either case.
+	// http.ProxyFromEnvironment is what other programs use: it bypasses loopback
+	// addresses, and reads the variables in either case.
 	cfg.Proxy = func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }
 	return cfg, nil
 }
 
-// parseUpstream reads the server's URL. A password in it is not repeated.
+// parseUpstream parses the URL of the server. Its errors do not repeat a password.
 func parseUpstream(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	var wrong *url.Error
@@ -372,9 +369,9 @@ func parseUpstream(raw string) (*url.URL, error) {
 	return nil, err
 }
 
-// toASCII gives a host in letters of the world the name that the DNS and servers
-// know it by, such as xn--bcher-kva.example. Package net/http has the rules and
-// shows them, but for the case of letters, only in what it writes.
+// toASCII converts an international host name to the form that the DNS uses, such as
+// xn--bcher-kva.example. Package net/http applies the rules, except for case, only when
+// it writes a request.
 func toASCII(u *url.URL) error {
 	if !strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return nil
@@ -393,8 +390,8 @@ func toASCII(u *url.URL) error {
 	return nil
 }
 
-// parseHeaders reads the fields of a flag, such as "Name: value". A value is not
-// repeated: it is a secret as a rule.
+// parseHeaders parses the fields of a flag, such as "Name: value". Its errors do not
+// repeat a value, which is usually a secret.
 func parseHeaders(flag string, list []string) (fields [][2]string, err error) {
 	for i, h := range list {
 		name, value, ok := strings.Cut(strings.TrimRight(h, "\r\n"), ":")
@@ -414,7 +411,8 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + "th"
 }
 
-// clientTLS is for an https upstream: what the system trusts, and --ca-file.
+// clientTLS returns the configuration for an https upstream: the system roots, and
+// --ca-file.
 func (o *httpOptions) clientTLS() (*tls.Config, error) {
 	if o.caFile == "" {
 		return nil, nil
@@ -433,7 +431,7 @@ func (o *httpOptions) clientTLS() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots}, nil
 }
 
-// serverTLS is for the tap's own side, nil where it listens without.
+// serverTLS returns the configuration for the tap's own listener, nil without TLS.
 func (o *httpOptions) serverTLS() (*tls.Config, error) {
 	switch {
 	case o.tlsCert == "" && o.tlsKey == "":
@@ -448,8 +446,8 @@ func (o *httpOptions) serverTLS() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{cert}}, nil
 }
 
-// labelForHost makes a recording's name from the server's host. What else is in
-// its URL may be a secret.
+// labelForHost makes a label from the server's host. The rest of the URL may be a
+// secret.
 func labelForHost(u *url.URL) string {
 	label := strings.ToLower(u.Hostname())
 	if port := u.Port(); port != "" {
@@ -461,7 +459,7 @@ func labelForHost(u *url.URL) string {
 	return label
 }
 
-// explain says what it means that other machines reach the tap.
+// explain prints the consequences if other machines can reach the tap.
 func (o *httpOptions) explain(a *app, t *streamable.Tap) {
 	tcp, ok := t.Addr().(*net.TCPAddr)
 	if ok && tcp.IP.IsLoopback() {

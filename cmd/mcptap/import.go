@@ -33,8 +33,8 @@ The recording keeps its id, so that links to it stay valid. If a recording with 
 exists, use --new-id.`
 
 type importOptions struct {
-	newID       bool
-	label, most string
+	newID        bool
+	label, limit string
 }
 
 func newImport(a *app) *cobra.Command {
@@ -58,7 +58,7 @@ func (o *importOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.newID, "new-id", false, "give the recording a new id")
 	f.StringVar(&o.label, "label", "", "give the recording another `name`")
-	f.StringVar(&o.most, "max-size", "1GiB", "unpack at most this `size` of a bundle")
+	f.StringVar(&o.limit, "max-size", "1GiB", "unpack at most this `size` of a bundle")
 }
 
 func (o *importOptions) run(ctx context.Context, a *app, name string) error {
@@ -106,10 +106,10 @@ func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 
 // bundle imports the recording of a bundle.
 func (o *importOptions) bundle(ctx context.Context, a *app, name string) error {
-	most, err := parseSize(o.most)
+	limit, err := parseSize(o.limit)
 	switch {
-	case err == nil && most > bundle.MaxSize:
-		err = fmt.Errorf("%s is more than the limit of 4 GiB", quote(o.most))
+	case err == nil && limit > bundle.MaxSize:
+		err = fmt.Errorf("%s is more than the limit of 4 GiB", quote(o.limit))
 		fallthrough
 	case err != nil:
 		return fmt.Errorf("--max-size: %w", err)
@@ -120,7 +120,7 @@ func (o *importOptions) bundle(ctx context.Context, a *app, name string) error {
 	if err != nil {
 		return err
 	}
-	path, err := importBundle(ctx, a, dir, name, most)
+	path, err := importBundle(ctx, a, dir, name, limit)
 	if err != nil {
 		err = fmt.Errorf("import %s: %w", name, err)
 		if errors.Is(err, bundle.ErrTooLarge) {
@@ -132,7 +132,7 @@ func (o *importOptions) bundle(ctx context.Context, a *app, name string) error {
 	return err
 }
 
-// isBundle reports whether a name is that of a zip archive, as bundles are.
+// isBundle reports whether a name is that of a zip archive, which bundles are.
 func isBundle(name string) bool {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -148,7 +148,7 @@ func isBundle(name string) bool {
 	return err == nil && (string(head) == "PK\x03\x04" || string(head) == "PK\x05\x06")
 }
 
-// readText makes a recording in a directory of a text.
+// readText makes a recording in a directory from a text.
 func (a *app) readText(ctx context.Context, dir, name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -173,7 +173,8 @@ func (a *app) readText(ctx context.Context, dir, name string) (string, error) {
 	return path, nil
 }
 
-// complete gives a header what it lacks, and checks what becomes a file's name.
+// complete fills in the missing fields of a header, and checks those that become part of
+// the file name.
 func (o *importOptions) complete(a *app, h *tap.Header, name string) error {
 	if o.newID || h.ID == "" {
 		h.ID = store.NewID()
@@ -199,7 +200,7 @@ func (o *importOptions) complete(a *app, h *tap.Header, name string) error {
 	return nil
 }
 
-// taken reports an id that a recording in the directory has.
+// taken returns an error if a recording in the directory has the id.
 func taken(dir, id string) error {
 	names, err := filepath.Glob(filepath.Join(globEscape(dir), "*-"+id+store.Ext))
 	if err != nil || len(names) == 0 {
@@ -208,7 +209,7 @@ func taken(dir, id string) error {
 	return withHint(fmt.Errorf("recording %s already exists: %s", id, filepath.Base(names[0])), "use --new-id to import it under another id")
 }
 
-// globEscape makes a directory's name match itself.
+// globEscape escapes a directory name for use in a pattern.
 func globEscape(dir string) string {
 	if os.PathSeparator == '\\' {
 		return dir // no escapes there, and no brackets to speak of
@@ -216,8 +217,8 @@ func globEscape(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// copyFrames makes a recording at path of frames; head is asked after the last one
-// how it ended. When anything goes wrong, none is left.
+// copyFrames makes a recording at path from frames. It calls head after the last frame,
+// for how the recording ended. On error it removes the file.
 func copyFrames(ctx context.Context, path string, h tap.Header, frames iter.Seq2[tap.Frame, error], head func() text.Head) error {
 	w, err := store.NewWriter(path, h)
 	if err != nil {
@@ -241,27 +242,27 @@ func copyFrames(ctx context.Context, path string, h tap.Header, frames iter.Seq2
 	return w.Close(store.End{At: max(end.End, last), Cut: end.Status != "" && end.Status != "ended"})
 }
 
-// unpackMost is how much of a bundle is unpacked if nothing is said.
+// unpackMost is the default limit of the unpacked size of a bundle.
 const unpackMost = 1 << 30
 
-// importBundle makes a recording in dir of the one in a bundle, unless the same is
-// there already, and returns its path. A bundle may come from anybody: only its recording
-// is unpacked, and each frame is read and written anew.
-func importBundle(ctx context.Context, a *app, dir, name string, most int64) (string, error) {
+// importBundle makes a recording in dir from the one in a bundle, unless dir already has
+// it, and returns its path. Bundles are untrusted: it unpacks only the recording, and
+// reads and writes each frame.
+func importBundle(ctx context.Context, a *app, dir, name string, limit int64) (string, error) {
 	tmp, err := os.MkdirTemp("", "mcptap-")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
 	unpacked := filepath.Join(tmp, bundle.Recording)
-	if err := unpack(name, unpacked, most); err != nil {
+	if err := unpack(name, unpacked, limit); err != nil {
 		return "", err
 	}
 	rec, err := store.Open(unpacked)
 	if err != nil {
 		return "", packedError(err, unpacked)
 	}
-	rec.SetMaxRaw(most)
+	rec.SetMaxRaw(limit)
 	info, err := rec.Info()
 	if err != nil {
 		return "", packedError(err, unpacked)
@@ -284,11 +285,11 @@ func importBundle(ctx context.Context, a *app, dir, name string, most int64) (st
 		return "", err
 	}
 	path := filepath.Join(dir, store.FileName(h))
-	return path, packedError(copyRecording(ctx, rec, path, h, atMost(most)), unpacked)
+	return path, packedError(copyRecording(ctx, rec, path, h, atMost(limit)), unpacked)
 }
 
 // unpack writes the recording of a bundle to a file.
-func unpack(name, to string, most int64) error {
+func unpack(name, to string, limit int64) error {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("not a regular file")
@@ -309,10 +310,10 @@ func unpack(name, to string, most int64) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.Unpack(out, bundle.Recording, most), out.Close())
+	return errors.Join(b.Unpack(out, bundle.Recording, limit), out.Close())
 }
 
-// unwrapPath is what is wrong with a file whose name is said already.
+// unwrapPath returns the cause of a path error whose file is already named.
 func unwrapPath(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -321,8 +322,8 @@ func unwrapPath(err error) error {
 	return err
 }
 
-// packedError names the recording in the bundle instead of the file that it was
-// unpacked to.
+// packedError replaces the name of the unpacked file in an error by that of the
+// recording in the bundle.
 func packedError(err error, unpacked string) error {
 	if err == nil {
 		return nil
@@ -330,7 +331,7 @@ func packedError(err error, unpacked string) error {
 	return replaced{err, strings.ReplaceAll(err.Error(), unpacked, bundle.Recording)}
 }
 
-// A replaced error has other words.
+// A replaced error has another text.
 type replaced struct {
 	error
 	words string
@@ -340,20 +341,19 @@ func (r replaced) Error() string { return r.words }
 
 func (r replaced) Unwrap() error { return r.error }
 
-// atMost refuses frames that are larger together than they may be: a recording is
-// compressed, too.
-func atMost(most int64) func(*tap.Frame) error {
-	room := most
+// atMost returns a function that fails once the frames exceed a total size. Recordings
+// are compressed, so the file size is no bound.
+func atMost(limit int64) func(*tap.Frame) error {
+	room := limit
 	return func(f *tap.Frame) error {
 		if room -= f.Size; room < 0 {
-			return fmt.Errorf("%s: %w: its frames exceed %s", bundle.Recording, bundle.ErrTooLarge, formatSize(most))
+			return fmt.Errorf("%s: %w: its frames exceed %s", bundle.Recording, bundle.ErrTooLarge, formatSize(limit))
 		}
 		return nil
 	}
 }
 
-// sameContent reports whether a recording is the same as another one. One that
-// cannot be read is not.
+// sameContent reports whether two recordings are equal. Unreadable ones are not.
 func sameContent(ctx context.Context, path string, other *store.Recording) (bool, error) {
 	rec, err := store.Open(path)
 	if err != nil {

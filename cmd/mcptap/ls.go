@@ -58,7 +58,7 @@ func (o *lsOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.limit, "limit", 0, "list only the `N` newest; 0 is all")
 }
 
-// lsWord returns whether a recording matches a word of `mcptap ls`.
+// lsWord reports whether a recording matches a word of `mcptap ls`.
 func lsWord(word string) (func(*store.Info) bool, error) {
 	what, isState := strings.CutPrefix(word, "is:")
 	if !isState {
@@ -180,7 +180,7 @@ func listTable(w io.Writer, p palette, width int, now time.Time, infos []store.I
 	return l.err
 }
 
-// party is who a side says it is, escaped.
+// party returns the declared name of a side, escaped.
 func party(p session.Party) string {
 	if p.Version == "" {
 		return escape(p.Name)
@@ -188,7 +188,7 @@ func party(p session.Party) string {
 	return escape(p.Name + " " + p.Version)
 }
 
-// revision is what the two speak, escaped.
+// revision returns the protocol revision in use, escaped.
 func revision(f *session.Facts) string {
 	switch {
 	case f.Dialect != "":
@@ -199,7 +199,7 @@ func revision(f *session.Facts) string {
 	return escape(string(f.Revision))
 }
 
-// state is what is not usual about a recording.
+// state describes the unusual in the state of a recording.
 func state(info *store.Info) string {
 	switch {
 	case info.Status == store.Live:

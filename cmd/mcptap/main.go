@@ -18,7 +18,7 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// An app is what a command may touch of the world.
+// An app holds everything a command may use from outside: streams, environment, clock.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -26,10 +26,10 @@ type app struct {
 	now            func() time.Time
 	zone           *time.Location
 
-	// screen is the terminal that stdout leads to through a pager, if any.
+	// screen is the terminal behind the pager of stdout, if any.
 	screen *os.File
 
-	// ctx ends with Ctrl-C, and temp are directories that are removed at the end.
+	// ctx is cancelled by Ctrl-C. temp lists directories to remove at the end.
 	ctx  context.Context
 	temp []string
 
@@ -38,9 +38,9 @@ type app struct {
 	colorFlag string
 }
 
-// heapGoal is how many bytes of memory a command may take before it is collected at
-// once. What commands hold has bounds below it, so that the sum stays below 1 GB,
-// whatever a recording has in it. GOMEMLIMIT sets another one.
+// heapGoal is the memory limit of a command, unless GOMEMLIMIT sets another. The data
+// that commands hold has lower bounds, so that a process stays below 1 GB for any
+// recording.
 const heapGoal = 640 << 20
 
 func main() {
@@ -77,8 +77,7 @@ func (a *app) run(args []string) int {
 	return a.finish(err, exitFailure)
 }
 
-// commandIn returns the name of the command, which the flags of every command may stand
-// before.
+// commandIn returns the name of the command, which persistent flags may precede.
 func commandIn(args []string) string {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
@@ -101,8 +100,8 @@ const (
 	exitPipe        = 141 // the reader of stdout went away, as the shell counts SIGPIPE
 )
 
-// finish says what went wrong and turns it into an exit code. It is the only
-// place that does either. failure is the code for an error without one.
+// finish reports an error and returns its exit code; nothing else does either. failure
+// is the code of an error without one.
 func (a *app) finish(err error, failure int) int {
 	var code exitCode
 	switch {
@@ -131,7 +130,7 @@ func (a *app) say(line string) {
 	fmt.Fprintf(a.stderr, "mcptap: %s\n", escape(line))
 }
 
-// messages are the texts of an error, of joined errors one each.
+// messages returns the texts of an error, one per joined error.
 func messages(err error) (all []string) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -142,20 +141,20 @@ func messages(err error) (all []string) {
 	return []string{strings.ReplaceAll(err.Error(), "\n", "; ")}
 }
 
-// hintFor says what to do about an error, if anything is known to help.
+// hintFor prints the advice of an error, if any.
 func (a *app) hintFor(err error) {
 	if hint := hintFor(err); hint != "" {
 		a.say("hint: " + hint)
 	}
 }
 
-// An exitCode is an error that has been reported, or needs no words: the
-// process just ends with it.
+// An exitCode is an error that has been reported, or needs no report. The process exits
+// with it.
 type exitCode int
 
 func (exitCode) Error() string { return "exit" }
 
-// A coded error ends the process with a code of its own.
+// A coded error sets the exit code of the process.
 type coded struct {
 	error
 	code int
@@ -163,7 +162,7 @@ type coded struct {
 
 func (c coded) Unwrap() error { return c.error }
 
-// A hinted error knows what to do next.
+// A hinted error has advice for the user.
 type hinted struct {
 	error
 	hint string
@@ -174,7 +173,7 @@ func (h hinted) Unwrap() error { return h.error }
 // withHint adds advice to an error, which must not be nil.
 func withHint(err error, hint string) error { return hinted{err, hint} }
 
-// hintFor returns what to do about an error, or "".
+// hintFor returns the advice of an error, or "".
 func hintFor(err error) string {
 	var h hinted
 	var wrong *text.Error
@@ -193,7 +192,7 @@ func hintFor(err error) string {
 	return ""
 }
 
-// quote puts recorded or typed text into an error message.
+// quote quotes recorded or typed text for an error message.
 func quote(s string) string {
 	const most = 200
 	if len(s) > most {

@@ -109,7 +109,7 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 	if err != nil {
 		return err
 	}
-	work, err := scratchBeside(target)
+	work, err := scratchDir(target)
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (m *maskedPiece) Piece(_ uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) 
 
 // addTo makes a recording with frames added, and puts it in the place of the old one.
 func (src *recordedFrames) addTo(ctx context.Context, target string, added []tap.Frame) error {
-	work, err := scratchBeside(target)
+	work, err := scratchDir(target)
 	if err != nil {
 		return err
 	}

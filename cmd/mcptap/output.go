@@ -17,8 +17,8 @@ func addForce(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "force", false, "overwrite the file if it exists")
 }
 
-// checkOutput refuses the file of a flag if it exists, unless force. A pipe or a device
-// may exist.
+// checkOutput returns an error if the output file of a flag exists, unless force is set.
+// Pipes and devices may exist.
 func checkOutput(flag, name string, force bool) error {
 	if info, err := os.Stat(name); name == "" || name == "-" || force || err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -26,8 +26,8 @@ func checkOutput(flag, name string, force bool) error {
 	return withHint(fmt.Errorf("%s: %s already exists", flag, quote(name)), "use --force to overwrite it")
 }
 
-// writeFile writes a file in full or not at all. One that exists keeps its mode, and a
-// link stays: the file that it leads to is replaced.
+// writeFile writes a whole file or nothing. It keeps the mode of an existing file, and
+// writes through a symbolic link.
 func writeFile(name string, write func(io.Writer) error) error {
 	if strings.HasSuffix(name, store.Ext) {
 		return withHint(fmt.Errorf("%s: an export is text, but the extension is that of a recording", quote(name)), "choose another name, such as session.ndjson")
@@ -54,12 +54,12 @@ func writeFile(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// writeRecording writes a recording as writeFile writes a file: write gets the name to use.
+// writeRecording is like writeFile for a recording: write receives the name to use.
 func writeRecording(name string, write func(name string) error) error {
 	if store.IsLive(name) {
 		return fmt.Errorf("%s is still being recorded", quote(name))
 	}
-	work, err := scratchBeside(name)
+	work, err := scratchDir(name)
 	if err != nil {
 		return err
 	}
@@ -71,12 +71,13 @@ func writeRecording(name string, write func(name string) error) error {
 	return replaceBy(made, name)
 }
 
-// scratchBeside makes a directory beside the file that is to be replaced.
-func scratchBeside(name string) (string, error) {
+// scratchDir makes a temporary directory next to the file to replace.
+func scratchDir(name string) (string, error) {
 	return os.MkdirTemp(filepath.Dir(linkTarget(name)), ".mcptap-*")
 }
 
-// replaceBy moves a file to the place of another one, which may not exist.
+// replaceBy moves the file made to name, with the mode of a file it replaces. If name is
+// a link, it replaces the target.
 func replaceBy(made, name string) error {
 	target := linkTarget(name)
 	if info, err := os.Stat(target); err == nil {
@@ -87,7 +88,7 @@ func replaceBy(made, name string) error {
 	return os.Rename(made, target)
 }
 
-// linkTarget returns the file that a link leads to, which may not exist.
+// linkTarget returns the target of a link, which may not exist.
 func linkTarget(name string) string {
 	for range 40 { // as many as Linux follows
 		to, err := os.Readlink(name)

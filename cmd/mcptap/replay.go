@@ -87,7 +87,7 @@ func newReplay(a *app) *cobra.Command {
 	return cmd
 }
 
-// replayWords tells the recording from the server's command.
+// replayWords separates the recording from the command of the server.
 func replayWords(cmd *cobra.Command, args []string, to string) (rec string, command []string, err error) {
 	hint := "usage: `" + cmd.UseLine() + "`"
 	dash := cmd.ArgsLenAtDash()
@@ -127,7 +127,7 @@ func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 	fixed("revision", replayRevisions()...)
 }
 
-// replayRevisions are the revisions that can be spoken.
+// replayRevisions are the supported revisions.
 func replayRevisions() (names []string) {
 	for _, r := range jsonrpc.Revisions {
 		if jsonrpc.EraOf(r) != "" && r[0] == '2' {
@@ -137,7 +137,7 @@ func replayRevisions() (names []string) {
 	return names
 }
 
-// check reads the flags.
+// check validates the flags.
 func (o *replayOptions) check() (play client.Options, err error) {
 	if play.Pace, err = replay.ParsePace(o.pace); err != nil {
 		return play, fmt.Errorf("--pace: %w", err)
@@ -202,7 +202,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 	return errors.Join(err, r.forget())
 }
 
-// differs reports whether there is anything to look at.
+// differs reports whether the recordings differ.
 func (r *replayer) differs(set *diffreport.Set) bool {
 	for _, x := range set.Reports {
 		if _, any := x.Worst(); any {
@@ -252,9 +252,9 @@ func (r *replayer) report(set *diffreport.Set) error {
 	return nil
 }
 
-// cut reports whether the server was gone before all was said, opened no session, or
-// spoke another revision than --revision. What it would have answered otherwise is not
-// known, so that is a failure, whatever was compared.
+// cut reports whether the server exited before the session was complete, opened no
+// session, or spoke another revision than --revision. That is a failure whatever was
+// compared, because the other responses are unknown.
 func (r *replayer) cut() bool {
 	return slices.ContainsFunc(r.notes, func(n client.Note) bool {
 		return n.Kind == client.NoteDied || n.Kind == client.NoteUnsent || n.Kind == client.NoteVersion ||
@@ -262,7 +262,7 @@ func (r *replayer) cut() bool {
 	})
 }
 
-// unanswered reports whether no request got an answer: each that got none has a note.
+// unanswered reports whether no request got a response: each such request has a note.
 func (r *replayer) unanswered() bool {
 	lost := 0
 	for _, n := range r.notes {
@@ -273,10 +273,9 @@ func (r *replayer) unanswered() bool {
 	return lost > 0 && lost >= r.requests
 }
 
-// update puts the new recording in the place of the old one, if the person wants
-// it. A file of text is written anew in its format; a recording keeps its id and its
-// label. What a server said to a part of it takes nobody's place: it would leave hardly
-// anything of a recording that cannot be made again.
+// update replaces the old recording by the new one, if the user confirms. A text file
+// keeps its format; a recording keeps its id and its label. A partial replay replaces
+// nothing: it would destroy most of a recording that cannot be made again.
 func (r *replayer) update() error {
 	if r.cut() || r.unanswered() {
 		r.a.say("nothing was replaced: part of the session was not played, or the server sent no response")
@@ -306,7 +305,7 @@ func (r *replayer) update() error {
 	return store.Remove(r.made)
 }
 
-// rewriteText writes the new recording over a file of text.
+// rewriteText overwrites a text file with the new recording.
 func (r *replayer) rewriteText(made *store.Recording) error {
 	f, err := os.Open(r.arg)
 	if err != nil {
@@ -324,7 +323,7 @@ func (r *replayer) rewriteText(made *store.Recording) error {
 	return writeFile(r.arg, func(w io.Writer) error { return exportTo(r.ctx, w, format, made) })
 }
 
-// rewriteRecording writes the new recording over a recording.
+// rewriteRecording overwrites a recording with the new one.
 func (r *replayer) rewriteRecording(made *store.Recording) error {
 	info, err := made.Info()
 	if err != nil {

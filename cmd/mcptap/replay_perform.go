@@ -19,7 +19,7 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// A replayer plays a recording to a server and compares what it gets.
+// A replayer plays a recording to a server and compares the result.
 type replayer struct {
 	o    *replayOptions
 	a    *app
@@ -33,8 +33,8 @@ type replayer struct {
 	requests int          // in the plan
 	old      []*diff.Session
 
-	// edits are those of --set, chosen the calls that they are for, and
-	// resent those that were sent, in their order.
+	// edits are those of --set, chosen the calls to edit, and resent the calls that were
+	// sent, in order.
 	edits  []edit
 	chosen map[session.Ref]*resent
 	resent []*resent
@@ -44,7 +44,7 @@ type replayer struct {
 	made  string // its path
 }
 
-// read reads the recording: for the plan and for the comparison.
+// read reads the recording, for the plan and the comparison.
 func (r *replayer) read(name string) (err error) {
 	if r.arg, r.from, err = name, nil, nil; isDir(name) {
 		return withHint(fmt.Errorf("%s is a directory", quote(name)), "name a recording or an export")
@@ -82,7 +82,7 @@ func (r *replayer) read(name string) (err error) {
 	return nil
 }
 
-// perform plays the session, and records it.
+// perform plays and records the session.
 func (r *replayer) perform(command []string) error {
 	dir, err := r.a.dataDir()
 	if err != nil {
@@ -117,13 +117,13 @@ func (r *replayer) perform(command []string) error {
 	return errors.Join(err, broken)
 }
 
-// unreached says which server did not open a session, and what may help.
+// unreached returns an error for a server that opened no session, with advice.
 func (r *replayer) unreached(e *client.ReachError) error {
 	to := r.o.at.to
 	if u, err := url.Parse(to); err == nil {
 		to = u.Redacted()
 	}
-	said := e.Error()
+	text := e.Error()
 	hint := "check that it is running, and its address"
 	switch {
 	case e.Status >= 300 && e.Status < 400 && e.Location != "":
@@ -134,19 +134,19 @@ func (r *replayer) unreached(e *client.ReachError) error {
 		hint = "check the path: usually /mcp, or /sse for HTTP+SSE (--transport sse)"
 	case e.Status > 0:
 		hint = "check the URL, or set --transport"
-	case strings.Contains(said, "certificate"):
+	case strings.Contains(text, "certificate"):
 		hint = "use --ca-file for a private certificate authority"
 	}
 	if e.Status > 0 {
-		said = "the server at " + to + " did not open a session: " + said
-	} else if strings.Contains(said, " could not be reached: ") {
-		_, why, _ := strings.Cut(said, " could not be reached: ")
-		said = "the server at " + to + " could not be reached: " + why
+		text = "the server at " + to + " did not open a session: " + text
+	} else if strings.Contains(text, " could not be reached: ") {
+		_, why, _ := strings.Cut(text, " could not be reached: ")
+		text = "the server at " + to + " could not be reached: " + why
 	}
-	return withHint(fmt.Errorf("--to: %s", said), hint)
+	return withHint(fmt.Errorf("--to: %s", text), hint)
 }
 
-// header is what the new recording says of itself.
+// header returns the header of the new recording.
 func (r *replayer) header(command []string) tap.Header {
 	label := r.o.label
 	if label == "" {
@@ -193,11 +193,11 @@ type jsonReplayNote struct {
 	Frames []uint64 `json:"frames,omitempty"`
 }
 
-// maxReplayNotes is how many notes are told to a person.
+// maxReplayNotes limits the notes shown to a person.
 const maxReplayNotes = 50
 
-// head is what the report says of the replay itself: what could not be done as
-// recorded. Formats that have no place for that leave it to stderr.
+// head returns the part of the report about the replay itself: what could not be played
+// as recorded. Formats without a place for it leave it to stderr.
 func (r *replayer) head() func(io.Writer, palette) error {
 	switch r.o.diff.format {
 	case jsonFormat:
@@ -246,7 +246,7 @@ func (r *replayer) textHead(w io.Writer, p palette) error {
 	return l.err
 }
 
-// replayStyle is how a note is painted: what failed stands out.
+// replayStyle returns the style of a note; failures stand out.
 func replayStyle(k client.NoteKind) style {
 	switch k {
 	case client.NoteTimeout, client.NoteDied, client.NoteUnsent, client.NoteRefused, client.NoteUnknown, client.NoteVersion:

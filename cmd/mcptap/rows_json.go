@@ -26,22 +26,20 @@ type jsonRow struct {
 	Took     int64  `json:"took_ns,omitempty"`
 	Lane     string `json:"lane"`
 	Exchange uint64 `json:"exchange,omitempty"`
-	// Session is the number of the session that the exchange belongs to, absent
-	// where it belongs to none; with --follow, also where that is not known yet.
+	// Session is the number of the session of the exchange, absent if it has none; with
+	// --follow, also if it is not known yet.
 	Session int    `json:"session,omitempty"`
 	Kind    string `json:"kind"`
 	Event   string `json:"event,omitempty"`
-	// Resumes is, of a request that goes on with a stream, the frame that began
-	// that stream.
+	// Resumes is the frame that began the stream which a request resumes.
 	Resumes uint64 `json:"resumes,omitempty"`
-	// Ended are the calls that the end of an exchange ended.
+	// Ended lists the calls that the end of an exchange ended.
 	Ended []jsonEnded `json:"ended,omitempty"`
 	jsonID
 	Method string `json:"method,omitempty"` // of a response: its request's
 	About  string `json:"about,omitempty"`
-	// Subject is what the request is about, of a response what its request is, and
-	// Preview what the message carries beside it, shortened: arguments, or what a result
-	// holds.
+	// Subject is what the request, or the request of a response, refers to. Preview is a
+	// shortened form of the arguments or the result.
 	Subject   string     `json:"subject,omitempty"`
 	Preview   string     `json:"preview,omitempty"`
 	Failed    bool       `json:"failed,omitempty"`
@@ -49,14 +47,14 @@ type jsonRow struct {
 	Truncated bool       `json:"truncated,omitempty"`
 	Size      int64      `json:"size"`
 	Parts     []jsonPart `json:"parts,omitempty"`
-	// Diff is what changed from the last answers to the same questions, where
-	// that was asked for.
+	// Diff lists, with --diff, the changes from the previous responses to the same
+	// requests.
 	Diff []*jsonDelta `json:"diff,omitempty"`
-	// Recording is the id of the recording, where there are several.
+	// Recording is the id of the recording, if there are several.
 	Recording string `json:"recording,omitempty"`
 }
 
-// jsonPart is what a message is to which call.
+// jsonPart describes the role of a message in a call.
 type jsonPart struct {
 	Index       int    `json:"index,omitempty"` // in a batch
 	Role        string `json:"role"`            // see session.Role
@@ -72,9 +70,9 @@ type jsonPart struct {
 	RequestIndex int    `json:"request_index,omitempty"`
 	Clash        uint64 `json:"clash,omitempty"`
 	ClashIndex   int    `json:"clash_index,omitempty"`
-	// Response is the frame that answers a request, known only of a single frame.
+	// Response is the frame that answers a request, set only for a single frame.
 	Response uint64 `json:"response,omitempty"`
-	// Latency is from the request to the response.
+	// Latency is the time from the request to the response.
 	Latency *int64 `json:"latency_ns,omitempty"`
 	// First is the frame that a replay repeats.
 	First uint64 `json:"first,omitempty"`
@@ -86,17 +84,17 @@ type jsonEnded struct {
 	How string `json:"how"` // cancelled, lost or refused
 }
 
-// jsonDelta is what changed from one answer to the next.
+// jsonDelta describes how a response differs from the previous one.
 type jsonDelta struct {
 	Index   int          `json:"index,omitempty"` // of the answer in a batch
 	Before  session.Ref  `json:"before"`          // the answer before
 	Changes []jsonChange `json:"changes"`
-	// Skipped is how many changes there are beyond these.
+	// Skipped counts further changes.
 	Skipped int `json:"changes_skipped,omitempty"`
 }
 
-// jsonChange is one place at which two answers differ. What is not there is
-// left out; what is there is JSON, shortened, as text.
+// jsonChange is one difference between two responses. Old and New are shortened JSON as
+// text, and absent if the value is.
 type jsonChange struct {
 	Path string  `json:"path"`
 	Old  *string `json:"old,omitempty"`
@@ -104,20 +102,18 @@ type jsonChange struct {
 }
 
 // jsonID is the id of a message, in at most one of three forms. Ids are the only
-// recorded JSON that is put into JSON as it stands; all else goes out as strings
-// of our own making. As it stands an id distinguishes 1, 1.0 and "1", but a
-// string may hold half a surrogate pair ("\ud800"), which the grammar of JSON
-// allows and strict parsers refuse with the whole line, or bytes that are no
-// UTF-8. To put a replacement character there would make different ids look the
-// same.
+// recorded JSON that is copied into the output, because 1, 1.0 and "1" are different
+// ids. But a string may hold half a surrogate pair ("\ud800"), which the JSON grammar
+// allows and strict parsers reject, or invalid UTF-8; a replacement character would make
+// different ids equal.
 type jsonID struct {
-	// ID is the id as it stands, where every parser takes it. An id that was too
-	// long to keep has none.
+	// ID is the recorded id, if every parser accepts it. An id that was too long to keep
+	// is absent.
 	ID json.RawMessage `json:"id,omitempty"`
-	// Raw is what stands in the message otherwise, quotes and escapes included,
-	// as text: "\"\\ud800\"".
+	// Raw is the recorded token otherwise, with quotes and escapes, as text:
+	// "\"\\ud800\"".
 	Raw string `json:"id_raw,omitempty"`
-	// Base64 is the same where it is not even UTF-8.
+	// Base64 is the token if it is not valid UTF-8.
 	Base64 []byte `json:"id_base64,omitempty"`
 }
 
@@ -238,7 +234,7 @@ type jsonSummary struct {
 	Recording string      `json:"recording,omitempty"`
 }
 
-// writeJSONSummary prints the unanswered requests and the sums.
+// writeJSONSummary prints the unanswered requests and the totals.
 func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 	out := jsonSummary{
 		V: jsonVersion, Type: "summary", Frames: s.counts.frames, Bytes: s.counts.bytes, Errors: s.counts.errors,
@@ -316,15 +312,13 @@ type jsonCall struct {
 	jsonID
 	Method  string `json:"method"`
 	Subject string `json:"subject,omitempty"`
-	// Arguments are those of the request, and Result is what the response holds, both
-	// shortened.
+	// Arguments and Result are shortened forms of the arguments and the result.
 	Arguments string `json:"arguments_preview,omitempty"`
 	Result    string `json:"result_preview,omitempty"`
 	Revision  string `json:"revision,omitempty"`
 	Status    string `json:"status"` // see session.CallStatus
-	// Answer settled the call, Latency is how long that took. One that is not
-	// settled has waited for Waited at the end of the recording, or when it was
-	// lost (the note stream_ended).
+	// Answer settled the call after Latency. An unsettled call has waited for Waited at
+	// the end of the recording, or when it was lost (the note stream_ended).
 	Answer      *session.Ref `json:"answer,omitempty"`
 	Latency     *int64       `json:"latency_ns,omitempty"`
 	Waited      *int64       `json:"waited_ns,omitempty"`
@@ -343,7 +337,7 @@ type jsonCall struct {
 	Nested   []session.Ref `json:"nested,omitempty"`
 	Asked    []jsonAsked   `json:"asked,omitempty"`
 	Messages []jsonMessage `json:"messages"`
-	// Skipped is how many are left out in the middle of Messages.
+	// Skipped counts the messages omitted in the middle of Messages.
 	Skipped       uint64            `json:"messages_skipped,omitempty"`
 	Counts        map[string]uint64 `json:"counts"` // by role
 	BytesToServer int64             `json:"bytes_to_server"`
@@ -359,7 +353,7 @@ type jsonCancel struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// jsonAsked is a request that a result carried.
+// jsonAsked is a request embedded in a result.
 type jsonAsked struct {
 	Key      string       `json:"key"`
 	Method   string       `json:"method,omitempty"`
@@ -385,7 +379,7 @@ type jsonMessage struct {
 	Clash    *session.Ref `json:"clash,omitempty"`
 }
 
-// refOrNil is nil for what is not known.
+// refOrNil returns nil for the zero Ref.
 func refOrNil(r session.Ref) *session.Ref {
 	if r == (session.Ref{}) {
 		return nil

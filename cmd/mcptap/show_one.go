@@ -17,10 +17,10 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// maxScreen is how much of a frame is shown on a terminal.
+// maxScreen limits how much of a frame is shown on a terminal.
 const maxScreen = 1 << 20
 
-// showOne shows a frame in full, of a request its response too.
+// showOne shows a frame in full, and the response if it is a request.
 func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording, number uint64) error {
 	one, err := findOne(ctx, rec, number, o.diff)
 	if err != nil {
@@ -80,7 +80,7 @@ func showRefusal(w io.Writer, a *app, rec *store.Recording, one *oneFrame) error
 	return body.body(w, a, rec.WriteRaw)
 }
 
-// head prints what is known of the frame.
+// head prints the properties of the frame.
 func (one *oneFrame) head(w io.Writer, a *app) error {
 	r, f, p := &one.row, &one.frame, a.palette()
 	l := lines{w: w}
@@ -126,13 +126,13 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		size += ", took " + formatDuration(f.Took) + " to receive"
 	}
 	field("size", size)
-	said := 0
+	printed := 0
 	for i := range r.Messages {
 		name, text := one.pairing(&r.Messages[i])
 		if name == "" {
 			continue
 		}
-		if said++; said > 20 {
+		if printed++; printed > 20 {
 			field("", fmt.Sprintf("and more, of %d messages", len(r.Messages)))
 			break
 		}
@@ -158,14 +158,14 @@ var laneWords = [tap.Lanes]string{
 	tap.Lifecycle: "event of the run", tap.ToServer: "to the server", tap.ToClient: "to the client", tap.Stderr: "the server's stderr",
 }
 
-// formWords are the forms that are not those of stdio.
+// formWords describes the forms other than stdio.
 var formWords = [tap.Forms]string{
 	tap.FormBody: "an HTTP body", tap.FormEvent: "a server-sent event", tap.FormText: "a WebSocket message",
 	tap.FormBinary: "a binary WebSocket message", tap.FormPing: "a WebSocket ping", tap.FormPong: "a WebSocket pong",
 	tap.FormClose: "a WebSocket close", tap.FormBytes: "bytes that are not HTTP",
 }
 
-// pairing is what a request or response in the frame has to do with others, "" for
+// pairing describes how a request or response in the frame relates to others, "" for
 // other messages.
 func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 	at := ""
@@ -195,12 +195,12 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 	return "", ""
 }
 
-// waited is how long a request has waited at the end of the recording.
+// waited returns how long a request had waited at the end of the recording.
 func (one *oneFrame) waited(p *session.Part) time.Duration {
 	return max(one.info.Duration-p.At, 0)
 }
 
-// body prints the frame itself: JSON laid out, anything else as text.
+// body prints the frame: JSON indented, anything else as text.
 func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) error) error {
 	f := one.frame
 	if head := one.headText(); head != "" {
@@ -236,7 +236,8 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 	return nil
 }
 
-// headText is the head of an HTTP request or response as lines, "" for other frames.
+// headText returns the head of an HTTP request or response as lines, "" for other
+// frames.
 func (one *oneFrame) headText() string {
 	e, err := tap.ParseEvent(one.frame.Raw)
 	var b strings.Builder
@@ -256,7 +257,7 @@ func (one *oneFrame) headText() string {
 	return b.String()
 }
 
-// laidOut reports whether the frame is JSON, as far as it is known.
+// laidOut reports whether the frame is JSON, as far as its bytes are known.
 func (one *oneFrame) laidOut() bool {
 	f := &one.frame
 	switch one.message.Kind {
@@ -271,7 +272,7 @@ func (one *oneFrame) laidOut() bool {
 
 var errEnough = errors.New("enough")
 
-// A limitWriter passes on so many bytes and then stops its source.
+// A limitWriter writes up to a limit and then stops its source.
 type limitWriter struct {
 	w    io.Writer
 	left int64 // negative: no limit

@@ -7,8 +7,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// jsonStatsGroup is a line of `stats --json` for calls that are summed up together.
-// The names are stable. Latencies are those of the answered calls.
+// jsonStatsGroup is a line of `stats --json` for a group of calls. The names are stable.
+// Latencies are those of the answered calls.
 type jsonStatsGroup struct {
 	V      int     `json:"v"`
 	Type   string  `json:"type"` // "group"
@@ -26,7 +26,7 @@ type jsonStatsGroup struct {
 	jsonStatsLatency
 }
 
-// jsonStatsOutcomes is how calls ended.
+// jsonStatsOutcomes counts how calls ended.
 type jsonStatsOutcomes struct {
 	Done       uint64 `json:"done"`
 	Errors     uint64 `json:"errors"`      // JSON-RPC errors
@@ -43,7 +43,7 @@ func newJSONStatsOutcomes(s *session.StatusCounts) jsonStatsOutcomes {
 	}
 }
 
-// jsonStatsLatency is how long calls took.
+// jsonStatsLatency describes how long calls took.
 type jsonStatsLatency struct {
 	Answered uint64 `json:"answered"`
 	Total    int64  `json:"total_ns"`
@@ -104,7 +104,7 @@ type jsonStats struct {
 	Histogram   []jsonStatsBin  `json:"histogram"` // of all calls
 }
 
-// jsonStatsStart is how long after the start of the recordings something was there.
+// jsonStatsStart describes times after the start of the recordings.
 type jsonStatsStart struct {
 	Recordings uint64 `json:"recordings"`
 	Min        int64  `json:"min_ns"`
@@ -119,8 +119,8 @@ func newJSONStatsStart(l *session.Latencies) *jsonStatsStart {
 	return &jsonStatsStart{l.Count(), int64(l.Min()), int64(l.Quantile(500)), int64(l.Max())}
 }
 
-// jsonStatsBin is how many calls took from one duration to below another. What took
-// longer than any bin is in the last.
+// jsonStatsBin counts the calls with a latency from one duration to below another. The
+// last bin includes all longer ones.
 type jsonStatsBin struct {
 	From  int64  `json:"from_ns"`
 	To    int64  `json:"to_ns"`
