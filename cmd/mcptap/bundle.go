@@ -30,8 +30,7 @@ All of them are made from a copy without secrets (see mcptap redact); what was r
 is printed. No rule finds every secret: read what you send. A FILE with the extension
 .md gets the summary alone. Any command that takes a REC reads a bundle.`
 
-// bundleExt is how the name of a bundle ends, and summaryExt that of a summary
-// alone.
+// bundleExt is the extension of a bundle, summaryExt that of a summary alone.
 const (
 	bundleExt  = ".zip"
 	summaryExt = ".md"
@@ -111,9 +110,8 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 	return (&redactOptions{json: o.json}).report(a, found)
 }
 
-// copy makes the recording that goes into the bundle. A file that is to stay as it
-// is, and that nobody writes to, is copied as bytes: so a frame of any size needs
-// no memory.
+// copy makes the recording for the bundle. A file that needs no change and has no writer
+// is copied byte for byte, so frames of any size need no memory.
 func (o *bundleOptions) copy(ctx context.Context, src exportSource, to string, still bool) ([]redact.Finding, error) {
 	opt, err := o.options()
 	if err == nil {
@@ -151,8 +149,8 @@ func (o *bundleOptions) check(arg string) error {
 	return checkOutput("-o", o.out, o.force)
 }
 
-// write writes what was asked for. All that was said is from the copy; of what the
-// recording was it takes the status, and the id where there is no copy to be had.
+// write writes the bundle or the summary. The content is from the copy; the status is
+// that of the original, as is the id if there is no copy.
 func (o *bundleOptions) write(ctx context.Context, a *app, copied string, was store.Info, found []redact.Finding) error {
 	rec, err := store.Open(copied)
 	if err != nil {
@@ -188,8 +186,8 @@ func (o *bundleOptions) write(ctx context.Context, a *app, copied string, was st
 	return writeFile(o.out, func(w io.Writer) error { return bundle.Pack(w, a.now(), parts) })
 }
 
-// A packedReader gives the page the copy under the name that it has in the bundle,
-// and says of it how the recording ended: a copy of one that is live has been cut.
+// A packedReader gives the page the copy under its name in the bundle, with the status
+// of the original: the copy of a live recording is cut.
 type packedReader struct {
 	*webReader
 	was store.Status

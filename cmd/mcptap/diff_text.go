@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// besideWidth is how wide a line has to be for two texts to stand side by side.
+// besideWidth is the least width of a line for two texts side by side.
 const besideWidth = 120
 
 // A diffText prints what differs for a person.
@@ -52,7 +52,7 @@ func (t *diffText) report(r *diff.Report) {
 	}
 }
 
-// textWidth is how wide a line of words is.
+// textWidth is the width of a line of prose.
 func (t *diffText) textWidth() int {
 	if t.width == 0 {
 		return 100
@@ -174,7 +174,7 @@ func (t *diffText) painted(pieces []jsontree.Piece, as style, all bool) string {
 	return b.String()
 }
 
-// beside prints what is there before and after side by side.
+// beside prints the old and the new text side by side.
 func (t *diffText) beside(d *diff.Difference) {
 	width := (t.width - 4 - 7) / 2
 	for _, r := range diffreport.Rows(d) {
@@ -220,7 +220,7 @@ func (t *diffText) row(old, now []jsontree.Piece, width int, removed, added bool
 	}
 }
 
-// mark paints what stands before a line, if it is anything.
+// mark paints the mark before a line, unless it is blank.
 func (t *diffText) mark(s string, as style) string {
 	if s == " " {
 		return s
@@ -278,8 +278,8 @@ func foldHard(s string, width int) (out []string) {
 	return out
 }
 
-// fitting is how many bytes of a text take at most width columns, and how many
-// columns they take. Marks that take none stay with what they are on.
+// fitting returns how many bytes of a text fit into width columns, and how many columns
+// they take. Combining marks stay with their base character.
 func fitting(s string, width int) (n, columnsUsed int) {
 	for n < len(s) {
 		r, size := utf8.DecodeRuneInString(s[n:])

@@ -70,7 +70,7 @@ type sessionSource struct {
 	ctx    context.Context
 	number int
 	survey *session.Survey
-	// now is the frame that was handed over last, as it stands in the recording.
+	// now is the frame passed on last, as recorded.
 	now tap.Frame
 }
 

@@ -105,7 +105,7 @@ var launchers = sync.OnceValue(func() map[string]launcher {
 	}
 })
 
-// A flagKind says what a launcher makes of a word.
+// A flagKind is how a launcher interprets a word.
 type flagKind uint8
 
 const (
@@ -241,8 +241,8 @@ func (l *launcher) kindOf(flag string) flagKind {
 // has reports whether a word is one of several.
 func has(words, word string) bool { return slices.Contains(strings.Fields(words), word) }
 
-// script returns the first of some words that certainly is a program's file, and
-// so no secret, wherever it stands.
+// script returns the first word that is certainly a program file, and so not a secret in
+// any position.
 func script(words []string) []string {
 	re := regexp.MustCompile(`(?i)^[\w.~/\\][\w.~/\\:@+-]*\.(js|mjs|cjs|ts|mts|cts|tsx|jsx|py|pyz|rb|php|pl|jar|dll|exe|sh)$`)
 	for _, w := range words {
@@ -273,8 +273,8 @@ func programName(word string) string {
 	return name
 }
 
-// vague are names of files and directories that say nothing about the server
-// in them: then the directory above is looked at.
+// vague lists names of files and directories that do not identify a server. The parent
+// directory is examined instead.
 var vague = []string{"", ".", "..", "/", "index", "main", "__main__", "server", "mcp", "mcp-server", "cli", "app", "start", "run",
 	"dist", "build", "src", "lib", "bin", "out", "target", "release", "debug", "cmd", "node_modules", ".bin"}
 

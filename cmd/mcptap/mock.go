@@ -120,8 +120,8 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	if plan == recordAll && o.record.at.to == "" && o.http.listen == "" {
 		return a.recordWhole(cmd.Context(), arg, command)
 	}
-	// The client hangs up, or ends us, whenever it likes: what there is to report
-	// must be written first.
+	// The client may hang up or stop this process at any time: the report must be
+	// written first.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 	defer stop()
@@ -219,8 +219,8 @@ func (o *mockOptions) options() (opt replay.Options, err error) {
 	return opt, err
 }
 
-// loadMock reads a recording, or a text of one, as people commit it beside their
-// tests. With #2 at the end of its name only the second session is played.
+// loadMock reads a recording, or a text of one, such as people commit with their tests.
+// With #2 at the end of the name it plays only the second session.
 func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mock.Recording, error) {
 	path, session := arg, 0
 	if !isTextFile(arg) {
@@ -272,8 +272,8 @@ func readFaults(args []string) (all []replay.Fault, cut int, err error) {
 	return all, cut, nil
 }
 
-// longestFault is how long a line of a file of faults may be, in bytes. A longer one
-// is that of another file.
+// longestFault is the maximum length of a line of a fault file, in bytes. A longer line
+// means that it is another kind of file.
 const longestFault = 1000
 
 // readFaultFile reads a file of faults: one a line, # begins a comment.

@@ -27,7 +27,7 @@ func (o *mockHTTPOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.json, "json", false, "with --listen, print the URLs as one line of JSON")
 }
 
-// check says what makes no sense.
+// check returns an error for invalid combinations of flags.
 func (o *mockHTTPOptions) check() error {
 	switch {
 	case o.listen == "" && (o.cut > 0 || len(o.names) > 0 || o.json):

@@ -86,7 +86,7 @@ func (o *mockRecordOptions) check(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// plan says what a run does: the mode none, new or all.
+// plan returns the mode of a run: none, new or all.
 func (o *mockRecordOptions) plan(a *app, arg string) string {
 	missing := false
 	if _, err := os.Stat(arg); errors.Is(err, os.ErrNotExist) {
@@ -157,8 +157,8 @@ const (
 	answerTime  = 30 * time.Second
 )
 
-// extend plays a recording to the client, and asks a server for what is not in it,
-// which is added then. Anew says that there is nothing to play.
+// extend plays a recording to the client, sends other requests to a server, and adds
+// these to the recording. anew reports that there is nothing to play.
 func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []string, opt replay.Options, anew bool) error {
 	live := &mock.Live{Patience: processTime, Dial: func() (client.Conn, error) { return o.record.dial(a, command) }}
 	if o.record.at.to != "" {
@@ -197,9 +197,9 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 	return report.end(errors.Join(err, finish()))
 }
 
-// extendHTTP serves the client over HTTP until the run is interrupted. When the session is
-// over the server serves on, since what started it expects it to be there: that the session
-// is over is what clients get.
+// extendHTTP serves the client over HTTP until the run is interrupted. It keeps serving
+// after the session has ended, because the program that started it expects a server,
+// and reports to clients that the session has ended.
 func (o *mockOptions) extendHTTP(ctx context.Context, a *app, rec *mock.Recording, report *mockReport, live *mock.Live, finish func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

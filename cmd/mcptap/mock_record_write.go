@@ -156,7 +156,7 @@ func (src *recordedFrames) addTo(ctx context.Context, target string, added []tap
 	return publish(ctx, made, target)
 }
 
-// recordedFrames are those of a recording or of a text, with what is known of it.
+// recordedFrames holds the frames of a recording or of a text, and its header.
 type recordedFrames struct {
 	head   text.Head
 	frames iter.Seq2[tap.Frame, error]

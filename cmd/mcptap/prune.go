@@ -141,7 +141,7 @@ func confirmPrune(a *app, chosen []pruned) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// removePruned deletes the recordings. One that is gone already is no failure.
+// removePruned deletes the recordings. It ignores those already deleted.
 func removePruned(chosen []pruned) error {
 	var errs []error
 	for _, p := range chosen {
@@ -215,7 +215,7 @@ func newJSONPruned(p *pruned, dryRun bool) jsonPruned {
 	}
 }
 
-// pruneRules say which recordings go.
+// pruneRules select the recordings to remove.
 type pruneRules struct {
 	hasOlder, hasKeep, hasSize bool
 
@@ -233,7 +233,7 @@ type pruned struct {
 	reason       pruneReason
 }
 
-// A pruneReason is the rule by which a recording goes.
+// A pruneReason is the rule that selects a recording.
 type pruneReason uint8
 
 const (
@@ -248,7 +248,7 @@ func (r pruneReason) String() string {
 	return [...]string{"", "older_than", "keep_last", "max_size"}[r]
 }
 
-// why says in words why a recording goes.
+// why describes the reason.
 func (p *pruned) why(now time.Time) string {
 	switch p.reason {
 	case pruneOlder:
@@ -347,8 +347,8 @@ func (r *pruneRules) choose(all []pruned, now time.Time) []pruned {
 	return chosen
 }
 
-// protects reports whether no rule can remove a recording: it is live, or kept,
-// or it does not tell its age.
+// protects reports whether no rule can remove a recording: it is live, kept, or of
+// unknown age.
 func (r *pruneRules) protects(all []pruned, i int) bool {
 	return all[i].Status == store.Live || r.hasKeep && i < r.keep || all[i].began.IsZero()
 }
@@ -361,7 +361,7 @@ func (r *pruneRules) over(all, chosen []pruned) int64 {
 	return max(sizeOf(all)-sizeOf(chosen)-r.size, 0)
 }
 
-// sizeOf is what recordings occupy together, in bytes.
+// sizeOf returns the total size of recordings, in bytes.
 func sizeOf(all []pruned) (n int64) {
 	for _, p := range all {
 		n += p.Size
@@ -372,8 +372,8 @@ func sizeOf(all []pruned) (n int64) {
 // ageUnits are the units of an age.
 var ageUnits = map[byte]time.Duration{'w': 7 * 24 * time.Hour, 'd': 24 * time.Hour, 'h': time.Hour, 'm': time.Minute, 's': time.Second}
 
-// parseAge reads an age such as 30d, 12h, 2w or 1d12h. A unit is needed, so that
-// nobody's days are taken for hours.
+// parseAge parses an age such as 30d, 12h, 2w or 1d12h. A unit is required, so that days
+// are not mistaken for hours.
 func parseAge(s string) (time.Duration, error) {
 	bad := fmt.Errorf("invalid age %s (want a number with a unit, such as 30d, 12h or 2w)", quote(s))
 	var total time.Duration

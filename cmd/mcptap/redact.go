@@ -146,8 +146,8 @@ func (f *redactFlags) options() (redact.Options, error) {
 	return opt, nil
 }
 
-// redactTo writes the redacted recording. It reads twice: a value that has a name in
-// one frame may stand in an earlier one without any.
+// redactTo writes the redacted recording. It reads twice: a value named in one frame may
+// be unnamed in an earlier one.
 func redactTo(ctx context.Context, name string, rec exportSource, r *redact.Redactor) error {
 	info, err := rec.Info()
 	if err != nil {
@@ -246,7 +246,7 @@ func (o *redactOptions) report(a *app, found []redact.Finding) error {
 	return nil
 }
 
-// A redaction is what a tap does with secrets before they are recorded.
+// A redaction describes how a tap masks secrets before it records.
 type redaction struct {
 	redactFlags
 	on bool
@@ -260,7 +260,7 @@ func (r *redaction) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&r.rules, "redact-rule", nil, "another `rule` for secrets, such as key:customer; implies --redact")
 }
 
-// check reads the rules, and makes a key that nobody keeps.
+// check reads the rules, and makes a key that is not stored.
 func (r *redaction) check() error {
 	if r.on = r.on || len(r.rules) > 0; !r.on {
 		return nil
@@ -276,7 +276,7 @@ func (r *redaction) check() error {
 	return nil
 }
 
-// header is what a recording says of itself.
+// header returns the masked header of a recording.
 func (r *redaction) header(h tap.Header) tap.Header {
 	if !r.on {
 		return h
@@ -284,8 +284,8 @@ func (r *redaction) header(h tap.Header) tap.Header {
 	return r.by.Header(h)
 }
 
-// recorder stands before the recorder of a tap, once the header is made. What flush
-// does is to be done before the recording is closed.
+// recorder returns a recorder that masks, for use after header. flush must be called
+// before the recording is closed.
 func (r *redaction) recorder(rec tap.Recorder) (to tap.Recorder, flush func()) {
 	if !r.on {
 		return rec, func() {}
@@ -311,7 +311,7 @@ func redactKey(file string) ([]byte, error) {
 	return key, nil
 }
 
-// maxPieces is how many bytes of a line on stderr are put together.
+// maxPieces limits the length of a line joined from pieces of stderr.
 const maxPieces = 64 << 10
 
 // A stderrPieces finds the secrets that no single frame of stderr holds: a server may
@@ -354,7 +354,7 @@ func (s *stderrPieces) frame(f *tap.Frame) []byte {
 	return out
 }
 
-// end looks at the line that was put together.
+// end examines the joined line.
 func (s *stderrPieces) end() {
 	if len(s.seqs) > 1 {
 		f := tap.Frame{Seq: s.seqs[0], Lane: tap.Stderr, Form: tap.FormLine, Raw: s.line, Size: int64(len(s.line))}

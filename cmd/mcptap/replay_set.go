@@ -114,7 +114,7 @@ func (r *replayer) find(made *compared) error {
 	})
 }
 
-// writeResent shows each response beside the recorded one.
+// writeResent shows each response next to the recorded one.
 func (r *replayer) writeResent() error {
 	made, err := openCompared(r.made)
 	if err != nil {
@@ -150,8 +150,8 @@ type jsonResent struct {
 	V    int    `json:"v"`
 	Type string `json:"type"` // "resent"
 	Call uint64 `json:"call"` // the frame of the recorded request
-	// Request is what was sent, Recorded and Response are the two responses, all as texts;
-	// a response that did not come is absent.
+	// Request is the request sent, Recorded and Response are the two responses, all as
+	// text; a missing response is absent.
 	Request  string  `json:"request"`
 	Recorded *string `json:"recorded,omitempty"`
 	Response *string `json:"response,omitempty"`

@@ -24,7 +24,7 @@ type serverURLOptions struct {
 	http          httpOptions // --header and --ca-file
 }
 
-// addFlags adds the flags. Usage is that of --to.
+// addFlags adds the flags. usage is that of --to.
 func (o *serverURLOptions) addFlags(cmd *cobra.Command, usage string) {
 	f := cmd.Flags()
 	f.StringVar(&o.to, "to", "", usage)
@@ -77,9 +77,9 @@ func serverURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// dial makes a connection to the server through a tap that adds the header fields and
-// records to rec. Sse says that the server may speak HTTP+SSE although its path does
-// not end in /sse. The caller closes the tap.
+// dial connects to the server through a tap that adds the header fields and records to
+// rec. sse reports that the server may speak HTTP+SSE although its path does not end in
+// /sse. The caller closes the tap.
 func (o *serverURLOptions) dial(cfg streamable.Config, rec tap.Recorder, sse bool) (conn client.Conn, closeTap func() error, err error) {
 	if cfg.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return nil, nil, err

@@ -93,7 +93,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 }
 
 func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
-	words, err := o.sort(a, args)
+	words, err := o.parseArgs(a, args)
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	return o.list(ctx, a, rec, want)
 }
 
-// oneOf returns the session of a recording that was asked for, 0 for all there
-// is. Whether one of HTTP traffic has so many is found out by reading it.
+// oneOf returns the selected session of a recording, 0 for all. Whether HTTP traffic has
+// that many sessions is known only after reading it.
 func oneOf(rec *store.Recording, session int) (int, error) {
 	if session == 0 {
 		return 0, nil
@@ -214,7 +214,7 @@ func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording,
 	return ctx.Err()
 }
 
-// list prints what is wanted of one recording.
+// list prints the selected part of one recording.
 func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, want *selection) error {
 	info, err := rec.Info()
 	if err != nil {

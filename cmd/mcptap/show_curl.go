@@ -14,8 +14,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// maxCurlBody is the largest body that stands in the command. Linux limits one argument
-// to 128 KiB.
+// maxCurlBody is the largest body included in the command. Linux limits one argument to
+// 128 KiB.
 const maxCurlBody = 64 << 10
 
 // curlSkips are header fields that curl sets by itself, or that belong to one connection.

@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// joinPause is how often it is looked for recordings that have begun.
+	// joinPause is the poll interval for new recordings.
 	joinPause = 200 * time.Millisecond
-	// arrivals is how many frames of all recordings are put in order at once, and
-	// may wait for that.
+	// arrivals is how many frames of all recordings are buffered to be sorted.
 	arrivals = 128
 )
 
-// several follows some recordings at once. Each is read by a goroutine of its
-// own, which holds no file between two looks; all else happens in one.
+// several follows several recordings. A goroutine reads each, and keeps no file open
+// between reads; one goroutine does everything else.
 type several struct {
 	ctx    context.Context
 	a      *app
@@ -206,8 +205,8 @@ func (s *several) follow(f *followed, after uint64) {
 	send(arrival{from: f, over: true})
 }
 
-// run prints what comes, until the recordings that are running have ended; while
-// others may begin it goes on.
+// run prints frames until all running recordings have ended, or without end if others
+// may start.
 func (s *several) run(dir string, running int, look <-chan time.Time) error {
 	for running > 0 || look != nil {
 		select {
@@ -296,7 +295,7 @@ func (s *several) take(x *arrival) error {
 	return err
 }
 
-// interrupted tells which calls were not over.
+// interrupted prints the calls that have not ended.
 func (s *several) interrupted() error {
 	err := s.ctx.Err()
 	for _, f := range s.open {

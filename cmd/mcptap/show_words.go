@@ -32,9 +32,8 @@ type showWords struct {
 // several reports whether there may be more than one recording.
 func (w *showWords) several() bool { return w.all || len(w.recordings) > 1 }
 
-// sort finds out what each argument is: recordings stand first, and what comes
-// then is numbers, or else a filter.
-func (o *showOptions) sort(a *app, args []string) (*showWords, error) {
+// parseArgs classifies the arguments: recordings, then numbers or a filter.
+func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
 	for i := range args {
 		args[i] = strings.TrimPrefix(args[i], wordMark)
 	}
@@ -168,7 +167,7 @@ func markWords(root *cobra.Command, args []string) []string {
 		return args
 	}
 	out := make([]string, len(args))
-	value := false // the word before is a flag that wants one
+	value := false // the previous word is a flag that takes one
 	for i, arg := range args {
 		switch {
 		case arg == "--" && !value:
@@ -177,13 +176,13 @@ func markWords(root *cobra.Command, args []string) []string {
 			arg = wordMark + arg
 		}
 		out[i] = arg
-		value = !value && wantsValue(cmd, arg)
+		value = !value && takesValue(cmd, arg)
 	}
 	return out
 }
 
-// isWord reports whether an argument that begins with one minus sign is no
-// cluster of flags.
+// isWord reports whether an argument that begins with one minus sign is not a cluster of
+// flags.
 func isWord(cmd *cobra.Command, arg string) bool {
 	if len(arg) < 2 || arg[0] != '-' || arg[1] == '-' {
 		return false
@@ -196,8 +195,8 @@ func isWord(cmd *cobra.Command, arg string) bool {
 	return false
 }
 
-// wantsValue reports whether an argument is a flag that takes the next one.
-func wantsValue(cmd *cobra.Command, arg string) bool {
+// takesValue reports whether an argument is a flag that takes the next one as its value.
+func takesValue(cmd *cobra.Command, arg string) bool {
 	name, ok := strings.CutPrefix(arg, "--")
 	if !ok || strings.Contains(name, "=") {
 		return false
@@ -210,8 +209,8 @@ func wantsValue(cmd *cobra.Command, arg string) bool {
 }
 
 const (
-	// seenFrames is how many frames of a recording are read to complete the
-	// values of a filter, and seenValues how many of each are offered.
+	// seenFrames limits the frames read to complete the values of a filter, seenValues
+	// the values of each kind.
 	seenFrames = 20_000
 	seenValues = 100
 )
@@ -245,8 +244,8 @@ func (a *app) completeShow(cmd *cobra.Command, args []string, prefix string) ([]
 	return out, directive
 }
 
-// seen collects the values that the beginning of a recording has, the most
-// frequent first. Where there is no such recording, there are none.
+// seen returns the values in the beginning of a recording, the most frequent first. It
+// returns none if there is no such recording.
 func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 	path, err := a.find(arg)
 	if err != nil {

@@ -92,7 +92,7 @@ func TestSortWords(t *testing.T) {
 		{showOptions{follow: true}, []string{"@last", "beef", "deadbeef"}, showWords{recordings: []string{"@last"}, query: "beef deadbeef"}},
 		{showOptions{follow: true}, []string{"@last", w.rec.Path()}, showWords{recordings: []string{"@last", w.rec.Path()}}},
 	} {
-		got, err := c.o.sort(a, slices.Clone(c.args))
+		got, err := c.o.parseArgs(a, slices.Clone(c.args))
 		if err != nil || !reflect.DeepEqual(*got, c.want) {
 			t.Errorf("%q: %+v, %v, want %+v", c.args, got, err, c.want)
 		}

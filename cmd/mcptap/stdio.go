@@ -130,11 +130,10 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	return exitCode(code)
 }
 
-// heapLimit is how many bytes the tap's own memory may take before it is
-// collected at once: beside the queue, which is not counted.
+// heapLimit is the memory limit of the tap. Its queue is not counted.
 const heapLimit = 36 << 20
 
-// record opens the recording; nil where there is no place for one.
+// record opens the recording. It returns nil without a data directory.
 func (o *stdioOptions) record(a *app, command []string, queue int64, warn func(string)) *store.Recorder {
 	dir, err := a.dataDir()
 	if err != nil {

@@ -30,8 +30,8 @@ forward a port through SSH.`
 type webOptions struct {
 	listen string
 	open   bool
-	// child says that this process was started by a tap: it ends when stdin has,
-	// and nobody looks any more.
+	// child reports that a tap started this process: it exits when stdin has ended and
+	// no page is open.
 	child bool
 }
 
@@ -85,7 +85,7 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 	defer stop()
 	s := web.NewServer(ctx, web.Config{Source: src, Token: web.NewToken(), Host: host, Dir: a.dirForCommands(dir)})
 	if o.child {
-		// Ctrl-C on a terminal is for the tap: who still looks sees its end.
+		// Ctrl-C on a terminal is for the tap: open pages still show its end.
 		signal.Ignore(os.Interrupt)
 		go func() {
 			_, _ = io.Copy(io.Discard, a.stdin)
@@ -137,8 +137,7 @@ func (a *app) dirForCommands(dir string) string {
 // anyPort is an address that only this machine reaches.
 const anyPort = "127.0.0.1:0"
 
-// listenLocal listens on an address as it is typed: a port alone stands for one
-// of this machine only.
+// listenLocal listens on an address. A port alone means loopback only.
 func listenLocal(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 	"github.com/mcptap/mcptap/web"
 )
 
-// A webSource gives the viewer the recordings of a directory, and one beside it
-// if that was named.
+// A webSource gives the viewer the recordings of a directory, and optionally one from
+// elsewhere.
 type webSource struct {
 	dir  string
-	more string // the path of the one beside it
+	more string // the path of the one from elsewhere
 
 	mu    sync.Mutex
 	paths map[string]string // by key, as they were listed last
@@ -31,13 +31,12 @@ type webSource struct {
 
 func newWebSource(dir string) *webSource { return &webSource{dir: dir, paths: map[string]string{}} }
 
-// include makes sure that a recording is among those that can be looked at, and
-// returns its key.
+// include adds a recording to the list, and returns its key.
 func (s *webSource) include(path string) string {
 	if filepath.Dir(path) != filepath.Clean(s.dir) {
 		s.more = path
 	}
-	_, _ = s.list() // what it fails with is said when the page asks
+	_, _ = s.list() // the page reports the error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, p := range s.paths {
@@ -100,8 +99,8 @@ func (s *webSource) Recordings() ([]web.Recording, error) {
 	return all, nil
 }
 
-// arg is what commands name a recording by, "" for its id: one that is not in the
-// directory, by its path.
+// arg returns the argument that names a recording in commands, "" for its id: a path if
+// it is not in the directory.
 func (s *webSource) arg(path string) string {
 	if samePath(filepath.Dir(path), s.dir) {
 		return ""
@@ -204,7 +203,7 @@ func (r *webReader) Export(ctx context.Context, w io.Writer, format string) erro
 	return exportTo(ctx, w, format, r.rec)
 }
 
-// maxSideDifferences is how many differences of each class a page gets.
+// maxSideDifferences limits the differences per class that a page receives.
 const maxSideDifferences = 300
 
 // Compare implements [web.Source].

@@ -310,7 +310,7 @@ func (a *app) host() (clients.Host, error) {
 	return clients.Host{OS: runtime.GOOS, Home: home, Dir: dir, Env: a.env}, err
 }
 
-// tap returns what to put before a server's command.
+// tap returns the words to insert before the command of a server.
 func (o *wrapOptions) tap(a *app) (clients.Tap, error) {
 	own, err := ownPath()
 	if err != nil {
@@ -383,7 +383,7 @@ type jsonServer struct {
 	Section string `json:"section"`
 	Kind    string `json:"kind"` // stdio, url or other
 	Wrapped bool   `json:"wrapped"`
-	// Command is what starts the server, URL where it is, without the tap.
+	// Command starts the server, URL is its address, both without the tap.
 	Command []string `json:"command,omitempty"`
 	URL     string   `json:"url,omitempty"`
 	Tap     string   `json:"tap,omitempty"`
