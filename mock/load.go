@@ -394,6 +394,14 @@ func (l *loader) take(x *exchange, e *session.Entry) {
 		s.path = path
 	}
 	if duplex && (s.kind == session.SessionSocket || x.Method != http.MethodPost) {
+		if s.kind == session.SessionSocket { // what crossed before the session was known
+			for i := range x.held {
+				if h := &x.held[i]; h.frame.Lane != tap.Lifecycle {
+					s.onStream(x, h.entry())
+				}
+			}
+			x.held = nil
+		}
 		s.onStream(x, e)
 		return
 	}

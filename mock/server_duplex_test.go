@@ -310,3 +310,28 @@ func TestServerPlaysSocket(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 }
+
+// A WebSocket whose first message is garbage, which the server ignored, is played in silence
+// up to the first request.
+func TestSocketBeginsWithGarbage(t *testing.T) {
+	const discover = `{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"studio","version":"5.1.0"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	const found = `{"jsonrpc":"2.0","id":0,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}}`
+	frames := crossed(t, `
+.1 {"event":"request","method":"GET","target":"/mcp","header":[["Host","localhost"],["Upgrade","websocket"]]}
+.1 {"event":"response","status":101,"header":[["Upgrade","websocket"],["Sec-WebSocket-Protocol","mcp"]]}
+>1t not JSON
+>1t `+discover+`
+<1t `+found+`
+>1c
+.1 {"event":"end","by":"client"}`)
+	_, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{})
+	c := dialSocket(t, url, "/mcp")
+	for _, message := range []string{"not JSON", discover} {
+		if err := c.send([]byte(message)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !c.until(1) || c.got[0] != found {
+		t.Errorf("got %q", c.got)
+	}
+}
