@@ -23,8 +23,8 @@ ended, how long they took, and how many bytes they carried.
 
   CALL        → sent by the client, ← by the server; ↳ nested in another call, whose
               time includes it
-  ERRORS      JSON-RPC errors and HTTP refusals other than 401; FAILED: results with
-              isError; CANCELLED; OPEN: without a response
+  ERRORS      JSON-RPC errors and HTTP refusals other than 401
+  ISERROR     results with isError; below 100 columns they are in ERRORS
   P50 … MAX   latencies of calls with a response; percentiles are within 1 %
   SHARE       share of the total time of all calls that are not nested
   SPREAD      distribution of the latencies over the lines of LATENCY below
