@@ -77,7 +77,7 @@ const neverPlayed = "it was never played"
 func (e *engine) oneSided(p *pair, kind Kind) {
 	u := p.one()
 	a, b := p.refs()
-	w := p.of(p.within(InCall, InQuestion), u.lane, a, b)
+	w := p.of(p.within(InCall, InServerRequest), u.lane, a, b)
 	if why, lost := e.opt.Lost[a]; lost && kind == Removed && u.answered() {
 		w.by = tap.ToClient
 		e.report(w, &finding{class: Breaking, kind: Removed, what: neverPlayed, reason: why})
@@ -114,9 +114,9 @@ func (e *engine) compareRequest(p *pair) {
 			f.what = "asked in a request of the server instead of a result"
 		}
 		f.expected(noRequestsOfServer, pageMRTR)
-		e.report(p.of(InQuestion, tap.ToClient, p.a.ref, p.b.ref), f)
+		e.report(p.of(InServerRequest, tap.ToClient, p.a.ref, p.b.ref), f)
 	}
-	w := p.of(p.within(InRequest, InQuestion), p.a.lane, p.a.ref, p.b.ref)
+	w := p.of(p.within(InRequest, InServerRequest), p.a.lane, p.a.ref, p.b.ref)
 	w.part = params
 	e.comparePayload(w, p.a.request, p.b.request)
 }
@@ -134,7 +134,7 @@ func (e *engine) compareAnswer(p *pair) {
 		p.b = &without
 	}
 	a, b := p.a, p.b
-	w := p.of(p.within(InAnswer, InReply), other(a.lane), a.answer.ref(), b.answer.ref())
+	w := p.of(p.within(InResponse, InClientResponse), other(a.lane), a.answer.ref(), b.answer.ref())
 	if a.request.value != b.request.value {
 		w.because = "the request differs too"
 	}
@@ -277,7 +277,7 @@ func (e *engine) compareTasks(p *pair) {
 	if p.b.task != nil {
 		b = *p.b.task
 	}
-	w := p.of(InAnswer, other(p.a.lane), a.ref(), b.ref())
+	w := p.of(InResponse, other(p.a.lane), a.ref(), b.ref())
 	w.part = result
 	at := jsontree.Path{jsontree.To("task")}
 	switch {
@@ -353,7 +353,7 @@ func (e *engine) compareOrder(p *pair) {
 		}
 		for _, all := range lists {
 			x, moved := otherOrder(all)
-			w, what := p.of(InQuestion, lane, p.a.ref, p.b.ref), "the questions within the call come in another order"
+			w, what := p.of(InServerRequest, lane, p.a.ref, p.b.ref), "the questions within the call come in another order"
 			if x.note != nil {
 				w, what = e.noteWhere(p, x.note, p.a.ref, p.b.ref), "its notifications come in another order"
 			}
@@ -422,7 +422,7 @@ var strays = map[session.Role]string{
 func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	w := &where{p: p, in: InNotification, part: n.part, method: n.method, message: n.method, by: n.lane, refA: a, refB: b}
 	if strays[n.role] != "" {
-		w.in = InStray
+		w.in = InUnmatched
 	}
 	if p == e.loose {
 		w.p = nil

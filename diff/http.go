@@ -199,7 +199,7 @@ func (e *engine) compareHTTP(p *pair) {
 	if e.cross && p.a.answerKind == jsonrpc.ErrorResponse && p.b.answerKind == jsonrpc.ErrorResponse {
 		f.expected("2026-07-28 gives errors a status of their own", pageHTTP)
 	}
-	e.report(p.of(InAnswer, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
+	e.report(p.of(InResponse, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
 }
 
 // compareTraffic compares the refusals of exchanges without a call, of the kinds that both

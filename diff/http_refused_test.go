@@ -64,15 +64,15 @@ func TestRefusedOverHTTP(t *testing.T) {
 	const note = `POST {"jsonrpc":"2.0","method":"notifications/initialized"} `
 	const answer = `POST {"jsonrpc":"2.0","id":9,"result":{}} `
 	for _, c := range []struct{ name, a, b, want, back string }{
-		{"a token is wanted now", call + works, call + "401", "breaking removed answer $.result | it is refused with HTTP 401", "behaviour added answer $.result | it is answered"},
-		{"the session is dead", call + works, call + "404", "breaking removed answer $.result | it is refused with HTTP 404", "behaviour added answer $.result | it is answered"},
-		{"refused with another status", call + "401", call + "403", "behaviour changed answer $.http.status | the HTTP status is 403 instead of 401", "behaviour changed answer $.http.status | the HTTP status is 401 instead of 403"},
+		{"a token is wanted now", call + works, call + "401", "breaking removed response $.result | it is refused with HTTP 401", "behaviour added response $.result | it is answered"},
+		{"the session is dead", call + works, call + "404", "breaking removed response $.result | it is refused with HTTP 404", "behaviour added response $.result | it is answered"},
+		{"refused with another status", call + "401", call + "403", "behaviour changed response $.http.status | the HTTP status is 403 instead of 401", "behaviour changed response $.http.status | the HTTP status is 401 instead of 403"},
 		{"refused with the same", call + "401", call + "401", "", ""},
-		{"an error before and no body now", call + fails, call + "404", "behaviour removed answer $.error | it fails in another way: it is refused with HTTP 404", "behaviour added answer $.error | it is answered"},
-		{"broken off", modern + complete, modern + "broken", "breaking removed answer $.result | it is broken off", "behaviour added answer $.result | it is answered"},
+		{"an error before and no body now", call + fails, call + "404", "behaviour removed response $.error | it fails in another way: it is refused with HTTP 404", "behaviour added response $.error | it is answered"},
+		{"broken off", modern + complete, modern + "broken", "breaking removed response $.result | it is broken off", "behaviour added response $.result | it is answered"},
 		{"broken off with both", modern + "broken", modern + "broken", "", ""},
-		{"refused instead of broken off", modern + "broken", modern + "500", "behaviour changed answer $.http.status | it is refused with HTTP 500 instead of broken off", "behaviour changed answer $.http.status | it is broken off instead of refused with HTTP 500"},
-		{"the client left", modern + complete, modern + "left", "behaviour removed answer $.result | it was cancelled and not answered; behaviour added call | it is cancelled", "behaviour added answer $.result | it is answered; behaviour removed call | it is not cancelled"},
+		{"refused instead of broken off", modern + "broken", modern + "500", "behaviour changed response $.http.status | it is refused with HTTP 500 instead of broken off", "behaviour changed response $.http.status | it is broken off instead of refused with HTTP 500"},
+		{"the client left", modern + complete, modern + "left", "behaviour removed response $.result | it was cancelled and not answered; behaviour added call | it is cancelled", "behaviour added response $.result | it is answered; behaviour removed call | it is not cancelled"},
 		{"no stream any more", "GET 200", "GET 405", "behaviour added session $.http.status | the GET of a stream is refused with HTTP 405", "behaviour removed session $.http.status | the GET of a stream is not refused with HTTP 405 any more"},
 		{"a stream for those who have a token", "GET 200", "GET 401", "breaking added session $.http.status | the GET of a stream is refused with HTTP 401", "behaviour removed session $.http.status | the GET of a stream is not refused with HTTP 401 any more"},
 		{"one of two streams", "GET 200|GET 405", "GET 405|GET 200", "", ""},
@@ -139,7 +139,7 @@ func TestLostAnswer(t *testing.T) {
 		}
 	}
 	r := compare(t, a, b, Options{Lost: lost})
-	if got := verdicts(r); !slices.Equal(got, []string{"breaking removed answer $.result | it is not answered"}) || r.Differences[0].Reason != "unexpected EOF" {
+	if got := verdicts(r); !slices.Equal(got, []string{"breaking removed response $.result | it is not answered"}) || r.Differences[0].Reason != "unexpected EOF" {
 		t.Errorf("told %q", got)
 	}
 }
@@ -168,7 +168,7 @@ func TestLost(t *testing.T) {
 	}
 	r := compare(t, a, b, Options{Lost: lost})
 	want := []string{
-		"breaking removed answer $.result | it is not answered",
+		"breaking removed response $.result | it is not answered",
 		"breaking removed call | it was never played x2",
 		"behaviour removed call $.params | only the first session has it", // it had no answer
 	}

@@ -292,10 +292,10 @@ func (x *schemer) inAnyOrder(path jsontree.Path, a, b jsontree.Value, more effec
 	}
 }
 
-// noneBeside are the keywords that do not constrain a reference beside them.
+// noneBeside are the keywords that do not constrain a reference in the same schema.
 var noneBeside = []string{"$ref", "$defs", "definitions", "$schema", "$id", "$comment"}
 
-// whole resolves a reference and merges the keywords beside it, which count since draft
+// whole resolves a reference and merges the keywords next to it, which count since draft
 // 2019-09.
 func (x *schemer) whole(root, v jsontree.Value) jsontree.Value {
 	for range maxRefs {

@@ -249,7 +249,7 @@ func (s typeSet) String() string {
 }
 
 // typesOf returns the types that a schema allows by its type, or by alternatives that have
-// nothing but a type.
+// only a type.
 func typesOf(v jsontree.Value) typeSet {
 	for _, set := range []typeSet{declared(v.Get("type")), altTypes(v)} {
 		if set != 0 {

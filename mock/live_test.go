@@ -268,7 +268,7 @@ func TestLiveTwoWorlds(t *testing.T) {
 		`to_client {"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`,
 	)
 	wantLines(t, "the live server got", live.lines(), liveHello, liveReady, liveNew, `{"jsonrpc":"2.0","id":0,"result":{"model":"live model"}}`)
-	wantLines(t, "notes", k.kinds(), "elsewhere")
+	wantLines(t, "notes", k.kinds(), "forwarded")
 }
 
 // A server that is asked nothing new is not even started.
@@ -307,7 +307,7 @@ func TestLiveWithoutAnswer(t *testing.T) {
 			k.say(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`) // now it is a miss like any other
 			k.hear(`"id":7`, "no recorded answer for tools/list")
 			wantLines(t, "added", k.end())
-			wantLines(t, "notes", k.kinds(), "elsewhere", "miss", "miss")
+			wantLines(t, "notes", k.kinds(), "forwarded", "miss", "miss")
 		})
 	}
 }
@@ -334,7 +334,7 @@ func TestLiveUnansweredAtTheEnd(t *testing.T) {
 				k.hear(`"id":6,"error":{"code":-32603`, "the live server has ended")
 			}
 			wantLines(t, "added", k.end())
-			wantLines(t, "notes", k.kinds(), "elsewhere", "miss")
+			wantLines(t, "notes", k.kinds(), "forwarded", "miss")
 			if last := k.notes[len(k.notes)-1]; !strings.HasPrefix(last.Text, "tools/call new was not recorded, and the live server ") || last.Subject != "new" {
 				t.Errorf("%+v", last)
 			}

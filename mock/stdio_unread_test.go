@@ -84,8 +84,8 @@ func TestStdioEndsWhileItWrites(t *testing.T) {
 				t.Errorf("and then %d bytes: %v", len(rest), err)
 			}
 			inW.Close()
-			if coverage.Asked() != requests || got.session.Requests() != requests {
-				t.Errorf("%d requests, of which %d are covered, were %d", got.session.Requests(), coverage.Asked(), requests)
+			if coverage.Sent() != requests || got.session.Requests() != requests {
+				t.Errorf("%d requests, of which %d are covered, were %d", got.session.Requests(), coverage.Sent(), requests)
 			}
 		})
 	}

@@ -46,7 +46,7 @@ func (l *replayLine) byLuck(s *webServer) bool {
 			return true
 		case s.loses && l.Message == "notifications/progress":
 			return true
-		case s.name == "everything" && l.In == "stray" && l.Kind == "removed":
+		case s.name == "everything" && l.In == "unmatched" && l.Kind == "removed":
 			return true
 		}
 	}

@@ -213,7 +213,7 @@ func (s *Session) answer(m *jsonrpc.Message) {
 // answeredOtherwise notes how an answer differs from the recorded one.
 func (s *Session) answeredOtherwise(asked *step, m *jsonrpc.Message) {
 	t := &s.script.triggers[asked.answer]
-	n := Note{Kind: NoteAnswer, Frame: t.ref}
+	n := Note{Kind: NoteResponse, Frame: t.ref}
 	n.Method, n.Subject = names(asked.raw)
 	n.Text = fmt.Sprintf("the client answered %s differently than in frame %d; the session went on as recorded", n.Method, t.ref.Seq)
 	if before := jsonrpc.Peek(t.raw); before.Kind == m.Kind {

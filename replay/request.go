@@ -38,7 +38,7 @@ func (s *Session) forward(m *jsonrpc.Message, raw []byte) bool {
 	if s.script.opt.Forward == nil || m.Method == "ping" || legacy || !s.script.opt.Forward(bytes.Clone(raw)) {
 		return false
 	}
-	s.note(Note{Kind: NoteElsewhere, Method: m.Method, Subject: jsonrpc.Subject(*m),
+	s.note(Note{Kind: NoteForwarded, Method: m.Method, Subject: jsonrpc.Subject(*m),
 		Text: about(m.Method, jsonrpc.Subject(*m)) + " was not recorded; it is answered elsewhere"})
 	return true
 }
@@ -90,7 +90,7 @@ func (s *Session) remark(m *jsonrpc.Message, x match) {
 	got := " gets the answer of frame " + strconv.FormatUint(t.ref.Seq, 10)
 	switch {
 	case x.chain:
-		n.Kind = NoteAnswer
+		n.Kind = NoteResponse
 		n.Text = m.Method + " has other input than recorded; it" + got
 		s.compare(&n, m, t)
 	case x.level > MatchExact:

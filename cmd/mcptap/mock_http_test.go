@@ -81,7 +81,7 @@ func TestMockListens(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, r.stderr)
 	}
 	raw, err := os.ReadFile(report)
-	if b := string(raw); err != nil || strings.Count(b, `"kind":"miss"`) != 2 || strings.Count(b, `"type":"summary"`) != 1 || !strings.Contains(b, `"asked_requests":1,`) {
+	if b := string(raw); err != nil || strings.Count(b, `"kind":"miss"`) != 2 || strings.Count(b, `"type":"summary"`) != 1 || !strings.Contains(b, `"sent_requests":1,`) {
 		t.Error(err, b)
 	}
 	r = startMock(t, text)

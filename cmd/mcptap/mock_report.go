@@ -68,8 +68,8 @@ func (o *mockReportOptions) unread(a *app) error {
 const (
 	// maxMockMessages limits the notes on stderr. The report has all of them.
 	maxMockMessages = 50
-	// maxMockUnasked limits the recorded requests that are named as not sent.
-	maxMockUnasked = 100
+	// maxMockUnrequested limits the recorded requests that are named as not sent.
+	maxMockUnrequested = 100
 )
 
 // A mockReport reports how sessions deviate from the recording: failures and inexact
@@ -129,7 +129,7 @@ func (r *mockReport) take(n replay.Note, count int) {
 }
 
 func (r *mockReport) fails(kind replay.NoteKind) bool {
-	return kind.Fails() || r.opt.strict && kind.Deviates() || r.opt.verify && kind == replay.NoteUnasked
+	return kind.Fails() || r.opt.strict && kind.Deviates() || r.opt.verify && kind == replay.NoteUnrequested
 }
 
 // say prints a message on stderr, up to maxMockMessages.
@@ -182,17 +182,17 @@ func (r *mockReport) problems(name string, rec *mock.Recording) {
 func (r *mockReport) end(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	missing := r.coverage.Recorded() - r.coverage.Asked()
-	unasked := r.coverage.Unasked(maxMockUnasked)
-	for i, n := range unasked {
+	missing := r.coverage.Recorded() - r.coverage.Sent()
+	unrequested := r.coverage.Unrequested(maxMockUnrequested)
+	for i, n := range unrequested {
 		count := 1
-		if i == len(unasked)-1 {
+		if i == len(unrequested)-1 {
 			count = missing - i
 		}
 		r.take(n, count)
 	}
 	if r.opt.verify && missing > 0 {
-		r.a.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Asked(), r.coverage.Recorded()))
+		r.a.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Sent(), r.coverage.Recorded()))
 	}
 	for i, f := range r.faults {
 		if !r.applied[i] && f.Chance == 0 {
@@ -207,7 +207,7 @@ func (r *mockReport) end(err error) error {
 	if r.to != nil && r.err == nil {
 		r.err = r.to.summary(jsonMockSummary{
 			V: jsonVersion, Type: "summary", Passed: r.wrong == 0,
-			Recorded: r.coverage.Recorded(), Asked: r.coverage.Asked(), Notes: r.counts,
+			Recorded: r.coverage.Recorded(), Sent: r.coverage.Sent(), Notes: r.counts,
 		})
 	}
 	if r.file != nil {
@@ -278,7 +278,7 @@ type jsonMockSummary struct {
 	Type     string         `json:"type"`
 	Passed   bool           `json:"passed"`
 	Recorded int            `json:"recorded_requests"`
-	Asked    int            `json:"asked_requests"`
+	Sent     int            `json:"sent_requests"`
 	Notes    map[string]int `json:"notes"`
 }
 
@@ -328,7 +328,7 @@ func (r textMockReport) summary(s jsonMockSummary) error {
 	if s.Passed {
 		verdict = "passed"
 	}
-	_, err := fmt.Fprintf(r.w, "%s: %s, the client sent %d of %d recorded requests\n", verdict, escape(r.name), s.Asked, s.Recorded)
+	_, err := fmt.Fprintf(r.w, "%s: %s, the client sent %d of %d recorded requests\n", verdict, escape(r.name), s.Sent, s.Recorded)
 	return err
 }
 
@@ -397,7 +397,7 @@ type junitMockMessage struct {
 // for each note that is a failure, and one, skipped, for each request that was not
 // asked for and need not be. Other notes are the output of the first case.
 func writeJUnitMockReport(w io.Writer, name string, notes []jsonMockNote, s jsonMockSummary) error {
-	whole := junitMockCase{Class: "session", Name: fmt.Sprintf("the client sent %d of %d recorded requests", s.Asked, s.Recorded)}
+	whole := junitMockCase{Class: "session", Name: fmt.Sprintf("the client sent %d of %d recorded requests", s.Sent, s.Recorded)}
 	suite := junitMockSuite{Name: escape(name), Tests: 1}
 	var others strings.Builder
 	var cases []junitMockCase
@@ -415,7 +415,7 @@ func writeJUnitMockReport(w io.Writer, name string, notes []jsonMockNote, s json
 			c.Failure = &junitMockMessage{Message: text, Type: n.Kind, Text: text}
 			suite.Failures += max(1, n.more())
 			suite.Tests += max(1, n.more()) - 1
-		case n.Kind == replay.NoteUnasked.String():
+		case n.Kind == replay.NoteUnrequested.String():
 			c.Skipped = &junitMockMessage{Message: text}
 			suite.Skipped++
 		default:

@@ -169,7 +169,7 @@ func TestFailures(t *testing.T) {
 		},
 		{
 			name: "not all of it", opts: []Option{Verify()}, talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, hello) },
-			want: "frame 4, tools/call forecast, was not asked for", log: "1 of the 2 recorded requests were asked for",
+			want: "frame 4, tools/call forecast, was not requested", log: "1 of the 2 recorded requests were sent",
 		},
 		{
 			name: "more than recorded", opts: []Option{Match("subset")}, log: "matches only at the level subset",
@@ -363,7 +363,7 @@ func TestURLFailures(t *testing.T) {
 		}
 		answer.Body.Close()
 	})
-	for _, want := range []string{"no recorded answer for tools/list", "frame 4, tools/call forecast, was not asked for"} {
+	for _, want := range []string{"no recorded answer for tools/list", "frame 4, tools/call forecast, was not requested"} {
 		if !strings.Contains(got, want) || strings.Contains(got, "frame 1,") {
 			t.Errorf("%q, want %q", got, want)
 		}

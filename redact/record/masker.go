@@ -22,7 +22,7 @@ import (
 // wherever it occurs.
 //
 // The same value has the same pseudonym throughout a recording, so that sessions can
-// still be told apart. Without the key a guess at a value cannot be checked against its
+// still be distinguished. Without the key a guess at a value cannot be checked against its
 // pseudonym.
 type Masker struct {
 	next    tap.Recorder
@@ -63,7 +63,7 @@ const maskPrefix = "masked:"
 // word.
 func (m *Masker) pseudonym(value string) string { return m.known(value, false) }
 
-// secret is pseudonym for a value that is nothing but a credential.
+// secret is pseudonym for a value that is only a credential.
 func (m *Masker) secret(value string) string { return m.known(value, true) }
 
 func (m *Masker) known(value string, certain bool) string {

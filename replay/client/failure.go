@@ -235,8 +235,8 @@ const (
 	// NoteSkipped: a request was not sent, because the server did not send a value that it
 	// needs.
 	NoteSkipped
-	// NoteUntold: a request has no counterpart in the revision used.
-	NoteUntold
+	// NoteUntranslated: a request has no counterpart in the revision used.
+	NoteUntranslated
 	// NoteKilled: the server did not end when its stdin did.
 	NoteKilled
 	// NoteVersion: the server chose another revision than the one requested.
@@ -244,10 +244,10 @@ const (
 	noteKinds
 )
 
-var noteNames = [noteKinds]string{"timeout", "died", "unsent", "refused", "unknown", "relaxed", "skipped", "untold", "killed", "version"}
+var noteNames = [noteKinds]string{"timeout", "died", "unsent", "refused", "unknown", "relaxed", "skipped", "untranslated", "killed", "version"}
 
 // String returns the stable name: timeout, died, unsent, refused, unknown, relaxed,
-// skipped, untold, killed or version.
+// skipped, untranslated, killed or version.
 func (k NoteKind) String() string {
 	if k < noteKinds {
 		return noteNames[k]

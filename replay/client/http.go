@@ -197,7 +197,7 @@ func decode(res *http.Response) error {
 	case "gzip", "x-gzip":
 		res.Body = &unzipped{ReadCloser: res.Body}
 	default:
-		return fmt.Errorf("the response has the content coding %.100q, which was not asked for", coding)
+		return fmt.Errorf("the response has the content coding %.100q, which was not requested", coding)
 	}
 	return nil
 }

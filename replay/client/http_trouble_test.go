@@ -64,7 +64,7 @@ func TestHTTPTrouble(t *testing.T) {
 		"a coding that is not": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			fmt.Fprint(w, "?")
-		}, `refused: tools/call a (#4) was not answered: the response has the content coding "br", which was not asked for`},
+		}, `refused: tools/call a (#4) was not answered: the response has the content coding "br", which was not requested`},
 		"a connection that breaks": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			"refused: tools/call a (#4) was not answered: "},
 	} {

@@ -117,7 +117,7 @@ func (p *player) element(s *step, m said, batch *Outgoing) []byte {
 func (p *player) prepared(s *step, m said) *Outgoing {
 	n := s.request
 	if !p.target.asks(m.Method) {
-		p.untold(n)
+		p.untranslated(n)
 		return nil
 	}
 	params, ok := p.ready(n, m.Params)

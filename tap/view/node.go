@@ -113,7 +113,7 @@ func (n *Node) Entries() []Entry {
 	return all
 }
 
-// Further is how many messages and calls there are beside the first request and
+// Further is the number of messages and calls in addition to the first request and
 // the answer that ended the call.
 func (n *Node) Further() uint64 {
 	var all uint64

@@ -39,7 +39,7 @@ type Row struct {
 	// About is what it is about, or else what the request of a response is about.
 	About string
 	// Subject is what the request is about, of a response what its request is, and
-	// Preview what the message carries beside it: see [jsonrpc.Preview]. Both are "" where
+	// Preview what the message carries in addition: see [jsonrpc.Preview]. Both are "" where
 	// there is no message.
 	Subject, Preview string
 	// Failed reports whether it is a failure, which Fault describes. Error reports
