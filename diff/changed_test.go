@@ -46,7 +46,7 @@ func TestChangedServer(t *testing.T) {
 			`breaking removed response $.result.tools["read_graph"]`, `behaviour added response $.result.tools["get_graph"]`, `behaviour changed request $.params.name`,
 		}},
 		{"a new required argument", memory, replaced(t, memory, `"required":["query"]`, `"required":["query","limit"]`, 1), []string{
-			`breaking added response $.result.tools["search_nodes"].inputSchema.required | "limit" is required now`,
+			`breaking added response $.result.tools["search_nodes"].inputSchema.required | "limit" is now required`,
 		}},
 		{"another description", memory, replaced(t, memory, "Search for nodes", "Look for nodes", 1), []string{
 			`behaviour changed response $.result.tools["search_nodes"].description`,
@@ -64,7 +64,7 @@ func TestChangedServer(t *testing.T) {
 			`0.4 seconds, Steps: 2."}]},"jsonrpc":"2.0","id":8}`, `0.4 seconds, Steps: 2."}]},"jsonrpc":"2.0","id":9}`, 1), `"id":99}`, `"id":8}`, 1), []string{
 			"behaviour changed response $.result.content[0].text", "behaviour changed response $.result.content[0].text",
 			"behaviour removed notification $.params", "behaviour removed notification $.params",
-			"behaviour added notification $.params | when its call is over", "behaviour added notification $.params | when its call is over",
+			"behaviour added notification $.params | after the end of its call", "behaviour added notification $.params | when its call is over",
 			"timing slower response $.time", "timing faster response $.time",
 		}},
 		{"an answer less", flow, without(flow, "The sum of"), []string{"breaking removed response $.result"}},
@@ -93,7 +93,7 @@ func TestCrossedAnswersAreNamed(t *testing.T) {
 	for _, d := range r.Differences {
 		reasons = append(reasons, d.Reason)
 	}
-	want := []string{"crossed: it was the answer to #5", "crossed: it was the answer to #4", ""}
+	want := []string{"swapped: it was the response to #5", "swapped: it was the response to #4", ""}
 	if !slices.Equal(reasons, want) {
 		t.Errorf("%q, want %q", reasons, want)
 	}

@@ -105,7 +105,7 @@ func (e *engine) reportTimes(p *pair, kind Kind, a, b time.Duration, what string
 	w := p.of(InResponse, tap.ToServer+tap.ToClient-p.a.lane, p.a.answer.ref(), p.b.answer.ref())
 	f := &finding{class: Timing, kind: kind, path: jsontree.Path{jsontree.To("time")}, what: what, slow: &slowness{a, b}}
 	if p.a.method == "initialize" {
-		f.reason = "a server that is started for it takes its time"
+		f.reason = "includes the start of the server"
 	}
 	e.report(w, f)
 }

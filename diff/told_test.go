@@ -98,7 +98,7 @@ func TestSubscriptionThatTheServerEnds(t *testing.T) {
 		}
 		web := (&carrier{header: [][2]string{{"Mcp-Method", "x"}}}).carry(play(t, 'a', lines))
 		r := compare(t, web, ended, Options{})
-		if got := !strings.Contains(told(r), "result it is answered"); got != same {
+		if got := !strings.Contains(told(r), "result has a response"); got != same {
 			t.Errorf("then %q: no difference %v, want %v:\n%s", more, got, same, told(r))
 		}
 	}

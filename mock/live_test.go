@@ -305,7 +305,7 @@ func TestLiveWithoutAnswer(t *testing.T) {
 			k.hear("serverInfo")
 			k.hear(`"id":6,"error":{"code":-32603`, c.want)
 			k.say(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`) // now it is a miss like any other
-			k.hear(`"id":7`, "no recorded answer for tools/list")
+			k.hear(`"id":7`, "no recorded response for tools/list")
 			wantLines(t, "added", k.end())
 			wantLines(t, "notes", k.kinds(), "forwarded", "miss", "miss")
 		})

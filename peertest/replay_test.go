@@ -51,7 +51,7 @@ func (l *replayLine) byLuck(s *webServer) bool {
 		}
 	}
 	return l.What == "the questions within the call come in another order" ||
-		l.Method == "subscriptions/listen" && l.What == "an answer after the cancellation"
+		l.Method == "subscriptions/listen" && l.What == "response after the cancellation"
 }
 
 // replayTo runs `mcptap replay` and returns what it found above expected, and what

@@ -151,7 +151,7 @@ func (s *Session) invent(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 		return false
 	}
 	s.note(Note{Kind: NoteGenerated, Method: m.Method, Subject: jsonrpc.Subject(*m),
-		Text: m.Method + " is not in the recording; it was answered with " + answer})
+		Text: m.Method + " is not in the recording; it got " + answer})
 	s.say(stream, m.ID, "result", []byte(answer))
 	return true
 }
@@ -166,7 +166,7 @@ func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
 		s.fail(stream, m.ID, codeNoMethod, "Method not found: server/discover", nil)
 		return
 	}
-	n.Text = "server/discover is not in the recording; it was answered with the recorded versions and methods"
+	n.Text = "server/discover is not in the recording; it got the recorded versions and methods"
 	s.note(n)
 	result := map[string]any{
 		"resultType": "complete", "supportedVersions": s.script.eras.served, "capabilities": s.script.offers(),

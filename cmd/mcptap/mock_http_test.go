@@ -77,7 +77,7 @@ func TestMockListens(t *testing.T) {
 			t.Errorf("%s: %s", res.Status, body)
 		}
 	}
-	if code := r.stop(syscall.SIGTERM); code != 1 || strings.Count(r.stderr.String(), "no recorded answer for tools/call nothing") != 2 {
+	if code := r.stop(syscall.SIGTERM); code != 1 || strings.Count(r.stderr.String(), "no recorded response for tools/call nothing") != 2 {
 		t.Errorf("exit code %d\n%s", code, r.stderr)
 	}
 	raw, err := os.ReadFile(report)

@@ -267,7 +267,7 @@ func lostRequests(notes []client.Note) map[session.Ref]string {
 		case client.NoteTimeout:
 			lost[n.Frame] = "it was not answered in time"
 		case client.NoteRefused:
-			if _, why, ok := strings.Cut(n.Text, " was not answered: "); ok && n.Frame != (session.Ref{}) {
+			if _, why, ok := strings.Cut(n.Text, " got no response: "); ok && n.Frame != (session.Ref{}) {
 				lost[n.Frame] = why
 			} // else the answer was an error, which is compared
 		case client.NoteDied:

@@ -32,7 +32,7 @@ func TestCompare(t *testing.T) {
 	if got := eval[string](p, "location.pathname + location.search"); got != "/compare?a=6b2c9b58&b=cd3e1b6f" {
 		t.Errorf("the URL is %s", got)
 	}
-	if got := p.text(".sentence"); !strings.Contains(got, "tools/call echo: not asked any more") {
+	if got := p.text(".sentence"); !strings.Contains(got, "tools/call echo: no longer sent") {
 		t.Errorf("the summary is %s", got)
 	}
 	if got := p.text(".side"); !strings.Contains(got, "A real-go-client") || !strings.Contains(got, "B real-everything-nested") {
