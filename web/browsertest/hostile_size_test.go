@@ -81,20 +81,20 @@ func TestHostileHTTP(t *testing.T) {
 	id := writeRecordingOf(t, dir, "sessions", "http", func(i int) (tap.Frame, bool) {
 		exchange := uint64(i/5 + 1)
 		f := tap.Frame{At: time.Duration(i) * time.Millisecond, Exchange: exchange}
-		life := func(e tap.Event) { f.Raw = e.Encode() }
+		event := func(e tap.Event) { f.Raw = e.Encode() }
 		switch i % 5 {
 		case 0:
-			life(tap.Event{Name: tap.EventRequest, Conn: exchange, Proto: markup, Method: "POST", Target: "/mcp?" + markup, Header: header})
+			event(tap.Event{Name: tap.EventRequest, Conn: exchange, Proto: markup, Method: "POST", Target: "/mcp?" + markup, Header: header})
 		case 1:
 			f.Lane, f.Form = tap.ToServer, tap.FormBody
 			f.Raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":%q,"version":"%d"}}}`, markup, i)
 		case 2:
-			life(tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: 200 + i%2*201, Reason: markup, Header: append(header, [2]string{"Mcp-Session-Id", fmt.Sprint("s-", exchange)})})
+			event(tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: 200 + i%2*201, Reason: markup, Header: append(header, [2]string{"Mcp-Session-Id", fmt.Sprint("s-", exchange)})})
 		case 3:
 			f.Lane, f.Form = tap.ToClient, tap.FormBody
 			f.Raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":%q,"version":"1"}}}`, markup)
 		default:
-			life(tap.Event{Name: tap.EventEnd, By: markup, Error: markup})
+			event(tap.Event{Name: tap.EventEnd, By: markup, Error: markup})
 		}
 		return f, i < sessions*5
 	})
@@ -108,7 +108,7 @@ func TestHostileHTTP(t *testing.T) {
 	if n := eval[int](p, "document.querySelectorAll('.sessions option').length"); n < 100 || n > 300 {
 		t.Errorf("%d sessions can be chosen", n)
 	}
-	// The last of them by the filter, and in the statistics.
+	// The last one by the filter, and in the statistics.
 	p.do(navigate(at(t, base, fmt.Sprintf("/r/%s?v=frames&q=session:%d", id, sessions))))
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length >= 2 && !/Reading/.test(document.querySelector('.foot').innerText)")
 	if got := eval[string](p, "document.querySelector('.sessions').value"); got != fmt.Sprint(sessions) {

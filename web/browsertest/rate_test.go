@@ -46,7 +46,7 @@ func TestRate(t *testing.T) {
 	began := time.Now()
 	s.ask("flood", fmt.Sprintf(`{"N":%d,"rate":%d}`, n, rate))
 	took := time.Since(began)
-	all := n + 5 // with the start, the two requests and their answers
+	all := n + 5 // with the start, two requests and their responses
 	p.wait(fmt.Sprintf("document.querySelector('.scroller').getAttribute('aria-rowcount') === '%d'", all+1))
 	behind := time.Since(began) - took
 	lags := eval[[]float64](p, "lags")
