@@ -71,7 +71,7 @@ func openFrame(w http.ResponseWriter, reader Reader, number string) (tap.Frame, 
 		return f, true
 	}
 	if rec, recErr := reader.Recording(); recErr == nil && !hasFrame(&rec, seq) {
-		fail(w, http.StatusNotFound, err)
+		failWith(w, http.StatusNotFound, problemOf(err))
 	} else {
 		failSource(w, err)
 	}

@@ -65,7 +65,7 @@ func (m *memory) Frame(seq uint64) (tap.Frame, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if seq == 0 || seq > uint64(len(m.frames)) {
-		return tap.Frame{}, fmt.Errorf("no frame %d: %w", seq, fs.ErrNotExist)
+		return tap.Frame{}, fmt.Errorf("no such frame %d", seq)
 	}
 	return m.cut(m.frames[seq-1]), nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// devtools starts a browser that others may debug, and returns where it serves its
-// DevTools: their own code reads a HAR file as the network panel does.
+// devtools starts a browser with remote debugging, and returns the URL of its DevTools, whose
+// code reads a HAR file as the network panel does.
 func devtools(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("MCPTAP_BROWSER")
@@ -50,7 +50,7 @@ func devtools(t *testing.T) string {
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the browser says nothing of its DevTools: %v", err)
+			t.Fatalf("the browser does not print the URL of its DevTools: %v", err)
 		}
 		if _, at, ok := strings.Cut(strings.TrimSpace(line), "DevTools listening on ws://"); ok {
 			go func() { _, _ = io.Copy(io.Discard, r) }()

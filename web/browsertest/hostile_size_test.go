@@ -12,8 +12,8 @@ import (
 )
 
 // TestHostileSizes: a frame of 64 MiB, a method of 1 MiB, a hundred thousand
-// lines of stderr and an event with a million comments open like any other; what
-// exists in the page stays bounded.
+// lines of stderr and an event with a million comments open like any other; the
+// number of elements stays bounded.
 func TestHostileSizes(t *testing.T) {
 	longtest.Need(t)
 	const lines = 100_000
@@ -59,7 +59,7 @@ func TestHostileSizes(t *testing.T) {
 	p.wait("/^4.3 MiB of 64 MiB/.test(document.querySelector('.rest')?.innerText)")
 	p.bounded()
 	if got := p.text(".foot"); !strings.Contains(got, grouped(lines+len(large))+" frames") && !strings.Contains(got, "Reading") {
-		t.Errorf("the foot says %s", got)
+		t.Errorf("foot: %s", got)
 	}
 	for _, view := range []string{"calls", "sequence", "stats"} {
 		p.do(navigate(at(t, base, "/r/"+id+"?v="+view)))
@@ -112,7 +112,7 @@ func TestHostileHTTP(t *testing.T) {
 	p.do(navigate(at(t, base, fmt.Sprintf("/r/%s?v=frames&q=session:%d", id, sessions))))
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length >= 2 && !/Reading/.test(document.querySelector('.foot').innerText)")
 	if got := eval[string](p, "document.querySelector('.sessions').value"); got != fmt.Sprint(sessions) {
-		t.Errorf("the box says session %s", got)
+		t.Errorf("selected session %s", got)
 	}
 	p.keys("4")
 	p.wait("document.querySelector('.stats .tile b')?.innerText === '1'")
@@ -123,7 +123,7 @@ func TestHostileHTTP(t *testing.T) {
 	p.bounded()
 }
 
-// bounded fails if there is more in the page than somebody can have asked for.
+// bounded fails if the page has too many elements.
 func (p *tab) bounded() {
 	p.t.Helper()
 	if n := eval[int](p, "document.querySelectorAll('*').length"); n > 12_000 {

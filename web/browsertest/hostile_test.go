@@ -12,8 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// hostile are frames as somebody would make them who wants to hurt whoever looks
-// at them.
+// hostile returns frames that attack the viewer.
 func hostile() []string {
 	markup := []string{
 		`<script>window.pwned=1</script>`, `<img src=x onerror="window.pwned=1">`, `<svg onload="window.pwned=1">`,
@@ -110,8 +109,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileSaved: the same frames in a page that was saved, which has no
-// program beside it to escape anything.
+// TestHostileSaved opens the same frames in a saved page, without a server that escapes them.
 func TestHostileSaved(t *testing.T) {
 	dir := t.TempDir()
 	all := hostile()
@@ -150,7 +148,7 @@ func TestHostileSaved(t *testing.T) {
 	p.picture("hostile-saved")
 }
 
-// inert fails if anything that was recorded has become more than text.
+// inert fails if recorded text became markup or script.
 func (p *tab) inert() {
 	p.t.Helper()
 	if eval[bool](p, "Boolean(window.pwned || {}.polluted)") {

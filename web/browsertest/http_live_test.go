@@ -72,9 +72,9 @@ func post(t *testing.T, url, session, body string) (int, string) {
 	return res.StatusCode, string(all)
 }
 
-// TestBesideTheHTTPTap: `mcptap http --web` says where the page is, which shows
-// exchanges while they happen and outlives the tap as long as somebody looks.
-func TestBesideTheHTTPTap(t *testing.T) {
+// TestHTTPWeb checks that `mcptap http --web` prints the URL of the page, which shows exchanges
+// live and outlives the tap while it is open.
+func TestHTTPWeb(t *testing.T) {
 	cmd := exec.Command(mcptap(t), "http", httpServer(t), "--web", "--dir", t.TempDir(), "--label", "on-http")
 	out, err := cmd.StdoutPipe()
 	if err != nil {

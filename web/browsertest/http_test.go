@@ -70,7 +70,7 @@ func TestHTTP(t *testing.T) {
 		}
 	}
 	if !strings.Contains(p.text(".foot"), "2 sessions") {
-		t.Errorf("the foot says %s", p.text(".foot"))
+		t.Errorf("foot: %s", p.text(".foot"))
 	}
 	p.picture("http-frames")
 	// The event with the response: its data as a tree, and its heads.
@@ -79,7 +79,7 @@ func TestHTTP(t *testing.T) {
 	eval[bool](p, "[...document.querySelectorAll('.card')].at(-1).querySelectorAll('.tabs button').forEach((e) => e.textContent === 'HTTP' && e.click()), true")
 	p.wait("document.querySelector('.card dl.fields')")
 	if got := p.text(".card:last-child"); !strings.Contains(got, "POST /mcp") || !strings.Contains(got, "200 OK") || !strings.Contains(got, "masked") || !strings.Contains(got, "event message") {
-		t.Errorf("the card says %s", got)
+		t.Errorf("card: %s", got)
 	}
 	p.picture("http-heads")
 	p.do(navigate(at(t, base, "/r/"+id)))
@@ -99,7 +99,7 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("the second session has %s", rows)
 	}
 	if got := eval[string](p, "document.querySelector('.sessions').value"); got != "2" {
-		t.Errorf("the box says %s", got)
+		t.Errorf("selected session %s", got)
 	}
 	p.keys("r")
 	p.wait("/2 sessions/.test(document.querySelector('.rec .name .chip')?.innerText)")

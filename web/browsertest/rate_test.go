@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// TestSoon measures how soon a frame is on the page after the server wrote it,
-// through a real tap. That depends on the machine and is printed, not tested.
+// TestSoon measures how soon a frame is on the page after the server wrote it, through a real
+// tap. The time depends on the machine, and is only printed.
 func TestSoon(t *testing.T) {
 	longtest.Need(t)
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func TestRate(t *testing.T) {
 		t.Errorf("the heap has %.0f MB", heap)
 	}
 	if got := p.text(".banners"); got != "" {
-		t.Errorf("the page says %s", got)
+		t.Errorf("page: %s", got)
 	}
 }
 

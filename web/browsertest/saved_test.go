@@ -88,7 +88,7 @@ func TestSavedSearch(t *testing.T) {
 	const rows = [
 		{ n: id(1), m: 'tools/call', a: 'outer', c: id(1) },
 		{ n: id(2), m: 'sampling/createMessage', c: id(2), p: id(1) },
-		{ n: id(3), a: 'the REPLY of the client', c: id(2) },
+		{ n: id(3), a: 'the REPLY and more of the client', c: id(2) },
 		{ n: id(4), a: 'outer', c: id(1) },
 		{ n: id(5), m: 'ping', c: id(5) },
 		{ n: id(6), k: 'stderr', a: 'a word' },

@@ -14,8 +14,8 @@ import (
 
 // serve is the server that is recorded: it responds to each request except "never" and, until
 // "release", "hold". Before the response to "flood" it sends as many log messages as
-// params.n says, at most params.rate of them a second if that is given. Each has
-// the time at which it was written. What is "say" goes to stderr too.
+// params.n, at most params.rate a second if that is set, each with the time at which it was
+// written. The text of "say" goes to stderr, too.
 func serve() int {
 	in := bufio.NewReader(os.Stdin)
 	out := bufio.NewWriter(os.Stdout)
