@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A countedReads counts the frames that its first reader has read.
+// A countedReads counts the frames that its first reader reads.
 type countedReads struct {
 	memory
 	views atomic.Int64

@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// recordingJSON is a recording as it goes to the page. Its texts are escaped.
+// recordingJSON is a recording for the page. Its texts are escaped.
 type recordingJSON struct {
 	Key       string             `json:"key"`
 	ID        string             `json:"id"`
@@ -37,10 +37,9 @@ type recordingJSON struct {
 	Errors    uint64             `json:"errors"`
 	Last      uint64             `json:"last"`
 	Gaps      []tap.Range        `json:"gaps,omitempty"`
-	// Sessions is the number of sessions.
-	Sessions uint64 `json:"sessions,omitempty"`
-	Duration int64  `json:"duration"` // ns
-	// Now is how long ago a live recording began, in ns.
+	Sessions  uint64             `json:"sessions,omitempty"`
+	Duration  int64              `json:"duration"` // ns
+	// Now is the time since the start of a live recording, in ns.
 	Now  int64 `json:"now,omitempty"`
 	Size int64 `json:"size"`
 }
@@ -55,9 +54,9 @@ func newPartyJSON(p session.Party) partyJSON {
 	return partyJSON{brief(p.Name), brief(p.Version), brief(p.Title)}
 }
 
-// maxArgs is how many words of a command a page gets, and maxGaps how many gaps.
+// Limits of a recordingJSON.
 const (
-	maxArgs = 64
+	maxArgs = 64 // of its command
 	maxGaps = 100
 )
 
@@ -70,12 +69,11 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Era: brief(string(f.Era)),
 		Revision: brief(string(f.Revision)), Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe,
 		Frames: r.Tally.Frames, Bytes: r.Tally.Bytes, Errors: r.Tally.Errors, Last: r.Last,
-		Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Duration: int64(r.Duration), Size: r.Size,
+		Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions), Duration: int64(r.Duration), Size: r.Size,
 	}
 	if r.Status == statusLive {
 		j.Now = int64(time.Since(h.Start))
 	}
-	j.Sessions = uint64(r.Tally.Sessions)
 	for i, word := range h.Command {
 		if i == maxArgs {
 			j.Command = append(j.Command, "…")
@@ -86,7 +84,7 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 	return j
 }
 
-// serveList is the handler of the list of recordings.
+// serveList sends the list of recordings.
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	all, err := s.source.Recordings()
 	if err != nil {
@@ -97,7 +95,5 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	for i := range all {
 		list[i] = newRecordingJSON(&all[i])
 	}
-	answer(w, struct {
-		Recordings []*recordingJSON `json:"recordings"`
-	}{list})
+	respond(w, map[string][]*recordingJSON{"recordings": list})
 }

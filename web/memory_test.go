@@ -14,16 +14,16 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A memory is a recording that a test makes up. It may grow while it is read.
+// A memory is a recording in memory. It may grow while it is read.
 type memory struct {
 	mu     sync.Mutex
-	grown  chan struct{} // closed and replaced when it does
+	grown  chan struct{} // closed and replaced when it grows
 	key    string
 	frames []tap.Frame
 	label  string
 	status string
-	err    error // what reading ends in
-	maxRaw int   // frames above are returned with their beginning only, 0 for none
+	err    error // at the end of Frames
+	maxRaw int   // larger frames are returned with only their beginning; 0 for no limit
 }
 
 func (m *memory) add(lane tap.Lane, raw string) {
@@ -65,7 +65,7 @@ func (m *memory) Frame(seq uint64) (tap.Frame, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if seq == 0 || seq > uint64(len(m.frames)) {
-		return tap.Frame{}, fmt.Errorf("no frame %d: %w", seq, fs.ErrNotExist)
+		return tap.Frame{}, fmt.Errorf("no such frame %d", seq)
 	}
 	return m.cut(m.frames[seq-1]), nil
 }
@@ -129,7 +129,7 @@ func (m *memory) Export(_ context.Context, w io.Writer, format string) error {
 	return err
 }
 
-// A shelf is a source of such recordings.
+// A shelf is a source of recordings in memory.
 type shelf struct{ all []*memory }
 
 func (s *shelf) Recordings() (list []Recording, err error) {
@@ -160,7 +160,7 @@ func (s *shelf) Formats() []Format {
 	return []Format{{Name: "ndjson", Ext: "ndjson", About: "all of it", Type: "application/x-ndjson"}}
 }
 
-// busy are frames as a busy session has them.
+// busy returns the frames of a busy session.
 func busy(n int) []tap.Frame {
 	var m memory
 	for i := range n / 2 {
