@@ -128,8 +128,9 @@ var floors = map[string]floor{
 		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "internal/jsonpath", "internal/jsontree"},
 		never: pure,
 	},
+	"internal/junit": {never: pure},
 	"diff/report": {
-		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "internal/jsontree"},
+		ours:  []string{"internal/junit", "internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "internal/jsontree"},
 		never: pure,
 	},
 	"mock": {
@@ -195,7 +196,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"internal/junit", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

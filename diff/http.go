@@ -225,7 +225,7 @@ func (e *engine) compareTraffic() {
 	for _, kind := range sortedKeys(e.a.traffic) {
 		if a, b := e.a.traffic[kind], e.b.traffic[kind]; b != nil {
 			refused(Added, kind, " is refused with HTTP %d", b, a)
-			refused(Removed, kind, " is not refused with HTTP %d any more", a, b)
+			refused(Removed, kind, " is no longer refused with HTTP %d", a, b)
 		}
 	}
 }

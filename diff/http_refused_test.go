@@ -73,14 +73,14 @@ func TestRefusedOverHTTP(t *testing.T) {
 		{"broken off with both", modern + "broken", modern + "broken", "", ""},
 		{"refused instead of cut off", modern + "broken", modern + "500", "behaviour changed response $.http.status | refused with HTTP 500 instead of cut off", "behaviour changed response $.http.status | cut off instead of refused with HTTP 500"},
 		{"the client left", modern + complete, modern + "left", "behaviour removed response $.result | cancelled without a response; behaviour added call | now cancelled", "behaviour added response $.result | has a response; behaviour removed call | no longer cancelled"},
-		{"no stream any more", "GET 200", "GET 405", "behaviour added session $.http.status | the GET of a stream is refused with HTTP 405", "behaviour removed session $.http.status | the GET of a stream is not refused with HTTP 405 any more"},
-		{"a stream for those who have a token", "GET 200", "GET 401", "breaking added session $.http.status | the GET of a stream is refused with HTTP 401", "behaviour removed session $.http.status | the GET of a stream is not refused with HTTP 401 any more"},
+		{"no stream any more", "GET 200", "GET 405", "behaviour added session $.http.status | the GET of a stream is refused with HTTP 405", "behaviour removed session $.http.status | the GET of a stream is no longer refused with HTTP 405"},
+		{"a stream for those who have a token", "GET 200", "GET 401", "breaking added session $.http.status | the GET of a stream is refused with HTTP 401", "behaviour removed session $.http.status | the GET of a stream is no longer refused with HTTP 401"},
 		{"one of two streams", "GET 200|GET 405", "GET 405|GET 200", "", ""},
 		{"a stream on one side", "GET 405", call + works, "behaviour added call $.params | only the second session has it", "behaviour removed call $.params | only the first session has it"},
-		{"sessions cannot be ended", "DELETE 204", "DELETE 405", "behaviour added session $.http.status | the DELETE of the session is refused with HTTP 405", "behaviour removed session $.http.status | the DELETE of the session is not refused with HTTP 405 any more"},
+		{"sessions cannot be ended", "DELETE 204", "DELETE 405", "behaviour added session $.http.status | the DELETE of the session is refused with HTTP 405", "behaviour removed session $.http.status | the DELETE of the session is no longer refused with HTTP 405"},
 		{"ended with another status", "DELETE 204", "DELETE 200", "", ""},
-		{"a notification is refused", note + "202", note + "400", "breaking added session $.http.status | the POST of notifications/initialized is refused with HTTP 400", "behaviour removed session $.http.status | the POST of notifications/initialized is not refused with HTTP 400 any more"},
-		{"an answer is refused", answer + "202", answer + "404", "breaking added session $.http.status | the POST of an answer is refused with HTTP 404", "behaviour removed session $.http.status | the POST of an answer is not refused with HTTP 404 any more"},
+		{"a notification is refused", note + "202", note + "400", "breaking added session $.http.status | the POST of notifications/initialized is refused with HTTP 400", "behaviour removed session $.http.status | the POST of notifications/initialized is no longer refused with HTTP 400"},
+		{"an answer is refused", answer + "202", answer + "404", "breaking added session $.http.status | the POST of an answer is refused with HTTP 404", "behaviour removed session $.http.status | the POST of an answer is no longer refused with HTTP 404"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rev := "2025-11-25"

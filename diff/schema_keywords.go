@@ -150,7 +150,7 @@ func (x *schemer) required(path jsontree.Path, a, b jsontree.Value) {
 	}
 	for _, v := range elements(a) {
 		if name := v.Text(); !inB[v.Hash()] && !(before[name] && !after[name]) {
-			x.differ(looser, path, v, jsontree.Value{}, quoted(name)+" is not required any more")
+			x.differ(looser, path, v, jsontree.Value{}, quoted(name)+" is no longer required")
 		}
 	}
 }
@@ -331,7 +331,7 @@ func (x *schemer) values(path jsontree.Path, a, b jsontree.Value) {
 	inA, inB := hashes(la), hashes(lb)
 	for _, v := range la {
 		if !inB[v.Hash()] {
-			x.differ(tighter, at, v, jsontree.Value{}, inWords(v)+" is not allowed any more")
+			x.differ(tighter, at, v, jsontree.Value{}, inWords(v)+" is no longer allowed")
 		}
 	}
 	for _, v := range lb {

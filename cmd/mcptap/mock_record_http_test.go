@@ -66,7 +66,9 @@ func TestRecordOverHTTP(t *testing.T) {
 				}},
 				{"none", []string{"oslo", "bergen"}, 0, func(said []string) bool { return said[0] == oslo && said[1] == bergen }},
 				{"all", []string{"bergen"}, 0, func(said []string) bool { return said[0] == bergen }},
-				{"none", []string{"bergen", "oslo"}, 1, func(said []string) bool { return said[0] == bergen && strings.Contains(said[1], "no recorded response") }},
+				{"none", []string{"bergen", "oslo"}, 1, func(said []string) bool {
+					return said[0] == bergen && strings.Contains(said[1], "no recorded response")
+				}},
 			} {
 				before, _ := os.ReadFile(path)
 				r := startMock(t, append([]string{path, "--record", step.mode}, server...)...)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/junit"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 )
@@ -258,14 +258,6 @@ type jsonMockNote struct {
 	Text        string           `json:"text"`
 }
 
-// more is for how many failures it stands that are not kept, 0 for a note of its own.
-func (n *jsonMockNote) more() int {
-	if n.Kind == "more" {
-		return n.More
-	}
-	return 0
-}
-
 type jsonDifference struct {
 	Path     string `json:"path"`
 	Recorded string `json:"recorded,omitempty"`
@@ -356,54 +348,19 @@ func (r *junitMockReport) note(n jsonMockNote) error {
 
 func (r *junitMockReport) summary(s jsonMockSummary) error {
 	b := bufio.NewWriter(r.w)
-	if r.lost > 0 {
-		r.notes = append(r.notes, jsonMockNote{Kind: "more", Failure: true, More: r.lost, Text: fmt.Sprintf("%d more failures", r.lost)})
-	}
-	return errors.Join(writeJUnitMockReport(b, r.name, r.notes, s), b.Flush())
+	return errors.Join(junit.Write(b, "mcptap mock", []junit.Suite{r.suite(s)}), b.Flush())
 }
 
-// JUnit's elements, as far as build servers agree about them.
-type junitMockSuites struct {
-	XMLName  xml.Name       `xml:"testsuites"`
-	Name     string         `xml:"name,attr"`
-	Tests    int            `xml:"tests,attr"`
-	Failures int            `xml:"failures,attr"`
-	Suite    junitMockSuite `xml:"testsuite"`
-}
-
-type junitMockSuite struct {
-	Name     string          `xml:"name,attr"`
-	Tests    int             `xml:"tests,attr"`
-	Failures int             `xml:"failures,attr"`
-	Skipped  int             `xml:"skipped,attr"`
-	Cases    []junitMockCase `xml:"testcase"`
-}
-
-type junitMockCase struct {
-	Class   string            `xml:"classname,attr"`
-	Name    string            `xml:"name,attr"`
-	Failure *junitMockMessage `xml:"failure,omitempty"`
-	Skipped *junitMockMessage `xml:"skipped,omitempty"`
-	Out     string            `xml:"system-out,omitempty"`
-}
-
-type junitMockMessage struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr,omitempty"`
-	Text    string `xml:",chardata"`
-}
-
-// writeJUnitMockReport writes a suite with a case for the session as a whole, one
-// for each note that is a failure, and one, skipped, for each request that was not
-// asked for and need not be. Other notes are the output of the first case.
-func writeJUnitMockReport(w io.Writer, name string, notes []jsonMockNote, s jsonMockSummary) error {
-	whole := junitMockCase{Class: "session", Name: fmt.Sprintf("the client sent %d of %d recorded requests", s.Sent, s.Recorded)}
-	suite := junitMockSuite{Name: escape(name), Tests: 1}
+// suite returns a suite with a case for the session as a whole, one for each note that is a
+// failure, and one, skipped, for each request that was not sent and need not be. Other notes
+// are the output of the first case.
+func (r *junitMockReport) suite(s jsonMockSummary) junit.Suite {
+	whole := junit.Case{Class: "session", Name: fmt.Sprintf("the client sent %d of %d recorded requests", s.Sent, s.Recorded)}
+	cases := []junit.Case{whole}
 	var others strings.Builder
-	var cases []junitMockCase
-	for _, n := range notes {
+	for _, n := range r.notes {
 		text := escape(n.Text)
-		c := junitMockCase{Class: n.Kind, Name: escape(strings.TrimSpace(n.Method + " " + n.Subject))}
+		c := junit.Case{Class: n.Kind, Name: escape(strings.TrimSpace(n.Method + " " + n.Subject))}
 		switch {
 		case n.Message != 0:
 			c.Name = strings.TrimSpace(fmt.Sprintf("message %d %s", n.Message, c.Name))
@@ -412,30 +369,19 @@ func writeJUnitMockReport(w io.Writer, name string, notes []jsonMockNote, s json
 		}
 		switch {
 		case n.Failure:
-			c.Failure = &junitMockMessage{Message: text, Type: n.Kind, Text: text}
-			suite.Failures += max(1, n.more())
-			suite.Tests += max(1, n.more()) - 1
+			c.Failure = &junit.Message{Message: text, Type: n.Kind, Text: text}
 		case n.Kind == replay.NoteUnrequested.String():
-			c.Skipped = &junitMockMessage{Message: text}
-			suite.Skipped++
+			c.Skipped = &junit.Message{Message: text}
 		default:
 			fmt.Fprintf(&others, "%s: %s\n", n.Kind, text)
 			continue
 		}
-		suite.Tests++
 		cases = append(cases, c)
 	}
-	whole.Out = others.String()
-	suite.Cases = append([]junitMockCase{whole}, cases...)
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
+	if r.lost > 0 {
+		text := fmt.Sprintf("%d more failures", r.lost)
+		cases = append(cases, junit.Case{Class: "more", Count: r.lost, Failure: &junit.Message{Message: text, Type: "more", Text: text}})
 	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	err := enc.Encode(junitMockSuites{Name: "mcptap mock", Tests: suite.Tests, Failures: suite.Failures, Suite: suite})
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, "\n")
-	return err
+	cases[0].Out = others.String()
+	return junit.Suite{Name: escape(r.name), Cases: cases}
 }
