@@ -64,7 +64,7 @@ func TestChangedServer(t *testing.T) {
 			`0.4 seconds, Steps: 2."}]},"jsonrpc":"2.0","id":8}`, `0.4 seconds, Steps: 2."}]},"jsonrpc":"2.0","id":9}`, 1), `"id":99}`, `"id":8}`, 1), []string{
 			"behaviour changed response $.result.content[0].text", "behaviour changed response $.result.content[0].text",
 			"behaviour removed notification $.params", "behaviour removed notification $.params",
-			"behaviour added notification $.params | after the end of its call", "behaviour added notification $.params | when its call is over",
+			"behaviour added notification $.params | after the end of its call", "behaviour added notification $.params | after the end of its call",
 			"timing slower response $.time", "timing faster response $.time",
 		}},
 		{"an answer less", flow, without(flow, "The sum of"), []string{"breaking removed response $.result"}},

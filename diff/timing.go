@@ -96,7 +96,7 @@ func (e *engine) compareEach(g *timedGroup) {
 		case len(g.pairs) == 1:
 			e.reportTimes(worst, kind, worst.a.own, worst.b.own, "")
 		default:
-			e.reportTimes(worst, kind, worst.a.own, worst.b.own, fmt.Sprintf("%d of %d calls, this one most of all", n, len(g.pairs)))
+			e.reportTimes(worst, kind, worst.a.own, worst.b.own, fmt.Sprintf("%d of %d calls, this one the most", n, len(g.pairs)))
 		}
 	}
 }
