@@ -50,7 +50,7 @@ func TracesURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil:
-		return nil, errors.New("it is not a valid URL")
+		return nil, errors.New("it cannot be read as a URL")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, errors.New("it begins with neither http:// nor https://")
 	case u.Hostname() == "":
