@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -66,7 +65,7 @@ func FuzzTerminal(f *testing.F) {
 }
 
 func TestPretty(t *testing.T) {
-	deep := strings.Repeat("[", 1000) + strings.Repeat("]", 1000)
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for _, c := range []struct{ in, want string }{
 		{`{}`, "{}\n"},
 		{`[ ]`, "[]\n"},
@@ -74,7 +73,8 @@ func TestPretty(t *testing.T) {
 		{`12345678901234567890.1234567890`, "12345678901234567890.1234567890\n"},
 		{`{"k":"a,b:{}[]\"","k":2}`, "{\n  \"k\": \"a,b:{}[]\\\"\",\n  \"k\": 2\n}\n"},
 		{`"` + "\u202e" + `"`, `"\u202e"` + "\n"},
-		{`{"cut":"of`, "{\n  \"cut\": \"of\n"},
+		{`{"cut":"of`, "{\"cut\":\"of\n"},
+		{"{\"a\":\n\x1b[2J}", "{\"a\":\n\\x1b[2J}\n"},
 	} {
 		for _, step := range []int{1, 2, 1000} {
 			var out bytes.Buffer
@@ -90,15 +90,43 @@ func TestPretty(t *testing.T) {
 			}
 		}
 	}
-	var out bytes.Buffer
-	p := &prettyWriter{w: &out}
-	_, _ = p.Write([]byte(deep))
-	_ = p.close()
-	if out.Len() > 10*len(deep) {
-		t.Errorf("a thousand brackets become %d bytes", out.Len())
+	for _, c := range []struct{ in, hint string }{
+		{deep(maxPrettyDepth + 1), "nested more than 64 levels deep"},
+		{`["` + strings.Repeat("x", maxPretty) + `"]`, "larger than 16 MiB"},
+	} {
+		var out bytes.Buffer
+		p := &prettyWriter{w: &out}
+		_, _ = p.Write([]byte(c.in))
+		_ = p.close()
+		if want := c.in + "\n… not indented: " + c.hint + "; use --raw for the exact bytes\n"; out.String() != want {
+			t.Errorf("%.100s", out.String()[max(0, out.Len()-100):])
+		}
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, out.Bytes()); err != nil || compact.String() != deep {
-		t.Errorf("deep nesting was changed: %v", err)
+}
+
+// On a terminal, only the beginning of a long text is printed.
+func TestPrettyLimit(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":1,"b":2,"c":3}`:         "{\n  \"a\": 1,\n… the first 20 B of 33 B; use --raw for all of it\n",
+		"[" + strings.Repeat(" ", 30): "[" + strings.Repeat(" ", 19) + "\n… the first 20 B of 31 B; use --raw for all of it\n",
+	} {
+		var out bytes.Buffer
+		p := &prettyWriter{w: &out, most: 20, size: int64(len(in))}
+		_, _ = p.Write([]byte(in))
+		if err := p.close(); err != nil || out.String() != want {
+			t.Errorf("%s: %v\n%s\nwant:\n%s", in, err, out.String(), want)
+		}
+	}
+}
+
+func TestPrettyColors(t *testing.T) {
+	var out bytes.Buffer
+	p := &prettyWriter{w: &out, paint: palette{true}}
+	_, _ = p.Write([]byte("{\"k\":[\"\u202e\",1.50,true]}"))
+	_ = p.close()
+	want := "{\n  \x1b[36m\"k\"\x1b[0m: [\n    \x1b[32m\"\x1b[0m\x1b[32m\\u202e\x1b[0m\x1b[32m\"\x1b[0m,\n" +
+		"    \x1b[35m1.50\x1b[0m,\n    \x1b[35mtrue\x1b[0m\n  ]\n}\n"
+	if out.String() != want {
+		t.Errorf("%q, want\n%q", out.String(), want)
 	}
 }

@@ -207,33 +207,25 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 		_, err := io.WriteString(w, head)
 		return err
 	}
+	most := 0
+	if a.terminal() != nil {
+		most = maxScreen
+	}
 	var to interface {
 		io.Writer
 		close() error
-	} = &textWriter{w: w}
+	} = &textWriter{w: w, most: most, size: f.Size}
 	if one.laidOut() {
-		to = &prettyWriter{w: w, paint: a.palette()}
 		if f.Form == tap.FormEvent { // its data is what is JSON
 			f.Raw = jsonrpc.Payload(&f)
 			f.Size = int64(len(f.Raw))
 		}
+		to = &prettyWriter{w: w, paint: a.palette(), most: most, size: f.Size}
 	}
-	most := int64(-1)
-	if a.terminal() != nil {
-		most = maxScreen
-	}
-	limit := &limitWriter{w: to, left: most}
-	if err := raw(limit, f); err != nil && !errors.Is(err, errEnough) {
+	if err := raw(to, f); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	if err := to.close(); err != nil {
-		return err
-	}
-	if limit.cut {
-		_, err := fmt.Fprintf(w, "… the first %s of %s; use --raw for all of it\n", formatSize(most), formatSize(f.Size))
-		return err
-	}
-	return nil
+	return to.close()
 }
 
 // headText returns the head of an HTTP request or response as lines, "" for other
@@ -268,28 +260,4 @@ func (one *oneFrame) laidOut() bool {
 		return f.Form == tap.FormBody && len(text) > 0 && (text[0] == '{' || text[0] == '[')
 	}
 	return f.Form != tap.FormEvent || f.Whole()
-}
-
-var errEnough = errors.New("enough")
-
-// A limitWriter writes up to a limit and then stops its source.
-type limitWriter struct {
-	w    io.Writer
-	left int64 // negative: no limit
-	cut  bool
-}
-
-func (l *limitWriter) Write(p []byte) (int, error) {
-	if l.left < 0 {
-		return l.w.Write(p)
-	}
-	if int64(len(p)) > l.left {
-		p, l.cut = p[:l.left], true
-	}
-	n, err := l.w.Write(p)
-	l.left -= int64(n)
-	if err == nil && l.cut {
-		err = errEnough
-	}
-	return n, err
 }
