@@ -54,16 +54,19 @@ type showOptions struct {
 func newShow(a *app) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
-		Use:               "show REC [NUMBER|FILTER…] [flags]",
-		Short:             "Show the frames or calls of a recording, or one frame",
-		Long:              showLong,
-		Example:           showExample,
-		Args:              takes(1, -1, "a recording"),
+		Use:     "show REC [NUMBER|FILTER…] [flags]",
+		Short:   "Show the frames or calls of a recording, or one frame",
+		Long:    showLong,
+		Example: showExample,
+		Args: func(cmd *cobra.Command, args []string) error {
+			unmark(cmd, args)
+			return takes(1, -1, "a recording")(cmd, args)
+		},
 		ValidArgsFunction: a.completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.paged(o.noPager || o.follow || o.json || o.raw || o.curl, func() error { return o.run(cmd.Context(), a, args) })
 		},
-		Annotations:           map[string]string{wordsAnnotation: ""},
+		Annotations:           map[string]string{wordsAnnotation: "yes"},
 		DisableFlagsInUseLine: true,
 	}
 	o.addFlags(cmd)
@@ -111,6 +114,9 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if words.recordings[0] == "@live" {
+		a.hintLive(path)
+	}
 	rec, err := store.Open(path)
 	if err != nil {
 		return err
@@ -136,6 +142,13 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 		return o.rawLane(ctx, a, rec, want)
 	}
 	return o.list(ctx, a, rec, want)
+}
+
+// hintLive prints which of several live recordings @live selects.
+func (a *app) hintLive(path string) {
+	if n := len(liveIn(filepath.Dir(path))); n > 1 {
+		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap show -f @live` follows all", n, filepath.Base(path)))
+	}
 }
 
 // oneOf returns the selected session of a recording, 0 for all. Whether HTTP traffic has
@@ -194,18 +207,18 @@ func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording,
 	if err != nil {
 		return err
 	}
-	span, err := want.span(rec, info)
+	span, err := want.times.in(info)
 	if err != nil {
 		return err
 	}
-	for f, err := range readFrames(ctx, rec, span.first, o.follow) {
+	for f, err := range readFrames(ctx, rec, 0, o.follow) {
 		if err != nil {
 			return err
 		}
 		if span.after(&f) {
 			break
 		}
-		if f.Lane == want.lane {
+		if f.Lane == want.lane && span.holds(&f) {
 			if err := rec.WriteRaw(a.stdout, f); err != nil {
 				return err
 			}

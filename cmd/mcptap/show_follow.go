@@ -160,7 +160,7 @@ func (s *several) backlog() error {
 	var heads []arrival
 	var nexts []func() (tap.Frame, error, bool)
 	for _, f := range s.open {
-		next, stop := iter.Pull2(readFrames(s.ctx, f.rec, f.last+1, false))
+		next, stop := iter.Pull2(readFrames(s.ctx, f.rec, f.last, false))
 		defer stop()
 		if frame, err, ok := next(); ok {
 			heads = append(heads, arrival{from: f, frame: frame, err: err})

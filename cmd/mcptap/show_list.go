@@ -52,7 +52,7 @@ type lister struct {
 func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, sel *selection, label string) (*lister, error) {
 	l := &lister{o: o, now: a.now, label: label, rec: rec, info: info, sel: sel, w: bufio.NewWriterSize(a.stdout, 32<<10), v: newViewer(), exchanges: map[uint64]session.Request{}}
 	var err error
-	if l.span, err = sel.span(rec, info); err != nil {
+	if l.span, err = sel.times.in(info); err != nil {
 		return nil, err
 	}
 	l.v.only = sel.session
@@ -93,7 +93,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	survey := session.NewSurvey(future)
 	last := uint64(0)
-	for f, err := range readFrames(ctx, l.rec, 1, false) {
+	for f, err := range readFrames(ctx, l.rec, 0, false) {
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 
 // all lists the recording to its end.
 func (l *lister) all(ctx context.Context) error {
-	for f, err := range readFrames(ctx, l.rec, 1, l.o.follow) {
+	for f, err := range readFrames(ctx, l.rec, 0, l.o.follow) {
 		if err != nil {
 			return err
 		}

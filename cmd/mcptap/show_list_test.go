@@ -89,9 +89,8 @@ func TestFirstLineComesAtOnce(t *testing.T) {
 	}
 }
 
-// A list of frames of some moment reads a little before it, and knows all the
-// same what the frames belong to.
-func TestSinceReadsNoMoreThanItNeeds(t *testing.T) {
+// A list that begins later shows the requests of responses from before.
+func TestSinceShowsRequestsBefore(t *testing.T) {
 	frames := busy(30_000)
 	path := record(t, frames)
 	all := show(t, path)
@@ -104,7 +103,6 @@ func TestSinceReadsNoMoreThanItNeeds(t *testing.T) {
 			}
 		}
 	}
-	// The answer to a request from long before makes it read that too.
 	frames = append(frames, tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":"hung","result":{}}` + "\n")})
 	last := show(t, record(t, frames), "--since", fmt.Sprintf("#%d", len(frames)))
 	if !strings.Contains(last[1], "#1 ") || !strings.Contains(last[1], "hang → {}  tools/call") {

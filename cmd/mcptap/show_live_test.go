@@ -323,6 +323,29 @@ func TestFollowCallsBegin(t *testing.T) {
 	<-code
 }
 
+// Without --follow, @live is the newest of several live recordings; a hint names it.
+func TestShowLiveHint(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		w := newWriter(dir, i)
+		defer w.rec.Close()
+		w.call()
+		a, out := testApp(map[string]string{"MCPTAP_DIR": dir})
+		if code := a.run([]string{"show", "@live", "1", "--raw"}); code != 0 || strings.Contains(out.String(), "hint") != (i > 0) ||
+			i > 0 && !strings.Contains(out.String(), fmt.Sprintf("hint: %d recordings are live; @live is the newest, ", i+1)) {
+			t.Errorf("exit %d: %s", code, out)
+		}
+	}
+}
+
+func TestShowDirectory(t *testing.T) {
+	dir := t.TempDir()
+	a, out := testApp(nil)
+	if code := a.run([]string{"show", dir}); code != exitFailure || !strings.Contains(out.String(), dir+" is a directory, not a recording (to read the recordings in it, use --dir)") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
 // Ctrl-C ends the list of calls with those that are not over.
 func TestFollowCallsInterrupted(t *testing.T) {
 	t.Parallel()

@@ -83,13 +83,6 @@ func (s *selection) needsPayload() bool {
 	return s.filter != nil && s.filter.Needs().Has(filter.NeedPayload)
 }
 
-func (s *selection) span(rec *store.Recording, info store.Info) (span, error) {
-	if s.times.since == nil && s.times.until == nil {
-		return whole, nil
-	}
-	return s.times.in(rec, info)
-}
-
 // inRanges reports whether a frame is in the selected ranges.
 func (s *selection) inRanges(seq uint64) bool {
 	for _, r := range s.ranges {
@@ -125,10 +118,9 @@ func (s *selection) message(r *session.Entry, i int) bool {
 	return s.filter.MatchAny(s.items[2*i : 2*i+2])
 }
 
-// readFrames yields the frames from a number on. With follow, it waits for later frames
-// of a live recording.
-func readFrames(ctx context.Context, rec *store.Recording, first uint64, follow bool) iter.Seq2[tap.Frame, error] {
-	after := max(first, 1) - 1
+// readFrames yields the frames after a number. With follow, it waits for later frames of
+// a live recording.
+func readFrames(ctx context.Context, rec *store.Recording, after uint64, follow bool) iter.Seq2[tap.Frame, error] {
 	if follow {
 		return rec.Follow(ctx, after)
 	}

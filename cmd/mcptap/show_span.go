@@ -131,9 +131,8 @@ func (o *showOptions) times(a *app) (t times, err error) {
 	return t, nil
 }
 
-// in returns the span in a recording. It looks up the first frame by bisection, as
-// numbers and offsets both ascend.
-func (t *times) in(rec *store.Recording, info store.Info) (span, error) {
+// in returns the span in a recording.
+func (t *times) in(info store.Info) (span, error) {
 	s := whole
 	if m := t.until; m != nil && m.seq > 0 {
 		s.last = m.seq
@@ -147,51 +146,9 @@ func (t *times) in(rec *store.Recording, info store.Info) (span, error) {
 		s.first = m.seq
 	} else if m != nil {
 		s.from = m.offsetIn(&info, t.zone)
-		first, err := firstAt(rec, info, s.from)
-		if err != nil {
-			return s, err
-		}
-		s.first = first
 	}
-	if s.from > s.to || s.first > s.last && s.last < math.MaxUint64 && t.until.seq > 0 && t.since != nil && t.since.seq > 0 {
+	if s.from > s.to || s.first > s.last {
 		return s, errors.New("--until is before --since")
 	}
 	return s, nil
-}
-
-// firstAt finds the number of the first frame at or after an offset, by bisection.
-func firstAt(rec *store.Recording, info store.Info, at time.Duration) (uint64, error) {
-	low, high := uint64(1), info.Frames+1 // the one before low is too early, high is not
-	for low < high {
-		middle := low + (high-low)/2
-		f, err := frameFrom(rec, middle)
-		switch {
-		case err != nil:
-			return 0, err
-		case f == nil || f.At >= at: // none follows: high is after all of them
-			high = middle
-		default:
-			low = f.Seq + 1
-		}
-	}
-	return low, nil
-}
-
-// frameFrom returns the first frame with at least that number, nil if there is none. A
-// gap may be long.
-func frameFrom(rec *store.Recording, seq uint64) (*tap.Frame, error) {
-	f, err := rec.Frame(seq)
-	if err == nil {
-		return &f, nil
-	}
-	if !errors.Is(err, store.ErrNoFrame) {
-		return nil, err
-	}
-	for f, err := range rec.Frames(seq - 1) {
-		if err != nil {
-			return nil, err
-		}
-		return &f, nil
-	}
-	return nil, nil
 }
