@@ -15,6 +15,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // importFixture makes a recording of testdata/fixture/name and returns its file.
@@ -124,15 +125,15 @@ func TestRowsAgreeWithTally(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newViewer()
+	l := view.NewListing(view.Selection{Span: view.Whole}, view.Options{})
 	for f, err := range rec.Frames(0) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.row(&f)
+		l.Add(&f)
 	}
-	if v.counts.errors != info.Tally.Errors || v.counts.frames != info.Tally.Frames.Total() || v.counts.bytes != int64(info.Tally.Bytes.Total()) {
-		t.Errorf("rows: %+v, tally: %+v", v.counts, info.Tally)
+	if s := l.Summary(); s.Errors != info.Tally.Errors || s.Frames != info.Tally.Frames.Total() || s.Bytes != int64(info.Tally.Bytes.Total()) {
+		t.Errorf("summary: %+v, tally: %+v", s, info.Tally)
 	}
 }
 

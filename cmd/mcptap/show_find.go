@@ -47,7 +47,7 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool
 		return nil, err
 	}
 	one := &oneFrame{time: info.Header.Start.Add(f.At), info: info}
-	one.take(newViewer().next(&f))
+	one.take(new(session.Tracker).Add(&f))
 	if f.Exchange == 0 && !slices.ContainsFunc(one.row.Messages, func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }) {
 		one.row.Messages = nil // what they belong to is unknown
 		return one, nil
@@ -66,7 +66,7 @@ func (one *oneFrame) take(e *session.Entry) {
 func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) error {
 	number, exchange, waiting := one.frame.Seq, one.frame.Exchange, 0
 	one.answers = map[int]session.Part{}
-	v := newViewer()
+	var tracker session.Tracker
 	answers := view.NewAnswers()
 	for f, err := range rec.Frames(0) {
 		if err == nil {
@@ -75,7 +75,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 		if err != nil {
 			return err
 		}
-		next := v.next(&f)
+		next := tracker.Add(&f)
 		if diff {
 			for _, d := range answers.Add(next) {
 				if d.Call.Seq == number || d.Message.Seq == number {
@@ -111,7 +111,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 				waiting--
 			}
 		}
-		if late, session := v.tracker.Sessions.Late(); late == exchange && exchange != 0 {
+		if late, session := tracker.Sessions.Late(); late == exchange && exchange != 0 {
 			one.row.Session = session
 		}
 		unknown := exchange != 0 && one.row.Session == 0

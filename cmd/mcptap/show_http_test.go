@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // twoSessions makes a recording of two clients that use the same ids at the same
@@ -158,15 +159,15 @@ func TestErrorsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := newViewer()
+		l := view.NewListing(view.Selection{Span: view.Whole}, view.Options{})
 		for f, err := range rec.Frames(0) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v.next(&f)
+			l.Add(&f)
 		}
-		if info.Tally.Errors != want || v.counts.errors != want {
-			t.Errorf("%s: the tally has %d errors, the listing %d, want %d", name, info.Tally.Errors, v.counts.errors, want)
+		if n := l.Summary().Errors; info.Tally.Errors != want || n != want {
+			t.Errorf("%s: the tally has %d errors, the listing %d, want %d", name, info.Tally.Errors, n, want)
 		}
 	}
 }

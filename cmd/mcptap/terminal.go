@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -341,12 +342,45 @@ func printTable(l *lines, p palette, width int, cols []column, rows [][]cell) {
 type rowTable struct {
 	w       *bufio.Writer
 	paint   palette
-	width   int    // of the line; 0 means unlimited
-	prefix  string // precedes each row
-	gap     string // precedes the title
+	width   int                        // of the line; 0 means unlimited
+	digits  int                        // width of the frame numbers
+	offset  int                        // width of the times
+	when    func(time.Duration) string // formats the time at an offset
+	prefix  string                     // precedes each row
+	gap     string                     // precedes the title
 	cols    []column
 	widths  []int // of cols; 0 omits a column
 	started bool  // the column titles are printed
+}
+
+func newRowTable(w *bufio.Writer, paint palette, width int, info store.Info) rowTable {
+	return rowTable{
+		w: w, paint: paint, width: width, gap: "  ", when: formatOffset,
+		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)), offset: max(len("0.000s"), len(formatOffset(info.Duration))),
+	}
+}
+
+const (
+	// labelWidth is the width of the column with the label of a recording, labelledDigits
+	// the least width of numbers beside it.
+	labelWidth     = 14
+	labelledDigits = 5
+	clockLayout    = "15:04:05.000"
+)
+
+// clock returns a function that formats the time of day at an offset from start.
+func clock(start time.Time, zone *time.Location) func(time.Duration) string {
+	return func(d time.Duration) string { return start.Add(d).In(zone).Format(clockLayout) }
+}
+
+// setLabel makes rows begin with a label and have the time of day.
+func (t *rowTable) setLabel(label string, when func(time.Duration) string) {
+	n := labelWidth
+	if t.width > 0 {
+		n = min(n, t.width/5)
+	}
+	t.prefix, t.when = pad(fit(escape(label), n), n, false)+" ", when
+	t.digits, t.offset = max(t.digits, labelledDigits), max(t.offset, len(clockLayout))
 }
 
 // omit omits columns until the title has least columns.

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -8,20 +8,19 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/view"
 )
 
 // The lines of stderr around a match are those of a second before and after it,
 // and those that came while its request was open.
 func TestNearby(t *testing.T) {
-	var n nearby
+	n := newNearby()
 	var shown []uint64
 	tracker := &session.Tracker{}
 	seq := uint64(0)
 	add := func(at time.Duration, lane tap.Lane, raw string, matches bool) {
 		seq++
 		r := tracker.Add(&tap.Frame{Seq: seq, At: at, Lane: lane, Raw: []byte(raw), Size: int64(len(raw))})
-		for _, l := range n.row(r, matches) {
+		for _, l := range n.add(r, matches) {
 			shown = append(shown, l.Part.Message.Seq)
 		}
 	}
@@ -46,20 +45,20 @@ func TestNearby(t *testing.T) {
 	for i := range 100 {
 		add(50*s+time.Duration(i), tap.Stderr, "many", false)
 	}
-	if len(n.held) != nearLines || len(n.open) != 0 {
-		t.Errorf("%d lines and %d requests are held", len(n.held), len(n.open))
+	if len(n.held.rows) != nearRows || len(n.open) != 0 {
+		t.Errorf("%d lines and %d requests are held", len(n.held.rows), len(n.open))
 	}
 }
 
-func TestStderrLines(t *testing.T) {
-	var held stderrLines
-	for i := range 2 * stderrLinesHeld {
-		held.add(view.Row{Part: session.Part{At: time.Duration(i)}})
+func TestLastOf(t *testing.T) {
+	held := lastOf{max: callRows}
+	for i := range 2 * callRows {
+		held.add(Row{Part: session.Part{At: time.Duration(i)}})
 	}
-	if len(held.held) != stderrLinesHeld {
-		t.Errorf("%d lines are held", len(held.held))
+	if len(held.rows) != callRows {
+		t.Errorf("%d lines are held", len(held.rows))
 	}
-	first := time.Duration(stderrLinesHeld)
+	first := time.Duration(callRows)
 	if got := held.take(0, first+9); len(got) != 10 || got[0].Part.At != first {
 		t.Errorf("%d lines", len(got))
 	}
