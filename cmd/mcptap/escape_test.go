@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -105,16 +106,17 @@ func TestPretty(t *testing.T) {
 }
 
 // On a terminal, only the beginning of a long text is printed.
-func TestPrettyLimit(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"a":1,"b":2,"c":3}`:         "{\n  \"a\": 1,\n… the first 20 B of 33 B; use --raw for all of it\n",
-		"[" + strings.Repeat(" ", 30): "[" + strings.Repeat(" ", 19) + "\n… the first 20 B of 31 B; use --raw for all of it\n",
+func TestScreenWriter(t *testing.T) {
+	const note = "\n… only the first 1 MiB is shown; use --raw for all of it\n"
+	for _, c := range []struct{ in, want string }{
+		{`{"a":1,"b":2,"c":3}`, "{\n  \"a\": 1," + note},
+		{"[" + strings.Repeat("é", 30), "[" + strings.Repeat("é", 9) + note},
 	} {
 		var out bytes.Buffer
-		p := &prettyWriter{w: &out, most: 20, size: int64(len(in))}
-		_, _ = p.Write([]byte(in))
-		if err := p.close(); err != nil || out.String() != want {
-			t.Errorf("%s: %v\n%s\nwant:\n%s", in, err, out.String(), want)
+		p := &prettyWriter{w: &screenWriter{w: &out, left: 20}}
+		_, _ = p.Write([]byte(c.in))
+		if err := p.close(); !errors.Is(err, errEnough) || out.String() != c.want {
+			t.Errorf("%s: %v\n%s\nwant:\n%s", c.in, err, out.String(), c.want)
 		}
 	}
 }

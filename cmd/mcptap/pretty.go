@@ -25,8 +25,6 @@ const (
 type prettyWriter struct {
 	w     io.Writer
 	paint palette
-	most  int   // how many bytes to print, 0 for all
-	size  int64 // the size of the text, if most is set
 	raw   []byte
 	large *textWriter // receives a text that is larger than maxPretty
 }
@@ -37,7 +35,7 @@ func (p *prettyWriter) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if p.large == nil {
-		p.large = p.asText()
+		p.large = &textWriter{w: p.w}
 		raw := p.raw
 		p.raw = nil
 		if _, err := p.large.Write(raw); err != nil {
@@ -52,8 +50,8 @@ func (p *prettyWriter) close() error {
 		return errors.Join(p.large.close(), p.hint("larger than "+formatSize(maxPretty)))
 	}
 	if !jsonrpc.Valid(p.raw, maxPrettyDepth) {
-		t := p.asText()
-		if _, err := t.Write(p.raw); err != nil && !errors.Is(err, errEnough) {
+		t := &textWriter{w: p.w}
+		if _, err := t.Write(p.raw); err != nil {
 			return err
 		}
 		err := t.close()
@@ -63,23 +61,12 @@ func (p *prettyWriter) close() error {
 		return err
 	}
 	out := pretty.PrettyOptions(p.raw, &pretty.Options{Indent: "  "})
-	all := len(out)
-	if p.most > 0 && all > p.most {
-		out = out[:bytes.LastIndexByte(out[:p.most], '\n')+1]
-	}
-	shown := len(out)
 	out = appendSafe(make([]byte, 0, len(out)), out, appendEscape)
 	if p.paint.on {
 		out = pretty.Color(out, jsonColors)
 	}
-	if _, err := p.w.Write(out); err != nil || shown == all {
-		return err
-	}
-	return printCut(p.w, p.most, int64(all))
-}
-
-func (p *prettyWriter) asText() *textWriter {
-	return &textWriter{w: p.w, most: p.most, size: p.size}
+	_, err := p.w.Write(out)
+	return err
 }
 
 func (p *prettyWriter) hint(why string) error {
@@ -98,31 +85,42 @@ var jsonColors = func() *pretty.Style {
 // errEnough reports that a writer needs no more bytes.
 var errEnough = errors.New("enough")
 
-// printCut reports that only the beginning of a text is shown.
-func printCut(w io.Writer, most int, size int64) error {
-	_, err := fmt.Fprintf(w, "… the first %s of %s; use --raw for all of it\n", formatSize(int64(most)), formatSize(size))
-	return err
+// A screenWriter writes the first lines of a text, up to a number of bytes; then Write
+// returns errEnough.
+type screenWriter struct {
+	w    io.Writer
+	left int
+}
+
+func (s *screenWriter) Write(b []byte) (int, error) {
+	if len(b) <= s.left {
+		s.left -= len(b)
+		return s.w.Write(b)
+	}
+	// Cut at the end of a line, or of a character: colours do not cross lines.
+	head := b[:s.left]
+	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
+		head = head[:i]
+	}
+	s.left = 0
+	head = append(bytes.ToValidUTF8(head, nil), fmt.Sprintf("\n… only the first %s is shown; use --raw for all of it\n", formatSize(maxScreen))...)
+	if _, err := s.w.Write(head); err != nil {
+		return 0, err
+	}
+	return 0, errEnough
 }
 
 // A textWriter prints bytes as lines that are safe on a terminal. Its memory does not
 // grow with the text.
 type textWriter struct {
 	w       io.Writer
-	most    int   // how many bytes of the text to print, 0 for all; then Write returns errEnough
-	size    int64 // the size of the text, if most is set
-	n       int   // how many bytes are printed
-	cut     bool
 	rest    []byte // an incomplete character
 	partial bool   // the last line has not ended
 }
 
 func (t *textWriter) Write(text []byte) (int, error) {
-	b := text
-	if free := t.most - t.n; t.most > 0 && len(b) > free {
-		b, t.cut = b[:free], true
-	}
-	t.n += len(b)
-	for b = append(t.rest, b...); ; {
+	b := append(t.rest, text...)
+	for {
 		n := min(len(b), 4<<10) // a byte becomes up to four
 		for i := 1; i <= n && i < utf8.UTFMax; i++ {
 			if utf8.RuneStart(b[n-i]) {
@@ -133,7 +131,8 @@ func (t *textWriter) Write(text []byte) (int, error) {
 			}
 		}
 		if n == 0 {
-			break
+			t.rest = b
+			return len(text), nil
 		}
 		t.partial = b[n-1] != '\n'
 		if _, err := t.w.Write(appendSafe(nil, b[:n], appendRune)); err != nil {
@@ -141,10 +140,6 @@ func (t *textWriter) Write(text []byte) (int, error) {
 		}
 		b = b[n:]
 	}
-	if t.rest = b; t.cut {
-		return 0, errEnough
-	}
-	return len(text), nil
 }
 
 // close ends the last line.
@@ -153,10 +148,8 @@ func (t *textWriter) close() error {
 	if t.partial || len(out) > 0 {
 		out = append(out, '\n')
 	}
-	if _, err := t.w.Write(out); err != nil || !t.cut {
-		return err
-	}
-	return printCut(t.w, t.most, t.size)
+	_, err := t.w.Write(out)
+	return err
 }
 
 // appendRune appends the Go escape of a character.

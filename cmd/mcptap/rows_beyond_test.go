@@ -13,7 +13,7 @@ import (
 func TestSummaryCountsWhatIsNotListed(t *testing.T) {
 	s := &summary{Summary: view.Summary{Unanswered: make([]session.Request, 11), Beyond: 5}}
 	var text, json bytes.Buffer
-	s.waiting(&lines{w: &text}, palette{}, 1000)
+	s.requests(&lines{w: &text}, palette{}, 1000)
 	if err := writeJSONSummary(&json, s, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -171,3 +171,30 @@ func TestErrorsAgree(t *testing.T) {
 		}
 	}
 }
+
+// A call without a response shows that the client hung up, and when.
+func TestShowClientHungUp(t *testing.T) {
+	var frames []tap.Frame
+	put := func(at time.Duration, exchange uint64, lane tap.Lane, raw []byte) {
+		frames = append(frames, tap.Frame{At: at, Exchange: exchange, Lane: lane, Form: map[bool]tap.Form{true: tap.FormBody}[lane == tap.ToServer], Raw: raw})
+	}
+	for i, end := range []tap.Event{
+		{Name: tap.EventEnd, By: "client", Error: "the client reset the connection"},
+		{Name: tap.EventEnd, By: "server", HalfClosed: true},
+		{Name: tap.EventEnd, By: "server"},
+	} {
+		n, at := uint64(i+1), time.Duration(i)*time.Minute
+		put(at, n, tap.Lifecycle, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}.Encode())
+		put(at, n, tap.ToServer, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow"}}`, n))
+		put(at+10*time.Second, n, tap.Lifecycle, end.Encode())
+	}
+	path := record(t, frames)
+	for _, args := range [][]string{{"--calls"}, {}} {
+		text := strings.Join(show(t, path, args...), "\n")
+		for _, want := range []string{"the client reset the connection after 10.0s", "the client hung up after 10.0s", "its stream ended"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is missing:\n%s", want, text)
+			}
+		}
+	}
+}

@@ -306,9 +306,9 @@ func TestFollowCallsBegin(t *testing.T) {
 		}
 	}
 	want("CALL")
-	want("… waiting", "before")
+	want("… pending", "before")
 	w.put(tap.ToServer, `{"jsonrpc":"2.0","id":"slow%d","method":"tools/call","params":{"name":"slow","arguments":{"ms":5},"_meta":{"progressToken":"p"}}}`+"\n")
-	want("… waiting", `slow {"ms":5}`)
+	want("… pending", `slow {"ms":5}`)
 	w.put(tap.ToClient, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":%d,"total":9}}`+"\n")
 	want("progress of #2 0/9")
 	w.put(tap.ToClient, `{"jsonrpc":"2.0","id":"slow%d","result":{"content":[{"type":"text","text":"4"}]}}`+"\n")
@@ -331,7 +331,7 @@ func TestShowLiveHint(t *testing.T) {
 		defer w.rec.Close()
 		w.call()
 		a, out := testApp(map[string]string{"MCPTAP_DIR": dir})
-		if code := a.run([]string{"show", "@live", "1", "--raw"}); code != 0 || strings.Contains(out.String(), "hint") != (i > 0) ||
+		if code := a.run([]string{"show", "@live"}); code != 0 || strings.Contains(out.String(), "hint") != (i > 0) ||
 			i > 0 && !strings.Contains(out.String(), fmt.Sprintf("hint: %d recordings are live; @live is the newest, ", i+1)) {
 			t.Errorf("exit %d: %s", code, out)
 		}
@@ -377,7 +377,7 @@ func TestFollowCallsInterrupted(t *testing.T) {
 		}
 		interrupt()
 		w.rec.Close()
-		if c := <-code; c != exitInterrupted || !strings.Contains(all[len(all)-1], "… waiting") || !strings.Contains(all[len(all)-1], "hang  tools/call") {
+		if c := <-code; c != exitInterrupted || !strings.Contains(all[len(all)-1], "… pending") || !strings.Contains(all[len(all)-1], "hang  tools/call") {
 			t.Errorf("exit %d\n%s", c, strings.Join(all, "\n"))
 		}
 	}

@@ -207,25 +207,28 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 		_, err := io.WriteString(w, head)
 		return err
 	}
-	most := 0
 	if a.terminal() != nil {
-		most = maxScreen
+		w = &screenWriter{w: w, left: maxScreen}
 	}
 	var to interface {
 		io.Writer
 		close() error
-	} = &textWriter{w: w, most: most, size: f.Size}
-	if one.laidOut() {
+	} = &textWriter{w: w}
+	if one.isJSON() {
+		to = &prettyWriter{w: w, paint: a.palette()}
 		if f.Form == tap.FormEvent { // its data is what is JSON
 			f.Raw = jsonrpc.Payload(&f)
 			f.Size = int64(len(f.Raw))
 		}
-		to = &prettyWriter{w: w, paint: a.palette(), most: most, size: f.Size}
 	}
-	if err := raw(to, f); err != nil && !errors.Is(err, errEnough) {
-		return err
+	err := raw(to, f)
+	if err == nil {
+		err = to.close()
 	}
-	return to.close()
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
 // headText returns the head of an HTTP request or response as lines, "" for other
@@ -249,8 +252,8 @@ func (one *oneFrame) headText() string {
 	return b.String()
 }
 
-// laidOut reports whether the frame is JSON, as far as its bytes are known.
-func (one *oneFrame) laidOut() bool {
+// isJSON reports whether the frame is JSON, as far as its bytes are known.
+func (one *oneFrame) isJSON() bool {
 	f := &one.frame
 	switch one.message.Kind {
 	case jsonrpc.Invalid:

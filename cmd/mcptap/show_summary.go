@@ -56,7 +56,7 @@ func (s *summary) print(l *lines, p palette, width int) {
 		s.paragraph(l, p, width, "", []string{n}, plain)
 	}
 	if len(s.Unanswered) > 0 && (s.pending || !s.selected) {
-		s.waiting(l, p, width)
+		s.requests(l, p, width)
 	}
 	for i := range s.Stderr {
 		if i == 0 {
@@ -80,11 +80,11 @@ func (s *summary) notes() (all []string) {
 	return all
 }
 
-// waiting prints the unanswered calls.
-func (s *summary) waiting(l *lines, p palette, width int) {
-	what := "no response to: "
+// requests prints the requests without a response.
+func (s *summary) requests(l *lines, p palette, width int) {
+	what := "unanswered: "
 	if s.info.Status == store.Live {
-		what = "waiting for a response: "
+		what = "pending: "
 	}
 	var names []string
 	for i, q := range s.Unanswered {
@@ -96,7 +96,7 @@ func (s *summary) waiting(l *lines, p palette, width int) {
 		waited := formatDuration(max(s.info.Duration-q.At, 0))
 		switch {
 		case q.Lost:
-			waited = "its stream ended"
+			waited = view.StreamEndWords(&q.StreamEnd, q.At)
 		case q.Status == session.CallInputRequired:
 			waited = "input required, " + waited
 		case q.Status == session.CallWorking:

@@ -128,6 +128,15 @@ func (c *Ended) How() string {
 	return ""
 }
 
+// StreamEndWords describes how the stream for the response to a request of some offset
+// ended. What the client did is described in detail, as it is why there is no response.
+func StreamEndWords(e *session.StreamEnd, at time.Duration) string {
+	if e.By != "client" {
+		return "its stream ended"
+	}
+	return cmp.Or(e.Error, "the client hung up") + " after " + Took(e.At-at)
+}
+
 // JoinWords joins those of the texts that are not empty.
 func JoinWords(sep string, words ...string) string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
