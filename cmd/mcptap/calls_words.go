@@ -183,11 +183,11 @@ var responseNames = map[session.Role]string{
 
 // askedWords describes a request embedded in a result.
 func askedWords(e *session.EmbeddedRequest) string {
-	answer := "no response"
+	response := "no response"
 	if e.Response != (session.Ref{}) {
-		answer = joinWords(" ", fmt.Sprintf("response in #%d", e.Response.Seq), e.Answer)
+		response = joinWords(" ", fmt.Sprintf("response in #%d", e.Response.Seq), e.Answer)
 	}
-	return escape(joinWords(" ", "asks", e.Method, e.Subject) + ": " + answer)
+	return escape(joinWords(" ", "asks", e.Method, e.Subject) + ": " + response)
 }
 
 // skippedWords describes the entries omitted at one point.

@@ -39,8 +39,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// Nothing that goes to a terminal may hold a hazard, whatever the bytes are and
-// wherever they are cut.
+// Output to a terminal has no hazards, for any bytes in any pieces.
 func FuzzTerminal(f *testing.F) {
 	for _, s := range []string{"{\"a\":[1,{}],\"b\":\"\u202e\\\"\\u001b\"}", "\xff\x1b[0m\n\r", "[[[[\"", "\xf0\x9f", `{"a":1}{"b":2} x`} {
 		f.Add([]byte(s), uint8(3))

@@ -64,13 +64,13 @@ type jsonPart struct {
 	ParentIndex int    `json:"parent_index,omitempty"`
 	Guess       bool   `json:"guess,omitempty"`
 	Late        bool   `json:"late,omitempty"`
-	// Request is the frame of the request that a response answers, Clash that of
-	// the open request with the same id as a request.
+	// Request is the frame of the request of a response, Clash that of the open request
+	// with the same id as a request.
 	Request      uint64 `json:"request,omitempty"`
 	RequestIndex int    `json:"request_index,omitempty"`
 	Clash        uint64 `json:"clash,omitempty"`
 	ClashIndex   int    `json:"clash_index,omitempty"`
-	// Response is the frame that answers a request, set only for a single frame.
+	// Response is the frame of the response to a request, set only for a single frame.
 	Response uint64 `json:"response,omitempty"`
 	// Latency is the time from the request to the response.
 	Latency *int64 `json:"latency_ns,omitempty"`
@@ -86,8 +86,8 @@ type jsonEnded struct {
 
 // jsonDelta describes how a response differs from the previous one.
 type jsonDelta struct {
-	Index   int          `json:"index,omitempty"` // of the answer in a batch
-	Before  session.Ref  `json:"before"`          // the answer before
+	Index   int          `json:"index,omitempty"` // of the response in a batch
+	Before  session.Ref  `json:"before"`          // the previous response
 	Changes []jsonChange `json:"changes"`
 	// Skipped counts further changes.
 	Skipped int `json:"changes_skipped,omitempty"`
@@ -261,9 +261,9 @@ type jsonSummary struct {
 	Duration  int64       `json:"duration_ns"`
 	Status    string      `json:"status"`
 	Gaps      []tap.Range `json:"gaps,omitempty"`
-	Calls     *uint64     `json:"calls,omitempty"`           // where calls were asked for
+	Calls     *uint64     `json:"calls,omitempty"`           // if calls are listed
 	Beyond    uint64      `json:"unanswered_more,omitempty"` // that are not listed
-	Shown     *uint64     `json:"shown,omitempty"`           // where not all were
+	Shown     *uint64     `json:"shown,omitempty"`           // if only a part is selected
 	Recording string      `json:"recording,omitempty"`
 }
 
@@ -293,7 +293,7 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 			Method    string `json:"method"`
 			About     string `json:"about,omitempty"`
 			Status    string `json:"status"`
-			Lost      bool   `json:"lost,omitempty"` // its stream is over
+			Lost      bool   `json:"lost,omitempty"` // its stream has ended
 			Recording string `json:"recording,omitempty"`
 		}{
 			jsonVersion, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method, q.Subject,
@@ -319,9 +319,9 @@ func writeJSON(w io.Writer, v any) error {
 func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Frame) error) error {
 	j := newJSONRow(&one.row, "frame", nil)
 	for i := range j.Parts {
-		if a, ok := one.answers[j.Parts[i].Index]; ok {
-			ns := int64(a.Latency)
-			j.Parts[i].Response, j.Parts[i].Latency = a.Message.Seq, &ns
+		if r, ok := one.responses[j.Parts[i].Index]; ok {
+			ns := int64(r.Latency)
+			j.Parts[i].Response, j.Parts[i].Latency = r.Message.Seq, &ns
 		}
 	}
 	b, err := encodeJSON(struct {

@@ -105,7 +105,7 @@ func TestColors(t *testing.T) {
 		{"auto", nil, false}, // no terminal here
 		{"never", nil, false},
 		{"always", nil, true},
-		{"always", map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, true}, // asked for in so many words
+		{"always", map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, true}, // the flag takes precedence
 	} {
 		a, _ := testApp(c.env)
 		a.colorFlag = c.flag
@@ -115,7 +115,7 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// The rows, their pairs and their sums must be those of the tally that ls shows.
+// The totals of a listing are those of the tally that ls shows.
 func TestRowsAgreeWithTally(t *testing.T) {
 	rec, err := store.Open(importFixture(t, "weather.txtar"))
 	if err != nil {

@@ -66,8 +66,8 @@ func twoSessions(t *testing.T) string {
 	return path
 }
 
-// An HTTP recording: heads have sensible rows, sessions are told apart, and what
-// stands in an event is laid out.
+// In an HTTP recording heads have rows of their own, sessions have numbers, and the JSON
+// of an event is indented.
 func TestShowHTTP(t *testing.T) {
 	path := twoSessions(t)
 	for name, args := range map[string][]string{
@@ -100,7 +100,7 @@ func streams(t *testing.T, name string) string {
 	return importFrom(t, f)
 }
 
-// Filters find what HTTP says of calls and frames.
+// Filters find calls and frames by their HTTP status and errors.
 func TestFiltersOnHTTP(t *testing.T) {
 	lost, ends := streams(t, "streams-2026-07-28-lost"), streams(t, "streams-2026-07-28")
 	legacy, resumed := streams(t, "streams-2025-11-25-lost"), streams(t, "streams-2025-11-25")

@@ -13,8 +13,8 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// busy makes the frames of calls that are answered, one after the other, of
-// which the first hangs. Every hundredth fails.
+// busy makes the frames of a call that hangs and of calls with a response, one after the
+// other. Every hundredth fails.
 func busy(calls int) (frames []tap.Frame) {
 	put := func(lane tap.Lane, text string, args ...any) {
 		frames = append(frames, tap.Frame{Lane: lane, Raw: fmt.Appendf(nil, text+"\n", args...)})
@@ -30,7 +30,7 @@ func busy(calls int) (frames []tap.Frame) {
 	return frames
 }
 
-// firstLine is how many frames a listing has read when its first line is there.
+// firstLine returns how many frames a listing reads before its first line.
 func firstLine(t *testing.T, o *showOptions, query string, frames []tap.Frame) int {
 	t.Helper()
 	rec, err := store.Open(record(t, frames[:1]))
@@ -65,8 +65,7 @@ func firstLine(t *testing.T, o *showOptions, query string, frames []tap.Frame) i
 	return len(frames) + 1
 }
 
-// The first page is there at once, whatever comes: a call that hangs, or a match
-// that is rare.
+// The first line is printed early, also if a call hangs or matches are rare.
 func TestFirstLineComesAtOnce(t *testing.T) {
 	frames := busy(20_000)
 	for _, c := range []struct {

@@ -54,9 +54,9 @@ type Listing struct {
 	end   time.Duration // how long the recording ran, once known
 	sum   Summary
 
-	answers *Answers
-	near    nearby
-	stderr  lastOf // until a call takes them
+	responses *Responses
+	near      nearby
+	stderr    lastOf // until a call takes them
 	// exchanges holds the exchanges without a message or a response, by number.
 	exchanges map[uint64]session.Request
 
@@ -78,7 +78,7 @@ type Summary struct {
 	// Shown counts the selected frames or calls, Hidden those of them that only carry
 	// HTTP.
 	Shown, Hidden uint64
-	// TooLarge and Forgotten are those of [Answers].
+	// TooLarge and Forgotten are those of [Responses].
 	TooLarge, Forgotten uint64
 	// Unanswered holds the first requests without a response, Beyond counts others. They
 	// are set if all requests are listed, or those without a response.
@@ -96,11 +96,11 @@ func NewListing(sel Selection, opt Options) *Listing {
 		named: map[session.Ref]bool{}, open: map[session.Ref]bool{},
 	}
 	if opt.Diff {
-		l.answers = NewAnswers()
+		l.responses = NewResponses()
 	}
 	if opt.Calls {
 		l.outline = NewOutline()
-		l.outline.Answers, l.outline.Flat, l.outline.Stderr = l.answers, opt.Flat, opt.Stderr && !sel.Picks()
+		l.outline.Responses, l.outline.Flat, l.outline.Stderr = l.responses, opt.Flat, opt.Stderr && !sel.Picks()
 		l.outline.Keep = func(e *session.Entry, i int) bool { return l.Span.Holds(e.Frame) && l.message(e, i) }
 		if l.Needs(filter.NeedPayload) {
 			l.outline.Search = sel.Filter.Search
@@ -147,8 +147,8 @@ func (s *Summary) addStderr(r Row) {
 
 func (l *Listing) addFrame(e *session.Entry) {
 	var deltas []*Delta
-	if l.answers != nil {
-		deltas = l.answers.Add(e)
+	if l.responses != nil {
+		deltas = l.responses.Add(e)
 	}
 	if !l.Span.Holds(e.Frame) {
 		return
@@ -309,8 +309,8 @@ func (l *Listing) Waits() bool { return l.Pending() && len(l.exchanges) > 0 }
 // Summary returns the summary of what has been added.
 func (l *Listing) Summary() Summary {
 	s := l.sum
-	if l.answers != nil {
-		s.TooLarge, s.Forgotten = l.answers.TooLarge, l.answers.Forgotten
+	if l.responses != nil {
+		s.TooLarge, s.Forgotten = l.responses.TooLarge, l.responses.Forgotten
 	}
 	if l.Picks() && !l.Pending() {
 		return s

@@ -25,20 +25,20 @@ func TestNearby(t *testing.T) {
 		}
 	}
 	const s = time.Second
-	ask := func(id int) string { return fmt.Sprintf(`{"id":%d,"method":"ping"}`, id) }
-	answer := func(id int) string { return fmt.Sprintf(`{"id":%d,"result":{}}`, id) }
+	request := func(id int) string { return fmt.Sprintf(`{"id":%d,"method":"ping"}`, id) }
+	response := func(id int) string { return fmt.Sprintf(`{"id":%d,"result":{}}`, id) }
 	add(1*s, tap.Stderr, "too early", false)
 	add(9*s+s/2, tap.Stderr, "before", false)
-	add(10*s, tap.ToServer, ask(1), true)
+	add(10*s, tap.ToServer, request(1), true)
 	add(15*s, tap.Stderr, "while it is open", false)
-	add(16*s, tap.ToServer, ask(2), false)
-	add(20*s, tap.ToClient, answer(1), false)
+	add(16*s, tap.ToServer, request(2), false)
+	add(20*s, tap.ToClient, response(1), false)
 	add(21*s, tap.Stderr, "right after the end", false)
 	add(21*s+1, tap.Stderr, "later", false)
-	add(30*s, tap.ToClient, answer(2), true) // the answer alone
-	add(31*s, tap.Stderr, "after the answer", false)
+	add(30*s, tap.ToClient, response(2), true) // only the response
+	add(31*s, tap.Stderr, "after the response", false)
 	add(40*s, tap.Stderr, "matches by itself", true)
-	add(40*s+1, tap.Stderr, "beside it", false)
+	add(40*s+1, tap.Stderr, "next to it", false)
 	if want := []uint64{2, 4, 7, 10}; !slices.Equal(shown, want) {
 		t.Errorf("shown %v, want %v", shown, want)
 	}
@@ -63,6 +63,6 @@ func TestLastOf(t *testing.T) {
 		t.Errorf("%d lines", len(got))
 	}
 	if got := held.take(0, first+9); len(got) != 0 { // each is taken once
-		t.Errorf("%d lines again", len(got))
+		t.Errorf("%d lines were taken twice", len(got))
 	}
 }
