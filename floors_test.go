@@ -199,7 +199,7 @@ var floors = map[string]floor{
 		ours: []string{"internal/junit", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
-			"github.com/mattn/go-runewidth",
+			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty",
 		},
 	},
 	"bench": {ours: []string{"tap", "store"}},

@@ -45,6 +45,9 @@ func Resolve(dir, arg string) (path string, session int, err error) {
 	default:
 		path, err = byPrefix(dir, name)
 	}
+	if info, statErr := os.Stat(name); err != nil && statErr == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a directory, not a recording (to read the recordings in it, use --dir)", name)
+	}
 	return path, session, err
 }
 

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,28 +15,14 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A callPrinter prints calls as they come, and a summary.
-type callPrinter interface {
-	// node prints a call, or a row that belongs to no call, with what the server wrote
-	// to its standard error meanwhile.
-	node(n *view.Node, stderr []view.Row) error
-	// open prints a call that has not ended, and part a message of one.
-	open(n *view.Node) error
-	part(l *view.Row) error
-	end(s *summary) error
-	skipHeader() // see rowPrinter
-}
-
-// callRows prints calls for a person: a line per call, its parts below it.
+// callRows prints calls for a person: a line per call, its entries below it. With tree,
+// guides connect them, and times below a call are relative to it.
 type callRows struct {
 	rowTable
-	digits   int // of the numbers
-	offset   int // width of the times
-	when     func(time.Duration) string
+	tree     bool
 	live     bool // the recording is live
 	follow   bool
 	ended    func() time.Duration // how long the recording ran
-	tree     bool
 	repeated repeats
 	// printed holds the messages of open calls that are printed.
 	printed map[session.Ref]bool
@@ -54,14 +40,12 @@ const (
 
 func newCallRows(w *bufio.Writer, paint palette, width int, info store.Info, tree bool) *callRows {
 	t := &callRows{
-		rowTable: rowTable{w: w, paint: paint, width: width, gap: "  "}, tree: tree, live: info.Status == store.Live,
-		digits: numberWidth(info),
-		offset: max(len("0.000s"), len(formatOffset(info.Duration))),
-		ended:  func() time.Duration { return info.Duration }, when: formatOffset,
+		rowTable: newRowTable(w, paint, width, info), tree: tree, live: info.Status == store.Live,
+		ended: func() time.Duration { return info.Duration }, printed: map[session.Ref]bool{},
 	}
 	if tree {
 		t.gap = " "
-		t.offset++ // times are relative, with a sign
+		t.offset++ // for the sign of relative times
 	}
 	t.choose()
 	return t
@@ -69,9 +53,10 @@ func newCallRows(w *bufio.Writer, paint palette, width int, info store.Info, tre
 
 // withLabel is like the method of [textRows].
 func (t *callRows) withLabel(label string, when func(time.Duration) string) {
-	t.prefix, t.when = labelColumn(label, t.width), when
-	t.digits, t.offset = max(t.digits, labelledDigits), max(t.offset, len(clockLayout))
-	t.choose()
+	if label != "" {
+		t.setLabel(label, when)
+		t.choose()
+	}
 }
 
 // choose selects the columns.
@@ -102,88 +87,155 @@ type callCells struct {
 	lane                  tap.Lane
 }
 
-// node implements [callPrinter].
-func (t *callRows) node(n *view.Node, stderr []view.Row) error {
-	if n.Call == nil {
-		if err := t.begin(); err != nil {
+// item implements [itemPrinter].
+func (t *callRows) item(i *view.Item) error {
+	if err := t.header("CALL"); err != nil {
+		return err
+	}
+	if i.Node == nil && !i.Open {
+		return t.standalone(i.Row)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	var c callCells
+	if i.Node == nil {
+		t.printed[i.Row.Part.Message] = true
+		c = standaloneCells(i.Row)
+		c.offset, c.title.method = t.when(i.Row.Part.At), ""
+	} else {
+		c = t.callCells(i.Node, false)
+		c.offset = t.when(i.Node.Call.At)
+	}
+	if err := t.print(c); err != nil || i.Open {
+		return err
+	}
+	entries := branch{guide: "  ", depth: 1, from: i.Node.Call.At}
+	if t.tree {
+		entries.guide = ""
+	}
+	return t.below(i.Node, i.Stderr, entries)
+}
+
+// A branch is where the entries below a call are printed.
+type branch struct {
+	guide string // precedes the title
+	depth int
+	from  time.Duration // the start of the top-level call
+}
+
+// below prints the entries below a call. A list has the changes of the response first, a
+// tree last. A list omits the response, which is in the line of the call.
+func (t *callRows) below(n *view.Node, stderr []view.Row, at branch) error {
+	knee, corner, line, space := "", "", "  ", "  "
+	if t.tree {
+		knee, corner, line, space = "├─ ", "└─ ", "│  ", "   "
+	}
+	changes := deltaWords(n.Delta, t.room(at.guide+corner))
+	if !t.tree {
+		if err := t.texts(changes, at.guide, at.guide); err != nil {
 			return err
 		}
-		return t.standalone(&n.Row)
+		changes = nil
 	}
-	if err := errors.Join(t.begin(), t.flush()); err != nil {
-		return err
-	}
-	if t.tree {
-		return t.treeCall(n, stderr)
-	}
-	return t.call(n, 0, stderr)
-}
-
-// begin prints the column titles, once.
-func (t *callRows) begin() error { return t.header("CALL") }
-
-// open implements [callPrinter].
-func (t *callRows) open(n *view.Node) error {
-	return errors.Join(t.begin(), t.flush(), t.print(t.line(n, 0)))
-}
-
-// part implements [callPrinter].
-func (t *callRows) part(l *view.Row) error {
-	if t.printed == nil {
-		t.printed = map[session.Ref]bool{}
-	}
-	t.printed[l.Part.Message] = true
-	c := standaloneCells(l)
-	c.offset, c.title.method = t.when(l.Part.At), ""
-	return errors.Join(t.begin(), t.flush(), t.print(c))
-}
-
-// line returns the line of a call at a nesting depth.
-func (t *callRows) line(n *view.Node, depth int) callCells {
-	c := n.Call
-	cells := callCells{
-		number: strconv.FormatUint(c.Ref.Seq, 10), offset: t.when(c.At), arrow: arrows[c.Lane], lane: c.Lane,
-		mark: markOf(c, t.live), took: callTook(c, t.ended()), title: callTitle(n, depth > 0),
-	}
-	cells.title.indent = indented(depth)
-	if k := n.Further(); k > 0 {
-		cells.parts = strconv.FormatUint(k, 10)
-	}
-	return cells
-}
-
-// call prints a call at a nesting depth, and its entries.
-func (t *callRows) call(n *view.Node, depth int, stderr []view.Row) error {
-	if err := t.print(t.line(n, depth)); err != nil {
-		return err
-	}
-	if err := t.delta(n.Delta, indented(depth+1)); err != nil {
-		return err
-	}
-	return t.below(n, depth, stderr)
-}
-
-// below prints the entries below a call.
-func (t *callRows) below(n *view.Node, depth int, stderr []view.Row) error {
-	for _, e := range withStderr(n.Entries(), stderr) {
-		var err error
-		switch {
-		case e.Kid != nil:
-			err = t.call(e.Kid, depth+1, nil)
-		case e.Asked != nil:
-			err = t.print(callCells{title: plainTitle(indented(depth+2)+askedWords(e.Asked), plain), arrow: " "})
-		case e.Row == nil:
-			err = t.print(callCells{title: plainTitle(indented(depth+1)+skippedWords(&e), dim), arrow: " "})
-		case t.printed[e.Row.Part.Message]:
-			delete(t.printed, e.Row.Part.Message)
-		case e.Row.Part.Role != session.RoleResponse: // the call's own line has the response
-			err = t.message(e.Row, depth+1)
+	entries := slices.DeleteFunc(withStderr(n.Entries(), stderr), t.isAbove)
+	for i := range entries {
+		e := &entries[i]
+		indent, next := at.guide+knee, branch{at.guide + line, at.depth + 1, at.from}
+		if i == len(entries)-1 && len(changes) == 0 {
+			indent, next.guide = at.guide+corner, at.guide+space
 		}
-		if err != nil {
+		if at.depth >= maxIndentedCalls { // do not indent further
+			next.guide = at.guide
+		}
+		c := t.entryCells(e, at.from)
+		if c.title.indent = indent; e.Asked != nil && !t.tree {
+			c.title.indent = next.guide
+		}
+		if err := t.print(c); err != nil {
+			return err
+		}
+		if e.Kid != nil {
+			if err := t.below(e.Kid, nil, next); err != nil {
+				return err
+			}
+		}
+	}
+	return t.texts(changes, at.guide+corner, at.guide+space)
+}
+
+// isAbove reports whether an entry of a list is printed already: with its call, or when it
+// arrived.
+func (t *callRows) isAbove(e view.Entry) bool {
+	if t.tree || e.Row == nil {
+		return false
+	}
+	p := &e.Row.Part
+	if t.printed[p.Message] {
+		delete(t.printed, p.Message)
+		return true
+	}
+	return p.Role == session.RoleResponse
+}
+
+// texts prints lines of one text, the first after one indent, the others after another.
+func (t *callRows) texts(lines []string, first, other string) error {
+	for i, text := range lines {
+		indent := other
+		if i == 0 {
+			indent = first
+		}
+		if err := t.print(callCells{arrow: " ", title: plainTitle(indent+text, plain)}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// callCells returns the cells of a call, without its time. In a tree the title has the
+// status, and an entry below it the result.
+func (t *callRows) callCells(n *view.Node, nested bool) callCells {
+	c := n.Call
+	cells := callCells{
+		number: strconv.FormatUint(c.Ref.Seq, 10), arrow: arrows[c.Lane], lane: c.Lane,
+		mark: markOf(c, t.live), took: callTook(c, t.ended()), title: callTitle(n, nested),
+	}
+	if k := n.Further(); k > 0 {
+		cells.parts = strconv.FormatUint(k, 10)
+	}
+	if t.tree {
+		cells.title.result = ""
+		cells.title.fault = joinWords("  ", cells.mark.sign+" "+cells.mark.word+" "+cells.took, cells.title.fault)
+		cells.title.faultStyle = cells.mark.style
+	}
+	return cells
+}
+
+// entryCells returns the cells of an entry below a call that began at an offset.
+func (t *callRows) entryCells(e *view.Entry, from time.Duration) (c callCells) {
+	when := t.when
+	if t.tree {
+		when = func(at time.Duration) string { return "+" + formatOffset(at-from) }
+	}
+	switch {
+	case e.Kid != nil:
+		c = t.callCells(e.Kid, true)
+		c.offset = when(e.Kid.Call.At)
+	case e.Asked != nil:
+		c = callCells{arrow: " ", title: plainTitle(askedWords(e.Asked), plain)}
+	case e.Row == nil:
+		c = callCells{arrow: " ", title: plainTitle(skippedWords(e), dim)}
+	default:
+		c = partCells(e.Row)
+		c.offset = when(e.Row.Part.At)
+		if t.tree && c.took != "" {
+			c.title.fault = joinWords("  ", "after "+c.took, c.title.fault)
+			if !e.Row.Failed {
+				c.title.faultStyle = dim
+			}
+		}
+	}
+	return c
 }
 
 // withStderr inserts lines of the server's stderr in order of arrival.
@@ -204,14 +256,6 @@ func withStderr(entries []view.Entry, stderr []view.Row) (all []view.Entry) {
 	return all
 }
 
-// message prints a message below a call, or a line of the server's stderr.
-func (t *callRows) message(l *view.Row, depth int) error {
-	c := partCells(l)
-	c.offset = t.when(l.Part.At)
-	c.title.indent = indented(depth)
-	return t.print(c)
-}
-
 // partCells returns the cells of a message below a call, without its time.
 func partCells(l *view.Row) callCells {
 	p := &l.Part
@@ -227,20 +271,6 @@ func partCells(l *view.Row) callCells {
 	return c
 }
 
-func indented(depth int) string {
-	return strings.Repeat("  ", min(depth, maxIndentedCalls))
-}
-
-// delta prints how a response differs from the one before.
-func (t *callRows) delta(d *view.Delta, indent string) error {
-	for _, text := range deltaWords(d, t.room(indent)) {
-		if err := t.print(callCells{title: plainTitle(indent+text, plain), arrow: " "}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // print prints a line.
 func (t *callRows) print(c callCells) error {
 	mark := c.mark.sign
@@ -252,82 +282,11 @@ func (t *callRows) print(c callCells) error {
 	}, c.title)
 }
 
-// end implements [callPrinter].
-func (t *callRows) end(s *summary) error { return errors.Join(t.flush(), t.rowTable.end(s)) }
-
-// treeCall prints a call and its entries as a tree. Times below a call are relative
-// to it.
-func (t *callRows) treeCall(n *view.Node, stderr []view.Row) error {
-	c := t.treeCells(n, false)
-	c.offset = t.when(n.Call.At)
-	if err := t.print(c); err != nil {
+func (t *callRows) end(s *summary) error {
+	if err := t.flush(); err != nil {
 		return err
 	}
-	return t.treeEntries(n, "", n.Call.At, 1, stderr)
-}
-
-// treeCells returns the cells of a call in a tree.
-func (t *callRows) treeCells(n *view.Node, nested bool) callCells {
-	c, mark := n.Call, markOf(n.Call, t.live)
-	cells := callCells{number: strconv.FormatUint(c.Ref.Seq, 10), arrow: arrows[c.Lane], lane: c.Lane, title: callTitle(n, nested)}
-	cells.title.result = "" // it is printed below
-	cells.title.fault = joinWords("  ", mark.sign+" "+mark.word+" "+callTook(c, t.ended()), cells.title.fault)
-	cells.title.faultStyle = mark.style
-	return cells
-}
-
-// treeEntries prints the entries below a call, with guides.
-func (t *callRows) treeEntries(n *view.Node, guide string, from time.Duration, depth int, stderr []view.Row) error {
-	entries := withStderr(n.Entries(), stderr)
-	changes := deltaWords(n.Delta, t.room(guide+"└─ "))
-	for i := range entries {
-		e := &entries[i]
-		knee, below := guide+"├─ ", guide+"│  "
-		if i == len(entries)-1 && len(changes) == 0 {
-			knee, below = guide+"└─ ", guide+"   "
-		}
-		if depth >= maxIndentedCalls { // do not indent further
-			below = guide
-		}
-		var c callCells
-		switch {
-		case e.Kid != nil:
-			c = t.treeCells(e.Kid, true)
-			c.offset = "+" + formatOffset(e.Kid.Call.At-from)
-		case e.Row != nil:
-			c = partCells(e.Row)
-			c.offset = "+" + formatOffset(e.Row.Part.At-from)
-			if c.took != "" {
-				c.title.fault = joinWords("  ", "after "+c.took, c.title.fault)
-				if !e.Row.Failed {
-					c.title.faultStyle = dim
-				}
-			}
-		case e.Asked != nil:
-			c = callCells{arrow: " ", title: plainTitle(askedWords(e.Asked), plain)}
-		default:
-			c = callCells{arrow: " ", title: plainTitle(skippedWords(e), dim)}
-		}
-		c.title.indent = knee
-		if err := t.print(c); err != nil {
-			return err
-		}
-		if e.Kid != nil {
-			if err := t.treeEntries(e.Kid, below, from, depth+1, nil); err != nil {
-				return err
-			}
-		}
-	}
-	for i, text := range changes {
-		knee := guide + "└─ "
-		if i > 0 {
-			knee = guide + strings.Repeat(" ", 3)
-		}
-		if err := t.print(callCells{arrow: " ", title: plainTitle(knee+text, plain)}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.rowTable.end(s)
 }
 
 // maxAlike is how many consecutive notifications of one method outside calls are

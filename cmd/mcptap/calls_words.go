@@ -24,7 +24,7 @@ func markOf(c *session.Call, live bool) callMark {
 	case c.Notes&session.NoteRefused != 0 && c.Status == session.CallError:
 		return callMark{"✗", "refused", boldRed}
 	case c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
-		return callMark{"✗", "no response", boldRed}
+		return callMark{"✗", "unanswered", boldRed}
 	}
 	switch c.Status {
 	case session.CallDone:
@@ -45,9 +45,9 @@ func markOf(c *session.Call, live bool) callMark {
 		return callMark{"»", "listening", cyan}
 	}
 	if live {
-		return callMark{"…", "waiting", boldCyan}
+		return callMark{"…", "pending", boldCyan}
 	}
-	return callMark{"…", "no response", boldRed}
+	return callMark{"…", "unanswered", boldRed}
 }
 
 // markWidth is the width of the widest word, with the sign.
@@ -99,6 +99,9 @@ func callFault(n *view.Node, nested bool) string {
 			words = append(words, text)
 		}
 	}
+	if c.Notes&session.NoteStreamEnded != 0 {
+		words = append(words, view.StreamEndWords(&c.StreamEnd, c.At))
+	}
 	if n.Row.Truncated {
 		words = append(words, "truncated: bytes are missing")
 	}
@@ -120,7 +123,7 @@ var noteWords = []string{
 	"", // the status of the response shows it
 	"asks for authorization",
 	"", // see cancelWords
-	"its stream ended",
+	"", // see view.StreamEndWords
 }
 
 // cancelWords describes which side cancelled a call, and the reason. The mark usually
@@ -180,11 +183,11 @@ var responseNames = map[session.Role]string{
 
 // askedWords describes a request embedded in a result.
 func askedWords(e *session.EmbeddedRequest) string {
-	answer := "no response"
+	response := "no response"
 	if e.Response != (session.Ref{}) {
-		answer = joinWords(" ", fmt.Sprintf("response in #%d", e.Response.Seq), e.Answer)
+		response = joinWords(" ", fmt.Sprintf("response in #%d", e.Response.Seq), e.Answer)
 	}
-	return escape(joinWords(" ", "asks", e.Method, e.Subject) + ": " + answer)
+	return escape(joinWords(" ", "asks", e.Method, e.Subject) + ": " + response)
 }
 
 // skippedWords describes the entries omitted at one point.

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -39,8 +39,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// Nothing that goes to a terminal may hold a hazard, whatever the bytes are and
-// wherever they are cut.
+// Output to a terminal has no hazards, for any bytes in any pieces.
 func FuzzTerminal(f *testing.F) {
 	for _, s := range []string{"{\"a\":[1,{}],\"b\":\"\u202e\\\"\\u001b\"}", "\xff\x1b[0m\n\r", "[[[[\"", "\xf0\x9f", `{"a":1}{"b":2} x`} {
 		f.Add([]byte(s), uint8(3))
@@ -66,7 +65,7 @@ func FuzzTerminal(f *testing.F) {
 }
 
 func TestPretty(t *testing.T) {
-	deep := strings.Repeat("[", 1000) + strings.Repeat("]", 1000)
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for _, c := range []struct{ in, want string }{
 		{`{}`, "{}\n"},
 		{`[ ]`, "[]\n"},
@@ -74,7 +73,8 @@ func TestPretty(t *testing.T) {
 		{`12345678901234567890.1234567890`, "12345678901234567890.1234567890\n"},
 		{`{"k":"a,b:{}[]\"","k":2}`, "{\n  \"k\": \"a,b:{}[]\\\"\",\n  \"k\": 2\n}\n"},
 		{`"` + "\u202e" + `"`, `"\u202e"` + "\n"},
-		{`{"cut":"of`, "{\n  \"cut\": \"of\n"},
+		{`{"cut":"of`, "{\"cut\":\"of\n"},
+		{"{\"a\":\n\x1b[2J}", "{\"a\":\n\\x1b[2J}\n"},
 	} {
 		for _, step := range []int{1, 2, 1000} {
 			var out bytes.Buffer
@@ -90,15 +90,44 @@ func TestPretty(t *testing.T) {
 			}
 		}
 	}
-	var out bytes.Buffer
-	p := &prettyWriter{w: &out}
-	_, _ = p.Write([]byte(deep))
-	_ = p.close()
-	if out.Len() > 10*len(deep) {
-		t.Errorf("a thousand brackets become %d bytes", out.Len())
+	for _, c := range []struct{ in, hint string }{
+		{deep(maxPrettyDepth + 1), "nested more than 64 levels deep"},
+		{`["` + strings.Repeat("x", maxPretty) + `"]`, "larger than 16 MiB"},
+	} {
+		var out bytes.Buffer
+		p := &prettyWriter{w: &out}
+		_, _ = p.Write([]byte(c.in))
+		_ = p.close()
+		if want := c.in + "\n… not indented: " + c.hint + "; use --raw for the exact bytes\n"; out.String() != want {
+			t.Errorf("%.100s", out.String()[max(0, out.Len()-100):])
+		}
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, out.Bytes()); err != nil || compact.String() != deep {
-		t.Errorf("deep nesting was changed: %v", err)
+}
+
+// On a terminal, only the beginning of a long text is printed.
+func TestScreenWriter(t *testing.T) {
+	const note = "\n… only the first 1 MiB is shown; use --raw for all of it\n"
+	for _, c := range []struct{ in, want string }{
+		{`{"a":1,"b":2,"c":3}`, "{\n  \"a\": 1," + note},
+		{"[" + strings.Repeat("é", 30), "[" + strings.Repeat("é", 9) + note},
+	} {
+		var out bytes.Buffer
+		p := &prettyWriter{w: &screenWriter{w: &out, left: 20}}
+		_, _ = p.Write([]byte(c.in))
+		if err := p.close(); !errors.Is(err, errEnough) || out.String() != c.want {
+			t.Errorf("%s: %v\n%s\nwant:\n%s", c.in, err, out.String(), c.want)
+		}
+	}
+}
+
+func TestPrettyColors(t *testing.T) {
+	var out bytes.Buffer
+	p := &prettyWriter{w: &out, paint: palette{true}}
+	_, _ = p.Write([]byte("{\"k\":[\"\u202e\",1.50,true]}"))
+	_ = p.close()
+	want := "{\n  \x1b[36m\"k\"\x1b[0m: [\n    \x1b[32m\"\x1b[0m\x1b[32m\\u202e\x1b[0m\x1b[32m\"\x1b[0m,\n" +
+		"    \x1b[35m1.50\x1b[0m,\n    \x1b[35mtrue\x1b[0m\n  ]\n}\n"
+	if out.String() != want {
+		t.Errorf("%q, want\n%q", out.String(), want)
 	}
 }

@@ -134,7 +134,7 @@ func TestShowExchanges(t *testing.T) {
 			t.Errorf("row %d is %q, want …%q", number, line, want)
 		}
 	}
-	if !strings.Contains(out.String(), "no response to: #11 GET /mcp (") {
+	if !strings.Contains(out.String(), "unanswered: #11 GET /mcp (") {
 		t.Errorf("a request that was sent twice waits for two answers:\n%s", out)
 	}
 	for query, want := range map[string]string{"is:duplicate": " 10 ", "is:pending": "#11 GET /mcp ("} {

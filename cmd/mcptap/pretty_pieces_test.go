@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// longest notes the longest piece that is written.
+// longest records the length of the longest write.
 type longest struct {
 	bytes.Buffer
 	n int
@@ -17,7 +17,7 @@ func (l *longest) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// A frame of many bytes that are no text is shown in bounded memory.
+// A frame of many bytes that are not text is printed in bounded memory.
 func TestTextIsWrittenInPieces(t *testing.T) {
 	for in, want := range map[string]string{"\x00": `\x00`, "\xff": `\xff`, "é": "é", "\u202e": `\u202e`} {
 		var to longest

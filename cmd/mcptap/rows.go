@@ -14,22 +14,11 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A rowPrinter prints the rows of a listing as they come, and a summary.
-type rowPrinter interface {
-	row(r *view.Row, deltas []*view.Delta) error
-	end(s *summary) error
-	// skipHeader omits the column titles.
-	skipHeader()
-}
-
 // textRows prints rows for a person. On a narrow terminal it omits columns.
 type textRows struct {
 	rowTable
-	digits int // of the numbers
-	offset int // width of the times
-	when   func(time.Duration) string
-	http   bool          // the recording has HTTP exchanges
-	ended  time.Duration // how long the recording ran
+	http  bool          // the recording has HTTP exchanges
+	ended time.Duration // how long the recording ran
 }
 
 const (
@@ -45,18 +34,18 @@ const (
 )
 
 func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *textRows {
-	t := &textRows{
-		rowTable: rowTable{w: w, paint: paint, width: width, gap: "  "},
-		digits:   numberWidth(info),
-		offset:   max(len("0.000s"), len(formatOffset(info.Duration))), when: formatOffset,
-		http: info.Header.Transport == "http", ended: info.Duration,
-	}
+	t := &textRows{rowTable: newRowTable(w, paint, width, info), http: info.Header.Transport == "http", ended: info.Duration}
 	t.choose()
 	return t
 }
 
-// numberWidth returns the width of the frame numbers of a recording.
-func numberWidth(info store.Info) int { return len(strconv.FormatUint(max(info.Frames, 999), 10)) }
+// withLabel prepares for rows of several recordings, which begin with a label.
+func (t *textRows) withLabel(label string, when func(time.Duration) string) {
+	if label != "" {
+		t.setLabel(label, when)
+		t.choose()
+	}
+}
 
 // choose selects the columns.
 func (t *textRows) choose() {
@@ -73,6 +62,8 @@ func (t *textRows) choose() {
 	}
 	t.omit(leastAbout)
 }
+
+func (t *textRows) item(i *view.Item) error { return t.row(i.Row, i.Deltas) }
 
 func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 	if err := t.header("ABOUT"); err != nil {
@@ -116,39 +107,6 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 	}
 	return err
 }
-
-// labelWidth is the width of the column with the label of the recording.
-const labelWidth = 14
-
-// labelColumn returns the column with a label, for a line of the given width.
-func labelColumn(label string, width int) string {
-	if label == "" {
-		return ""
-	}
-	n := labelWidth
-	if width > 0 {
-		n = min(n, width/5)
-	}
-	return pad(fit(escape(label), n), n, false) + " "
-}
-
-// clock returns a function that formats the time of day at an offset from start.
-func clock(start time.Time, zone *time.Location) func(time.Duration) string {
-	return func(d time.Duration) string { return start.Add(d).In(zone).Format(clockLayout) }
-}
-
-const clockLayout = "15:04:05.000"
-
-// withLabel prepares for rows of several recordings: they begin with a label and have
-// the time of day.
-func (t *textRows) withLabel(label string, when func(time.Duration) string) {
-	t.prefix, t.when = labelColumn(label, t.width), when
-	t.digits, t.offset = max(t.digits, labelledDigits), len(clockLayout)
-	t.choose()
-}
-
-// labelledDigits is the least width of numbers when several recordings are listed.
-const labelledDigits = 5
 
 var arrows = [tap.Lanes]string{tap.Lifecycle: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
 
@@ -233,175 +191,32 @@ func oddPart(p *session.Part) string {
 	return ""
 }
 
-// A summary describes a whole listing.
-type summary struct {
-	counts rowCounts
-	info   store.Info
-	// unanswered holds the first calls without a response, beyond counts the others.
-	unanswered []session.Request
-	beyond     uint64
-	// selected reports whether only part of the recording was selected, and shown how
-	// many frames or calls were.
-	selected bool
-	shown    uint64
-	// byCall reports whether calls were listed. calls is their number, nil if unknown.
-	byCall bool
-	calls  *uint64
-	// pending reports whether requests without a response were selected. Then the summary
-	// includes unanswered and stderr, the last lines of the server, in any case.
-	pending bool
-	stderr  lastLines
-	// notes are printed after the counts.
-	notes []string
-	// label is the label of the recording, if there are several.
-	label string
-}
-
-func (s *summary) print(l *lines, p palette, width int) {
-	frames := plural(s.counts.frames, "frame", "frames")
-	switch {
-	case s.byCall && s.calls == nil:
-		frames = plural(s.shown, "call", "calls") + ", " + frames
-	case s.byCall && s.selected:
-		frames = fmt.Sprintf("%d of %s, ", s.shown, plural(*s.calls, "call", "calls")) + frames
-	case s.byCall:
-		frames = plural(*s.calls, "call", "calls") + ", " + frames
-	case s.selected:
-		frames = fmt.Sprintf("%d of %s", s.shown, frames)
+// deltaWords describes how a response differs from the one before, a line per change,
+// escaped. A change wider than room takes three lines; a room of 0 means unlimited.
+func deltaWords(d *view.Delta, room int) (out []string) {
+	if d == nil {
+		return nil
 	}
-	words := []string{frames, formatSize(s.counts.bytes), "in " + formatDuration(s.info.Duration)}
-	if n := s.counts.errors; n > 0 {
-		words = append(words, plural(n, "error", "errors"))
+	if len(d.Changes) == 0 {
+		return []string{fmt.Sprintf("= same as #%d", d.Previous.Seq)}
 	}
-	if w := statusWord(s.info); w != "" {
-		words = append(words, w)
-	}
-	title := ""
-	if s.label != "" {
-		title = escape(s.label) + ": "
-	}
-	for i, line := range wrap(title, words, width) {
-		if errors := plural(s.counts.errors, "error", "errors"); s.counts.errors > 0 {
-			line = strings.Replace(line, errors, p.paint(errors, red), 1)
-		}
-		l.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), line)
-	}
-	for _, g := range s.info.Gaps {
-		s.paragraph(l, p, width, "missing: ", []string{fmt.Sprintf("frames %d to %d passed but were not recorded", g.From, g.To)}, red)
-	}
-	for _, n := range s.notes {
-		s.paragraph(l, p, width, "", []string{n}, plain)
-	}
-	if len(s.unanswered) > 0 && (s.pending || !s.selected) {
-		s.waiting(l, p, width)
-	}
-	for i, line := range s.stderr {
-		if i == 0 {
-			l.printf("last lines of the server on stderr:\n")
-		}
-		l.printf("%s\n", p.paint(fit("  "+line, width), dim))
-	}
-}
-
-// lastLines holds the last lines of the server's stderr, escaped, with their times.
-type lastLines []string
-
-// add adds the first line of a piece of stderr.
-func (l *lastLines) add(f *tap.Frame) {
-	const limit = 5
-	line, _, _ := strings.Cut(strings.TrimRight(string(f.Raw[:min(len(f.Raw), 1000)]), "\r\n"), "\n")
-	if *l = append(*l, formatOffset(f.At)+"  "+escape(line)); len(*l) > limit {
-		*l = (*l)[1:]
-	}
-}
-
-// waiting prints the unanswered calls.
-func (s *summary) waiting(l *lines, p palette, width int) {
-	what := "no response to: "
-	if s.info.Status == store.Live {
-		what = "waiting for a response: "
-	}
-	var names []string
-	for i, q := range s.unanswered {
-		if i == 10 {
-			names = append(names, fmt.Sprintf("and %d more", uint64(len(s.unanswered)-i)+s.beyond))
-			break
-		}
-		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, escape(view.NewTitle(q.Method, q.Subject).Name)), 60)
-		waited := formatDuration(max(s.info.Duration-q.At, 0))
+	out = append(out, fmt.Sprintf("≠ changed from #%d:", d.Previous.Seq))
+	for _, c := range d.Changes {
+		path, before, after := escape(c.Path), escape(c.Old), escape(c.New)
+		line := "~ " + path + ": " + before + " → " + after
 		switch {
-		case q.Lost:
-			waited = "its stream ended"
-		case q.Status == session.CallInputRequired:
-			waited = "input required, " + waited
-		case q.Status == session.CallWorking:
-			waited = "task, " + waited
+		case c.Old == "":
+			line = "+ " + path + ": " + after
+		case c.New == "":
+			line = "- " + path + ": " + before
+		case room > 0 && columns.StringWidth(line) > room:
+			out = append(out, "~ "+path+":", "  - "+before)
+			line = "  + " + after
 		}
-		names = append(names, name+" ("+waited+")")
+		out = append(out, line)
 	}
-	s.paragraph(l, p, width, what, names, plain)
-}
-
-func (s *summary) paragraph(l *lines, p palette, width int, title string, words []string, as style) {
-	for i, line := range wrap(title, words, width) {
-		l.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), p.paint(line, as))
+	if d.More > 0 {
+		out = append(out, "… "+plural(uint64(d.More), "more change", "more changes"))
 	}
-}
-
-// wrap joins words with commas, in lines of at most width columns. Lines after the
-// first are two columns shorter, for an indent. A word longer than a line is broken
-// at its spaces, and cut if it has none. A width of 0 means unlimited.
-func wrap(title string, words []string, width int) (out []string) {
-	if width <= 0 {
-		return []string{title + strings.Join(words, ", ")}
-	}
-	line := title
-	next := func() {
-		if s := strings.TrimSpace(line); s != "" {
-			out = append(out, fit(s, width-2*min(len(out), 1)))
-		}
-		line = ""
-	}
-	fits := func(s string) bool { return columns.StringWidth(s) <= width-2*min(len(out), 1) }
-	for i, w := range words {
-		if i < len(words)-1 {
-			w += ","
-		}
-		if i > 0 {
-			line += " "
-		}
-		if !fits(line+w) && columns.StringWidth(w) <= width-2 {
-			next()
-		}
-		for j, piece := range strings.Split(w, " ") {
-			if j > 0 {
-				line += " "
-			}
-			if !fits(line + piece) {
-				next()
-			}
-			line += piece
-		}
-	}
-	next()
 	return out
-}
-
-// statusWord describes the status of a recording, "" if it is complete.
-func statusWord(info store.Info) string {
-	switch info.Status {
-	case store.Live:
-		return "live"
-	case store.Cut:
-		if info.Err != nil {
-			return "cut off; the rest is still in its queue: " + escape(info.Err.Error())
-		}
-		if n := len(info.Gaps); n > 0 && info.Gaps[n-1].To+1 >= info.Frames {
-			return "cut off: the end could not be written"
-		}
-		return "cut off: the tap was killed"
-	case store.Damaged:
-		return "damaged"
-	}
-	return ""
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
-// Requests without a response that nobody remembers one by one are counted.
+// Requests without a response beyond the limit are counted.
 func TestSummaryCountsWhatIsNotListed(t *testing.T) {
-	s := &summary{unanswered: make([]session.Request, 11), beyond: 5}
+	s := &summary{Summary: view.Summary{Unanswered: make([]session.Request, 11), Beyond: 5}}
 	var text, json bytes.Buffer
-	s.waiting(&lines{w: &text}, palette{}, 1000)
+	s.requests(&lines{w: &text}, palette{}, 1000)
 	if err := writeJSONSummary(&json, s, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -64,13 +64,13 @@ type jsonPart struct {
 	ParentIndex int    `json:"parent_index,omitempty"`
 	Guess       bool   `json:"guess,omitempty"`
 	Late        bool   `json:"late,omitempty"`
-	// Request is the frame of the request that a response answers, Clash that of
-	// the open request with the same id as a request.
+	// Request is the frame of the request of a response, Clash that of the open request
+	// with the same id as a request.
 	Request      uint64 `json:"request,omitempty"`
 	RequestIndex int    `json:"request_index,omitempty"`
 	Clash        uint64 `json:"clash,omitempty"`
 	ClashIndex   int    `json:"clash_index,omitempty"`
-	// Response is the frame that answers a request, set only for a single frame.
+	// Response is the frame of the response to a request, set only for a single frame.
 	Response uint64 `json:"response,omitempty"`
 	// Latency is the time from the request to the response.
 	Latency *int64 `json:"latency_ns,omitempty"`
@@ -86,8 +86,8 @@ type jsonEnded struct {
 
 // jsonDelta describes how a response differs from the previous one.
 type jsonDelta struct {
-	Index   int          `json:"index,omitempty"` // of the answer in a batch
-	Before  session.Ref  `json:"before"`          // the answer before
+	Index   int          `json:"index,omitempty"` // of the response in a batch
+	Before  session.Ref  `json:"before"`          // the previous response
 	Changes []jsonChange `json:"changes"`
 	// Skipped counts further changes.
 	Skipped int `json:"changes_skipped,omitempty"`
@@ -187,14 +187,49 @@ func newJSONDelta(d *view.Delta) *jsonDelta {
 	return j
 }
 
-// jsonRows prints rows for a program.
-type jsonRows struct {
+// jsonItems prints items for a program. Calls within another call come after it.
+type jsonItems struct {
 	w         *bufio.Writer
-	recording string           // "" where there is one only
-	payload   *store.Recording // where to get the bytes of a frame, or nil
+	ended     func() time.Duration // how long the recording ran
+	recording string               // "" if there is only one
+	payload   *store.Recording     // provides the bytes of frames, or nil
 }
 
-func (p *jsonRows) row(r *view.Row, deltas []*view.Delta) error {
+// item implements [itemPrinter]. It omits open calls and their messages, because a call is
+// printed once, when it has ended.
+func (p *jsonItems) item(i *view.Item) error {
+	switch {
+	case i.Open:
+		return nil
+	case i.Row != nil:
+		return p.row(i.Row, i.Deltas)
+	}
+	if err := p.call(i.Node); err != nil {
+		return err
+	}
+	for k := range i.Stderr {
+		if err := p.row(&i.Stderr[k], nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *jsonItems) call(n *view.Node) error {
+	j := newJSONCall(n, p.ended())
+	j.Recording = p.recording
+	if err := writeJSON(p.w, j); err != nil {
+		return err
+	}
+	for _, kid := range n.Kids {
+		if err := p.call(kid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *jsonItems) row(r *view.Row, deltas []*view.Delta) error {
 	j := newJSONRow(r, "row", deltas)
 	j.Recording = p.recording
 	if p.payload == nil {
@@ -212,11 +247,9 @@ func (p *jsonRows) row(r *view.Row, deltas []*view.Delta) error {
 	return text.WriteRaw(p.w, b, f, p.payload.WriteRaw)
 }
 
-func (p *jsonRows) skipHeader() {}
+func (p *jsonItems) skipHeader() {}
 
-func (p *jsonRows) end(s *summary) error {
-	return writeJSONSummary(p.w, s, p.recording)
-}
+func (p *jsonItems) end(s *summary) error { return writeJSONSummary(p.w, s, p.recording) }
 
 // jsonSummary is the last line of `show --json`.
 type jsonSummary struct {
@@ -228,24 +261,27 @@ type jsonSummary struct {
 	Duration  int64       `json:"duration_ns"`
 	Status    string      `json:"status"`
 	Gaps      []tap.Range `json:"gaps,omitempty"`
-	Calls     *uint64     `json:"calls,omitempty"`           // where calls were asked for
+	Calls     *uint64     `json:"calls,omitempty"`           // if calls are listed
 	Beyond    uint64      `json:"unanswered_more,omitempty"` // that are not listed
-	Shown     *uint64     `json:"shown,omitempty"`           // where not all were
+	Shown     *uint64     `json:"shown,omitempty"`           // if only a part is selected
 	Recording string      `json:"recording,omitempty"`
 }
 
 // writeJSONSummary prints the unanswered requests and the totals.
 func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 	out := jsonSummary{
-		V: jsonVersion, Type: "summary", Frames: s.counts.frames, Bytes: s.counts.bytes, Errors: s.counts.errors,
-		Duration: int64(s.info.Duration), Status: s.info.Status.String(), Gaps: s.info.Gaps, Calls: s.calls, Recording: recording,
+		V: jsonVersion, Type: "summary", Frames: s.Frames, Bytes: s.Bytes, Errors: s.Errors,
+		Duration: int64(s.info.Duration), Status: s.info.Status.String(), Gaps: s.info.Gaps, Recording: recording,
+	}
+	if s.byCall && !s.partial {
+		out.Calls = &s.Calls
 	}
 	if s.selected {
-		out.Shown = &s.shown
+		out.Shown = &s.Shown
 		return writeJSON(w, out)
 	}
-	out.Beyond = s.beyond
-	for _, q := range s.unanswered {
+	out.Beyond = s.Beyond
+	for _, q := range s.Unanswered {
 		line := struct {
 			V     int    `json:"v"`
 			Type  string `json:"type"`
@@ -257,7 +293,7 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 			Method    string `json:"method"`
 			About     string `json:"about,omitempty"`
 			Status    string `json:"status"`
-			Lost      bool   `json:"lost,omitempty"` // its stream is over
+			Lost      bool   `json:"lost,omitempty"` // its stream has ended
 			Recording string `json:"recording,omitempty"`
 		}{
 			jsonVersion, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method, q.Subject,
@@ -283,9 +319,9 @@ func writeJSON(w io.Writer, v any) error {
 func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Frame) error) error {
 	j := newJSONRow(&one.row, "frame", nil)
 	for i := range j.Parts {
-		if a, ok := one.answers[j.Parts[i].Index]; ok {
-			ns := int64(a.Latency)
-			j.Parts[i].Response, j.Parts[i].Latency = a.Message.Seq, &ns
+		if r, ok := one.responses[j.Parts[i].Index]; ok {
+			ns := int64(r.Latency)
+			j.Parts[i].Response, j.Parts[i].Latency = r.Message.Seq, &ns
 		}
 	}
 	b, err := encodeJSON(struct {
@@ -443,49 +479,3 @@ func newJSONMessage(p *session.Part) jsonMessage {
 	}
 	return m
 }
-
-// jsonCalls prints calls for a program: those within another come after it.
-// What belongs to no call is a row, as in the list of frames.
-type jsonCalls struct {
-	w         *bufio.Writer
-	ended     func() time.Duration
-	recording string // "" where there is one only
-}
-
-// node implements [callPrinter].
-func (p *jsonCalls) node(n *view.Node, stderr []view.Row) error {
-	if n.Call == nil {
-		return p.row(&n.Row)
-	}
-	j := newJSONCall(n, p.ended())
-	j.Recording = p.recording
-	if err := writeJSON(p.w, j); err != nil {
-		return err
-	}
-	for _, kid := range n.Kids {
-		if err := p.node(kid, nil); err != nil {
-			return err
-		}
-	}
-	for i := range stderr {
-		if err := p.row(&stderr[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *jsonCalls) row(l *view.Row) error {
-	j := newJSONRow(l, "row", nil)
-	j.Recording = p.recording
-	return writeJSON(p.w, j)
-}
-
-func (p *jsonCalls) skipHeader() {}
-
-// open and part print nothing: a call is printed once, when it is complete.
-func (p *jsonCalls) open(*view.Node) error { return nil }
-func (p *jsonCalls) part(*view.Row) error  { return nil }
-
-// end implements [callPrinter].
-func (p *jsonCalls) end(s *summary) error { return writeJSONSummary(p.w, s, p.recording) }

@@ -10,8 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Every line that is JSON is JSON for strict parsers too, whatever the ids are,
-// and still tells them apart.
+// Every line is JSON for strict parsers, for any ids, and different ids stay different.
 func TestJSONWithHostileIDs(t *testing.T) {
 	ids := []string{`1`, `1.0`, `"1"`, `"\ud800"`, `"\uDC00 x"`, `"\ud800\ud800"`, `"\ud83c\udf26"`, `"\ufffd"`, "\"\ufffd\"", `"\\ud800"`,
 		"\"\xff\"", "\"\xfe\"", "\"\xed\xa0\x80\"", "\"\u202e\"", `"\u0000"`, `"\"\\ud800\""`, `12345678901234567890.10e-3`}
@@ -71,7 +70,7 @@ func TestJSONWithHostileIDs(t *testing.T) {
 	}
 }
 
-// strictJSON refuses what strict parsers do, in the strings of a line.
+// strictJSON returns an error for strings in a line that strict parsers refuse.
 func strictJSON(line string) error {
 	if !json.Valid([]byte(line)) {
 		return fmt.Errorf("no JSON")

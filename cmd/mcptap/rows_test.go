@@ -15,6 +15,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // importFixture makes a recording of testdata/fixture/name and returns its file.
@@ -104,7 +105,7 @@ func TestColors(t *testing.T) {
 		{"auto", nil, false}, // no terminal here
 		{"never", nil, false},
 		{"always", nil, true},
-		{"always", map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, true}, // asked for in so many words
+		{"always", map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, true}, // the flag takes precedence
 	} {
 		a, _ := testApp(c.env)
 		a.colorFlag = c.flag
@@ -114,7 +115,7 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// The rows, their pairs and their sums must be those of the tally that ls shows.
+// The totals of a listing are those of the tally that ls shows.
 func TestRowsAgreeWithTally(t *testing.T) {
 	rec, err := store.Open(importFixture(t, "weather.txtar"))
 	if err != nil {
@@ -124,15 +125,15 @@ func TestRowsAgreeWithTally(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newViewer()
+	l := view.NewListing(view.Selection{Span: view.Whole}, view.Options{})
 	for f, err := range rec.Frames(0) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.row(&f)
+		l.Add(&f)
 	}
-	if v.counts.errors != info.Tally.Errors || v.counts.frames != info.Tally.Frames.Total() || v.counts.bytes != int64(info.Tally.Bytes.Total()) {
-		t.Errorf("rows: %+v, tally: %+v", v.counts, info.Tally)
+	if s := l.Summary(); s.Errors != info.Tally.Errors || s.Frames != info.Tally.Frames.Total() || s.Bytes != int64(info.Tally.Bytes.Total()) {
+		t.Errorf("summary: %+v, tally: %+v", s, info.Tally)
 	}
 }
 

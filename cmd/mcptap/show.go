@@ -10,6 +10,8 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 const showLong = `Lists the frames of a recording, one per line: number, time since the start, direction
@@ -54,16 +56,19 @@ type showOptions struct {
 func newShow(a *app) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
-		Use:               "show REC [NUMBER|FILTER…] [flags]",
-		Short:             "Show the frames or calls of a recording, or one frame",
-		Long:              showLong,
-		Example:           showExample,
-		Args:              takes(1, -1, "a recording"),
+		Use:     "show REC [NUMBER|FILTER…] [flags]",
+		Short:   "Show the frames or calls of a recording, or one frame",
+		Long:    showLong,
+		Example: showExample,
+		Args: func(cmd *cobra.Command, args []string) error {
+			unmark(cmd, args)
+			return takes(1, -1, "a recording")(cmd, args)
+		},
 		ValidArgsFunction: a.completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.paged(o.noPager || o.follow || o.json || o.raw || o.curl, func() error { return o.run(cmd.Context(), a, args) })
 		},
-		Annotations:           map[string]string{wordsAnnotation: ""},
+		Annotations:           map[string]string{wordsAnnotation: "yes"},
 		DisableFlagsInUseLine: true,
 	}
 	o.addFlags(cmd)
@@ -100,22 +105,25 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	if err := o.check(words); err != nil {
 		return err
 	}
-	want, err := o.selection(a, words)
+	sel, err := o.selection(a, words)
 	if err != nil {
 		return err
 	}
 	if o.follow && (words.all || len(words.recordings) > 1) {
-		return followSeveral(ctx, a, o, words, want)
+		return followSeveral(ctx, a, o, words, sel)
 	}
 	path, session, err := a.findSession(words.recordings[0])
 	if err != nil {
 		return err
 	}
+	if words.recordings[0] == "@live" {
+		a.hintLive(path)
+	}
 	rec, err := store.Open(path)
 	if err != nil {
 		return err
 	}
-	if want.session, err = oneOf(rec, session); err != nil {
+	if sel.Session, err = oneOf(rec, session); err != nil {
 		return err
 	}
 	number := words.number
@@ -130,12 +138,19 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 		return showCurl(ctx, a, rec, words.recordings[0], number)
 	case number > 0:
 		return o.showOne(ctx, a, rec, number)
-	case o.raw && want.session > 0:
+	case o.raw && sel.Session > 0:
 		return errors.New("--raw cannot select a session")
 	case o.raw:
-		return o.rawLane(ctx, a, rec, want)
+		return o.rawLane(ctx, a, rec, sel.Lane)
 	}
-	return o.list(ctx, a, rec, want)
+	return o.list(ctx, a, rec, sel)
+}
+
+// hintLive prints which of several live recordings @live selects.
+func (a *app) hintLive(path string) {
+	if n := len(liveIn(filepath.Dir(path))); n > 1 {
+		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap show -f @live` follows all", n, filepath.Base(path)))
+	}
 }
 
 // oneOf returns the selected session of a recording, 0 for all. Whether HTTP traffic has
@@ -189,23 +204,45 @@ func (o *showOptions) check(words *showWords) error {
 // byCall reports whether calls are listed and not frames.
 func (o *showOptions) byCall() bool { return o.calls || o.tree }
 
-func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording, want *selection) error {
+// selection returns what the arguments select; its span depends on the recording.
+func (o *showOptions) selection(a *app, words *showWords) (sel view.Selection, err error) {
+	sel.Ranges = words.ranges
+	if sel.ByLane = o.lane != ""; sel.ByLane {
+		sel.Lane, _ = tap.ParseLane(o.lane) // checked
+	}
+	if n := words.number; n > 0 {
+		sel.Ranges = []tap.Range{{From: n, To: n}}
+	}
+	if _, _, err = o.moments(a); err != nil || words.query == "" {
+		return sel, err
+	}
+	if sel.Filter, err = a.parseFilter(words.query); err != nil {
+		return sel, err
+	}
+	if o.follow && !o.byCall() && sel.Needs(filter.NeedFuture) {
+		return sel, withHint(errors.New("--follow cannot filter by later events, such as a cancellation or a missing response"),
+			"omit --follow, or add --calls")
+	}
+	return sel, nil
+}
+
+func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording, lane tap.Lane) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
 	}
-	span, err := want.span(rec, info)
+	span, err := o.span(a, info)
 	if err != nil {
 		return err
 	}
-	for f, err := range readFrames(ctx, rec, span.first, o.follow) {
+	for f, err := range readFrames(ctx, rec, 0, o.follow) {
 		if err != nil {
 			return err
 		}
-		if span.after(&f) {
+		if span.Before(&f) {
 			break
 		}
-		if f.Lane == want.lane {
+		if f.Lane == lane && span.Holds(&f) {
 			if err := rec.WriteRaw(a.stdout, f); err != nil {
 				return err
 			}
@@ -215,12 +252,12 @@ func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording,
 }
 
 // list prints the selected part of one recording.
-func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, want *selection) error {
+func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, sel view.Selection) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
 	}
-	l, err := newLister(ctx, a, o, rec, info, want, "")
+	l, err := newLister(ctx, a, o, rec, info, sel, "")
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,11 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// BenchmarkTapBesideReaders measures what looking at recordings costs the taps
-// that make them: five of them record ten thousand frames a second each, in turns
-// while nobody looks, and while another process runs ls, show -f of all or stats
-// without a pause, or ls once a turn. An iteration is such a pair of turns of half a second. The
-// figures are what ten frames cost a tap, from asking for room until they are
-// handed over, and how many times what they cost while nobody looks.
+// BenchmarkTapBesideReaders measures how readers slow down taps: five taps record ten
+// thousand frames a second each, alternately alone and while another process runs ls,
+// show -f of all or stats repeatedly, or ls once. An iteration is a pair of turns of half a
+// second. The figures are the durations of recording ten frames, and their ratios to those
+// without readers.
 func BenchmarkTapBesideReaders(b *testing.B) {
 	bin := filepath.Join(b.TempDir(), "mcptap")
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
@@ -53,7 +52,7 @@ func BenchmarkTapBesideReaders(b *testing.B) {
 				alone = append(alone, turn(writers)...)
 				ctx, stop := context.WithCancel(b.Context())
 				var reading sync.WaitGroup
-				reading.Go(func() { again(ctx, most, bin, dir, args) })
+				reading.Go(func() { repeat(ctx, most, bin, dir, args) })
 				beside = append(beside, turn(writers)...)
 				stop()
 				reading.Wait()
@@ -69,8 +68,7 @@ func BenchmarkTapBesideReaders(b *testing.B) {
 // turnTicks is how many milliseconds a turn takes.
 const turnTicks = 500
 
-// turn lets all taps record at their pace for a while, and returns what each
-// handful of frames cost them.
+// turn lets all taps record for a while, and returns the durations that paced returns.
 func turn(writers []*writer) []time.Duration {
 	costs := make([][]time.Duration, len(writers))
 	var writing sync.WaitGroup
@@ -81,8 +79,7 @@ func turn(writers []*writer) []time.Duration {
 	return slices.Concat(costs...)
 }
 
-// report tells what ten frames cost beside readers, and how many times what they
-// cost alone.
+// report reports the duration of ten frames with readers, and its ratio to that without.
 func report(b *testing.B, alone, beside []time.Duration) {
 	was, is := spread(alone), spread(beside)
 	b.ReportMetric(float64(is.mean)/float64(was.mean), "x-mean")
@@ -105,9 +102,8 @@ func spread(costs []time.Duration) spreading {
 	return spreading{sum / time.Duration(len(costs)), costs[len(costs)/2], costs[len(costs)*99/100]}
 }
 
-// again runs a command again and again, until it is told to stop or has done so
-// often enough.
-func again(ctx context.Context, most int, bin, dir string, args []string) {
+// repeat runs a command up to a number of times, until the context ends.
+func repeat(ctx context.Context, most int, bin, dir string, args []string) {
 	for n := 0; n < most && ctx.Err() == nil; n++ {
 		cmd := exec.CommandContext(ctx, bin, args...)
 		cmd.Env = append(os.Environ(), "MCPTAP_DIR="+dir)
@@ -118,8 +114,8 @@ func again(ctx context.Context, most int, bin, dir string, args []string) {
 // paceFrames is how many frames a tap records each millisecond.
 const paceFrames = 10
 
-// paced records calls in the pace of ten thousand frames a second, for so many
-// milliseconds, and returns what each handful of them cost.
+// paced records ten thousand frames a second for a number of milliseconds, and returns the
+// durations of recording them, a millisecond's frames at a time.
 func (w *writer) paced(ticks int) (costs []time.Duration) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -17,7 +17,7 @@ import (
 func TestCurlArguments(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
-		t.Skip("SKIPPED: there is no sh to run the command with")
+		t.Skip("SKIPPED: sh is not installed")
 	}
 	dir := t.TempDir()
 	curl := "#!/bin/sh\nfor a; do printf '%s\\0' \"$a\"; done\ncase \" $* \" in *' @- '*) cat;; esac\n"

@@ -13,22 +13,22 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// oneFrame describes a frame, with what the whole recording tells about it.
+// oneFrame describes a frame and the frames it pairs with.
 type oneFrame struct {
 	frame   tap.Frame
 	message jsonrpc.Message
 	row     view.Row
 	// time is the wall-clock time of the frame.
 	time time.Time
-	// answers holds the responses to the frame, by index in a batch.
-	answers map[int]session.Part
+	// responses holds the responses to the frame, by index in a batch.
+	responses map[int]session.Part
 	// cancel is the frame that cancelled the request before its response, 0 for none.
 	cancel uint64
 	// refusal describes the HTTP response with a failure status, and refusalBody is the
 	// frame with its body, 0 for none.
 	refusal     string
 	refusalBody uint64
-	// delta is how the response differs from the last one to the same request.
+	// delta is how the response differs from the previous one to an equal request.
 	delta *view.Delta
 	info  store.Info
 }
@@ -47,9 +47,9 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool
 		return nil, err
 	}
 	one := &oneFrame{time: info.Header.Start.Add(f.At), info: info}
-	one.take(newViewer().next(&f))
+	one.take(new(session.Tracker).Add(&f))
 	if f.Exchange == 0 && !slices.ContainsFunc(one.row.Messages, func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }) {
-		one.row.Messages = nil // what they belong to is unknown
+		one.row.Messages = nil // their calls are unknown
 		return one, nil
 	}
 	return one, one.pair(ctx, rec, diff)
@@ -64,10 +64,10 @@ func (one *oneFrame) take(e *session.Entry) {
 // pair reads the recording up to the frame, and on until its responses and its session
 // are known.
 func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) error {
-	number, exchange, waiting := one.frame.Seq, one.frame.Exchange, 0
-	one.answers = map[int]session.Part{}
-	v := newViewer()
-	answers := view.NewAnswers()
+	number, exchange, pending := one.frame.Seq, one.frame.Exchange, 0
+	one.responses = map[int]session.Part{}
+	var tracker session.Tracker
+	responses := view.NewResponses()
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -75,9 +75,9 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 		if err != nil {
 			return err
 		}
-		next := v.next(&f)
+		next := tracker.Add(&f)
 		if diff {
-			for _, d := range answers.Add(next) {
+			for _, d := range responses.Add(next) {
 				if d.Call.Seq == number || d.Message.Seq == number {
 					one.delta = d
 				}
@@ -90,7 +90,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 			one.take(next)
 			for _, p := range next.Parts {
 				if p.Kind == jsonrpc.Request && p.Role != session.RoleReplay {
-					waiting++
+					pending++
 				}
 			}
 		}
@@ -107,15 +107,15 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 				one.cancel = f.Seq
 			}
 			if p.Request.Seq == number && p.Role != session.RoleRepeat {
-				one.answers[p.Request.Index] = p
-				waiting--
+				one.responses[p.Request.Index] = p
+				pending--
 			}
 		}
-		if late, session := v.tracker.Sessions.Late(); late == exchange && exchange != 0 {
+		if late, session := tracker.Sessions.Late(); late == exchange && exchange != 0 {
 			one.row.Session = session
 		}
 		unknown := exchange != 0 && one.row.Session == 0
-		if over := f.Exchange == exchange && next.Event.Name == tap.EventEnd; waiting <= 0 && (!unknown || over) {
+		if over := f.Exchange == exchange && next.Event.Name == tap.EventEnd; pending <= 0 && (!unknown || over) {
 			return nil
 		}
 	}

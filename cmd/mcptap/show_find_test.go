@@ -41,8 +41,8 @@ func record(t testing.TB, frames []tap.Frame) string {
 	return path
 }
 
-// tangle makes frames whose ids meet in every way: in use twice, answered twice,
-// by nobody, in batches, spelled differently, on both sides, in large frames.
+// tangle makes frames with all conflicts of ids: in use twice, with two responses or none,
+// in batches, spelled differently, on both sides, in large frames.
 func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
 	ids := []string{`1`, `1`, `1.0`, `1e0`, `10e-1`, `"1"`, `2`, `2`, `-3`, `-3.0`, `-0`, `0`, `"a"`, `"\u0061"`, `"b\n"`, `"\ud800"`, "\"\xff\"",
 		`null`, `true`, `{"id":1}`, `9007199254740993`, `9007199254740992`, `"` + strings.Repeat("long", 2000) + `"`}
@@ -83,7 +83,7 @@ func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
 	}
 	large := `{"jsonrpc":"2.0","params":{"x":"` + strings.Repeat("x", (1<<20)) + `"},"method":"large","id":1}` + "\n"
 	frames[n/2] = tap.Frame{Lane: tap.ToServer, Raw: []byte(large)}
-	// More answers than are remembered, and then one that comes again.
+	// More responses than are remembered, and then repeated ones.
 	for i := range session.MaxPast + 2 {
 		for k, what := range []string{`"method":"ping"`, `"result":{}`} {
 			frames = append(frames, tap.Frame{Lane: tap.ToServer + tap.Lane(k), Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"f%d",%s}`, i, what)})
@@ -95,7 +95,7 @@ func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
 	return frames
 }
 
-// What is found of one frame is what the list, which reads all, knows of it.
+// A single frame pairs as in a list, which reads the whole recording.
 func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	rec, err := store.Open(record(t, tangle(rng, 600)))
@@ -104,7 +104,7 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 	}
 	var rows []view.Row
 	var frames []tap.Frame
-	answers := map[uint64]map[int]session.Part{}
+	responses := map[uint64]map[int]session.Part{}
 	kinds := map[string]int{}
 	v := newViewer()
 	for f, err := range rec.Frames(0) {
@@ -124,16 +124,16 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 				kinds["request"]++
 			case p.Request != (session.Ref{}):
 				kinds["response"]++
-				if answers[p.Request.Seq] == nil {
-					answers[p.Request.Seq] = map[int]session.Part{}
+				if responses[p.Request.Seq] == nil {
+					responses[p.Request.Seq] = map[int]session.Part{}
 				}
-				answers[p.Request.Seq][p.Request.Index] = p
+				responses[p.Request.Seq][p.Request.Index] = p
 			}
 		}
 	}
 	for _, k := range []string{"request", "clash", "response", "repeat", "orphan"} {
 		if kinds[k] < 4 {
-			t.Errorf("only %d of kind %v: the test is too tame", kinds[k], k)
+			t.Errorf("only %d of kind %v: the test is too weak", kinds[k], k)
 		}
 	}
 	each := 1
@@ -145,26 +145,25 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 			continue
 		}
 		if i > 700 && i < len(rows)-10 && i%100 != 0 {
-			continue // these are all alike
+			continue // these are all equal
 		}
 		got, err := findOne(context.Background(), rec, uint64(i+1), false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.row.Messages == nil {
-			want.Messages = nil // read alone: what its notifications belong to is not known
+			want.Messages = nil // read alone: the calls of its notifications are unknown
 		}
 		if !reflect.DeepEqual(got.row, want) {
 			t.Errorf("frame %d %.200s:\n%+v, want\n%+v", i+1, frames[i].Raw, got.row.Messages, want.Messages)
 		}
-		if a := answers[uint64(i+1)]; len(a)+len(got.answers) > 0 && !reflect.DeepEqual(got.answers, a) {
-			t.Errorf("frame %d %.200s: answers %+v, want %+v", i+1, frames[i].Raw, got.answers, a)
+		if want := responses[uint64(i+1)]; len(want)+len(got.responses) > 0 && !reflect.DeepEqual(got.responses, want) {
+			t.Errorf("frame %d %.200s: responses %+v, want %+v", i+1, frames[i].Raw, got.responses, want)
 		}
 	}
 }
 
-// A frame that pairs with nothing is found without the rest of the recording,
-// which need not even be readable.
+// A frame that pairs with nothing is shown even if the rest of the recording is damaged.
 func TestFindOneReadsNoMoreThanItNeeds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var frames []tap.Frame
@@ -188,8 +187,8 @@ func TestFindOneReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// breakSegment changes a byte of each segment that is wanted. A kind is 0 for
-// frames, 1 for a part of a large frame.
+// breakSegment changes a byte of each matching segment. A kind is 0 for frames, 1 for a part
+// of a large frame.
 func breakSegment(t *testing.T, path string, wanted func(kind byte, first uint64) bool) {
 	t.Helper()
 	b, err := os.ReadFile(path)

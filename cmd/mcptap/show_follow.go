@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 const (
@@ -27,7 +28,7 @@ type several struct {
 	ctx    context.Context
 	a      *app
 	o      *showOptions
-	want   *selection
+	sel    view.Selection
 	in     chan arrival
 	listed map[string]bool // by path
 	labels map[string]bool
@@ -55,12 +56,12 @@ type arrival struct {
 }
 
 // at is the wall clock at the frame.
-func (x *arrival) at() time.Time { return x.from.info.Header.Start.Add(x.frame.At) }
+func (x *arrival) at() time.Time { return x.from.start.Add(x.frame.At) }
 
-func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords, want *selection) error {
+func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords, sel view.Selection) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &several{ctx: ctx, a: a, o: o, want: want, in: make(chan arrival, arrivals), listed: map[string]bool{}, labels: map[string]bool{}}
+	s := &several{ctx: ctx, a: a, o: o, sel: sel, in: make(chan arrival, arrivals), listed: map[string]bool{}, labels: map[string]bool{}}
 	dir, err := a.dataDir()
 	if err != nil {
 		return err
@@ -108,7 +109,7 @@ func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords
 	if err := s.run(dir, running, look); err != nil {
 		return err
 	}
-	if !s.found && !want.everything() {
+	if !s.found && (sel.Picks() || o.since != "" || o.until != "") {
 		a.say("nothing matched")
 		return exitCode(exitNo)
 	}
@@ -144,7 +145,7 @@ func (s *several) join(path string) error {
 	if s.labels[label] { // as that of another
 		label = info.Header.ID
 	}
-	l, err := newLister(s.ctx, s.a, s.o, rec, info, s.want, label)
+	l, err := newLister(s.ctx, s.a, s.o, rec, info, s.sel, label)
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (s *several) backlog() error {
 	var heads []arrival
 	var nexts []func() (tap.Frame, error, bool)
 	for _, f := range s.open {
-		next, stop := iter.Pull2(readFrames(s.ctx, f.rec, f.last+1, false))
+		next, stop := iter.Pull2(readFrames(s.ctx, f.rec, f.last, false))
 		defer stop()
 		if frame, err, ok := next(); ok {
 			heads = append(heads, arrival{from: f, frame: frame, err: err})
@@ -273,22 +274,19 @@ func (s *several) take(x *arrival) error {
 	if f.over {
 		return nil
 	}
-	before := f.lines
-	if f.rows != nil && s.began {
-		f.rows.skipHeader()
-	} else if f.byCall != nil && s.began {
-		f.byCall.out.skipHeader()
+	before := f.printed
+	if s.began {
+		f.out.skipHeader()
 	}
 	var err error
-	if x.over {
-		f.over = true
-		err = f.finish(s.ctx)
-	} else if f.over, err = f.frame(s.ctx, &x.frame); f.over && err == nil {
-		f.partial = true
+	if f.over = x.over; !x.over {
+		f.over, err = f.frame(&x.frame)
+	}
+	if f.over && err == nil {
 		err = f.finish(s.ctx)
 	}
-	s.began = s.began || f.lines > before
-	s.found = s.found || f.lines > 0
+	s.began = s.began || f.printed > before
+	s.found = s.found || f.printed > 0
 	if f.over {
 		f.stop()
 	}
@@ -299,9 +297,15 @@ func (s *several) take(x *arrival) error {
 func (s *several) interrupted() error {
 	err := s.ctx.Err()
 	for _, f := range s.open {
-		if f.byCall != nil && !f.over {
-			err = errors.Join(err, f.byCall.finish(), f.w.Flush())
+		if f.over {
+			continue
 		}
+		info, infoErr := f.rec.Info()
+		if infoErr == nil {
+			extendLive(&info, f.now())
+			infoErr = f.finishCalls(info)
+		}
+		err = errors.Join(err, infoErr, f.w.Flush())
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // twoSessions makes a recording of two clients that use the same ids at the same
@@ -65,8 +66,8 @@ func twoSessions(t *testing.T) string {
 	return path
 }
 
-// An HTTP recording: heads have sensible rows, sessions are told apart, and what
-// stands in an event is laid out.
+// In an HTTP recording heads have rows of their own, sessions have numbers, and the JSON
+// of an event is indented.
 func TestShowHTTP(t *testing.T) {
 	path := twoSessions(t)
 	for name, args := range map[string][]string{
@@ -99,7 +100,7 @@ func streams(t *testing.T, name string) string {
 	return importFrom(t, f)
 }
 
-// Filters find what HTTP says of calls and frames.
+// Filters find calls and frames by their HTTP status and errors.
 func TestFiltersOnHTTP(t *testing.T) {
 	lost, ends := streams(t, "streams-2026-07-28-lost"), streams(t, "streams-2026-07-28")
 	legacy, resumed := streams(t, "streams-2025-11-25-lost"), streams(t, "streams-2025-11-25")
@@ -158,15 +159,42 @@ func TestErrorsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := newViewer()
+		l := view.NewListing(view.Selection{Span: view.Whole}, view.Options{})
 		for f, err := range rec.Frames(0) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v.next(&f)
+			l.Add(&f)
 		}
-		if info.Tally.Errors != want || v.counts.errors != want {
-			t.Errorf("%s: the tally has %d errors, the listing %d, want %d", name, info.Tally.Errors, v.counts.errors, want)
+		if n := l.Summary().Errors; info.Tally.Errors != want || n != want {
+			t.Errorf("%s: the tally has %d errors, the listing %d, want %d", name, info.Tally.Errors, n, want)
+		}
+	}
+}
+
+// A call without a response shows that the client hung up, and when.
+func TestShowClientHungUp(t *testing.T) {
+	var frames []tap.Frame
+	put := func(at time.Duration, exchange uint64, lane tap.Lane, raw []byte) {
+		frames = append(frames, tap.Frame{At: at, Exchange: exchange, Lane: lane, Form: map[bool]tap.Form{true: tap.FormBody}[lane == tap.ToServer], Raw: raw})
+	}
+	for i, end := range []tap.Event{
+		{Name: tap.EventEnd, By: "client", Error: "the client reset the connection"},
+		{Name: tap.EventEnd, By: "server", HalfClosed: true},
+		{Name: tap.EventEnd, By: "server"},
+	} {
+		n, at := uint64(i+1), time.Duration(i)*time.Minute
+		put(at, n, tap.Lifecycle, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}.Encode())
+		put(at, n, tap.ToServer, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow"}}`, n))
+		put(at+10*time.Second, n, tap.Lifecycle, end.Encode())
+	}
+	path := record(t, frames)
+	for _, args := range [][]string{{"--calls"}, {}} {
+		text := strings.Join(show(t, path, args...), "\n")
+		for _, want := range []string{"the client reset the connection after 10.0s", "the client hung up after 10.0s", "its stream ended"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is missing:\n%s", want, text)
+			}
 		}
 	}
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
-// busy makes the frames of calls that are answered, one after the other, of
-// which the first hangs. Every hundredth fails.
+// busy makes the frames of a call that hangs and of calls with a response, one after the
+// other. Every hundredth fails.
 func busy(calls int) (frames []tap.Frame) {
 	put := func(lane tap.Lane, text string, args ...any) {
 		frames = append(frames, tap.Frame{Lane: lane, Raw: fmt.Appendf(nil, text+"\n", args...)})
@@ -29,7 +30,7 @@ func busy(calls int) (frames []tap.Frame) {
 	return frames
 }
 
-// firstLine is how many frames a listing has read when its first line is there.
+// firstLine returns how many frames a listing reads before its first line.
 func firstLine(t *testing.T, o *showOptions, query string, frames []tap.Frame) int {
 	t.Helper()
 	rec, err := store.Open(record(t, frames[:1]))
@@ -40,21 +41,21 @@ func firstLine(t *testing.T, o *showOptions, query string, frames []tap.Frame) i
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &selection{}
+	var sel view.Selection
 	if query != "" {
-		if want.filter, err = filter.Parse(query); err != nil {
+		if sel.Filter, err = filter.Parse(query); err != nil {
 			t.Fatal(err)
 		}
 	}
 	a, out := testApp(nil)
-	l, err := newLister(context.Background(), a, o, rec, info, want, "")
+	l, err := newLister(context.Background(), a, o, rec, info, sel, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range frames {
 		f := frames[i]
 		f.Seq, f.At, f.Size = uint64(i+1), time.Duration(i)*time.Millisecond, int64(len(f.Raw))
-		if _, err := l.frame(context.Background(), &f); err != nil {
+		if _, err := l.frame(&f); err != nil {
 			t.Fatal(err)
 		}
 		if lines := strings.Count(out.String(), "\n"); lines > 1 || lines == 1 && o.json {
@@ -64,8 +65,7 @@ func firstLine(t *testing.T, o *showOptions, query string, frames []tap.Frame) i
 	return len(frames) + 1
 }
 
-// The first page is there at once, whatever comes: a call that hangs, or a match
-// that is rare.
+// The first line is printed early, also if a call hangs or matches are rare.
 func TestFirstLineComesAtOnce(t *testing.T) {
 	frames := busy(20_000)
 	for _, c := range []struct {
@@ -89,9 +89,8 @@ func TestFirstLineComesAtOnce(t *testing.T) {
 	}
 }
 
-// A list of frames of some moment reads a little before it, and knows all the
-// same what the frames belong to.
-func TestSinceReadsNoMoreThanItNeeds(t *testing.T) {
+// A list that begins later shows the requests of responses from before.
+func TestSinceShowsRequestsBefore(t *testing.T) {
 	frames := busy(30_000)
 	path := record(t, frames)
 	all := show(t, path)
@@ -104,7 +103,6 @@ func TestSinceReadsNoMoreThanItNeeds(t *testing.T) {
 			}
 		}
 	}
-	// The answer to a request from long before makes it read that too.
 	frames = append(frames, tap.Frame{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":"hung","result":{}}` + "\n")})
 	last := show(t, record(t, frames), "--since", fmt.Sprintf("#%d", len(frames)))
 	if !strings.Contains(last[1], "#1 ") || !strings.Contains(last[1], "hang → {}  tools/call") {
@@ -143,35 +141,8 @@ func TestCallsAreSearched(t *testing.T) {
 	}
 }
 
-// Each line of --calls is there once, and memory is bounded by what is open:
-// what a lister holds is counted, and not measured.
-func TestCallListerHoldsWhatIsOpen(t *testing.T) {
-	rec, err := store.Open(record(t, busy(1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, _ := testApp(nil)
-	o := &showOptions{calls: true, stderr: true}
-	want := &selection{ranges: []tap.Range{{From: 1, To: 1 << 40}}}
-	l, err := newLister(context.Background(), a, o, rec, store.Info{}, want, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	most := 0
-	for i, f := range busy(20_000) {
-		f.Seq, f.At, f.Size = uint64(i+1), time.Duration(i), int64(len(f.Raw))
-		if _, err := l.frame(context.Background(), &f); err != nil {
-			t.Fatal(err)
-		}
-		most = max(most, len(l.byCall.named)+len(l.byCall.open)+len(l.byCall.stderr.held))
-	}
-	if most > 1000 {
-		t.Errorf("%d entries were held", most)
-	}
-}
-
-// Who follows calls sees those that are there when all is read that is there,
-// also if nothing comes for long, and each later one when it is over.
+// With --follow, calls that ended before are printed when the recording is read, and later
+// calls when they end.
 func TestFollowedCallsAreNotHeldBack(t *testing.T) {
 	frames := busy(5)
 	rec, err := store.Open(record(t, frames[:1]))
@@ -180,14 +151,14 @@ func TestFollowedCallsAreNotHeldBack(t *testing.T) {
 	}
 	a, out := testApp(nil)
 	info := store.Info{Frames: uint64(len(frames) - 3)} // without the last call
-	l, err := newLister(context.Background(), a, &showOptions{calls: true, follow: true}, rec, info, &selection{}, "")
+	l, err := newLister(context.Background(), a, &showOptions{calls: true, follow: true}, rec, info, view.Selection{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var shown []int
 	for i, f := range frames {
 		f.Seq, f.At, f.Size = uint64(i+1), time.Duration(i), int64(len(f.Raw))
-		if _, err := l.frame(context.Background(), &f); err != nil {
+		if _, err := l.frame(&f); err != nil {
 			t.Fatal(err)
 		}
 		shown = append(shown, strings.Count(out.String(), "  echo "))

@@ -20,7 +20,7 @@ import (
 // taps is how many taps record at once.
 const taps = 5
 
-// A writer is a tap that records into a directory: calls and their answers.
+// A writer is a tap that records calls and their responses into a directory.
 type writer struct {
 	rec   *store.Recorder
 	calls int
@@ -31,7 +31,7 @@ func newWriter(dir string, i int) *writer {
 	return &writer{rec: store.Create(dir, h, store.Options{})}
 }
 
-// call records a request and its answer.
+// call records a request and its response.
 func (w *writer) call() {
 	w.calls++
 	w.put(tap.ToServer, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a message of a usual length, more or less"}}}`+"\n")
@@ -42,8 +42,8 @@ func (w *writer) put(lane tap.Lane, text string) {
 	w.rec.Chunk(lane, fmt.Appendf(nil, text, w.calls))
 }
 
-// seen counts the rows, or the calls, of each recording, which must come in order
-// and without a gap.
+// seen counts the rows, or the calls, of each recording. They must be in order and without
+// a gap.
 type seen map[string]uint64
 
 func (s seen) line(t *testing.T, line string) (summary bool) {
@@ -59,18 +59,18 @@ func (s seen) line(t *testing.T, line string) (summary bool) {
 	switch j.Type {
 	case "call": // in the order of their requests, two frames each
 		if s[j.Recording]++; 2*s[j.Recording]-1 != j.Seq {
-			t.Errorf("recording %s: a call of frame %d where that of %d was due", j.Recording, j.Seq, 2*s[j.Recording]-1)
+			t.Errorf("recording %s: a call of frame %d want %d", j.Recording, j.Seq, 2*s[j.Recording]-1)
 		}
 	case "row":
 		if s[j.Recording]++; s[j.Recording] != j.Seq {
-			t.Errorf("recording %s: row %d where %d was due", j.Recording, j.Seq, s[j.Recording])
+			t.Errorf("recording %s: row %d, want %d", j.Recording, j.Seq, s[j.Recording])
 			s[j.Recording] = j.Seq
 		}
 	}
 	return j.Type == "summary"
 }
 
-// runUntil runs a command again and again until it is told to stop.
+// runUntil runs a command repeatedly until done is closed.
 func runUntil(t *testing.T, done chan struct{}, dir string, args []string) {
 	for {
 		a, out := testApp(map[string]string{"MCPTAP_DIR": dir})
@@ -86,8 +86,7 @@ func runUntil(t *testing.T, done chan struct{}, dir string, args []string) {
 	}
 }
 
-// Five taps record as fast as they can while they are looked at in all ways: not
-// one frame and not one call is missed.
+// Readers miss no frame and no call of five taps that record as fast as they can.
 func TestReadersMissNothing(t *testing.T) {
 	t.Parallel()
 	const calls = 500
@@ -161,7 +160,7 @@ func (s seen) follow(t *testing.T, args []string) {
 	}
 }
 
-// Those that begin later join in; and Ctrl-C ends it.
+// @live includes recordings that begin later. Ctrl-C ends the command.
 func TestFollowAllLive(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -176,8 +175,8 @@ func TestFollowAllLive(t *testing.T) {
 		code <- a.finish(a.execute(ctx, newRoot(a), []string{"show", "-f", "@live", "--json"}), exitFailure)
 		pw.Close()
 	}()
-	if said, err := bufio.NewReader(words).ReadString('\n'); err != nil || !strings.Contains(said, "waiting for one to start") {
-		t.Fatalf("stderr: %q, %v", said, err)
+	if line, err := bufio.NewReader(words).ReadString('\n'); err != nil || !strings.Contains(line, "waiting for one to start") {
+		t.Fatalf("stderr: %q, %v", line, err)
 	}
 	lines := bufio.NewScanner(pr)
 	rows := seen{}
@@ -217,8 +216,7 @@ func TestFollowAllLive(t *testing.T) {
 	}
 }
 
-// What several recordings have already is merged by the wall clock; lines say
-// which one they are of.
+// The backlog of several recordings is merged by the wall clock, with labels.
 func TestFollowSeveralMerges(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -266,7 +264,7 @@ func TestFollowSeveralMerges(t *testing.T) {
 	}
 }
 
-// A file that is no recording among several ends it with an error.
+// A missing file among several ends the command with an error.
 func TestFollowSeveralFails(t *testing.T) {
 	w := newWriter(t.TempDir(), 0)
 	w.call()
@@ -278,8 +276,8 @@ func TestFollowSeveralFails(t *testing.T) {
 	}
 }
 
-// A call that begins while it is followed is shown at once, with its arguments, and again
-// when it is over. What comes meanwhile names its frame.
+// A call that begins with --follow is printed with its arguments, and again when it has
+// ended. Messages before its end name its frame.
 func TestFollowCallsBegin(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -306,9 +304,9 @@ func TestFollowCallsBegin(t *testing.T) {
 		}
 	}
 	want("CALL")
-	want("… waiting", "before")
+	want("… pending", "before")
 	w.put(tap.ToServer, `{"jsonrpc":"2.0","id":"slow%d","method":"tools/call","params":{"name":"slow","arguments":{"ms":5},"_meta":{"progressToken":"p"}}}`+"\n")
-	want("… waiting", `slow {"ms":5}`)
+	want("… pending", `slow {"ms":5}`)
 	w.put(tap.ToClient, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":%d,"total":9}}`+"\n")
 	want("progress of #2 0/9")
 	w.put(tap.ToClient, `{"jsonrpc":"2.0","id":"slow%d","result":{"content":[{"type":"text","text":"4"}]}}`+"\n")
@@ -323,7 +321,30 @@ func TestFollowCallsBegin(t *testing.T) {
 	<-code
 }
 
-// Ctrl-C ends the list of calls with those that are not over.
+// Without --follow, @live is the newest of several live recordings; a hint names it.
+func TestShowLiveHint(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		w := newWriter(dir, i)
+		defer w.rec.Close()
+		w.call()
+		a, out := testApp(map[string]string{"MCPTAP_DIR": dir})
+		if code := a.run([]string{"show", "@live"}); code != 0 || strings.Contains(out.String(), "hint") != (i > 0) ||
+			i > 0 && !strings.Contains(out.String(), fmt.Sprintf("hint: %d recordings are live; @live is the newest, ", i+1)) {
+			t.Errorf("exit %d: %s", code, out)
+		}
+	}
+}
+
+func TestShowDirectory(t *testing.T) {
+	dir := t.TempDir()
+	a, out := testApp(nil)
+	if code := a.run([]string{"show", dir}); code != exitFailure || !strings.Contains(out.String(), dir+" is a directory, not a recording (to read the recordings in it, use --dir)") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// Ctrl-C prints the calls that are open.
 func TestFollowCallsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, several := range []bool{false, true} {
@@ -331,7 +352,7 @@ func TestFollowCallsInterrupted(t *testing.T) {
 		w := newWriter(dir, 0)
 		w.call()
 		w.put(tap.ToServer, `{"jsonrpc":"2.0","id":"hung%d","method":"tools/call","params":{"name":"hang"}}`+"\n")
-		w.put(tap.ToClient, `{"jsonrpc":"2.0","id":%d00,"result":{}}`+"\n") // so that it is known that the one before was read
+		w.put(tap.ToClient, `{"jsonrpc":"2.0","id":%d00,"result":{}}`+"\n") // its line shows that the request was read
 		arg := "@last"
 		if several {
 			arg = "@live"
@@ -354,7 +375,7 @@ func TestFollowCallsInterrupted(t *testing.T) {
 		}
 		interrupt()
 		w.rec.Close()
-		if c := <-code; c != exitInterrupted || !strings.Contains(all[len(all)-1], "… waiting") || !strings.Contains(all[len(all)-1], "hang  tools/call") {
+		if c := <-code; c != exitInterrupted || !strings.Contains(all[len(all)-1], "… pending") || !strings.Contains(all[len(all)-1], "hang  tools/call") {
 			t.Errorf("exit %d\n%s", c, strings.Join(all, "\n"))
 		}
 	}

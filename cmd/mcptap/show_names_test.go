@@ -10,8 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// What `show` writes into its column of kinds is a word of the filter, and finds
-// that frame.
+// The words in the column KIND are words of the filter, and find that frame.
 func TestNamesOfALineFilter(t *testing.T) {
 	var rows []view.Row
 	for k := range jsonrpc.Kinds {

@@ -37,12 +37,12 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 	if err := one.body(w, a, rec.WriteRaw); err != nil {
 		return errors.Join(w.Flush(), err)
 	}
-	if answer, ok := one.answers[0]; ok && one.row.Kind == jsonrpc.Request.String() {
-		if err := showResponse(w, a, rec, answer); err != nil {
+	if response, ok := one.responses[0]; ok && one.row.Kind == jsonrpc.Request.String() {
+		if err := showResponse(w, a, rec, response); err != nil {
 			return errors.Join(w.Flush(), err)
 		}
 	}
-	if len(one.answers) == 0 && one.refusalBody > 0 && one.row.Kind == jsonrpc.Request.String() {
+	if len(one.responses) == 0 && one.refusalBody > 0 && one.row.Kind == jsonrpc.Request.String() {
 		if err := showRefusal(w, a, rec, one); err != nil {
 			return errors.Join(w.Flush(), err)
 		}
@@ -54,14 +54,14 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 }
 
 // showResponse shows the response to a request below it.
-func showResponse(w io.Writer, a *app, rec *store.Recording, answer session.Part) error {
-	f, err := rec.Frame(answer.Message.Seq)
+func showResponse(w io.Writer, a *app, rec *store.Recording, p session.Part) error {
+	f, err := rec.Frame(p.Message.Seq)
 	if err != nil {
 		return err
 	}
 	response := oneFrame{frame: f, message: jsonrpc.PeekFrame(&f)}
-	kind := a.palette().paint(answer.Kind.String(), map[bool]style{true: boldRed}[response.message.IsFailure()])
-	if _, err := fmt.Fprintf(w, "\n%s #%d after %s, %s\n\n", kind, f.Seq, formatDuration(answer.Latency), formatSize(f.Size)); err != nil {
+	kind := a.palette().paint(p.Kind.String(), map[bool]style{true: boldRed}[response.message.IsFailure()])
+	if _, err := fmt.Fprintf(w, "\n%s #%d after %s, %s\n\n", kind, f.Seq, formatDuration(p.Latency), formatSize(f.Size)); err != nil {
 		return err
 	}
 	return response.body(w, a, rec.WriteRaw)
@@ -100,7 +100,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		name = "head of an HTTP " + name
 	}
 	kind := p.paint(name, map[bool]style{true: boldRed}[r.Failed])
-	if r.Kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // else it is what stands below
+	if r.Kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // these are printed below
 		about := r.About
 		if r.Method != "" && r.Part.Kind != jsonrpc.Notification {
 			about = r.Subject
@@ -173,12 +173,12 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 		at = fmt.Sprintf("[%d] ", p.Message.Index)
 	}
 	response := p.Kind == jsonrpc.Response || p.Kind == jsonrpc.ErrorResponse
-	answer, ok := one.answers[p.Message.Index]
+	to, ok := one.responses[p.Message.Index]
 	switch {
 	case p.Role == session.RoleReplay:
 		return "", ""
 	case p.Kind == jsonrpc.Request && ok:
-		return "response", fmt.Sprintf("%s#%d after %s", at, answer.Message.Seq, formatDuration(answer.Latency))
+		return "response", fmt.Sprintf("%s#%d after %s", at, to.Message.Seq, formatDuration(to.Latency))
 	case p.Kind == jsonrpc.Request && one.refusal != "":
 		return "response", at + one.refusal
 	case p.Kind == jsonrpc.Request && one.info.Status == store.Live:
@@ -207,33 +207,28 @@ func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) er
 		_, err := io.WriteString(w, head)
 		return err
 	}
+	if a.terminal() != nil {
+		w = &screenWriter{w: w, left: maxScreen}
+	}
 	var to interface {
 		io.Writer
 		close() error
 	} = &textWriter{w: w}
-	if one.laidOut() {
+	if one.isJSON() {
 		to = &prettyWriter{w: w, paint: a.palette()}
 		if f.Form == tap.FormEvent { // its data is what is JSON
 			f.Raw = jsonrpc.Payload(&f)
 			f.Size = int64(len(f.Raw))
 		}
 	}
-	most := int64(-1)
-	if a.terminal() != nil {
-		most = maxScreen
+	err := raw(to, f)
+	if err == nil {
+		err = to.close()
 	}
-	limit := &limitWriter{w: to, left: most}
-	if err := raw(limit, f); err != nil && !errors.Is(err, errEnough) {
-		return err
+	if errors.Is(err, errEnough) {
+		return nil
 	}
-	if err := to.close(); err != nil {
-		return err
-	}
-	if limit.cut {
-		_, err := fmt.Fprintf(w, "… the first %s of %s; use --raw for all of it\n", formatSize(most), formatSize(f.Size))
-		return err
-	}
-	return nil
+	return err
 }
 
 // headText returns the head of an HTTP request or response as lines, "" for other
@@ -257,8 +252,8 @@ func (one *oneFrame) headText() string {
 	return b.String()
 }
 
-// laidOut reports whether the frame is JSON, as far as its bytes are known.
-func (one *oneFrame) laidOut() bool {
+// isJSON reports whether the frame is JSON, as far as its bytes are known.
+func (one *oneFrame) isJSON() bool {
 	f := &one.frame
 	switch one.message.Kind {
 	case jsonrpc.Invalid:
@@ -268,28 +263,4 @@ func (one *oneFrame) laidOut() bool {
 		return f.Form == tap.FormBody && len(text) > 0 && (text[0] == '{' || text[0] == '[')
 	}
 	return f.Form != tap.FormEvent || f.Whole()
-}
-
-var errEnough = errors.New("enough")
-
-// A limitWriter writes up to a limit and then stops its source.
-type limitWriter struct {
-	w    io.Writer
-	left int64 // negative: no limit
-	cut  bool
-}
-
-func (l *limitWriter) Write(p []byte) (int, error) {
-	if l.left < 0 {
-		return l.w.Write(p)
-	}
-	if int64(len(p)) > l.left {
-		p, l.cut = p[:l.left], true
-	}
-	n, err := l.w.Write(p)
-	l.left -= int64(n)
-	if err == nil && l.cut {
-		err = errEnough
-	}
-	return n, err
 }

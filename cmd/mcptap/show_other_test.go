@@ -7,9 +7,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// What crosses HTTP without being a message says what it is, in the words of the
-// page of `mcptap web`, and nothing in it reaches the terminal as it is. For
-// filters and programs its kind is other, as ever.
+// HTTP frames without a message are described with the words of `mcptap web`, and are
+// escaped. For filters and programs their kind is other.
 func TestShowOther(t *testing.T) {
 	var frames []tap.Frame
 	put := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {

@@ -3,47 +3,22 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/view"
 )
-
-// A span is the part of a recording between two moments, both included.
-type span struct {
-	// from and to are offsets, first and last frame numbers; a frame must be within
-	// both.
-	from, to    time.Duration
-	first, last uint64
-}
-
-// whole is the span of the whole recording.
-var whole = span{to: math.MaxInt64, last: math.MaxUint64}
-
-func (s *span) holds(f *tap.Frame) bool { return !s.before(f) && !s.after(f) }
-
-func (s *span) before(f *tap.Frame) bool { return f.Seq < s.first || f.At < s.from }
-
-// after reports whether a frame, and thus every later one, is after the span.
-func (s *span) after(f *tap.Frame) bool { return f.Seq > s.last || f.At > s.to }
-
-// overlaps reports whether an interval of offsets, which began with the given frame,
-// overlaps the span.
-func (s *span) overlaps(seq uint64, from, to time.Duration, lastSeq uint64) bool {
-	return from <= s.to && to >= s.from && seq <= s.last && lastSeq >= s.first
-}
 
 // A moment is the value of --since or --until.
 type moment struct {
-	seq     uint64        // a frame, or
-	offset  time.Duration // an offset, where fromEnd is false from the start
-	fromEnd bool
-	wall    time.Time     // or a time
-	clock   bool          // of any day
-	unit    time.Duration // how long that lasts, as it was written
+	seq     uint64        // the number of a frame, or
+	offset  time.Duration // an offset from the start
+	fromEnd bool          // or from the end, or
+	wall    time.Time     // a time
+	clock   bool          // on any day
+	unit    time.Duration // the precision of the time
 }
 
 // layouts are the accepted layouts of a time. A fraction of a second may follow.
@@ -63,16 +38,15 @@ var layouts = []struct {
 }
 
 // parseMoment parses a moment. Times of day are in zone.
-func parseMoment(flag, s string, zone *time.Location) (m moment, err error) {
+func parseMoment(flag, s string, zone *time.Location) (*moment, error) {
 	text := strings.TrimSpace(s)
 	if number, ok := strings.CutPrefix(text, "#"); ok {
-		if m.seq, err = strconv.ParseUint(number, 10, 64); err == nil && m.seq > 0 {
-			return m, nil
+		if seq, err := strconv.ParseUint(number, 10, 64); err == nil && seq > 0 {
+			return &moment{seq: seq}, nil
 		}
 	}
 	if d, err := time.ParseDuration(text); err == nil {
-		m.offset, m.fromEnd = d.Abs(), strings.HasPrefix(text, "-")
-		return m, nil
+		return &moment{offset: d.Abs(), fromEnd: strings.HasPrefix(text, "-")}, nil
 	}
 	for _, l := range layouts {
 		t, err := time.ParseInLocation(l.layout, text, zone)
@@ -82,9 +56,9 @@ func parseMoment(flag, s string, zone *time.Location) (m moment, err error) {
 		if t.Nanosecond() != 0 {
 			l.unit = time.Nanosecond
 		}
-		return moment{wall: t, clock: l.clock, unit: l.unit}, nil
+		return &moment{wall: t, clock: l.clock, unit: l.unit}, nil
 	}
-	return m, withHint(fmt.Errorf("--%s: invalid time %s", flag, quote(s)),
+	return nil, withHint(fmt.Errorf("--%s: invalid time %s", flag, quote(s)),
 		"use 2s or 1m30s from the start, -30s from the end, 14:03:05, 2026-11-20T14:03:05Z, or a frame such as #120")
 }
 
@@ -107,91 +81,42 @@ func (m *moment) offsetIn(info *store.Info, zone *time.Location) time.Duration {
 	return m.offset
 }
 
-// times holds --since and --until, nil if not given.
-type times struct {
-	since, until *moment
-	zone         *time.Location
+// moments returns the values of --since and --until, nil if not given.
+func (o *showOptions) moments(a *app) (since, until *moment, err error) {
+	if o.since != "" {
+		if since, err = parseMoment("since", o.since, a.zone); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.until != "" {
+		until, err = parseMoment("until", o.until, a.zone)
+	}
+	return since, until, err
 }
 
-func (o *showOptions) times(a *app) (t times, err error) {
-	t.zone = a.zone
-	for _, x := range []struct {
-		flag, text string
-		to         **moment
-	}{{"since", o.since, &t.since}, {"until", o.until, &t.until}} {
-		if x.text == "" {
-			continue
-		}
-		m, err := parseMoment(x.flag, x.text, a.zone)
-		if err != nil {
-			return t, err
-		}
-		*x.to = &m
+// span returns the span of --since and --until in a recording.
+func (o *showOptions) span(a *app, info store.Info) (view.Span, error) {
+	s := view.Whole
+	since, until, err := o.moments(a)
+	switch {
+	case err != nil || since == nil:
+	case since.seq > 0:
+		s.First = since.seq
+	default:
+		s.First, s.From = 1, since.offsetIn(&info, a.zone)
 	}
-	return t, nil
-}
-
-// in returns the span in a recording. It looks up the first frame by bisection, as
-// numbers and offsets both ascend.
-func (t *times) in(rec *store.Recording, info store.Info) (span, error) {
-	s := whole
-	if m := t.until; m != nil && m.seq > 0 {
-		s.last = m.seq
-	} else if m != nil {
-		s.to = m.offsetIn(&info, t.zone)
-		if m.unit > 0 {
-			s.to += m.unit - 1
+	switch {
+	case err != nil || until == nil:
+	case until.seq > 0:
+		s.Last = until.seq
+	default:
+		s.To = until.offsetIn(&info, a.zone)
+		if until.unit > 0 {
+			s.To += until.unit - 1
 		}
 	}
-	if m := t.since; m != nil && m.seq > 0 {
-		s.first = m.seq
-	} else if m != nil {
-		s.from = m.offsetIn(&info, t.zone)
-		first, err := firstAt(rec, info, s.from)
-		if err != nil {
-			return s, err
-		}
-		s.first = first
+	if err == nil && (s.From > s.To || s.First > s.Last) {
+		err = errors.New("--until is before --since")
 	}
-	if s.from > s.to || s.first > s.last && s.last < math.MaxUint64 && t.until.seq > 0 && t.since != nil && t.since.seq > 0 {
-		return s, errors.New("--until is before --since")
-	}
-	return s, nil
-}
-
-// firstAt finds the number of the first frame at or after an offset, by bisection.
-func firstAt(rec *store.Recording, info store.Info, at time.Duration) (uint64, error) {
-	low, high := uint64(1), info.Frames+1 // the one before low is too early, high is not
-	for low < high {
-		middle := low + (high-low)/2
-		f, err := frameFrom(rec, middle)
-		switch {
-		case err != nil:
-			return 0, err
-		case f == nil || f.At >= at: // none follows: high is after all of them
-			high = middle
-		default:
-			low = f.Seq + 1
-		}
-	}
-	return low, nil
-}
-
-// frameFrom returns the first frame with at least that number, nil if there is none. A
-// gap may be long.
-func frameFrom(rec *store.Recording, seq uint64) (*tap.Frame, error) {
-	f, err := rec.Frame(seq)
-	if err == nil {
-		return &f, nil
-	}
-	if !errors.Is(err, store.ErrNoFrame) {
-		return nil, err
-	}
-	for f, err := range rec.Frames(seq - 1) {
-		if err != nil {
-			return nil, err
-		}
-		return &f, nil
-	}
-	return nil, nil
+	return s, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,8 +36,11 @@ func (w *showWords) several() bool { return w.all || len(w.recordings) > 1 }
 
 // parseArgs classifies the arguments: recordings, then numbers or a filter.
 func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
-	for i := range args {
-		args[i] = strings.TrimPrefix(args[i], wordMark)
+	for i, number := range args[1:] {
+		if args[i] == "-n" && strings.Trim(number, "0123456789") == "" {
+			return nil, withHint(errors.New("show has no flag -n"),
+				"list a range of frames, such as 1-"+number+", or pipe the output to `head -n "+number+"`")
+		}
 	}
 	n := 1
 	for n < len(args) && o.follow && a.isRecording(args[n]) {
@@ -145,67 +150,48 @@ func (a *app) parseFilter(query string) (*filter.Filter, error) {
 	return nil, exitCode(exitFailure)
 }
 
-// A filter may begin with a minus sign, and so does a flag. On a command with
-// wordsAnnotation a word such as -method:ping, which cannot be a flag of it, is
-// hidden from the parser of flags by wordMark, which no argument of a process
-// can hold.
+// A filter term may begin with a minus sign, as in -method:ping. On a command with
+// wordsAnnotation, markWords hides an argument that cannot be a cluster of its flags from
+// the parser of flags, with a prefix that no argument of a process can have. unmark
+// removes the prefix.
 const (
 	wordsAnnotation = "filter"
 	wordMark        = "\x00"
 )
 
-// markWords hides the words that are no flags.
 func markWords(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return append(args[:1:1], markWords(root, args[1:])...)
 	}
 	cmd, _, err := root.Find(args)
-	if err != nil {
+	if err != nil || cmd.Annotations[wordsAnnotation] == "" {
 		return args
 	}
-	if _, ok := cmd.Annotations[wordsAnnotation]; !ok {
-		return args
-	}
-	out := make([]string, len(args))
-	value := false // the previous word is a flag that takes one
+	out := slices.Clone(args)
 	for i, arg := range args {
-		switch {
-		case arg == "--" && !value:
-			return append(out[:i], args[i:]...)
-		case !value && isWord(cmd, arg):
-			arg = wordMark + arg
+		if arg == "--" {
+			break
 		}
-		out[i] = arg
-		value = !value && takesValue(cmd, arg)
+		notFlag := func(c rune) bool {
+			return c != 'h' && (c >= utf8.RuneSelf || cmd.Flags().ShorthandLookup(string(c)) == nil)
+		}
+		if len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.ContainsFunc(arg[1:], notFlag) {
+			out[i] = wordMark + arg
+		}
 	}
 	return out
 }
 
-// isWord reports whether an argument that begins with one minus sign is not a cluster of
-// flags.
-func isWord(cmd *cobra.Command, arg string) bool {
-	if len(arg) < 2 || arg[0] != '-' || arg[1] == '-' {
-		return false
+// unmark removes the prefix of markWords from arguments and from the values of flags.
+func unmark(cmd *cobra.Command, args []string) {
+	for i := range args {
+		args[i] = strings.TrimPrefix(args[i], wordMark)
 	}
-	for i := 1; i < len(arg); i++ {
-		if c := arg[i : i+1]; c != "h" && cmd.Flags().ShorthandLookup(c) == nil {
-			return true
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if value, marked := strings.CutPrefix(f.Value.String(), wordMark); marked {
+			_ = f.Value.Set(value) // a string, which is always valid
 		}
-	}
-	return false
-}
-
-// takesValue reports whether an argument is a flag that takes the next one as its value.
-func takesValue(cmd *cobra.Command, arg string) bool {
-	name, ok := strings.CutPrefix(arg, "--")
-	if !ok || strings.Contains(name, "=") {
-		return false
-	}
-	var f *pflag.Flag
-	if f = cmd.Flags().Lookup(name); f == nil {
-		f = cmd.InheritedFlags().Lookup(name)
-	}
-	return f != nil && f.NoOptDefVal == ""
+	})
 }
 
 const (
@@ -259,7 +245,7 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 	var items []filter.Item
 	counts := [4]map[string]int{{}, {}, {}, {}}
 	n := 0
-	for f, err := range readFrames(ctx, rec, 1, false) {
+	for f, err := range readFrames(ctx, rec, 0, false) {
 		if n++; err != nil || n > seenFrames {
 			break
 		}

@@ -4,8 +4,11 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -46,31 +49,54 @@ func TestParseRanges(t *testing.T) {
 	}
 }
 
-// What is hidden from the parser of flags is just what cannot be one.
-func TestMarkWords(t *testing.T) {
-	const m = wordMark
-	for _, c := range []struct{ args, want []string }{
-		{[]string{"show", "@last", "-method:ping"}, []string{"show", "@last", m + "-method:ping"}},
-		{[]string{"show", "-f", "@last", "-foo", "-(a", "-fh", "-"}, []string{"show", "-f", "@last", m + "-foo", m + "-(a", "-fh", "-"}},
-		{[]string{"show", "@last", "--", "-x", "--y"}, []string{"show", "@last", "--", "-x", "--y"}},
-		{[]string{"show", "@last", "--since", "-30s", "-30s"}, []string{"show", "@last", "--since", "-30s", m + "-30s"}},
-		{[]string{"show", "@last", "--since=-30s", "--lane", "--", "-x"}, []string{"show", "@last", "--since=-30s", "--lane", "--", m + "-x"}},
-		{[]string{"--dir", "d", "show", "@last", "--calls", "-x"}, []string{"--dir", "d", "show", "@last", "--calls", m + "-x"}},
-		{[]string{"export", "@last", "-o", "-"}, []string{"export", "@last", "-o", "-"}},
-		{[]string{"stdio", "--", "x", "-y"}, []string{"stdio", "--", "x", "-y"}},
-		{[]string{"__complete", "show", "@last", "-me"}, []string{"__complete", "show", "@last", m + "-me"}},
-		{[]string{"__complete", "show", "@last", "-"}, []string{"__complete", "show", "@last", "-"}},
-		{[]string{}, []string{}},
-		{[]string{"-x"}, []string{"-x"}},
+// Arguments that begin with a minus sign and are not flags reach show as words.
+func TestWordsAreNotFlags(t *testing.T) {
+	for _, c := range []struct{ args, words []string }{
+		{[]string{"show", "@last", "-method:ping"}, []string{"@last", "-method:ping"}},
+		{[]string{"show", "-f", "@last", "-foo", "-(a", "-fh", "-"}, nil}, // -h is help
+		{[]string{"show", "-f", "@last", "-foo", "-(a", "-é", "-"}, []string{"@last", "-foo", "-(a", "-é", "-"}},
+		{[]string{"show", "@last", "--", "-x", "--y"}, []string{"@last", "-x", "--y"}},
+		{[]string{"show", "@last", "--since", "-30s", "-30s"}, []string{"@last", "-30s"}},
+		{[]string{"show", "@last", "--since=-30s", "-x"}, []string{"@last", "-x"}},
+		{[]string{"--dir", "-d", "show", "@last", "--calls", "-x"}, []string{"@last", "-x"}},
 	} {
+		a, out := testApp(nil)
+		root := newRoot(a)
+		var got []string
+		for _, cmd := range root.Commands() {
+			if cmd.Name() == "show" {
+				cmd.RunE = func(cmd *cobra.Command, args []string) error {
+					got = args
+					if since := cmd.Flags().Lookup("since").Value.String(); since != "" && since != "-30s" || a.dirFlag != "" && a.dirFlag != "-d" {
+						t.Errorf("%q: --since %q, --dir %q", c.args, since, a.dirFlag)
+					}
+					return nil
+				}
+			}
+		}
+		if err := a.execute(t.Context(), root, c.args); err != nil || !slices.Equal(got, c.words) {
+			t.Errorf("%q: %q, %v, want %q: %s", c.args, got, err, c.words, out)
+		}
+	}
+	for _, args := range [][]string{{"export", "@last", "-o", "-"}, {"stdio", "--", "x", "-y"}, {}, {"-x"}} {
 		a, _ := testApp(nil)
-		if got := markWords(newRoot(a), c.args); !slices.Equal(got, c.want) {
-			t.Errorf("%q: %q, want %q", c.args, got, c.want)
+		if got := markWords(newRoot(a), args); !slices.Equal(got, args) {
+			t.Errorf("%q: %q", args, got)
 		}
 	}
 }
 
-func TestSortWords(t *testing.T) {
+// A flag of head and git log is explained, and not taken for a filter.
+func TestNoLimitFlag(t *testing.T) {
+	for _, args := range [][]string{{"show", "@last", "-n", "5"}, {"show", "-n", "5", "@last"}, {"show", "@last", "--calls", "-n", "5"}} {
+		a, out := testApp(nil)
+		if code := a.run(args); code != exitFailure || !strings.Contains(out.String(), "show has no flag -n\nmcptap: hint: list a range of frames, such as 1-5, or") {
+			t.Errorf("%q: exit %d: %s", args, code, out)
+		}
+	}
+}
+
+func TestParseArgs(t *testing.T) {
 	a, _ := testApp(map[string]string{"MCPTAP_DIR": t.TempDir()})
 	w := newWriter(a.env("MCPTAP_DIR"), 0)
 	w.rec.Close()
@@ -84,7 +110,7 @@ func TestSortWords(t *testing.T) {
 		{showOptions{}, []string{"@last", "17"}, showWords{recordings: []string{"@last"}, number: 17}},
 		{showOptions{}, []string{"@last", "17..17"}, showWords{recordings: []string{"@last"}, ranges: []tap.Range{{From: 17, To: 17}}}},
 		{showOptions{calls: true}, []string{"@last", "17"}, showWords{recordings: []string{"@last"}, ranges: []tap.Range{{From: 17, To: 17}}}},
-		{showOptions{}, []string{"@last", wordMark + "-tool:a", "b"}, showWords{recordings: []string{"@last"}, query: "-tool:a b"}},
+		{showOptions{}, []string{"@last", "-tool:a", "b"}, showWords{recordings: []string{"@last"}, query: "-tool:a b"}},
 		{showOptions{}, []string{"@last", "@live"}, showWords{recordings: []string{"@last"}, query: "@live"}},
 		{showOptions{}, []string{"@live"}, showWords{recordings: []string{"@live"}}},
 		{showOptions{follow: true}, []string{"@live", "x"}, showWords{recordings: []string{"@live"}, all: true, query: "x"}},
@@ -131,53 +157,6 @@ func TestMoments(t *testing.T) {
 	for _, text := range []string{"", "#0", "#x", "x", "24:00", "12", "1:2:3:4", "2026-13-01", "#-1"} {
 		if _, err := parseMoment("since", text, zone); err == nil {
 			t.Errorf("%q is a time", text)
-		}
-	}
-}
-
-// The first frame at an offset is found whatever lies between: gaps, and many
-// frames at one time.
-func TestFirstAt(t *testing.T) {
-	path := t.TempDir() + "/x" + store.Ext
-	w, err := store.NewWriter(path, tap.Header{ID: "00000001", Start: time.Unix(0, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []tap.Frame
-	for i := range 3000 {
-		f := tap.Frame{Seq: uint64(i + 1), At: time.Duration(i/7*7) * time.Second, Lane: tap.Stderr, Raw: []byte("x\n")}
-		if i%500 >= 200 && i%500 < 400 { // crossed unrecorded
-			continue
-		}
-		all = append(all, f)
-		if err := w.Add(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(store.End{At: 9999 * time.Second}); err != nil {
-		t.Fatal(err)
-	}
-	rec, err := store.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := rec.Info()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at := -time.Second; at < 3010*time.Second; at += 13 * time.Second {
-		first, err := firstAt(rec, info, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		i := slices.IndexFunc(all, func(f tap.Frame) bool { return f.At >= at })
-		switch {
-		case i < 0:
-			if first != info.Frames+1 {
-				t.Errorf("%v: frame %d, but there is none", at, first)
-			}
-		case first > all[i].Seq || i > 0 && first <= all[i-1].Seq:
-			t.Errorf("%v: frame %d, want %d", at, first, all[i].Seq)
 		}
 	}
 }

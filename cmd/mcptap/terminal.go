@@ -14,12 +14,12 @@ import (
 	"golang.org/x/term"
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// columns measures as terminals do outside of East Asian locales, whatever the
-// locale here is: a table that is one column short is better than one that
-// wraps.
+// columns measures text as terminals outside East Asian locales do, in any locale: a line
+// that is too short is better than one that wraps.
 var columns = runewidth.Condition{StrictEmojiNeutral: true}
 
 func isTerminal(stream any) bool {
@@ -27,7 +27,7 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminal returns the terminal that stdout is or leads to, or nil.
+// terminal returns the terminal that stdout is, or that is behind its pager, or nil.
 func (a *app) terminal() *os.File {
 	if f, ok := a.stdout.(*os.File); ok && a.screen == nil && isTerminal(f) {
 		return f
@@ -35,7 +35,7 @@ func (a *app) terminal() *os.File {
 	return a.screen
 }
 
-// width returns how many columns a line of stdout may have, 0 for any number.
+// width returns the width of a line of stdout, 0 if it is unlimited.
 func (a *app) width() int {
 	if n, err := strconv.Atoi(a.env("COLUMNS")); err == nil && n > 0 {
 		return max(n, 20)
@@ -57,8 +57,8 @@ func (a *app) checkColor() error {
 	return withHint(fmt.Errorf("--color: unknown value %s (want auto, always or never)", quote(a.colorFlag)), "leave it out for auto")
 }
 
-// A style is a way to stand out, on dark and on light. None of them carries a
-// meaning that the text does not say as well.
+// A style is readable on dark and on light terminals. It never has a meaning that the text
+// does not have.
 type style string
 
 const (
@@ -73,11 +73,10 @@ const (
 	boldCyan style = "1;36"
 )
 
-// A palette paints, or does not.
+// A palette prints styles if it is on.
 type palette struct{ on bool }
 
-// palette returns the colours for stdout: on a terminal that has them, for a
-// person who wants them.
+// palette returns the palette for stdout.
 func (a *app) palette() palette {
 	switch a.colorFlag {
 	case "always":
@@ -96,8 +95,8 @@ func (p palette) paint(s string, as style) string {
 	return "\x1b[" + string(as) + "m" + s + "\x1b[0m"
 }
 
-// fit cuts escaped text to at most width columns. An endless run of combining
-// marks, which takes none, is cut as well.
+// fit cuts escaped text to at most width columns. It also cuts long runs of combining
+// marks, which take no column.
 func fit(s string, width int) string {
 	if width <= 0 || len(s) <= width { // no character takes more columns than bytes
 		return s
@@ -120,8 +119,7 @@ func pad(s string, width int, right bool) string {
 	return s + strings.Repeat(" ", n)
 }
 
-// A lines writer remembers the first failure, so that a long listing need not
-// check every line.
+// A lines writer keeps the first error, so that callers need not check every line.
 type lines struct {
 	w   io.Writer
 	err error
@@ -133,7 +131,7 @@ func (l *lines) printf(format string, args ...any) {
 	}
 }
 
-// The functions of package escape, under the short names that this package uses.
+// Short names for the functions of package escape.
 
 func hazard(r rune) bool { return safe.Hazard(r) }
 
@@ -154,14 +152,14 @@ func unquote(token []byte) ([]byte, error) { return safe.Unquote(token) }
 // formatSize returns a number of bytes with a unit.
 func formatSize(n int64) string { return view.Size(n) }
 
-// formatDuration returns how long something took.
+// formatDuration returns a duration in about three digits.
 func formatDuration(d time.Duration) string { return view.Took(d) }
 
-// joinWords joins what is not empty.
+// joinWords joins the words that are not empty.
 func joinWords(sep string, words ...string) string { return view.JoinWords(sep, words...) }
 
-// parseSize reads a size such as 64MiB, 1.5 GB, 500k or 4096B. K, M and G alone
-// count in 1024s, as their users on a command line mean them.
+// parseSize parses a size such as 64MiB, 1.5 GB, 500k or 4096B. K, M and G are powers of
+// 1024.
 func parseSize(s string) (int64, error) {
 	text := strings.TrimSpace(s)
 	end := strings.LastIndexAny(text, "0123456789.") + 1
@@ -181,8 +179,8 @@ func parseSize(s string) (int64, error) {
 	return int64(v * factor), nil
 }
 
-// formatOffset returns a time since the start of a recording. All of them have
-// milliseconds, so that a column of them can be compared by eye.
+// formatOffset returns a time since the start of a recording, always in milliseconds, so
+// that a column is easy to compare.
 func formatOffset(d time.Duration) string {
 	ms := d.Milliseconds()
 	s := ms / 1000
@@ -195,8 +193,8 @@ func formatOffset(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm%02d.%03ds", s/3600, s/60%60, s%60, ms%1000)
 }
 
-// formatStart returns when a recording began, as a person near it would say
-// it. It is always 12 columns or fewer.
+// formatStart returns the start of a recording, without the parts that equal those of now,
+// in at most 12 columns.
 func formatStart(t, now time.Time) string {
 	switch y, m, d := t.Date(); {
 	case t.IsZero():
@@ -341,12 +339,45 @@ func printTable(l *lines, p palette, width int, cols []column, rows [][]cell) {
 type rowTable struct {
 	w       *bufio.Writer
 	paint   palette
-	width   int    // of the line; 0 means unlimited
-	prefix  string // precedes each row
-	gap     string // precedes the title
+	width   int                        // of the line; 0 means unlimited
+	digits  int                        // width of the frame numbers
+	offset  int                        // width of the times
+	when    func(time.Duration) string // formats the time at an offset
+	prefix  string                     // precedes each row
+	gap     string                     // precedes the title
 	cols    []column
 	widths  []int // of cols; 0 omits a column
 	started bool  // the column titles are printed
+}
+
+func newRowTable(w *bufio.Writer, paint palette, width int, info store.Info) rowTable {
+	return rowTable{
+		w: w, paint: paint, width: width, gap: "  ", when: formatOffset,
+		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)), offset: max(len("0.000s"), len(formatOffset(info.Duration))),
+	}
+}
+
+const (
+	// labelWidth is the width of the label of a recording, labelledDigits the least width
+	// of the frame numbers that follow it.
+	labelWidth     = 14
+	labelledDigits = 5
+	clockLayout    = "15:04:05.000"
+)
+
+// clock returns a function that formats the time of day at an offset from start.
+func clock(start time.Time, zone *time.Location) func(time.Duration) string {
+	return func(d time.Duration) string { return start.Add(d).In(zone).Format(clockLayout) }
+}
+
+// setLabel makes rows begin with a label and have the time of day.
+func (t *rowTable) setLabel(label string, when func(time.Duration) string) {
+	n := labelWidth
+	if t.width > 0 {
+		n = min(n, t.width/5)
+	}
+	t.prefix, t.when = pad(fit(escape(label), n), n, false)+" ", when
+	t.digits, t.offset = max(t.digits, labelledDigits), max(t.offset, len(clockLayout))
 }
 
 // omit omits columns until the title has least columns.

@@ -13,40 +13,14 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A viewer turns frames, in order, into rows. It holds only open calls, so memory
-// does not grow with the recording.
-type viewer struct {
-	tracker session.Tracker
-	// only is the session to count, 0 for all.
-	only   int
-	counts rowCounts
-}
+// A viewer turns frames, in order, into rows. It holds only open calls, so memory does
+// not grow with the recording.
+type viewer struct{ tracker session.Tracker }
 
-// rowCounts holds the totals of a listing.
-type rowCounts struct {
-	frames uint64
-	errors uint64 // as session.Tally counts them
-	bytes  int64
-}
-
-func newViewer() *viewer {
-	return &viewer{}
-}
+func newViewer() *viewer { return new(viewer) }
 
 // row reads the next frame.
-func (v *viewer) row(f *tap.Frame) view.Row { return view.NewRow(v.next(f)) }
-
-// next reads the next frame and returns its entry.
-func (v *viewer) next(f *tap.Frame) *session.Entry {
-	r := v.tracker.Add(f)
-	if v.only != 0 && r.Session != v.only {
-		return r
-	}
-	v.counts.frames++
-	v.counts.bytes += f.Size
-	v.counts.errors += r.Errors()
-	return r
-}
+func (v *viewer) row(f *tap.Frame) view.Row { return view.NewRow(v.tracker.Add(f)) }
 
 // An exportSource is a recording, or the readable part of one.
 type exportSource interface {

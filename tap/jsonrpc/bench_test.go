@@ -44,7 +44,7 @@ func BenchmarkValid(b *testing.B) {
 		"small": `{"jsonrpc":"2.0","id":1,"result":{"tools":[` + strings.Repeat(`{"name":"a","inputSchema":{"type":"object"}},`, 100) + `{}]}}`,
 	} {
 		raw := []byte(text)
-		for by, f := range map[string]func([]byte) bool{"valid": valid, "gjson": gjson.ValidBytes} {
+		for by, f := range map[string]func([]byte) bool{"Valid": func(b []byte) bool { return Valid(b, MaxDepth) }, "gjson": gjson.ValidBytes} {
 			b.Run(fmt.Sprint(name, "/", by), func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {

@@ -209,7 +209,7 @@ func TestValid(t *testing.T) {
 		}
 	}
 	for _, text := range texts {
-		if got, want := valid([]byte(text)), json.Valid([]byte(text)); got != want {
+		if got, want := Valid([]byte(text), MaxDepth), json.Valid([]byte(text)); got != want {
 			t.Errorf("%.60q: %v, want %v", text, got, want)
 		}
 	}

@@ -75,7 +75,7 @@ func Peek(raw []byte) Message {
 // envelope.
 func peek(raw []byte) (m Message, e envelope, ok bool) {
 	text, marked := bytes.CutPrefix(raw, []byte(bom))
-	if !valid(text) {
+	if !Valid(text, MaxDepth) {
 		return Message{Reason: notJSON(text, len(raw)-len(text))}, e, false
 	}
 	if m, e = readMessage(trimJSON(text)); m.Kind == Invalid {

@@ -109,6 +109,8 @@ type Call struct {
 	// JSON-RPC error, or in ErrorText alone the text of a failed tool or task, or
 	// the HTTP status that refused it, as soon as that is known.
 	ErrorCode, ErrorText string
+	// StreamEnd is how its HTTP exchange ended before the answer: see [NoteStreamEnded].
+	StreamEnd StreamEnd
 	// Cancel names the message that cancelled it, or the end of the exchange that did
 	// (see [NoteHungUp]); CancelledBy is its lane ([tap.ToServer]: the client;
 	// [tap.Lifecycle]: it was not cancelled), CancelReason the reason given.
@@ -266,6 +268,12 @@ func (s CallStatus) Unanswered() bool { return s <= CallWorking }
 // Lost reports whether a call is over without an answer because the stream of the answer
 // has ended.
 func (c *Call) Lost() bool { return !c.Status.Settled() && c.Notes&NoteStreamEnded != 0 && c.End != 0 }
+
+// A StreamEnd is how an HTTP exchange ended. By and Error are those of [tap.Event].
+type StreamEnd struct {
+	At        time.Duration
+	By, Error string
+}
 
 // Notes is a set of peculiarities of a call.
 type Notes uint16

@@ -258,14 +258,22 @@ func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 		c.final = true
 		t.abandon(a)
 	case modern:
-		c.Notes |= NoteStreamEnded
+		c.streamEnded(x, e)
 		if !c.Status.Settled() {
 			c.End = x.part.At
 		}
 		c.final = true
 		t.abandon(a)
 	case !c.Status.Settled() && (a.status == 0 || a.status == 101):
-		c.Notes |= NoteStreamEnded
+		c.streamEnded(x, e)
+	}
+}
+
+func (c *Call) streamEnded(x *arrival, e *tap.Event) {
+	c.Notes |= NoteStreamEnded
+	c.StreamEnd = StreamEnd{x.part.At, e.By, e.Error}
+	if e.HalfClosed && e.Error == "" {
+		c.StreamEnd.By = "client"
 	}
 }
 

@@ -165,9 +165,10 @@ type Request struct {
 	// Method and Subject are what it asks; see [jsonrpc.Subject].
 	Method, Subject string
 	// Status is the state of the call, Lost that the stream on which it was to be
-	// answered is over; see [NoteStreamEnded].
-	Status CallStatus
-	Lost   bool
+	// answered is over, with StreamEnd; see [NoteStreamEnded].
+	Status    CallStatus
+	Lost      bool
+	StreamEnd StreamEnd
 }
 
 // Add adds the next frame.
@@ -211,7 +212,7 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 
 func (c *Call) request(lost bool) Request {
 	return Request{
-		Ref: c.Ref, Session: c.Session, Lane: c.Lane, At: c.At, ID: c.ID, Method: c.Method, Subject: c.Subject, Status: c.Status, Lost: lost,
+		Ref: c.Ref, Session: c.Session, Lane: c.Lane, At: c.At, ID: c.ID, Method: c.Method, Subject: c.Subject, Status: c.Status, Lost: lost, StreamEnd: c.StreamEnd,
 	}
 }
 

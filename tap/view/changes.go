@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// A Change is one place at which two JSON texts differ.
+// A Change is one difference between two JSON texts.
 type Change struct {
 	// Path is the path to it, such as $.result.content[0].text. In a text of several
 	// lines " line 3" follows, and " moved" if an element has another index.
@@ -147,7 +147,7 @@ func around(a, b string) (before, after string) {
 	return cut(a), cut(b)
 }
 
-// spelled returns a value as JSON, shortened, "" for none. Numbers stay as they are written.
+// spelled returns a value as JSON, shortened, "" for none. Numbers stay as recorded.
 func spelled(v jsontree.Value) string {
 	switch {
 	case !v.Exists():

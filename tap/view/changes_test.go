@@ -94,7 +94,7 @@ func TestChangesProperties(t *testing.T) {
 	}
 }
 
-// Hostile answers take neither the stack nor time without end.
+// Hostile responses take bounded stack and time.
 func TestChangesHostile(t *testing.T) {
 	deep := func(n int, inside string) []byte {
 		return []byte(strings.Repeat("[", n) + inside + strings.Repeat("]", n))
@@ -125,7 +125,7 @@ func TestChangesHostile(t *testing.T) {
 }
 
 // deltas are those of some frames, as text.
-func deltas(t *testing.T, a *Answers, all []tap.Frame) (out []string) {
+func deltas(t *testing.T, a *Responses, all []tap.Frame) (out []string) {
 	t.Helper()
 	read(t, all, func(_ *session.Tracker, r *session.Entry) {
 		for _, d := range a.Add(r) {
@@ -139,8 +139,8 @@ func deltas(t *testing.T, a *Answers, all []tap.Frame) (out []string) {
 	return out
 }
 
-func TestAnswers(t *testing.T) {
-	got := deltas(t, NewAnswers(), frames(t, `
+func TestResponses(t *testing.T) {
+	got := deltas(t, NewResponses(), frames(t, `
 		> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"y":2},"_meta":{"progressToken":1}}}
 		< {"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"one"}]}}
 		> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":2},"arguments":{"y":2.0,"x":1e0},"name":"a"}}
@@ -169,10 +169,10 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// However many questions there are and however large the answers, memory is
-// bounded, and what could not be compared is told.
-func TestAnswersAreBounded(t *testing.T) {
-	a := NewAnswers()
+// Memory is bounded for any number of requests and size of responses, and responses that
+// could not be compared are counted.
+func TestResponsesAreBounded(t *testing.T) {
+	a := NewResponses()
 	x := &session.Tracker{}
 	seq := uint64(0)
 	add := func(lane tap.Lane, raw string) {
@@ -181,12 +181,12 @@ func TestAnswersAreBounded(t *testing.T) {
 		for _, d := range a.Add(r) {
 			t.Errorf("%+v", d)
 		}
-		if a.last.Len() > MaxAnswers || a.bytes > MaxAnswerBytes || len(a.asked) > 1 {
-			t.Fatalf("%d answers of %d bytes, %d questions", a.last.Len(), a.bytes, len(a.asked))
+		if a.last.Len() > MaxResponses || a.bytes > MaxResponseBytes || len(a.open) > 1 {
+			t.Fatalf("%d responses of %d bytes, %d open calls", a.last.Len(), a.bytes, len(a.open))
 		}
 	}
-	big := strings.Repeat("x", MaxAnswer-100)
-	for i := range 3 * MaxAnswers {
+	big := strings.Repeat("x", MaxResponse-100)
+	for i := range 3 * MaxResponses {
 		text := "small"
 		if i%3 == 0 {
 			text = big

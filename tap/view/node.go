@@ -16,13 +16,13 @@ const (
 	// how many of the last.
 	MaxLines = 8
 	// MaxKids is how many of the first calls within a call a [Node] keeps, and how many of
-	// the last, in addition to those that are not over.
+	// the last, in addition to those that are open.
 	MaxKids = 64
 	// MaxDepth is how deep calls may be nested. A deeper one is a top-level node.
 	MaxDepth = 32
 )
 
-// A Node is a call with its messages, or a line that belongs to no call.
+// A Node is a call with its messages, or a row outside calls.
 type Node struct {
 	// Call is nil if there is none.
 	Call *session.Call
@@ -36,27 +36,27 @@ type Node struct {
 	// first [MaxKids].
 	Kids        []*Node
 	KidsSkipped uint64
-	// Delta is how the answer differs from the one before it, nil if they were not
+	// Delta is how the response differs from the previous one, nil if they were not
 	// compared.
 	Delta *Delta
 
 	parent *Node
-	// busy counts what it waits for: its own end, and kids that are not ready.
-	busy    int
-	queued  bool
-	crowd   int // how many kids there may be before some are left out
-	depth   int
-	is      filter.Is
-	found   filter.Found
-	target  target
-	status  int
-	session int
-	answer  jsonrpc.Kind
-	result  string // what the latest response holds
-	http    string // how it came, see Row
+	// busy counts what delays the node: its own end, and kids that are not ready.
+	busy     int
+	queued   bool
+	crowd    int // the number of kids above which some are left out
+	depth    int
+	is       filter.Is
+	found    filter.Found
+	target   target
+	status   int
+	session  int
+	response jsonrpc.Kind
+	result   string // a preview of the latest response
+	http     string // its Row.HTTP
 }
 
-// Title returns the title of the call, or of the row if there is none.
+// Title returns the title of the call, or of the row outside calls.
 func (n *Node) Title() Title {
 	if n.Call == nil {
 		return n.Row.Title()
@@ -83,7 +83,7 @@ type Entry struct {
 // Seq is the number of the frame of the entry.
 func (e *Entry) Seq() uint64 { return e.at.Seq }
 
-// Entries returns what is below the call, in the order in which it crossed.
+// Entries returns the entries below the call, in the order in which they crossed.
 func (n *Node) Entries() []Entry {
 	var all []Entry
 	last := n.Row.Part.Message
@@ -113,8 +113,8 @@ func (n *Node) Entries() []Entry {
 	return all
 }
 
-// Further is the number of messages and calls in addition to the first request and
-// the answer that ended the call.
+// Further returns the number of messages and calls, without the first request and the
+// response that ended the call.
 func (n *Node) Further() uint64 {
 	var all uint64
 	for role, count := range n.Call.Counts {
@@ -125,7 +125,7 @@ func (n *Node) Further() uint64 {
 	return all + uint64(len(n.Kids)) + n.KidsSkipped
 }
 
-// Unanswered reports whether the call has no answer that ends it.
+// Unanswered reports whether the call has no response that ends it.
 func (n *Node) Unanswered() bool {
 	return !n.Call.Status.Settled() || n.Call.Status == session.CallCancelled && n.Call.FirstAnswer == 0
 }
@@ -145,9 +145,9 @@ func (n *Node) add(l Row) {
 }
 
 // Item returns what a filter can match of a call. Is has the words of all of its messages,
-// and whether HTTP refused it, Kind is that of its answer (request if there is none), Size
-// the sum of its frames. The latency of a call that is not over lasts until end. What a
-// filter finds in its payloads is [Node.Found].
+// and whether HTTP refused it, Kind is that of its response (request if there is none), Size
+// the sum of its frames. The latency of an open call lasts until end. What a filter finds in
+// its payloads is [Node.Found].
 func (n *Node) Item(end time.Duration) filter.Item {
 	c := n.Call
 	it := filter.Item{
@@ -155,7 +155,7 @@ func (n *Node) Item(end time.Duration) filter.Item {
 			Seq: c.Ref.Seq, At: c.At, Lane: c.Lane, Exchange: c.Exchange, Truncated: n.Row.Truncated,
 			Size: max(c.BytesToServer+c.BytesToClient, 1),
 		},
-		Kind: cmp.Or(n.answer, jsonrpc.Request).String(), Method: c.Method, ID: c.ID,
+		Kind: cmp.Or(n.response, jsonrpc.Request).String(), Method: c.Method, ID: c.ID,
 		Is: n.is, Session: sessionName(n.session), Revision: string(c.Revision), Status: n.status,
 	}
 	n.target.fill(&it, c.Subject)
@@ -176,11 +176,11 @@ func (n *Node) Item(end time.Duration) filter.Item {
 // Found returns what [Outline.Search] found in the messages of the call.
 func (n *Node) Found() filter.Found { return n.found }
 
-// Session is the number of the call's session, 0 if it is not known.
+// Session returns the number of the call's session, 0 if it is not known.
 func (n *Node) Session() int { return n.session }
 
-// Span returns when the call was open. One that is not over is open until end, the end of the
-// recording.
+// Span returns when the call was open. A call that has not ended is open until end, the end
+// of the recording.
 func (n *Node) Span(end time.Duration) (from, to time.Duration) {
 	if !n.Call.Status.Settled() {
 		return n.Call.At, max(end, n.Call.At)

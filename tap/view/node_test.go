@@ -55,15 +55,15 @@ func TestNodeKeepsOpenKids(t *testing.T) {
 	if n.KidsSkipped == 0 || uint64(len(n.Kids))+n.KidsSkipped != kids || n.Further() != kids {
 		t.Errorf("%d calls, %d left out", len(n.Kids), n.KidsSkipped)
 	}
-	open, told := 0, false
+	open, skipped := 0, false
 	for _, e := range n.Entries() {
 		if e.Kid != nil && !e.Kid.Call.Status.Settled() {
 			open++
 		}
-		told = told || e.Calls == n.KidsSkipped
+		skipped = skipped || e.Calls == n.KidsSkipped
 	}
-	if open != 10 || !told {
-		t.Errorf("%d open calls, and what is left out is told: %v", open, told)
+	if open != 10 || !skipped {
+		t.Errorf("%d open calls, and skipped calls are an entry: %v", open, skipped)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// BenchmarkOpen says what an open request costs to hold: B/open.
+// BenchmarkOpen measures the memory of an open request, as B/open.
 func BenchmarkOpen(b *testing.B) {
 	for _, outline := range []bool{false, true} {
 		b.Run(fmt.Sprintf("outline=%t", outline), func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 const (
 	// DefaultWindow is how many nodes that are ready wait for one that began earlier.
 	DefaultWindow = 256
-	// linger is how many nodes a call that is over waits for, so that messages shortly
+	// linger is how many nodes a call that has ended waits for, so that messages shortly
 	// after its end, such as initialized, are below it.
 	linger = 16
 )
@@ -20,28 +20,28 @@ const (
 // within another is below that one. A message that belongs to no call is a top-level node.
 //
 // A call does not delay the others for long: if it is still open when [DefaultWindow] later
-// nodes are ready, it is returned when it is over, or at the end. A message after the end of
+// nodes are ready, it is returned when it ends, or by [Outline.End]. A message after the end of
 // a call is below it if the call has not been returned, and else a top-level node.
 type Outline struct {
-	// Stderr includes what the server writes to its standard error.
+	// Stderr includes the server's standard error.
 	Stderr bool
 	// Flat makes a call within another a top-level node too.
 	Flat bool
-	// Keep, if it is not nil, decides on each line that belongs to no call: i is the index
-	// of the message in the row, -1 if it carries none.
+	// Keep, if not nil, selects the rows outside calls: i is the index of a message in the
+	// frame, -1 for a frame without a message.
 	Keep func(r *session.Entry, i int) bool
-	// Search, if it is not nil, is called with the payload of each frame that carries
+	// Search, if not nil, is called with the payload of each frame that carries
 	// messages of calls; [Node.Found] is the union of its results.
 	Search func(payload []byte) filter.Found
-	// Answers compares answers, if it is not nil.
-	Answers *Answers
+	// Responses, if not nil, compares responses.
+	Responses *Responses
 
 	window  int
 	linger  int
 	nodes   map[session.Ref]*Node // the calls that have not been returned
 	queue   []*Node               // in order, from head on
 	head    int
-	ready   int // how many in the queue are
+	ready   int // number of nodes in the queue that are ready
 	overdue map[*Node]struct{}
 	out     []*Node
 }
@@ -80,8 +80,8 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 		o.part(r, i)
 	}
 	o.search(r)
-	if o.Answers != nil {
-		for _, d := range o.Answers.Add(r) {
+	if o.Responses != nil {
+		for _, d := range o.Responses.Add(r) {
 			if n := o.nodes[d.Call]; n != nil {
 				n.Delta = d
 			}
@@ -90,7 +90,7 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 	for _, c := range r.Ended {
 		if n := o.nodes[c.Ref]; n != nil {
 			n.Call = c
-			n.status = max(n.status, r.Status()) // of the head, if there is no answer
+			n.status = max(n.status, r.Status()) // of the head, if there is no response
 			o.less(n)
 		}
 	}
@@ -116,8 +116,8 @@ func notable(r *session.Entry) bool {
 	return false
 }
 
-// inCall reports whether a call shows an event of HTTP: that it was refused, answered with an
-// error or cancelled, or that the tap ended the exchange.
+// inCall reports whether a call shows an event of HTTP: that the call was refused, failed or
+// was cancelled, or that the tap ended the exchange.
 func inCall(r *session.Entry) bool {
 	switch r.Event.Name {
 	case tap.EventResponse:
@@ -157,7 +157,7 @@ func (o *Outline) part(r *session.Entry, i int) {
 	n.is |= about(m, p)
 	n.status = max(n.status, r.Status())
 	if p.Role == session.RoleResponse || p.Role == session.RoleLate {
-		n.answer, n.result, n.http = p.Kind, l.Preview, l.HTTP
+		n.response, n.result, n.http = p.Kind, l.Preview, l.HTTP
 	}
 }
 
@@ -289,7 +289,7 @@ func (o *Outline) forget(n *Node) {
 	}
 }
 
-// End returns the remaining nodes, in order. Open are the calls that are not over.
+// End returns the remaining nodes, in order. Open are the calls that have not ended.
 func (o *Outline) End(open []*session.Call) []*Node {
 	o.out = nil
 	for _, c := range open {

@@ -73,7 +73,7 @@ const (
 
 func TestOutline(t *testing.T) {
 	for _, c := range []struct{ name, frames, want string }{
-		{"what belongs together stands together",
+		{"the messages of a call are together",
 			request(1, "tools/call") + request(2, "ping") + progress(1) + answerTo(2) + fmt.Sprintf(ask, 1) + fmt.Sprintf(reply, 1) + progress(1) + answerTo(1), `
 1 tools/call done
   3 progress
@@ -97,7 +97,7 @@ func TestOutline(t *testing.T) {
 6 invalid
 7 invalid
 `},
-		{"what has no answer comes where it began", request(1, "tools/call") + request(2, "ping") + answerTo(2), `
+		{"a call without a response comes where it began", request(1, "tools/call") + request(2, "ping") + answerTo(2), `
 1 tools/call pending
 2 ping done
   3 response
@@ -286,7 +286,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 // Memory is bounded by what is open, whatever the number of frames.
 func TestOutlineIsBounded(t *testing.T) {
 	x, o := &session.Tracker{}, NewOutline()
-	o.Answers = NewAnswers()
+	o.Responses = NewResponses()
 	seq := uint64(0)
 	add := func(line string) {
 		seq++
@@ -306,7 +306,7 @@ func TestOutlineIsBounded(t *testing.T) {
 		add(progress(-1))
 		add(fmt.Sprintf(reply, id))
 		add(answerTo(id))
-		most = max(most, len(o.nodes)+len(o.queue)-o.head+len(o.overdue)+len(o.Answers.asked)+cap(o.queue)/8)
+		most = max(most, len(o.nodes)+len(o.queue)-o.head+len(o.overdue)+len(o.Responses.open)+cap(o.queue)/8)
 	}
 	if most > 8*DefaultWindow {
 		t.Errorf("%d entries were held", most)
@@ -319,7 +319,7 @@ func FuzzOutline(f *testing.F) {
 	f.Add([]byte(". {\"event\":\"exit\"}\n! x\n< \xff\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		x, o := &session.Tracker{}, NewOutline()
-		o.Answers, o.Stderr = NewAnswers(), true
+		o.Responses, o.Stderr = NewResponses(), true
 		seq := uint64(0)
 		for line := range strings.Lines(string(data)) {
 			if len(line) < 3 {

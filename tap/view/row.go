@@ -14,14 +14,14 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Row is what one line of a list shows of a frame, or of one message of a batch.
-// Its texts are those of the wire; escape them before printing.
+// A Row is what a list shows of a frame, or of one message of a batch. Its texts are
+// those of the wire; escape them before printing.
 type Row struct {
 	// Part assigns it to a call. For a frame that carries no message, and for a batch as
 	// a whole, only Message, Lane, At and Exchange are set.
 	Part session.Part
-	// Messages are its messages: of a batch as a whole all of them, none where it
-	// carries none. They are valid until the next frame is added.
+	// Messages are its messages: of a batch as a whole all of them. They are valid until
+	// the next frame is added.
 	Messages []session.Part
 	// Session is the number of the session of its HTTP exchange, 0 if there is none or
 	// it is not known yet.
@@ -29,18 +29,16 @@ type Row struct {
 	// Kind is the name of a [jsonrpc.Kind], stderr, or the name of an event of the
 	// run ("lifecycle" where that cannot be read).
 	Kind string
-	// Sort is the sort of a frame that carries no message, as [OtherWords] returns it; ""
-	// for all others.
+	// Sort is that of a frame without a message, as [OtherWords] returns it; "" for others.
 	Sort string
 	// ID is the id as it is on the wire, nil if there is none.
 	ID []byte
 	// Method is the method, of a response that of its request.
 	Method string
-	// About is what it is about, or else what the request of a response is about.
+	// About is the subject of the message, or that of the request of a response.
 	About string
-	// Subject is what the request is about, of a response what its request is, and
-	// Preview what the message carries in addition: see [jsonrpc.Preview]. Both are "" where
-	// there is no message.
+	// Subject is that of the request, also for a response, and Preview a shortened form of
+	// the arguments or the result: see [jsonrpc.Preview]. Both are "" without a message.
 	Subject, Preview string
 	// Failed reports whether it is a failure, which Fault describes. Error reports
 	// whether it counts as an error; a batch does not, but its messages may.
@@ -55,13 +53,13 @@ type Row struct {
 	// HTTP is the method and the target of the exchange of a message, and of the head and
 	// the end of a response; of a message to the client with the status.
 	HTTP string
-	// Resumes is as [session.Entry] has it.
+	// Resumes is that of [session.Entry].
 	Resumes uint64
 	// Ended are the calls that an event of HTTP ended: see [session.Pairing.AddEvent].
 	Ended []Ended
 }
 
-// Ended is a call that an HTTP exchange ended.
+// An Ended is a call that ended with an HTTP exchange.
 type Ended struct {
 	Call    session.Ref
 	Notes   session.Notes
@@ -197,18 +195,19 @@ func NewMessageRow(r *session.Entry, i int) Row {
 	return l
 }
 
-// A Title is how a line names a message or a call: what distinguishes it first. Its texts
-// come from the wire as they are.
+// A Title names a message or a call. The part that distinguishes it most comes first. Its
+// texts are those of the wire.
 type Title struct {
-	// Name is the tool that is called, or the kind of a notification, and Method the
-	// method then. Of all else Name is the method and what it is about, and Method is "".
-	// Over HTTP the request line and the status stand before Method.
+	// For a tool call Name is the tool, for a notification its kind, and Method is the
+	// method. For others Name is the method and the subject, and Method is "". Over HTTP
+	// Method begins with the request line and the status.
 	Name, Method string
 	// Args are the arguments, and Result is what a response holds; "" for none.
 	Args, Result string
 }
 
-// NewTitle is the title of a request, and of its response, without what they carry.
+// NewTitle returns the title of a request, and of its response, without arguments and
+// result.
 func NewTitle(method, subject string) Title {
 	switch {
 	case subject == "":
@@ -248,8 +247,8 @@ func (l *Row) title() Title {
 	return Title{Name: strings.TrimSpace(l.Method + " " + l.About)}
 }
 
-// notification is the title of a notification. A call is named by its frame, since its id
-// and its progress token are numbers of another kind.
+// notification returns the title of a notification. It names a call by its frame, because
+// ids and progress tokens are other numbers.
 func (l *Row) notification() Title {
 	call := l.Part.Call.Seq
 	switch {
@@ -267,8 +266,7 @@ func (l *Row) notification() Title {
 	return Title{Name: JoinWords(" ", strings.TrimPrefix(l.Method, "notifications/"), l.About)}
 }
 
-// Answer returns the response among the messages that answers a request, the first of
-// a batch.
+// Answer returns the first message that is the response to a known request.
 func (l *Row) Answer() (session.Part, bool) {
 	for _, p := range l.Messages {
 		if p.Request != (session.Ref{}) && p.Role != session.RoleReplay {
@@ -278,7 +276,7 @@ func (l *Row) Answer() (session.Part, bool) {
 	return session.Part{}, false
 }
 
-// keep returns a row that remains valid after its frame.
+// keep returns a row that remains valid when the next frame is added.
 func (l Row) keep() Row {
 	l.ID, l.Messages = bytes.Clone(l.ID), slices.Clone(l.Messages)
 	return l

@@ -66,10 +66,9 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Responses belong to the oldest open request with their id, and nothing else is
-// open at the end, but for what only HTTP exchanges tell: which of several requests
-// with one id is answered, and that one was refused or cancelled by the end of its
-// exchange.
+// Responses belong to the oldest open request with their id, and no other request is open
+// at the end. HTTP exchanges are exceptions: they identify one of several requests with an
+// id, and may refuse or cancel a request.
 func TestRowPairs(t *testing.T) {
 	sessions(t, func(t *testing.T, all []tap.Frame) {
 		type id struct {
@@ -78,13 +77,13 @@ func TestRowPairs(t *testing.T) {
 		}
 		open := map[id][]session.Part{}
 		subjects := map[session.Ref]string{}
-		answered := 0
-		told := map[session.Ref]bool{} // by exchanges
+		responses := 0
+		byExchange := map[session.Ref]bool{} // requests with a response
 		read(t, all, func(_ *session.Tracker, r *session.Entry) {
 			if r.Frame.Lane == tap.Lifecycle {
 				for _, c := range r.Ended {
 					for _, request := range c.Requests {
-						told[request] = c.Status.Settled()
+						byExchange[request] = c.Status.Settled()
 					}
 				}
 			}
@@ -103,11 +102,11 @@ func TestRowPairs(t *testing.T) {
 					if len(open[key]) == 0 {
 						continue
 					}
-					answered++
+					responses++
 					oldest := open[key][0]
 					open[key] = open[key][1:]
 					if at := r.Frame.Exchange; p.Request != oldest.Message && at != 0 && all[p.Request.Seq-1].Exchange == at && oldest.Exchange != at {
-						told[p.Request], told[oldest.Message] = true, true
+						byExchange[p.Request], byExchange[oldest.Message] = true, true
 						continue
 					}
 					if p.Request != oldest.Message || p.Latency != p.At-oldest.At {
@@ -119,11 +118,11 @@ func TestRowPairs(t *testing.T) {
 				}
 			}
 		})
-		if answered == 0 {
-			t.Error("nothing is answered in this session")
+		if responses == 0 {
+			t.Error("the session has no response")
 		}
-		if heads := slices.ContainsFunc(all, func(f tap.Frame) bool { return f.Lane == tap.Lifecycle && f.Exchange != 0 }); !heads && len(told) > 0 {
-			t.Errorf("%v: there are no exchanges that tell", told)
+		if heads := slices.ContainsFunc(all, func(f tap.Frame) bool { return f.Lane == tap.Lifecycle && f.Exchange != 0 }); !heads && len(byExchange) > 0 {
+			t.Errorf("%v: no exchange identifies them", byExchange)
 		}
 	})
 }
@@ -188,7 +187,7 @@ func TestItems(t *testing.T) {
 		`id:"a"`:                     {5, 6},
 		"is:pending":                 {8, 10, 22},
 		"is:pending tool:hang":       {8},
-		"is:pending method:ping":     {22}, // that of frame 8 is answered, its neighbour is not
+		"is:pending method:ping":     {22}, // that of frame 8 has a response
 		"is:cancelled":               {8},
 		"is:cancelled method:ping":   nil,
 		"is:nested":                  {5, 6},
@@ -237,8 +236,8 @@ func TestLargeFrames(t *testing.T) {
 	})
 }
 
-// What was let go is told of as long as it fits, and counted beyond that, whether an
-// answer comes after all or not.
+// Calls that are no longer tracked are listed up to a limit and counted beyond it, whether
+// a response follows or not.
 func TestRowBoundsWhatIsUnanswered(t *testing.T) {
 	const more = 10
 	x := &session.Tracker{}

@@ -18,7 +18,7 @@ import (
 // known.
 func EventWords(e *tap.Event) (about, fault string) { return eventWords(e, "") }
 
-// eventWords is EventWords with a text for an unknown event.
+// eventWords is like EventWords, with a text for an unknown event.
 func eventWords(e *tap.Event, text string) (about, fault string) {
 	switch e.Name {
 	case tap.EventStart:
@@ -77,8 +77,7 @@ func gapWords(e *tap.Event) string {
 	return JoinWords(", ", missing, crossed, e.Error)
 }
 
-// wordsOf returns those of an event's row, with the effect on calls and streams, which comes
-// first.
+// wordsOf returns the words of an event's row. The effect on calls and streams comes first.
 func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 	e := &r.Event
 	about, fault = eventWords(e, beginning(r.Frame.Raw))
@@ -126,6 +125,15 @@ func (c *Ended) How() string {
 		return "lost"
 	}
 	return ""
+}
+
+// StreamEndWords describes how the stream for the response to a request of some offset
+// ended. What the client did is described in detail, as it is why there is no response.
+func StreamEndWords(e *session.StreamEnd, at time.Duration) string {
+	if e.By != "client" {
+		return "its stream ended"
+	}
+	return cmp.Or(e.Error, "the client hung up") + " after " + Took(e.At-at)
 }
 
 // JoinWords joins those of the texts that are not empty.

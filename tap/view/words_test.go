@@ -71,8 +71,7 @@ func TestEventWords(t *testing.T) {
 	}
 }
 
-// What an event means for calls and streams stands in its line, and of a failure
-// nothing stands before that.
+// The row of an event begins with its effect on calls and streams, if it is a failure.
 func TestEventLines(t *testing.T) {
 	cut := []*session.Call{{Ref: session.Ref{Seq: 7}, Notes: session.NoteHungUp, Status: session.CallCancelled}}
 	for _, c := range []struct {
@@ -104,7 +103,7 @@ func TestEventLines(t *testing.T) {
 	}
 }
 
-// What the end of an exchange means for calls is said with no more than a few
+// The effect of the end of an exchange on calls is described with at most a few
 // of them.
 func TestEndedWords(t *testing.T) {
 	call := func(seq uint64, notes session.Notes, settled bool) Ended {

@@ -1,0 +1,324 @@
+package view
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// Options are those of a [Listing].
+type Options struct {
+	// Calls lists calls instead of frames. Flat makes a call within another an item too.
+	Calls, Flat bool
+	// Diff compares each response with the previous one to an equal request.
+	Diff bool
+	// Stderr includes what the server writes to its standard error around the selected
+	// frames, or among calls.
+	Stderr bool
+	// Plumbing includes the frames that [Plumbing] reports.
+	Plumbing bool
+	// Follow returns calls as soon as they have ended, from the frame FollowFrom on. With
+	// Begin, it returns calls when they begin too.
+	Follow, Begin bool
+	FollowFrom    uint64
+}
+
+// An Item is one entry of a [Listing]: a row, or a call with what belongs to it. Its
+// contents are valid until the next frame is added.
+type Item struct {
+	// Row is a frame, or a frame or message outside calls. With Open, it is a message of
+	// an open call. Deltas are the changes of the responses in a frame.
+	Row    *Row
+	Deltas []*Delta
+	// Node is a call; with Open, a call so far. Stderr is what the server wrote to its
+	// standard error during the call.
+	Node   *Node
+	Stderr []Row
+	Open   bool
+}
+
+// A Listing lists the selected part of a recording. It holds only what is open, so that
+// memory does not grow with the recording. Make one with [NewListing].
+type Listing struct {
+	Selection
+	// Tracker pairs the messages. Its Survey may be set before the first frame.
+	Tracker session.Tracker
+
+	opt   Options
+	items []Item
+	last  time.Duration // the offset of the last frame
+	end   time.Duration // how long the recording ran, once known
+	sum   Summary
+
+	responses *Responses
+	near      nearby
+	stderr    lastOf // until a call takes them
+	// exchanges holds the exchanges without a message or a response, by number.
+	exchanges map[uint64]session.Request
+
+	outline *Outline
+	// named holds the calls with a frame in the selected ranges, open those that began
+	// before the end of the span.
+	named, open map[session.Ref]bool
+	following   bool
+}
+
+// A Summary describes a whole listing.
+type Summary struct {
+	// Frames, Bytes and Errors count what was read of the selected session, and Calls
+	// its calls if calls are listed.
+	Frames uint64
+	Bytes  int64
+	Errors uint64
+	Calls  uint64
+	// Shown counts the selected frames or calls, Hidden those of them that only carry
+	// HTTP.
+	Shown, Hidden uint64
+	// TooLarge and Forgotten are those of [Responses].
+	TooLarge, Forgotten uint64
+	// Unanswered holds the first requests without a response, Beyond counts others. They
+	// are set if all requests are listed, or those without a response.
+	Unanswered []session.Request
+	Beyond     uint64
+	// Stderr has the last rows of the server's standard error, if requests without a
+	// response are selected.
+	Stderr []Row
+}
+
+// NewListing returns a Listing of a selection.
+func NewListing(sel Selection, opt Options) *Listing {
+	l := &Listing{
+		Selection: sel, opt: opt, near: newNearby(), stderr: lastOf{max: callRows}, exchanges: map[uint64]session.Request{},
+		named: map[session.Ref]bool{}, open: map[session.Ref]bool{},
+	}
+	if opt.Diff {
+		l.responses = NewResponses()
+	}
+	if opt.Calls {
+		l.outline = NewOutline()
+		l.outline.Responses, l.outline.Flat, l.outline.Stderr = l.responses, opt.Flat, opt.Stderr && !sel.Picks()
+		l.outline.Keep = func(e *session.Entry, i int) bool { return l.Span.Holds(e.Frame) && l.message(e, i) }
+		if l.Needs(filter.NeedPayload) {
+			l.outline.Search = sel.Filter.Search
+		}
+	}
+	return l
+}
+
+// Ended returns how long the recording ran, as far as it has been read.
+func (l *Listing) Ended() time.Duration { return max(l.end, l.last) }
+
+// Add adds the next frame and returns the items that are complete, and whether no more
+// frames are needed.
+func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
+	clear(l.items)
+	l.items, l.last = l.items[:0], f.At
+	after := l.Span.Before(f)
+	if after && !l.opt.Calls {
+		return nil, true
+	}
+	e := l.Tracker.Add(f)
+	if l.inSession(e.Session) {
+		l.sum.Frames++
+		l.sum.Bytes += f.Size
+		l.sum.Errors += e.Errors()
+	}
+	if f.Lane == tap.Stderr && l.Pending() {
+		l.sum.addStderr(NewRow(e))
+	}
+	l.openExchange(e)
+	if l.opt.Calls {
+		l.addToCalls(e, after)
+		return l.items, after && len(l.open) == 0
+	}
+	l.addFrame(e)
+	return l.items, false
+}
+
+func (s *Summary) addStderr(r Row) {
+	last := lastOf{s.Stderr, lastRows}
+	last.add(r)
+	s.Stderr = last.rows
+}
+
+func (l *Listing) addFrame(e *session.Entry) {
+	var deltas []*Delta
+	if l.responses != nil {
+		deltas = l.responses.Add(e)
+	}
+	if !l.Span.Holds(e.Frame) {
+		return
+	}
+	ok := l.frame(e)
+	if l.opt.Stderr && l.Picks() {
+		rows := l.near.add(e, ok)
+		for i := range rows {
+			l.items = append(l.items, Item{Row: &rows[i]})
+		}
+	}
+	if !ok {
+		return
+	}
+	l.sum.Shown++
+	if !l.opt.Plumbing && !l.Picks() && Plumbing(e) {
+		l.sum.Hidden++
+		return
+	}
+	row := NewRow(e)
+	l.items = append(l.items, Item{Row: &row, Deltas: deltas})
+}
+
+// openExchange records exchanges without a message until they have a response. No row
+// shows them until then.
+func (l *Listing) openExchange(e *session.Entry) {
+	switch n := e.Frame.Exchange; e.Event.Name {
+	case tap.EventRequest:
+		if e.Event.Method != "POST" && len(l.exchanges) < 1000 {
+			l.exchanges[n] = session.Request{
+				Ref: session.Ref{Seq: e.Frame.Seq}, Method: e.Event.Method, Subject: e.Event.Target, At: e.Frame.At, Session: e.Session,
+			}
+		}
+	case tap.EventResponse, tap.EventEnd:
+		delete(l.exchanges, n)
+	default:
+		if e.Frame.Lane == tap.ToClient {
+			delete(l.exchanges, n)
+		}
+	}
+}
+
+// addToCalls adds the next entry to the calls; after reports whether it is after the
+// span, where only open calls matter.
+func (l *Listing) addToCalls(e *session.Entry, after bool) {
+	if e.Frame.Lane == tap.Stderr && l.opt.Stderr && l.Picks() {
+		l.stderr.add(NewRow(e))
+	}
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		if p.Role == session.RoleRequest && l.inSession(e.Session) {
+			l.sum.Calls++
+			if !after {
+				l.open[p.Call] = true
+			}
+		}
+		if len(l.Ranges) > 0 && p.Call != (session.Ref{}) && l.inRanges(e.Frame.Seq) {
+			l.named[p.Call] = true
+		}
+	}
+	first := false
+	if l.opt.Follow && !l.following && e.Frame.Seq >= l.opt.FollowFrom {
+		l.following, first = true, true
+		l.outline.Live()
+	}
+	nodes := l.outline.Add(e)
+	for _, ended := range e.Ended {
+		delete(l.open, ended.Ref)
+	}
+	l.addNodes(nodes)
+	if l.following && l.opt.Begin {
+		l.addOpen(e, first)
+	}
+}
+
+// addOpen adds the effect of a frame on open calls: those that begin, with all the calls
+// that have begun before, and messages of the others.
+func (l *Listing) addOpen(e *session.Entry, all bool) {
+	if !all && len(e.Parts) == 0 {
+		return
+	}
+	for _, call := range l.Tracker.Open() {
+		n := l.outline.Open(call)
+		if n == nil || !l.selects(n) {
+			continue
+		}
+		if all || call.Ref.Seq == e.Frame.Seq {
+			l.items = append(l.items, Item{Node: n, Open: true})
+			continue
+		}
+		for i := range e.Parts {
+			if e.Parts[i].Call == call.Ref {
+				row := NewMessageRow(e, i)
+				l.items = append(l.items, Item{Row: &row, Open: true})
+			}
+		}
+	}
+}
+
+// End returns the calls that have not ended. The recording ran for a duration; 0 if that
+// is not known.
+func (l *Listing) End(duration time.Duration) []Item {
+	clear(l.items)
+	l.items, l.end = l.items[:0], duration
+	if l.outline != nil {
+		l.addNodes(l.outline.End(l.Tracker.Open()))
+	}
+	return l.items
+}
+
+func (l *Listing) addNodes(nodes []*Node) {
+	for _, n := range nodes {
+		ok := l.selects(n)
+		l.forget(n)
+		switch {
+		case !ok:
+		case n.Call == nil:
+			l.items = append(l.items, Item{Row: &n.Row})
+		default:
+			l.sum.Shown++
+			l.items = append(l.items, Item{Node: n, Stderr: l.stderr.take(n.Span(l.Ended()))})
+		}
+	}
+}
+
+// selects reports whether a call, or one nested in it, is selected.
+func (l *Listing) selects(n *Node) bool {
+	if n.Call == nil {
+		return true // selected by Keep
+	}
+	from, to := n.Span(l.Ended())
+	if l.Span.overlaps(n.Call, from, to) && (len(l.Ranges) == 0 || l.named[n.Call.Ref]) && l.inSession(n.Session()) {
+		if l.Filter == nil {
+			return true
+		}
+		it := n.Item(l.Ended())
+		if l.Filter.Match(&it, n.Found()) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.Kids, l.selects)
+}
+
+// forget removes a call that has been returned, and those within it.
+func (l *Listing) forget(n *Node) {
+	if n.Call != nil && len(l.named) > 0 {
+		delete(l.named, n.Call.Ref)
+		for _, kid := range n.Kids {
+			l.forget(kid)
+		}
+	}
+}
+
+// Waits reports whether requests without a response are selected and an exchange without
+// a message waits for a response.
+func (l *Listing) Waits() bool { return l.Pending() && len(l.exchanges) > 0 }
+
+// Summary returns the summary of what has been added.
+func (l *Listing) Summary() Summary {
+	s := l.sum
+	if l.responses != nil {
+		s.TooLarge, s.Forgotten = l.responses.TooLarge, l.responses.Forgotten
+	}
+	if l.Picks() && !l.Pending() {
+		return s
+	}
+	s.Unanswered, s.Beyond = l.Tracker.Unanswered()
+	for _, n := range slices.Sorted(maps.Keys(l.exchanges)) {
+		s.Unanswered = append(s.Unanswered, l.exchanges[n])
+	}
+	s.Unanswered = slices.DeleteFunc(s.Unanswered, func(q session.Request) bool { return !l.inSession(q.Session) })
+	return s
+}

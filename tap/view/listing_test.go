@@ -1,0 +1,32 @@
+package view
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+)
+
+// Memory is bounded by what is open.
+func TestListingHoldsWhatIsOpen(t *testing.T) {
+	l := NewListing(Selection{Ranges: []tap.Range{{From: 1, To: 1 << 40}}, Span: Whole}, Options{Calls: true, Stderr: true})
+	calls, seq, most := 0, uint64(0), 0
+	add := func(lane tap.Lane, text string, args ...any) {
+		raw := fmt.Appendf(nil, text+"\n", args...)
+		seq++
+		items, _ := l.Add(&tap.Frame{Seq: seq, At: time.Duration(seq), Lane: lane, Raw: raw, Size: int64(len(raw))})
+		calls += len(items)
+		most = max(most, len(l.named)+len(l.open)+len(l.stderr.rows)+len(l.exchanges))
+	}
+	add(tap.ToServer, `{"jsonrpc":"2.0","id":"hung","method":"tools/call","params":{"name":"hang"}}`)
+	for i := range 20_000 {
+		add(tap.ToServer, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","_meta":{"progressToken":%d}}}`, i, i)
+		add(tap.ToClient, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":%d}}`, i, i)
+		add(tap.Stderr, "log")
+		add(tap.ToClient, `{"jsonrpc":"2.0","id":%d,"result":{}}`, i)
+	}
+	if calls += len(l.End(0)); calls != 20_001 || most > 1000 {
+		t.Errorf("%d calls, %d entries were held", calls, most)
+	}
+}
