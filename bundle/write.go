@@ -61,7 +61,7 @@ func (s *summary) writeHead(m *markdown, about *About) {
 	if about.Secrets {
 		item("Secrets", "**left as they are**")
 	} else {
-		item("Secrets", "pseudonyms in the place of "+count(about.Replaced, "value"))
+		item("Secrets", count(about.Replaced, "value")+" replaced by pseudonyms")
 	}
 	m.printf("\n")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-const mockLong = `Plays the server of a recorded session on stdin and stdout. Put it in the place of the
+const mockLong = `Plays the server of a recorded session on stdin and stdout. Use it instead of the
 server's command: the client gets the recorded responses, offline and always the same.
 
 A request gets the response to the recorded request with the same method and params;
