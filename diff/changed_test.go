@@ -30,7 +30,7 @@ func replaced(t *testing.T, frames []tap.Frame, old, new string, most int) []tap
 
 // TestChangedServer compares recordings of real servers with what they would be
 // if the server were another build: each change is found and of its class, and
-// nothing else is told.
+// nothing else is reported.
 func TestChangedServer(t *testing.T) {
 	all := corpus(t, "real-")
 	flow, memory, demo, everything := all["real-everything-flow"], all["real-memory"], all["real-demo-2025-11-25"], all["real-everything-subscribe"]
@@ -99,7 +99,7 @@ func TestCrossedAnswersAreNamed(t *testing.T) {
 	}
 }
 
-// slowed makes the frame that has a text, and all behind it, come 5 s later.
+// slowed delays the frame that contains a text, and all after it, by 5 s.
 func slowed(frames []tap.Frame, text string) []tap.Frame {
 	out := slices.Clone(frames)
 	by := time.Duration(0)

@@ -53,7 +53,7 @@ func exchanged(t *testing.T, rev string, lines ...string) []tap.Frame {
 	return c.frames
 }
 
-// TestRefusedOverHTTP compares what HTTP alone tells: statuses without a message, and
+// TestRefusedOverHTTP compares what only HTTP shows: statuses without a message, and
 // exchanges that end with none.
 func TestRefusedOverHTTP(t *testing.T) {
 	const call = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}} `

@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A number in a definition that is only written in another way is told of as that.
+// A number in a definition that is only spelled differently is reported as such.
 func TestRespelledDefinition(t *testing.T) {
 	r, _ := compareScript(t, `
 		rev 2025-11-25
@@ -104,7 +104,7 @@ func TestSubscriptionThatTheServerEnds(t *testing.T) {
 	}
 }
 
-// What a schema says that no number is a multiple of is compared, not divided by.
+// An invalid multipleOf in a schema is compared, and not used as a divisor.
 func TestMultiples(t *testing.T) {
 	for _, c := range []struct {
 		a, b  string

@@ -17,7 +17,7 @@ import (
 	"github.com/mcptap/mcptap/replay/client"
 )
 
-// A recordingServer is a Server with a live server beside it.
+// A recordingServer is a Server that records from a live server.
 type recordingServer struct {
 	t      *testing.T
 	l      *Live
@@ -419,7 +419,7 @@ func TestRecordingBounded(t *testing.T) {
 	}
 	mu.Unlock()
 	conn.Close()
-	<-written // nobody gets it, and nobody hangs
+	<-written // the write must return although nothing is read
 	conv.mu.Lock()
 	for _, x := range conv.streams {
 		if n := x.waiting; n > maxWaiting+2*size {

@@ -140,7 +140,7 @@ const (
 	liveNew   = `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"new","_meta":{"progressToken":6}}}`
 )
 
-// A dialogue is a client by hand on stdio, with a live server beside the recording.
+// A dialogue is a scripted client on stdio, with a live server and a recording.
 type dialogue struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -357,7 +357,7 @@ func TestLiveCancels(t *testing.T) {
 	k.hear("notifications/cancelled", `"requestId":"live-1"`)
 	k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6,"reason":"cancelled"}}`)
 	k.hear("seen")
-	k.say(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`) // both are told
+	k.say(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`) // both servers receive it
 	added := k.end()
 	if len(added) != 5 || !strings.Contains(added[0], `"new"`) || !strings.Contains(added[3], `"requestId":6`) {
 		t.Errorf("%q", added)
@@ -428,7 +428,7 @@ func TestLiveEndsBehindItsAnswers(t *testing.T) {
 	}}
 	note := func(n replay.Note) {
 		if n.Kind == replay.NoteMiss {
-			time.Sleep(10 * time.Millisecond) // whoever does not wait is ahead now
+			time.Sleep(10 * time.Millisecond) // a mock that does not wait would be ahead now
 			noted = true
 		}
 	}

@@ -37,7 +37,7 @@ type replayLine struct {
 // asks in the order of a map, and answers a subscription that was cancelled if it is
 // not ended before.
 //
-// On HTTP, beside that, whether the standing stream is open in time decides what is
+// On HTTP, it also depends on whether the standing stream is open in time what is
 // said on it; and a client that resumes a stream gets what it has had once more.
 func (l *replayLine) byLuck(s *webServer) bool {
 	if s != nil {

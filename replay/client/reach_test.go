@@ -26,7 +26,7 @@ func webSocketAt(url string, _ *Watcher) Conn {
 // and one error says what happened instead of a note for each request.
 func TestUnreachable(t *testing.T) {
 	const refusedDial = "http://127.0.0.1:1"
-	none := httptest.NewTLSServer(http.NotFoundHandler()) // with a certificate that nobody trusts
+	none := httptest.NewTLSServer(http.NotFoundHandler()) // with an untrusted certificate
 	none.Config.ErrorLog = nil
 	t.Cleanup(none.Close)
 	at := func(status int, kind, body string) string {
@@ -168,7 +168,7 @@ func TestGoneOverHTTP(t *testing.T) {
 	}
 }
 
-// A grave is a connection whose server is gone from the start, or behind an answer.
+// A grave is a connection whose server is gone from the start, or after a response.
 type grave struct {
 	answers int
 	to      chan<- Event
@@ -214,7 +214,7 @@ func TestGoneBeforehand(t *testing.T) {
 		frames := lines(twoCalls)
 		for i, heard := 0, 0; i < len(frames); i++ {
 			if frames[i].At = 0; heard >= answers && frames[i].Lane == tap.ToServer {
-				frames[i].At = time.Hour // nobody waits so long
+				frames[i].At = time.Hour // longer than any test
 			} else if frames[i].Lane == tap.ToClient {
 				heard++
 			}
