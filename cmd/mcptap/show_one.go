@@ -47,6 +47,9 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 			return errors.Join(w.Flush(), err)
 		}
 	}
+	if o.diff && one.delta == nil {
+		fmt.Fprintln(w, "no earlier response to the same method and arguments")
+	}
 	for _, line := range deltaWords(one.delta, max(a.width(), 0)) {
 		fmt.Fprintln(w, line)
 	}
