@@ -84,8 +84,8 @@ func shorten(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// recorded prepares recorded bytes for a block of at most so many bytes: JSON formatted,
-// and invisible characters escaped. Size is the whole size.
+// recorded prepares recorded bytes for a block of at most that many bytes: JSON is formatted,
+// and invisible characters are escaped. Size is the whole size.
 func recorded(raw []byte, size int64, most int) (language, text string) {
 	trimmed := bytes.TrimSpace(raw)
 	language = "text"

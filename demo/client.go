@@ -35,7 +35,7 @@ func Drive(ctx context.Context, revision string, command []string, report func(s
 		{"called tools that return structured content, a picture and a link", c.tools},
 		{"called a tool that failed and a tool that does not exist", c.failures},
 		{"a survey with 4 progress notifications and 2 log messages", c.survey},
-		{"3 calls at once, answered in reverse order", c.overtaking},
+		{"3 concurrent calls with responses in reverse order", c.overtaking},
 		{"cancelled a call", c.cancellation},
 		{"received 4 list_changed notifications, and listed again", c.listChanged},
 		{"subscribed to a resource, received an update, and unsubscribed", c.subscription},
@@ -44,7 +44,7 @@ func Drive(ctx context.Context, revision string, command []string, report func(s
 	switch revision {
 	case Handshake:
 		steps = append([]step{{"initialized a session with " + ServerName, c.initialize}}, steps...)
-		steps = append(steps, step{"answered the server's requests for roots, the user and a model", c.briefing}, end)
+		steps = append(steps, step{"responded to the server's requests for roots, the user and a model", c.briefing}, end)
 	case Stateless:
 		steps = append([]step{{"discovered " + ServerName + ", no session needed", c.discover}}, steps...)
 		steps = append(steps, step{"called a tool in 3 rounds, with roots, the user and a model in between", c.briefing}, end)
@@ -298,7 +298,7 @@ func (c *client) begin(ctx context.Context, p *mcp.CallToolParams) (<-chan error
 	return end, c.wire.await(ctx, "sent tools/call", n+1)
 }
 
-// overtaking has three calls open at once, the slowest first.
+// overtaking has three concurrent calls, the slowest first.
 func (c *client) overtaking(ctx context.Context) error {
 	var ends []<-chan error
 	for _, p := range []*mcp.CallToolParams{

@@ -10,7 +10,8 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// maxHeld is how many rows of a candidate are held: the first ones, and the latest.
+// maxHeld is how many rows and updates of a candidate are held: the first rows and the latest
+// one, and the latest updates.
 const maxHeld = 64
 
 // A candidate is what later frames may still make the filter match: in the view of
@@ -79,23 +80,6 @@ func (g *gatherer) addToCall(r row, p *session.Part, it *filter.Item) {
 		c.rows = c.rows[:maxHeld-1]
 	}
 	c.rows = append(c.rows, r)
-}
-
-// holdUpdate holds back an update until the row is shown. The last one of a row
-// counts, except that only the response to the request itself has a Response.
-func (c *candidate) holdUpdate(u update) {
-	for i := range c.updates {
-		if old := &c.updates[i]; old.ID == u.ID {
-			if u.Response == 0 {
-				u.Response, u.Latency = old.Response, old.Latency
-			}
-			*old = u
-			return
-		}
-	}
-	if len(c.updates) < maxHeld {
-		c.updates = append(c.updates, u)
-	}
 }
 
 // matchesRequest reports whether the filter matches a request, as far as has been read.

@@ -13,19 +13,16 @@ import (
 
 // detailJSON describes a frame without its bytes. Its texts are escaped.
 type detailJSON struct {
-	Seq       uint64    `json:"seq"`
-	At        int64     `json:"at"`   // ns from the start
-	Took      int64     `json:"took"` // ns from the first byte to the last
-	Time      time.Time `json:"time"`
-	Start     time.Time `json:"start"` // of the recording
-	Lane      string    `json:"lane"`
-	Form      string    `json:"form"`
-	Exchange  uint64    `json:"exchange,omitempty"`
-	Size      int64     `json:"size"`
-	Truncated bool      `json:"truncated,omitempty"`
-	Kind      string    `json:"kind,omitempty"`
-	ID        string    `json:"id,omitempty"` // as it is on the wire, with quotes
-	Method    string    `json:"method,omitempty"`
+	Seq      uint64    `json:"seq"`
+	At       int64     `json:"at"`   // ns from the start
+	Took     int64     `json:"took"` // ns from the first byte to the last
+	Time     time.Time `json:"time"`
+	Lane     string    `json:"lane"`
+	Form     string    `json:"form"`
+	Exchange uint64    `json:"exchange,omitempty"`
+	Size     int64     `json:"size"`
+	Kind     string    `json:"kind,omitempty"`
+	ID       string    `json:"id,omitempty"` // as it is on the wire, with quotes
 	// Remark is why the frame is not a valid message, or another peculiarity.
 	Remark string `json:"remark,omitempty"`
 	// Duplicates reports that the message has two members of the same name.
@@ -109,12 +106,12 @@ func (s *Server) serveDetail(w http.ResponseWriter, r *http.Request) {
 // newDetail describes a frame, without the heads of its exchange.
 func newDetail(rec *Recording, f *tap.Frame) *detailJSON {
 	d := &detailJSON{
-		Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Time: rec.Header.Start.Add(f.At), Start: rec.Header.Start,
-		Lane: f.Lane.String(), Form: f.Form.String(), Exchange: f.Exchange, Size: max(f.Size, int64(len(f.Raw))), Truncated: f.Truncated,
+		Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Time: rec.Header.Start.Add(f.At),
+		Lane: f.Lane.String(), Form: f.Form.String(), Exchange: f.Exchange, Size: max(f.Size, int64(len(f.Raw))),
 	}
 	if f.Lane == tap.ToServer || f.Lane == tap.ToClient {
 		m := jsonrpc.PeekFrame(f)
-		d.Kind, d.ID, d.Method, d.Remark = m.Kind.String(), brief(string(m.ID)), brief(m.Method), brief(m.Reason)
+		d.Kind, d.ID, d.Remark = m.Kind.String(), brief(string(m.ID)), brief(m.Reason)
 		if kind, _ := view.OtherWords(f); m.Kind == jsonrpc.Other && kind != "" {
 			d.Kind = kind
 		}

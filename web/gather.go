@@ -184,7 +184,7 @@ func (g *gatherer) send(r row) {
 func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 	c := g.candidates[p.Request]
 	if p.Request != (session.Ref{}) {
-		g.update(p.Call, update{ID: r.Request, Response: r.ID, Latency: r.Latency, Failed: r.Marks&markFailed != 0})
+		g.update(p.Call, update{ID: r.Request, Response: r.ID, Latency: r.Latency})
 		if c != nil {
 			c.answered = true
 		}
@@ -216,10 +216,7 @@ func statusAfter(p *session.Part) string {
 
 // end adds the update of a call that has ended.
 func (g *gatherer) end(c *session.Call) {
-	u := update{
-		ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(c.ErrorText),
-		Failed: c.Status == session.CallError || c.Status == session.CallToolError,
-	}
+	u := update{ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(c.ErrorText)}
 	if c.Answer == c.Cancel {
 		u.Response = 0
 	}
@@ -246,7 +243,10 @@ func (g *gatherer) update(call session.Ref, u update) {
 	if g.shows(call) {
 		g.updates = append(g.updates, u)
 	} else if c := g.candidates[call]; c != nil && g.calls {
-		c.holdUpdate(u)
+		if len(c.updates) == maxHeld {
+			c.updates = c.updates[1:]
+		}
+		c.updates = append(c.updates, u)
 	}
 }
 

@@ -28,13 +28,10 @@ type headsJSON struct {
 // headJSON is an event of an exchange. Its texts are escaped.
 type headJSON struct {
 	Seq    uint64      `json:"seq"`
-	At     int64       `json:"at"`
 	Line   string      `json:"line"`
 	Header [][2]string `json:"header,omitempty"`
 	Masked []string    `json:"masked,omitempty"`
 	Error  string      `json:"error,omitempty"`
-	By     string      `json:"by,omitempty"`
-	Coding string      `json:"coding,omitempty"`
 }
 
 // findHeads finds the events of the exchange of a frame. The heads come before the bodies
@@ -95,9 +92,7 @@ func (h *headsJSON) add(f *tap.Frame, exchange uint64) {
 	if e.Name != tap.EventEnd {
 		line, fault = view.JoinWords(" ", brief(e.Proto), view.JoinWords("", line, fault)), e.Error
 	}
-	*to = &headJSON{
-		Seq: f.Seq, At: int64(f.At), Line: shorten(line, maxField), Error: brief(fault), By: brief(e.By), Coding: brief(e.Coding),
-	}
+	*to = &headJSON{Seq: f.Seq, Line: shorten(line, maxField), Error: brief(fault)}
 	for _, field := range e.Header[:min(len(e.Header), maxHeader)] {
 		(*to).Header = append((*to).Header, [2]string{brief(field[0]), shorten(field[1], maxField)})
 	}

@@ -20,20 +20,15 @@ type recordingJSON struct {
 	Transport string             `json:"transport,omitempty"`
 	Command   []string           `json:"command,omitempty"`
 	Upstream  string             `json:"upstream,omitempty"`
-	Dir       string             `json:"dir,omitempty"`
-	Program   string             `json:"program,omitempty"`
-	Platform  string             `json:"platform,omitempty"`
 	Status    string             `json:"status"`
 	Problem   string             `json:"problem,omitempty"`
 	Server    partyJSON          `json:"server"`
 	Client    partyJSON          `json:"client"`
-	Era       string             `json:"era,omitempty"`
 	Revision  string             `json:"revision,omitempty"`
 	Requested string             `json:"requested,omitempty"`
 	Dialect   string             `json:"dialect,omitempty"`
 	Probe     bool               `json:"probe,omitempty"`
 	Frames    session.LaneCounts `json:"frames"`
-	Bytes     session.LaneCounts `json:"bytes"`
 	Errors    uint64             `json:"errors"`
 	Last      uint64             `json:"last"`
 	Gaps      []tap.Range        `json:"gaps,omitempty"`
@@ -64,12 +59,11 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 	h, f := &r.Header, &r.Tally.Facts
 	j := &recordingJSON{
 		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
-		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Dir: brief(h.Dir), Program: brief(h.Program),
-		Platform: brief(h.Platform), Status: r.Status, Problem: escape.Escape(r.Problem),
-		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Era: brief(string(f.Era)),
-		Revision: brief(string(f.Revision)), Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe,
-		Frames: r.Tally.Frames, Bytes: r.Tally.Bytes, Errors: r.Tally.Errors, Last: r.Last,
-		Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions), Duration: int64(r.Duration), Size: r.Size,
+		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status, Problem: escape.Escape(r.Problem),
+		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Revision: brief(string(f.Revision)),
+		Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe, Frames: r.Tally.Frames,
+		Errors: r.Tally.Errors, Last: r.Last, Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions),
+		Duration: int64(r.Duration), Size: r.Size,
 	}
 	if r.Status == statusLive {
 		j.Now = int64(time.Since(h.Start))

@@ -51,9 +51,6 @@ type row struct {
 	Latency int64 `json:"d,omitempty"` // valid with a Request
 	// Session is the number of its session, 0 if there is none.
 	Session int `json:"g,omitempty"`
-	// Exchange and Status are those of HTTP.
-	Exchange uint64 `json:"x,omitempty"`
-	Status   int    `json:"h,omitempty"`
 	// Previous is the row that it is compared with: see previousRows.
 	Previous rowID `json:"v,omitempty"`
 }
@@ -85,8 +82,6 @@ type update struct {
 	Status string `json:"s,omitempty"`
 	End    int64  `json:"e,omitempty"`
 	Error  string `json:"f,omitempty"`
-	// Failed reports that the response is a failure.
-	Failed bool `json:"x,omitempty"`
 	// Drop means that the filter no longer matches it nor, in the view of calls, its
 	// call.
 	Drop bool `json:"drop,omitempty"`
@@ -119,7 +114,7 @@ func newRow(l *view.Row, of *session.Entry) row {
 		ID: idOf(p.Message), At: int64(p.At), Size: l.Size, Lane: uint8(p.Lane), Kind: brief(l.Kind), Method: brief(l.Method),
 		Name: brief(t.Name), Preview: shorten(t.Args+t.Result, maxPreview), Detail: brief(t.Method), Fault: brief(l.Fault),
 		Call: idOf(p.Call), Parent: idOf(p.Parent), Request: idOf(p.Request), Latency: int64(p.Latency),
-		Exchange: p.Exchange, Status: of.Status(), Session: of.Session,
+		Session: of.Session,
 	}
 	if l.Sort != "" {
 		r.Kind = l.Sort

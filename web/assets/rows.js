@@ -62,10 +62,8 @@ export class Rows {
   fault = new Map();
   why = new Map(); // why the call that a row begins failed
   parent = new Map();
-  exchange = new Map();
   session = new Map();
   sessions = new Set();
-  status = new Map();
   methods = new Interned();
   kinds = new Interned();
   roles = new Interned();
@@ -142,10 +140,8 @@ export class Rows {
     this.preview[i] = this.#text(r.a);
     if (r.f) this.fault.set(i, r.f);
     if (r.p) this.parent.set(i, r.p);
-    if (r.x) this.exchange.set(i, r.x);
     if (r.g !== 1) this.session.set(i, r.g ?? 0); // most rows are in the first
     if (r.g) this.sessions.add(r.g);
-    if (r.h) this.status.set(i, r.h);
     if (this.isError(i)) this.errors++;
     else if (this.orphan(i)) this.orphans++;
     if (this.isPlumbing(i)) this.plumbing++;
