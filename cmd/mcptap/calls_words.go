@@ -84,11 +84,12 @@ func callFault(n *view.Node, nested bool) string {
 	if c.Cancel != (session.Ref{}) {
 		words = append(words, cancelWords(c))
 	}
-	switch {
-	case c.Parent == (session.Ref{}):
-	case !nested:
-		words = append(words, fmt.Sprintf("within #%d%s", c.Parent.Seq, map[bool]string{true: ", probably"}[c.Guess]))
-	case c.Guess:
+	if c.Parent != (session.Ref{}) && !nested {
+		words = append(words, fmt.Sprintf("within #%d", c.Parent.Seq))
+		if c.Guess {
+			words = append(words, "probably")
+		}
+	} else if c.Parent != (session.Ref{}) && c.Guess {
 		words = append(words, "position guessed")
 	}
 	if n.Row.Part.Clash != (session.Ref{}) {

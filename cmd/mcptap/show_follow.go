@@ -25,26 +25,24 @@ const (
 // several follows several recordings. A goroutine reads each, and keeps no file open
 // between reads; one goroutine does everything else.
 type several struct {
-	ctx    context.Context
-	a      *app
-	o      *showOptions
-	sel    view.Selection
-	in     chan arrival
-	listed map[string]bool // by path
-	labels map[string]bool
-	open   []*followed
-	began  bool // a first line was printed
-	found  bool
+	ctx     context.Context
+	a       *app
+	o       *showOptions
+	sel     view.Selection
+	in      chan arrival
+	open    []*followed
+	running int  // number of recordings that may have more frames
+	began   bool // the first item is printed
 }
 
 // A followed is one of several recordings.
 type followed struct {
 	*lister
-	last  uint64 // the last frame that was taken
-	ended bool   // it had when it was joined
-	over  bool   // no more of it is wanted
-	ctx   context.Context
-	stop  context.CancelFunc
+	path string
+	more bool   // there may be frames after the backlog
+	read uint64 // the last frame that was listed
+	over bool   // no more frames are needed
+	stop context.CancelFunc
 }
 
 // An arrival is a frame, or the end, of a recording.
@@ -55,13 +53,23 @@ type arrival struct {
 	err   error
 }
 
-// at is the wall clock at the frame.
-func (x *arrival) at() time.Time { return x.from.start.Add(x.frame.At) }
+// compare orders arrivals by the wall clock. The end of a recording comes last.
+func (x *arrival) compare(y *arrival) int {
+	switch {
+	case x.over && y.over:
+		return 0
+	case x.over:
+		return 1
+	case y.over:
+		return -1
+	}
+	return x.from.start.Add(x.frame.At).Compare(y.from.start.Add(y.frame.At))
+}
 
 func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords, sel view.Selection) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &several{ctx: ctx, a: a, o: o, sel: sel, in: make(chan arrival, arrivals), listed: map[string]bool{}, labels: map[string]bool{}}
+	s := &several{ctx: ctx, a: a, o: o, sel: sel, in: make(chan arrival, arrivals)}
 	dir, err := a.dataDir()
 	if err != nil {
 		return err
@@ -89,27 +97,19 @@ func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords
 	if err := s.backlog(); err != nil {
 		return err
 	}
-	running := 0
-	for _, f := range s.open {
-		if f.ended {
-			if err := s.take(&arrival{from: f, over: true}); err != nil {
-				return err
-			}
-			continue
-		}
-		running++
-		go s.follow(f, f.last)
+	if err := s.start(s.open); err != nil {
+		return err
 	}
-	var look <-chan time.Time
+	var poll <-chan time.Time
 	if words.all {
 		tick := time.NewTicker(joinPause)
 		defer tick.Stop()
-		look = tick.C
+		poll = tick.C
 	}
-	if err := s.run(dir, running, look); err != nil {
+	if err := s.run(dir, poll); err != nil {
 		return err
 	}
-	if !s.found && (sel.Picks() || o.since != "" || o.until != "") {
+	if !s.began && (sel.Picks() || o.since != "" || o.until != "") {
 		a.say("nothing matched")
 		return exitCode(exitNo)
 	}
@@ -128,9 +128,9 @@ func liveIn(dir string) (paths []string) {
 	return paths
 }
 
-// join begins to list a recording, once.
+// join adds a recording, once.
 func (s *several) join(path string) error {
-	if s.listed[path] {
+	if slices.ContainsFunc(s.open, func(f *followed) bool { return f.path == path }) {
 		return nil
 	}
 	rec, err := store.Open(path)
@@ -142,54 +142,67 @@ func (s *several) join(path string) error {
 		return err
 	}
 	label := cmp.Or(info.Header.Label, info.Header.ID)
-	if s.labels[label] { // as that of another
+	if slices.ContainsFunc(s.open, func(f *followed) bool { return f.label == label }) {
 		label = info.Header.ID
 	}
 	l, err := newLister(s.ctx, s.a, s.o, rec, info, s.sel, label)
 	if err != nil {
 		return err
 	}
-	s.listed[path], s.labels[label] = true, true
-	f := &followed{lister: l, ended: info.Status != store.Live}
-	f.ctx, f.stop = context.WithCancel(s.ctx)
-	s.open = append(s.open, f)
+	s.open = append(s.open, &followed{lister: l, path: path, more: info.Status == store.Live})
 	return nil
 }
 
-// backlog prints what the recordings have already, merged by the wall clock.
+// backlog prints the present frames of all recordings, merged by the wall clock.
 func (s *several) backlog() error {
-	var heads []arrival
-	var nexts []func() (tap.Frame, error, bool)
+	type head struct {
+		arrival
+		next func() (tap.Frame, error, bool)
+	}
+	var heads []*head
+	advance := func(h *head) (ok bool) {
+		h.frame, h.err, ok = h.next()
+		return ok
+	}
 	for _, f := range s.open {
-		next, stop := iter.Pull2(readFrames(s.ctx, f.rec, f.last, false))
+		next, stop := iter.Pull2(readFrames(s.ctx, f.rec, f.read, false))
 		defer stop()
-		if frame, err, ok := next(); ok {
-			heads = append(heads, arrival{from: f, frame: frame, err: err})
-			nexts = append(nexts, next)
+		if h := (&head{arrival{from: f}, next}); advance(h) {
+			heads = append(heads, h)
 		}
 	}
 	for len(heads) > 0 {
-		i := 0
-		for k := range heads {
-			if heads[k].at().Before(heads[i].at()) {
-				i = k
-			}
-		}
-		if err := s.take(&heads[i]); err != nil {
+		h := slices.MinFunc(heads, func(a, b *head) int { return a.compare(&b.arrival) })
+		if err := s.take(&h.arrival); err != nil {
 			return err
 		}
-		frame, err, ok := nexts[i]()
-		if ok {
-			heads[i] = arrival{from: heads[i].from, frame: frame, err: err}
-			continue
+		if !advance(h) {
+			heads = slices.DeleteFunc(heads, func(other *head) bool { return other == h })
 		}
-		heads, nexts = slices.Delete(heads, i, i+1), slices.Delete(nexts, i, i+1)
 	}
 	return nil
 }
 
-// follow hands over what comes after a frame.
-func (s *several) follow(f *followed, after uint64) {
+// start follows the recordings that may have more frames and ends the others.
+func (s *several) start(added []*followed) error {
+	for _, f := range added {
+		if f.over {
+			continue
+		}
+		s.running++
+		if f.more {
+			ctx, stop := context.WithCancel(s.ctx)
+			f.stop = stop
+			go s.follow(ctx, f, f.read)
+		} else if err := s.take(&arrival{from: f, over: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow sends the frames after a number, and the end.
+func (s *several) follow(ctx context.Context, f *followed, after uint64) {
 	send := func(x arrival) bool {
 		select {
 		case s.in <- x:
@@ -198,7 +211,7 @@ func (s *several) follow(f *followed, after uint64) {
 			return false
 		}
 	}
-	for frame, err := range f.rec.Follow(f.ctx, after) {
+	for frame, err := range f.rec.Follow(ctx, after) {
 		if !send(arrival{from: f, frame: frame, err: err}) || err != nil {
 			return
 		}
@@ -206,60 +219,40 @@ func (s *several) follow(f *followed, after uint64) {
 	send(arrival{from: f, over: true})
 }
 
-// run prints frames until all running recordings have ended, or without end if others
-// may start.
-func (s *several) run(dir string, running int, look <-chan time.Time) error {
-	for running > 0 || look != nil {
+// run prints frames until all live recordings have ended, or without end if poll reports
+// when to look for new recordings.
+func (s *several) run(dir string, poll <-chan time.Time) error {
+	for s.running > 0 || poll != nil {
 		select {
 		case <-s.ctx.Done():
 			return s.interrupted()
-		case <-look:
+		case <-poll:
+			n := len(s.open)
 			for _, path := range liveIn(dir) {
-				n := len(s.open)
 				if err := s.join(path); err != nil {
 					return err
 				}
-				if len(s.open) > n {
-					running++
-					go s.follow(s.open[n], s.open[n].last)
-				}
 			}
-		case x := <-s.in:
-			ended, err := s.batch(x)
-			if err != nil {
+			for _, f := range s.open[n:] {
+				f.more = true // without a backlog, even if it has ended since
+			}
+			if err := s.start(s.open[n:]); err != nil {
 				return err
 			}
-			running -= ended
+		case x := <-s.in:
+			all := []arrival{x}
+			for len(all) < arrivals && len(s.in) > 0 {
+				all = append(all, <-s.in)
+			}
+			slices.SortStableFunc(all, func(a, b arrival) int { return a.compare(&b) })
+			for i := range all {
+				if err := s.take(&all[i]); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
-}
-
-// batch takes what is there now, in the order of the wall clock, and returns how
-// many recordings have ended.
-func (s *several) batch(x arrival) (ended int, err error) {
-	all := []arrival{x}
-	for len(all) < arrivals && len(s.in) > 0 {
-		all = append(all, <-s.in)
-	}
-	slices.SortStableFunc(all, func(a, b arrival) int {
-		switch { // an end has no time, and is the last of its recording
-		case a.over != b.over:
-			return map[bool]int{true: 1, false: -1}[a.over]
-		case a.over:
-			return 0
-		}
-		return a.at().Compare(b.at())
-	})
-	for i := range all {
-		if err := s.take(&all[i]); err != nil {
-			return ended, err
-		}
-		if all[i].over {
-			ended++
-		}
-	}
-	return ended, nil
 }
 
 // take prints what has arrived.
@@ -268,8 +261,8 @@ func (s *several) take(x *arrival) error {
 	if x.err != nil {
 		return x.err
 	}
-	if !x.over && x.frame.Seq > f.last {
-		f.last = x.frame.Seq
+	if x.over {
+		s.running--
 	}
 	if f.over {
 		return nil
@@ -280,16 +273,16 @@ func (s *several) take(x *arrival) error {
 	}
 	var err error
 	if f.over = x.over; !x.over {
+		f.read = x.frame.Seq
 		f.over, err = f.frame(&x.frame)
 	}
 	if f.over && err == nil {
 		err = f.finish(s.ctx)
 	}
-	s.began = s.began || f.printed > before
-	s.found = s.found || f.printed > 0
-	if f.over {
+	if f.over && f.stop != nil {
 		f.stop()
 	}
+	s.began = s.began || f.printed > before
 	return err
 }
 

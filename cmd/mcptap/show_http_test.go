@@ -175,8 +175,8 @@ func TestErrorsAgree(t *testing.T) {
 // A call without a response shows that the client hung up, and when.
 func TestShowClientHungUp(t *testing.T) {
 	var frames []tap.Frame
-	put := func(at time.Duration, exchange uint64, lane tap.Lane, raw []byte) {
-		frames = append(frames, tap.Frame{At: at, Exchange: exchange, Lane: lane, Form: map[bool]tap.Form{true: tap.FormBody}[lane == tap.ToServer], Raw: raw})
+	put := func(at time.Duration, exchange uint64, lane tap.Lane, form tap.Form, raw []byte) {
+		frames = append(frames, tap.Frame{At: at, Exchange: exchange, Lane: lane, Form: form, Raw: raw})
 	}
 	for i, end := range []tap.Event{
 		{Name: tap.EventEnd, By: "client", Error: "the client reset the connection"},
@@ -184,9 +184,9 @@ func TestShowClientHungUp(t *testing.T) {
 		{Name: tap.EventEnd, By: "server"},
 	} {
 		n, at := uint64(i+1), time.Duration(i)*time.Minute
-		put(at, n, tap.Lifecycle, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}.Encode())
-		put(at, n, tap.ToServer, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow"}}`, n))
-		put(at+10*time.Second, n, tap.Lifecycle, end.Encode())
+		put(at, n, tap.Lifecycle, tap.FormLine, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}.Encode())
+		put(at, n, tap.ToServer, tap.FormBody, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow"}}`, n))
+		put(at+10*time.Second, n, tap.Lifecycle, tap.FormLine, end.Encode())
 	}
 	path := record(t, frames)
 	for _, args := range [][]string{{"--calls"}, {}} {

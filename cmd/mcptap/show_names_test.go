@@ -11,7 +11,7 @@ import (
 )
 
 // The words in the column KIND are words of the filter, and find that frame.
-func TestNamesOfALineFilter(t *testing.T) {
+func TestKindsAreFilterWords(t *testing.T) {
 	var rows []view.Row
 	for k := range jsonrpc.Kinds {
 		rows = append(rows, view.Row{Part: session.Part{Lane: tap.ToClient}, Kind: k.String()})

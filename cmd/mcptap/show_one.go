@@ -29,58 +29,64 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 	extendLive(&one.info, a.now())
 	w := bufio.NewWriterSize(a.stdout, 32<<10)
 	if o.json {
-		return errors.Join(writeJSONFrame(w, one, rec.WriteRaw), w.Flush())
-	}
-	if err := one.head(w, a); err != nil {
-		return err
-	}
-	if err := one.body(w, a, rec.WriteRaw); err != nil {
-		return errors.Join(w.Flush(), err)
-	}
-	if response, ok := one.responses[0]; ok && one.row.Kind == jsonrpc.Request.String() {
-		if err := showResponse(w, a, rec, response); err != nil {
-			return errors.Join(w.Flush(), err)
+		err = writeJSONFrame(w, one, rec.WriteRaw)
+	} else {
+		err = one.print(w, a, rec)
+		if err == nil && o.diff && one.delta == nil {
+			_, err = fmt.Fprintln(w, "no earlier response to the same method and arguments")
 		}
 	}
-	if len(one.responses) == 0 && one.refusalBody > 0 && one.row.Kind == jsonrpc.Request.String() {
-		if err := showRefusal(w, a, rec, one); err != nil {
-			return errors.Join(w.Flush(), err)
-		}
-	}
-	if o.diff && one.delta == nil {
-		fmt.Fprintln(w, "no earlier response to the same method and arguments")
-	}
-	for _, line := range deltaWords(one.delta, max(a.width(), 0)) {
-		fmt.Fprintln(w, line)
-	}
-	return w.Flush()
+	return errors.Join(err, w.Flush())
 }
 
-// showResponse shows the response to a request below it.
-func showResponse(w io.Writer, a *app, rec *store.Recording, p session.Part) error {
-	f, err := rec.Frame(p.Message.Seq)
+// print prints the frame, its response or what refused it, and what changed since the
+// previous response.
+func (one *oneFrame) print(w io.Writer, a *app, rec *store.Recording) error {
+	err := one.head(w, a)
+	if err == nil {
+		err = one.body(w, a, rec.WriteRaw)
+	}
+	response, ok := one.responses[0]
+	switch {
+	case err != nil || one.row.Kind != jsonrpc.Request.String():
+	case ok:
+		err = printBelow(w, a, rec, response.Message.Seq, func(f *oneFrame) string {
+			return fmt.Sprintf("%s #%d after %s", paintFailure(a, response.Kind.String(), f.message.IsFailure()), f.frame.Seq, formatDuration(response.Latency))
+		})
+	case len(one.responses) == 0 && one.refusalBody > 0:
+		err = printBelow(w, a, rec, one.refusalBody, func(f *oneFrame) string {
+			return fmt.Sprintf("%s, its body in #%d", paintFailure(a, one.refusal, true), f.frame.Seq)
+		})
+	}
 	if err != nil {
 		return err
 	}
-	response := oneFrame{frame: f, message: jsonrpc.PeekFrame(&f)}
-	kind := a.palette().paint(p.Kind.String(), map[bool]style{true: boldRed}[response.message.IsFailure()])
-	if _, err := fmt.Fprintf(w, "\n%s #%d after %s, %s\n\n", kind, f.Seq, formatDuration(p.Latency), formatSize(f.Size)); err != nil {
-		return err
+	l := lines{w: w}
+	for _, line := range deltaWords(one.delta, a.width()) {
+		l.printf("%s\n", line)
 	}
-	return response.body(w, a, rec.WriteRaw)
+	return l.err
 }
 
-// showRefusal shows the body of an HTTP response that refused a request.
-func showRefusal(w io.Writer, a *app, rec *store.Recording, one *oneFrame) error {
-	f, err := rec.Frame(one.refusalBody)
+// printBelow prints a frame that belongs to the one above it.
+func printBelow(w io.Writer, a *app, rec *store.Recording, number uint64, heading func(*oneFrame) string) error {
+	f, err := rec.Frame(number)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "\n%s, its body in #%d, %s\n\n", a.palette().paint(one.refusal, boldRed), f.Seq, formatSize(f.Size)); err != nil {
+	one := &oneFrame{frame: f, message: jsonrpc.PeekFrame(&f)}
+	if _, err := fmt.Fprintf(w, "\n%s, %s\n\n", heading(one), formatSize(f.Size)); err != nil {
 		return err
 	}
-	body := oneFrame{frame: f, message: jsonrpc.PeekFrame(&f)}
-	return body.body(w, a, rec.WriteRaw)
+	return one.body(w, a, rec.WriteRaw)
+}
+
+// paintFailure returns a text, painted if it names a failure.
+func paintFailure(a *app, text string, failed bool) string {
+	if failed {
+		return a.palette().paint(text, boldRed)
+	}
+	return text
 }
 
 // head prints the properties of the frame.
@@ -102,7 +108,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	if f.Lane == tap.Lifecycle && (r.Kind == tap.EventRequest || r.Kind == tap.EventResponse) {
 		name = "head of an HTTP " + name
 	}
-	kind := p.paint(name, map[bool]style{true: boldRed}[r.Failed])
+	kind := paintFailure(a, name, r.Failed)
 	if r.Kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // these are printed below
 		about := r.About
 		if r.Method != "" && r.Part.Kind != jsonrpc.Notification {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -264,15 +266,8 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 }
 
 func frequent(counts map[string]int) []string {
-	var all []string
-	for v := range counts {
-		all = append(all, v)
-	}
-	slices.SortFunc(all, func(a, b string) int {
-		if c := counts[b] - counts[a]; c != 0 {
-			return c
-		}
-		return strings.Compare(a, b)
+	all := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
 	})
 	return all[:min(len(all), seenValues)]
 }
