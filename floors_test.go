@@ -139,11 +139,20 @@ var floors = map[string]floor{
 			"os/exec": "it is the server: whoever wants one starts it",
 		},
 	},
-	// Where package mock gets its frames from when they are in a file.
-	"mock/recorded": {ours: []string{"tap", "tap/text", "store", "replay", "mock"}},
+	// The only place that opens what a person names. It stands above the store and all
+	// formats of files, and below what plays and serves recordings.
+	"recording": {
+		ours: []string{"internal/term/escape", "internal/wholefile", "tap", "tap/session", "tap/text", "tap/view", "store", "export", "bundle"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
+	},
+	// Files that are replaced at once, for recordings and reports.
+	"internal/wholefile": {never: map[string]string{"net/http": "it writes files", "os/exec": "it writes files"}},
 	// What tests in Go use. It is no part of the program, so package testing is
 	// not either.
-	"mock/mocktest": {ours: []string{"internal/term/escape", "replay", "mock", "mock/recorded"}},
+	"mock/mocktest": {ours: []string{"internal/term/escape", "replay", "mock", "recording"}},
 	"demo": {
 		// The demo's server and client are what users have: the official SDK.
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
@@ -157,7 +166,7 @@ var floors = map[string]floor{
 		},
 	},
 	"export": {
-		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/view"},
+		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
 		never: pure,
 	},
 	// Without OpenTelemetry's SDK, which would only queue the spans.
@@ -195,7 +204,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth",

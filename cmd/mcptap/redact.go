@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/redact"
 	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
@@ -92,7 +93,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	if err := checkOutput("-o", o.out, o.force); err != nil {
 		return err
 	}
-	path, session, err := a.findSession(arg)
+	file, err := a.open(ctx, arg)
 	if err != nil {
 		return err
 	}
@@ -105,32 +106,20 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 		return err
 	}
 	opt.Key, opt.Check = key, o.check
-	rec, err := store.Open(path)
-	if err != nil {
-		return err
-	}
-	src, err := sessionOf(ctx, rec, session)
+	src, err := file.Source(ctx)
 	if err != nil {
 		return err
 	}
 	r := redact.New(opt)
 	if o.check {
-		err = redactPass(ctx, src, newStderrPieces(r), func(tap.Frame) error { return nil })
+		err = redactPass(ctx, src, newStderrPieces(r))
 	} else {
-		err = writeRecording(o.out, func(name string) error { return redactTo(ctx, name, src, r) })
+		err = recording.Save(o.out, func(name string) error { return redactTo(ctx, name, src, r) })
 	}
 	if err != nil {
 		return err
 	}
 	return o.report(a, r.Findings())
-}
-
-// sessionOf is a recording, or the session of it that REC#2 names.
-func sessionOf(ctx context.Context, rec *store.Recording, session int) (exportSource, error) {
-	if session == 0 {
-		return rec, nil
-	}
-	return newSessionSource(ctx, rec, session)
 }
 
 // options reads the rules.
@@ -148,45 +137,33 @@ func (f *redactFlags) options() (redact.Options, error) {
 
 // redactTo writes the redacted recording. It reads twice: a value named in one frame may
 // be unnamed in an earlier one.
-func redactTo(ctx context.Context, name string, rec exportSource, r *redact.Redactor) error {
+func redactTo(ctx context.Context, name string, rec recording.Source, r *redact.Redactor) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
 	}
 	p := newStderrPieces(r)
-	if err := redactPass(ctx, rec, p, func(tap.Frame) error { return nil }); err != nil {
+	if err := redactPass(ctx, rec, p); err != nil {
 		return err
 	}
 	r.Again()
 	header := r.Header(info.Header)
 	header.ID = store.NewID()
-	w, err := store.NewWriter(name, header)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	end := info.Duration
-	err = redactFrames(ctx, rec, p, func(f tap.Frame) error {
-		end = max(end, f.At)
-		return w.Add(f)
+	err = recording.Copy(ctx, name, header, rec, func(f *tap.Frame) error {
+		p.replace(f)
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return w.Close(store.End{At: end, Cut: info.Status != store.Ended})
+	p.end()
+	return err
 }
 
-// redactPass redacts the header and the frames.
-func redactPass(ctx context.Context, rec exportSource, p *stderrPieces, each func(tap.Frame) error) error {
+// redactPass finds what to redact in the header and the frames.
+func redactPass(ctx context.Context, rec recording.Source, p *stderrPieces) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
 	}
 	p.r.Header(info.Header)
-	return redactFrames(ctx, rec, p, each)
-}
-
-func redactFrames(ctx context.Context, rec exportSource, p *stderrPieces, each func(tap.Frame) error) error {
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -194,11 +171,7 @@ func redactFrames(ctx context.Context, rec exportSource, p *stderrPieces, each f
 		if err != nil {
 			return err
 		}
-		f.Raw = p.frame(&f)
-		f.Size = int64(len(f.Raw))
-		if err := each(f); err != nil {
-			return err
-		}
+		p.replace(&f)
 	}
 	p.end()
 	return nil
@@ -329,6 +302,12 @@ type stderrPieces struct {
 
 func newStderrPieces(r *redact.Redactor) *stderrPieces {
 	return &stderrPieces{r: r, become: map[uint64][]byte{}}
+}
+
+// replace replaces the bytes of a frame.
+func (s *stderrPieces) replace(f *tap.Frame) {
+	f.Raw = s.frame(f)
+	f.Size = int64(len(f.Raw))
 }
 
 // frame returns what the bytes of a frame become.

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,10 +14,10 @@ import (
 
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -294,8 +292,8 @@ func (r *replayer) update() error {
 		return err
 	}
 	made.SetMaxRaw(math.MaxInt64)
-	if isTextFile(r.arg) {
-		err = r.rewriteText(made)
+	if r.from.text {
+		err = recording.SaveText(r.ctx, r.arg, made)
 	} else {
 		err = r.rewriteRecording(made)
 	}
@@ -303,24 +301,6 @@ func (r *replayer) update() error {
 		return fmt.Errorf("--update: %w", err)
 	}
 	return store.Remove(r.made)
-}
-
-// rewriteText overwrites a text file with the new recording.
-func (r *replayer) rewriteText(made *store.Recording) error {
-	f, err := os.Open(r.arg)
-	if err != nil {
-		return err
-	}
-	first, err := bufio.NewReader(f).ReadByte()
-	f.Close()
-	if err != nil {
-		return err
-	}
-	format := "txtar"
-	if first == '{' {
-		format = "ndjson"
-	}
-	return writeFile(r.arg, func(w io.Writer) error { return exportTo(r.ctx, w, format, made) })
 }
 
 // rewriteRecording overwrites a recording with the new one.
@@ -331,7 +311,7 @@ func (r *replayer) rewriteRecording(made *store.Recording) error {
 	}
 	h := info.Header
 	h.ID, h.Label = r.from.info.Header.ID, r.from.info.Header.Label
-	return writeRecording(r.from.path, func(name string) error {
-		return copyRecording(r.ctx, made, name, h, func(*tap.Frame) error { return nil })
+	return recording.Save(r.from.path, func(name string) error {
+		return recording.Copy(r.ctx, name, h, made, nil)
 	})
 }

@@ -205,7 +205,7 @@ func payloadOf(from *compared, p session.Part) ([]byte, error) {
 	if p.Message == (session.Ref{}) {
 		return nil, nil
 	}
-	f, err := from.frame(p.Message.Seq)
+	f, err := from.rec.Frame(p.Message.Seq)
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -115,7 +115,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if want.session, err = oneOf(rec, session); err != nil {
+	if want.session, err = recording.Selected(rec, session); err != nil {
 		return err
 	}
 	number := words.number
@@ -136,24 +136,6 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 		return o.rawLane(ctx, a, rec, want)
 	}
 	return o.list(ctx, a, rec, want)
-}
-
-// oneOf returns the selected session of a recording, 0 for all. Whether HTTP traffic has
-// that many sessions is known only after reading it.
-func oneOf(rec *store.Recording, session int) (int, error) {
-	if session == 0 {
-		return 0, nil
-	}
-	info, err := rec.Info()
-	switch {
-	case err != nil:
-		return 0, err
-	case info.Header.Transport == "http":
-		return session, nil
-	case session > 1:
-		return 0, fmt.Errorf("%s has one session, so there is no #%d", quote(filepath.Base(rec.Path())), session)
-	}
-	return 0, nil
 }
 
 // check refuses combinations that mean nothing.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -106,7 +106,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 		l.span.last = last
 	}
 	if n := survey.Sessions(); l.sel.session > n {
-		return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(l.rec.Path())), plural(uint64(n), "session", "sessions"), l.sel.session)
+		return recording.NoSession(l.rec.Path(), n, l.sel.session)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/web"
 )
@@ -177,7 +178,7 @@ var errNoRecording = errors.New("no such recording")
 // keyOf is how a recording is called in the viewer's URLs: by its id, or where
 // that is not its own by the name of its file.
 func keyOf(info *store.Info, count map[string]int) string {
-	if id := info.Header.ID; isPlainID(id) && count[id] == 1 {
+	if id := info.Header.ID; recording.IsID(id) && count[id] == 1 {
 		return id
 	}
 	return filepath.Base(info.Path)

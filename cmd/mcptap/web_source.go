@@ -9,11 +9,11 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/web"
@@ -77,9 +77,6 @@ func (s *webSource) list() ([]store.Info, error) {
 	s.mu.Unlock()
 	return infos, nil
 }
-
-// isPlainID reports whether an id is one that this program makes.
-func isPlainID(id string) bool { return len(id) == 8 && strings.Trim(id, "0123456789abcdef") == "" }
 
 // Recordings implements [web.Source].
 func (s *webSource) Recordings() ([]web.Recording, error) {
@@ -200,7 +197,7 @@ func (r *webReader) WriteRaw(w io.Writer, f tap.Frame) error { return r.rec.Writ
 
 // Export implements [web.Reader].
 func (r *webReader) Export(ctx context.Context, w io.Writer, format string) error {
-	return exportTo(ctx, w, format, r.rec)
+	return recording.Export(ctx, w, format, r.rec, programVersion())
 }
 
 // maxSideDifferences limits the differences per class that a page receives.
@@ -220,7 +217,7 @@ func (s *webSource) Compare(ctx context.Context, a, b web.Side) (*web.Comparison
 		if err != nil {
 			return nil, err
 		}
-		if c.session, err = oneOf(rec, side.Session); err != nil {
+		if c.session, err = recording.Selected(rec, side.Session); err != nil {
 			return nil, err
 		}
 		if sides[i], err = d.sessions(c); err != nil {

@@ -1,0 +1,254 @@
+// Package recording opens what a person names, and copies, converts and saves
+// recordings. A name is that of a recording, by its path, id or label, of a text of a
+// recording, or of a bundle; with #2 at the end it is that of a session.
+//
+// Commands read every one of these as a recording in the file format of package store:
+// [Opener.Open] makes a temporary one of a text or a bundle.
+package recording
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
+)
+
+// A Source is a recording that is read from its first frame to its last: all of it, the
+// readable part of it, or a session of it.
+type Source interface {
+	// Info describes the recording as it is now.
+	Info() (store.Info, error)
+	// Frames yields the frames with a number above after, as far as they exist now.
+	Frames(after uint64) iter.Seq2[tap.Frame, error]
+	// WriteRaw writes all bytes of the frame that was yielded last.
+	WriteRaw(w io.Writer, f tap.Frame) error
+}
+
+// An Opener opens what a person names.
+type Opener struct {
+	// Dir returns the data directory, which has the recordings that are not named by
+	// a path.
+	Dir func() (string, error)
+	// Temp makes a directory for recordings made of texts and bundles. The caller
+	// removes it.
+	Temp func() (string, error)
+	// Now returns the time, for a text without one.
+	Now func() time.Time
+	// Label returns the label of a recording that has none, by the command of its
+	// server, which may be empty, and the name of its file.
+	Label func(command []string, file string) string
+}
+
+// A File is an open recording.
+type File struct {
+	*store.Recording
+	// Name is the argument without the session.
+	Name string
+	// Session is the number of the session that was named, 0 for all.
+	Session int
+	// Text is the head of the text that the recording was made of, as it stands there,
+	// nil if it was made of none.
+	Text *text.Head
+}
+
+// Open opens the recording that arg names. Whether the session exists is not checked.
+func (o *Opener) Open(ctx context.Context, arg string) (*File, error) {
+	file := &File{}
+	path, err := o.find(ctx, arg, file)
+	if err == nil {
+		file.Recording, err = store.Open(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// Path returns the path of the recording that arg names, which may be damaged, and the
+// number of the session, 0 for all.
+func (o *Opener) Path(ctx context.Context, arg string) (path string, session int, err error) {
+	var file File
+	path, err = o.find(ctx, arg, &file)
+	return path, file.Session, err
+}
+
+// find finds or makes the recording that arg names, and describes it.
+func (o *Opener) find(ctx context.Context, arg string, file *File) (path string, err error) {
+	file.Name, file.Session = cutSession(arg)
+	switch {
+	case IsBundle(file.Name):
+		return o.unpacked(ctx, file.Name)
+	case IsText(file.Name):
+		return o.parsed(ctx, file)
+	}
+	dir, err := o.Dir()
+	if err != nil {
+		return "", err
+	}
+	path, file.Session, err = store.Resolve(dir, arg)
+	return path, err
+}
+
+// Source returns the session that was named, or the whole recording.
+func (f *File) Source(ctx context.Context) (Source, error) {
+	if f.Session == 0 {
+		return f.Recording, nil
+	}
+	return Session(ctx, f.Recording, f.Session)
+}
+
+// Selected returns the number of the session to select among the frames of a recording,
+// 0 for all. It is an error if a recording on stdio has no such session; how many
+// sessions HTTP traffic has is known only after reading it.
+func Selected(rec *store.Recording, number int) (int, error) {
+	if number == 0 {
+		return 0, nil
+	}
+	info, err := rec.Info()
+	switch {
+	case err != nil:
+		return 0, err
+	case info.Header.Transport == "http":
+		return number, nil
+	case number > 1:
+		return 0, NoSession(rec.Path(), 1, number)
+	}
+	return 0, nil
+}
+
+// NoSession returns the error for a session that a recording with n sessions lacks.
+func NoSession(path string, n, number int) error {
+	sessions := "one session"
+	if n != 1 {
+		sessions = fmt.Sprintf("%d sessions", n)
+	}
+	return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(path)), sessions, number)
+}
+
+// cutSession splits the #2 off the name of a file. A file may have a # in its name.
+func cutSession(arg string) (name string, session int) {
+	i := strings.LastIndexByte(arg, '#')
+	if info, err := os.Stat(arg); i < 0 || err == nil && !info.IsDir() {
+		return arg, 0
+	}
+	if n, err := strconv.Atoi(arg[i+1:]); err == nil && n > 0 {
+		return arg[:i], n
+	}
+	return arg, 0
+}
+
+// TextSession returns the name of the text that arg names, and the number of its
+// session, 0 for all. It reports false if arg does not name a text.
+func TextSession(arg string) (name string, session int, ok bool) {
+	name, session = cutSession(arg)
+	return name, session, IsText(name)
+}
+
+// IsText reports whether a file is not a recording. Recordings have zero bytes near
+// their start, texts have none.
+func IsText(name string) bool {
+	if strings.HasSuffix(name, store.Ext) {
+		return false
+	}
+	head, regular, err := headOf(name, 4096)
+	if err != nil {
+		return regular // so that reading it reports the error
+	}
+	return bytes.IndexByte(head, 0) < 0
+}
+
+// IsBundle reports whether a file is a zip archive, which bundles are.
+func IsBundle(name string) bool {
+	head, _, err := headOf(name, 4)
+	return err == nil && (string(head) == "PK\x03\x04" || string(head) == "PK\x05\x06")
+}
+
+// headOf returns the first bytes of a regular file.
+func headOf(name string, most int64) (head []byte, regular bool, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, false, os.ErrInvalid
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, true, err
+	}
+	defer f.Close()
+	head, err = io.ReadAll(io.LimitReader(f, most))
+	return head, true, err
+}
+
+// Frames yields the frames of the file at path, each whole: a recording, or a text, of
+// which no recording is made. An error, and the end of ctx, ends them. The error names
+// the file.
+func Frames(ctx context.Context, path string) iter.Seq2[tap.Frame, error] {
+	return func(yield func(tap.Frame, error) bool) {
+		n := 0
+		for f, err := range framesOf(path) {
+			if n++; err == nil && n%64 == 1 {
+				err = ctx.Err()
+			}
+			if err != nil {
+				if !strings.Contains(err.Error(), path) {
+					err = fmt.Errorf("%s: %w", path, err)
+				}
+				yield(tap.Frame{}, err)
+				return
+			}
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+func framesOf(path string) iter.Seq2[tap.Frame, error] {
+	return func(yield func(tap.Frame, error) bool) {
+		if !IsText(path) {
+			rec, err := store.Open(path)
+			if err != nil {
+				yield(tap.Frame{}, err)
+				return
+			}
+			rec.SetMaxRaw(math.MaxInt64)
+			rec.Frames(0)(yield)
+			return
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			yield(tap.Frame{}, err)
+			return
+		}
+		defer f.Close()
+		r, err := text.NewReader(f)
+		if err != nil {
+			yield(tap.Frame{}, err)
+			return
+		}
+		text.Frames(r)(yield)
+	}
+}
+
+// quote quotes recorded or typed text for an error message.
+func quote(s string) string {
+	const most = 200
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return `"` + escape.Escape(s) + `"`
+}
