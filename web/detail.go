@@ -57,7 +57,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (Reader, tap.Frame
 	reader, err := s.source.Open(r.PathValue("key"))
 	if err != nil {
 		failWith(w, err)
-		return nil, tap.Frame{}, false
+		return Reader{}, tap.Frame{}, false
 	}
 	text := r.PathValue("seq")
 	if text == "" {
@@ -66,12 +66,12 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (Reader, tap.Frame
 	seq, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || seq == 0 {
 		fail(w, http.StatusBadRequest, fmt.Errorf("no frame has that number"))
-		return nil, tap.Frame{}, false
+		return Reader{}, tap.Frame{}, false
 	}
 	f, err := reader.Frame(seq)
 	if err != nil {
 		failWith(w, err)
-		return nil, tap.Frame{}, false
+		return Reader{}, tap.Frame{}, false
 	}
 	return reader, f, true
 }
@@ -99,7 +99,7 @@ func (s *Server) serveDetail(w http.ResponseWriter, r *http.Request) {
 }
 
 // newDetail says what there is to say of a frame by itself.
-func newDetail(reader Reader, rec *Recording, f *tap.Frame) (*detailJSON, error) {
+func newDetail(reader FrameReader, rec *Recording, f *tap.Frame) (*detailJSON, error) {
 	d := &detailJSON{
 		Seq: f.Seq, At: int64(f.At), Took: int64(f.Took), Time: rec.Header.Start.Add(f.At), Time0: rec.Header.Start,
 		Lane: f.Lane.String(), Form: f.Form.String(), Exchange: f.Exchange, Size: max(f.Size, int64(len(f.Raw))), Truncated: f.Truncated,

@@ -5,22 +5,25 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/mcptap/mcptap/export"
+	"github.com/mcptap/mcptap/recording"
 )
 
 // pageFormat is the recording as a page of its own.
-var pageFormat = Format{Name: "html", Ext: "html", About: "a page to look at, without mcptap", Type: "text/html; charset=utf-8"}
+var pageFormat = export.Format{Name: "html", Ext: "html", About: "a page to look at, without mcptap", MediaType: "text/html; charset=utf-8"}
 
-// formats are those of the source, and a page.
-func (s *Server) formats() []Format { return append(slices.Clone(s.source.Formats()), pageFormat) }
+// formats are all formats of package export, and a page.
+var formats = append(slices.Clone(export.Formats), pageFormat)
 
 // serveFormats is the handler of the forms in which recordings can be saved.
-func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) { answer(w, s.formats()) }
+func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) { answer(w, formats) }
 
 // serveExport is the handler of a recording as a file.
 func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("format")
-	var format Format
-	for _, f := range s.formats() {
+	var format export.Format
+	for _, f := range formats {
 		if f.Name == name {
 			format = f
 		}
@@ -34,13 +37,13 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Type", format.Type)
+	h.Set("Content-Type", format.MediaType)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Disposition", `attachment; filename="`+fileName(r.PathValue("key"))+"."+format.Ext+`"`)
 	// An error after the first byte can only be told by a file that ends early,
 	// which whoever reads it notices.
 	cw := &countingWriter{w: w}
-	write := func() error { return reader.Export(r.Context(), cw, format.Name) }
+	write := func() error { return recording.Export(r.Context(), cw, format.Name, reader, s.version) }
 	if format.Name == pageFormat.Name {
 		write = func() error { return Offline(r.Context(), cw, reader) }
 	}

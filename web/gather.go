@@ -56,7 +56,7 @@ type viewOptions struct {
 }
 
 // newGatherer makes a gatherer. The error is a [*filter.Error].
-func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
+func newGatherer(r FrameReader, o viewOptions, s *seen) (*gatherer, error) {
 	f, err := filter.Parse(o.Filter)
 	if err != nil {
 		return nil, err

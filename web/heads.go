@@ -40,7 +40,7 @@ type headJSON struct {
 
 // findHeads looks for the events of a frame's exchange around it. The heads come
 // before what the exchange carries, and its end after.
-func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
+func findHeads(reader FrameReader, f *tap.Frame) (*headsJSON, error) {
 	var h headsJSON
 	for _, before := range headsBefore {
 		for g, err := range reader.Frames(f.Seq - min(f.Seq, before)) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -66,13 +67,13 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 	j := &recordingJSON{
 		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
 		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Dir: brief(h.Dir), Program: brief(h.Program),
-		Platform: brief(h.Platform), Status: r.Status, Problem: escape.Escape(r.Problem),
+		Platform: brief(h.Platform), Status: r.Status.String(), Problem: escape.Escape(r.problem()),
 		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Era: brief(string(f.Era)),
 		Revision: brief(string(f.Revision)), Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe,
-		Frames: r.Tally.Frames, Bytes: r.Tally.Bytes, Errors: r.Tally.Errors, Last: r.Last,
+		Frames: r.Tally.Frames, Bytes: r.Tally.Bytes, Errors: r.Tally.Errors, Last: r.Info.Frames,
 		Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Duration: int64(r.Duration), Size: r.Size,
 	}
-	if r.Status == statusLive {
+	if r.Status == store.Live {
 		j.Now = int64(time.Since(h.Start))
 	}
 	j.Sessions = uint64(r.Tally.Sessions)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -13,7 +14,7 @@ var errNoSession = errors.New("there is no session")
 
 // measure sums up what there is of a recording now: of the session with that number, or of all for
 // 0. What has no answer yet waits until now where the recording is live.
-func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
+func measure(ctx context.Context, r FrameReader, number int) (*statsJSON, error) {
 	stats := session.NewStats("", maxSlowest)
 	m := session.NewMeter(stats, number)
 	for f, err := range r.Frames(0) {
@@ -28,13 +29,13 @@ func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
 	if n := max(m.Sessions(), 1); number > n {
 		return nil, fmt.Errorf("%w %d: the recording has %d", errNoSession, number, n)
 	}
-	rec, err := r.Recording()
+	info, err := r.Info()
 	if err != nil {
 		return nil, err
 	}
-	live, end := rec.Status == statusLive, rec.Duration
+	live, end := info.Status == store.Live, info.Duration
 	if live {
-		end = max(end, time.Since(rec.Header.Start))
+		end = max(end, time.Since(info.Header.Start))
 	}
 	m.Finish(end)
 	j := newStatsJSON(stats, end)

@@ -120,7 +120,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 			err = ctx.Err()
 		}
 		if err == nil && (len(s.Frames) == maxSavedFrames || room <= 0) {
-			s.Left = rec.Last - uint64(len(s.Frames))
+			s.Left = rec.Info.Frames - uint64(len(s.Frames))
 			break
 		}
 		if err == nil {
@@ -144,7 +144,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		s.take(g)
 	}
 	s.compare()
-	s.Messages = append(s.Messages, message{Read: rec.Last, Idle: true, Done: true})
+	s.Messages = append(s.Messages, message{Read: rec.Info.Frames, Idle: true, Done: true})
 	return s, nil
 }
 

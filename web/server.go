@@ -26,6 +26,8 @@ type Config struct {
 	// Dir is the data directory, for the commands that the page suggests; "" means that
 	// they find it by themselves.
 	Dir string
+	// Version is that of the program, for the files that it exports.
+	Version string
 	// Host is the name or address that the server listens on; "" means that of
 	// the listener.
 	Host string
@@ -34,19 +36,21 @@ type Config struct {
 // A Server is the viewer.
 type Server struct {
 	source Source
-	dir    string // see [Config]
-	guard  *guard
-	seen   seenOf
-	ctx    context.Context // ends when the server does
-	mux    *http.ServeMux
-	watch  watch
+	// dir and version: see [Config].
+	dir     string
+	version string
+	guard   *guard
+	seen    seenOf
+	ctx     context.Context // ends when the server does
+	mux     *http.ServeMux
+	watch   watch
 	// silence is maxSilence, less in tests.
 	silence time.Duration
 }
 
 // NewServer makes a Server, which ends all that it does when ctx does.
 func NewServer(ctx context.Context, c Config) *Server {
-	s := &Server{source: c.Source, dir: c.Dir, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence}
+	s := &Server{source: c.Source, dir: c.Dir, version: c.Version, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence}
 	const api = "GET /api/recordings"
 	const frame = api + "/{key}/frames/{seq}"
 	s.mux.HandleFunc("GET /assets/{name}", serveAsset)

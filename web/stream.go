@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
 )
@@ -75,7 +76,7 @@ type stream struct {
 	last      uint64 // the last frame that was read
 	told      time.Time
 	described time.Time
-	status    string
+	status    store.Status
 	stale     bool // frames were read since the recording was described
 }
 
@@ -121,7 +122,7 @@ func (s *Server) stream(ctx context.Context, sock *socket, key string, o viewOpt
 		return err
 	}
 	for ctx.Err() == nil {
-		ended := st.status != statusLive
+		ended := st.status != store.Live
 		if err := st.sweep(ctx); err != nil {
 			return err
 		}
@@ -160,9 +161,6 @@ func (st *stream) guardEnd(ctx context.Context) error {
 		}
 	}
 }
-
-// statusLive is the status of a recording that is still being made.
-const statusLive = "live"
 
 // sweep reads all frames that there are now, and sends what is to be shown.
 func (st *stream) sweep(ctx context.Context) error {

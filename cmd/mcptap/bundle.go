@@ -175,25 +175,25 @@ func (o *bundleOptions) write(ctx context.Context, a *app, copied string, was st
 		{Name: bundle.Readme, Write: func(w io.Writer) error { return bundle.WriteReadme(w, o.keep) }},
 		{Name: bundle.Summary, Write: summary},
 		{Name: bundle.Page, Write: func(w io.Writer) error {
-			return web.Offline(ctx, w, packedReader{&webReader{rec: rec, key: info.Header.ID}, was.Status})
+			return web.Offline(ctx, w, web.Reader{FrameReader: packed{rec, was.Status}, Key: info.Header.ID})
 		}},
 		{Name: bundle.Recording, Write: func(w io.Writer) error { return readFileInto(w, copied) }},
 	}
 	return recording.WriteFile(o.out, func(w io.Writer) error { return bundle.Pack(w, a.now(), parts) })
 }
 
-// A packedReader gives the page the copy under its name in the bundle, with the status
-// of the original: the copy of a live recording is cut.
-type packedReader struct {
-	*webReader
+// A packed recording is the copy under its name in the bundle, with the status of the
+// original: the copy of a live recording is cut.
+type packed struct {
+	*store.Recording
 	was store.Status
 }
 
-// Recording implements [web.Reader].
-func (r packedReader) Recording() (web.Recording, error) {
-	rec, err := r.webReader.Recording()
-	rec.Path, rec.Status = bundle.Recording, r.was.String()
-	return rec, err
+// Info implements [web.FrameReader].
+func (p packed) Info() (store.Info, error) {
+	info, err := p.Recording.Info()
+	info.Path, info.Status = bundle.Recording, p.was
+	return info, err
 }
 
 func readFileInto(w io.Writer, path string) error {
