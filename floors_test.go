@@ -142,7 +142,7 @@ var floors = map[string]floor{
 	// The only place that opens what a person names. It stands above the store and all
 	// formats of files, and below what plays and serves recordings.
 	"recording": {
-		ours: []string{"internal/term/escape", "internal/wholefile", "tap", "tap/session", "tap/text", "tap/view", "store", "export", "bundle"},
+		ours: []string{"internal/wholefile", "tap", "tap/session", "tap/text", "tap/view", "store", "export", "bundle"},
 		never: map[string]string{
 			"net/http": "recordings are files",
 			"os/exec":  "recordings are files",

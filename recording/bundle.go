@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,18 +82,15 @@ func (o *Opener) importPacked(ctx context.Context, dir, name, unpacked string, l
 
 // unpack writes the recording of a bundle to a file.
 func unpack(name, to string, limit int64) error {
-	info, err := os.Stat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
-		return cause(err)
-	}
 	f, err := os.Open(name)
 	if err != nil {
-		return cause(err)
+		return err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	b, err := bundle.Open(f, info.Size())
 	if err != nil {
 		return err
@@ -104,15 +100,6 @@ func unpack(name, to string, limit int64) error {
 		return err
 	}
 	return errors.Join(b.Unpack(out, bundle.Recording, limit), out.Close())
-}
-
-// cause returns the cause of a path error whose file is already named.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 // Packed replaces the name of a temporary file in an error by that of the recording in

@@ -39,7 +39,7 @@ func (o *Opener) Import(ctx context.Context, dir string, in io.Reader, name stri
 		h.Label = opt.Label
 	}
 	if h.ID != "" && !IsID(h.ID) {
-		return "", &text.Error{Problem: fmt.Sprintf("invalid id %s: want eight hex digits", quote(h.ID)), Hint: "use --new-id"}
+		return "", &text.Error{Problem: fmt.Sprintf("invalid id %.200q: want eight hex digits", h.ID), Hint: "use --new-id"}
 	}
 	o.complete(&h, name)
 	if err := checkFree(dir, h.ID); err != nil {

@@ -8,18 +8,18 @@ package recording
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/text"
@@ -86,8 +86,10 @@ func (o *Opener) Path(ctx context.Context, arg string) (path string, session int
 
 // find finds or makes the recording that arg names, and describes it.
 func (o *Opener) find(ctx context.Context, arg string, file *File) (path string, err error) {
-	file.Name, file.Session = cutSession(arg)
+	file.Name, file.Session, err = store.CutSession(arg)
 	switch {
+	case err != nil:
+		return "", err
 	case IsBundle(file.Name):
 		return o.unpacked(ctx, file.Name)
 	case IsText(file.Name):
@@ -134,26 +136,14 @@ func NoSession(path string, n, number int) error {
 	if n != 1 {
 		sessions = fmt.Sprintf("%d sessions", n)
 	}
-	return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(path)), sessions, number)
-}
-
-// cutSession splits the #2 off the name of a file. A file may have a # in its name.
-func cutSession(arg string) (name string, session int) {
-	i := strings.LastIndexByte(arg, '#')
-	if info, err := os.Stat(arg); i < 0 || err == nil && !info.IsDir() {
-		return arg, 0
-	}
-	if n, err := strconv.Atoi(arg[i+1:]); err == nil && n > 0 {
-		return arg[:i], n
-	}
-	return arg, 0
+	return fmt.Errorf("%q has %s, so there is no #%d", filepath.Base(path), sessions, number)
 }
 
 // TextSession returns the name of the text that arg names, and the number of its
 // session, 0 for all. It reports false if arg does not name a text.
 func TextSession(arg string) (name string, session int, ok bool) {
-	name, session = cutSession(arg)
-	return name, session, IsText(name)
+	name, session, err := store.CutSession(arg)
+	return name, session, err == nil && IsText(name)
 }
 
 // IsText reports whether a file is not a recording. Recordings have zero bytes near
@@ -198,57 +188,44 @@ func headOf(name string, most int64) (head []byte, regular bool, err error) {
 // the file.
 func Frames(ctx context.Context, path string) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
-		n := 0
-		for f, err := range framesOf(path) {
-			if n++; err == nil && n%64 == 1 {
-				err = ctx.Err()
-			}
-			if err != nil {
-				if !strings.Contains(err.Error(), path) {
-					err = fmt.Errorf("%s: %w", path, err)
+		frames, done, err := framesOf(path)
+		if err == nil {
+			defer done()
+			for f, ferr := range frames {
+				if err = cmp.Or(ferr, ctx.Err()); err != nil {
+					break
 				}
-				yield(tap.Frame{}, err)
-				return
+				if !yield(f, nil) {
+					return
+				}
 			}
-			if !yield(f, nil) {
-				return
-			}
+		}
+		if err != nil && !strings.Contains(err.Error(), path) {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		if err != nil {
+			yield(tap.Frame{}, err)
 		}
 	}
 }
 
-func framesOf(path string) iter.Seq2[tap.Frame, error] {
-	return func(yield func(tap.Frame, error) bool) {
-		if !IsText(path) {
-			rec, err := store.Open(path)
-			if err != nil {
-				yield(tap.Frame{}, err)
-				return
-			}
-			rec.SetMaxRaw(math.MaxInt64)
-			rec.Frames(0)(yield)
-			return
-		}
-		f, err := os.Open(path)
+// framesOf opens a file. done closes it.
+func framesOf(path string) (frames iter.Seq2[tap.Frame, error], done func() error, err error) {
+	if !IsText(path) {
+		rec, err := store.Open(path)
 		if err != nil {
-			yield(tap.Frame{}, err)
-			return
+			return nil, nil, err
 		}
-		defer f.Close()
-		r, err := text.NewReader(f)
-		if err != nil {
-			yield(tap.Frame{}, err)
-			return
-		}
-		text.Frames(r)(yield)
+		rec.SetMaxRaw(math.MaxInt64)
+		return rec.Frames(0), func() error { return nil }, nil
 	}
-}
-
-// quote quotes recorded or typed text for an error message.
-func quote(s string) string {
-	const most = 200
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
 	}
-	return `"` + escape.Escape(s) + `"`
+	r, err := text.NewReader(f)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return text.Frames(r), f.Close, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/export"
@@ -57,7 +58,7 @@ func keptComments(old, made string) string {
 // recording to make.
 func Save(name string, make func(path string) error) error {
 	if store.IsLive(name) {
-		return fmt.Errorf("%s is still being recorded", quote(name))
+		return fmt.Errorf("%q is still being recorded", name)
 	}
 	work, err := wholefile.TempDir(name)
 	if err != nil {
@@ -76,7 +77,7 @@ func Save(name string, make func(path string) error) error {
 func WriteFile(name string, write func(io.Writer) error) error {
 	if strings.HasSuffix(name, store.Ext) {
 		return &text.Error{
-			Problem: quote(name) + ": an export is text, but the extension is that of a recording",
+			Problem: strconv.Quote(name) + ": an export is text, but the extension is that of a recording",
 			Hint:    "choose another name, such as session.ndjson",
 		}
 	}

@@ -25,7 +25,7 @@ const (
 // second session; without it session is 0. An id is looked for in the files'
 // names, and if none has it, inside the files.
 func Resolve(dir, arg string) (path string, session int, err error) {
-	name, session, err := cutSession(arg)
+	name, session, err := CutSession(arg)
 	if err != nil {
 		return "", 0, err
 	}
@@ -48,8 +48,9 @@ func Resolve(dir, arg string) (path string, session int, err error) {
 	return path, session, err
 }
 
-// cutSession splits the #2 off an argument. A file may have a # in its name.
-func cutSession(arg string) (name string, session int, err error) {
+// CutSession splits the #2 off an argument; without it session is 0. A file may have a #
+// in its name.
+func CutSession(arg string) (name string, session int, err error) {
 	i := strings.LastIndexByte(arg, '#')
 	if i < 0 || isFile(arg) {
 		return arg, 0, nil

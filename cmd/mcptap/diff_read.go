@@ -62,19 +62,27 @@ func (d *differ) recordings(first, second string, baselines []string) error {
 	if err != nil {
 		return err
 	}
-	var more [][]*diff.Session
-	for _, name := range baselines {
+	more, err := d.baselines(baselines)
+	if err != nil {
+		return err
+	}
+	return d.both(a, b, more)
+}
+
+// baselines reads the sessions of the recordings of --baseline.
+func (d *differ) baselines(names []string) (all [][]*diff.Session, err error) {
+	for _, name := range names {
 		c, err := d.open(name)
 		if err != nil {
-			return fmt.Errorf("--baseline: %w", err)
+			return nil, fmt.Errorf("--baseline: %w", err)
 		}
 		sessions, err := d.sessions(c)
 		if err != nil {
-			return fmt.Errorf("--baseline: %w", err)
+			return nil, fmt.Errorf("--baseline: %w", err)
 		}
-		more = append(more, sessions)
+		all = append(all, sessions)
 	}
-	return d.both(a, b, more)
+	return all, nil
 }
 
 // both compares the sessions of two recordings.

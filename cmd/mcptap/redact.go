@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -112,7 +111,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	r := redact.New(opt)
 	if o.check {
-		err = redactPass(ctx, src, newStderrPieces(r))
+		_, err = redactPass(ctx, src, r, redact.NewCopier(r))
 	} else {
 		err = recording.Save(o.out, func(name string) error { return redactTo(ctx, name, src, r) })
 	}
@@ -137,44 +136,41 @@ func (f *redactFlags) options() (redact.Options, error) {
 
 // redactTo writes the redacted recording. It reads twice: a value named in one frame may
 // be unnamed in an earlier one.
-func redactTo(ctx context.Context, name string, rec recording.Source, r *redact.Redactor) error {
-	info, err := rec.Info()
+func redactTo(ctx context.Context, name string, src recording.Source, r *redact.Redactor) error {
+	c := redact.NewCopier(r)
+	info, err := redactPass(ctx, src, r, c)
 	if err != nil {
-		return err
-	}
-	p := newStderrPieces(r)
-	if err := redactPass(ctx, rec, p); err != nil {
 		return err
 	}
 	r.Again()
 	header := r.Header(info.Header)
 	header.ID = store.NewID()
-	err = recording.Copy(ctx, name, header, rec, func(f *tap.Frame) error {
-		p.replace(f)
+	err = recording.Copy(ctx, name, header, src, func(f *tap.Frame) error {
+		c.Frame(f)
 		return nil
 	})
-	p.end()
+	c.End()
 	return err
 }
 
 // redactPass finds what to redact in the header and the frames.
-func redactPass(ctx context.Context, rec recording.Source, p *stderrPieces) error {
-	info, err := rec.Info()
+func redactPass(ctx context.Context, src recording.Source, r *redact.Redactor, c *redact.Copier) (store.Info, error) {
+	info, err := src.Info()
 	if err != nil {
-		return err
+		return info, err
 	}
-	p.r.Header(info.Header)
-	for f, err := range rec.Frames(0) {
+	r.Header(info.Header)
+	for f, err := range src.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return err
+			return info, err
 		}
-		p.replace(&f)
+		c.Frame(&f)
 	}
-	p.end()
-	return nil
+	c.End()
+	return info, nil
 }
 
 // jsonRedaction is a line of `redact --json`. The names are stable.
@@ -282,67 +278,4 @@ func redactKey(file string) ([]byte, error) {
 		return nil, withHint(fmt.Errorf("--key-file: %s has only %d bytes", quote(file), len(key)), "`head -c 32 /dev/urandom > key` creates a key")
 	}
 	return key, nil
-}
-
-// maxPieces limits the length of a line joined from pieces of stderr.
-const maxPieces = 64 << 10
-
-// A stderrPieces finds the secrets that no single frame of stderr holds: a server may
-// write a line in several pieces, and each is a frame. The first pass learns what such
-// pieces become, and the second takes it: all of the line in the first piece, and
-// nothing in the others. Memory is bounded by one line and by what is replaced.
-type stderrPieces struct {
-	r      *redact.Redactor
-	become map[uint64][]byte // by number of the piece
-
-	line  []byte
-	seqs  []uint64
-	alone []byte // what the pieces of the line become by themselves
-}
-
-func newStderrPieces(r *redact.Redactor) *stderrPieces {
-	return &stderrPieces{r: r, become: map[uint64][]byte{}}
-}
-
-// replace replaces the bytes of a frame.
-func (s *stderrPieces) replace(f *tap.Frame) {
-	f.Raw = s.frame(f)
-	f.Size = int64(len(f.Raw))
-}
-
-// frame returns what the bytes of a frame become.
-func (s *stderrPieces) frame(f *tap.Frame) []byte {
-	out, learned := s.become[f.Seq]
-	switch {
-	case learned:
-	case f.Whole():
-		out = s.r.Frame(f)
-	default:
-		out = s.r.Withhold(f)
-	}
-	if f.Lane != tap.Stderr {
-		return out
-	}
-	if len(s.line)+len(f.Raw) > maxPieces {
-		s.end()
-	}
-	s.line, s.seqs, s.alone = append(s.line, f.Raw...), append(s.seqs, f.Seq), append(s.alone, out...)
-	if bytes.HasSuffix(f.Raw, []byte("\n")) {
-		s.end()
-	}
-	return out
-}
-
-// end examines the joined line.
-func (s *stderrPieces) end() {
-	if len(s.seqs) > 1 {
-		f := tap.Frame{Seq: s.seqs[0], Lane: tap.Stderr, Form: tap.FormLine, Raw: s.line, Size: int64(len(s.line))}
-		if whole := s.r.Frame(&f); !bytes.Equal(whole, s.alone) && !bytes.Equal(whole, s.line) {
-			for _, seq := range s.seqs[1:] {
-				s.become[seq] = []byte{}
-			}
-			s.become[s.seqs[0]] = bytes.Clone(whole)
-		}
-	}
-	s.line, s.seqs, s.alone = s.line[:0], s.seqs[:0], s.alone[:0]
 }

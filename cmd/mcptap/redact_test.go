@@ -236,7 +236,7 @@ func TestRedactALargeFrame(t *testing.T) {
 		rec.SetMaxRaw(1000)
 		r := redact.New(redact.Options{Key: []byte("k"), Check: check})
 		var all []string
-		p := newStderrPieces(r)
+		p := redact.NewCopier(r)
 		for range 2 {
 			r.Again()
 			all = nil
@@ -244,10 +244,10 @@ func TestRedactALargeFrame(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.replace(&f)
+				p.Frame(&f)
 				all = append(all, string(f.Raw))
 			}
-			p.end()
+			p.End()
 		}
 		if got := strings.Join(all, ""); !check && (strings.Contains(got, "yyy") || strings.Count(got, " bytes was withheld") != 2 || !strings.HasSuffix(got, "after\n")) {
 			t.Errorf("%.200s", got)

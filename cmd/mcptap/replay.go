@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
@@ -222,17 +221,9 @@ func (r *replayer) report(set *diffreport.Set) error {
 	if err != nil {
 		return err
 	}
-	var more [][]*diff.Session
-	for _, name := range r.o.diff.baselines {
-		c, err := r.d.open(name)
-		if err == nil {
-			var sessions []*diff.Session
-			sessions, err = r.d.sessions(c)
-			more = append(more, sessions)
-		}
-		if err != nil {
-			return fmt.Errorf("--baseline: %w", err)
-		}
+	more, err := r.d.baselines(r.o.diff.baselines)
+	if err != nil {
+		return err
 	}
 	if err := r.d.pairs(r.old, bs, more); err != nil {
 		return err

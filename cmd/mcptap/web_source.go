@@ -133,24 +133,20 @@ const maxSideDifferences = 300
 func (s *webSource) Compare(ctx context.Context, a, b web.Side) (*web.Comparison, error) {
 	set := &diffreport.Set{}
 	d := differ{ctx: ctx, set: set, opt: diff.Options{Rows: diff.DefaultRows, Most: maxSideDifferences, Check: ctx.Err}}
-	var sides [2][]*diff.Session
+	var sides [2]*compared
 	for i, side := range []web.Side{a, b} {
 		rec, err := s.recording(side.Key)
 		if err != nil {
 			return nil, err
 		}
-		c, err := newCompared(rec)
-		if err != nil {
+		if sides[i], err = newCompared(rec); err != nil {
 			return nil, err
 		}
-		if c.session, err = recording.Selected(rec, side.Session); err != nil {
-			return nil, err
-		}
-		if sides[i], err = d.sessions(c); err != nil {
+		if sides[i].session, err = recording.Selected(rec, side.Session); err != nil {
 			return nil, err
 		}
 	}
-	if err := d.pairs(sides[0], sides[1], nil); err != nil {
+	if err := d.both(sides[0], sides[1], nil); err != nil {
 		return nil, err
 	}
 	out := &web.Comparison{Sessions: []*diffreport.Sides{}, Unpaired: []web.Unpaired{}}
