@@ -19,16 +19,13 @@ import (
 // MaxUnpacked limits the unpacked size of a bundle that [Opener.Open] opens, in bytes.
 const MaxUnpacked = 1 << 30
 
-// unpacked makes a temporary recording of a bundle.
-func (o *Opener) unpacked(ctx context.Context, name string) (path string, err error) {
+// fromBundle makes a temporary recording of a bundle.
+func (o *Opener) fromBundle(ctx context.Context, name string) (path string, err error) {
 	dir, err := o.Temp()
 	if err == nil {
 		path, err = o.ImportBundle(ctx, dir, name, MaxUnpacked)
 	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	return path, nil
+	return path, named(name, err)
 }
 
 // ImportBundle makes a recording in a directory from the one in a bundle, unless the
@@ -41,15 +38,10 @@ func (o *Opener) ImportBundle(ctx context.Context, dir, name string, limit int64
 	}
 	defer os.RemoveAll(tmp)
 	unpacked := filepath.Join(tmp, bundle.Recording)
+	defer func() { err = Packed(err, unpacked) }()
 	if err := unpack(name, unpacked, limit); err != nil {
 		return "", err
 	}
-	path, err = o.importPacked(ctx, dir, name, unpacked, limit)
-	return path, Packed(err, unpacked)
-}
-
-// importPacked makes a recording in a directory from an unpacked one.
-func (o *Opener) importPacked(ctx context.Context, dir, name, unpacked string, limit int64) (path string, err error) {
 	rec, err := store.Open(unpacked)
 	if err != nil {
 		return "", err
@@ -118,7 +110,6 @@ type packedError struct {
 }
 
 func (e packedError) Error() string { return e.text }
-
 func (e packedError) Unwrap() error { return e.error }
 
 // sameContent reports whether two recordings are equal. Unreadable ones are not.

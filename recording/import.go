@@ -1,10 +1,13 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,29 +51,23 @@ func (o *Opener) Import(ctx context.Context, dir string, in io.Reader, name stri
 	return writeText(ctx, dir, h, r)
 }
 
-// parsed makes a temporary recording of a text.
-func (o *Opener) parsed(ctx context.Context, file *File) (path string, err error) {
+// fromText makes a temporary recording of a text, and sets its head.
+func (o *Opener) fromText(ctx context.Context, file *File) (path string, err error) {
 	dir, err := o.Temp()
 	if err != nil {
 		return "", err
 	}
-	in, err := os.Open(file.Name)
+	in, r, err := openText(file.Name)
 	if err != nil {
 		return "", err
 	}
 	defer in.Close()
-	r, err := text.NewReader(in)
-	if err == nil {
-		h := r.Head().Header
-		o.complete(&h, file.Name)
-		path, err = writeText(ctx, dir, h, r)
-		head := r.Head()
-		file.Text = &head
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", file.Name, err)
-	}
-	return path, nil
+	h := r.Head().Header
+	o.complete(&h, file.Name)
+	path, err = writeText(ctx, dir, h, r)
+	head := r.Head()
+	file.Text = &head
+	return path, named(file.Name, err)
 }
 
 // writeText makes a recording in a directory from the frames of a text.
@@ -80,9 +77,69 @@ func writeText(ctx context.Context, dir string, h tap.Header, r text.Reader) (pa
 	}
 	path = filepath.Join(dir, store.FileName(h))
 	return path, write(ctx, path, h, text.Frames(r), nil, func(last time.Duration) store.End {
-		head := r.Head() // how a recording ended stands at the end of NDJSON
+		head := r.Head() // NDJSON has the end of the recording in its last line
 		return store.End{At: max(head.End, last), Cut: head.Status != "" && head.Status != "ended"}
 	})
+}
+
+// Frames yields the frames of the file at path, each whole: a recording, or a text, of
+// which no recording is made. An error, and the end of ctx, ends them. The error names
+// the file.
+func Frames(ctx context.Context, path string) iter.Seq2[tap.Frame, error] {
+	return func(yield func(tap.Frame, error) bool) {
+		var frames iter.Seq2[tap.Frame, error]
+		isText := IsText(path)
+		if isText {
+			in, r, err := openText(path)
+			if err != nil {
+				yield(tap.Frame{}, err)
+				return
+			}
+			defer in.Close()
+			frames = text.Frames(r)
+		} else {
+			rec, err := store.Open(path)
+			if err != nil {
+				yield(tap.Frame{}, err)
+				return
+			}
+			rec.SetMaxRaw(math.MaxInt64)
+			frames = rec.Frames(0)
+		}
+		for f, err := range frames {
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				if isText { // package store names the file
+					err = named(path, err)
+				}
+				yield(tap.Frame{}, err)
+				return
+			}
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+// openText opens a text.
+func openText(name string) (*os.File, text.Reader, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := text.NewReader(f)
+	if err != nil {
+		return nil, nil, errors.Join(named(name, err), f.Close())
+	}
+	return f, r, nil
+}
+
+// named adds the name of a file to an error.
+func named(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // complete fills in the missing fields of a header. An id that may not become part of a

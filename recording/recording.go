@@ -8,13 +8,10 @@ package recording
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,9 +88,9 @@ func (o *Opener) find(ctx context.Context, arg string, file *File) (path string,
 	case err != nil:
 		return "", err
 	case IsBundle(file.Name):
-		return o.unpacked(ctx, file.Name)
+		return o.fromBundle(ctx, file.Name)
 	case IsText(file.Name):
-		return o.parsed(ctx, file)
+		return o.fromText(ctx, file)
 	}
 	dir, err := o.Dir()
 	if err != nil {
@@ -181,51 +178,4 @@ func headOf(name string, most int64) (head []byte, regular bool, err error) {
 	defer f.Close()
 	head, err = io.ReadAll(io.LimitReader(f, most))
 	return head, true, err
-}
-
-// Frames yields the frames of the file at path, each whole: a recording, or a text, of
-// which no recording is made. An error, and the end of ctx, ends them. The error names
-// the file.
-func Frames(ctx context.Context, path string) iter.Seq2[tap.Frame, error] {
-	return func(yield func(tap.Frame, error) bool) {
-		frames, done, err := framesOf(path)
-		if err == nil {
-			defer done()
-			for f, ferr := range frames {
-				if err = cmp.Or(ferr, ctx.Err()); err != nil {
-					break
-				}
-				if !yield(f, nil) {
-					return
-				}
-			}
-		}
-		if err != nil && !strings.Contains(err.Error(), path) {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
-		if err != nil {
-			yield(tap.Frame{}, err)
-		}
-	}
-}
-
-// framesOf opens a file. done closes it.
-func framesOf(path string) (frames iter.Seq2[tap.Frame, error], done func() error, err error) {
-	if !IsText(path) {
-		rec, err := store.Open(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		rec.SetMaxRaw(math.MaxInt64)
-		return rec.Frames(0), func() error { return nil }, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := text.NewReader(f)
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return text.Frames(r), f.Close, nil
 }

@@ -172,7 +172,7 @@ func (d *differ) open(arg string) (*compared, error) {
 	}
 	if c.text = file.Text != nil; c.text {
 		c.name, c.path = file.Name, file.Name
-		c.info.Header, c.info.Gaps = file.Text.Header, file.Text.Gaps // as they stand there
+		c.info = store.Info{Header: file.Text.Header, Gaps: file.Text.Gaps} // as they stand there
 		c.session = file.Session
 		return c, nil
 	}

@@ -54,66 +54,45 @@ func (o *importOptions) addFlags(cmd *cobra.Command) {
 }
 
 func (o *importOptions) run(ctx context.Context, a *app, name string) error {
-	var path string
-	var err error
-	if recording.IsBundle(name) {
-		path, err = o.bundle(ctx, a, name)
-	} else {
-		path, err = o.text(ctx, a, name)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(a.stdout, store.Stat(path).Header.ID)
-	return err
-}
-
-// text imports a text.
-func (o *importOptions) text(ctx context.Context, a *app, name string) (path string, err error) {
-	in := a.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return "", err
-		}
-		defer f.Close()
-		in = f
-	} else {
-		name = "stdin"
-	}
-	dir, err := a.dataDir()
-	if err != nil {
-		return "", err
-	}
-	path, err = a.opener().Import(ctx, dir, in, name, recording.ImportOptions{NewID: o.newID, Label: o.label})
-	if err != nil {
-		err = fmt.Errorf("import %s: %w", name, err)
-	}
-	return path, err
-}
-
-// bundle imports the recording of a bundle.
-func (o *importOptions) bundle(ctx context.Context, a *app, name string) (path string, err error) {
+	isBundle := recording.IsBundle(name)
 	limit, err := parseSize(o.limit)
 	switch {
 	case err == nil && limit > bundle.MaxSize:
 		err = fmt.Errorf("%s is more than the limit of 4 GiB", quote(o.limit))
 		fallthrough
 	case err != nil:
-		return "", fmt.Errorf("--max-size: %w", err)
-	case o.newID || o.label != "":
-		return "", errors.New("--new-id and --label cannot be used with a bundle")
+		return fmt.Errorf("--max-size: %w", err)
+	case isBundle && (o.newID || o.label != ""):
+		return errors.New("--new-id and --label cannot be used with a bundle")
+	}
+	in := a.stdin
+	if name == "-" {
+		name = "stdin"
+	} else if !isBundle {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
 	}
 	dir, err := a.dataDir()
 	if err != nil {
-		return "", err
+		return err
 	}
-	path, err = a.opener().ImportBundle(ctx, dir, name, limit)
+	var path string
+	if isBundle {
+		path, err = a.opener().ImportBundle(ctx, dir, name, limit)
+	} else {
+		path, err = a.opener().Import(ctx, dir, in, name, recording.ImportOptions{NewID: o.newID, Label: o.label})
+	}
 	if err != nil {
 		err = fmt.Errorf("import %s: %w", name, err)
 		if errors.Is(err, bundle.ErrTooLarge) {
 			err = withHint(err, "if you trust it, raise --max-size")
 		}
+		return err
 	}
-	return path, err
+	_, err = fmt.Fprintln(a.stdout, store.Stat(path).Header.ID)
+	return err
 }
