@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"math"
 	"os"
@@ -165,17 +166,12 @@ func IsID(id string) bool { return len(id) == 8 && strings.Trim(id, "0123456789a
 
 // checkFree returns an error if a recording in the directory has the id.
 func checkFree(dir, id string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	names, err := fs.Glob(os.DirFS(dir), "*-"+id+store.Ext)
+	if err != nil || len(names) == 0 {
+		return err
 	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), "-"+id+store.Ext) {
-			return &text.Error{
-				Problem: fmt.Sprintf("recording %s already exists: %s", id, e.Name()),
-				Hint:    "use --new-id to import it under another id",
-			}
-		}
+	return &text.Error{
+		Problem: fmt.Sprintf("recording %s already exists: %s", id, names[0]),
+		Hint:    "use --new-id to import it under another id",
 	}
-	return err
 }

@@ -144,38 +144,36 @@ func TextSession(arg string) (name string, session int, ok bool) {
 }
 
 // IsText reports whether a file is not a recording. Recordings have zero bytes near
-// their start, texts have none.
+// their start, texts have none. A file that cannot be read is a text, so that reading it
+// reports the error.
 func IsText(name string) bool {
-	if strings.HasSuffix(name, store.Ext) {
+	if strings.HasSuffix(name, store.Ext) || !isRegular(name) {
 		return false
 	}
-	head, regular, err := headOf(name, 4096)
-	if err != nil {
-		return regular // so that reading it reports the error
-	}
-	return bytes.IndexByte(head, 0) < 0
+	head, err := headOf(name, 4096)
+	return err != nil || bytes.IndexByte(head, 0) < 0
 }
 
 // IsBundle reports whether a file is a zip archive, which bundles are.
 func IsBundle(name string) bool {
-	head, _, err := headOf(name, 4)
-	return err == nil && (string(head) == "PK\x03\x04" || string(head) == "PK\x05\x06")
+	if !isRegular(name) {
+		return false
+	}
+	head, _ := headOf(name, 4)
+	return string(head) == "PK\x03\x04" || string(head) == "PK\x05\x06"
 }
 
-// headOf returns the first bytes of a regular file.
-func headOf(name string, most int64) (head []byte, regular bool, err error) {
+func isRegular(name string) bool {
 	info, err := os.Stat(name)
-	if err != nil {
-		return nil, false, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, false, os.ErrInvalid
-	}
+	return err == nil && info.Mode().IsRegular()
+}
+
+// headOf returns the first bytes of a file.
+func headOf(name string, most int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	defer f.Close()
-	head, err = io.ReadAll(io.LimitReader(f, most))
-	return head, true, err
+	return io.ReadAll(io.LimitReader(f, most))
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/mcptap/mcptap/diff"
@@ -33,12 +34,10 @@ func (s *webSource) include(path string) string {
 	if filepath.Dir(path) != filepath.Clean(s.dir) {
 		s.more = path
 	}
-	_, _ = s.Recordings() // the page reports the error
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, p := range s.paths {
-		if samePath(p, path) {
-			return key
+	all, _ := s.Recordings() // the page reports the error
+	for _, r := range all {
+		if samePath(r.Path, path) {
+			return r.Key
 		}
 	}
 	return ""
@@ -104,26 +103,24 @@ func (s *webSource) Open(key string) (web.Reader, error) {
 
 // recording opens the recording of a key.
 func (s *webSource) recording(key string) (*store.Recording, error) {
-	path, ok := s.path(key)
-	if !ok {
-		if _, err := s.Recordings(); err != nil {
+	s.mu.Lock()
+	path := s.paths[key]
+	s.mu.Unlock()
+	if path == "" {
+		all, err := s.Recordings()
+		if err != nil {
 			return nil, err
 		}
-		if path, ok = s.path(key); !ok {
+		i := slices.IndexFunc(all, func(r web.Recording) bool { return r.Key == key })
+		if i < 0 {
 			return nil, fmt.Errorf("no such recording: %w", fs.ErrNotExist)
 		}
+		path = all[i].Path
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !store.IsLive(path) {
 		return nil, err
 	}
 	return store.Open(path)
-}
-
-func (s *webSource) path(key string) (string, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	path, ok := s.paths[key]
-	return path, ok
 }
 
 // maxSideDifferences limits the differences per class that a page receives.
