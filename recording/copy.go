@@ -17,15 +17,15 @@ func Copy(ctx context.Context, path string, h tap.Header, src Source, edit func(
 	if err != nil {
 		return err
 	}
-	return write(ctx, path, h, src.Frames(0), edit, func(last time.Duration) store.End {
-		return store.End{At: max(info.Duration, last), Cut: info.Status != store.Ended}
+	return Make(ctx, path, h, src.Frames(0), edit, func() store.End {
+		return store.End{At: info.Duration, Cut: info.Status != store.Ended}
 	})
 }
 
-// write makes a recording of frames. It calls end after the last frame, with the time of
-// that frame.
-func write(ctx context.Context, path string, h tap.Header, frames iter.Seq2[tap.Frame, error], edit func(*tap.Frame) error,
-	end func(last time.Duration) store.End,
+// Make is like [Copy] for frames that come from elsewhere. It calls end after the last
+// frame; a recording does not end before its last frame.
+func Make(ctx context.Context, path string, h tap.Header, frames iter.Seq2[tap.Frame, error],
+	edit func(*tap.Frame) error, end func() store.End,
 ) error {
 	w, err := store.NewWriter(path, h)
 	if err != nil {
@@ -48,5 +48,7 @@ func write(ctx context.Context, path string, h tap.Header, frames iter.Seq2[tap.
 		}
 		last = f.At
 	}
-	return w.Close(end(last))
+	e := end()
+	e.At = max(e.At, last)
+	return w.Close(e)
 }

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -77,9 +76,9 @@ func writeText(ctx context.Context, dir string, h tap.Header, r text.Reader) (pa
 		return "", err
 	}
 	path = filepath.Join(dir, store.FileName(h))
-	return path, write(ctx, path, h, text.Frames(r), nil, func(last time.Duration) store.End {
+	return path, Make(ctx, path, h, text.Frames(r), nil, func() store.End {
 		head := r.Head() // NDJSON has the end of the recording in its last line
-		return store.End{At: max(head.End, last), Cut: head.Status != "" && head.Status != "ended"}
+		return store.End{At: head.End, Cut: head.Status != "" && head.Status != "ended"}
 	})
 }
 

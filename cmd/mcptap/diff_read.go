@@ -180,15 +180,7 @@ func (d *differ) open(arg string) (*compared, error) {
 	return c, err
 }
 
-// openCompared opens a recording by its path.
-func openCompared(path string) (*compared, error) {
-	rec, err := store.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return newCompared(rec)
-}
-
+// newCompared describes a recording.
 func newCompared(rec *store.Recording) (*compared, error) {
 	rec.SetMaxRaw(maxCompared)
 	info, err := rec.Info()

@@ -236,7 +236,7 @@ func (d *differ) labelled(dir string) ([]*compared, error) {
 		return nil, err
 	}
 	for _, info := range infos {
-		c, err := openCompared(info.Path)
+		c, err := d.open(info.Path)
 		switch {
 		case err == nil:
 			all = append(all, c)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 	"os"
@@ -97,7 +96,7 @@ func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string
 	}
 	header.ID, header.Start = store.NewID(), a.now().UTC()
 	none := func(func(tap.Frame, error) bool) {}
-	return publishExtended(ctx, target, &extended{info: store.Info{Header: header}, frames: mock.Extended(none, added)})
+	return publishExtended(ctx, target, header, mock.Extended(none, added), store.End{})
 }
 
 // mask masks what --header adds wherever the server repeats it, as `mcptap http` does.
@@ -133,37 +132,23 @@ func (a *app) addTo(ctx context.Context, arg, target string, added []tap.Frame) 
 	if err != nil {
 		return err
 	}
-	return publishExtended(ctx, target, &extended{info: info, frames: mock.Extended(file.Frames(0), added)})
+	end := store.End{At: info.Duration, Cut: info.Status == store.Cut}
+	if file.Text != nil {
+		end = store.End{} // the session ended later
+	}
+	return publishExtended(ctx, target, info.Header, mock.Extended(file.Frames(0), added), end)
 }
 
 // publishExtended makes a recording, and puts it in the place of the target.
-func publishExtended(ctx context.Context, target string, src *extended) error {
+func publishExtended(ctx context.Context, target string, h tap.Header, frames iter.Seq2[tap.Frame, error], end store.End) error {
 	work, err := wholefile.TempDir(target)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
 	made := filepath.Join(work, "new"+store.Ext)
-	if err := recording.Copy(ctx, made, src.info.Header, src, nil); err != nil {
+	if err := recording.Make(ctx, made, h, frames, nil, func() store.End { return end }); err != nil {
 		return err
 	}
 	return publish(ctx, made, target)
-}
-
-// An extended recording has frames added.
-type extended struct {
-	info   store.Info
-	frames iter.Seq2[tap.Frame, error]
-}
-
-// Info implements [recording.Source].
-func (e *extended) Info() (store.Info, error) { return e.info, nil }
-
-// Frames implements [recording.Source].
-func (e *extended) Frames(uint64) iter.Seq2[tap.Frame, error] { return e.frames }
-
-// WriteRaw implements [recording.Source].
-func (e *extended) WriteRaw(w io.Writer, f tap.Frame) error {
-	_, err := w.Write(f.Raw)
-	return err
 }

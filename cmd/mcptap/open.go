@@ -93,11 +93,3 @@ func checkOutput(flag, name string, force bool) error {
 	}
 	return withHint(fmt.Errorf("%s: %s already exists", flag, quote(name)), "use --force to overwrite it")
 }
-
-// globEscape escapes a directory name for use in a pattern.
-func globEscape(dir string) string {
-	if os.PathSeparator == '\\' {
-		return dir // Windows has no escapes in patterns
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
-}

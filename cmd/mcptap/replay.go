@@ -213,7 +213,7 @@ func (r *replayer) differs(set *diffreport.Set) bool {
 func (r *replayer) report(set *diffreport.Set) error {
 	r.d.only = nil // the calls were chosen in the first one
 	r.d.opt.Lost = lostRequests(r.notes)
-	made, err := openCompared(r.made)
+	made, err := r.d.open(r.made)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (r *replayer) find(made *compared) error {
 
 // writeResent shows each response next to the recorded one.
 func (r *replayer) writeResent() error {
-	made, err := openCompared(r.made)
+	made, err := r.d.open(r.made)
 	if err != nil {
 		return err
 	}
