@@ -25,7 +25,7 @@ const (
 // second session; without it, session is 0. An id is searched for in the file
 // names, and if none has it, inside the files.
 func Resolve(dir, arg string) (path string, session int, err error) {
-	name, session, err := cutSession(arg)
+	name, session, err := CutSession(arg)
 	if err != nil {
 		return "", 0, err
 	}
@@ -51,8 +51,9 @@ func Resolve(dir, arg string) (path string, session int, err error) {
 	return path, session, err
 }
 
-// cutSession splits off the #2 of an argument. A file name may contain a #.
-func cutSession(arg string) (name string, session int, err error) {
+// CutSession splits off the #2 of an argument; without it, session is 0. A file name may
+// contain a #.
+func CutSession(arg string) (name string, session int, err error) {
 	i := strings.LastIndexByte(arg, '#')
 	if i < 0 || isFile(arg) {
 		return arg, 0, nil

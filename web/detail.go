@@ -47,7 +47,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (Reader, tap.Frame
 	reader, err := s.source.Open(r.PathValue("key"))
 	if err != nil {
 		failSource(w, err)
-		return nil, tap.Frame{}, false
+		return Reader{}, tap.Frame{}, false
 	}
 	if r.PathValue("seq") == "" {
 		return reader, tap.Frame{}, true
@@ -82,7 +82,7 @@ func hasFrame(rec *Recording, seq uint64) bool {
 			return false
 		}
 	}
-	return seq <= rec.Last
+	return seq <= rec.Info.Frames
 }
 
 // serveDetail describes a frame.

@@ -6,22 +6,26 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/mcptap/mcptap/export"
+	"github.com/mcptap/mcptap/recording"
 )
 
 // pageFormat is the recording as a self-contained page.
-var pageFormat = Format{
-	Name: "html", Ext: "html", About: "a self-contained page, without mcptap", Type: "text/html; charset=utf-8",
+var pageFormat = export.Format{
+	Name: "html", Ext: "html", About: "a self-contained page, without mcptap", MediaType: "text/html; charset=utf-8",
 }
 
-func (s *Server) formats() []Format { return append(slices.Clone(s.source.Formats()), pageFormat) }
+// formats are those of package export, and the page.
+var formats = append(slices.Clone(export.Formats), pageFormat)
 
 // serveFormats sends the formats in which a recording can be saved.
-func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) { respond(w, s.formats()) }
+func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) { respond(w, formats) }
 
 // serveExport sends a recording as a file.
 func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
-	formats, name := s.formats(), r.URL.Query().Get("format")
-	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
+	name := r.URL.Query().Get("format")
+	i := slices.IndexFunc(formats, func(f export.Format) bool { return f.Name == name })
 	if i < 0 {
 		fail(w, http.StatusBadRequest, errors.New("unknown format"))
 		return
@@ -31,7 +35,7 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Type", formats[i].Type)
+	h.Set("Content-Type", formats[i].MediaType)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Disposition", `attachment; filename="`+fileName(r.PathValue("key"))+"."+formats[i].Ext+`"`)
 	cw := &countingWriter{w: w}
@@ -39,7 +43,7 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	if name == pageFormat.Name {
 		err = Offline(r.Context(), cw, reader)
 	} else {
-		err = reader.Export(r.Context(), cw, name)
+		err = recording.Export(r.Context(), cw, name, reader, s.version)
 	}
 	if err == nil {
 		return

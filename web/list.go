@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -59,13 +60,13 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 	h, f := &r.Header, &r.Tally.Facts
 	j := &recordingJSON{
 		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
-		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status, Problem: escape.Escape(r.Problem),
+		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status.String(), Problem: escape.Escape(r.problem()),
 		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Revision: brief(string(f.Revision)),
 		Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe, Frames: r.Tally.Frames,
-		Errors: r.Tally.Errors, Last: r.Last, Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions),
+		Errors: r.Tally.Errors, Last: r.Info.Frames, Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions),
 		Duration: int64(r.Duration), Size: r.Size,
 	}
-	if r.Status == statusLive {
+	if r.Status == store.Live {
 		j.Now = int64(time.Since(h.Start))
 	}
 	for i, word := range h.Command {

@@ -124,7 +124,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 			return nil, err
 		}
 		if len(s.Frames) == maxSavedFrames || s.room <= 0 {
-			s.Left, end = rec.Last-uint64(len(s.Frames)), g.last
+			s.Left, end = rec.Info.Frames-uint64(len(s.Frames)), g.last
 			break
 		}
 		for _, c := range g.add(&f).Ended {
@@ -137,7 +137,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	stats.Finish(g.tracker.Open(), end)
 	s.Stats = newStatsJSON(stats, end)
 	s.addChanges()
-	s.Messages = append(s.Messages, message{Read: rec.Last, Idle: true, Done: true})
+	s.Messages = append(s.Messages, message{Read: rec.Info.Frames, Idle: true, Done: true})
 	return s, nil
 }
 

@@ -37,7 +37,7 @@ func TestSavedPage(t *testing.T) {
 	m.add(tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	m.add(tap.ToClient, strings.Repeat("x", 2*maxSavedFrame))
 	var out bytes.Buffer
-	if err := Offline(context.Background(), &out, m); err != nil {
+	if err := Offline(context.Background(), &out, m.reader()); err != nil {
 		t.Fatal(err)
 	}
 	page := out.String()

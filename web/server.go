@@ -25,6 +25,8 @@ type Config struct {
 	// Dir is the data directory for the commands that the page suggests; "" if they
 	// find it without.
 	Dir string
+	// Version is the version of the program, for exported files.
+	Version string
 	// Host is the name or address that the server listens on; "" means loopback.
 	Host string
 }
@@ -33,6 +35,7 @@ type Config struct {
 type Server struct {
 	source  Source
 	dir     string
+	version string
 	guard   *guard
 	seen    seenOf
 	ctx     context.Context // ends with the server
@@ -44,7 +47,7 @@ type Server struct {
 // NewServer makes a Server. When ctx ends, the server does.
 func NewServer(ctx context.Context, c Config) *Server {
 	s := &Server{
-		source: c.Source, dir: c.Dir, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence,
+		source: c.Source, dir: c.Dir, version: c.Version, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence,
 	}
 	s.mux.HandleFunc("GET /assets/{name}", serveAsset)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { writeAsset(w, r, "icon.svg") })

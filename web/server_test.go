@@ -223,7 +223,8 @@ func TestURL(t *testing.T) {
 func TestExport(t *testing.T) {
 	s := newTestServer(t, "", &memory{key: `a"b c`})
 	w := get(t, s, "/api/recordings/a%22b%20c/export?format=ndjson")
-	if w.Code != 200 || w.Body.String() != `ndjson of a"b c` || w.Header().Get("Content-Disposition") != `attachment; filename="a-b-c.ndjson"` {
+	if body := w.Body.String(); w.Code != 200 || !strings.Contains(body, `"type":"recording","id":"a\"b c"`) ||
+		!strings.HasSuffix(body, `"status":"ended","frames":0}`+"\n") || w.Header().Get("Content-Disposition") != `attachment; filename="a-b-c.ndjson"` {
 		t.Errorf("%d %s %v", w.Code, w.Body, w.Header())
 	}
 }

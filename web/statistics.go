@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -125,7 +126,7 @@ func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, end := rec.Status == statusLive, rec.Duration
+	live, end := rec.Status == store.Live, rec.Duration
 	if live { // open calls are still waiting
 		end = max(end, time.Since(rec.Header.Start))
 	}

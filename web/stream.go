@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
@@ -64,9 +65,6 @@ func problemOf(err error) *problem {
 	return &problem{Kind: "unreadable", Text: escape.Escape(err.Error())}
 }
 
-// statusLive is the status of a recording that is still growing.
-const statusLive = "live"
-
 // errGone ends the work for a page that is gone.
 var errGone = errors.New("the page is gone")
 
@@ -78,7 +76,7 @@ type stream struct {
 	last      uint64 // the last frame that was read
 	sent      time.Time
 	described time.Time
-	status    string
+	status    store.Status
 	stale     bool // frames were read since the recording was described
 }
 
@@ -123,7 +121,7 @@ func (s *Server) stream(ctx context.Context, sock *socket, key string, o viewOpt
 		return err
 	}
 	for ctx.Err() == nil {
-		ended := st.status != statusLive
+		ended := st.status != store.Live
 		if err := st.sweep(ctx); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/mcptap/mcptap/internal/longtest"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -89,7 +90,7 @@ func TestStreamOfAnEndedRecording(t *testing.T) {
 }
 
 func TestStreamOfALiveRecording(t *testing.T) {
-	m := &memory{key: "x", frames: busy(10), status: statusLive}
+	m := &memory{key: "x", frames: busy(10), status: store.Live}
 	v := dial(t, newTestServer(t, "", m), "x", viewOptions{})
 	v.until(func(m message) bool { return m.Idle })
 	for i := range 5 {
@@ -216,7 +217,7 @@ func TestHostilePage(t *testing.T) {
 }
 
 func TestServerEndsItsSockets(t *testing.T) {
-	s := newTestServer(t, "", &memory{key: "x", status: statusLive})
+	s := newTestServer(t, "", &memory{key: "x", status: store.Live})
 	v := dial(t, s, "x", viewOptions{})
 	v.until(func(m message) bool { return m.Idle })
 	if !s.watch.open(time.Now().Add(time.Hour)) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -273,7 +274,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number in
 		return nil, info, err
 	}
 	if n := max(meter.Sessions(), 1); number > n {
-		return nil, info, noSession(rec, n, number)
+		return nil, info, recording.NoSession(rec.Path(), n, number)
 	}
 	return stats, info, nil
 }

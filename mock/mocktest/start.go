@@ -13,7 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/mock"
-	"github.com/mcptap/mcptap/mock/recorded"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 )
 
@@ -55,7 +55,7 @@ func Start(t testing.TB, file string, opts ...Option) *Mock {
 			t.Fatalf("mocktest: %v", err)
 		}
 	}
-	rec, err := recorded.Load(context.Background(), file, c.replay)
+	rec, err := mock.Load(recording.Frames(context.Background(), file), c.replay)
 	if err != nil {
 		t.Fatalf("mocktest: %v", err)
 	}
