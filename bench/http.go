@@ -23,7 +23,7 @@ import (
 
 // overHTTP returns the run of a load: it starts the server, if the variant needs one, and the
 // variant, and sends the load. A recording without every body is an error.
-func overHTTP(drive func(host string, l load, cuts *atomic.Int64) (result, error)) func(*bench, variant, load) (result, error) {
+func overHTTP(drive func(host string, l load, cuts *atomic.Int64) (result, error)) runner {
 	return func(b *bench, v variant, l load) (res result, err error) {
 		var line string
 		if strings.Contains(v.command, "URL") {
@@ -117,9 +117,9 @@ func dialHTTP(host string) (*httpClient, error) {
 
 // post makes a request with a JSON-RPC message.
 func (c *httpClient) post(body []byte) []byte {
-	head := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"+
-		"Mcp-Session-Id: %s\r\nMCP-Protocol-Version: 2025-11-25\r\nUser-Agent: bench\r\nContent-Length: %d\r\n\r\n", c.host, c.session, len(body))
-	return append([]byte(head), body...)
+	return fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, text/event-stream\r\n"+
+		"Content-Type: application/json\r\nMcp-Session-Id: %s\r\nMCP-Protocol-Version: 2025-11-25\r\n"+
+		"User-Agent: bench\r\nContent-Length: %d\r\n\r\n%s", c.host, c.session, len(body), body)
 }
 
 // ask sends a request and reads a response with a body of the same size. With buf it compares
@@ -291,7 +291,9 @@ func firstEvents(host string, l load, _ *atomic.Int64) (result, error) {
 // eventDelays measures the delay of each event of a stream. Server and client have the same
 // clock.
 func eventDelays(host string, l load, _ *atomic.Int64) (result, error) {
-	return events(host, func(c *httpClient, add func(time.Duration)) error { return c.stream(l.count, 2*time.Millisecond, add) })
+	return events(host, func(c *httpClient, add func(time.Duration)) error {
+		return c.stream(l.count, 2*time.Millisecond, add)
+	})
 }
 
 func events(host string, read func(c *httpClient, add func(time.Duration)) error) (result, error) {
@@ -312,7 +314,8 @@ func events(host string, read func(c *httpClient, add func(time.Duration)) error
 // stream requests a stream of events, reads it to its end, and passes the age of each event to
 // add.
 func (c *httpClient) stream(n int, pause time.Duration, add func(age time.Duration)) error {
-	_, err := fmt.Fprintf(c.conn, "GET /mcp?events=%d&pause=%v HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nUser-Agent: bench\r\n\r\n", n, pause, c.host)
+	_, err := fmt.Fprintf(c.conn, "GET /mcp?events=%d&pause=%v HTTP/1.1\r\nHost: %s\r\n"+
+		"Accept: text/event-stream\r\nUser-Agent: bench\r\n\r\n", n, pause, c.host)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
 //go:build unix
 
-// Command bench measures the tap and its alternatives in turn. On stdio these are the server's own pipes, a bare relay made of two
-// io.Copy, and the tap with its store on; over HTTP the server itself, a
-// httputil.ReverseProxy that flushes at once and records nothing, and the tap with
-// its store on. The mock is compared with servers that return what they receive, of
-// the same length as its own responses.
+// Command bench measures the tap and its alternatives in turn. On stdio these are the
+// server's own pipes, a bare relay of two io.Copy, and the tap with its store; over HTTP
+// the server itself, a httputil.ReverseProxy that flushes at once and records nothing,
+// and the tap with its store. The mock is compared with servers that return what they
+// receive, which has the length of the responses of the mock.
 //
 // It prints a table of medians, and of ratios to the relay, to the reverse proxy or to
 // that server, marked with a star. A ratio is the median of the ratios of neighbouring
@@ -41,13 +41,16 @@ import (
 type load struct {
 	name     string
 	variants []variant
-	run      func(*bench, variant, load) (result, error)
+	run      runner
 	size     int // of a message or body, in bytes
 	count    int // messages of a run, requests of each client, or events
 	window   int // messages in flight
 	think    time.Duration
 	clients  int
 }
+
+// A runner runs a load once, through a variant.
+type runner func(*bench, variant, load) (result, error)
 
 // A variant is a way to reach a server. In its command SELF is this program, TAP is mcptap, DIR
 // the directory for recordings, FILE the recording of the mock, and URL that of a server over
@@ -58,10 +61,14 @@ type variant struct {
 }
 
 var (
-	relayed = []variant{{"direct", "SELF echo", false}, {"relay", "SELF relay SELF echo", true}, {"tap", "TAP stdio --dir DIR -- SELF echo", false}}
-	proxied = []variant{{"direct", "SELF http-server", false}, {"proxy", "SELF http-proxy URL", true}, {"tap", "TAP http --dir DIR URL", false}}
-	mocked  = []variant{{"echo", "SELF echo", true}, {"mock", "TAP mock FILE", false}}
-	served  = []variant{{"handler", "SELF http-server", true}, {"mock", "TAP mock FILE --listen 127.0.0.1:0", false}}
+	relayed = []variant{
+		{"direct", "SELF echo", false}, {"relay", "SELF relay SELF echo", true}, {"tap", "TAP stdio --dir DIR -- SELF echo", false},
+	}
+	proxied = []variant{
+		{"direct", "SELF http-server", false}, {"proxy", "SELF http-proxy URL", true}, {"tap", "TAP http --dir DIR URL", false},
+	}
+	mocked = []variant{{"echo", "SELF echo", true}, {"mock", "TAP mock FILE", false}}
+	served = []variant{{"handler", "SELF http-server", true}, {"mock", "TAP mock FILE --listen 127.0.0.1:0", false}}
 )
 
 var loads = []load{
@@ -167,7 +174,8 @@ func run() error {
 			return fmt.Errorf("build mcptap: %w", err)
 		}
 	}
-	fmt.Printf(line, "load", "variant", "p50", "p99", "per second", "MB/s", "p50/*", "p99/*", "rate/*", "CPU", "memory", "disk/payload", "cut off")
+	fmt.Printf(line, "load", "variant", "p50", "p99", "per second", "MB/s", "p50/*", "p99/*", "rate/*",
+		"CPU", "memory", "disk/payload", "cut off")
 	for _, l := range loads {
 		if !strings.Contains(l.name, *only) {
 			continue
@@ -305,7 +313,8 @@ func checkRecording(dir string, want int64, wantEvents int) (float64, error) {
 		}
 	}
 	if events != wantEvents || wantEvents == 0 && (bytes[tap.ToServer] != want || bytes[tap.ToClient] != want) {
-		return 0, fmt.Errorf("%d and %d of %d bytes and %d of %d events are in the recording", bytes[tap.ToServer], bytes[tap.ToClient], want, events, wantEvents)
+		return 0, fmt.Errorf("the recording has %d and %d of %d bytes and %d of %d events",
+			bytes[tap.ToServer], bytes[tap.ToClient], want, events, wantEvents)
 	}
 	var st syscall.Stat_t
 	if err := syscall.Stat(files[0], &st); err != nil {

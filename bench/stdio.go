@@ -47,7 +47,7 @@ func dial(command []string) (*client, error) {
 
 // overStdio returns the run of a load: it starts the variant, sends the load, and ends it. A
 // recording without every byte is an error.
-func overStdio(drive func(*bench, *client, load) (result, error)) func(*bench, variant, load) (result, error) {
+func overStdio(drive func(*bench, *client, load) (result, error)) runner {
 	return func(b *bench, v variant, l load) (result, error) {
 		c, err := dial(b.argv(v, ""))
 		if err != nil {
@@ -165,7 +165,8 @@ func mockPing(_ *bench, c *client, l load) (result, error) {
 }
 
 // pings measures round trips except the first one, which includes the start.
-func (c *client) pings(l load, first []byte, message func(i int) []byte, right func(i int, sent, got []byte) bool) (result, error) {
+func (c *client) pings(l load, first []byte, message func(i int) []byte,
+	right func(i int, sent, got []byte) bool) (result, error) {
 	buf := make([]byte, max(l.size, 64<<10))
 	if _, err := c.ask(first, buf); err != nil {
 		return result{}, err

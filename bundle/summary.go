@@ -135,7 +135,7 @@ func (s *summary) addCall(c *session.Call) {
 	}
 	s.failed = append(s.failed, failure{
 		request: c.Ref, response: c.Answer, exchange: c.Exchange, lane: c.Lane,
-		title: span(view.JoinWords(" ", c.Method, c.Subject)), fault: span(view.JoinWords(" ", c.ErrorCode, c.ErrorText)),
+		title: title(c.Method, c.Subject), fault: span(view.JoinWords(" ", c.ErrorCode, c.ErrorText)),
 		at: c.At, took: c.End - c.At,
 	})
 }

@@ -38,7 +38,8 @@ func (s *summary) writeHead(m *markdown, about *About) {
 		}
 	}
 	h := &about.Header
-	item("Recording", view.JoinWords(", ", span(h.Label), span(h.ID), "started "+h.Start.UTC().Format(time.DateTime)+" UTC"))
+	started := "started " + h.Start.UTC().Format(time.DateTime) + " UTC"
+	item("Recording", view.JoinWords(", ", span(h.Label), span(h.ID), started))
 	s.writeSessions(m)
 	item("Transport", view.JoinWords(", ", span(h.Transport), span(h.Upstream)))
 	item("Server's command", span(strings.Join(h.Command, " ")))
@@ -147,8 +148,8 @@ func (s *summary) writeFailed(m *markdown) error {
 			m.printf("%s left out here.\n\n", count(uint64(left), "call"))
 		}
 		f := &s.failed[i]
-		m.printf("**%s**: %s\n\nSent by the %s after %s, in frame %d; failed after %s.\n\n",
-			cmp.Or(f.title, "a request"), cmp.Or(f.fault, "failed"), sender(f.lane), view.Took(f.at), f.request.Seq, view.Took(f.took))
+		m.printf("**%s**: %s\n\nSent by the %s after %s, in frame %d; failed after %s.\n\n", f.title,
+			cmp.Or(f.fault, "failed"), sender(f.lane), view.Took(f.at), f.request.Seq, view.Took(f.took))
 		if err := s.quote(m, "Request", f.request.Seq, m.room/blocks); err != nil {
 			return err
 		}
@@ -231,7 +232,7 @@ func (s *summary) writeUnanswered(m *markdown, about *About) {
 			how = "the stream for the response ended"
 		}
 		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n",
-			cmp.Or(span(view.JoinWords(" ", q.Method, q.Subject, s.arguments(q.Ref))), "a request"), sender(q.Lane), view.Took(q.At), q.Ref.Seq, how)
+			title(q.Method, q.Subject, s.arguments(q.Ref)), sender(q.Lane), view.Took(q.At), q.Ref.Seq, how)
 	}
 	m.printf("\n")
 }
@@ -279,7 +280,7 @@ func (s *summary) writeSlowest(m *markdown) {
 	for i := range slowest {
 		c := &slowest[i]
 		m.printf("- %s: %s, sent by the %s in frame %d, %s\n", view.Took(c.Took),
-			cmp.Or(span(view.JoinWords(" ", c.Method, c.Subject)), "a request"), sender(c.Lane), c.Ref.Seq, strings.ReplaceAll(c.Status.String(), "_", " "))
+			title(c.Method, c.Subject), sender(c.Lane), c.Ref.Seq, strings.ReplaceAll(c.Status.String(), "_", " "))
 	}
 	m.printf("\n")
 }
@@ -326,7 +327,8 @@ func writeCommands(m *markdown, about *About) {
 // shellQuote quotes a file name for a shell.
 func shellQuote(name string) string {
 	name = escape.Escape(name)
-	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" && !strings.HasPrefix(name, "-") {
+	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+	if strings.Trim(name, plain) == "" && !strings.HasPrefix(name, "-") {
 		return name
 	}
 	return "'./" + strings.ReplaceAll(name, "'", `'\''`) + "'"
@@ -348,6 +350,11 @@ func WriteReadme(w io.Writer, secrets bool) error {
 `+note+`
     `+strings.ReplaceAll(strings.TrimSpace(commands), "\n", "\n    ")+"\n")
 	return err
+}
+
+// title returns the title of a call, made of recorded words.
+func title(words ...string) string {
+	return cmp.Or(span(view.JoinWords(" ", words...)), "a request")
 }
 
 // sender names the side that sends on a lane.

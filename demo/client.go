@@ -218,8 +218,14 @@ func (c *client) prompts(ctx context.Context) error {
 		}
 	}
 	for _, p := range []*mcp.CompleteParams{
-		{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "packing_list"}, Argument: mcp.CompleteParamsArgument{Name: "city", Value: "o"}},
-		{Ref: &mcp.CompleteReference{Type: "ref/resource", URI: uriDay}, Argument: mcp.CompleteParamsArgument{Name: "date", Value: "2026-07-2"}},
+		{
+			Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "packing_list"},
+			Argument: mcp.CompleteParamsArgument{Name: "city", Value: "o"},
+		},
+		{
+			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: uriDay},
+			Argument: mcp.CompleteParamsArgument{Name: "date", Value: "2026-07-2"},
+		},
 	} {
 		if _, err := c.session.Complete(ctx, p); err != nil {
 			return err

@@ -141,7 +141,8 @@ func (s *server) addPrompts() {
 		Description: "Asks for a packing list that suits the weather.",
 	}, func(st station, args map[string]string) *mcp.GetPromptResult {
 		return promptOf("A packing list for "+st.City, &mcp.TextContent{Text: fmt.Sprintf(
-			"I stay in %s for %s days. It has %.1f °C and %s now. What do I pack?", st.City, cmp.Or(args["days"], "3"), st.Celsius, st.Sky)})
+			"I stay in %s for %s days. It has %.1f °C and %s now. What do I pack?",
+			st.City, cmp.Or(args["days"], "3"), st.Celsius, st.Sky)})
 	})
 	s.addPrompt(&mcp.Prompt{
 		Name: "explain_forecast", Title: "Explain the forecast", Arguments: []*mcp.PromptArgument{cityArgument},

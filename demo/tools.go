@@ -324,7 +324,8 @@ func wishesForm() *mcp.ElicitParams {
 }
 
 // prompt makes the request for the model.
-func (s *server) prompt(c call, roots *mcp.ListRootsResult, wishes *mcp.ElicitResult) (d draft, p *mcp.CreateMessageParams, err error) {
+func (s *server) prompt(c call, roots *mcp.ListRootsResult, wishes *mcp.ElicitResult) (
+	d draft, p *mcp.CreateMessageParams, err error) {
 	if len(roots.Roots) == 0 || wishes.Action != "accept" {
 		return d, nil, errors.New("there is no folder to write to, or the user declined")
 	}

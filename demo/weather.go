@@ -66,7 +66,9 @@ func (w *weather) find(key string) (station, error) {
 func (w *weather) set(s station) (added bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, found := slices.BinarySearchFunc(w.stations, s.Key, func(s station, key string) int { return strings.Compare(s.Key, key) })
+	i, found := slices.BinarySearchFunc(w.stations, s.Key, func(s station, key string) int {
+		return strings.Compare(s.Key, key)
+	})
 	if found {
 		w.stations[i] = s
 		return false

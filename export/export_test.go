@@ -220,6 +220,20 @@ func TestOTLPSpans(t *testing.T) {
 			t.Errorf("%q: %+v", bad, spans)
 		}
 	}
+	for traceparent, want := range map[string]bool{
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03":      true,
+		"cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-ff-more": true,
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-04":      false,
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more": false,
+		"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01":      false,
+		"00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01":      false,
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333-01":       false,
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331":         false,
+	} {
+		if _, _, ok := parseTraceparent(traceparent); ok != want {
+			t.Errorf("%s: %v", traceparent, ok)
+		}
+	}
 }
 
 func TestMermaidArrows(t *testing.T) {

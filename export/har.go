@@ -2,6 +2,7 @@ package export
 
 import (
 	"container/list"
+	"fmt"
 	"io"
 	"time"
 
@@ -77,7 +78,7 @@ func (h *HAR) begin() error {
 	if h.stdio {
 		comment = `"comment":"` + stdioComment + `",`
 	}
-	_, err = io.WriteString(h.w, `{"log":{"version":"1.2","creator":`+string(creator)+`,`+comment+`"pages":[`+string(page)+`],"entries":[`)
+	_, err = fmt.Fprintf(h.w, `{"log":{"version":"1.2","creator":%s,%s"pages":[%s],"entries":[`, creator, comment, page)
 	return err
 }
 

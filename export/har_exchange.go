@@ -171,8 +171,8 @@ func (h *HAR) entry(x *exchange) harEntry {
 		x.ended = max(x.ended, h.last)
 	}
 	e := harEntry{
-		Page: pageID, Started: h.stamp(x.began), Request: h.requestOf(x), Response: h.responseOf(x), Timings: timings(x), Comment: x.comment,
-		Mcptap: harMcptap{x.first, x.last, x.number}, Sockets: x.sockets,
+		Page: pageID, Started: h.stamp(x.began), Request: h.requestOf(x), Response: h.responseOf(x), Timings: timings(x),
+		Comment: x.comment, Mcptap: harMcptap{x.first, x.last, x.number}, Sockets: x.sockets,
 	}
 	e.Time = e.Timings.Send + e.Timings.Wait + e.Timings.Receive
 	if x.request.Conn > 0 {
@@ -226,8 +226,9 @@ func (h *HAR) requestOf(x *exchange) harRequest {
 
 func (h *HAR) responseOf(x *exchange) harResponse {
 	r := harResponse{
-		Status: max(x.response.Status, 0), Text: x.response.Reason, Version: x.response.Proto, Headers: pairs(x.response.Header),
-		Cookies: cookies(x.response.Header, "set-cookie"), Redirect: field(x.response.Header, "location"), HeadersSize: -1, BodySize: -1,
+		Status: max(x.response.Status, 0), Text: x.response.Reason, Version: x.response.Proto,
+		Headers: pairs(x.response.Header), Cookies: cookies(x.response.Header, "set-cookie"),
+		Redirect: field(x.response.Header, "location"), HeadersSize: -1, BodySize: -1,
 		Content: harContent{Size: x.down.size, Type: field(x.response.Header, "content-type"), Comment: x.down.comment()},
 	}
 	if x.end.Name != "" && x.end.BytesDown > 0 {

@@ -10,6 +10,8 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
+var jsonHeader = [][2]string{{"Content-Type", "application/json"}}
+
 // addStdio adds a frame of a stdio recording.
 func (h *HAR) addStdio(r *session.Entry) error {
 	for i := range r.Parts {
@@ -45,7 +47,7 @@ func (h *HAR) message(r *session.Entry, i int) error {
 		if x == nil || p.Role == session.RoleOrphan {
 			return nil
 		}
-		x.response = tap.Event{Status: 200, Reason: "OK", Proto: "HTTP/1.1", Header: [][2]string{{"Content-Type", "application/json"}}}
+		x.response = tap.Event{Status: 200, Reason: "OK", Proto: "HTTP/1.1", Header: jsonHeader}
 		x.responded, x.ended, x.last, x.over = f.At-f.Took, f.At, f.Seq, true
 		if err := h.addBytes(x, &x.down, f); err != nil {
 			return err
@@ -75,8 +77,7 @@ func (h *HAR) posted(r *session.Entry, i int) *exchange {
 	return &exchange{
 		first: f.Seq, last: f.Seq, began: f.At - f.Took, sent: f.At, ended: f.At, comment: stdioComment,
 		request: tap.Event{
-			Method: "POST", Target: "http://stdio.invalid" + path, Proto: "HTTP/1.1",
-			Header: [][2]string{{"Content-Type", "application/json"}},
+			Method: "POST", Target: "http://stdio.invalid" + path, Proto: "HTTP/1.1", Header: jsonHeader,
 		},
 	}
 }

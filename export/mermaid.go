@@ -98,7 +98,8 @@ func (m *Mermaid) unanswered(calls []*session.Call) error {
 		if c.Lane == tap.ToClient {
 			from, to = to, from
 		}
-		if err := m.line("    %s--x%s: no response to %d %s", from, to, c.Ref.Seq, words(view.NewTitle(c.Method, c.Subject).Name)); err != nil {
+		title := words(view.NewTitle(c.Method, c.Subject).Name)
+		if err := m.line("    %s--x%s: no response to %d %s", from, to, c.Ref.Seq, title); err != nil {
 			return err
 		}
 	}

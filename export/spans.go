@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -88,11 +88,8 @@ func (x *Spans) begin(r *session.Entry, i int, p *session.Part) {
 	}
 }
 
-// W3C Trace Context. A later version than 00 may have more fields.
-var (
-	traceparent = regexp.MustCompile(`^(?:00-([0-9a-f]{32})-([0-9a-f]{16})-0[0-3]|(?:0[1-9a-f]|[1-9a-e][0-9a-f]|f[0-9a-e])-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?)$`)
-	tracestate  = regexp.MustCompile(`^` + stateMember + `(?:,` + stateMember + `)*$`)
-)
+// tracestate matches a tracestate of W3C Trace Context.
+var tracestate = regexp.MustCompile(`^` + stateMember + `(?:,` + stateMember + `)*$`)
 
 const (
 	stateMember   = `[ \t]*[a-z0-9][a-z0-9_*/@-]*=[ -+\x2d-<>-~]*[!-+\x2d-<>-~][ \t]*`
@@ -113,12 +110,8 @@ func traceContext(params []byte) (c spanContext) {
 	if json.Unmarshal(params, &p) != nil {
 		return c
 	}
-	m := traceparent.FindStringSubmatch(p.Meta.Traceparent)
-	if m == nil {
-		return c
-	}
-	trace, span := m[1]+m[3], m[2]+m[4]
-	if strings.Trim(trace, "0") == "" || strings.Trim(span, "0") == "" {
+	trace, span, ok := parseTraceparent(p.Meta.Traceparent)
+	if !ok {
 		return c
 	}
 	if len(p.Meta.Tracestate) > maxTracestate || !tracestate.MatchString(p.Meta.Tracestate) {
@@ -127,9 +120,25 @@ func traceContext(params []byte) (c spanContext) {
 	return spanContext{trace, span, p.Meta.Tracestate}
 }
 
+// parseTraceparent parses a traceparent of W3C Trace Context. Later versions than 00 may have more
+// fields.
+func parseTraceparent(s string) (trace, span string, ok bool) {
+	fields := strings.SplitN(s, "-", 5)
+	if len(fields) < 4 || fields[0] == "ff" || fields[0] == "00" && (len(fields) > 4 || fields[3] > "03") {
+		return "", "", false
+	}
+	for i, size := range []int{2, 32, 16, 2} {
+		if len(fields[i]) != size || strings.Trim(fields[i], "0123456789abcdef") != "" {
+			return "", "", false
+		}
+	}
+	trace, span = fields[1], fields[2]
+	return trace, span, strings.Trim(trace, "0") != "" && strings.Trim(span, "0") != ""
+}
+
 // id makes a stable id, which is never all zeros.
 func (x *Spans) id(what string, a, b uint64, size int) string {
-	sum := sha256.Sum256([]byte(what + "/" + x.about.Header.ID + "/" + strconv.FormatUint(a, 10) + "/" + strconv.FormatUint(b, 10)))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d/%d", what, x.about.Header.ID, a, b))
 	sum[0] |= 1
 	return hex.EncodeToString(sum[:size])
 }

@@ -59,7 +59,8 @@ func newGatherer(o viewOptions, s *seen) (*gatherer, error) {
 		return nil, err
 	}
 	g := &gatherer{
-		filter: f, all: f.String() == "", needs: f.Needs(), calls: o.Calls, after: o.After, previous: newPreviousRows(), seen: s,
+		filter: f, all: f.String() == "", needs: f.Needs(), calls: o.Calls, after: o.After,
+		previous: newPreviousRows(), seen: s,
 		candidates: map[session.Ref]*candidate{}, sent: map[session.Ref]struct{}{},
 		past: bounded.Map[session.Ref, struct{}]{Max: maxPast},
 	}
@@ -216,7 +217,9 @@ func statusAfter(p *session.Part) string {
 
 // end adds the update of a call that has ended.
 func (g *gatherer) end(c *session.Call) {
-	u := update{ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(c.ErrorText)}
+	u := update{
+		ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(c.ErrorText),
+	}
 	if c.Answer == c.Cancel {
 		u.Response = 0
 	}

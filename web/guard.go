@@ -37,7 +37,8 @@ type guard struct {
 // newGuard makes a guard for a server that listens on host, "" for loopback.
 func newGuard(token, host string) *guard {
 	sum := sha256.Sum256([]byte("cookie of " + token))
-	g := &guard{token: token, session: NewToken(), cookie: "mcptap-" + hex.EncodeToString(sum[:4]), host: strings.ToLower(host)}
+	cookie := "mcptap-" + hex.EncodeToString(sum[:4])
+	g := &guard{token: token, session: NewToken(), cookie: cookie, host: strings.ToLower(host)}
 	g.open = host != "" && host != "localhost" && !isLoopback(host)
 	return g
 }

@@ -36,7 +36,8 @@ func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
 		units = utf16Len(query)
 	}
 	for _, c := range filter.Complete(query, byteOffset(query, units), s.seen.of(r.PathValue("key")).list()) {
-		res.Completions = append(res.Completions, completionJSON{utf16Len(query[:c.From]), utf16Len(query[:c.To]), c.Text, c.Help})
+		from, to := utf16Len(query[:c.From]), utf16Len(query[:c.To])
+		res.Completions = append(res.Completions, completionJSON{from, to, c.Text, c.Help})
 	}
 	respond(w, res)
 }

@@ -47,7 +47,8 @@ type Server struct {
 // NewServer makes a Server. When ctx ends, the server does.
 func NewServer(ctx context.Context, c Config) *Server {
 	s := &Server{
-		source: c.Source, dir: c.Dir, version: c.Version, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence,
+		source: c.Source, dir: c.Dir, version: c.Version, guard: newGuard(c.Token, c.Host), ctx: ctx,
+		mux: http.NewServeMux(), silence: maxSilence,
 	}
 	s.mux.HandleFunc("GET /assets/{name}", serveAsset)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { writeAsset(w, r, "icon.svg") })

@@ -43,7 +43,8 @@ var (
 	zedServers = [][]string{{"context_servers"}}
 	tomlTables = [][]string{{"mcp_servers"}}
 	anySection = [][]string{
-		{"mcpServers"}, {"servers"}, {"mcp", "servers"}, {"context_servers"}, {"mcp_servers"}, {"projects", "*", "mcpServers"},
+		{"mcpServers"}, {"servers"}, {"mcp", "servers"}, {"context_servers"}, {"mcp_servers"},
+		{"projects", "*", "mcpServers"},
 	}
 )
 
@@ -57,7 +58,9 @@ func (h Host) Places() []Place {
 		{"claude-code", "Claude Code", filepath.Join(h.dir("CLAUDE_CONFIG_DIR", h.Home), ".claude.json"), claudeCode},
 		{"cursor", "Cursor", home(".cursor", "mcp.json"), mcpServers},
 	}
-	for _, code := range [][2]string{{"Code", "VS Code"}, {"Code - Insiders", "VS Code Insiders"}, {"VSCodium", "VSCodium"}} {
+	for _, code := range [][2]string{
+		{"Code", "VS Code"}, {"Code - Insiders", "VS Code Insiders"}, {"VSCodium", "VSCodium"},
+	} {
 		user := filepath.Join(config, code[0], "User")
 		places = append(places,
 			Place{"vscode", code[1], filepath.Join(user, "mcp.json"), vscodeFile},

@@ -194,7 +194,8 @@ func (s *Sender) post(batch []queued) {
 	for i := range batch {
 		spans[i] = batch[i].span
 	}
-	body, err := export.OTLPLine(export.Scope{Program: s.cfg.Program, Version: s.cfg.Version, Resource: batch[0].resource}, spans)
+	scope := export.Scope{Program: s.cfg.Program, Version: s.cfg.Version, Resource: batch[0].resource}
+	body, err := export.OTLPLine(scope, spans)
 	if err != nil {
 		s.warn("receives no traces: " + err.Error())
 		return
@@ -246,8 +247,9 @@ func (s *Sender) try(body []byte, spans int) (next retry, done bool) {
 	case status >= 200 && status <= 299:
 		s.partial(response, spans)
 	case status == http.StatusTooManyRequests || status == http.StatusBadGateway ||
-		status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout: // OTLP specification, Retryable Response Codes
-		return retry{why: "does not take traces now: " + resp.Status, after: retryAfter(resp.Header.Get("Retry-After"), time.Now()), busy: true}, false
+		status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout: // Retryable Response Codes
+		after := retryAfter(resp.Header.Get("Retry-After"), time.Now())
+		return retry{why: "does not take traces now: " + resp.Status, after: after, busy: true}, false
 	case err != nil:
 		return retry{why: "ended its response early: " + reason(err)}, false
 	default:
