@@ -35,20 +35,13 @@ const (
 
 func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *textRows {
 	t := &textRows{rowTable: newRowTable(w, paint, width, info), http: info.Header.Transport == "http", ended: info.Duration}
+	t.choose = t.setColumns
 	t.choose()
 	return t
 }
 
-// withLabel prepares for rows of several recordings, which begin with a label.
-func (t *textRows) withLabel(label string, when func(time.Duration) string) {
-	if label != "" {
-		t.setLabel(label, when)
-		t.choose()
-	}
-}
-
-// choose selects the columns.
-func (t *textRows) choose() {
+// setColumns selects the columns for the width.
+func (t *textRows) setColumns() {
 	t.cols = []column{
 		{title: "NO", right: true}, {title: "TIME", right: true, rank: 3}, {title: "EXCH", right: true, rank: 6}, {},
 		{title: "KIND", rank: 1}, {title: "TO", right: true, rank: 4}, {title: "TOOK", right: true, rank: 2}, {title: "SIZE", right: true, rank: 5},

@@ -75,8 +75,6 @@ func (l *lister) printer(a *app, info store.Info) itemPrinter {
 		}
 		return p
 	}
-	live := info
-	extendLive(&live, a.now())
 	when := clock(info.Header.Start, a.zone)
 	if l.o.byCall() {
 		calls := newCallRows(l.w, a.palette(), a.width(), info, l.o.tree)
@@ -84,7 +82,8 @@ func (l *lister) printer(a *app, info store.Info) itemPrinter {
 		calls.withLabel(l.label, when)
 		return calls
 	}
-	frames := newTextRows(l.w, a.palette(), a.width(), live)
+	extendLive(&info, a.now())
+	frames := newTextRows(l.w, a.palette(), a.width(), info)
 	frames.withLabel(l.label, when)
 	return frames
 }

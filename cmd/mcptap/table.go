@@ -140,6 +140,7 @@ type rowTable struct {
 	when    func(time.Duration) string // formats the time at an offset
 	prefix  string                     // precedes each row
 	gap     string                     // precedes the title
+	choose  func()                     // sets cols and widths
 	cols    []column
 	widths  []int // of cols; 0 omits a column
 	started bool  // the column titles are printed
@@ -165,14 +166,19 @@ func clock(start time.Time, zone *time.Location) func(time.Duration) string {
 	return func(d time.Duration) string { return start.Add(d).In(zone).Format(clockLayout) }
 }
 
-// setLabel makes rows begin with a label and have the time of day.
-func (t *rowTable) setLabel(label string, when func(time.Duration) string) {
+// withLabel prepares for rows of several recordings: they begin with a label, if it is not
+// empty, and have the time of day.
+func (t *rowTable) withLabel(label string, when func(time.Duration) string) {
+	if label == "" {
+		return
+	}
 	n := labelWidth
 	if t.width > 0 {
 		n = min(n, t.width/5)
 	}
 	t.prefix, t.when = pad(fit(escape(label), n), n, false)+" ", when
 	t.digits, t.offset = max(t.digits, labelledDigits), max(t.offset, len(clockLayout))
+	t.choose()
 }
 
 // omit omits columns until the title has least columns.
