@@ -323,7 +323,8 @@ func (t *callRows) flush() error {
 		return nil
 	}
 	return t.print(callCells{
-		arrow: arrows[repeated.lane], lane: repeated.lane, title: plainTitle(escape(fmt.Sprintf("… %d more %s", repeated.n-maxAlike, repeated.method)), dim),
+		arrow: arrows[repeated.lane], lane: repeated.lane,
+		title: plainTitle(escape(fmt.Sprintf("… %d more %s", repeated.n-maxAlike, repeated.method)), dim),
 	})
 }
 

@@ -30,7 +30,8 @@ func checkOutput(flag, name string, force bool) error {
 // writes through a symbolic link.
 func writeFile(name string, write func(io.Writer) error) error {
 	if strings.HasSuffix(name, store.Ext) {
-		return withHint(fmt.Errorf("%s: an export is text, but the extension is that of a recording", quote(name)), "choose another name, such as session.ndjson")
+		return withHint(fmt.Errorf("%s: an export is text, but the extension is that of a recording", quote(name)),
+			"choose another name, such as session.ndjson")
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0) // a pipe or a device

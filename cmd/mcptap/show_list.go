@@ -45,12 +45,14 @@ type lister struct {
 	partial bool   // not all frames were read
 }
 
-func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, sel view.Selection, label string) (*lister, error) {
+func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, sel view.Selection,
+	label string) (*lister, error) {
 	var err error
 	if sel.Span, err = o.span(a, info); err != nil {
 		return nil, err
 	}
-	l := &lister{o: o, label: label, rec: rec, now: a.now, start: info.Header.Start, last: math.MaxUint64, w: bufio.NewWriterSize(a.stdout, 32<<10)}
+	l := &lister{o: o, label: label, rec: rec, now: a.now, start: info.Header.Start, last: math.MaxUint64,
+		w: bufio.NewWriterSize(a.stdout, 32<<10)}
 	l.Listing = view.NewListing(sel, view.Options{
 		Calls: o.byCall(), Flat: o.json, Diff: o.diff, Stderr: o.stderr, Plumbing: o.http || o.json,
 		Follow: o.follow, FollowFrom: info.Frames, Begin: info.Status == store.Live,
@@ -103,7 +105,8 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	survey.End()
 	l.Tracker.Survey = survey
 	if n := survey.Sessions(); l.Session > n {
-		return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(l.rec.Path())), plural(uint64(n), "session", "sessions"), l.Session)
+		return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(l.rec.Path())),
+			plural(uint64(n), "session", "sessions"), l.Session)
 	}
 	return nil
 }
@@ -193,7 +196,8 @@ func (l *lister) finishCalls(info store.Info) error {
 
 // summary returns the summary of the listing.
 func (l *lister) summary(info store.Info) *summary {
-	s := &summary{Summary: l.Summary(), info: info, selected: !l.All(), pending: l.Pending(), label: l.label, byCall: l.o.byCall(), partial: l.partial}
+	s := &summary{Summary: l.Summary(), info: info, selected: !l.All(), pending: l.Pending(), label: l.label,
+		byCall: l.o.byCall(), partial: l.partial}
 	if l.Session > 0 {
 		x, _ := l.Tracker.Sessions.Session(l.Session)
 		if info.Status != store.Live || x.Over {

@@ -149,7 +149,8 @@ type rowTable struct {
 func newRowTable(w *bufio.Writer, paint palette, width int, info store.Info) rowTable {
 	return rowTable{
 		w: w, paint: paint, width: width, gap: "  ", when: formatOffset,
-		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)), offset: max(len("0.000s"), len(formatOffset(info.Duration))),
+		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)),
+		offset: max(len("0.000s"), len(formatOffset(info.Duration))),
 	}
 }
 
@@ -264,7 +265,8 @@ type title struct {
 
 // newTitle returns the title of a row or a call.
 func newTitle(t view.Title) title {
-	return title{name: escape(t.Name), args: escape(t.Args), result: escape(t.Result), method: escape(t.Method), faultStyle: red}
+	return title{name: escape(t.Name), args: escape(t.Args), result: escape(t.Result), method: escape(t.Method),
+		faultStyle: red}
 }
 
 // plainTitle returns a title of one text.
@@ -326,8 +328,8 @@ func part(before, text, gap string) int {
 }
 
 func (t title) width() int {
-	return columns.StringWidth(t.name) + part("", t.args, argsGap) + part("", t.result, resultGap) + part("", t.fault, faultGap) +
-		part("", t.method, faultGap)
+	return columns.StringWidth(t.name) + part("", t.args, argsGap) + part("", t.result, resultGap) +
+		part("", t.fault, faultGap) + part("", t.method, faultGap)
 }
 
 // paint returns the title as printed.
